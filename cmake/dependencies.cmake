@@ -1,0 +1,58 @@
+# What dyn needs, all at once: everything that is missing is named in one message, with the command that installs it.
+
+set(missing_packages)
+
+macro(dyn_find package debian_package)
+  find_package(${package} ${ARGN} QUIET)
+  if(NOT ${package}_FOUND)
+    list(APPEND missing_packages ${debian_package})
+  endif()
+endmacro()
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+dyn_find(Threads libc6-dev)
+dyn_find(fmt libfmt-dev 9)
+dyn_find(TBB libtbb-dev)
+dyn_find(nlohmann_json nlohmann-json3-dev 3.11)
+dyn_find(ZLIB zlib1g-dev)
+dyn_find(LibXml2 libxml2-dev)
+if(DYN_TOOLS)
+  dyn_find(CLI11 libcli11-dev 2.1)
+endif()
+if(DYN_TESTS)
+  dyn_find(doctest doctest-dev 2.4)
+endif()
+find_library(zstd_library zstd)
+if(NOT zstd_library)
+  list(APPEND missing_packages libzstd-dev)
+endif()
+# LLVM's own configuration fails instead of being "not found" where its dependencies are missing.
+if(NOT missing_packages)
+  dyn_find(LLVM llvm-19-dev 19.1 CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
+elseif(NOT EXISTS /usr/lib/llvm-19/lib/cmake/llvm)
+  list(APPEND missing_packages llvm-19-dev)
+endif()
+
+if(missing_packages)
+  list(JOIN missing_packages " " missing_words)
+  message(FATAL_ERROR
+    "dyn needs packages that were not found. On Debian 12:\n"
+    "  apt-get install ${missing_words}\n"
+    "or: bash scripts/install_packages.sh\n"
+    "Elsewhere, set CMAKE_PREFIX_PATH to where they are (LLVM must be 19.1).")
+endif()
+
+# A shared libdyn carries LLVM, so only what it needs: ORC and the x86 back end.
+if(BUILD_SHARED_LIBS)
+  llvm_map_components_to_libnames(llvm_libraries orcjit x86codegen x86asmparser x86desc x86info)
+else()
+  set(llvm_libraries LLVM)
+endif()
+
+# The GNU linker needs about 10 s for LLVM's archives; these do not.
+find_program(fast_linker NAMES mold ld.lld)
+if(fast_linker)
+  get_filename_component(fast_linker_name ${fast_linker} NAME)
+  string(REPLACE "ld.lld" "lld" fast_linker_name ${fast_linker_name})
+  add_link_options(-fuse-ld=${fast_linker_name})
+endif()

@@ -1,0 +1,105 @@
+// matmul and attention.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "graph/ops/families.hpp"
+#include "graph/ops/infer.hpp"
+
+namespace dyn::graph {
+
+namespace {
+
+void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
+  require_dtype(context, 0, {DType::f32});
+  require_same_dtype(context);
+  require_min_rank(context, 0, 2);
+  require_min_rank(context, 1, 2);
+  const TensorType a = context.input(0), b = context.input(1);
+  const int a_row = a.rank() - 2, b_row = b.rank() - 2;
+  const int m = context.boolean("transpose_a") ? a_row + 1 : a_row, a_k = 2 * a_row + 1 - m;
+  const int n = context.boolean("transpose_b") ? b_row : b_row + 1, b_k = 2 * b_row + 1 - n;
+  const auto at = [](const TensorType& type, int axis) { return type.dims[static_cast<std::size_t>(axis)]; };
+  context.require_equal(at(a, a_k), at(b, b_k), dim_name(context, 0, a_k), dim_name(context, 1, b_k));
+
+  const int batch = std::max(a_row, b_row);
+  outputs[0].dtype = a.dtype;
+  for (int i = 0; i < batch; ++i) {
+    const int in_a = i - (batch - a_row), in_b = i - (batch - b_row);
+    if (in_a < 0 || in_b < 0)
+      outputs[0].dims.push_back(in_a < 0 ? at(b, in_b) : at(a, in_a));
+    else
+      outputs[0].dims.push_back(context.broadcast(at(a, in_a), at(b, in_b), dim_name(context, 0, in_a),
+                                                  dim_name(context, 1, in_b)));
+  }
+  outputs[0].dims.push_back(at(a, m));
+  outputs[0].dims.push_back(at(b, n));
+}
+
+/// The mask may be smaller than the scores, never larger.
+void check_mask(InferContext& context, const std::vector<Dim>& scores) {
+  const TensorType mask = context.input(3);
+  if (mask.rank() > static_cast<int>(scores.size()))
+    context.fail(fmt::format("attention: the mask {} is {}, which has more dims than the scores {}",
+                             input_name(context, 3), to_string(mask), to_string(scores)));
+  const std::size_t skip = scores.size() - mask.dims.size();
+  for (std::size_t i = 0; i < mask.dims.size(); ++i) {
+    const std::string name = dim_name(context, 3, static_cast<int>(i)), score_name = fmt::format("scores (dim {})", skip + i);
+    const Dim joint = context.broadcast(mask.dims[i], scores[skip + i], name, score_name);
+    context.require_equal(joint, scores[skip + i], name, score_name);
+  }
+}
+
+void infer_attention(InferContext& context, std::vector<TensorType>& outputs) {
+  require_dtype(context, 0, {DType::f32});
+  require_same_dtype(context);
+  require_min_rank(context, 0, 2);
+  const TensorType q = context.input(0);
+  for (std::size_t i : {std::size_t{1}, std::size_t{2}}) require_rank(context, i, q.rank());
+  const TensorType k = context.input(1), v = context.input(2);
+  const std::size_t row = q.dims.size() - 2, column = row + 1;
+  const auto equal = [&](std::size_t a, std::size_t a_axis, std::size_t b, std::size_t b_axis) {
+    context.require_equal(context.input(a).dims[a_axis], context.input(b).dims[b_axis],
+                          dim_name(context, a, static_cast<int>(a_axis)), dim_name(context, b, static_cast<int>(b_axis)));
+  };
+  for (std::size_t i = 0; i < row; ++i) {
+    equal(0, i, 1, i);
+    equal(0, i, 2, i);
+  }
+  equal(0, column, 1, column);
+  equal(1, row, 2, row);
+  if (context.boolean("causal"))
+    context.require_less_equal(q.dims[row], k.dims[row], dim_name(context, 0, static_cast<int>(row)),
+                               dim_name(context, 1, static_cast<int>(row)));
+  if (context.input_count() > 3) {
+    std::vector<Dim> scores(q.dims.begin(), q.dims.end() - 1);
+    scores.push_back(k.dims[row]);
+    check_mask(context, scores);
+  }
+  outputs[0] = q;
+  outputs[0].dims[column] = v.dims[column];
+}
+
+}  // namespace
+
+std::vector<OpDef> contraction_ops() {
+  return {
+      {"matmul", OpClass::Contraction, 2, 2, 1,
+       {{"transpose_a", AttrKind::Boolean, "false", "whether a is [..., K, M]"},
+        {"transpose_b", AttrKind::Boolean, "false", "whether b is [..., N, K]"}},
+       infer_matmul, "Matrix product over the last two axes, for each index of the others.",
+       "a: [..., M, K], b: [..., K, N]; the result is [..., M, N], leading dims broadcast as numpy does.",
+       "f32 on both sides; the result is f32", "Ranks below 2; different K; leading dims that do not broadcast."},
+      {"attention", OpClass::Compound, 3, 4, 1,
+       {{"scale", AttrKind::Float, "0", "factor of the scores; 0: 1 / sqrt(D)"},
+        {"causal", AttrKind::Boolean, "false", "whether query i sees only keys j <= i + Skv - Sq"}},
+       infer_attention, "softmax(q * k^T * scale + mask) * v; arguments: q, k, v, and optionally an additive mask.",
+       "q: [..., H, Sq, D], k: [..., H, Skv, D], v: [..., H, Skv, Dv], mask: broadcast to [..., H, Sq, Skv]; the "
+       "result is [..., H, Sq, Dv].",
+       "f32; the result is f32",
+       "Ranks that differ; leading dims, D or Skv that differ; a mask larger than the scores; causal with Sq > Skv."},
+  };
+}
+
+}  // namespace dyn::graph

@@ -1,0 +1,17 @@
+#pragma once
+// The operator families that make up the registry. One file each; graph/op.cpp joins them.
+
+#include <vector>
+
+#include "graph/op.hpp"
+
+namespace dyn::graph {
+
+std::vector<OpDef> elementwise_ops();
+std::vector<OpDef> reduction_ops();
+std::vector<OpDef> normalization_ops();
+std::vector<OpDef> contraction_ops();
+std::vector<OpDef> view_ops();
+std::vector<OpDef> indexed_ops();
+
+}  // namespace dyn::graph

@@ -1,0 +1,107 @@
+#include "graph/ops/infer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dyn::graph {
+
+std::string input_name(const InferContext& context, std::size_t index) {
+  const Value& value = context.module().value(context.node().inputs[index]);
+  return value.kind == ValueKind::Constant || value.name.empty() ? fmt::format("input {}", index) : value.name;
+}
+
+std::string dim_name(const InferContext& context, std::size_t index, int axis) {
+  return fmt::format("{} (dim {})", input_name(context, index), axis);
+}
+
+void require_dtype(const InferContext& context, std::size_t index, std::initializer_list<DType> accepted) {
+  const DType dtype = context.input(index).dtype;
+  if (std::ranges::find(accepted, dtype) != accepted.end()) return;
+  std::vector<std::string_view> names;
+  for (DType each : accepted) names.push_back(name_of(each));
+  context.fail(fmt::format("{} does not take {}: {} must be {}", context.node().op->name, name_of(dtype),
+                           input_name(context, index), fmt::join(names, " or ")));
+}
+
+void require_same_dtype(const InferContext& context, std::size_t first) {
+  for (std::size_t i = first + 1; i < context.input_count(); ++i) {
+    if (context.input(i).dtype == context.input(first).dtype) continue;
+    context.fail(fmt::format("{} needs one dtype, but {} is {} and {} is {}; use cast", context.node().op->name,
+                             input_name(context, first), name_of(context.input(first).dtype), input_name(context, i),
+                             name_of(context.input(i).dtype)));
+  }
+}
+
+void require_rank(const InferContext& context, std::size_t index, int rank) {
+  if (context.input(index).rank() == rank) return;
+  context.fail(fmt::format("{} needs {} to have {} dims, but it is {}", context.node().op->name,
+                           input_name(context, index), rank, to_string(context.input(index))));
+}
+
+void require_min_rank(const InferContext& context, std::size_t index, int rank) {
+  if (context.input(index).rank() >= rank) return;
+  context.fail(fmt::format("{} needs {} to have {} dims or more, but it is {}", context.node().op->name,
+                           input_name(context, index), rank, to_string(context.input(index))));
+}
+
+namespace {
+
+int checked_axis(const InferContext& context, std::string_view name, std::int64_t axis, int rank) {
+  const std::optional<int> normal = normalize_axis(axis, rank);
+  if (!normal) context.fail(fmt::format("{} {} is outside of a tensor of rank {}", name, axis, rank));
+  return *normal;
+}
+
+}  // namespace
+
+int axis_attr(const InferContext& context, std::string_view name, int rank) {
+  return checked_axis(context, name, context.integer(name), rank);
+}
+
+std::vector<int> axes_attr(const InferContext& context, std::string_view name, int rank) {
+  std::vector<int> axes;
+  for (std::int64_t axis : context.integers(name)) {
+    const int normal = checked_axis(context, name, axis, rank);
+    if (std::ranges::find(axes, normal) != axes.end())
+      context.fail(fmt::format("{} names axis {} twice", name, normal));
+    axes.push_back(normal);
+  }
+  return axes;
+}
+
+std::vector<Dim> broadcast_inputs(InferContext& context, std::size_t first) {
+  int rank = 0;
+  for (std::size_t i = first; i < context.input_count(); ++i) rank = std::max(rank, context.input(i).rank());
+  std::vector<Dim> result(static_cast<std::size_t>(rank), context.dims().constant(1));
+  std::vector<std::string> whose(result.size(), "1");
+  for (std::size_t i = first; i < context.input_count(); ++i) {
+    const TensorType type = context.input(i);
+    const std::size_t skip = result.size() - type.dims.size();
+    for (std::size_t d = 0; d < type.dims.size(); ++d) {
+      const std::string name = dim_name(context, i, static_cast<int>(d));
+      result[skip + d] = context.broadcast(result[skip + d], type.dims[d], whose[skip + d], name);
+      if (type.dims[d].constant() != 1) whose[skip + d] = name;
+    }
+  }
+  return result;
+}
+
+void require_vector_along(InferContext& context, std::size_t index, std::size_t of, int axis) {
+  require_rank(context, index, 1);
+  const Dim dim = context.input(of).dims[static_cast<std::size_t>(axis)];
+  context.require_equal(context.input(index).dims[0], dim, dim_name(context, index, 0), dim_name(context, of, axis));
+}
+
+void require_at_least(InferContext& context, Dim dim, std::int64_t low, const std::string& what) {
+  context.require_less_equal(context.dims().constant(low), dim, std::to_string(low), what);
+}
+
+Dim product(DimTable& table, std::span<const Dim> dims) {
+  Dim result = table.constant(1);
+  for (Dim dim : dims) result = result * dim;
+  return result;
+}
+
+}  // namespace dyn::graph

@@ -1,0 +1,48 @@
+#pragma once
+// What the operators' inference functions share: naming of dims in messages, and checks of dtypes, ranks and axes.
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "graph/op.hpp"
+
+namespace dyn::graph {
+
+/// Ranks above this are refused.
+inline constexpr int max_rank = 8;
+
+/// "mask (dim 1)": dim `axis` of input `index`, for messages.
+std::string dim_name(const InferContext& context, std::size_t index, int axis);
+
+/// "mask": input `index`, for messages.
+std::string input_name(const InferContext& context, std::size_t index);
+
+/// Fails unless the input's dtype is one of `accepted`.
+void require_dtype(const InferContext& context, std::size_t index, std::initializer_list<DType> accepted);
+
+/// Fails unless inputs `first` .. last all have one dtype.
+void require_same_dtype(const InferContext& context, std::size_t first = 0);
+
+void require_rank(const InferContext& context, std::size_t index, int rank);
+void require_min_rank(const InferContext& context, std::size_t index, int rank);
+
+/// The integer attribute `name` as an axis of a tensor of that rank, counted from the front; fails where out of range.
+int axis_attr(const InferContext& context, std::string_view name, int rank);
+
+/// The integers of the list `name` as distinct axes, counted from the front; fails where out of range or repeated.
+std::vector<int> axes_attr(const InferContext& context, std::string_view name, int rank);
+
+/// Dims of the numpy broadcast of inputs `first` .. last.
+std::vector<Dim> broadcast_inputs(InferContext& context, std::size_t first = 0);
+
+/// Input `index` has one dim, equal to dim `axis` of input `of`: a weight along an axis.
+void require_vector_along(InferContext& context, std::size_t index, std::size_t of, int axis);
+
+/// dim >= low, now or at bind.
+void require_at_least(InferContext& context, Dim dim, std::int64_t low, const std::string& what);
+
+/// Product of dims; 1 for none.
+Dim product(DimTable& table, std::span<const Dim> dims);
+
+}  // namespace dyn::graph

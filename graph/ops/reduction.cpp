@@ -1,0 +1,67 @@
+// Reductions over any axes.
+
+#include <algorithm>
+
+#include "graph/ops/families.hpp"
+#include "graph/ops/infer.hpp"
+
+namespace dyn::graph {
+
+namespace {
+
+void infer_reduction(InferContext& context, std::vector<TensorType>& outputs) {
+  const TensorType& input = context.input(0);
+  const std::vector<int> axes = axes_attr(context, "axes", input.rank());
+  outputs[0].dtype = input.dtype;
+  for (int axis = 0; axis < input.rank(); ++axis) {
+    const bool reduced = axes.empty() || std::ranges::find(axes, axis) != axes.end();
+    if (!reduced) outputs[0].dims.push_back(input.dims[static_cast<std::size_t>(axis)]);
+    if (reduced && context.boolean("keepdims")) outputs[0].dims.push_back(context.dims().constant(1));
+  }
+}
+
+void infer_number_reduction(InferContext& context, std::vector<TensorType>& outputs) {
+  require_dtype(context, 0, {DType::f32, DType::i32, DType::i64});
+  infer_reduction(context, outputs);
+}
+
+void infer_float_reduction(InferContext& context, std::vector<TensorType>& outputs) {
+  require_dtype(context, 0, {DType::f32});
+  infer_reduction(context, outputs);
+}
+
+struct Reduction {
+  const char* name;
+  InferFunction infer;
+  const char* dtypes;
+  const char* summary;
+};
+
+const Reduction reductions[] = {
+    {"reduce_sum", infer_number_reduction, "f32, i32 or i64; the result has the same dtype",
+     "Sum over the axes; 0 over no elements."},
+    {"reduce_mean", infer_float_reduction, "f32; the result has the same dtype",
+     "Mean over the axes; NaN over no elements."},
+    {"reduce_max", infer_number_reduction, "f32, i32 or i64; the result has the same dtype",
+     "Greatest element over the axes, NaN where one is; over no elements -inf, or the least integer."},
+    {"reduce_min", infer_number_reduction, "f32, i32 or i64; the result has the same dtype",
+     "Least element over the axes, NaN where one is; over no elements inf, or the greatest integer."},
+    {"reduce_prod", infer_number_reduction, "f32, i32 or i64; the result has the same dtype",
+     "Product over the axes; 1 over no elements."},
+};
+
+}  // namespace
+
+std::vector<OpDef> reduction_ops() {
+  std::vector<OpDef> ops;
+  for (const Reduction& op : reductions)
+    ops.push_back({op.name, OpClass::Reduction, 1, 1, 1,
+                   {{"axes", AttrKind::IntegerList, "[]", "axes to reduce; negative ones count from the end; [] for all"},
+                    {"keepdims", AttrKind::Boolean, "true", "whether reduced axes stay, as dims of 1"}},
+                   op.infer, op.summary,
+                   "x of any shape; the result lacks the reduced axes, or has 1 there with keepdims.", op.dtypes,
+                   "An axis outside of x or named twice; other dtypes."});
+  return ops;
+}
+
+}  // namespace dyn::graph

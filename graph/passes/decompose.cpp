@@ -1,0 +1,187 @@
+// Compound operators to primitives.
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <unordered_map>
+
+#include "graph/group.hpp"
+#include "graph/passes/rewriter.hpp"
+
+namespace dyn::graph {
+namespace {
+
+/// Shorthand for nodes over one tensor type.
+class Splitter {
+ public:
+  Splitter(Rewriter& rewriter, const Node& node) : rewriter_(rewriter), node_(node) {}
+
+  void softmax();
+  void layer_norm();
+  void rms_norm();
+  void gelu();
+  void silu();
+  void split();
+  void attention();
+
+ private:
+  const TensorType& type(ValueId id) const { return rewriter_.type(id); }
+  ValueId input(std::size_t i) const { return node_.inputs[i]; }
+  ValueId output() const { return node_.outputs[0]; }
+  Dim integer(std::int64_t value) { return rewriter_.module().dims->constant(value); }
+
+  /// op(inputs) with the type of the first input.
+  ValueId map(std::string_view op, std::vector<ValueId> inputs, ValueId output = no_value) {
+    TensorType same = type(inputs[0]);
+    return rewriter_.emit(op, std::move(inputs), std::move(same), {}, output);
+  }
+  ValueId scaled(ValueId x, double factor) { return map("mul", {x, rewriter_.constant(factor)}); }
+  ValueId reduce(std::string_view op, ValueId x, int axis) {
+    TensorType reduced = type(x);
+    reduced.dims[static_cast<std::size_t>(axis)] = integer(1);
+    return rewriter_.emit(op, {x}, std::move(reduced), {{"axes", std::vector<Dim>{integer(axis)}}, {"keepdims", true}});
+  }
+  ValueId reshape(ValueId x, std::vector<Dim> dims) {
+    return rewriter_.emit("reshape", {x}, {type(x).dtype, dims}, {{"shape", dims}});
+  }
+  /// x where it is not `special`, else `other`.
+  ValueId unless(ValueId x, double special, double other) {
+    const ValueId hit = rewriter_.emit("equal", {x, rewriter_.constant(special)}, {DType::boolean, type(x).dims});
+    return rewriter_.emit("where", {hit, rewriter_.constant(other), x}, type(x));
+  }
+  ValueId masked_softmax(ValueId x);
+  ValueId range(Dim start, Dim end);
+  ValueId default_scale(Dim depth);
+  ValueId causal(ValueId scores);
+
+  Rewriter& rewriter_;
+  const Node& node_;
+};
+
+void Splitter::softmax() {
+  rewriter_.begin(node_, "softmax");
+  const int axis = *normalize_axis(attr_integer(node_, "axis"), type(input(0)).rank());
+  const ValueId shifted = map("sub", {input(0), reduce("reduce_max", input(0), axis)});
+  const ValueId raised = map("exp", {shifted});
+  map("div", {raised, reduce("reduce_sum", raised, axis)}, output());
+}
+
+/// Softmax over the last axis that gives 0 where every element of a row is -inf.
+ValueId Splitter::masked_softmax(ValueId x) {
+  rewriter_.begin(node_, "softmax");
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const int axis = type(x).rank() - 1;
+  const ValueId peak = unless(reduce("reduce_max", x, axis), -infinity, 0);
+  const ValueId raised = map("exp", {map("sub", {x, peak})});
+  return map("div", {raised, unless(reduce("reduce_sum", raised, axis), 0, 1)});
+}
+
+void Splitter::layer_norm() {
+  rewriter_.begin(node_, "layer_norm");
+  const int axis = type(input(0)).rank() - 1;
+  const ValueId centred = map("sub", {input(0), reduce("reduce_mean", input(0), axis)});
+  const ValueId variance = reduce("reduce_mean", map("mul", {centred, centred}), axis);
+  const ValueId factor = map("rsqrt", {map("add", {variance, rewriter_.constant(attr_number(node_, "epsilon"))})});
+  const ValueId scaled = map("mul", {map("mul", {centred, factor}), input(1)});
+  map("add", {scaled, input(2)}, output());
+}
+
+void Splitter::rms_norm() {
+  rewriter_.begin(node_, "rms_norm");
+  const ValueId mean = reduce("reduce_mean", map("mul", {input(0), input(0)}), type(input(0)).rank() - 1);
+  const ValueId factor = map("rsqrt", {map("add", {mean, rewriter_.constant(attr_number(node_, "epsilon"))})});
+  map("mul", {map("mul", {input(0), factor}), input(1)}, output());
+}
+
+void Splitter::gelu() {
+  rewriter_.begin(node_, "gelu");
+  const ValueId x = input(0);
+  ValueId curve = no_value;
+  if (attr_word(node_, "approximate") == "tanh") {
+    const ValueId cube = map("mul", {map("mul", {x, x}), x});
+    curve = map("tanh", {scaled(map("add", {x, scaled(cube, 0.044715)}), std::sqrt(2 / std::numbers::pi))});
+  } else {
+    curve = map("erf", {scaled(x, 1 / std::numbers::sqrt2)});
+  }
+  map("mul", {scaled(x, 0.5), map("add", {curve, rewriter_.constant(1.0)})}, output());
+}
+
+void Splitter::silu() {
+  rewriter_.begin(node_, "silu");
+  map("mul", {input(0), map("sigmoid", {input(0)})}, output());
+}
+
+void Splitter::split() {
+  rewriter_.begin(node_, "");
+  const int axis = *normalize_axis(attr_integer(node_, "axis"), type(input(0)).rank());
+  Dim start = integer(0);
+  for (const ValueId part : node_.outputs) {
+    const Dim end = start + type(part).dims[static_cast<std::size_t>(axis)];
+    rewriter_.emit("slice", {input(0)}, type(part),
+                   {{"axes", std::vector<Dim>{integer(axis)}},
+                    {"starts", std::vector<Dim>{start}},
+                    {"ends", std::vector<Dim>{end}}},
+                   part);
+    start = end;
+  }
+}
+
+ValueId Splitter::range(Dim start, Dim end) {
+  return rewriter_.emit("range", {}, {DType::i64, {end - start}}, {{"start", start}, {"end", end}});
+}
+
+/// 1 / sqrt(depth), as a scalar where the depth is known, else as a tensor of one element.
+ValueId Splitter::default_scale(Dim depth) {
+  if (const auto known = depth.constant()) return rewriter_.constant(1 / std::sqrt(static_cast<double>(*known)));
+  const TensorType one{DType::f32, {integer(1)}};
+  const ValueId value = rewriter_.emit("range", {}, {DType::i64, {integer(1)}}, {{"start", depth}, {"end", depth + 1}});
+  return map("rsqrt", {rewriter_.emit("cast", {value}, one, {{"dtype", std::string("f32")}})});
+}
+
+/// -inf where the key comes after the query; the last query sees the last key.
+ValueId Splitter::causal(ValueId scores) {
+  const TensorType score = type(scores);
+  const Dim queries = score.dims[score.dims.size() - 2], keys = score.dims.back();
+  const ValueId query = reshape(range(keys - queries, keys), {queries, integer(1)});
+  const ValueId key = reshape(range(integer(0), keys), {integer(1), keys});
+  const ValueId seen = rewriter_.emit("less_equal", {key, query}, {DType::boolean, {queries, keys}});
+  return rewriter_.emit("where", {seen, scores, rewriter_.constant(-std::numeric_limits<double>::infinity())}, score);
+}
+
+void Splitter::attention() {
+  rewriter_.begin(node_, "attention");
+  const ValueId q = input(0), k = input(1), v = input(2);
+  TensorType score = type(q);
+  score.dims.back() = type(k).dims[type(k).dims.size() - 2];
+  ValueId scores = rewriter_.emit("matmul", {q, k}, score, {{"transpose_b", true}});
+  const double scale = attr_number(node_, "scale");
+  scores = map("mul", {scores, scale == 0 ? default_scale(type(q).dims.back()) : rewriter_.constant(scale)});
+  if (node_.inputs.size() > 3) scores = map("add", {scores, input(3)});
+  if (attr_boolean(node_, "causal")) scores = causal(scores);
+  const ValueId shares = masked_softmax(scores);
+  rewriter_.begin(node_, "attention");
+  rewriter_.emit("matmul", {shares, v}, type(output()), {}, output());
+}
+
+using Split = void (Splitter::*)();
+const std::unordered_map<std::string_view, Split> splits = {
+    {"softmax", &Splitter::softmax},   {"layer_norm", &Splitter::layer_norm}, {"rms_norm", &Splitter::rms_norm},
+    {"gelu", &Splitter::gelu},         {"silu", &Splitter::silu},             {"split", &Splitter::split},
+    {"attention", &Splitter::attention}};
+
+}  // namespace
+
+void decompose(Module& module) {
+  Rewriter rewriter(module);
+  for (Node& node : module.nodes) {
+    const auto split = splits.find(node.op->name);
+    if (split == splits.end()) {
+      rewriter.keep(std::move(node));
+    } else {
+      (Splitter(rewriter, node).*split->second)();
+    }
+  }
+  rewriter.finish();
+}
+
+}  // namespace dyn::graph

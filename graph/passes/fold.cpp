@@ -1,0 +1,70 @@
+// Scalars that a module computes from literals alone.
+
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+
+#include "graph/passes/identities.hpp"
+
+namespace dyn::graph {
+namespace {
+
+using FloatFunction = double (*)(double, double);
+using IntegerFunction = std::uint64_t (*)(std::uint64_t, std::uint64_t);
+
+const std::unordered_map<std::string_view, FloatFunction> float_functions = {
+    {"add", [](double a, double b) { return a + b; }},
+    {"sub", [](double a, double b) { return a - b; }},
+    {"mul", [](double a, double b) { return a * b; }},
+    {"div", [](double a, double b) { return a / b; }},
+    {"neg", [](double a, double) { return -a; }},
+    {"exp", [](double a, double) { return std::exp(a); }},
+    {"sqrt", [](double a, double) { return std::sqrt(a); }},
+    {"rsqrt", [](double a, double) { return 1 / std::sqrt(a); }},
+    {"reciprocal", [](double a, double) { return 1 / a; }},
+};
+
+/// Unsigned, because integers wrap around.
+const std::unordered_map<std::string_view, IntegerFunction> integer_functions = {
+    {"add", [](std::uint64_t a, std::uint64_t b) { return a + b; }},
+    {"sub", [](std::uint64_t a, std::uint64_t b) { return a - b; }},
+    {"mul", [](std::uint64_t a, std::uint64_t b) { return a * b; }},
+    {"neg", [](std::uint64_t a, std::uint64_t) { return 0 - a; }},
+};
+
+std::int64_t wrapped(DType dtype, std::uint64_t value) {
+  return dtype == DType::i32 ? static_cast<std::int32_t>(value) : static_cast<std::int64_t>(value);
+}
+
+double as_f32(double value) { return static_cast<double>(static_cast<float>(value)); }
+
+ValueId fold_cast(Rewriter& rewriter, const Value& from, DType to) {
+  if (to == DType::f32 && from.type.dtype != DType::f32) return rewriter.constant(as_f32(static_cast<double>(from.integer)));
+  const bool widens = from.type.dtype == DType::boolean || (from.type.dtype == DType::i32 && to == DType::i64);
+  return widens && to != DType::f32 ? rewriter.constant(to, from.integer) : no_value;
+}
+
+}  // namespace
+
+ValueId fold_constants(Rewriter& rewriter, const Node& node) {
+  if (node.op->op_class != OpClass::Elementwise || node.inputs.size() > 2 || node.outputs.size() != 1) return no_value;
+  const Module& module = rewriter.module();
+  for (const ValueId input : node.inputs) {
+    if (module.value(input).kind != ValueKind::Constant) return no_value;
+  }
+  const Value a = module.value(node.inputs.front()), b = module.value(node.inputs.back());
+  const DType dtype = module.value(node.outputs[0]).type.dtype;
+  if (node.op->name == "cast") return fold_cast(rewriter, a, dtype);
+  if (a.type.dtype != dtype) return no_value;
+  if (dtype == DType::f32) {
+    const auto function = float_functions.find(node.op->name);
+    return function == float_functions.end() ? no_value
+                                             : rewriter.constant(as_f32(function->second(as_f32(a.constant), as_f32(b.constant))));
+  }
+  const auto function = integer_functions.find(node.op->name);
+  if (function == integer_functions.end() || dtype == DType::boolean) return no_value;
+  const std::uint64_t result = function->second(static_cast<std::uint64_t>(a.integer), static_cast<std::uint64_t>(b.integer));
+  return rewriter.constant(dtype, wrapped(dtype, result));
+}
+
+}  // namespace dyn::graph

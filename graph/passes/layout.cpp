@@ -1,0 +1,175 @@
+#include "graph/passes/layout.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace dyn::graph {
+namespace {
+
+class Layouter {
+ public:
+  Layouter(Module& module, const FusionGraph& graph, Fusion& fusion) : module_(module), graph_(graph), fusion_(fusion) {
+    fusion_.views.resize(module.values.size());
+    needed_.assign(module.values.size(), false);
+  }
+
+  void run() {
+    find_needed();
+    store_bases();
+    for (std::size_t i = 0; i < node_count_; ++i) {
+      if (graph_.is_view(static_cast<int>(i)) && needed(module_.nodes[i].outputs[0])) view(static_cast<int>(i));
+    }
+    give_outputs();
+  }
+
+ private:
+  bool needed(ValueId id) const { return needed_[static_cast<std::size_t>(id)]; }
+  View& view_of(ValueId id) { return fusion_.views[static_cast<std::size_t>(id)]; }
+  const std::vector<Dim>& dims(ValueId id) const { return module_.value(id).type.dims; }
+
+  /// Marks a value, and those that it is a view of, as read from memory.
+  void need(ValueId id) {
+    while (!needed(id)) {
+      needed_[static_cast<std::size_t>(id)] = true;
+      if (id == graph_.root(id)) return;
+      id = graph_.node(module_.value(id).producer).inputs[0];
+    }
+  }
+
+  void find_needed() {
+    for (const Group& group : fusion_.groups) {
+      const std::set<int> members(group.nodes.begin(), group.nodes.end());
+      for (const int id : group.nodes) {
+        const Node& node = graph_.node(id);
+        for (const ValueId input : node.inputs) {
+          const int producer = graph_.root_producer(input);
+          const bool literal = module_.value(graph_.root(input)).kind == ValueKind::Constant;
+          const bool from_memory = producer < 0 ? !literal : !members.contains(producer);
+          if (from_memory || (literal && needs_memory(node, input))) need(input);
+        }
+      }
+    }
+    for (const ValueId id : module_.outputs) need(id);
+  }
+
+  static bool needs_memory(const Node& node, ValueId input) {
+    return node.op->op_class == OpClass::Contraction || (node.op->name == "gather" && node.inputs[0] == input);
+  }
+
+  void store_bases() {
+    std::map<ValueId, std::vector<int>> views;
+    for (std::size_t i = 0; i < node_count_; ++i) {
+      const ValueId result = module_.nodes[i].outputs[0];
+      if (graph_.is_view(static_cast<int>(i)) && needed(result)) views[graph_.root(result)].push_back(static_cast<int>(i));
+    }
+    for (std::size_t i = 0; i < module_.values.size(); ++i) {
+      const ValueKind kind = module_.values[i].kind;
+      if (kind == ValueKind::Input || kind == ValueKind::Weight) store_densely(static_cast<ValueId>(i));
+    }
+    for (const Group& group : fusion_.groups) {
+      for (const ValueId id : group.outputs) {
+        view_of(id) = stored_view(module_, id, choose_storage(graph_, id, views[id]));
+      }
+    }
+  }
+
+  void store_densely(ValueId id) { view_of(id) = {id, module_.dims->constant(0), dense_strides(*module_.dims, dims(id))}; }
+
+  void view(int id) {
+    const Node& node = module_.nodes[static_cast<std::size_t>(id)];
+    const View& input = view_of(node.inputs[0]);
+    if (input.base == no_value) return copy(id, "a literal has no memory of its own");
+    auto result = view_through(module_, node, input);
+    if (!result) return copy(id, fmt::format("no strides reach {} in this order", module_.value(node.inputs[0]).name));
+    view_of(node.outputs[0]) = std::move(*result);
+  }
+
+  /// Makes the result of view node `id` a base of its own.
+  void copy(int id, const std::string& why) {
+    const Node& node = module_.nodes[static_cast<std::size_t>(id)];
+    const ValueId result = node.outputs[0];
+    Group group;
+    group.backbone = Backbone::Copy;
+    group.nodes = {id};
+    group.backbone_node = id;
+    group.outputs = {result};
+    group.extents = dims(node.op->name == "reshape" ? node.inputs[0] : result);
+    group.reduced.assign(group.extents.size(), false);
+    fusion_.groups.push_back(std::move(group));
+    fusion_.reasons.push_back({result, fmt::format("a copy: {}", why)});
+    store_densely(result);
+  }
+
+  void give_outputs() {
+    fusion_.output_bases.assign(module_.outputs.size(), no_value);
+    std::set<ValueId> claimed;
+    const auto claim = [&](std::size_t i, ValueId base) {
+      if (!claimed.insert(base).second) return;
+      fusion_.output_bases[i] = base;
+    };
+    // A value that is an output itself comes before outputs that are views of it.
+    for (std::size_t i = 0; i < module_.outputs.size(); ++i) {
+      if (computed_densely(module_.outputs[i]) && view_of(module_.outputs[i]).base == module_.outputs[i]) {
+        claim(i, module_.outputs[i]);
+      }
+    }
+    for (std::size_t i = 0; i < module_.outputs.size(); ++i) {
+      if (fusion_.output_bases[i] != no_value) continue;
+      if (computed_densely(module_.outputs[i])) claim(i, view_of(module_.outputs[i]).base);
+      if (fusion_.output_bases[i] == no_value) claim(i, copied_output(i, claimed));
+    }
+  }
+
+  /// Whether the value is the whole of a computed buffer, in order.
+  bool computed_densely(ValueId id) {
+    const View& view = view_of(id);
+    if (view.base == no_value || module_.value(view.base).kind != ValueKind::Result) return false;
+    for (ValueId at = id; at != view.base;) {
+      const Node& node = module_.nodes[static_cast<std::size_t>(module_.value(at).producer)];
+      if (node.op->name != "reshape" && node.op->name != "transpose") return false;
+      at = node.inputs[0];
+    }
+    return is_dense(view, dims(id));
+  }
+
+  ValueId copied_output(std::size_t i, const std::set<ValueId>& claimed) {
+    ValueId id = module_.outputs[i];
+    const bool is_view = module_.value(id).producer >= 0 && graph_.root(id) != id;
+    if (!is_view || view_of(id).base == id || claimed.contains(id)) id = module_.outputs[i] = append_reshape(id);
+    copy(module_.value(id).producer, "an output of the graph is dense, in memory of its own");
+    return id;
+  }
+
+  /// A new value that equals `id`.
+  ValueId append_reshape(ValueId id) {
+    const auto result = static_cast<ValueId>(module_.values.size());
+    Value value;
+    value.name = fmt::format("{}.output_{}", module_.value(id).name, result);
+    value.type = module_.value(id).type;
+    value.producer = static_cast<int>(module_.nodes.size());
+    Node node;
+    node.op = find_op("reshape");
+    node.inputs = {id};
+    node.outputs = {result};
+    node.attrs = {{"shape", value.type.dims}};
+    module_.values.push_back(std::move(value));
+    module_.nodes.push_back(std::move(node));
+    fusion_.views.emplace_back();
+    return result;
+  }
+
+  Module& module_;
+  const FusionGraph& graph_;
+  Fusion& fusion_;
+  std::vector<bool> needed_;
+  const std::size_t node_count_ = module_.nodes.size();
+};
+
+}  // namespace
+
+void lay_out(Module& module, const FusionGraph& graph, Fusion& fusion) { Layouter(module, graph, fusion).run(); }
+
+}  // namespace dyn::graph

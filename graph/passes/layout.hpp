@@ -1,0 +1,30 @@
+#pragma once
+// Where values lie in memory: storage orders of what groups write, views on them, and copies where no view will do.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/passes/fusion_graph.hpp"
+
+namespace dyn::graph {
+
+/// The memory of the view's result, given that of its input; nothing where no strides reach it.
+std::optional<View> view_through(const Module& module, const Node& view, const View& input);
+
+/// Whether elements in row-major order of `dims` lie one after the other, from the start of the buffer.
+bool is_dense(const View& view, std::span<const Dim> dims);
+
+/// The value in a buffer of its own, the axes from outermost to innermost in the order `order`.
+View stored_view(const Module& module, ValueId id, std::span<const int> order);
+
+/// The order in which the axes of `root` are best stored, so that few of `views` (which read it, in order) and of the
+/// graph's outputs among their results need a copy. The innermost axis stays.
+std::vector<int> choose_storage(const FusionGraph& graph, ValueId root, std::span<const int> views);
+
+/// Finds the views of everything that the groups read and the graph gives, adding Copy groups (not yet named) to
+/// `fusion` and, where an output needs memory of its own, a reshape to `module`.
+void lay_out(Module& module, const FusionGraph& graph, Fusion& fusion);
+
+}  // namespace dyn::graph

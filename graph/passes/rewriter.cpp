@@ -1,0 +1,87 @@
+#include "graph/passes/rewriter.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+namespace dyn::graph {
+
+Rewriter::Rewriter(Module& module) : module_(module) {
+  for (const Value& value : module.values) names_.insert(value.name);
+  for (const Node& node : module.nodes) next_origin_id_ = std::max(next_origin_id_, node.origin_id + 1);
+  nodes_.reserve(module.nodes.size());
+}
+
+void Rewriter::begin(const Node& node, const std::string& origin) {
+  location_ = node.location;
+  hint_ = module_.value(node.outputs[0]).name;
+  origin_ = origin;
+  origin_id_ = origin.empty() ? -1 : next_origin_id_++;
+}
+
+std::string Rewriter::unique(const std::string& hint) {
+  std::string name = hint;
+  for (int i = 2; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", hint, i);
+  return name;
+}
+
+ValueId Rewriter::result(const std::string& hint, TensorType type) {
+  Value value;
+  value.name = unique(hint);
+  value.type = std::move(type);
+  value.location = location_;
+  module_.values.push_back(std::move(value));
+  return static_cast<ValueId>(module_.values.size()) - 1;
+}
+
+ValueId Rewriter::emit(std::string_view op, std::vector<ValueId> inputs, TensorType type, std::vector<Attr> attrs,
+                       ValueId output) {
+  Node node;
+  node.op = find_op(op);
+  node.inputs = std::move(inputs);
+  node.outputs = {output == no_value ? result(fmt::format("{}.{}", hint_, op), std::move(type)) : output};
+  node.attrs = std::move(attrs);
+  node.origin = origin_;
+  node.origin_id = origin_id_;
+  node.location = location_;
+  nodes_.push_back(std::move(node));
+  return nodes_.back().outputs[0];
+}
+
+ValueId Rewriter::constant(double number) {
+  const auto [known, added] = constants_.try_emplace({DType::f32, std::bit_cast<std::uint64_t>(number)});
+  if (!added) return known->second;
+  Value value;
+  value.name = unique(fmt::format("%{}", module_.values.size()));
+  value.kind = ValueKind::Constant;
+  value.constant = number;
+  module_.values.push_back(std::move(value));
+  return known->second = static_cast<ValueId>(module_.values.size()) - 1;
+}
+
+ValueId Rewriter::constant(DType dtype, std::int64_t integer) {
+  const auto [known, added] = constants_.try_emplace({dtype, static_cast<std::uint64_t>(integer)});
+  if (!added) return known->second;
+  Value value;
+  value.name = unique(fmt::format("%{}", module_.values.size()));
+  value.kind = ValueKind::Constant;
+  value.type.dtype = dtype;
+  value.integer = integer;
+  module_.values.push_back(std::move(value));
+  return known->second = static_cast<ValueId>(module_.values.size()) - 1;
+}
+
+void Rewriter::finish() {
+  module_.nodes = std::move(nodes_);
+  for (Value& value : module_.values) value.producer = -1;
+  for (std::size_t i = 0; i < module_.nodes.size(); ++i) {
+    const auto& outputs = module_.nodes[i].outputs;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      module_.value(outputs[k]).producer = static_cast<int>(i);
+      module_.value(outputs[k]).output_index = static_cast<int>(k);
+    }
+  }
+}
+
+}  // namespace dyn::graph

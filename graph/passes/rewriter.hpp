@@ -1,0 +1,55 @@
+#pragma once
+// Rebuilds the node list of a module, with new nodes and values where a pass wants them.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "graph/op.hpp"
+
+namespace dyn::graph {
+
+/// A pass goes over the nodes of the module in order, and gives each back with keep(), or others in its place with
+/// emit(); finish() makes the given ones the module's nodes. Value ids stay valid throughout.
+class Rewriter {
+ public:
+  explicit Rewriter(Module& module);
+
+  Module& module() noexcept { return module_; }
+  const TensorType& type(ValueId id) const { return module_.value(id).type; }
+
+  /// What new nodes carry: the place of `node`, and `origin` as a new instance of that name (empty: none).
+  void begin(const Node& node, const std::string& origin);
+
+  void keep(Node node) { nodes_.push_back(std::move(node)); }
+
+  /// A new node whose only result has this type. The result is `output` where given, else a new value, named after `hint`.
+  ValueId emit(std::string_view op, std::vector<ValueId> inputs, TensorType type, std::vector<Attr> attrs = {},
+               ValueId output = no_value);
+
+  /// A scalar; equal ones share a value.
+  ValueId constant(double number);
+  ValueId constant(DType dtype, std::int64_t integer);
+
+  /// A new value of kind Result, its name made unique from `hint`.
+  ValueId result(const std::string& hint, TensorType type);
+
+  /// Makes the nodes given so far the module's.
+  void finish();
+
+ private:
+  std::string unique(const std::string& hint);
+
+  Module& module_;
+  std::vector<Node> nodes_;
+  std::unordered_set<std::string> names_;
+  std::map<std::pair<DType, std::uint64_t>, ValueId> constants_;
+  std::string hint_, origin_;
+  int origin_id_ = -1, next_origin_id_ = 0;
+  SourceLocation location_;
+};
+
+}  // namespace dyn::graph

@@ -1,0 +1,149 @@
+// Constants, identities, common subexpressions, dead nodes.
+
+#include <bit>
+#include <unordered_map>
+
+#include "graph/group.hpp"
+#include "graph/passes/identities.hpp"
+
+namespace dyn::graph {
+namespace {
+
+/// Everything that the result of a node depends on, as bytes.
+std::string key_of(const Node& node) {
+  std::string key = node.op->name;
+  const auto put = [&key](std::uint64_t word) { key.append(reinterpret_cast<const char*>(&word), sizeof word); };
+  for (const ValueId input : node.inputs) put(static_cast<std::uint64_t>(input));
+  for (const Attr& attr : node.attrs) {
+    key += attr.name;
+    std::visit(
+        [&]<class T>(const T& value) {
+          if constexpr (std::is_same_v<T, bool>) put(value);
+          else if constexpr (std::is_same_v<T, double>) put(std::bit_cast<std::uint64_t>(value));
+          else if constexpr (std::is_same_v<T, std::string>) key += value + '\0';
+          else if constexpr (std::is_same_v<T, Dim>) put(static_cast<std::uint64_t>(value.node()->id));
+          else for (const Dim dim : value) put(static_cast<std::uint64_t>(dim.node()->id));
+        },
+        attr.value);
+  }
+  return key;
+}
+
+/// Goes over the nodes once, in order; `same_[v]` is the value that stands for v from then on.
+class Simplifier {
+ public:
+  explicit Simplifier(Module& module) : module_(module), rewriter_(module) {}
+
+  void run() {
+    for (std::size_t i = 0; i < module_.values.size(); ++i) merge_constant(static_cast<ValueId>(i));
+    for (Node& node : module_.nodes) simplify_node(std::move(node));
+    for (ValueId& output : module_.outputs) output = now(output);
+    rewriter_.finish();
+  }
+
+ private:
+  ValueId now(ValueId id) const {
+    const auto replaced = same_.find(id);
+    return replaced == same_.end() ? id : replaced->second;
+  }
+
+  void merge_constant(ValueId id) {
+    const Value value = module_.value(id);
+    if (value.kind != ValueKind::Constant || !value.type.dims.empty()) return;
+    const ValueId shared =
+        is_float(value.type.dtype) ? rewriter_.constant(value.constant) : rewriter_.constant(value.type.dtype, value.integer);
+    if (shared != id) same_[id] = shared;
+  }
+
+  void simplify_node(Node node) {
+    for (ValueId& input : node.inputs) input = now(input);
+    skip_inner_view(module_, node, [this](ValueId id) -> const Node* {
+      const auto known = producers_.find(id);
+      return known == producers_.end() ? nullptr : &known->second;
+    });
+    ValueId same = fold_constants(rewriter_, node);
+    if (same == no_value) same = identity_of(module_, node);
+    if (same == no_value) same = common(node);
+    if (same != no_value) {
+      same_[node.outputs[0]] = same;
+      return;
+    }
+    if (node.op->op_class == OpClass::View) producers_.emplace(node.outputs[0], node);
+    rewriter_.keep(std::move(node));
+  }
+
+  /// The result of an earlier node that computes the same.
+  ValueId common(const Node& node) {
+    if (node.outputs.size() != 1) return no_value;
+    const auto [known, added] = computed_.try_emplace(key_of(node), node.outputs[0]);
+    return added ? no_value : known->second;
+  }
+
+  Module& module_;
+  Rewriter rewriter_;
+  std::unordered_map<ValueId, ValueId> same_;
+  std::unordered_map<ValueId, Node> producers_;  ///< of views
+  std::unordered_map<std::string, ValueId> computed_;
+};
+
+std::vector<bool> used_nodes(const Module& module) {
+  std::vector<bool> used(module.nodes.size(), false);
+  const auto use = [&](ValueId id) {
+    if (module.value(id).producer >= 0) used[static_cast<std::size_t>(module.value(id).producer)] = true;
+  };
+  for (const ValueId output : module.outputs) use(output);
+  for (std::size_t i = module.nodes.size(); i-- > 0;) {
+    if (!used[i]) continue;
+    for (const ValueId input : module.nodes[i].inputs) use(input);
+  }
+  return used;
+}
+
+/// Drops the nodes that no output needs, then all values that nothing refers to; inputs stay.
+void remove_dead(Module& module) {
+  const std::vector<bool> used = used_nodes(module);
+  std::vector<Node> nodes;
+  for (std::size_t i = 0; i < module.nodes.size(); ++i) {
+    if (used[i]) nodes.push_back(std::move(module.nodes[i]));
+  }
+  std::vector<bool> referred(module.values.size(), false);
+  const auto refer = [&](const std::vector<ValueId>& ids) {
+    for (const ValueId id : ids) referred[static_cast<std::size_t>(id)] = true;
+  };
+  refer(module.inputs);
+  refer(module.outputs);
+  for (const Node& node : nodes) {
+    refer(node.inputs);
+    refer(node.outputs);
+  }
+
+  std::vector<ValueId> renumbered(module.values.size(), no_value);
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < module.values.size(); ++i) {
+    if (!referred[i]) continue;
+    renumbered[i] = static_cast<ValueId>(values.size());
+    values.push_back(std::move(module.values[i]));
+  }
+  const auto renumber = [&](std::vector<ValueId>& ids) {
+    for (ValueId& id : ids) id = renumbered[static_cast<std::size_t>(id)];
+  };
+  renumber(module.inputs);
+  renumber(module.outputs);
+  for (Node& node : nodes) {
+    renumber(node.inputs);
+    renumber(node.outputs);
+  }
+  module.values = std::move(values);
+  Rewriter rewriter(module);
+  for (Node& node : nodes) rewriter.keep(std::move(node));
+  rewriter.finish();
+}
+
+}  // namespace
+
+void simplify(Module& module) {
+  Simplifier(module).run();
+  remove_dead(module);
+}
+
+}  // namespace dyn::graph

@@ -1,0 +1,60 @@
+#pragma once
+// Shape propagation as a worklist over nodes.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/op.hpp"
+#include "graph/unifier.hpp"
+
+namespace dyn::graph {
+
+/// One run of propagation. A node is (re)computed when all its inputs have types and one of them, one of its
+/// attributes or one of its constraints changed. Inference that must make two dims equal replaces a symbol, which
+/// changes the types of siblings and of the nodes before them, and thereby puts those back on the list.
+class Propagation final : public InferContext {
+ public:
+  explicit Propagation(Module& module);
+  void run();
+
+  const Module& module() const override { return module_; }
+  DimTable& dims() override { return *module_.dims; }
+  const Node& node() const override { return module_.nodes[static_cast<std::size_t>(current_)]; }
+  std::size_t input_count() const override { return node().inputs.size(); }
+  const TensorType& input(std::size_t index) const override { return module_.value(node().inputs[index]).type; }
+  [[noreturn]] void fail(const std::string& message) const override;
+  void require_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) override;
+  Dim broadcast(Dim a, Dim b, const std::string& a_what, const std::string& b_what) override;
+  void require_less_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) override;
+  void require_multiple(Dim a, Dim b, const std::string& what) override;
+
+ private:
+  bool is_ready(int node) const;
+  void enqueue_users(ValueId value);
+  void compute(int node);
+  void store(std::vector<TensorType>& outputs);
+  void check_output_type(const TensorType& type) const;
+  void drain();
+  void check_claims();
+  void resolve_module();
+  bool resolve_dims(std::vector<Dim>& dims) const;
+  bool resolve_attrs(Node& node) const;
+  bool resolve_constraints(std::vector<Constraint>& constraints) const;
+  void record(Constraint::Kind kind, Dim left, Dim right, const std::string& left_what, const std::string& right_what);
+  void collect_constraints();
+  void check_symbols() const;
+  SourceLocation location() const;
+  std::string who() const;
+
+  Module& module_;
+  Unifier unifier_;
+  std::vector<std::vector<int>> users_;  ///< nodes by value
+  std::vector<bool> known_;              ///< by value: has its type
+  std::set<int> worklist_;               ///< the first node in topological order comes first
+  int current_ = -1;                     ///< the node being computed; -1: the outputs' claims
+  int generation_ = 0;                   ///< of the unifier, up to which the module is resolved
+  std::vector<std::vector<Constraint>> constraints_;  ///< by node, the claims' last
+};
+
+}  // namespace dyn::graph

@@ -1,0 +1,11 @@
+#pragma once
+// The part of verification that does not need types.
+
+#include "graph/module.hpp"
+
+namespace dyn::graph {
+
+/// Everything that verify() checks except the results' types and names: what shape propagation relies on.
+void verify_structure(const Module& module);
+
+}  // namespace dyn::graph

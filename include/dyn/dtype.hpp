@@ -1,0 +1,54 @@
+#pragma once
+// Element types of tensors.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "dyn/export.hpp"
+
+namespace dyn {
+
+/// The element type of a tensor. `boolean` is stored as one byte, 0 or 1. f16, bf16 and i8 exist in the type
+/// system and in files; operators that do not support them say so when a model is loaded.
+enum class DType : std::uint8_t { f32, f16, bf16, i8, i32, i64, boolean };
+
+/// Bytes of one element.
+DYN_API std::size_t size_of(DType dtype) noexcept;
+
+/// The name used by the text IR: f32, f16, bf16, i8, i32, i64, bool.
+DYN_API std::string_view name_of(DType dtype) noexcept;
+
+/// The inverse of name_of; nothing where no such dtype exists.
+DYN_API std::optional<DType> parse_dtype(std::string_view name) noexcept;
+
+constexpr bool is_float(DType dtype) noexcept {
+  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
+/// Maps a C++ element type to its DType, for typed access to tensors.
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<std::int8_t> {
+  static constexpr DType value = DType::i8;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <>
+struct DTypeOf<std::int64_t> {
+  static constexpr DType value = DType::i64;
+};
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::boolean;
+};
+
+}  // namespace dyn

@@ -1,0 +1,10 @@
+#pragma once
+// Everything that an embedder needs.
+
+#include "dyn/dtype.hpp"
+#include "dyn/error.hpp"
+#include "dyn/export.hpp"
+#include "dyn/graph.hpp"
+#include "dyn/options.hpp"
+#include "dyn/tensor.hpp"
+#include "dyn/version.hpp"

@@ -1,0 +1,125 @@
+#pragma once
+// dyn::Graph: a loaded model, and dyn::Call: one caller's reusable run of it.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dyn/error.hpp"
+#include "dyn/export.hpp"
+#include "dyn/options.hpp"
+#include "dyn/tensor.hpp"
+
+namespace dyn {
+
+namespace runtime {
+class Model;
+class CallState;
+}  // namespace runtime
+
+/// A named input or output as the model declares it. `shape` is text: "[B, S, 768]".
+struct PortInfo {
+  std::string name;
+  DType dtype;
+  std::string shape;
+};
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+/// The outputs of one run, by name or in the model's order.
+class DYN_API Outputs {
+ public:
+  explicit Outputs(NamedTensors tensors) : tensors_(std::move(tensors)) {}
+  /// Throws Error(user) where no output has that name.
+  const Tensor& operator[](std::string_view name) const;
+  const Tensor& operator[](std::size_t index) const { return tensors_.at(index).second; }
+  std::size_t size() const noexcept { return tensors_.size(); }
+  auto begin() const { return tensors_.begin(); }
+  auto end() const { return tensors_.end(); }
+
+ private:
+  NamedTensors tensors_;
+};
+
+/// Times of a load, in seconds, and what was compiled. `random_weights` and `machine` are reported apart:
+/// making random weights, and measuring the machine (once per machine), are not part of `total`.
+struct LoadReport {
+  double total = 0, parse = 0, compile = 0, measure = 0, weights = 0;
+  double random_weights = 0, machine = 0;
+  int kernels = 0, kernels_compiled = 0, kernels_from_disk = 0;
+  std::size_t weight_bytes = 0;  ///< resident
+};
+
+/// A model, loaded. Const functions may be called from any number of threads at once. Copies share one model.
+class DYN_API Graph {
+ public:
+  /// Reads a `.dyn` file; weight files are found relative to it. Throws Error(model) for a broken model,
+  /// Error(unsupported) for one that this machine cannot run, Error(device) for files that cannot be read.
+  static Graph load(const std::string& path, const Options& options = {});
+
+  /// The same from text. `weight_directory` is where relative weight files are looked for.
+  static Graph from_text(std::string_view text, const Options& options = {}, const std::string& weight_directory = ".");
+
+  /// The same with each weight file given as bytes, by the name that the text uses; `files` are only read
+  /// during the call.
+  static Graph from_memory(std::string_view text, const std::map<std::string, std::string_view>& files,
+                           const Options& options = {});
+
+  std::vector<PortInfo> inputs() const;
+  std::vector<PortInfo> outputs() const;
+  const LoadReport& load_report() const;
+
+  /// Runs once; allocates the outputs. Throws Error(user) for inputs that do not fit, naming input, dim and values.
+  Outputs run(const NamedTensors& inputs) const;
+
+  /// The shapes that `run` would give, by output name, from input shapes alone. Same errors as `run`.
+  std::vector<std::pair<std::string, Shape>> infer_shapes(const std::vector<std::pair<std::string, Shape>>& inputs) const;
+
+  /// Plans for a shape ahead of the first run with it.
+  void prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const;
+
+  /// Number of kernels compiled by this process for this graph since it was loaded: 0, by design.
+  std::int64_t kernels_compiled_since_load() const;
+  /// Number of distinct shapes planned so far.
+  std::int64_t shapes_planned() const;
+
+  /// For dynrun and tests inside dyn; not part of the stable API.
+  const std::shared_ptr<const runtime::Model>& model() const { return model_; }
+
+ private:
+  explicit Graph(std::shared_ptr<const runtime::Model> model) : model_(std::move(model)) {}
+  std::shared_ptr<const runtime::Model> model_;
+};
+
+/// One caller's run of a graph: inputs and outputs are bound to slots and reused, and in the steady state
+/// (a shape seen before) `run` never allocates. Not thread-safe; use one Call for each thread.
+class DYN_API Call {
+ public:
+  explicit Call(const Graph& graph);
+  ~Call();
+  Call(Call&&) noexcept;
+  Call& operator=(Call&&) noexcept;
+
+  /// Binds input or output number `index` in the model's order. An output that is not bound is allocated by
+  /// `run`, and kept while its shape stays. Bound outputs must have the right dtype and shape, checked by `run`;
+  /// an output that overlaps an input or another output is an Error(user).
+  void set_input(std::size_t index, Tensor tensor);
+  void set_input(std::string_view name, Tensor tensor);
+  void set_output(std::size_t index, Tensor tensor);
+  void set_output(std::string_view name, Tensor tensor);
+
+  /// Same errors as Graph::run.
+  void run();
+
+  const Tensor& output(std::size_t index) const;
+  const Tensor& output(std::string_view name) const;
+
+ private:
+  std::unique_ptr<runtime::CallState> state_;
+};
+
+}  // namespace dyn

@@ -1,0 +1,45 @@
+#pragma once
+// What an embedder may decide. Every default is meant to be a good one.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace dyn {
+
+enum class LogLevel { debug, info, warning };
+
+struct Options {
+  /// Threads for one run, the caller's included. 0: as many as the process's affinity and cgroup quota allow.
+  int threads = 0;
+
+  /// Where generated code and machine measurements are kept. Empty: $DYN_CACHE_DIR, else
+  /// $XDG_CACHE_HOME/dyn, else $HOME/.cache/dyn. "none": keep nothing on disk.
+  std::string cache_dir;
+
+  /// "cpu", or "reference" (plain loops, for tests).
+  std::string device = "cpu";
+
+  /// The instruction set to generate for: "" (the best that the CPU has), "avx512", "avx2" or "sse2".
+  /// One that the CPU lacks is an error.
+  std::string isa;
+
+  /// Bytes of memory kept between runs for plans; the least recently used are dropped beyond it.
+  std::size_t plan_cache_bytes = std::size_t{64} << 20;
+
+  /// Replaces all weights by seeded normal ones, 1/sqrt(fan-in); no weights file is read.
+  bool random_weights = false;
+  std::uint64_t seed = 0;
+
+  /// Writes /tmp/perf-PID.map for Linux perf.
+  bool perf_map = false;
+  /// Registers generated code with GDB.
+  bool debugger = false;
+
+  /// Receives log lines; may be called from any thread. Nothing is printed without it.
+  std::function<void(LogLevel, std::string_view)> log;
+};
+
+}  // namespace dyn

@@ -1,0 +1,99 @@
+#pragma once
+// Tensors that cross the API: owning, or views of memory that the caller owns.
+
+#include <cstdint>
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dyn/dtype.hpp"
+#include "dyn/export.hpp"
+
+namespace dyn {
+
+using Shape = std::vector<std::int64_t>;
+
+/// "[2, 3, 4]"
+DYN_API std::string to_string(const Shape& shape);
+
+/// Number of elements; throws Error(user) where a size is negative or the product overflows 63 bits.
+DYN_API std::int64_t element_count(std::span<const std::int64_t> shape);
+
+/// A dense row-major tensor. Copies share the same memory. A Tensor is not synchronised: threads may read one
+/// at the same time, but not write it.
+class DYN_API Tensor {
+ public:
+  Tensor() = default;
+
+  /// Owns new memory, aligned to 64 bytes, zeroed. Throws Error(user) for a bad shape, Error(device) for no memory.
+  Tensor(DType dtype, Shape shape);
+
+  /// A view of `data`, which must stay valid as long as the view is used.
+  static Tensor view(DType dtype, void* data, Shape shape);
+  static Tensor view(DType dtype, const void* data, Shape shape);
+
+  template <class T>
+  static Tensor view(T* data, Shape shape) {
+    return view(DTypeOf<std::remove_const_t<T>>::value, data, std::move(shape));
+  }
+  template <class Container>
+  static Tensor view(Container& values, Shape shape)
+    requires requires { values.data(); values.size(); }
+  {
+    check_size(values.size(), shape);
+    return view(values.data(), std::move(shape));
+  }
+
+  /// Owns a copy of `values`; throws Error(user) where their number is not the shape's.
+  template <class T>
+  static Tensor from(std::initializer_list<T> values, Shape shape) {
+    return from(std::span<const T>(values.begin(), values.size()), std::move(shape));
+  }
+  template <class T>
+  static Tensor from(std::span<const T> values, Shape shape) {
+    check_size(values.size(), shape);
+    Tensor tensor(DTypeOf<T>::value, std::move(shape));
+    std::copy(values.begin(), values.end(), static_cast<T*>(tensor.raw()));
+    return tensor;
+  }
+
+  bool empty() const noexcept { return shape_.empty() && !data_; }
+  DType dtype() const noexcept { return dtype_; }
+  const Shape& shape() const noexcept { return shape_; }
+  std::int64_t size() const noexcept { return count_; }
+  std::size_t bytes() const noexcept { return static_cast<std::size_t>(count_) * size_of(dtype_); }
+  bool writable() const noexcept { return writable_; }
+
+  const void* raw() const noexcept { return data_; }
+  void* raw() noexcept { return data_; }
+
+  /// The elements; throws Error(user) where T is not the dtype (or, for a mutable span, the view is read-only).
+  template <class T>
+  std::span<const T> data() const {
+    check_dtype(DTypeOf<T>::value);
+    return {static_cast<const T*>(data_), static_cast<std::size_t>(count_)};
+  }
+  template <class T>
+  std::span<T> mutable_data() {
+    check_dtype(DTypeOf<T>::value);
+    check_writable();
+    return {static_cast<T*>(data_), static_cast<std::size_t>(count_)};
+  }
+
+ private:
+  static void check_size(std::size_t values, const Shape& shape);
+  void check_dtype(DType wanted) const;
+  void check_writable() const;
+
+  DType dtype_ = DType::f32;
+  bool writable_ = true;
+  std::int64_t count_ = 0;
+  void* data_ = nullptr;
+  Shape shape_;
+  std::shared_ptr<void> owner_;
+};
+
+}  // namespace dyn

@@ -1,0 +1,46 @@
+#include "dyn/dtype.hpp"
+
+#include <array>
+
+namespace dyn {
+namespace {
+
+struct DTypeRow {
+  DType dtype;
+  std::size_t bytes;
+  std::string_view name;
+};
+
+/// In the order of the enum.
+constexpr std::array<DTypeRow, 7> rows = {{{DType::f32, 4, "f32"},
+                                           {DType::f16, 2, "f16"},
+                                           {DType::bf16, 2, "bf16"},
+                                           {DType::i8, 1, "i8"},
+                                           {DType::i32, 4, "i32"},
+                                           {DType::i64, 8, "i64"},
+                                           {DType::boolean, 1, "bool"}}};
+
+constexpr const DTypeRow& row(DType dtype) noexcept { return rows[static_cast<std::size_t>(dtype)]; }
+
+constexpr bool rows_follow_the_enum() {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (static_cast<std::size_t>(rows[i].dtype) != i) return false;
+  }
+  return true;
+}
+static_assert(rows_follow_the_enum());
+
+}  // namespace
+
+std::size_t size_of(DType dtype) noexcept { return row(dtype).bytes; }
+
+std::string_view name_of(DType dtype) noexcept { return row(dtype).name; }
+
+std::optional<DType> parse_dtype(std::string_view name) noexcept {
+  for (const DTypeRow& candidate : rows) {
+    if (candidate.name == name) return candidate.dtype;
+  }
+  return std::nullopt;
+}
+
+}  // namespace dyn

@@ -1,0 +1,104 @@
+#include "dyn/tensor.hpp"
+
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "dyn/error.hpp"
+
+namespace dyn {
+namespace {
+
+constexpr std::align_val_t tensor_alignment{64};
+
+std::shared_ptr<void> zeroed_memory(std::size_t bytes) {
+  void* memory = ::operator new(bytes, tensor_alignment, std::nothrow);
+  if (memory == nullptr) {
+    throw Error(ErrorKind::device, "no memory for a tensor of " + std::to_string(bytes) + " bytes");
+  }
+  std::memset(memory, 0, bytes);
+  return {memory, [](void* pointer) { ::operator delete(pointer, tensor_alignment); }};
+}
+
+/// The count, where all of its elements' bytes can be addressed.
+std::int64_t checked_count(DType dtype, const Shape& shape) {
+  const std::int64_t count = element_count(shape);
+  const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
+  if (count > std::numeric_limits<std::int64_t>::max() / element_bytes) {
+    throw Error(ErrorKind::user, "a tensor of shape " + to_string(shape) + " has more bytes than can be addressed");
+  }
+  return count;
+}
+
+}  // namespace
+
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += std::to_string(shape[i]);
+  }
+  return text + "]";
+}
+
+std::int64_t element_count(std::span<const std::int64_t> shape) {
+  std::int64_t count = 1;
+  bool overflow = false;
+  bool zero = false;
+  for (const std::int64_t size : shape) {
+    if (size < 0) {
+      throw Error(ErrorKind::user,
+                  "a size in shape " + to_string(Shape(shape.begin(), shape.end())) + " is negative");
+    }
+    zero = zero || size == 0;
+    overflow = __builtin_mul_overflow(count, size, &count) || overflow;
+  }
+  if (zero) return 0;
+  if (overflow) {
+    throw Error(ErrorKind::user, "the number of elements of shape " + to_string(Shape(shape.begin(), shape.end())) +
+                                     " does not fit 63 bits");
+  }
+  return count;
+}
+
+Tensor::Tensor(DType dtype, Shape shape)
+    : dtype_(dtype), count_(checked_count(dtype, shape)), shape_(std::move(shape)) {
+  owner_ = zeroed_memory(bytes());
+  data_ = owner_.get();
+}
+
+Tensor Tensor::view(DType dtype, void* data, Shape shape) {
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.count_ = checked_count(dtype, shape);
+  if (data == nullptr && tensor.count_ > 0) {
+    throw Error(ErrorKind::user, "a view of shape " + to_string(shape) + " of a null pointer");
+  }
+  tensor.shape_ = std::move(shape);
+  tensor.data_ = data;
+  return tensor;
+}
+
+Tensor Tensor::view(DType dtype, const void* data, Shape shape) {
+  Tensor tensor = view(dtype, const_cast<void*>(data), std::move(shape));
+  tensor.writable_ = false;
+  return tensor;
+}
+
+void Tensor::check_size(std::size_t values, const Shape& shape) {
+  if (static_cast<std::uint64_t>(element_count(shape)) != values) {
+    throw Error(ErrorKind::user, "shape " + to_string(shape) + " does not have " + std::to_string(values) + " elements");
+  }
+}
+
+void Tensor::check_dtype(DType wanted) const {
+  if (wanted == dtype_) return;
+  throw Error(ErrorKind::user, "a tensor of " + std::string(name_of(dtype_)) + " was read as " + std::string(name_of(wanted)));
+}
+
+void Tensor::check_writable() const {
+  if (!writable_) throw Error(ErrorKind::user, "a read-only view was asked for mutable data");
+}
+
+}  // namespace dyn

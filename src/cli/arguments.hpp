@@ -1,0 +1,38 @@
+#pragma once
+// What the command line says, before a model is looked at.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dyn/options.hpp"
+#include "src/cli/table.hpp"
+
+namespace dyn::cli {
+
+struct Arguments {
+  std::string program;  ///< dynrun's own file, for child processes
+  std::string model;
+  Options options;
+  std::vector<std::string> dims, shapes, load_inputs;  ///< as written; one entry for each flag
+  std::string save_outputs, trace, group;
+  std::int64_t iterations = 0;  ///< 0: by duration
+  double duration_seconds = 1, warmup_seconds = 0.2;
+  std::vector<double> percentiles = {95};
+  bool profile = false, load_only = false, skip_load = false;
+  Format format = Format::md;
+};
+
+// The commands. Each prints to stdout and throws dyn::Error.
+void run_model(const Arguments& arguments);
+void bench_model(const Arguments& arguments);
+void inspect_model(const Arguments& arguments);
+void explain_model(const Arguments& arguments);
+void show_devices(const Arguments& arguments);
+void show_cache(const Arguments& arguments);
+void clear_cache(const Arguments& arguments);
+
+/// Parses, runs a command, reports errors on stderr. Returns the exit code: 0, 1 for an error, 2 for wrong usage.
+int run_command_line(int argc, char** argv);
+
+}  // namespace dyn::cli

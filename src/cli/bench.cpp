@@ -1,0 +1,133 @@
+// dynrun bench: load, first call, new shapes and steady state, each apart.
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "src/cli/arguments.hpp"
+#include "src/cli/inputs.hpp"
+#include "src/cli/load_times.hpp"
+#include "src/cli/peak.hpp"
+#include "src/cli/profile.hpp"
+#include "src/cli/session.hpp"
+#include "src/cli/statistics.hpp"
+
+namespace dyn::cli {
+namespace {
+
+constexpr double ms = 1e3, us = 1e6;
+constexpr int plan_samples = 9;
+
+struct Bench {
+  const Arguments& arguments;
+  std::shared_ptr<const runtime::Model> model;
+  std::optional<Peak> peak;
+  std::map<std::string, Tensor> loaded;
+  std::vector<Row> rows, group_rows;
+  std::vector<TraceRun> trace;
+};
+
+double traffic_bytes(const Bench& bench, const runtime::Plan& plan, const std::vector<Tensor>& inputs, runtime::CallState& call) {
+  double bytes = bench.model->weight_bytes_read(plan);
+  for (const Tensor& input : inputs) bytes += static_cast<double>(input.bytes());
+  for (std::size_t i = 0; i < bench.model->outputs().size(); ++i) bytes += static_cast<double>(call.output(i).bytes());
+  return bytes;
+}
+
+double plan_seconds(const runtime::Model& model, std::span<const std::int64_t> symbols) {
+  std::vector<double> samples;
+  for (int i = 0; i < plan_samples; ++i) samples.push_back(seconds_of([&] { model.plan_uncached(symbols); }));
+  return percentile(std::move(samples), 50);
+}
+
+void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
+  const Arguments& arguments = bench.arguments;
+  const runtime::Model& model = *bench.model;
+  const std::vector<Tensor> inputs = make_inputs(model, symbols, bench.loaded, arguments.options.seed);
+  runtime::CallState call(bench.model);
+  for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
+
+  const double first = seconds_of([&] { call.run(); });
+  const Repetition repetition{arguments.iterations, arguments.duration_seconds, arguments.warmup_seconds};
+  const std::vector<double> samples = repeat(repetition, [&] { call.run(); });
+  const double median = percentile(samples, 50);
+  const double planning = plan_seconds(model, symbols);
+
+  const runtime::Plan& plan = call.plan();
+  const double flops = plan.flops();
+  Row shape{{"model", model_name(arguments)}};
+  for (const auto& [name, value] : named_dims(model, symbols)) shape.emplace_back(name, value);
+  Row row = shape;
+  row.emplace_back("threads", std::int64_t{model.threads()});
+  row.emplace_back("device", model.device_name());
+  row.emplace_back("first_ms", first * ms);
+  row.emplace_back("new_shape_us", planning * us);
+  row.emplace_back("median_ms", median * ms);
+  for (const double percent : arguments.percentiles) {
+    row.emplace_back(fmt::format("p{}_ms", percent), percentile(samples, percent) * ms);
+  }
+  row.emplace_back("gflops", flops / median / 1e9);
+  std::optional<double> limit;
+  if (bench.peak) limit = bench.peak->limit_seconds(flops, traffic_bytes(bench, plan, inputs, call), model.threads());
+  row.emplace_back("limit_ms", limit ? Cell(*limit * ms) : Cell());
+  row.emplace_back("limit_ratio", limit ? Cell(*limit / median) : Cell());
+  row.emplace_back("runs", static_cast<std::int64_t>(samples.size()));
+  bench.rows.push_back(std::move(row));
+
+  if (arguments.profile) append_rows(bench.group_rows, group_profile(model, call, shape));
+  if (!arguments.trace.empty()) bench.trace.push_back(traced_run(model, call, shape));
+}
+
+/// The first call ever in this process, which is the first shape's; and what "first" and "new shape" mean stands in --help.
+void print_tables(const Bench& bench, const std::vector<Row>& loads) {
+  const Format format = bench.arguments.format;
+  const std::vector<Row> targets = target_rows(*bench.model);
+  if (format == Format::md) {
+    if (!loads.empty()) fmt::print("{}\n", to_text(loads, format));
+    if (!targets.empty()) fmt::print("{}\n", to_text(targets, format));
+    fmt::print("{}", to_text(bench.rows, format));
+    if (!bench.group_rows.empty()) fmt::print("\n{}", to_text(bench.group_rows, format));
+    return;
+  }
+  // One flat table: the load's times stand in each row.
+  std::vector<Row> rows = bench.rows;
+  for (Row& row : rows) {
+    for (const Row& load : loads) {
+      const std::string& state = std::get<std::string>(load[1].second);
+      row.emplace_back(fmt::format("load_{}_ms", state), load[2].second);
+    }
+    for (const Row& target : targets) {
+      row.emplace_back(fmt::format("groups_on_{}", std::get<std::string>(target[0].second)), target[1].second);
+    }
+  }
+  append_rows(rows, bench.group_rows);
+  fmt::print("{}", to_text(rows, format));
+}
+
+}  // namespace
+
+void bench_model(const Arguments& arguments) {
+  if (arguments.load_only) {
+    const std::shared_ptr<const runtime::Model> model = load_model(arguments);
+    fmt::print("{}", to_text({load_row(model_name(arguments), "this", model->load_report())}, arguments.format));
+    return;
+  }
+  Bench bench{arguments, nullptr, std::nullopt, load_inputs(arguments.load_inputs), {}, {}, {}};
+  bench.model = load_model(arguments);
+  const auto shapes = requested_shapes(*bench.model, arguments, bench.loaded);
+  std::string problem;
+  bench.peak = machine_peak(arguments, problem);
+  if (!problem.empty()) fmt::print(stderr, "dynrun: note: {}\n", problem);
+  const std::vector<Row> loads = arguments.skip_load ? std::vector<Row>() : time_loads(arguments);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    show_progress(fmt::format("shape {} of {}", i + 1, shapes.size()));
+    bench_shape(bench, shapes[i]);
+  }
+  show_progress("");
+  print_tables(bench, loads);
+  if (!arguments.trace.empty()) write_trace(arguments.trace, bench.trace);
+}
+
+}  // namespace dyn::cli

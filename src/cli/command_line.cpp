@@ -1,0 +1,183 @@
+// The flags. The only file that includes CLI11.
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "dyn/version.hpp"
+#include "src/cli/arguments.hpp"
+
+namespace dyn::cli {
+namespace {
+
+constexpr int usage_error = 2;
+
+using Command = void (*)(const Arguments&);
+
+struct Parser {
+  CLI::App app{"dynrun: loads a neural-network graph whose dims are symbols, and runs it at any shape.\n"
+               "Start with:  dynrun inspect MODEL.dyn   (what is in it)\n"
+               "             dynrun run MODEL.dyn --random-weights --dims B=1 --dims S=37\n"
+               "             dynrun bench MODEL.dyn --random-weights --dims B=1,8 --dims S=1..512*2"};
+  Arguments arguments;
+  Command command = nullptr;
+
+  Parser() {
+    app.require_subcommand(1);
+    app.set_version_flag("--version", std::string("dynrun ") + version());
+    add_run();
+    add_bench();
+    add_inspect();
+    add_explain();
+    add_devices();
+    add_cache();
+  }
+
+  CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, Command action) {
+    CLI::App* sub = parent.add_subcommand(name, help);
+    sub->callback([this, action] { command = action; });
+    return sub;
+  }
+
+  // A flag that may be repeated, one value each, so that it never swallows what follows.
+  template <class T>
+  static void add_repeated(CLI::App* sub, const std::string& flag, std::vector<T>& values, const std::string& help) {
+    sub->add_option(flag, values, help)->expected(1)->allow_extra_args(false)->multi_option_policy(
+        CLI::MultiOptionPolicy::TakeAll);
+  }
+
+  void add_machine_flags(CLI::App* sub) {
+    Options& options = arguments.options;
+    sub->add_option("--threads", options.threads, "Threads for one run, the caller's included; default: all that this process may use")
+        ->check(CLI::Range(1, 4096));
+    sub->add_option("--cache-dir", options.cache_dir,
+                    "Where generated code and measurements are kept; \"none\": nowhere. Default: $DYN_CACHE_DIR, "
+                    "$XDG_CACHE_HOME/dyn or ~/.cache/dyn");
+  }
+
+  void add_format(CLI::App* sub) {
+    static const std::map<std::string, Format> names{{"md", Format::md}, {"csv", Format::csv}, {"json", Format::json}};
+    sub->add_option("--format", arguments.format, "md (default), csv or json")
+        ->transform(CLI::CheckedTransformer(names, CLI::ignore_case))
+        ->default_str("md")
+        ->type_name("md|csv|json");
+  }
+
+  void add_model_flags(CLI::App* sub) {
+    Options& options = arguments.options;
+    sub->add_option("model", arguments.model, "The model, a .dyn file")->required()->type_name("MODEL");
+    sub->add_option("--device", options.device, "cpu (default), or reference: plain loops, slow, for comparison")
+        ->check(CLI::IsMember({"cpu", "reference"}));
+    sub->add_option("--isa", options.isa, "Instruction set to generate for; default: the best that the CPU has")
+        ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
+    sub->add_option("--seed", options.seed, "Seed of random weights and inputs; default 0");
+    sub->add_flag("--random-weights", options.random_weights, "Random weights instead of the model's; needs no weights file");
+    sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
+    add_machine_flags(sub);
+  }
+
+  void add_shape_flags(CLI::App* sub) {
+    add_repeated(sub, "--dims", arguments.dims,
+                 "Values of a dim: S=37, S=1,8,64, S=1..4 (each), S=16..128+16 (arithmetic), S=1..512*2 (geometric). "
+                 "Several --dims multiply. Dims without one take the model's hint");
+    add_repeated(sub, "--shapes", arguments.shapes, "Shapes of inputs instead: ids=1x37 or ids=1x37,mask=1x37");
+  }
+
+  void add_input_flags(CLI::App* sub) {
+    add_repeated(sub, "--load-inputs", arguments.load_inputs,
+                 "An input from a NumPy file: name=file.npy; without --dims and --shapes it also decides the dims. "
+                 "Other inputs are random: normal floats, integers in the range that they index, masks all 1");
+  }
+
+  void add_run() {
+    CLI::App* sub = add_command(app, "run", "Run a model once and summarise its outputs", run_model);
+    add_model_flags(sub);
+    add_shape_flags(sub);
+    add_input_flags(sub);
+    sub->add_option("--save-outputs", arguments.save_outputs, "Write each output to DIR/<name>.npy")->type_name("DIR");
+    add_format(sub);
+  }
+
+  void add_bench() {
+    CLI::App* sub = add_command(app, "bench", "Time a model: load, first call, new shapes, steady state", bench_model);
+    add_model_flags(sub);
+    add_shape_flags(sub);
+    add_input_flags(sub);
+    sub->add_option("--iterations", arguments.iterations, "Exactly this many timed runs for each shape")->check(CLI::Range(1, 1000000000));
+    sub->add_option("--duration", arguments.duration_seconds, "Seconds of timed runs for each shape (default 1; at least 3 runs)")
+        ->check(CLI::Range(0.0, 1e6));
+    sub->add_option("--warmup", arguments.warmup_seconds, "Seconds of runs before the timed ones (default 0.2)")
+        ->check(CLI::Range(0.0, 1e6));
+    sub->add_option("--percentile", arguments.percentiles, "Percentiles of the run time beside the median; default 95")
+        ->delimiter(',')
+        ->check(CLI::Range(0.0, 100.0))
+        ->expected(1, 16)
+        ->allow_extra_args(false);
+    sub->add_flag("--profile", arguments.profile, "Time each group of the model as well");
+    sub->add_option("--trace", arguments.trace, "Write one run of each shape as a Chrome trace (chrome://tracing, Perfetto)")
+        ->type_name("FILE");
+    sub->add_flag("--load-only", arguments.load_only, "Load the model, print the load's times, and run nothing");
+    sub->add_flag("--skip-load", arguments.skip_load, "Do not time the load, cold and cached, in processes of their own");
+    add_format(sub);
+  }
+
+  void add_inspect() {
+    CLI::App* sub = add_command(app, "inspect", "Show what a model became: kernels, memory, shape classes", inspect_model);
+    add_model_flags(sub);
+    add_shape_flags(sub);
+    sub->add_option("--group", arguments.group, "Only this group");
+  }
+
+  void add_explain() {
+    CLI::App* sub = add_command(app, "explain", "Show for a shape which kernels were considered, their cost, and the choice", explain_model);
+    add_model_flags(sub);
+    add_shape_flags(sub);
+    sub->add_option("--group", arguments.group, "Only this group");
+  }
+
+  void add_devices() {
+    CLI::App* sub = add_command(app, "devices", "Show this machine, and what was measured of it", show_devices);
+    add_machine_flags(sub);
+    add_format(sub);
+  }
+
+  void add_cache() {
+    CLI::App* sub = add_command(app, "cache", "Show or clear the directory of generated code and measurements", show_cache);
+    add_machine_flags(sub);
+    CLI::App* show = add_command(*sub, "show", "Path, files and size (the default)", show_cache);
+    CLI::App* clear = add_command(*sub, "clear", "Remove dyn's files from it", clear_cache);
+    for (CLI::App* inner : {show, clear}) inner->fallthrough();
+    sub->parse_complete_callback([this] { command = show_cache; });
+  }
+};
+
+int report(const std::exception& error) {
+  fmt::print(stderr, "dynrun: error: {}\n", error.what());
+  return 1;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  Parser parser;
+  parser.arguments.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  try {
+    parser.app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return parser.app.exit(error) == 0 ? 0 : usage_error;
+  }
+  try {
+    parser.command(parser.arguments);
+    if (std::fflush(stdout) != 0) throw Error(ErrorKind::device, "standard output cannot be written");
+    return 0;
+  } catch (const std::exception& error) {
+    return report(error);
+  }
+}
+
+}  // namespace dyn::cli

@@ -1,0 +1,134 @@
+#include "src/cli/inputs.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "graph/op.hpp"
+#include "src/cli/npy.hpp"
+
+namespace dyn::cli {
+namespace {
+
+// Of an integer input that indexes nothing.
+constexpr std::int64_t plain_integer_extent = 10;
+
+std::optional<graph::Dim> gathered_extent(const graph::Module& module, const graph::Node& node) {
+  const graph::TensorType& data = module.value(node.inputs[0]).type;
+  const std::optional<int> axis = graph::normalize_axis(graph::attr_integer(node, "axis"), data.rank());
+  if (!axis) return std::nullopt;
+  return data.dims[static_cast<std::size_t>(*axis)];
+}
+
+bool passes_values_on(const graph::Node& node) {
+  return node.op->op_class == graph::OpClass::View || node.op->name == "cast" || node.op->name == "copy";
+}
+
+bool is_mask(const std::string& name) { return name.find("mask") != std::string::npos; }
+
+std::uint64_t seed_of(std::uint64_t seed, const std::string& name) {
+  std::seed_seq sequence(name.begin(), name.end());
+  std::uint32_t words[2];
+  sequence.generate(words, words + 2);
+  return seed ^ (std::uint64_t{words[0]} << 32 | words[1]);
+}
+
+template <class T, class Distribution>
+void fill(Tensor& tensor, Distribution distribution, std::mt19937_64& generator) {
+  for (T& element : tensor.mutable_data<T>()) element = static_cast<T>(distribution(generator));
+}
+
+void fill_randomly(Tensor& tensor, std::int64_t extent, std::mt19937_64& generator) {
+  const std::uniform_int_distribution<std::int64_t> index(0, std::max<std::int64_t>(extent, 1) - 1);
+  switch (tensor.dtype()) {
+    case DType::f32: return fill<float>(tensor, std::normal_distribution<float>(), generator);
+    case DType::i8: return fill<std::int8_t>(tensor, index, generator);
+    case DType::i32: return fill<std::int32_t>(tensor, index, generator);
+    case DType::i64: return fill<std::int64_t>(tensor, index, generator);
+    case DType::boolean: return fill<bool>(tensor, std::uniform_int_distribution<int>(0, 1), generator);
+    case DType::f16:
+    case DType::bf16: break;
+  }
+  throw Error(ErrorKind::unsupported, fmt::format("dynrun makes no random {} inputs; use --load-inputs", name_of(tensor.dtype())));
+}
+
+void fill_ones(Tensor& tensor) {
+  std::mt19937_64 unused;
+  const auto one = [](auto&) { return 1; };
+  switch (tensor.dtype()) {
+    case DType::f32: return fill<float>(tensor, one, unused);
+    case DType::i8: return fill<std::int8_t>(tensor, one, unused);
+    case DType::i32: return fill<std::int32_t>(tensor, one, unused);
+    case DType::i64: return fill<std::int64_t>(tensor, one, unused);
+    case DType::boolean: return fill<bool>(tensor, one, unused);
+    case DType::f16:
+    case DType::bf16: break;
+  }
+  throw Error(ErrorKind::unsupported, fmt::format("dynrun makes no {} masks; use --load-inputs", name_of(tensor.dtype())));
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> load_inputs(std::span<const std::string> entries) {
+  std::map<std::string, Tensor> tensors;
+  for (const std::string& entry : entries) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(ErrorKind::user, fmt::format("--load-inputs {}: expected NAME=FILE.npy", entry));
+    }
+    const std::string name = entry.substr(0, equals);
+    if (!tensors.emplace(name, read_npy(entry.substr(equals + 1))).second) {
+      throw Error(ErrorKind::user, fmt::format("--load-inputs {}: input {} is given twice", entry, name));
+    }
+  }
+  return tensors;
+}
+
+std::optional<graph::Dim> index_extent(const graph::Module& module, graph::ValueId input) {
+  // Nodes are in topological order, so one pass follows the values through views and casts.
+  std::set<graph::ValueId> carriers{input};
+  std::optional<graph::Dim> extent;
+  for (const graph::Node& node : module.nodes) {
+    if (node.op->name == "gather" && carriers.contains(node.inputs[1])) {
+      const std::optional<graph::Dim> here = gathered_extent(module, node);
+      if (here) extent = extent ? min(*extent, *here) : *here;
+    } else if (passes_values_on(node) && carriers.contains(node.inputs[0])) {
+      carriers.insert(node.outputs.begin(), node.outputs.end());
+    }
+  }
+  return extent;
+}
+
+std::vector<Tensor> make_inputs(const runtime::Model& model, std::span<const std::int64_t> symbols,
+                                const std::map<std::string, Tensor>& given, std::uint64_t seed) {
+  const graph::Module& module = model.module();
+  const runtime::NamedShapes shapes = model.input_shapes(symbols);
+  std::set<std::string> unused;
+  for (const auto& [name, tensor] : given) unused.insert(name);
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const auto& [name, shape] = shapes[i];
+    if (const auto found = given.find(name); found != given.end()) {
+      tensors.push_back(found->second);
+      unused.erase(name);
+      continue;
+    }
+    Tensor tensor(model.inputs()[i].dtype, shape);
+    if (is_mask(name)) {
+      fill_ones(tensor);
+    } else {
+      const std::optional<graph::Dim> extent = index_extent(module, module.inputs[i]);
+      std::mt19937_64 generator(seed_of(seed, name));
+      fill_randomly(tensor, extent ? graph::evaluate(*extent, symbols) : plain_integer_extent, generator);
+    }
+    tensors.push_back(std::move(tensor));
+  }
+  if (!unused.empty()) throw Error(ErrorKind::user, fmt::format("--load-inputs: the model has no input \"{}\"", *unused.begin()));
+  return tensors;
+}
+
+}  // namespace dyn::cli

@@ -1,0 +1,127 @@
+// dynrun inspect and explain: what a model became, and why a shape runs as it does.
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dyn/error.hpp"
+#include "graph/op.hpp"
+#include "src/cli/arguments.hpp"
+#include "src/cli/inputs.hpp"
+#include "src/cli/profile.hpp"
+#include "src/cli/session.hpp"
+
+namespace dyn::cli {
+namespace {
+
+std::string indented(const std::string& text, std::string_view indent) {
+  std::string result;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    if (end > start) result += fmt::format("{}{}", indent, std::string_view(text).substr(start, end - start));
+    result += '\n';
+    start = end + 1;
+  }
+  return result;
+}
+
+std::string ports_text(std::string_view title, const std::vector<PortInfo>& ports) {
+  std::string text;
+  for (const PortInfo& port : ports) text += fmt::format("{:<8} {}: {}{}\n", title, port.name, name_of(port.dtype), port.shape);
+  return text;
+}
+
+std::string dims_text(const graph::Module& module) {
+  std::string text;
+  for (const int symbol : module.declared_symbols) {
+    const graph::SymbolInfo& info = module.dims->info(symbol);
+    text += fmt::format("{:<8} {} in {}..{}", "dim", info.name, info.low,
+                        info.high == std::numeric_limits<std::int64_t>::max() ? std::string() : fmt::format("{}", info.high));
+    if (info.divisor != 1) text += fmt::format(", a multiple of {}", info.divisor);
+    if (info.hint) text += fmt::format(", hint {}", *info.hint);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string memory_text(const runtime::Model& model, std::span<const std::int64_t> symbols) {
+  const runtime::PlanPtr plan = model.plan(symbols);
+  std::string dims;
+  for (const auto& [name, value] : named_dims(model, symbols)) dims += fmt::format(" {}={}", name, value);
+  return fmt::format("{:<8} {:.1f} MB of weights; at{}: arena {:.2f} MB, scratch {:.0f} KB for each thread\n", "memory",
+                     static_cast<double>(model.load_report().weight_bytes) / 1e6, dims.empty() ? " its only shape" : dims,
+                     static_cast<double>(plan->arena_bytes) / 1e6, static_cast<double>(plan->scratch_bytes) / 1e3);
+}
+
+std::string group_operators(const runtime::Model& model, const graph::Group& group) {
+  std::vector<std::string> names;
+  for (const int node : group.nodes) {
+    const graph::Node& made = model.module().nodes[static_cast<std::size_t>(node)];
+    names.push_back(made.origin.empty() ? made.op->name : fmt::format("{}({})", made.op->name, made.origin));
+  }
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+std::string group_text(const runtime::Model& model, std::size_t index) {
+  const graph::Group& group = model.fusion().groups[index];
+  std::string text = fmt::format("group {}  target {}\n", group.name, model.kernel(index).target_name());
+  text += fmt::format("  operators: {}\n", group_operators(model, group));
+  text += indented(rkernel::to_string(model.problems()[index]), "  ");
+  text += "  rKernel:\n" + indented(model.kernel(index).describe(), "    ");
+  for (const graph::MemoryReason& reason : model.fusion().reasons) {
+    if (std::find(group.outputs.begin(), group.outputs.end(), reason.value) == group.outputs.end()) continue;
+    text += fmt::format("  {} goes through memory: {}\n", model.module().value(reason.value).name, reason.text);
+  }
+  return text;
+}
+
+/// The groups that --group asks for; all without it.
+std::vector<std::size_t> chosen_groups(const runtime::Model& model, const std::string& name) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < model.problems().size(); ++i) {
+    if (name.empty() || model.fusion().groups[i].name == name) chosen.push_back(i);
+  }
+  if (chosen.empty() && !name.empty()) {
+    throw Error(ErrorKind::user, fmt::format("--group {}: the model has no such group; dynrun inspect lists them", name));
+  }
+  return chosen;
+}
+
+}  // namespace
+
+void inspect_model(const Arguments& arguments) {
+  const std::shared_ptr<const runtime::Model> model = load_model(arguments);
+  fmt::print("{:<8} {} on {}, {} threads\n", "model", model_name(arguments), model->device_name(), model->threads());
+  fmt::print("{}{}{}", dims_text(model->module()), ports_text("input", model->inputs()), ports_text("output", model->outputs()));
+  if (model->problems().empty()) {
+    fmt::print("No groups: this device walks the operators one by one.\n");
+    return;
+  }
+  for (const auto& symbols : requested_shapes(*model, arguments, {})) fmt::print("{}", memory_text(*model, symbols));
+  fmt::print("\n{}", to_text(target_rows(*model), Format::md));
+  for (const std::size_t group : chosen_groups(*model, arguments.group)) fmt::print("\n{}", group_text(*model, group));
+}
+
+void explain_model(const Arguments& arguments) {
+  const std::shared_ptr<const runtime::Model> model = load_model(arguments);
+  const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, {});
+  const runtime::PlanPtr plan = model->plan(symbols);
+  // Layers of a model repeat: what explains itself alike is printed once, with all its groups.
+  std::vector<std::pair<std::string, std::vector<std::string>>> explanations;
+  for (const std::size_t group : chosen_groups(*model, arguments.group)) {
+    const std::string text = model->explain(group, *plan);
+    const auto same = [&](const auto& entry) { return entry.first == text; };
+    auto found = std::find_if(explanations.begin(), explanations.end(), same);
+    if (found == explanations.end()) found = explanations.insert(found, {text, {}});
+    found->second.push_back(model->fusion().groups[group].name);
+  }
+  for (const auto& [text, groups] : explanations) {
+    fmt::print("{}{}\n{}\n", groups.size() > 1 ? fmt::format("{} groups: ", groups.size()) : "", fmt::join(groups, " "),
+               indented(text, "  "));
+  }
+  if (explanations.empty()) fmt::print("No groups: this device walks the operators one by one.\n");
+}
+
+}  // namespace dyn::cli

@@ -1,0 +1,128 @@
+#include "src/cli/peak.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dyn/error.hpp"
+#include "src/cli/child.hpp"
+#include "src/cli/session.hpp"
+#include "src/runtime/cache_dir.hpp"
+#include "src/runtime/thread_count.hpp"
+#include "targets/cpu/object_cache.hpp"
+
+namespace dyn::cli {
+namespace {
+
+std::string cpu_info(const std::string& key) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with(key) && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+std::string cache_file(const Arguments& arguments) {
+  const std::string directory = runtime::resolve_cache_dir(arguments.options.cache_dir);
+  if (directory.empty()) return {};
+  const std::string key = fmt::format("{}|{}|{}", cpu_model(), cpu_flags(), runtime::default_threads());
+  return fmt::format("{}/peak-{:016x}.json", directory, cpu::checksum(key));
+}
+
+std::optional<Peak> read_cached(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  try {
+    return parse_peak(text.str());
+  } catch (const Error&) {
+    return std::nullopt;  // a broken file is measured again
+  }
+}
+
+// Written beside the file and renamed, so that no other process reads half of it. A cache that cannot be written is none.
+void write_cached(const std::string& path, const std::string& text) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  std::ofstream(temporary) << text;
+  std::filesystem::rename(temporary, path, ignored);
+}
+
+}  // namespace
+
+PeakFigures Peak::at(int threads) const {
+  const auto above = std::find_if(figures.begin(), figures.end(), [&](const PeakFigures& f) { return f.threads >= threads; });
+  if (above == figures.end()) return figures.back();
+  if (above == figures.begin() || above->threads == threads) return *above;
+  const PeakFigures& a = *(above - 1);
+  const PeakFigures& b = *above;
+  const double weight = static_cast<double>(threads - a.threads) / (b.threads - a.threads);
+  return {threads,
+          std::lerp(a.gflops, b.gflops, weight),
+          std::lerp(a.l1_gb_per_s, b.l1_gb_per_s, weight),
+          std::lerp(a.l2_gb_per_s, b.l2_gb_per_s, weight),
+          std::lerp(a.l3_gb_per_s, b.l3_gb_per_s, weight),
+          std::lerp(a.dram_gb_per_s, b.dram_gb_per_s, weight)};
+}
+
+double Peak::limit_seconds(double flops, double bytes, int threads) const {
+  const PeakFigures here = at(threads);
+  return std::max(flops / (here.gflops * 1e9), bytes / (here.dram_gb_per_s * 1e9));
+}
+
+Peak parse_peak(const std::string& json) {
+  try {
+    const nlohmann::json document = nlohmann::json::parse(json);
+    Peak peak{document.at("isa").get<std::string>(), {}};
+    for (const nlohmann::json& entry : document.at("figures")) {
+      peak.figures.push_back({entry.at("threads").get<int>(), entry.at("gflops").get<double>(),
+                              entry.value("l1_gb_per_s", 0.0), entry.value("l2_gb_per_s", 0.0),
+                              entry.value("l3_gb_per_s", 0.0), entry.at("dram_gb_per_s").get<double>()});
+    }
+    const auto bad = [](const PeakFigures& f) { return f.threads < 1 || !(f.gflops > 0) || !(f.dram_gb_per_s > 0); };
+    if (peak.figures.empty() || std::any_of(peak.figures.begin(), peak.figures.end(), bad)) {
+      throw Error(ErrorKind::device, "dyn-peak gave no usable figures");
+    }
+    return peak;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::device, fmt::format("dyn-peak gave no valid figures: {}", error.what()));
+  }
+}
+
+std::optional<Peak> machine_peak(const Arguments& arguments, std::string& problem) {
+  const std::string path = cache_file(arguments);
+  if (!path.empty()) {
+    if (std::optional<Peak> cached = read_cached(path)) return cached;
+  }
+  const std::string program = (std::filesystem::path(arguments.program).parent_path() / "dyn-peak").string();
+  if (access(program.c_str(), X_OK) != 0) {
+    problem = fmt::format("limits are unknown: the program dyn-peak is not beside dynrun ({})", program);
+    return std::nullopt;
+  }
+  try {
+    show_progress("measuring this machine, once");
+    const std::string text = output_of({program, "--threads", fmt::format("{}", runtime::default_threads())});
+    show_progress("");
+    const Peak peak = parse_peak(text);
+    if (!path.empty()) write_cached(path, text);
+    return peak;
+  } catch (const Error& error) {
+    problem = fmt::format("limits are unknown: {}", error.what());
+    return std::nullopt;
+  }
+}
+
+std::string cpu_model() { return cpu_info("model name"); }
+std::string cpu_flags() { return cpu_info("flags"); }
+
+}  // namespace dyn::cli

@@ -1,0 +1,41 @@
+#pragma once
+// What dyn-peak measured of this machine: the limits that times are compared with.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/cli/arguments.hpp"
+
+namespace dyn::cli {
+
+/// With this many threads together.
+struct PeakFigures {
+  int threads = 1;
+  double gflops = 0;  ///< f32 multiply-adds, of the widest instructions
+  double l1_gb_per_s = 0, l2_gb_per_s = 0, l3_gb_per_s = 0, dram_gb_per_s = 0;  ///< reading; 0: not measured
+};
+
+struct Peak {
+  std::string isa;
+  std::vector<PeakFigures> figures;  ///< ascending threads
+
+  /// Between two measured numbers of threads: interpolated; beyond them: the nearest.
+  PeakFigures at(int threads) const;
+  /// Seconds below which no program can be: computing, or streaming from memory.
+  double limit_seconds(double flops, double bytes, int threads) const;
+};
+
+/// dyn-peak's JSON. Throws Error(device) for anything else.
+Peak parse_peak(const std::string& json);
+
+/// From the cache directory, or measured now by the program dyn-peak beside dynrun and kept there. Nothing where that
+/// program is missing or fails; `problem` then says why.
+std::optional<Peak> machine_peak(const Arguments& arguments, std::string& problem);
+
+/// The CPU's model name and feature flags, as the kernel reports them.
+std::string cpu_model();
+std::string cpu_flags();
+
+}  // namespace dyn::cli

@@ -1,0 +1,92 @@
+// dynrun run: one run, its outputs summarised or saved.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "src/cli/arguments.hpp"
+#include "src/cli/inputs.hpp"
+#include "src/cli/npy.hpp"
+#include "src/cli/session.hpp"
+
+namespace dyn::cli {
+namespace {
+
+struct Summary {
+  double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
+  std::int64_t not_finite = 0;
+};
+
+template <class T>
+Summary summarize(const Tensor& tensor) {
+  Summary summary;
+  for (const T element : tensor.data<T>()) {
+    const double value = static_cast<double>(element);
+    if (!std::isfinite(value)) {
+      ++summary.not_finite;
+      continue;
+    }
+    summary.low = std::min(summary.low, value);
+    summary.high = std::max(summary.high, value);
+    summary.sum += value;
+  }
+  return summary;
+}
+
+std::optional<Summary> summarize(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::f32: return summarize<float>(tensor);
+    case DType::i8: return summarize<std::int8_t>(tensor);
+    case DType::i32: return summarize<std::int32_t>(tensor);
+    case DType::i64: return summarize<std::int64_t>(tensor);
+    case DType::boolean: return summarize<bool>(tensor);
+    case DType::f16:
+    case DType::bf16: break;
+  }
+  return std::nullopt;
+}
+
+Row output_row(const std::string& name, const Tensor& tensor) {
+  Row row{{"output", name}, {"dtype", std::string(name_of(tensor.dtype()))}, {"shape", to_string(tensor.shape())}};
+  const std::optional<Summary> summary = summarize(tensor);
+  const std::int64_t finite = summary ? tensor.size() - summary->not_finite : 0;
+  row.emplace_back("min", finite > 0 ? Cell(summary->low) : Cell());
+  row.emplace_back("max", finite > 0 ? Cell(summary->high) : Cell());
+  row.emplace_back("mean", finite > 0 ? Cell(summary->sum / static_cast<double>(finite)) : Cell());
+  row.emplace_back("not_finite", summary ? Cell(summary->not_finite) : Cell());
+  return row;
+}
+
+void save_output(const std::string& directory, const std::string& name, const Tensor& tensor) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) throw Error(ErrorKind::device, fmt::format("--save-outputs {}: {}", directory, error.message()));
+  write_npy((std::filesystem::path(directory) / (name + ".npy")).string(), tensor);
+}
+
+}  // namespace
+
+void run_model(const Arguments& arguments) {
+  const std::map<std::string, Tensor> loaded = load_inputs(arguments.load_inputs);
+  const std::shared_ptr<const runtime::Model> model = load_model(arguments);
+  const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, loaded);
+  const std::vector<Tensor> inputs = make_inputs(*model, symbols, loaded, arguments.options.seed);
+  runtime::CallState call(model);
+  for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
+  call.run();
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < model->outputs().size(); ++i) {
+    const std::string& name = model->outputs()[i].name;
+    rows.push_back(output_row(name, call.output(i)));
+    if (!arguments.save_outputs.empty()) save_output(arguments.save_outputs, name, call.output(i));
+  }
+  fmt::print("{}", to_text(rows, arguments.format));
+}
+
+}  // namespace dyn::cli

@@ -1,0 +1,169 @@
+#include "src/rkernel/cost.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace dyn::rkernel {
+namespace {
+
+constexpr double float_bytes = 4;
+constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
+constexpr std::int64_t l1_ways_for_rows = 6;   ///< ways left to A's rows beside B's stream
+// A row whose line is evicted before its 16 elements are used comes from L2 this many times.
+constexpr double conflict_refetches = 4;
+
+struct Sizes {
+  Tiling rows;               ///< of one block
+  double row_tiles, column_tiles, k_blocks;
+  double block_m, block_n, block_k;
+  double m_blocks, n_blocks;
+};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
+  Sizes sizes;
+  const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(shape.m, strategy.block_m));
+  const std::int64_t n_blocks = std::max<std::int64_t>(1, ceil_div(shape.n, strategy.block_n));
+  const std::int64_t k_blocks = std::max<std::int64_t>(1, ceil_div(shape.k, strategy.block_k));
+  sizes.m_blocks = static_cast<double>(m_blocks);
+  sizes.n_blocks = static_cast<double>(n_blocks);
+  sizes.k_blocks = static_cast<double>(k_blocks);
+  // The largest block decides: it is the one that the other threads wait for.
+  const std::int64_t block_m = ceil_div(shape.m, m_blocks);
+  const std::int64_t panels = ceil_div(ceil_div(shape.n, machine.panel), n_blocks);
+  const std::int64_t wide = strategy.tile_columns / machine.panel;
+  sizes.block_m = static_cast<double>(block_m);
+  sizes.block_n = static_cast<double>(panels * machine.panel);
+  sizes.block_k = static_cast<double>(shape.k) / sizes.k_blocks;
+  sizes.rows = equal_tiling(block_m, strategy.tile_rows);
+  sizes.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes.rows.tiles()));
+  // Panels that do not fill a wide tile run one at a time.
+  sizes.column_tiles = static_cast<double>(panels / wide + panels % wide);
+  return sizes;
+}
+
+// Mean seconds of one step of K of the block's tiles.
+double seconds_per_k(const Machine& machine, const Tiling& rows, int columns) {
+  double total = 0;
+  for (const Run& run : {rows.first, rows.second}) {
+    if (run.count == 0) continue;
+    const TileSpeed* tile = machine.find_tile(static_cast<int>(run.tile), columns);
+    total += static_cast<double>(run.count) * (tile != nullptr ? tile->seconds_per_k : 1);
+  }
+  return rows.tiles() > 0 ? total / static_cast<double>(rows.tiles()) : 0;
+}
+
+// How much more often A is fetched where its rows fall into few cache sets.
+double conflict_factor(const ContractionShape& shape, const Strategy& strategy, double rows) {
+  if (strategy.copy_a || shape.a_row_bytes <= 0) return 1;
+  const auto sets = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes)) * 64 / l1_way_bytes;
+  const double rows_per_set = rows / std::clamp(sets * static_cast<double>(l1_way_bytes) / 64, 1.0, rows);
+  return rows_per_set > l1_ways_for_rows ? conflict_refetches : 1;
+}
+
+// Seconds to read `bytes` by one of `active` threads from a level; the nearest is part of layer 0's measurement.
+double read_seconds(const Machine& machine, double bytes, std::size_t level, int active) {
+  return level == 0 ? 0 : bytes / machine.bandwidth_per_thread(level, active);
+}
+
+LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
+  LayerTerms terms{.name = "L1"};
+  const double rows = sizes.block_m / sizes.row_tiles;
+  const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
+  terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
+  const double a_bytes = rows * sizes.block_k * float_bytes * conflict_factor(shape, strategy, rows);
+  const double b_bytes = columns * sizes.block_k * float_bytes;
+  const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
+  const std::size_t a_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
+  // The first row tile brings B's panel near, the others find it there; blocks of other rows find it where all of B's block fits.
+  const std::size_t near_level = machine.level_of(2 * static_cast<std::int64_t>(b_bytes));
+  const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * float_bytes));
+  const std::size_t first_level = shape.b_packed ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
+  const double first = read_seconds(machine, b_bytes, first_level, active) / sizes.m_blocks +
+                       read_seconds(machine, b_bytes, again_level, active) * (1 - 1 / sizes.m_blocks);
+  terms.load = read_seconds(machine, a_bytes, a_level, active) + first / sizes.row_tiles +
+               read_seconds(machine, b_bytes, near_level, active) * (1 - 1 / sizes.row_tiles);
+  const double outputs = rows * columns;
+  const auto output_bytes = static_cast<std::int64_t>(static_cast<double>(shape.batch * shape.m * shape.n) * shape.epilogue_bytes);
+  terms.store = outputs * shape.epilogue_operations / machine.vector_width * machine.seconds_per_vector_operation +
+                read_seconds(machine, outputs * shape.epilogue_bytes, std::max<std::size_t>(1, machine.level_of(output_bytes)), active);
+  // A tile between blocks of K is written to scratch and read again.
+  terms.store /= sizes.k_blocks;
+  if (sizes.k_blocks > 1) terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);
+  return terms;
+}
+
+// Moves of one ticket, for each block of K.
+double move_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
+  double seconds = 0;
+  if (strategy.copy_a) {
+    const double bytes = 2 * sizes.block_m * sizes.block_k * float_bytes;
+    seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active);
+  }
+  if (!shape.b_packed) {
+    const double bytes = 2 * sizes.block_n * sizes.block_k * float_bytes;
+    seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.b_level), active) +
+               sizes.block_n * sizes.block_k * machine.seconds_per_vector_operation;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+double layer_cost(const LayerTerms& terms, double below, bool overlapped) {
+  double temporal;
+  if (terms.reduction_trips <= 0) {
+    temporal = terms.spatial_trips * terms.store;
+  } else if (overlapped) {
+    const double iterations = terms.spatial_trips * terms.reduction_trips;
+    temporal = terms.load + (iterations - 1) * std::max(terms.load, below) + below + terms.spatial_trips * terms.store;
+  } else {
+    temporal = terms.spatial_trips *
+               (terms.load + (terms.reduction_trips - 1) * std::max(terms.load, below) + below + terms.store);
+  }
+  return std::ceil(terms.parallel_trips / terms.units) * (terms.fixed + temporal);
+}
+
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
+                        CostBreakdown* breakdown) {
+  const Sizes sizes = sizes_of(machine, shape, strategy);
+  const double tickets = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
+  const int active = static_cast<int>(std::clamp(tickets, 1.0, static_cast<double>(threads)));
+  const double register_tile =
+      sizes.block_k * seconds_per_k(machine, sizes.rows, strategy.tile_columns) + machine.seconds_per_call;
+  const LayerTerms l1 = tile_terms(machine, shape, strategy, sizes, active);
+  LayerTerms l2{.name = "L2"};
+  l2.reduction_trips = sizes.k_blocks;
+  l2.load = move_seconds(machine, shape, strategy, sizes, active);
+  LayerTerms top{.name = "threads"};
+  top.parallel_trips = tickets;
+  top.units = threads;
+  top.fixed = machine.seconds_per_ticket;
+  const double l1_cost = layer_cost(l1, register_tile, true);
+  // Moves do not overlap with the tiles that wait for them.
+  const double l2_cost = sizes.k_blocks * (l2.load + l1_cost);
+  const double seconds = layer_cost(top, l2_cost, false);
+  if (breakdown != nullptr) {
+    *breakdown = {register_tile, {l1, l2, top}, {l1_cost, l2_cost, seconds}, static_cast<std::int64_t>(tickets), seconds};
+  }
+  return seconds;
+}
+
+std::string to_string(const CostBreakdown& breakdown) {
+  std::string text = fmt::format("    registers: {:.3g} us a tile\n", breakdown.register_tile * 1e6);
+  for (std::size_t i = 0; i < breakdown.layers.size(); ++i) {
+    const LayerTerms& terms = breakdown.layers[i];
+    text += fmt::format(
+        "    {}: F_parallel = ceil({:g} / {:g}), n_ts = {:g}, n_tr = {:g}, T_load = {:.3g} us, T_store = {:.3g} us, fixed = {:.3g} us, "
+        "cost = {:.4g} us\n",
+        terms.name, terms.parallel_trips, terms.units, terms.spatial_trips, terms.reduction_trips, terms.load * 1e6, terms.store * 1e6,
+        terms.fixed * 1e6, breakdown.costs[i] * 1e6);
+  }
+  return text;
+}
+
+}  // namespace dyn::rkernel

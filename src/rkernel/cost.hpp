@@ -1,0 +1,57 @@
+#pragma once
+// The cost model: one recursive function over layers, and what a contraction's strategy means for its terms.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/machine.hpp"
+#include "src/rkernel/strategy.hpp"
+
+namespace dyn::rkernel {
+
+/// The terms of one layer above layer 0, in seconds and trip counts (Vortex, equations 2 to 4).
+struct LayerTerms {
+  const char* name = "";
+  double parallel_trips = 1;   ///< of the layer's parallel loops
+  double units = 1;
+  double spatial_trips = 1;    ///< n_ts: serial iterations that make other outputs
+  double reduction_trips = 1;  ///< n_tr: serial iterations that add to the same outputs
+  double load = 0;             ///< T_load of one iteration
+  double store = 0;            ///< T_store of one spatial iteration
+  double fixed = 0;            ///< once for each parallel trip: moves into scratch, taking a ticket
+};
+
+/// Cost(L) = F_parallel(L) * T_temporal(L) from the layer below (Vortex, equations 2 to 4, with one store for each spatial
+/// iteration): T_temporal = n_ts * (T_load + (n_tr - 1) * max(T_load, below) + below + T_store) with n_tr > 0, else
+/// n_ts * T_store; F_parallel = ceil(parallel trips / units). On a machine that prefetches, the load of a spatial iteration overlaps
+/// the one before it too: `overlapped` counts n_ts * n_tr iterations in one pipeline.
+double layer_cost(const LayerTerms& terms, double below, bool overlapped);
+
+/// Sizes and surroundings of one contraction.
+struct ContractionShape {
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  bool b_packed = true;          ///< constant, packed at load; else packed by each ticket
+  bool must_copy_a = false;      ///< A's stride along k is not 1
+  std::int64_t a_row_bytes = 0;  ///< distance of A's rows, for the risk that they share cache sets
+  double epilogue_operations = 1;  ///< vector instructions for one vector of outputs
+  double epilogue_bytes = 8;     ///< read and written for each output element
+  /// Level of memory where each operand is expected when the kernel starts.
+  std::size_t a_level = 0, b_level = 0;
+};
+
+struct CostBreakdown {
+  double register_tile = 0;       ///< layer 0: one full tile over block_k
+  std::vector<LayerTerms> layers;  ///< nearest first
+  std::vector<double> costs;       ///< of each layer
+  std::int64_t tickets = 0;
+  double seconds = 0;
+};
+
+/// Predicted time of `strategy` on `threads` threads. `breakdown`, where given, receives every term.
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
+                        CostBreakdown* breakdown = nullptr);
+
+std::string to_string(const CostBreakdown& breakdown);
+
+}  // namespace dyn::rkernel

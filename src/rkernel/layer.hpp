@@ -1,0 +1,76 @@
+#pragma once
+// The rKernel (Vortex, Algorithm 1 and Figure 10): one tree of plain data that describes a kernel on any machine, and
+// the recursive functions over it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/problem.hpp"
+
+namespace dyn::rkernel {
+
+enum class LoopKind : std::uint8_t {
+  Parallel,          ///< iterations run on different units of this layer
+  TemporalSpatial,   ///< serial, each iteration makes other outputs
+  TemporalReduction  ///< serial, iterations add to the same outputs
+};
+
+/// One loop of a layer over one axis of the problem. `tile` is how much of the axis one iteration covers, that
+/// is the extent which the layer below sees; 0: known only at run time (a slot of the launch), -1: all of it.
+struct Loop {
+  int axis = 0;
+  LoopKind kind = LoopKind::TemporalSpatial;
+  std::int64_t tile = 0;
+};
+
+/// How an operand's elements lie after a Move.
+enum class MoveForm : std::uint8_t { AsItLies, RowCopy, Panels };
+
+/// Brings an operand's tile from one layer's memory to another's before the loops below run.
+struct Move {
+  int operand = 0;
+  int from_layer = 0, to_layer = 0;
+  MoveForm form = MoveForm::AsItLies;
+};
+
+/// How the cost of a layer is known: timed on the machine once, or computed from the layer below.
+enum class Analysis : std::uint8_t { Empirical, Analytical };
+
+struct Layer {
+  std::string name;  ///< "registers", "cache", "threads"
+  std::vector<Loop> loops;
+  std::vector<Move> moves;
+  Analysis analysis = Analysis::Analytical;
+  int units = 1;  ///< how many of these the machine runs at once
+};
+
+/// layers[0]: registers; the last: threads (CPU) or grid (GPU).
+struct RKernel {
+  const Problem* problem = nullptr;
+  std::vector<Layer> layers;
+  int vector_width = 1;  ///< lanes of one register for the accumulator's dtype
+};
+
+/// Generates code while walk() goes through the tree. Loops nest: open and close calls pair up.
+class Emitter {
+ public:
+  virtual ~Emitter() = default;
+  virtual void open(int layer, const Loop& loop) = 0;
+  virtual void close(int layer, const Loop& loop) = 0;
+  virtual void move(int layer, const Move& move) = 0;
+  /// The body of layer 0: all its loops, unrolled and vectorised, as the tree's tiles say.
+  virtual void leaf(const Layer& registers) = 0;
+};
+
+/// Top to bottom: for each layer its loops in order, then its moves, then the layers below; layer 0 is the leaf.
+void walk(const RKernel& kernel, Emitter& emitter);
+
+/// Readable text, one line a loop, indented by depth.
+std::string to_string(const RKernel& kernel);
+
+/// What is wrong with a tree, nothing where it is legal: every axis tiled with multiples from layer to layer, reductions never
+/// Parallel, moves downwards, layer 0 within `vector_registers`.
+std::vector<std::string> illegalities(const RKernel& kernel, int vector_registers);
+
+}  // namespace dyn::rkernel

@@ -1,0 +1,43 @@
+#pragma once
+// A machine as the cost model sees it: measured numbers only.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dyn::rkernel {
+
+/// One level of memory, nearest first.
+struct MemoryLevel {
+  std::string name;
+  std::int64_t bytes = 0;          ///< capacity for one unit; the last level: unlimited (0)
+  std::vector<double> bandwidth;   ///< bytes per second that 1, 2, ... threads read together
+};
+
+/// Layer 0, measured: one step of K of a rows x columns tile whose operands are in the nearest memory.
+struct TileSpeed {
+  int rows = 0, columns = 0;
+  double seconds_per_k = 0;
+};
+
+struct Machine {
+  std::string name;
+  int threads = 1;           ///< units of the top layer
+  int vector_width = 1;      ///< f32 lanes
+  int panel = 1;             ///< columns of a packed panel
+  double seconds_per_vector_operation = 0;  ///< throughput of a simple vector instruction
+  double seconds_per_call = 0;              ///< of a main loop: call, first loads, last stores
+  double seconds_per_ticket = 0;
+  double seconds_per_wakeup = 0;            ///< until a second thread takes part in a stage
+  std::vector<MemoryLevel> levels;
+  std::vector<TileSpeed> tiles;  ///< sorted by columns, then rows; rows from 1 without gaps
+
+  /// Bytes per second of one thread when `active` threads read from `level`.
+  double bandwidth_per_thread(std::size_t level, int active) const;
+  /// Index of the nearest level that holds `bytes`.
+  std::size_t level_of(std::int64_t bytes) const;
+  const TileSpeed* find_tile(int rows, int columns) const;
+  int most_rows(int columns) const;  ///< of the tiles with these columns; 0: none
+};
+
+}  // namespace dyn::rkernel

@@ -1,0 +1,80 @@
+#pragma once
+// A problem: what one group computes, as axes, strided operands, scalar expressions and stores. It knows no machine.
+// Every target generates code from this and from nothing else.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/module.hpp"
+#include "src/rkernel/expr.hpp"
+
+namespace dyn::rkernel {
+
+enum class AxisKind : std::uint8_t { Parallel, Reduction };
+
+struct Axis {
+  std::string name;
+  graph::Dim extent;
+  AxisKind kind = AxisKind::Parallel;
+};
+
+/// The element exists only where low <= index along `axis` < high; a Load elsewhere gives the operand's `fill`
+/// and does not touch memory.
+struct Guard {
+  int axis;
+  graph::Dim low, high;
+};
+
+/// How constant operands of a contraction lie: as in the file, or packed in panels of the target's width.
+enum class Form : std::uint8_t { Strided, Packed };
+
+/// A strided window on a buffer. Address of the element at the current indices, in elements of `dtype`:
+/// offset + sum over axes of index * strides[axis] (+ gathered index * gather_stride).
+struct Operand {
+  std::string name;
+  DType dtype = DType::f32;
+  graph::ValueId buffer = graph::no_value;  ///< the base value whose memory this is
+  bool written = false;
+  Form form = Form::Strided;
+  graph::Dim offset;
+  std::vector<graph::Dim> strides;  ///< one for each axis of the problem; 0: does not vary along it
+  std::vector<Guard> guards;
+  double fill = 0;
+  /// Loads through an index expression: its value v must be in [-gather_extent, gather_extent) (negative counts from
+  /// the end), else the kernel reports Status::IndexOutOfRange; adds v * gather_stride.
+  bool gathers = false;
+  graph::Dim gather_extent, gather_stride;
+};
+
+/// One element written: exprs[expr] to operands[operand]. Where the operand's strides along all reduction axes are 0
+/// the value must not vary along them, and is stored once.
+struct Store {
+  int expr;
+  int operand;
+};
+
+/// accumulator(..., m, n) = sum over k of operands[a](..., m, k) * operands[b](..., k, n). `batch` axes come first,
+/// then m, n, k in `axes`. Expressions may use Accumulator, and see all axes but k.
+struct Contraction {
+  int a = 0, b = 1;  ///< operands
+  int m = 0, n = 0, k = 0;  ///< axes
+};
+
+struct Problem {
+  std::string name;         ///< of the group
+  std::vector<Axis> axes;   ///< outermost first; Parallel axes before Reduction axes
+  std::vector<Operand> operands;
+  std::vector<Expr> exprs;
+  std::vector<Store> stores;
+  std::optional<Contraction> contraction;
+  /// The axis that runs along vector lanes (contraction: n). May be a reduction axis.
+  int lane_axis = 0;
+
+  bool has_reduction() const;
+};
+
+/// Readable text of a problem, for `inspect`, golden tests and messages.
+std::string to_string(const Problem& problem);
+
+}  // namespace dyn::rkernel

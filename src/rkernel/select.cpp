@@ -1,0 +1,91 @@
+#include "src/rkernel/select.hpp"
+
+#include <algorithm>
+
+namespace dyn::rkernel {
+namespace {
+
+// Two predictions closer than this are a tie, which the earlier candidate wins.
+constexpr double tie = 0.02;
+constexpr std::int64_t smallest_block_k = 256;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// The distinct block sizes for an extent: the whole, equal parts for the threads, and the fixed candidates below it.
+std::vector<std::int64_t> block_sizes(std::int64_t extent, const std::vector<std::int64_t>& fixed, std::int64_t unit, int threads) {
+  std::vector<std::int64_t> sizes{std::max<std::int64_t>(extent, 1)};
+  const auto add = [&](std::int64_t size) {
+    if (size > 0 && size < extent && std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+  };
+  for (int parts = 1; parts <= 4; parts *= 2) {
+    if (threads * parts > 1) add(ceil_div(ceil_div(extent, unit), threads * parts) * unit);
+  }
+  for (const std::int64_t size : fixed) add(size * unit);
+  return sizes;
+}
+
+}  // namespace
+
+CandidateSet make_candidates(const Machine& machine) {
+  CandidateSet set;
+  for (int columns = machine.panel; machine.most_rows(columns) > 0; columns *= 2) {
+    Strategy strategy;
+    strategy.tile_rows = machine.most_rows(columns);
+    strategy.tile_columns = columns;
+    set.tiles.push_back(strategy);
+  }
+  // Depths at which a panel's part stays in half of L2 and a row tile's in half of L1.
+  const std::int64_t l2_bytes = machine.levels.size() > 1 ? machine.levels[1].bytes : machine.levels[0].bytes;
+  for (std::int64_t depth = smallest_block_k; depth * machine.panel * 4 <= l2_bytes / 2; depth *= 2) set.blocks_k.push_back(depth);
+  for (std::int64_t tiles = 1; tiles <= 16; tiles *= 2) set.blocks_m.push_back(tiles);
+  for (std::int64_t panels = 2; panels <= 32; panels *= 4) set.blocks_n.push_back(panels);
+  return set;
+}
+
+void for_each_strategy(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
+                       const std::function<void(const Strategy&)>& visit) {
+  const std::vector<std::int64_t> blocks_n = block_sizes(shape.n, candidates.blocks_n, machine.panel, threads);
+  std::vector<std::int64_t> blocks_k{std::max<std::int64_t>(shape.k, 1)};
+  for (const std::int64_t depth : candidates.blocks_k) {
+    if (depth < shape.k) blocks_k.push_back(depth);
+  }
+  for (const Strategy& tile : candidates.tiles) {
+    if (tile.tile_columns > machine.panel && shape.n <= tile.tile_columns - machine.panel) continue;
+    for (const std::int64_t block_m : block_sizes(shape.m, candidates.blocks_m, tile.tile_rows, threads)) {
+      for (const std::int64_t block_n : blocks_n) {
+        for (const std::int64_t block_k : blocks_k) {
+          for (const bool copy_a : {false, true}) {
+            if (!copy_a && shape.must_copy_a) continue;
+            Strategy strategy = tile;
+            strategy.block_m = block_m;
+            strategy.block_n = block_n;
+            strategy.block_k = block_k;
+            strategy.copy_a = copy_a;
+            visit(strategy);
+          }
+        }
+      }
+    }
+  }
+}
+
+Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+  Choice best;
+  Strategy best_strategy;
+  const auto consider = [&](int active, double overhead) {
+    for_each_strategy(machine, candidates, shape, active, [&](const Strategy& strategy) {
+      const double seconds = contraction_cost(machine, shape, strategy, active) + overhead;
+      if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
+        best.seconds = seconds;
+        best.threads = active;
+        best_strategy = strategy;
+      }
+    });
+  };
+  consider(1, 0);
+  if (threads > 1) consider(threads, machine.seconds_per_wakeup);
+  best.program.regions = {{0, shape.m, 0, shape.n, best_strategy}};
+  return best;
+}
+
+}  // namespace dyn::rkernel

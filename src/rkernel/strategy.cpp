@@ -1,0 +1,21 @@
+#include "src/rkernel/strategy.hpp"
+
+#include <fmt/format.h>
+
+namespace dyn::rkernel {
+
+Tiling equal_tiling(std::int64_t extent, std::int64_t largest) {
+  if (extent <= 0) return {};
+  const std::int64_t tiles = (extent + largest - 1) / largest;
+  const std::int64_t small = extent / tiles, larger = extent % tiles;
+  if (larger == 0) return {{small, tiles}, {}};
+  return {{small + 1, larger}, {small, tiles - larger}};
+}
+
+std::string to_string(const Tiling& tiling) {
+  std::string text = fmt::format("{} x {}", tiling.first.count, tiling.first.tile);
+  if (tiling.second.count > 0) text += fmt::format(" + {} x {}", tiling.second.count, tiling.second.tile);
+  return text;
+}
+
+}  // namespace dyn::rkernel

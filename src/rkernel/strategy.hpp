@@ -1,0 +1,47 @@
+#pragma once
+// How a problem of known sizes is cut: runs of tiles, strategies, regions, programs.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dyn::rkernel {
+
+/// `count` tiles of `tile` elements.
+struct Run {
+  std::int64_t tile = 0, count = 0;
+  bool operator==(const Run&) const = default;
+};
+
+/// An axis of one layer as at most two runs (FTuner, Algorithm 2): 53 = 3 x 7 + 4 x 8. Nothing is padded.
+struct Tiling {
+  Run first, second;
+  std::int64_t tiles() const noexcept { return first.count + second.count; }
+  bool operator==(const Tiling&) const = default;
+};
+
+/// As few tiles of at most `largest` as cover `extent`, as equal as they can be (larger ones first). Extent 0: no tiles.
+Tiling equal_tiling(std::int64_t extent, std::int64_t largest);
+std::string to_string(const Tiling& tiling);  ///< "3 x 7 + 4 x 8"
+
+/// A strategy of a contraction: the tile of each axis at each layer, and the moves.
+struct Strategy {
+  int tile_rows = 1, tile_columns = 1;            ///< registers: at most this many rows
+  std::int64_t block_m = 1, block_n = 1;          ///< threads: one ticket
+  std::int64_t block_k = 1;                       ///< L2
+  bool copy_a = false;                            ///< move A's block to scratch as a row copy
+  bool operator==(const Strategy&) const = default;
+};
+
+/// A part of the output with its own strategy.
+struct Region {
+  std::int64_t m0 = 0, m = 0, n0 = 0, n = 0;
+  Strategy strategy;
+};
+
+/// A cover of the output by regions.
+struct Program {
+  std::vector<Region> regions;
+};
+
+}  // namespace dyn::rkernel

@@ -1,0 +1,92 @@
+#pragma once
+// What the runtime needs of a machine. rkernel and runtime know a machine only through these.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/problem.hpp"
+
+namespace dyn::rkernel {
+
+/// Codes that a kernel may leave in KernelArgs::status (the first one stays).
+enum class Status : std::int32_t { Ok = 0, IndexOutOfRange = 1 };
+
+/// The argument block of every generated kernel. Read-only during a run, shared by all threads.
+struct KernelArgs {
+  void* const* pointers;        ///< one for each operand of the problem
+  const std::int64_t* ints;     ///< sizes, strides, offsets and strategy, as the kernel's slots say
+  std::atomic<std::int32_t>* status;
+};
+
+/// Executes tickets [first, first + count) of the launch. `scratch`: Launch::scratch_bytes bytes, 64-byte aligned, of the
+/// calling thread alone; contents undefined.
+using KernelFunction = void (*)(const KernelArgs* args, std::int64_t first, std::int64_t count, void* scratch);
+
+/// A problem at one shape, ready to run: immutable, kept in plans.
+struct Launch {
+  KernelFunction function = nullptr;
+  std::int64_t tickets = 0;       ///< independent units of work; 0: nothing to do
+  std::int64_t grain = 1;         ///< tickets that one thread takes at a time
+  std::size_t scratch_bytes = 0;  ///< per thread
+  int threads = 1;                ///< how many threads are worth it
+  double predicted_seconds = 0;
+  double flops = 0;               ///< of the contraction: 2 * M * N * K * batch; 0 for the rest
+  double bytes = 0;               ///< compulsory traffic of all operands
+  std::vector<std::int64_t> ints;
+};
+
+/// What planning one launch may use.
+struct PlanRequest {
+  std::span<const std::int64_t> symbols;  ///< value of each symbol of the model's DimTable
+  int threads = 1;
+};
+
+/// A problem with its code: made at load, one for each problem of a model. plan() is const and thread-safe, and compiles nothing.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual Launch plan(const PlanRequest& request) const = 0;
+  /// Candidates, cost terms and the choice, for `dynrun explain`.
+  virtual std::string explain(const PlanRequest& request) const = 0;
+  /// "cpu/avx512", for `inspect` and `bench`.
+  virtual std::string target_name() const = 0;
+  /// The rKernel tree and shape classes as text, for `inspect`.
+  virtual std::string describe() const = 0;
+};
+
+struct CompileReport {
+  int kernels = 0;            ///< functions in the manifest, main loops included
+  int compiled = 0, from_memory = 0, from_disk = 0;
+  double compile_seconds = 0, measure_seconds = 0, machine_seconds = 0;
+};
+
+/// How a packed constant operand must lie: panels of `panel` columns, each spanning all of K, zero-filled at the edge.
+/// Element (k, n) of batch b: b * batch_stride + (n / panel) * K * panel + k * panel + n % panel.
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual std::string name() const = 0;
+
+  /// Generates (or takes from the caches) all code that the problems can ever need. May mark contraction operands that are
+  /// `constant` (a predicate on buffers) as Form::Packed; the runtime then packs them with pack().
+  virtual std::vector<std::unique_ptr<Kernel>> prepare(std::vector<Problem>& problems,
+                                                       const std::function<bool(graph::ValueId)>& constant,
+                                                       CompileReport& report) = 0;
+
+  /// How many functions this process has compiled for this target so far. A run must never change it.
+  virtual std::int64_t functions_compiled() const { return 0; }
+
+  /// Panel width for packed operands of this dtype, and packing: source element (k, n) at source[k * k_stride + n * n_stride].
+  virtual std::int64_t panel_width(DType dtype) const = 0;
+  virtual std::int64_t packed_elements(DType dtype, std::int64_t k, std::int64_t n) const = 0;
+  /// Packs panels [first_panel, last_panel).
+  virtual void pack(DType dtype, const void* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride,
+                    std::int64_t first_panel, std::int64_t last_panel, void* destination) const = 0;
+};
+
+}  // namespace dyn::rkernel

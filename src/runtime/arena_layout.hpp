@@ -1,0 +1,32 @@
+#pragma once
+// Where buffers lie in one arena: two that are alive at the same time never overlap.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace dyn::runtime {
+
+inline constexpr std::size_t arena_alignment = 64;
+
+/// The first and last step of the run in which a buffer is in use.
+struct Lifetime {
+  int first = 0, last = 0;
+};
+
+/// Lifetimes do not depend on the shape, so which buffers meet is found once; place() then does little for each shape.
+class ArenaLayout {
+ public:
+  ArenaLayout() = default;
+  explicit ArenaLayout(std::span<const Lifetime> lifetimes);
+
+  std::size_t size() const noexcept { return meets_.size(); }
+  /// Greedy by size: the largest first, each into the tightest gap that fits between the buffers that it meets. Fills
+  /// `offsets` (multiples of arena_alignment) and returns the arena's bytes. Throws Error(user) where the sum overflows.
+  std::size_t place(std::span<const std::size_t> bytes, std::span<std::size_t> offsets) const;
+
+ private:
+  std::vector<std::vector<int>> meets_;
+};
+
+}  // namespace dyn::runtime

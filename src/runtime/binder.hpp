@@ -1,0 +1,69 @@
+#pragma once
+// From the shapes of the inputs to the value of every symbol.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dyn/tensor.hpp"
+#include "graph/module.hpp"
+
+namespace dyn::runtime {
+
+/// Immutable once built; thread-safe. A symbol is bound by the first input axis that is just the symbol, else by the first
+/// that is `factor * symbol + constant`; all other axes, bounds, divisors and the module's constraints are then checked.
+class Binder {
+ public:
+  /// Throws Error(unsupported) where an axis would have to be solved and is not of that form, Error(model) for a dim that
+  /// the graph uses and no input has. `module` must outlive the binder.
+  explicit Binder(const graph::Module& module);
+
+  /// One shape for each input, in the module's order. Throws Error(user) naming inputs, axes, dims and values.
+  std::vector<std::int64_t> bind(std::span<const Shape* const> shapes) const;
+
+  /// From values by name. A dim without one takes its hint. Throws Error(user).
+  std::vector<std::int64_t> bind_dims(const std::map<std::string, std::int64_t>& dims) const;
+
+  std::vector<Shape> input_shapes(std::span<const std::int64_t> symbols) const;
+
+ private:
+  /// An input's axis.
+  struct Axis {
+    int input = 0, axis = 0;
+    graph::Dim dim;
+    int slot = 0;  ///< of `program_`
+  };
+  /// symbol = (size of the axis - constant) / factor
+  struct Rule {
+    int symbol = -1;
+    std::size_t axis = 0;  ///< into axes_
+    std::int64_t factor = 1, constant = 0;
+  };
+  struct Check {
+    const graph::Constraint* constraint;
+    int left_slot, right_slot;
+  };
+
+  void find_rules();
+  void require_bound() const;
+  const Rule* rule_of(int symbol) const;
+  std::string place(const Axis& axis) const;                 ///< "input 'ids' (axis 1)"
+  std::string symbol_values(graph::Dim dim, std::span<const std::int64_t> symbols) const;  ///< "S = 7, T = 2"
+  void check_ranks(std::span<const Shape* const> shapes) const;
+  void solve(std::span<const Shape* const> shapes, std::vector<std::int64_t>& symbols) const;
+  void check_symbols(std::span<const std::int64_t> symbols) const;
+  std::vector<std::int64_t> evaluate(std::span<const std::int64_t> symbols) const;
+  void check_axes(std::span<const Shape* const> shapes, std::span<const std::int64_t> symbols, std::span<const std::int64_t> values) const;
+  void check_constraints(std::span<const std::int64_t> values) const;
+
+  const graph::Module& module_;
+  graph::DimProgram program_;
+  std::vector<Axis> axes_;
+  std::vector<Rule> rules_;
+  std::vector<Check> checks_;
+  std::vector<bool> used_;  ///< by symbol
+};
+
+}  // namespace dyn::runtime

@@ -1,0 +1,187 @@
+// One caller's run: checks what has changed since the last run, and no more.
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "src/runtime/model_impl.hpp"
+#include "src/runtime/reference_run.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::user, message); }
+
+struct Port {
+  Tensor tensor;
+  bool given = false;
+};
+
+std::size_t find_port(const std::vector<PortInfo>& ports, std::string_view name, const char* what) {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i].name == name) return i;
+  }
+  fail(fmt::format("the model has no {} '{}'", what, name));
+}
+
+void check_tensor(const Tensor& tensor, const PortInfo& info, const char* what) {
+  if (tensor.dtype() != info.dtype) {
+    fail(fmt::format("{} '{}' is {}, but the model's is {}{}", what, info.name, name_of(tensor.dtype()), name_of(info.dtype), info.shape));
+  }
+  if (reinterpret_cast<std::uintptr_t>(tensor.raw()) % size_of(tensor.dtype()) != 0) {
+    fail(fmt::format("{} '{}' is not aligned for elements of {}", what, info.name, name_of(tensor.dtype())));
+  }
+}
+
+bool overlap(const Tensor& a, const Tensor& b) {
+  const auto* a_begin = static_cast<const std::byte*>(a.raw());
+  const auto* b_begin = static_cast<const std::byte*>(b.raw());
+  return a.bytes() > 0 && b.bytes() > 0 && a_begin < b_begin + b.bytes() && b_begin < a_begin + a.bytes();
+}
+
+}  // namespace
+
+struct CallState::Impl {
+  explicit Impl(std::shared_ptr<const Model> loaded)
+      : model(std::move(loaded)), parts(model->impl()), inputs(parts.inputs.size()), outputs(parts.outputs.size()), input_shapes(parts.inputs.size()),
+        input_data(inputs.size()), output_data(outputs.size()) {}
+
+  void check_inputs() const;
+  bool same_shapes() const;
+  void bind();
+  void ready_outputs();
+  void check_overlaps() const;
+  void execute(RunProfile* profile);
+  void prepare();
+
+  std::shared_ptr<const Model> model;
+  const Model::Impl& parts;
+  std::vector<Port> inputs, outputs;  ///< an output that is not `given` is ours
+  bool changed = true;                ///< a port was set since the last run
+
+  PlanPtr plan;
+  std::vector<Shape> input_shapes;  ///< of the last run
+  Run* last_run = nullptr;
+  std::vector<void*> input_data, output_data;
+};
+
+void CallState::Impl::check_inputs() const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].given) fail(fmt::format("input '{}' is missing", parts.inputs[i].name));
+    check_tensor(inputs[i].tensor, parts.inputs[i], "input");
+  }
+}
+
+bool CallState::Impl::same_shapes() const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].tensor.shape() != input_shapes[i]) return false;
+  }
+  return plan != nullptr;
+}
+
+void CallState::Impl::bind() {
+  std::vector<const Shape*> shapes;
+  for (const Port& input : inputs) shapes.push_back(&input.tensor.shape());
+  plan = model->plan(parts.binder->bind(shapes));
+  for (std::size_t i = 0; i < inputs.size(); ++i) input_shapes[i] = inputs[i].tensor.shape();
+}
+
+void CallState::Impl::ready_outputs() {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const PortInfo& info = parts.outputs[i];
+    const Shape& shape = plan->output_shapes[i];
+    Tensor& tensor = outputs[i].tensor;
+    if (!outputs[i].given) {
+      if (tensor.raw() == nullptr || tensor.shape() != shape) tensor = Tensor(info.dtype, shape);
+      continue;
+    }
+    check_tensor(tensor, info, "output");
+    if (!tensor.writable()) fail(fmt::format("output '{}' is a read-only view", info.name));
+    if (tensor.shape() != shape) fail(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name, to_string(tensor.shape()), to_string(shape)));
+  }
+}
+
+void CallState::Impl::check_overlaps() const {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (std::size_t j = 0; j < inputs.size(); ++j) {
+      if (overlap(outputs[i].tensor, inputs[j].tensor)) fail(fmt::format("output '{}' overlaps input '{}'", parts.outputs[i].name, parts.inputs[j].name));
+    }
+    for (std::size_t j = i + 1; j < outputs.size(); ++j) {
+      if (overlap(outputs[i].tensor, outputs[j].tensor)) fail(fmt::format("output '{}' overlaps output '{}'", parts.outputs[i].name, parts.outputs[j].name));
+    }
+  }
+}
+
+void CallState::Impl::prepare() {
+  if (!changed) return;
+  check_inputs();
+  if (!same_shapes()) bind();
+  ready_outputs();
+  check_overlaps();
+  for (std::size_t i = 0; i < inputs.size(); ++i) input_data[i] = inputs[i].tensor.raw();
+  for (std::size_t i = 0; i < outputs.size(); ++i) output_data[i] = outputs[i].tensor.raw();
+  changed = false;
+}
+
+void CallState::Impl::execute(RunProfile* profile) {
+  if (profile != nullptr) {
+    profile->group_seconds.resize(parts.kernels.size());
+    ++profile->runs;
+  }
+  RunPool& pool = *parts.runs;
+  last_run = pool.take(last_run);
+  struct GiveBack {
+    RunPool& pool;
+    Run* run;
+    ~GiveBack() { pool.give_back(run); }
+  } const give_back{pool, last_run};
+  last_run->bind(plan, parts.wiring);
+  last_run->set_ports(input_data, output_data);
+  const int failed = last_run->execute(pool.helpers(), profile);
+  if (failed < 0) return;
+  fail(fmt::format("an index is out of range in '{}'; check the values of the inputs that hold indices", parts.problems[static_cast<std::size_t>(failed)].name));
+}
+
+CallState::CallState(std::shared_ptr<const Model> model) : impl_(std::make_unique<Impl>(std::move(model))) {}
+CallState::~CallState() = default;
+
+void CallState::set_input(std::size_t index, Tensor tensor) {
+  if (index >= impl_->inputs.size()) fail(fmt::format("there is no input number {}; the model has {}", index, impl_->inputs.size()));
+  impl_->inputs[index].tensor = std::move(tensor);
+  impl_->inputs[index].given = true;
+  impl_->changed = true;
+}
+
+void CallState::set_output(std::size_t index, Tensor tensor) {
+  if (index >= impl_->outputs.size()) fail(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
+  impl_->outputs[index].tensor = std::move(tensor);
+  impl_->outputs[index].given = true;
+  impl_->changed = true;
+}
+
+std::size_t CallState::input_index(std::string_view name) const { return find_port(impl_->parts.inputs, name, "input"); }
+std::size_t CallState::output_index(std::string_view name) const { return find_port(impl_->parts.outputs, name, "output"); }
+
+void CallState::run(RunProfile* profile) {
+  impl_->prepare();
+  if (!impl_->parts.is_reference()) return impl_->execute(profile);
+  std::vector<Tensor> inputs, outputs;
+  for (const Port& input : impl_->inputs) inputs.push_back(input.tensor);
+  for (const Port& output : impl_->outputs) outputs.push_back(output.tensor);
+  run_reference(impl_->parts, *impl_->plan, inputs, outputs);
+}
+
+const Tensor& CallState::output(std::size_t index) const {
+  if (index >= impl_->outputs.size()) fail(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
+  return impl_->outputs[index].tensor;
+}
+
+const Plan& CallState::plan() const {
+  if (impl_->plan == nullptr) fail("this call has not run yet");
+  return *impl_->plan;
+}
+
+}  // namespace dyn::runtime

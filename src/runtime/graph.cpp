@@ -1,0 +1,89 @@
+// The public handles.
+
+#include "dyn/graph.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/runtime/mapped_file.hpp"
+#include "src/runtime/model.hpp"
+
+namespace dyn {
+
+using runtime::CallState;
+using runtime::LoadRequest;
+using runtime::Model;
+
+const Tensor& Outputs::operator[](std::string_view name) const {
+  for (const auto& [candidate, tensor] : tensors_) {
+    if (candidate == name) return tensor;
+  }
+  throw Error(ErrorKind::user, fmt::format("the model has no output '{}'", name));
+}
+
+Graph Graph::load(const std::string& path, const Options& options) {
+  LoadRequest request;
+  request.text = runtime::read_text_file(path);
+  request.source_name = path;
+  request.weight_directory = std::filesystem::path(path).parent_path().string();
+  return Graph(Model::load(request, options));
+}
+
+Graph Graph::from_text(std::string_view text, const Options& options, const std::string& weight_directory) {
+  LoadRequest request;
+  request.text = text;
+  request.weight_directory = weight_directory;
+  return Graph(Model::load(request, options));
+}
+
+Graph Graph::from_memory(std::string_view text, const std::map<std::string, std::string_view>& files, const Options& options) {
+  LoadRequest request;
+  request.text = text;
+  request.files = &files;
+  return Graph(Model::load(request, options));
+}
+
+std::vector<PortInfo> Graph::inputs() const { return model_->inputs(); }
+std::vector<PortInfo> Graph::outputs() const { return model_->outputs(); }
+const LoadReport& Graph::load_report() const { return model_->load_report(); }
+
+Outputs Graph::run(const NamedTensors& inputs) const {
+  CallState call(model_);
+  std::vector<bool> given(model_->inputs().size());
+  for (const auto& [name, tensor] : inputs) {
+    const std::size_t index = call.input_index(name);
+    if (given[index]) throw Error(ErrorKind::user, fmt::format("input '{}' is given twice", name));
+    given[index] = true;
+    call.set_input(index, tensor);
+  }
+  call.run();
+  NamedTensors outputs;
+  for (std::size_t i = 0; i < model_->outputs().size(); ++i) outputs.emplace_back(model_->outputs()[i].name, call.output(i));
+  return Outputs(std::move(outputs));
+}
+
+std::vector<std::pair<std::string, Shape>> Graph::infer_shapes(const std::vector<std::pair<std::string, Shape>>& inputs) const {
+  return model_->output_shapes(model_->bind(inputs));
+}
+
+void Graph::prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const { model_->plan(model_->bind(inputs)); }
+
+std::int64_t Graph::kernels_compiled_since_load() const { return model_->kernels_compiled_since_load(); }
+std::int64_t Graph::shapes_planned() const { return model_->shapes_planned(); }
+
+Call::Call(const Graph& graph) : state_(std::make_unique<CallState>(graph.model())) {}
+Call::~Call() = default;
+Call::Call(Call&&) noexcept = default;
+Call& Call::operator=(Call&&) noexcept = default;
+
+void Call::set_input(std::size_t index, Tensor tensor) { state_->set_input(index, std::move(tensor)); }
+void Call::set_input(std::string_view name, Tensor tensor) { state_->set_input(state_->input_index(name), std::move(tensor)); }
+void Call::set_output(std::size_t index, Tensor tensor) { state_->set_output(index, std::move(tensor)); }
+void Call::set_output(std::string_view name, Tensor tensor) { state_->set_output(state_->output_index(name), std::move(tensor)); }
+void Call::run() { state_->run(); }
+const Tensor& Call::output(std::size_t index) const { return state_->output(index); }
+const Tensor& Call::output(std::string_view name) const { return state_->output(state_->output_index(name)); }
+
+}  // namespace dyn

@@ -1,0 +1,139 @@
+// The pipeline from text to a model that can run.
+
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "graph/text.hpp"
+#include "src/rkernel/lower.hpp"
+#include "src/runtime/model_impl.hpp"
+#include "src/runtime/target_factory.hpp"
+#include "src/runtime/thread_count.hpp"
+#include "src/runtime/weight_source.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+int chosen_threads(const Options& options) {
+  constexpr int most_threads = 1024;
+  if (options.threads < 0 || options.threads > most_threads) {
+    throw Error(ErrorKind::user, fmt::format("Options::threads is {}; it must be in 0..{}", options.threads, most_threads));
+  }
+  return options.threads == 0 ? default_threads() : options.threads;
+}
+
+std::vector<PortInfo> port_infos(const graph::Module& module, const std::vector<graph::ValueId>& values, const std::vector<std::string>* names) {
+  std::vector<PortInfo> ports;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const graph::Value& value = module.value(values[i]);
+    ports.push_back({names != nullptr ? (*names)[i] : value.name, value.type.dtype, to_string(value.type.dims)});
+  }
+  return ports;
+}
+
+/// One load; the parts in the order in which they need each other.
+class Loader {
+ public:
+  Loader(Model::Impl& impl, const LoadRequest& request) : impl_(impl), request_(request) {}
+
+  void load(const TargetFactory& factory) {
+    const Clock::time_point start = Clock::now();
+    read_text();
+    if (impl_.options.device != reference_device) compile(factory);
+    impl_.binder.emplace(impl_.module);
+    load_weights();
+    impl_.planner.emplace(impl_.module, impl_.wiring, impl_.kernels, impl_.threads);
+    impl_.plans.emplace(impl_.options.plan_cache_bytes);
+    impl_.runs = RunPool::make(impl_.threads);
+    LoadReport& report = impl_.report;
+    report.total = seconds_since(start) - report.random_weights - report.machine;
+    log();
+  }
+
+ private:
+  void read_text() {
+    const Clock::time_point start = Clock::now();
+    impl_.module = graph::parse(request_.text, request_.source_name);
+    impl_.inputs = port_infos(impl_.module, impl_.module.inputs, nullptr);
+    impl_.outputs = port_infos(impl_.module, impl_.module.outputs, &impl_.module.output_names);
+    if (impl_.options.device != reference_device) {
+      graph::decompose(impl_.module);
+      graph::simplify(impl_.module);
+      impl_.fusion = graph::fuse(impl_.module);
+      impl_.problems = rkernel::lower(impl_.module, impl_.fusion);
+    }
+    impl_.report.parse = seconds_since(start);
+  }
+
+  void compile(const TargetFactory& factory) {
+    impl_.target = factory(impl_.options, impl_.threads);
+    const auto constant = [&](graph::ValueId id) { return impl_.module.value(id).kind == graph::ValueKind::Weight; };
+    rkernel::CompileReport compiled;
+    impl_.kernels = impl_.target->prepare(impl_.problems, constant, compiled);
+    if (impl_.kernels.size() != impl_.problems.size()) throw Error(ErrorKind::internal, "the target made another number of kernels than of groups");
+    impl_.compiled_at_load = impl_.target->functions_compiled();
+    LoadReport& report = impl_.report;
+    report.compile = compiled.compile_seconds;
+    report.measure = compiled.measure_seconds;
+    report.machine = compiled.machine_seconds;
+    report.kernels = compiled.kernels;
+    report.kernels_compiled = compiled.compiled;
+    report.kernels_from_disk = compiled.from_disk;
+  }
+
+  void load_weights() {
+    const Clock::time_point start = Clock::now();
+    const WeightSources sources(impl_.module, request_, impl_.options);
+    Weights::Times times;
+    if (impl_.is_reference()) {
+      impl_.weights = Weights(impl_.module, sources, impl_.threads, times);
+    } else {
+      impl_.weights = Weights(impl_.module, impl_.problems, *impl_.target, sources, impl_.threads, times);
+      const auto fixed = [&](std::size_t problem, std::size_t operand) { return impl_.weights.operand(impl_.problems[problem], operand); };
+      impl_.wiring = Wiring(impl_.module, impl_.fusion, impl_.problems, fixed);
+    }
+    impl_.report.weight_bytes = impl_.weights.bytes();
+    impl_.report.random_weights = times.random;
+    impl_.report.weights = seconds_since(start) - times.random;
+  }
+
+  void log() const {
+    if (!impl_.options.log) return;
+    const LoadReport& report = impl_.report;
+    impl_.options.log(LogLevel::info,
+                      fmt::format("loaded '{}' in {:.0f} ms: {} groups, {} kernels ({} compiled, {} from disk), {:.1f} MB of weights",
+                                  request_.source_name, report.total * 1e3, impl_.problems.size(), report.kernels, report.kernels_compiled,
+                                  report.kernels_from_disk, static_cast<double>(report.weight_bytes) / 1e6));
+  }
+
+  Model::Impl& impl_;
+  const LoadRequest& request_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options) {
+  return load(request, options, make_target);
+}
+
+std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options, const TargetFactory& factory) {
+  auto impl = std::make_unique<Impl>();
+  try {
+    impl->options = options;
+    impl->threads = chosen_threads(options);
+    Loader(*impl, request).load(factory);
+  } catch (const Error& error) {
+    throw error.within(fmt::format("loading '{}'", request.source_name));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::device, "no memory", {fmt::format("loading '{}'", request.source_name)});
+  }
+  return std::shared_ptr<const Model>(new Model(std::move(impl)));
+}
+
+}  // namespace dyn::runtime

@@ -1,0 +1,113 @@
+#include "src/runtime/model.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "src/runtime/model_impl.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+/// Pointers to the shapes in the model's order. Throws Error(user) for a name that is missing, unknown or given twice.
+std::vector<const Shape*> in_model_order(const std::vector<PortInfo>& ports, const NamedShapes& shapes) {
+  std::vector<const Shape*> ordered(ports.size());
+  for (const auto& [name, shape] : shapes) {
+    const auto port = std::find_if(ports.begin(), ports.end(), [&](const PortInfo& candidate) { return candidate.name == name; });
+    if (port == ports.end()) throw Error(ErrorKind::user, fmt::format("the model has no input '{}'", name));
+    const Shape*& slot = ordered[static_cast<std::size_t>(port - ports.begin())];
+    if (slot != nullptr) throw Error(ErrorKind::user, fmt::format("input '{}' is given twice", name));
+    slot = &shape;
+  }
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (ordered[i] == nullptr) throw Error(ErrorKind::user, fmt::format("input '{}' is missing", ports[i].name));
+  }
+  return ordered;
+}
+
+double element_bytes_of(const graph::Module& module, graph::ValueId value) {
+  double bytes = static_cast<double>(size_of(module.value(value).type.dtype));
+  for (const graph::Dim dim : module.value(value).type.dims) bytes *= static_cast<double>(dim.constant().value_or(1));
+  return bytes;
+}
+
+/// At most as many elements as the problem has points: a bound for what a gather reads.
+double points(const rkernel::Problem& problem, std::span<const std::int64_t> symbols) {
+  double product = 1;
+  for (const rkernel::Axis& axis : problem.axes) product *= static_cast<double>(evaluate(axis.extent, symbols));
+  return product;
+}
+
+}  // namespace
+
+Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Model::~Model() = default;
+
+const Options& Model::options() const noexcept { return impl_->options; }
+int Model::threads() const noexcept { return impl_->threads; }
+const LoadReport& Model::load_report() const noexcept { return impl_->report; }
+std::string Model::device_name() const { return impl_->is_reference() ? reference_device : impl_->target->name(); }
+const std::vector<PortInfo>& Model::inputs() const noexcept { return impl_->inputs; }
+const std::vector<PortInfo>& Model::outputs() const noexcept { return impl_->outputs; }
+const graph::Module& Model::module() const noexcept { return impl_->module; }
+const graph::Fusion& Model::fusion() const noexcept { return impl_->fusion; }
+const std::vector<rkernel::Problem>& Model::problems() const noexcept { return impl_->problems; }
+const rkernel::Kernel& Model::kernel(std::size_t group) const { return *impl_->kernels.at(group); }
+
+std::string Model::explain(std::size_t group, const Plan& plan) const { return kernel(group).explain({plan.symbols, impl_->threads}); }
+
+std::vector<std::int64_t> Model::bind(const NamedShapes& inputs) const {
+  return impl_->binder->bind(in_model_order(impl_->inputs, inputs));
+}
+
+std::vector<std::int64_t> Model::bind_dims(const std::map<std::string, std::int64_t>& dims) const { return impl_->binder->bind_dims(dims); }
+
+NamedShapes Model::input_shapes(std::span<const std::int64_t> symbols) const {
+  NamedShapes named;
+  std::vector<Shape> shapes = impl_->binder->input_shapes(symbols);
+  for (std::size_t i = 0; i < shapes.size(); ++i) named.emplace_back(impl_->inputs[i].name, std::move(shapes[i]));
+  return named;
+}
+
+NamedShapes Model::output_shapes(std::span<const std::int64_t> symbols) const {
+  NamedShapes named;
+  std::vector<Shape> shapes = impl_->planner->output_shapes(symbols);
+  for (std::size_t i = 0; i < shapes.size(); ++i) named.emplace_back(impl_->outputs[i].name, std::move(shapes[i]));
+  return named;
+}
+
+PlanPtr Model::plan(std::span<const std::int64_t> symbols) const {
+  if (PlanPtr known = impl_->plans->find(symbols)) return known;
+  PlanPtr made = impl_->planner->make(symbols);
+  PlanPtr kept = impl_->plans->insert(made);
+  if (kept == made) impl_->shapes_planned.fetch_add(1, std::memory_order_relaxed);
+  return kept;
+}
+
+PlanPtr Model::plan_uncached(std::span<const std::int64_t> symbols) const { return impl_->planner->make(symbols); }
+
+double Model::weight_bytes_read(const Plan& plan) const {
+  std::map<graph::ValueId, double> read;
+  for (const rkernel::Problem& problem : impl_->problems) {
+    for (const rkernel::Operand& operand : problem.operands) {
+      if (impl_->module.value(operand.buffer).kind != graph::ValueKind::Weight) continue;
+      double bytes = element_bytes_of(impl_->module, operand.buffer);
+      if (operand.gathers) bytes = std::min(bytes, points(problem, plan.symbols) * static_cast<double>(size_of(operand.dtype)));
+      double& most = read[operand.buffer];
+      most = std::max(most, bytes);
+    }
+  }
+  double sum = 0;
+  for (const auto& [weight, bytes] : read) sum += bytes;
+  return sum;
+}
+
+std::int64_t Model::kernels_compiled_since_load() const {
+  return impl_->is_reference() ? 0 : impl_->target->functions_compiled() - impl_->compiled_at_load;
+}
+
+std::int64_t Model::shapes_planned() const { return impl_->shapes_planned.load(std::memory_order_relaxed); }
+
+}  // namespace dyn::runtime

@@ -1,0 +1,120 @@
+#pragma once
+// A loaded model: the graph, its kernels and weights, and the caches that its runs share.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dyn/graph.hpp"
+#include "graph/group.hpp"
+#include "graph/module.hpp"
+#include "src/rkernel/problem.hpp"
+#include "src/rkernel/target.hpp"
+#include "src/runtime/plan.hpp"
+
+namespace dyn::runtime {
+
+class RunPool;
+
+using NamedShapes = std::vector<std::pair<std::string, Shape>>;
+
+/// Where a model comes from. With `files` set, weight files are looked up there by the name that the text uses and
+/// nothing is read from the file system.
+struct LoadRequest {
+  std::string text;
+  std::string source_name = "<text>";
+  std::string weight_directory = ".";
+  const std::map<std::string, std::string_view>* files = nullptr;
+};
+
+/// Makes the target that Options ask for.
+using TargetFactory = std::function<std::shared_ptr<rkernel::Target>(const Options&, int threads)>;
+
+/// Const functions may be called from any number of threads at once.
+class Model {
+ public:
+  /// The whole pipeline: parse, decompose, simplify, fuse, lower, compile, weights. Errors name the source.
+  static std::shared_ptr<const Model> load(const LoadRequest& request, const Options& options);
+  /// The same with a target of the caller's, for tests.
+  static std::shared_ptr<const Model> load(const LoadRequest& request, const Options& options, const TargetFactory& factory);
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  const Options& options() const noexcept;
+  int threads() const noexcept;  ///< of one run, the caller's included
+  const LoadReport& load_report() const noexcept;
+  std::string device_name() const;  ///< "cpu/avx2", "reference"
+
+  // Ports, in the model's order.
+  const std::vector<PortInfo>& inputs() const noexcept;
+  const std::vector<PortInfo>& outputs() const noexcept;
+
+  // What was made of the text. For device "reference" there are no groups, problems and kernels.
+  const graph::Module& module() const noexcept;
+  const graph::Fusion& fusion() const noexcept;                          ///< groups, and reasons for memory traffic
+  const std::vector<rkernel::Problem>& problems() const noexcept;        ///< one for each group
+  const rkernel::Kernel& kernel(std::size_t group) const;                ///< target_name(), describe(), explain()
+  std::string explain(std::size_t group, const Plan& plan) const;
+
+  // Shapes. Values of symbols are indexed as in module().dims.
+  /// Throws Error(user) where the shapes do not fit; dtypes are not looked at.
+  std::vector<std::int64_t> bind(const NamedShapes& inputs) const;
+  /// The values of all symbols from those of the dims by name, as dynrun's --dims gives them. Throws Error(user) for a
+  /// name that is not a dim, a value out of bounds, a dim without a value (the hint stands in where there is one).
+  std::vector<std::int64_t> bind_dims(const std::map<std::string, std::int64_t>& dims) const;
+  /// The shape of every input at these values.
+  NamedShapes input_shapes(std::span<const std::int64_t> symbols) const;
+  NamedShapes output_shapes(std::span<const std::int64_t> symbols) const;
+  /// From the cache, or made now.
+  PlanPtr plan(std::span<const std::int64_t> symbols) const;
+  /// Made anew and not remembered, for timing what a new shape costs.
+  PlanPtr plan_uncached(std::span<const std::int64_t> symbols) const;
+
+  /// Compulsory bytes of weights at this shape: each weight once; of a gathered one at most the rows that are read.
+  double weight_bytes_read(const Plan& plan) const;
+
+  std::int64_t kernels_compiled_since_load() const;
+  std::int64_t shapes_planned() const;
+
+  struct Impl;
+  const Impl& impl() const noexcept { return *impl_; }
+
+ private:
+  explicit Model(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Seconds spent in each group by the runs that were given this profile, in order of execution.
+struct RunProfile {
+  std::vector<double> group_seconds;
+  std::int64_t runs = 0;
+};
+
+/// What a dyn::Call holds, for callers inside dyn that need a profile.
+class CallState {
+ public:
+  explicit CallState(std::shared_ptr<const Model> model);
+  ~CallState();
+
+  void set_input(std::size_t index, Tensor tensor);
+  void set_output(std::size_t index, Tensor tensor);
+  std::size_t input_index(std::string_view name) const;   ///< throws Error(user) where there is none
+  std::size_t output_index(std::string_view name) const;
+
+  void run(RunProfile* profile = nullptr);
+  const Tensor& output(std::size_t index) const;
+  const Plan& plan() const;  ///< of the last run
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dyn::runtime

@@ -1,0 +1,50 @@
+#pragma once
+// The parts of a loaded model, for the files that implement it.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "src/runtime/binder.hpp"
+#include "src/runtime/model.hpp"
+#include "src/runtime/plan_cache.hpp"
+#include "src/runtime/planner.hpp"
+#include "src/runtime/run_pool.hpp"
+#include "src/runtime/weights.hpp"
+#include "src/runtime/wiring.hpp"
+
+namespace dyn::runtime {
+
+inline constexpr const char* reference_device = "reference";
+
+/// Immutable after load, but for the caches, which synchronise themselves.
+struct Model::Impl {
+  Options options;
+  int threads = 1;
+  LoadReport report;
+  std::vector<PortInfo> inputs, outputs;
+
+  graph::Module module;
+  graph::Fusion fusion;
+  std::vector<rkernel::Problem> problems;
+  std::shared_ptr<rkernel::Target> target;  ///< nullptr for device "reference"
+  std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
+  std::int64_t compiled_at_load = 0;
+
+  Weights weights;
+  Wiring wiring;
+  std::optional<Binder> binder;
+  std::optional<Planner> planner;
+
+  mutable std::optional<PlanCache> plans;
+  mutable std::atomic<std::int64_t> shapes_planned{0};
+  std::shared_ptr<RunPool> runs;
+
+  bool is_reference() const noexcept { return target == nullptr; }
+  ~Impl() {
+    if (runs) runs->close();
+  }
+};
+
+}  // namespace dyn::runtime

@@ -1,0 +1,25 @@
+#include "src/runtime/parallel_for.hpp"
+
+#include <algorithm>
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+namespace dyn::runtime {
+
+void parallel_for(std::int64_t count, std::int64_t grain, int threads, const std::function<void(std::int64_t, std::int64_t)>& body) {
+  grain = std::max(grain, std::int64_t{1});
+  if (count <= 0) return;
+  if (threads <= 1 || count <= grain) {
+    body(0, count);
+    return;
+  }
+  tbb::task_arena arena(threads);
+  arena.execute([&] {
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
+                      [&](const tbb::blocked_range<std::int64_t>& range) { body(range.begin(), range.end()); });
+  });
+}
+
+}  // namespace dyn::runtime

@@ -1,0 +1,13 @@
+#pragma once
+// Loops over many threads while a model is loaded. Runs do not use this.
+
+#include <cstdint>
+#include <functional>
+
+namespace dyn::runtime {
+
+/// body(first, last) over parts of [0, count) of about `grain`, on `threads` threads, the caller's included. What a body throws
+/// is thrown here.
+void parallel_for(std::int64_t count, std::int64_t grain, int threads, const std::function<void(std::int64_t, std::int64_t)>& body);
+
+}  // namespace dyn::runtime

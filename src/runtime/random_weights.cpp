@@ -1,0 +1,115 @@
+#include "src/runtime/random_weights.hpp"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+/// Finaliser of the SplitMix64 generator (Steele, Lea and Flood, 2014).
+constexpr std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
+
+constexpr std::uint64_t bits_at(std::uint64_t seed, std::uint64_t index) { return mix(seed + index * golden); }
+
+constexpr int quantile_bits = 11;
+constexpr std::size_t intervals = std::size_t{1} << quantile_bits;
+using QuantileTable = std::array<float, intervals + 1>;
+
+/// x with P(X > x) = tail for a standard normal X, by Newton's method from `x`.
+double quantile_of_tail(double tail, double x) {
+  for (int i = 0; i < 8; ++i) {
+    const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+    x += (std::erfc(x / std::numbers::sqrt2) / 2 - tail) / density;
+  }
+  return x;
+}
+
+/// Quantiles of the normal distribution at the middles of intervals + 1 equal parts; interpolated between.
+const QuantileTable& quantiles() {
+  static const QuantileTable table = [] {
+    QuantileTable result{};
+    double x = 0;
+    for (std::size_t i = intervals / 2; i <= intervals; ++i) {
+      const double tail = 1 - (static_cast<double>(i) + 0.5) / static_cast<double>(intervals + 1);
+      x = quantile_of_tail(tail, x);
+      result[i] = static_cast<float>(x);
+      result[intervals - i] = static_cast<float>(-x);
+    }
+    return result;
+  }();
+  return table;
+}
+
+/// One half of 64 random bits to one element.
+float normal(const QuantileTable& table, std::uint32_t bits) {
+  constexpr int fraction_bits = 32 - quantile_bits;
+  constexpr float unit = 1.0f / static_cast<float>(1u << fraction_bits);
+  const std::uint32_t interval = bits >> fraction_bits;
+  const float fraction = static_cast<float>(bits & ((1u << fraction_bits) - 1)) * unit;
+  return table[interval] + fraction * (table[interval + 1] - table[interval]);
+}
+
+void fill_normal(std::uint64_t seed, float scale, std::int64_t first, std::int64_t count, float* out) {
+  const QuantileTable& table = quantiles();
+  const auto half = [&](std::int64_t index) {
+    const std::uint64_t bits = bits_at(seed, static_cast<std::uint64_t>(index) / 2);
+    return scale * normal(table, static_cast<std::uint32_t>(index % 2 == 0 ? bits : bits >> 32));
+  };
+  std::int64_t i = 0;
+  if (first % 2 != 0 && count > 0) out[i++] = half(first);
+  for (; i + 1 < count; i += 2) {
+    const std::uint64_t bits = bits_at(seed, static_cast<std::uint64_t>(first + i) / 2);
+    out[i] = scale * normal(table, static_cast<std::uint32_t>(bits));
+    out[i + 1] = scale * normal(table, static_cast<std::uint32_t>(bits >> 32));
+  }
+  if (i < count) out[i] = half(first + i);
+}
+
+template <class T>
+void fill_uniform(std::uint64_t seed, std::int64_t low, std::uint64_t values, std::int64_t first, std::int64_t count, void* out) {
+  T* elements = static_cast<T*>(out);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint64_t bits = bits_at(seed, static_cast<std::uint64_t>(first + i)) >> 32;
+    elements[i] = static_cast<T>(low + static_cast<std::int64_t>((bits * values) >> 32));
+  }
+}
+
+}  // namespace
+
+std::uint64_t weight_seed(std::uint64_t seed, std::string_view key) {
+  std::uint64_t hash = mix(seed + golden);
+  for (const char c : key) hash = mix(hash ^ static_cast<unsigned char>(c));
+  return hash;
+}
+
+float normal_scale(std::span<const std::int64_t> shape) {
+  double fan_in = 1;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) fan_in *= static_cast<double>(shape[i]);
+  return fan_in > 0 ? static_cast<float>(1 / std::sqrt(fan_in)) : 1.0f;
+}
+
+void fill_random(DType dtype, std::uint64_t seed, float scale, std::int64_t first, std::int64_t count, void* out) {
+  switch (dtype) {
+    case DType::f32: return fill_normal(seed, scale, first, count, static_cast<float*>(out));
+    case DType::i8: return fill_uniform<std::int8_t>(seed, -127, 255, first, count, out);
+    case DType::i32: return fill_uniform<std::int32_t>(seed, 0, 2, first, count, out);
+    case DType::i64: return fill_uniform<std::int64_t>(seed, 0, 2, first, count, out);
+    case DType::boolean: return fill_uniform<std::uint8_t>(seed, 0, 2, first, count, out);
+    case DType::f16:
+    case DType::bf16: break;
+  }
+  throw Error(ErrorKind::unsupported, fmt::format("random weights of {} are not available", name_of(dtype)));
+}
+
+}  // namespace dyn::runtime

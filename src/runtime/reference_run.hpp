@@ -1,0 +1,14 @@
+#pragma once
+// Device "reference": runs by the oracle's plain loops, for tests.
+
+#include <span>
+
+#include "dyn/tensor.hpp"
+#include "src/runtime/model_impl.hpp"
+
+namespace dyn::runtime {
+
+/// Computes all outputs into `outputs`, which have the plan's shapes.
+void run_reference(const Model::Impl& model, const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs);
+
+}  // namespace dyn::runtime

@@ -1,0 +1,118 @@
+#include "src/runtime/run_pool.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "src/runtime/fp_state.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Kind = OperandSource::Kind;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
+  if (plan_ == plan) return;
+  plan_.reset();
+  arena_.grow(std::max(plan->arena_bytes, arena_alignment), "intermediate tensors");
+  scratch_stride_ = (plan->scratch_bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+  scratch_.grow(std::max(scratch_stride_ * static_cast<std::size_t>(plan->threads), arena_alignment), "scratch memory");
+  pointers_.resize(wiring.operands.size());
+  port_slots_.clear();
+  for (std::size_t i = 0; i < wiring.operands.size(); ++i) {
+    const OperandSource& source = wiring.operands[i];
+    switch (source.kind) {
+      case Kind::Arena: pointers_[i] = arena_.data() + plan->arena_offsets[static_cast<std::size_t>(source.index)]; break;
+      case Kind::Fixed: pointers_[i] = source.fixed; break;
+      case Kind::Input:
+      case Kind::Output: port_slots_.push_back({i, source.index, source.kind == Kind::Output}); break;
+    }
+  }
+  args_.resize(plan->launches.size());
+  for (std::size_t group = 0; group < args_.size(); ++group) {
+    args_[group] = {pointers_.data() + wiring.first_operand[group], plan->launches[group].ints.data(), &status_};
+  }
+  plan_ = plan;
+}
+
+void Run::set_ports(std::span<void* const> inputs, std::span<void* const> outputs) {
+  for (const PortSlot& slot : port_slots_) {
+    pointers_[slot.operand] = (slot.output ? outputs : inputs)[static_cast<std::size_t>(slot.port)];
+  }
+}
+
+void Run::launch(std::size_t group, Helpers& helpers) {
+  const rkernel::Launch& launch = plan_->launches[group];
+  if (launch.tickets <= 0) return;
+  if (launch.threads <= 1 || launch.tickets <= launch.grain) {
+    launch.function(&args_[group], 0, launch.tickets, scratch_.data());
+    return;
+  }
+  helpers.call(launch.threads - 1);
+  board_.run({launch.function, &args_[group], launch.tickets, launch.grain, scratch_.data(), scratch_stride_}, launch.threads);
+}
+
+int Run::execute(Helpers& helpers, RunProfile* profile) {
+  const DefaultFloatingPoint floating_point;
+  status_.store(0, std::memory_order_relaxed);
+  if (plan_->threads > 1) helpers.call(plan_->threads - 1);
+  for (std::size_t group = 0; group < plan_->launches.size(); ++group) {
+    const Clock::time_point start = profile != nullptr ? Clock::now() : Clock::time_point{};
+    launch(group, helpers);
+    if (profile != nullptr) profile->group_seconds[group] += seconds_since(start);
+    if (status_.load(std::memory_order_relaxed) != 0) return static_cast<int>(group);
+  }
+  return -1;
+}
+
+std::shared_ptr<RunPool> RunPool::make(int threads) {
+  std::shared_ptr<RunPool> pool(new RunPool);
+  pool->helpers_ = std::make_unique<Helpers>(threads - 1, std::weak_ptr<Workplace>(pool));
+  return pool;
+}
+
+RunPool::~RunPool() {
+  for (Run* run = first_.load(); run != nullptr;) delete std::exchange(run, run->next_);
+}
+
+Run* RunPool::take(Run* preferred) {
+  const auto try_take = [](Run* run) { return !run->taken_.load(std::memory_order_relaxed) && !run->taken_.exchange(true, std::memory_order_acquire); };
+  if (preferred != nullptr && try_take(preferred)) return preferred;
+  for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
+    if (try_take(run)) return run;
+  }
+  Run* run = new Run;
+  run->next_ = first_.load(std::memory_order_relaxed);
+  while (!first_.compare_exchange_weak(run->next_, run, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return run;
+}
+
+void RunPool::give_back(Run* run) { run->taken_.store(false, std::memory_order_release); }
+
+void RunPool::close() {
+  helpers_.reset();
+  for (Run* run = first_.load(); run != nullptr; run = run->next_) {
+    run->arena_ = MemoryBlock();
+    run->scratch_ = MemoryBlock();
+    run->plan_.reset();
+  }
+}
+
+bool RunPool::help(int helper) {
+  bool any = false;
+  for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) any = run->board_.help(helper) || any;
+  return any;
+}
+
+std::size_t RunPool::bytes() const {
+  std::size_t sum = 0;
+  for (const Run* run = first_.load(); run != nullptr; run = run->next_) sum += run->arena_.size() + run->scratch_.size();
+  return sum;
+}
+
+}  // namespace dyn::runtime

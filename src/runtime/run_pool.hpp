@@ -1,0 +1,77 @@
+#pragma once
+// The memory of runs in flight: one Run for each, reused.
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/runtime/helpers.hpp"
+#include "src/runtime/memory_block.hpp"
+#include "src/runtime/model.hpp"
+#include "src/runtime/plan.hpp"
+#include "src/runtime/tickets.hpp"
+#include "src/runtime/wiring.hpp"
+
+namespace dyn::runtime {
+
+/// One run in flight: its arena, scratch memory and argument blocks. Belongs to one caller while it is taken; helpers look at
+/// its board only.
+class Run {
+ public:
+  /// Makes ready for a plan; does nothing where the last run had the same. Throws Error(device) for no memory.
+  void bind(const PlanPtr& plan, const Wiring& wiring);
+  /// Tells where inputs and outputs are this time.
+  void set_ports(std::span<void* const> inputs, std::span<void* const> outputs);
+  /// Returns the index of the group that reported a status other than Ok (and stopped there), or -1. Allocates nothing.
+  int execute(Helpers& helpers, RunProfile* profile);
+  rkernel::Status status() const { return static_cast<rkernel::Status>(status_.load(std::memory_order_relaxed)); }
+
+ private:
+  friend class RunPool;
+
+  struct PortSlot {
+    std::size_t operand;
+    int port;
+    bool output;
+  };
+  void launch(std::size_t group, Helpers& helpers);
+
+  TicketBoard board_;
+  std::atomic<bool> taken_{true};
+  Run* next_ = nullptr;  ///< in the pool's list; set before the run is published
+
+  PlanPtr plan_;
+  MemoryBlock arena_, scratch_;
+  std::size_t scratch_stride_ = 0;
+  std::vector<void*> pointers_;
+  std::vector<PortSlot> port_slots_;
+  std::vector<rkernel::KernelArgs> args_;
+  std::atomic<std::int32_t> status_{0};
+};
+
+/// A list that only grows: as many runs as were ever in flight at once. Taking and returning one is lock-free.
+class RunPool final : public Workplace, public std::enable_shared_from_this<RunPool> {
+ public:
+  static std::shared_ptr<RunPool> make(int threads);
+  ~RunPool() override;
+
+  /// `preferred` where it is free (it has the caller's plan), else any other, else a new one.
+  Run* take(Run* preferred);
+  void give_back(Run* run);
+
+  /// At the end of the model, with no run in flight: a helper that has not left yet keeps the pool, but not its memory.
+  void close();
+
+  bool help(int helper) override;
+  Helpers& helpers() { return *helpers_; }
+  /// Bytes of all arenas and scratch memory. Only for tests, while nothing runs.
+  std::size_t bytes() const;
+
+ private:
+  RunPool() = default;
+  std::atomic<Run*> first_{nullptr};
+  std::unique_ptr<Helpers> helpers_;
+};
+
+}  // namespace dyn::runtime

@@ -1,0 +1,127 @@
+#include "src/runtime/weight_source.hpp"
+
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dyn/error.hpp"
+#include "src/runtime/random_weights.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::model, message); }
+
+template <class T>
+void fill_with(double value, std::int64_t count, void* out) {
+  std::fill_n(static_cast<T*>(out), count, static_cast<T>(value));
+}
+
+void fill_splat(DType dtype, double value, std::int64_t count, void* out) {
+  switch (dtype) {
+    case DType::f32: return fill_with<float>(value, count, out);
+    case DType::i8: return fill_with<std::int8_t>(value, count, out);
+    case DType::i32: return fill_with<std::int32_t>(value, count, out);
+    case DType::i64: return fill_with<std::int64_t>(value, count, out);
+    case DType::boolean: return fill_with<std::uint8_t>(value != 0 ? 1 : 0, count, out);
+    case DType::f16:
+    case DType::bf16: break;
+  }
+  throw Error(ErrorKind::unsupported, fmt::format("splat weights of {} are not available", name_of(dtype)));
+}
+
+}  // namespace
+
+Shape weight_shape(const graph::Value& weight) {
+  Shape shape;
+  for (const graph::Dim dim : weight.type.dims) {
+    const auto size = dim.constant();
+    if (!size) fail(fmt::format("weight '{}' is {}: the sizes of a weight must be constants", weight.name, to_string(weight.type)));
+    if (*size < 0) fail(fmt::format("weight '{}' is {}: a size is negative", weight.name, to_string(weight.type)));
+    shape.push_back(*size);
+  }
+  try {
+    element_count(shape);
+  } catch (const Error& error) {
+    fail(fmt::format("weight '{}': {}", weight.name, error.message()));
+  }
+  return shape;
+}
+
+WeightSources::WeightSources(const graph::Module& module, const LoadRequest& request, const Options& options) : module_(module) {
+  if (!options.random_weights) open_files(module, request);
+  for (std::size_t id = 0; id < module.values.size(); ++id) {
+    const graph::Value& value = module.values[id];
+    if (value.kind == graph::ValueKind::Weight) entries_.emplace(static_cast<graph::ValueId>(id), make_entry(value, options));
+  }
+}
+
+void WeightSources::open_files(const graph::Module& module, const LoadRequest& request) {
+  for (const std::string& name : module.weight_files) {
+    if (request.files == nullptr) {
+      files_.push_back(Safetensors::open((std::filesystem::path(request.weight_directory) / name).string()));
+      continue;
+    }
+    const auto found = request.files->find(name);
+    if (found == request.files->end()) throw Error(ErrorKind::user, fmt::format("weights file '{}' is not among the files that were given", name));
+    files_.push_back(Safetensors::from_bytes(name, std::as_bytes(std::span(found->second))));
+  }
+}
+
+WeightSources::Entry WeightSources::make_entry(const graph::Value& weight, const Options& options) const {
+  const Shape shape = weight_shape(weight);
+  Entry entry;
+  if (options.random_weights || weight.weight.kind == graph::WeightSource::Kind::Random) {
+    entry.kind = Entry::Kind::Random;
+    entry.seed = weight_seed(options.random_weights ? options.seed : weight.weight.seed, weight.name);
+    entry.scale = normal_scale(shape);
+  } else if (weight.weight.kind == graph::WeightSource::Kind::Splat) {
+    entry.kind = Entry::Kind::Splat;
+    entry.splat = weight.weight.splat;
+  } else {
+    entry.bytes = find_in_files(weight, shape);
+  }
+  return entry;
+}
+
+std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weight, const Shape& shape) const {
+  if (files_.empty()) fail(fmt::format("weight '{}' comes from a file, but the model names no weights file", weight.name));
+  const Safetensors* owner = nullptr;
+  for (const Safetensors& file : files_) {
+    if (file.find(weight.name) == nullptr) continue;
+    if (owner != nullptr) fail(fmt::format("weight '{}' is in two weights files, '{}' and '{}'", weight.name, owner->name(), file.name()));
+    owner = &file;
+  }
+  if (owner == nullptr) {
+    std::vector<std::string_view> names;
+    for (const Safetensors& file : files_) names.push_back(file.name());
+    fail(fmt::format("weight '{}' is not in '{}'", weight.name, fmt::join(names, "' or '")));
+  }
+  const SafetensorsEntry& entry = *owner->find(weight.name);
+  if (entry.dtype != weight.type.dtype || entry.shape != shape) {
+    fail(fmt::format("weight '{}' is declared {}, but '{}' has {} {}", weight.name, to_string(weight.type), owner->name(), entry.dtype_name, to_string(entry.shape)));
+  }
+  return entry.bytes;
+}
+
+std::span<const std::byte> WeightSources::file_bytes(graph::ValueId weight) const { return entries_.at(weight).bytes; }
+
+bool WeightSources::is_random(graph::ValueId weight) const { return entries_.at(weight).kind == Entry::Kind::Random; }
+
+void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t count, void* out) const {
+  if (count == 0) return;
+  const Entry& entry = entries_.at(weight);
+  const DType dtype = module_.value(weight).type.dtype;
+  const std::size_t element_bytes = size_of(dtype);
+  switch (entry.kind) {
+    case Entry::Kind::File:
+      std::memcpy(out, entry.bytes.data() + static_cast<std::size_t>(first) * element_bytes, static_cast<std::size_t>(count) * element_bytes);
+      break;
+    case Entry::Kind::Splat: fill_splat(dtype, entry.splat, count, out); break;
+    case Entry::Kind::Random: fill_random(dtype, entry.seed, entry.scale, first, count, out); break;
+  }
+}
+
+}  // namespace dyn::runtime

@@ -1,0 +1,166 @@
+#include "src/runtime/weights.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "src/runtime/parallel_for.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t alignment = 64;
+/// Work of one part of a parallel loop: long against the cost of handing it out, short against a weight.
+constexpr std::int64_t part_bytes = std::int64_t{256} << 10;
+
+std::size_t plain_bytes(const graph::Value& value) {
+  return static_cast<std::size_t>(element_count(weight_shape(value))) * size_of(value.type.dtype);
+}
+
+std::size_t packed_matrix_bytes(const rkernel::Target& target, DType dtype, const PackedView& view) {
+  return static_cast<std::size_t>(target.packed_elements(dtype, view.k, view.n)) * size_of(dtype);
+}
+
+/// Runs `body` and adds its time to `sum`.
+void timed(double& sum, const std::function<void()>& body) {
+  const Clock::time_point start = Clock::now();
+  body();
+  sum += std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void store_constant(const graph::Value& value, void* out) {
+  switch (value.type.dtype) {
+    case DType::f32: *static_cast<float*>(out) = static_cast<float>(value.constant); return;
+    case DType::i8: *static_cast<std::int8_t*>(out) = static_cast<std::int8_t>(value.integer); return;
+    case DType::i32: *static_cast<std::int32_t*>(out) = static_cast<std::int32_t>(value.integer); return;
+    case DType::i64: *static_cast<std::int64_t*>(out) = value.integer; return;
+    case DType::boolean: *static_cast<std::uint8_t*>(out) = value.integer != 0 ? 1 : 0; return;
+    case DType::f16:
+    case DType::bf16: break;
+  }
+  throw Error(ErrorKind::unsupported, fmt::format("constants of {} are not available", name_of(value.type.dtype)));
+}
+
+}  // namespace
+
+/// Fills one weight after another, each on all threads.
+struct Weights::Filler {
+  const graph::Module& module;
+  const rkernel::Target* target;
+  const WeightSources& sources;
+  int threads;
+  Times& times;
+  MemoryBlock staging;  ///< dense elements of the weight that is being packed, where they cannot be read in place
+
+  void plain(graph::ValueId id, void* out) {
+    const graph::Value& value = module.value(id);
+    if (value.kind == graph::ValueKind::Constant) return store_constant(value, out);
+    const auto element_bytes = static_cast<std::int64_t>(size_of(value.type.dtype));
+    const std::int64_t count = element_count(weight_shape(value));
+    timed(sources.is_random(id) ? times.random : times.other, [&] {
+      parallel_for(count, part_bytes / element_bytes, threads, [&](std::int64_t first, std::int64_t last) {
+        sources.fill(id, first, last - first, static_cast<std::byte*>(out) + first * element_bytes);
+      });
+    });
+  }
+
+  /// The weight's dense elements at an address that is aligned for them: the file's where it is, else a copy.
+  const std::byte* aligned_elements(graph::ValueId id) {
+    const graph::Value& value = module.value(id);
+    const std::span<const std::byte> bytes = sources.file_bytes(id);
+    if (!bytes.empty() && reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(value.type.dtype) == 0) return bytes.data();
+    staging.grow(plain_bytes(value), "weights");
+    plain(id, staging.data());
+    return staging.data();
+  }
+
+  void packed(const PackedView& view, std::byte* out) {
+    const graph::Value& value = module.value(view.weight);
+    const DType dtype = value.type.dtype;
+    if (view.last_element() >= element_count(weight_shape(value))) {
+      throw Error(ErrorKind::internal, fmt::format("a packed operand reads beyond the end of weight '{}'", value.name));
+    }
+    if (view.last_element() < 0) return;
+    const std::byte* source = aligned_elements(view.weight);
+    const std::int64_t width = target->panel_width(dtype);
+    const std::int64_t panels = (view.n + width - 1) / width;
+    const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
+    const std::int64_t panel_bytes = std::max(view.k * width * element_bytes, std::int64_t{1});
+    timed(times.other, [&] {
+      for (std::int64_t batch = 0; batch < view.batch_count(); ++batch) {
+        const std::byte* matrix = source + view.batch_offset(batch) * element_bytes;
+        std::byte* destination = out + static_cast<std::size_t>(batch) * packed_matrix_bytes(*target, dtype, view);
+        parallel_for(panels, part_bytes / panel_bytes, threads, [&](std::int64_t first, std::int64_t last) {
+          target->pack(dtype, matrix, view.k, view.n, view.k_stride, view.n_stride, first, last, destination);
+        });
+      }
+    });
+  }
+};
+
+Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem>& problems, const rkernel::Target& target,
+                 const WeightSources& sources, int threads, Times& times) {
+  for (const rkernel::Problem& problem : problems) {
+    for (std::size_t i = 0; i < problem.operands.size(); ++i) {
+      const rkernel::Operand& operand = problem.operands[i];
+      const graph::ValueKind kind = module.value(operand.buffer).kind;
+      if (kind != graph::ValueKind::Weight && kind != graph::ValueKind::Constant) continue;
+      if (operand.form == rkernel::Form::Packed) {
+        place_packed(module, target, packed_view(problem, i));
+      } else {
+        place_plain(module, operand.buffer);
+      }
+    }
+  }
+  fill(module, &target, sources, threads, times);
+}
+
+Weights::Weights(const graph::Module& module, const WeightSources& sources, int threads, Times& times) {
+  for (std::size_t id = 0; id < module.values.size(); ++id) {
+    if (module.values[id].kind == graph::ValueKind::Weight) place_plain(module, static_cast<graph::ValueId>(id));
+  }
+  fill(module, nullptr, sources, threads, times);
+}
+
+std::size_t Weights::place(std::size_t bytes) {
+  const std::size_t at = next_;
+  if (bytes > (std::size_t{1} << 62) || at > (std::size_t{1} << 62)) throw Error(ErrorKind::model, "the weights have more bytes than can be addressed");
+  next_ += (bytes + alignment - 1) / alignment * alignment;
+  return at;
+}
+
+void Weights::place_plain(const graph::Module& module, graph::ValueId value) {
+  if (!plain_.contains(value)) plain_[value] = place(plain_bytes(module.value(value)));
+}
+
+void Weights::place_packed(const graph::Module& module, const rkernel::Target& target, const PackedView& view) {
+  if (packed_.contains(view)) return;
+  const std::size_t matrix = packed_matrix_bytes(target, module.value(view.weight).type.dtype, view);
+  packed_[view] = place(matrix * static_cast<std::size_t>(view.batch_count()));
+}
+
+void Weights::fill(const graph::Module& module, const rkernel::Target* target, const WeightSources& sources, int threads, Times& times) {
+  block_ = MemoryBlock(std::max(next_, alignment), "weights");
+  Filler filler{module, target, sources, threads, times, {}};
+  for (const auto& [value, offset] : plain_) filler.plain(value, block_.data() + offset);
+  for (const auto& [view, offset] : packed_) filler.packed(view, block_.data() + offset);
+}
+
+void* Weights::operand(const rkernel::Problem& problem, std::size_t operand) const {
+  const rkernel::Operand& source = problem.operands[operand];
+  const std::size_t offset = source.form == rkernel::Form::Packed ? packed_.at(packed_view(problem, operand)) : plain_.at(source.buffer);
+  return block_.data() + offset;
+}
+
+const void* Weights::plain(graph::ValueId value) const {
+  const auto found = plain_.find(value);
+  return found == plain_.end() ? nullptr : block_.data() + found->second;
+}
+
+}  // namespace dyn::runtime

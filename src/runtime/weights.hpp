@@ -1,0 +1,52 @@
+#pragma once
+// The resident form of all weights: as they lie where a kernel or the reference reads them so, packed where the target wants panels.
+
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include "graph/module.hpp"
+#include "src/rkernel/target.hpp"
+#include "src/runtime/memory_block.hpp"
+#include "src/runtime/packed_view.hpp"
+#include "src/runtime/weight_source.hpp"
+
+namespace dyn::runtime {
+
+class Weights {
+ public:
+  /// Times of filling, in seconds.
+  struct Times {
+    double random = 0;  ///< making random numbers
+    double other = 0;   ///< reading, copying, packing
+  };
+
+  Weights() = default;
+  /// All weights that operands of `problems` read, in the forms in which they read them.
+  Weights(const graph::Module& module, const std::vector<rkernel::Problem>& problems, const rkernel::Target& target,
+          const WeightSources& sources, int threads, Times& times);
+  /// All weights of the module as they lie.
+  Weights(const graph::Module& module, const WeightSources& sources, int threads, Times& times);
+
+  /// The memory of a weight or constant operand, in the operand's form. A packed operand's pointer is that of its first
+  /// panel: the operand's offset and strides have been spent in packing.
+  void* operand(const rkernel::Problem& problem, std::size_t operand) const;
+  /// As it lies; nullptr where nothing reads it so.
+  const void* plain(graph::ValueId value) const;
+
+  std::size_t bytes() const noexcept { return next_; }
+
+ private:
+  struct Filler;
+  std::size_t place(std::size_t bytes);
+  void place_plain(const graph::Module& module, graph::ValueId value);
+  void place_packed(const graph::Module& module, const rkernel::Target& target, const PackedView& view);
+  void fill(const graph::Module& module, const rkernel::Target* target, const WeightSources& sources, int threads, Times& times);
+
+  MemoryBlock block_;
+  std::size_t next_ = 0;  ///< end of the last place that was given
+  std::map<graph::ValueId, std::size_t> plain_;     ///< byte offsets into block_
+  std::map<PackedView, std::size_t> packed_;
+};
+
+}  // namespace dyn::runtime

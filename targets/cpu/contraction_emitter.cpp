@@ -1,0 +1,416 @@
+#include "targets/cpu/contraction_emitter.hpp"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+
+#include "targets/cpu/main_loop.hpp"
+#include "targets/llvm/expr_compiler.hpp"
+#include "targets/llvm/loops.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using codegen::Builder;
+using codegen::CountedLoop;
+using codegen::Conditional;
+using rkernel::LoopKind;
+
+constexpr int registers_layer = 0, l1_layer = 1, l2_layer = 2, threads_layer = 3;
+
+/// Part `index` of `extent` cut in `parts` parts as equal as they can be, larger ones first.
+struct Part {
+  llvm::Value *start, *size;
+};
+
+class ContractionEmitter final : public rkernel::Emitter {
+ public:
+  ContractionEmitter(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+                     const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class)
+      : builder_(module.getContext()),
+        kernel_(kernel),
+        problem_(*kernel.problem),
+        contraction_(*problem_.contraction),
+        isa_(isa),
+        slots_(slots),
+        strategy_(strategy),
+        class_(shape_class) {
+    llvm::Type* pointer = builder_.getPtrTy();
+    llvm::Type* i64 = builder_.getInt64Ty();
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, i64, pointer}, false);
+    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
+    main_loop_type_ = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, pointer, i64, i64, pointer, i64}, false);
+    builder_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function_));
+  }
+
+  void emit() {
+    const codegen::KernelArgsValues args = codegen::load_kernel_args(builder_, function_->getArg(0));
+    pointers_ = args.pointers;
+    codegen::Operands operands(builder_, problem_, slots_, class_.lanes, args, isa_.f32_lanes);
+    codegen::ExprCompiler compiler(builder_, problem_, operands, codegen::MathOptions{.fma = isa_.fma});
+    operands_ = &operands;
+    compiler_ = &compiler;
+    load_strategy();
+    CountedLoop tickets(builder_, function_->getArg(1), builder_.CreateAdd(function_->getArg(1), function_->getArg(2)), number(1), "ticket");
+    locate_ticket(tickets.index());
+    rkernel::walk(kernel_, *this);
+    tickets.close();
+    builder_.CreateRetVoid();
+  }
+
+  void open(int layer, const rkernel::Loop& loop) override {
+    if (layer == threads_layer) {
+      open_block(loop.axis);
+    } else if (layer == l2_layer) {
+      open_depth();
+    } else if (loop.axis == contraction_.n) {
+      open_columns();
+    } else {
+      open_rows();
+    }
+  }
+
+  void close(int layer, const rkernel::Loop&) override {
+    if (layer == threads_layer) return;
+    loops_.back().close();
+    loops_.pop_back();
+  }
+
+  void move(int, const rkernel::Move& move) override {
+    if (move.form == rkernel::MoveForm::RowCopy) {
+      if (class_.a_unit) {
+        Conditional wanted(builder_, builder_.CreateICmpNE(copy_a_, number(0)), "copy_a");
+        copy_rows();
+        wanted.close();
+      } else {
+        copy_rows();
+      }
+    } else {
+      pack_panels();
+    }
+  }
+
+  void leaf(const rkernel::Layer&) override {
+    call_main_loop();
+    Conditional last(builder_, builder_.CreateICmpEQ(k_index_, builder_.CreateSub(k_blocks_, number(1))), "epilogue");
+    emit_epilogue();
+    last.close();
+  }
+
+ private:
+  llvm::ConstantInt* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
+  llvm::Value* slot(int index) { return index == codegen::SlotTable::none ? number(0) : operands_->slot(index); }
+  llvm::Value* extent(int axis) { return slot(slots_.extent(axis)); }
+  llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
+  llvm::Value* minimum(llvm::Value* a, llvm::Value* b) { return builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b); }
+  llvm::Value* element(llvm::Value* base, llvm::Value* index) { return builder_.CreateGEP(builder_.getFloatTy(), base, index); }
+  llvm::Value* scratch(llvm::Value* byte_offset) { return builder_.CreateGEP(builder_.getInt8Ty(), function_->getArg(3), byte_offset); }
+
+  Part part(llvm::Value* value, llvm::Value* parts, llvm::Value* index) {
+    llvm::Value* size = builder_.CreateUDiv(value, parts);
+    llvm::Value* larger = builder_.CreateURem(value, parts);
+    llvm::Value* start = builder_.CreateAdd(builder_.CreateMul(index, size), minimum(index, larger));
+    llvm::Value* one_more = builder_.CreateZExt(builder_.CreateICmpULT(index, larger), builder_.getInt64Ty());
+    return {start, builder_.CreateAdd(size, one_more)};
+  }
+
+  void load_strategy() {
+    for (std::size_t axis = 0; axis < problem_.axes.size(); ++axis) extents_.push_back(extent(static_cast<int>(axis)));
+    m_blocks_ = slot(strategy_.m_blocks);
+    n_blocks_ = slot(strategy_.n_blocks);
+    tile_rows_ = slot(strategy_.tile_rows);
+    tile_panels_ = slot(strategy_.tile_panels);
+    block_k_ = slot(strategy_.block_k);
+    k_blocks_ = slot(strategy_.k_blocks);
+    copy_a_ = slot(strategy_.copy_a);
+    a_row_ = slot(strategy_.a_row);
+    llvm::Type* pointer = builder_.getPtrTy();
+    wide_table_ = builder_.CreateIntToPtr(slot(strategy_.wide_table), pointer);
+    narrow_table_ = builder_.CreateIntToPtr(slot(strategy_.narrow_table), pointer);
+    a_scratch_ = scratch(slot(strategy_.a_scratch));
+    b_scratch_ = scratch(slot(strategy_.b_scratch));
+    panels_in_all_ = builder_.CreateUDiv(builder_.CreateAdd(extents_[at(contraction_.n)], number(isa_.panel_f32 - 1)), number(isa_.panel_f32));
+    for (const int operand : {contraction_.a, contraction_.b}) {
+      llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, pointers_, static_cast<std::uint64_t>(operand));
+      bases_[operand] = builder_.CreateAlignedLoad(pointer, field, llvm::Align(8));
+    }
+  }
+
+  static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
+
+  // The block of each axis of the threads layer: the last loop's runs fastest.
+  void locate_ticket(llvm::Value* ticket) {
+    const std::vector<rkernel::Loop>& loops = kernel_.layers[threads_layer].loops;
+    for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+      llvm::Value* trips = loop->axis == contraction_.m ? m_blocks_ : loop->axis == contraction_.n ? n_blocks_ : extents_[at(loop->axis)];
+      block_index_[loop->axis] = builder_.CreateURem(ticket, trips);
+      ticket = builder_.CreateUDiv(ticket, trips);
+    }
+  }
+
+  void open_block(int axis) {
+    llvm::Value* index = block_index_.at(axis);
+    if (axis == contraction_.m) {
+      m_part_ = part(extents_[at(axis)], m_blocks_, index);
+      m_tiles_ = builder_.CreateUDiv(builder_.CreateAdd(m_part_.size, builder_.CreateSub(tile_rows_, number(1))), tile_rows_);
+    } else if (axis == contraction_.n) {
+      n_part_ = part(panels_in_all_, n_blocks_, index);
+      wide_tiles_ = builder_.CreateUDiv(n_part_.size, tile_panels_);
+      n_tiles_ = builder_.CreateAdd(wide_tiles_, builder_.CreateURem(n_part_.size, tile_panels_));
+    } else {
+      operands_->set_index(axis, index);
+    }
+  }
+
+  // Pointer to element (batch, 0, 0) of an operand of the contraction.
+  llvm::Value* batch_base(int operand) {
+    llvm::Value* offset = slot(slots_.offset(operand));
+    for (const rkernel::Loop& loop : kernel_.layers[threads_layer].loops) {
+      if (loop.axis == contraction_.m || loop.axis == contraction_.n) continue;
+      offset = builder_.CreateAdd(offset, builder_.CreateMul(block_index_.at(loop.axis), stride(operand, loop.axis)));
+    }
+    return element(bases_.at(operand), offset);
+  }
+
+  void open_depth() {
+    a_stride_m_ = stride(contraction_.a, contraction_.m);
+    llvm::Value* row0 = builder_.CreateMul(m_part_.start, a_stride_m_);
+    a_block_ = element(batch_base(contraction_.a), row0);
+    b_batch_ = packed() ? bases_.at(contraction_.b) : batch_base(contraction_.b);
+    loops_.emplace_back(builder_, number(0), k_blocks_, number(1), "depth");
+    k_index_ = loops_.back().index();
+    k0_ = builder_.CreateMul(k_index_, block_k_);
+    k_size_ = minimum(block_k_, builder_.CreateSub(extents_[at(contraction_.k)], k0_));
+  }
+
+  void open_columns() {
+    loops_.emplace_back(builder_, number(0), n_tiles_, number(1), "columns");
+    n_tile_ = loops_.back().index();
+    is_wide_ = builder_.CreateICmpSLT(n_tile_, wide_tiles_);
+    llvm::Value* narrow = builder_.CreateAdd(n_tile_, builder_.CreateMul(wide_tiles_, builder_.CreateSub(tile_panels_, number(1))));
+    panel_ = builder_.CreateSelect(is_wide_, builder_.CreateMul(n_tile_, tile_panels_), narrow);
+    columns_ = builder_.CreateMul(builder_.CreateSelect(is_wide_, tile_panels_, number(1)), number(isa_.panel_f32));
+    llvm::Value* first_panel = builder_.CreateAdd(n_part_.start, panel_);
+    n0_ = builder_.CreateMul(first_panel, number(isa_.panel_f32));
+    if (packed()) {
+      panel_stride_ = builder_.CreateMul(extents_[at(contraction_.k)], number(isa_.panel_f32));
+      llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(first_panel, panel_stride_), builder_.CreateMul(k0_, number(isa_.panel_f32)));
+      b_tile_ = element(b_batch_, offset);
+    } else {
+      panel_stride_ = builder_.CreateMul(k_size_, number(isa_.panel_f32));
+      b_tile_ = element(b_scratch_, builder_.CreateMul(panel_, panel_stride_));
+    }
+    table_ = builder_.CreateSelect(is_wide_, wide_table_, narrow_table_);
+  }
+
+  void open_rows() {
+    loops_.emplace_back(builder_, number(0), m_tiles_, number(1), "rows");
+    m_tile_ = loops_.back().index();
+    row_part_ = part(m_part_.size, m_tiles_, m_tile_);
+    llvm::Value* as_it_lies = element(a_block_, builder_.CreateAdd(builder_.CreateMul(row_part_.start, a_stride_m_), k0_));
+    llvm::Value* copied = element(a_scratch_, builder_.CreateMul(row_part_.start, a_row_));
+    llvm::Value* is_copied = class_.a_unit ? builder_.CreateICmpNE(copy_a_, number(0)) : builder_.getTrue();
+    a_tile_ = builder_.CreateSelect(is_copied, copied, as_it_lies);
+    a_tile_row_ = builder_.CreateSelect(is_copied, a_row_, a_stride_m_);
+    // Between blocks of K every tile of the block keeps its own place.
+    llvm::Value* keeps = builder_.CreateICmpSGT(k_blocks_, number(1));
+    llvm::Value* tile_index = builder_.CreateAdd(builder_.CreateMul(n_tile_, m_tiles_), m_tile_);
+    llvm::Value* tile_size = builder_.CreateMul(builder_.CreateMul(tile_rows_, tile_panels_), number(isa_.panel_f32));
+    c_tile_ = element(function_->getArg(3), builder_.CreateSelect(keeps, builder_.CreateMul(tile_index, tile_size), number(0)));
+  }
+
+  void call_main_loop() {
+    llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), table_, row_part_.size);
+    llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
+    builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, panel_stride_, k_size_, c_tile_, k_index_});
+  }
+
+  void emit_epilogue() {
+    const codegen::AxisSet m = codegen::axis_bit(contraction_.m), n = codegen::axis_bit(contraction_.n);
+    llvm::Value* valid = minimum(columns_, builder_.CreateSub(extents_[at(contraction_.n)], n0_));
+    llvm::Value* whole = builder_.CreateAnd(valid, number(-isa_.f32_lanes));
+    compiler_->enter(m | n, roots());
+    CountedLoop rows(builder_, number(0), row_part_.size, number(1), "epilogue_row");
+    operands_->set_index(contraction_.m, builder_.CreateAdd(builder_.CreateAdd(m_part_.start, row_part_.start), rows.index()));
+    llvm::Value* tile_row = element(c_tile_, builder_.CreateMul(rows.index(), columns_));
+    compiler_->enter(n, roots());
+    CountedLoop vectors(builder_, number(0), whole, number(isa_.f32_lanes), "epilogue_vector");
+    emit_epilogue_body(tile_row, vectors.index(), nullptr);
+    vectors.close();
+    llvm::Value* rest = builder_.CreateSub(valid, whole);
+    Conditional tail(builder_, builder_.CreateICmpSGT(rest, number(0)), "epilogue_tail");
+    llvm::Value* lanes = codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes);
+    emit_epilogue_body(tile_row, whole, builder_.CreateICmpSLT(lanes, codegen::broadcast(builder_, rest, isa_.f32_lanes)));
+    tail.close();
+    compiler_->leave();
+    rows.close();
+    compiler_->leave();
+  }
+
+  void emit_epilogue_body(llvm::Value* tile_row, llvm::Value* column, llvm::Value* mask) {
+    operands_->set_index(contraction_.n, builder_.CreateAdd(n0_, column));
+    operands_->set_mask(mask);
+    compiler_->enter(0);
+    auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
+    compiler_->bind_accumulator(builder_.CreateAlignedLoad(vector, element(tile_row, column), llvm::Align(4)));
+    for (const rkernel::Store& store : problem_.stores) compiler_->store(store);
+    compiler_->leave();
+    operands_->set_mask(nullptr);
+  }
+
+  std::vector<int> roots() const {
+    std::vector<int> exprs;
+    for (const rkernel::Store& store : problem_.stores) exprs.push_back(store.expr);
+    return exprs;
+  }
+
+  bool packed() const { return problem_.operands[at(contraction_.b)].form == rkernel::Form::Packed; }
+
+  // Scratch row i = A(i, k0 .. k0 + k_size), so that rows neither share cache sets nor have strides along k.
+  void copy_rows() {
+    llvm::Value* stride_k = class_.a_unit ? number(1) : stride(contraction_.a, contraction_.k);
+    CountedLoop rows(builder_, number(0), m_part_.size, number(1), "copy_row");
+    llvm::Value* from = element(a_block_, builder_.CreateAdd(builder_.CreateMul(rows.index(), a_stride_m_), builder_.CreateMul(k0_, stride_k)));
+    llvm::Value* to = element(a_scratch_, builder_.CreateMul(rows.index(), a_row_));
+    llvm::Value* whole = class_.a_unit ? builder_.CreateAnd(k_size_, number(-isa_.f32_lanes)) : number(0);
+    if (class_.a_unit) {
+      auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
+      CountedLoop vectors(builder_, number(0), whole, number(isa_.f32_lanes), "copy_vector");
+      llvm::Value* value = builder_.CreateAlignedLoad(vector, element(from, vectors.index()), llvm::Align(4));
+      builder_.CreateAlignedStore(value, element(to, vectors.index()), llvm::Align(4));
+      vectors.close();
+    }
+    copy_elements(from, stride_k, to, number(1), whole, k_size_);
+    rows.close();
+  }
+
+  // to[i * to_stride] = from[i * from_stride] for i in [begin, end).
+  void copy_elements(llvm::Value* from, llvm::Value* from_stride, llvm::Value* to, llvm::Value* to_stride, llvm::Value* begin, llvm::Value* end) {
+    CountedLoop elements(builder_, begin, end, number(1), "copy_element");
+    llvm::Value* source = element(from, builder_.CreateMul(elements.index(), from_stride));
+    llvm::Value* value = builder_.CreateAlignedLoad(builder_.getFloatTy(), source, llvm::Align(4));
+    builder_.CreateAlignedStore(value, element(to, builder_.CreateMul(elements.index(), to_stride)), llvm::Align(4));
+    elements.close();
+  }
+
+  // Scratch panel p = B(k0 .. k0 + k_size, columns of panel p), zeros beyond N.
+  void pack_panels() {
+    llvm::Value* stride_k = stride(contraction_.b, contraction_.k);
+    llvm::Value* stride_n = class_.b_unit ? number(1) : stride(contraction_.b, contraction_.n);
+    llvm::Value* from = element(b_batch_, builder_.CreateMul(k0_, stride_k));
+    llvm::Value* panel_size = builder_.CreateMul(k_size_, number(isa_.panel_f32));
+    CountedLoop panels(builder_, number(0), n_part_.size, number(1), "pack_panel");
+    llvm::Value* column = builder_.CreateMul(builder_.CreateAdd(n_part_.start, panels.index()), number(isa_.panel_f32));
+    llvm::Value* to = element(b_scratch_, builder_.CreateMul(panels.index(), panel_size));
+    llvm::Value* source = element(from, builder_.CreateMul(column, stride_n));
+    llvm::Value* left = builder_.CreateSub(extents_[at(contraction_.n)], column);
+    if (class_.b_unit) {
+      pack_unit(source, stride_k, to, left);
+    } else {
+      pack_strided(source, stride_k, stride_n, to, left);
+    }
+    panels.close();
+  }
+
+  void pack_unit(llvm::Value* source, llvm::Value* stride_k, llvm::Value* to, llvm::Value* left) {
+    auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
+    llvm::Value* lanes = codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes);
+    std::vector<llvm::Value*> masks;
+    for (int lane = 0; lane < isa_.panel_f32; lane += isa_.f32_lanes) {
+      llvm::Value* bound = codegen::broadcast(builder_, builder_.CreateSub(left, number(lane)), isa_.f32_lanes);
+      masks.push_back(builder_.CreateICmpSLT(lanes, bound));
+    }
+    CountedLoop depth(builder_, number(0), k_size_, number(1), "pack_depth");
+    llvm::Value* row = element(source, builder_.CreateMul(depth.index(), stride_k));
+    llvm::Value* packed_row = element(to, builder_.CreateMul(depth.index(), number(isa_.panel_f32)));
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+      llvm::Value* lane = number(static_cast<std::int64_t>(i) * isa_.f32_lanes);
+      llvm::Value* zero = llvm::Constant::getNullValue(vector);
+      llvm::Value* value = builder_.CreateMaskedLoad(vector, element(row, lane), llvm::Align(4), masks[i], zero);
+      builder_.CreateAlignedStore(value, element(packed_row, lane), llvm::Align(4));
+    }
+    depth.close();
+  }
+
+  void pack_strided(llvm::Value* source, llvm::Value* stride_k, llvm::Value* stride_n, llvm::Value* to, llvm::Value* left) {
+    llvm::Value* columns = minimum(left, number(isa_.panel_f32));
+    CountedLoop lanes(builder_, number(0), columns, number(1), "pack_lane");
+    copy_elements(element(source, builder_.CreateMul(lanes.index(), stride_n)), stride_k, element(to, lanes.index()), number(isa_.panel_f32),
+                  number(0), k_size_);
+    lanes.close();
+    CountedLoop missing(builder_, columns, number(isa_.panel_f32), number(1), "pack_zero_lane");
+    CountedLoop depth(builder_, number(0), k_size_, number(1), "pack_zero");
+    llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(depth.index(), number(isa_.panel_f32)), missing.index());
+    builder_.CreateAlignedStore(llvm::ConstantFP::get(builder_.getFloatTy(), 0), element(to, offset), llvm::Align(4));
+    depth.close();
+    missing.close();
+  }
+
+  Builder builder_;
+  const rkernel::RKernel& kernel_;
+  const rkernel::Problem& problem_;
+  const rkernel::Contraction& contraction_;
+  const Isa& isa_;
+  const codegen::SlotTable& slots_;
+  const StrategySlots& strategy_;
+  const ContractionClass& class_;
+  llvm::Function* function_ = nullptr;
+  llvm::FunctionType* main_loop_type_ = nullptr;
+  codegen::Operands* operands_ = nullptr;
+  codegen::ExprCompiler* compiler_ = nullptr;
+
+  llvm::Value* pointers_ = nullptr;
+  std::map<int, llvm::Value*> bases_, block_index_;
+  std::vector<llvm::Value*> extents_;
+  std::vector<CountedLoop> loops_;
+  llvm::Value *m_blocks_ = nullptr, *n_blocks_ = nullptr, *tile_rows_ = nullptr, *tile_panels_ = nullptr, *block_k_ = nullptr,
+              *k_blocks_ = nullptr, *copy_a_ = nullptr, *a_row_ = nullptr, *wide_table_ = nullptr, *narrow_table_ = nullptr,
+              *a_scratch_ = nullptr, *b_scratch_ = nullptr, *panels_in_all_ = nullptr;
+  Part m_part_{}, n_part_{}, row_part_{};
+  llvm::Value *m_tiles_ = nullptr, *wide_tiles_ = nullptr, *n_tiles_ = nullptr;
+  llvm::Value *a_block_ = nullptr, *a_stride_m_ = nullptr, *b_batch_ = nullptr, *k_index_ = nullptr, *k0_ = nullptr, *k_size_ = nullptr;
+  llvm::Value *n_tile_ = nullptr, *is_wide_ = nullptr, *panel_ = nullptr, *columns_ = nullptr, *n0_ = nullptr, *panel_stride_ = nullptr,
+              *b_tile_ = nullptr, *table_ = nullptr;
+  llvm::Value *m_tile_ = nullptr, *a_tile_ = nullptr, *a_tile_row_ = nullptr, *c_tile_ = nullptr;
+};
+
+}  // namespace
+
+StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
+  StrategySlots strategy;
+  for (int* slot : {&strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
+                    &strategy.copy_a, &strategy.wide_table, &strategy.narrow_table, &strategy.a_row, &strategy.a_scratch, &strategy.b_scratch}) {
+    *slot = slots.add_strategy_slot();
+  }
+  return strategy;
+}
+
+rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads) {
+  using rkernel::Analysis;
+  const rkernel::Contraction& contraction = *problem.contraction;
+  const Tile largest = main_loop_tiles(isa).front();
+  rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
+  kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction));
+  kernel.layers.push_back({"L1", {{contraction.n, LoopKind::TemporalSpatial, 0}, {contraction.m, LoopKind::TemporalSpatial, 0}}, {}, Analysis::Analytical, 1});
+  rkernel::Layer l2{"L2", {{contraction.k, LoopKind::TemporalReduction, 0}}, {{contraction.a, threads_layer, l2_layer, rkernel::MoveForm::RowCopy}}, Analysis::Analytical, 1};
+  if (problem.operands[static_cast<std::size_t>(contraction.b)].form != rkernel::Form::Packed) {
+    l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::Panels});
+  }
+  kernel.layers.push_back(std::move(l2));
+  rkernel::Layer top{"threads", {}, {}, Analysis::Analytical, threads};
+  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+    if (axis != contraction.m && axis != contraction.n && axis != contraction.k) top.loops.push_back({axis, LoopKind::Parallel, 1});
+  }
+  top.loops.push_back({contraction.n, LoopKind::Parallel, 0});
+  top.loops.push_back({contraction.m, LoopKind::Parallel, 0});
+  kernel.layers.push_back(std::move(top));
+  return kernel;
+}
+
+void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+                      const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class) {
+  ContractionEmitter(module, symbol, kernel, isa, slots, strategy, shape_class).emit();
+}
+
+}  // namespace dyn::cpu

@@ -1,0 +1,45 @@
+#pragma once
+// The kernel of a contraction around its main loops: tickets, blocks, moves into scratch, epilogue; as IR.
+
+#include <string>
+#include <vector>
+
+#include "src/rkernel/layer.hpp"
+#include "targets/cpu/isa.hpp"
+#include "targets/llvm/slots.hpp"
+
+namespace llvm {
+class Module;
+}
+
+namespace dyn::cpu {
+
+/// Slots of KernelArgs::ints that the strategy fills, after those of the problem.
+struct StrategySlots {
+  int m_blocks, n_blocks;      ///< blocks along m and n, as equal as they can be; n in panels
+  int tile_rows, tile_panels;  ///< the main loops' tile: rows at most, panels
+  int block_k;                 ///< depth of one block of K; the last may be shorter
+  int k_blocks;                ///< at least 1
+  int copy_a;                  ///< 0 or 1
+  int wide_table;              ///< address of the main loops by rows, for tile_panels panels
+  int narrow_table;            ///< the same for one panel
+  int a_row;                   ///< elements between rows of A's copy
+  int a_scratch, b_scratch;    ///< byte offsets in scratch; tiles lie at 0
+};
+StrategySlots add_strategy_slots(codegen::SlotTable& slots);
+
+/// What the generated code is specialised on, besides the structure of the problem.
+struct ContractionClass {
+  std::vector<codegen::StrideClass> lanes;  ///< of each operand along n
+  bool a_unit = false;  ///< A's stride along k is 1; else A is always copied
+  bool b_unit = false;  ///< B's stride along n is 1 (fresh B only)
+};
+
+/// The rKernel of a contraction on a CPU: registers, L1, L2, threads.
+rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads);
+
+/// Writes the function `symbol` (a KernelFunction) for this problem and class, by a walk over its rKernel.
+void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+                      const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class);
+
+}  // namespace dyn::cpu

@@ -1,0 +1,68 @@
+#pragma once
+// Kernels of problems with a contraction: planned by the cost model at each new shape.
+
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "src/rkernel/select.hpp"
+#include "src/rkernel/target.hpp"
+#include "targets/cpu/contraction_emitter.hpp"
+#include "targets/cpu/measure.hpp"
+
+namespace dyn::cpu {
+
+/// What all contraction kernels of one target share. Immutable after load but for the memory of choices, which is thread-safe.
+class ContractionContext {
+ public:
+  ContractionContext(const Isa& isa, rkernel::Machine machine, MainLoopTable loops);
+
+  const Isa& isa() const noexcept { return isa_; }
+  const rkernel::Machine& machine() const noexcept { return machine_; }
+  const rkernel::CandidateSet& candidates() const noexcept { return candidates_; }
+  /// Address of a table of main loops by rows, for tiles of so many columns; 0: none.
+  std::int64_t table(int columns) const;
+  /// The choice for a shape, remembered.
+  rkernel::Choice choose(const rkernel::ContractionShape& shape, int threads) const;
+
+ private:
+  const Isa& isa_;
+  rkernel::Machine machine_;
+  MainLoopTable loops_;
+  rkernel::CandidateSet candidates_;
+  std::unordered_map<int, std::vector<MainLoop>> tables_;
+  mutable std::shared_mutex mutex_;
+  mutable std::unordered_map<std::string, rkernel::Choice> memory_;
+};
+
+class ContractionKernel final : public rkernel::Kernel {
+ public:
+  /// `constant_level`: the level of memory where packed weights are expected when a kernel starts.
+  ContractionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context, std::size_t constant_level);
+
+  std::vector<KernelSource> sources() const;
+  void bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
+
+  rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
+  std::string explain(const rkernel::PlanRequest& request) const override;
+  std::string target_name() const override { return "cpu/" + context_->isa().name; }
+  std::string describe() const override;
+
+ private:
+  rkernel::ContractionShape shape_of(std::span<const std::int64_t> ints) const;
+  std::size_t class_for(std::span<const std::int64_t> ints) const;
+  void fill_strategy(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, rkernel::Launch& launch) const;
+
+  std::shared_ptr<const rkernel::Problem> problem_;
+  std::shared_ptr<const ContractionContext> context_;
+  codegen::SlotTable slots_;
+  StrategySlots strategy_;
+  std::size_t constant_level_;
+  double epilogue_operations_ = 1, epilogue_bytes_ = 4;
+  std::vector<ContractionClass> classes_;
+  std::vector<void*> addresses_;
+};
+
+}  // namespace dyn::cpu

@@ -1,0 +1,121 @@
+#include "targets/cpu/cpu_target.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "dyn/error.hpp"
+#include "targets/cpu/contraction_kernel.hpp"
+#include "targets/cpu/loop_kernel.hpp"
+#include "targets/cpu/pack.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+class CpuTarget final : public rkernel::Target {
+ public:
+  explicit CpuTarget(const TargetOptions& options)
+      : options_(options),
+        isa_(select_isa(options.isa)),
+        store_(CodeStore::open(isa_, {options.cache_dir, options.perf_map, options.debugger, options.log})) {}
+
+  std::string name() const override { return "cpu/" + isa_.name; }
+
+  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
+                                                        const std::function<bool(graph::ValueId)>& constant,
+                                                        rkernel::CompileReport& report) override {
+    mark_packed(problems, constant);
+    const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction.has_value(); });
+    std::shared_ptr<const ContractionContext> context;
+    std::size_t constant_level = 0;
+    if (contracts) {
+      context = make_context(report);
+      constant_level = context->machine().level_of(packed_bytes(problems));
+    }
+    std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
+    std::vector<KernelSource> sources;
+    std::vector<std::function<void(std::vector<void*>)>> binders;
+    std::vector<std::size_t> counts;
+    const auto add = [&]<class Kernel>(std::unique_ptr<Kernel> kernel) {
+      const std::vector<KernelSource> own = kernel->sources();
+      sources.insert(sources.end(), own.begin(), own.end());
+      counts.push_back(own.size());
+      binders.push_back([raw = kernel.get()](std::vector<void*> addresses) { raw->bind(std::move(addresses)); });
+      kernels.push_back(std::move(kernel));
+    };
+    for (const rkernel::Problem& problem : problems) {
+      if (problem.contraction) {
+        add(std::make_unique<ContractionKernel>(problem, context, constant_level));
+      } else {
+        add(LoopKernel::create(problem, isa_));
+      }
+    }
+    const std::vector<void*> addresses = store_->resolve(sources, options_.threads, report);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      binders[i]({addresses.begin() + static_cast<std::ptrdiff_t>(next), addresses.begin() + static_cast<std::ptrdiff_t>(next + counts[i])});
+      next += counts[i];
+    }
+    return kernels;
+  }
+
+  std::int64_t panel_width(DType) const override { return isa_.panel_f32; }
+
+  std::int64_t packed_elements(DType, std::int64_t k, std::int64_t n) const override { return cpu::packed_elements(isa_.panel_f32, k, n); }
+
+  void pack(DType, const void* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
+            std::int64_t last_panel, void* destination) const override {
+    pack_panels(static_cast<const float*>(source), k, n, k_stride, n_stride, isa_.panel_f32, first_panel, last_panel, static_cast<float*>(destination));
+  }
+
+ private:
+  // A constant right side without batch axes is packed at load.
+  static void mark_packed(std::vector<rkernel::Problem>& problems, const std::function<bool(graph::ValueId)>& constant) {
+    for (rkernel::Problem& problem : problems) {
+      if (!problem.contraction) continue;
+      const rkernel::Contraction& contraction = *problem.contraction;
+      rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
+      bool shared = constant(b.buffer);
+      for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+        if (axis != contraction.n && axis != contraction.k && b.strides[static_cast<std::size_t>(axis)].constant() != 0) shared = false;
+      }
+      if (shared) b.form = rkernel::Form::Packed;
+    }
+  }
+
+  std::int64_t packed_bytes(const std::vector<rkernel::Problem>& problems) const {
+    std::set<graph::ValueId> counted;
+    std::int64_t bytes = 0;
+    for (const rkernel::Problem& problem : problems) {
+      if (!problem.contraction) continue;
+      const rkernel::Operand& b = problem.operands[static_cast<std::size_t>(problem.contraction->b)];
+      if (b.form != rkernel::Form::Packed || !counted.insert(b.buffer).second) continue;
+      const auto k = problem.axes[static_cast<std::size_t>(problem.contraction->k)].extent.constant();
+      const auto n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
+      bytes += 4 * packed_elements(DType::f32, k.value_or(0), n.value_or(0));
+    }
+    return bytes;
+  }
+
+  std::shared_ptr<const ContractionContext> make_context(rkernel::CompileReport& report) {
+    if (context_) return context_;
+    MainLoopTable loops;
+    loops.tiles = main_loop_tiles(isa_);
+    std::vector<KernelSource> sources;
+    for (const Tile& tile : loops.tiles) sources.push_back(main_loop_source(isa_, tile));
+    for (void* address : store_->resolve(sources, options_.threads, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
+    rkernel::Machine machine = machine_figures(isa_, options_.threads, loops, *store_, options_.cache_dir, report);
+    context_ = std::make_shared<ContractionContext>(isa_, std::move(machine), std::move(loops));
+    return context_;
+  }
+
+  TargetOptions options_;
+  const Isa& isa_;
+  std::shared_ptr<CodeStore> store_;
+  std::shared_ptr<const ContractionContext> context_;
+};
+
+}  // namespace
+
+std::unique_ptr<rkernel::Target> make_cpu_target(const TargetOptions& options) { return std::make_unique<CpuTarget>(options); }
+
+}  // namespace dyn::cpu

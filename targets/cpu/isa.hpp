@@ -1,0 +1,28 @@
+#pragma once
+// Instruction sets as data: what code generation and candidates need to know.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dyn::cpu {
+
+struct Isa {
+  std::string name;            ///< "avx512", "avx2", "sse2"
+  int f32_lanes;               ///< of one vector register
+  int vector_registers;
+  bool fma;
+  int panel_f32;               ///< columns of a packed f32 panel
+  std::string llvm_cpu;        ///< -mcpu
+  std::string llvm_features;   ///< -mattr, "+avx2,+fma,..."
+};
+
+/// Best first.
+std::span<const Isa> all_isas();
+/// The ISA with this name, or for "" the best that this CPU has. Throws Error(user) for an unknown name,
+/// Error(unsupported) for one that the CPU lacks.
+const Isa& select_isa(std::string_view name);
+bool cpu_has(const Isa& isa);
+
+}  // namespace dyn::cpu

@@ -1,0 +1,133 @@
+#include "targets/cpu/loop_class.hpp"
+
+#include <fmt/format.h>
+
+#include "targets/cpu/loop_passes.hpp"
+#include "targets/llvm/structure.hpp"
+
+namespace dyn::cpu {
+
+using codegen::StrideClass;
+
+namespace {
+
+constexpr std::size_t most_classes = 32;
+/// Vectors of an element-wise body: enough independent work to hide latencies.
+constexpr int elementwise_vectors = 4;
+
+/// A problem over a single element has no axis; code needs one for its lanes.
+rkernel::Problem with_lanes(rkernel::Problem problem) {
+  if (!problem.axes.empty()) return problem;
+  graph::DimTable& dims = problem.operands.front().offset.table();
+  problem.axes.push_back({"one", dims.constant(1), rkernel::AxisKind::Parallel});
+  for (rkernel::Operand& operand : problem.operands) operand.strides.push_back(dims.constant(0));
+  problem.lane_axis = 0;
+  return problem;
+}
+
+rkernel::RKernel make_tree(const LoopProblem& loop) {
+  const rkernel::Problem& problem = loop.problem;
+  const int width = loop.isa.f32_lanes;
+  rkernel::RKernel tree;
+  tree.problem = &problem;
+  tree.vector_width = width;
+  rkernel::Layer registers{.name = "registers", .loops = {}, .moves = {}};
+  rkernel::Layer threads{.name = "threads", .loops = {}, .moves = {}};
+  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+    const bool lanes = axis == problem.lane_axis;
+    if (problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction) {
+      registers.loops.push_back({axis, rkernel::LoopKind::TemporalReduction, lanes ? reduction_lanes : 1});
+    } else {
+      threads.loops.push_back({axis, rkernel::LoopKind::Parallel, lanes ? 0 : 1});
+      if (lanes) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, elementwise_vectors * width});
+    }
+  }
+  tree.layers = {std::move(registers), std::move(threads)};
+  return tree;
+}
+
+/// All combinations of what each operand's stride along the lane axis can be.
+std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& problem) {
+  std::vector<std::vector<StrideClass>> possible;
+  std::size_t count = 1;
+  for (const rkernel::Operand& operand : problem.operands) {
+    possible.push_back(codegen::possible_classes(operand.strides[static_cast<std::size_t>(problem.lane_axis)]));
+    count = std::min(count * possible.back().size(), most_classes + 1);
+  }
+  std::vector<std::vector<StrideClass>> combinations(1);
+  for (const std::vector<StrideClass>& choices : possible) {
+    std::vector<std::vector<StrideClass>> longer;
+    for (const std::vector<StrideClass>& prefix : combinations) {
+      const bool undecided = choices.size() > 1;
+      for (const StrideClass choice : choices) {
+        if (undecided && count > most_classes && choice != StrideClass::Any) continue;
+        longer.push_back(prefix);
+        longer.back().push_back(choice);
+      }
+    }
+    combinations = std::move(longer);
+  }
+  return combinations;
+}
+
+/// Scratch is used where it may be needed and may fit, not used where it may be too large: both are possible.
+std::vector<bool> scratch_choices(const LoopProblem& loop, const std::vector<StrideClass>& lane_classes) {
+  if (!loop.lanes_reduced()) return {false};
+  const auto values = plan_passes(loop.problem, loop.slots, lane_classes, true).scratch.size();
+  if (values == 0) return {false};
+  double largest = static_cast<double>(values) * scratch_element_bytes(loop);
+  for (const rkernel::Axis& axis : loop.problem.axes)
+    if (axis.kind == rkernel::AxisKind::Reduction) largest *= static_cast<double>(graph::bounds(axis.extent).high);
+  if (largest <= static_cast<double>(scratch_limit_bytes)) return {true};
+  return {true, false};
+}
+
+}  // namespace
+
+LoopProblem::LoopProblem(const rkernel::Problem& source, const Isa& used)
+    : problem(with_lanes(source)), slots(problem), isa(used) {
+  chunk_slot = slots.add_strategy_slot();
+  chunks_slot = slots.add_strategy_slot();
+  tree = make_tree(*this);
+}
+
+bool LoopProblem::lanes_reduced() const {
+  return problem.axes[static_cast<std::size_t>(problem.lane_axis)].kind == rkernel::AxisKind::Reduction;
+}
+
+bool LoopProblem::reduces() const {
+  for (const rkernel::Axis& axis : problem.axes)
+    if (axis.kind == rkernel::AxisKind::Reduction) return true;
+  return false;
+}
+
+std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
+  std::vector<LoopClass> classes;
+  for (const auto& combination : lane_combinations(loop.problem))
+    for (const bool scratch : scratch_choices(loop, combination)) {
+      std::string key = fmt::format("loop {} {}", scratch ? "scratch" : "plain",
+                                    codegen::structure_text(loop.problem, loop.slots, combination));
+      for (const rkernel::Loop& step : loop.tree.layers.front().loops) key += fmt::format("tile {};", step.tile);
+      classes.push_back({combination, scratch, std::move(key)});
+    }
+  return classes;
+}
+
+std::int64_t scratch_elements(const LoopProblem& loop, std::span<const std::int64_t> ints) {
+  std::int64_t elements = 1;
+  for (int axis = 0; axis < static_cast<int>(loop.problem.axes.size()); ++axis) {
+    if (loop.problem.axes[static_cast<std::size_t>(axis)].kind != rkernel::AxisKind::Reduction) continue;
+    std::int64_t extent = ints[static_cast<std::size_t>(loop.slots.extent(axis))];
+    if (axis == loop.problem.lane_axis) extent = (extent + reduction_lanes - 1) / reduction_lanes * reduction_lanes;
+    elements *= extent;
+  }
+  return elements;
+}
+
+int scratch_element_bytes(const LoopProblem& loop) {
+  for (const rkernel::Expr& expr : loop.problem.exprs)
+    if (expr.dtype == DType::i64 && expr.op != rkernel::ExprOp::DimValue) return 8;
+  return 4;
+}
+
+}  // namespace dyn::cpu

@@ -1,0 +1,51 @@
+#pragma once
+// Loop problems and their shape classes: what is decided at load, and what a launch decides.
+
+#include <string>
+#include <vector>
+
+#include "src/rkernel/layer.hpp"
+#include "targets/cpu/isa.hpp"
+#include "targets/llvm/slots.hpp"
+
+namespace dyn::cpu {
+
+/// A problem with its slots and its tree. Kernels and the sources of their code share it.
+struct LoopProblem {
+  LoopProblem(const rkernel::Problem& source, const Isa& isa);
+  LoopProblem(const LoopProblem&) = delete;
+  LoopProblem& operator=(const LoopProblem&) = delete;
+
+  bool lanes_reduced() const;  ///< lanes run along a reduction axis
+  bool reduces() const;        ///< has reduction axes
+
+  rkernel::Problem problem;
+  codegen::SlotTable slots;
+  int chunk_slot = 0;          ///< elements of the lane axis in one ticket (lanes along a parallel axis)
+  int chunks_slot = 0;         ///< tickets along the lane axis
+  Isa isa;
+  rkernel::RKernel tree;
+};
+
+/// Lanes that one reduction has, whatever the ISA: element j is added to lane j mod reduction_lanes.
+inline constexpr int reduction_lanes = 32;
+
+/// One specialisation of a problem's code.
+struct LoopClass {
+  std::vector<codegen::StrideClass> lane_classes;  ///< of each operand
+  bool scratch = false;  ///< values that several passes need are kept
+  std::string key;       ///< all that the code depends on besides the ISA
+};
+
+/// All classes that a shape can need, at most 32; where there would be more, strides that are not proven are Any.
+std::vector<LoopClass> loop_classes(const LoopProblem& problem);
+
+/// Elements of the reduction axes in scratch, for the values of slots: rows of whole blocks of reduction_lanes.
+std::int64_t scratch_elements(const LoopProblem& problem, std::span<const std::int64_t> ints);
+/// Bytes of one scratch element: 8 where an i64 may be kept, else 4.
+int scratch_element_bytes(const LoopProblem& problem);
+
+/// Scratch of one thread is used up to this size: half of a common L2.
+inline constexpr std::int64_t scratch_limit_bytes = std::int64_t{512} << 10;
+
+}  // namespace dyn::cpu

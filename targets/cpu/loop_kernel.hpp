@@ -1,0 +1,42 @@
+#pragma once
+// Kernels of problems without a contraction: element-wise work, reductions, softmax, normalisation, gathers, copies.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/layer.hpp"
+#include "src/rkernel/target.hpp"
+#include "targets/cpu/isa.hpp"
+#include "targets/cpu/jit.hpp"
+#include "targets/cpu/loop_class.hpp"
+
+namespace dyn::cpu {
+
+/// One problem with all its shape classes. plan() evaluates the slots and picks the class by the strides' values.
+class LoopKernel : public rkernel::Kernel {
+ public:
+  /// Throws Error(unsupported) for dtypes without code generation.
+  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem, const Isa& isa);
+
+  /// The manifest: one source for each class that a shape can need.
+  std::vector<KernelSource> sources() const;
+  /// The functions of sources(), in that order.
+  void bind(std::vector<void*> addresses);
+
+  rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
+  std::string explain(const rkernel::PlanRequest& request) const override;
+  std::string target_name() const override;
+  std::string describe() const override;
+
+ private:
+  LoopKernel(const rkernel::Problem& problem, const Isa& isa);
+  std::size_t class_for(std::span<const std::int64_t> ints) const;
+
+  std::shared_ptr<const LoopProblem> problem_;
+  Isa isa_;
+  std::vector<LoopClass> classes_;
+  std::vector<void*> addresses_;
+};
+
+}  // namespace dyn::cpu

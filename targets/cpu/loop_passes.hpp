@@ -1,0 +1,36 @@
+#pragma once
+// How often a loop kernel goes over its reduction axes, and what it does and keeps each time.
+
+#include <vector>
+
+#include "targets/llvm/variation.hpp"
+
+namespace dyn::cpu {
+
+/// One sweep over all reduction axes.
+struct LoopPass {
+  std::vector<int> reductions;    ///< expressions that it finishes
+  std::vector<int> stores;        ///< indices of stores of values that vary along reduction axes
+  std::vector<int> saved;         ///< expressions whose values go to scratch
+  std::vector<int> loaded;        ///< expressions whose values come from scratch
+  std::vector<int> roots;         ///< all expressions that it needs
+};
+
+struct LoopPasses {
+  std::vector<LoopPass> passes;
+  std::vector<int> final_stores;  ///< indices of stores of values that do not vary along reduction axes
+  std::vector<int> scratch;       ///< expressions with a place in scratch, in order
+  std::vector<int> final_roots() const;
+
+  const rkernel::Problem* problem = nullptr;
+};
+
+/// Reductions that depend on others come in later passes; a store comes in the first pass that has its value. With `scratch`,
+/// what is expensive and needed by several passes is computed once.
+LoopPasses plan_passes(const rkernel::Problem& problem, const codegen::SlotTable& slots,
+                       std::span<const codegen::StrideClass> lane_classes, bool scratch);
+
+/// Vector instructions for one vector of an expression, not counting its arguments.
+double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& expr, codegen::StrideClass lane_class);
+
+}  // namespace dyn::cpu

@@ -1,0 +1,33 @@
+#pragma once
+// Main loops: the layer-0 kernels of contractions. They belong to the machine; all models share them.
+
+#include <cstdint>
+#include <vector>
+
+#include "src/rkernel/layer.hpp"
+#include "targets/cpu/isa.hpp"
+#include "targets/cpu/jit.hpp"
+
+namespace dyn::cpu {
+
+/// c[r * columns + j] = (accumulate ? c[...] : 0) + sum over k of a[r * a_row_stride + k] * B(k, j), f32, K in order with one
+/// accumulator for each element. B(k, j) lies in panels: b[(j / P) * panel_stride + k * P + j % P], P the ISA's panel width.
+using MainLoop = void (*)(const float* a, std::int64_t a_row_stride, const float* b, std::int64_t panel_stride, std::int64_t k,
+                          float* c, std::int64_t accumulate);
+
+/// A layer-0 tile: rows x columns of the output in registers.
+struct Tile {
+  int rows = 0, columns = 0;
+  bool operator==(const Tile&) const = default;
+};
+
+/// All tiles that the ISA's registers hold: columns are j panels, j a power of two.
+std::vector<Tile> main_loop_tiles(const Isa& isa);
+
+/// The layer 0 of an rKernel for a contraction whose tile this is: what the emitter reads.
+rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction);
+
+/// The source of the main loop that a register layer describes.
+KernelSource main_loop_source(const Isa& isa, const Tile& tile);
+
+}  // namespace dyn::cpu

@@ -1,0 +1,34 @@
+#pragma once
+// What the cost model needs to know about this machine: measured once, kept on disk.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/machine.hpp"
+#include "targets/cpu/isa.hpp"
+#include "targets/cpu/jit.hpp"
+#include "targets/cpu/main_loop.hpp"
+
+namespace dyn::cpu {
+
+/// Main loops with their addresses.
+struct MainLoopTable {
+  std::vector<Tile> tiles;
+  std::vector<MainLoop> functions;  ///< parallel to tiles
+};
+
+/// Measures levels of memory (1 .. threads threads) and every tile; under a second. Layer 0 is timed interleaved with a standard
+/// tile, minimum of 7, and kept as a ratio to it; where the ratios spread by more than 5 %, a prior from latency and throughput
+/// takes its place.
+rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, rkernel::CompileReport& report);
+
+/// The same from `cache_dir` where it was measured before on this CPU with these threads; measures and keeps it otherwise.
+/// An empty directory: measured once per process.
+rkernel::Machine machine_figures(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, const std::string& cache_dir,
+                                 rkernel::CompileReport& report);
+
+/// "AMD EPYC ..." as the CPU calls itself.
+std::string cpu_name();
+
+}  // namespace dyn::cpu

@@ -1,0 +1,96 @@
+#pragma once
+// Scalar operators as IR at any width. Every function gives the same bits at every width, and on every ISA with FMA.
+
+#include <initializer_list>
+
+#include "src/rkernel/expr.hpp"
+#include "targets/llvm/types.hpp"
+
+namespace dyn::codegen {
+
+/// What the mathematics may use.
+struct MathOptions {
+  bool fma = true;  ///< llvm.fma is one instruction; such CPUs have rounding instructions as well
+};
+
+/// Emits operators on f32, i64, i32 and i1 values, scalar or vector. NaN propagates, integers wrap, integer division by zero
+/// gives 0. No function branches, calls or uses approximating instructions.
+class Math {
+ public:
+  Math(Builder& builder, MathOptions options) : builder_(builder), options_(options) {}
+
+  /// `op` on arguments of its arity, all of one width. `from` is the arguments' dtype (of Select: of the last two).
+  llvm::Value* apply(rkernel::ExprOp op, DType from, DType to, llvm::Value* a, llvm::Value* b = nullptr,
+                     llvm::Value* c = nullptr);
+
+  llvm::Constant* constant(DType dtype, double number, std::int64_t integer);
+  llvm::Value* cast(DType from, DType to, llvm::Value* value);
+
+  // f32. Largest errors over the whole range, with and without FMA: tests/unit/codegen/math.cpp.
+  llvm::Value* exp(llvm::Value* x);
+  llvm::Value* log(llvm::Value* x);
+  llvm::Value* tanh(llvm::Value* x);
+  llvm::Value* erf(llvm::Value* x);
+  llvm::Value* sigmoid(llvm::Value* x);
+  llvm::Value* sin(llvm::Value* x) { return sine(x, 0); }
+  llvm::Value* cos(llvm::Value* x) { return sine(x, 1); }
+  llvm::Value* pow(llvm::Value* x, llvm::Value* y);
+  llvm::Value* floor(llvm::Value* x);
+  llvm::Value* ceil(llvm::Value* x);
+  llvm::Value* round(llvm::Value* x);  ///< to nearest, ties to even
+
+  /// a * b + c.
+  llvm::Value* fused(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+
+ private:
+  llvm::Value* unary(rkernel::ExprOp op, DType dtype, llvm::Value* x);
+  llvm::Value* float_unary(rkernel::ExprOp op, llvm::Value* x);
+  llvm::Value* binary(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* float_binary(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* integer_divide(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* integer_power(llvm::Value* base, llvm::Value* exponent);
+  llvm::Value* float_mod(llvm::Value* a, llvm::Value* b);
+  llvm::Value* compare(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
+
+  /// NaN where either is; `greater`: the larger of the two.
+  llvm::Value* extremum(bool greater, llvm::Value* a, llvm::Value* b);
+  /// `direction`: 0 nearest, -1 down, 1 up.
+  llvm::Value* rounded(int direction, llvm::Value* x);
+  /// sin(x + quadrant * pi / 2).
+  llvm::Value* sine(llvm::Value* x, int quadrant);
+  struct Exponential {
+    llvm::Value *fraction, *exponent;  ///< e^x = fraction * 2^exponent, fraction within [0.7, 1.5]
+  };
+  Exponential exp_parts(llvm::Value* x);
+  /// For |x| < 87, NaN gives NaN: one scaling, no special values.
+  llvm::Value* exp_normal(llvm::Value* x);
+  llvm::Value* log2_double(llvm::Value* x);
+  llvm::Value* exp2_double(llvm::Value* x);
+
+  /// A constant of like's type.
+  llvm::Value* number(llvm::Value* like, double value);
+  /// An integer constant as wide as like's elements.
+  llvm::Value* bits(llvm::Value* like, std::int64_t value);
+  llvm::Value* as_bits(llvm::Value* x);
+  llvm::Value* as_float(llvm::Value* x);
+  llvm::Value* to_double(llvm::Value* x);
+  llvm::Value* to_single(llvm::Value* x);
+  llvm::Value* abs(llvm::Value* x);
+  llvm::Value* copysign(llvm::Value* magnitude, llvm::Value* sign);
+  /// x, but no more than `limit`; NaN stays.
+  llvm::Value* at_most(llvm::Value* x, double limit);
+  llvm::Value* at_least(llvm::Value* x, double limit);
+  llvm::Value* polynomial(llvm::Value* x, std::initializer_list<double> highest_first);
+  struct Nearest {
+    llvm::Value *value, *bits;  ///< the integer as a float; an integer congruent to it modulo 2^22 (2^51)
+  };
+  /// Without poison for any x; meaningful for |x| < 2^22 (2^51).
+  Nearest nearest(llvm::Value* x);
+  /// 2^n for n within the exponents of normal numbers.
+  llvm::Value* power_of_two(llvm::Value* n, llvm::Value* like);
+
+  Builder& builder_;
+  MathOptions options_;
+};
+
+}  // namespace dyn::codegen

@@ -1,0 +1,87 @@
+#pragma once
+// Operands of a problem in generated code: addresses, loads, stores, guards, gathers. Shared by all emitters.
+
+#include <cstdint>
+#include <vector>
+
+#include "src/rkernel/problem.hpp"
+#include "targets/llvm/slots.hpp"
+#include "targets/llvm/types.hpp"
+#include "targets/llvm/variation.hpp"
+
+namespace dyn::codegen {
+
+/// The fields of KernelArgs, loaded. All are ptr.
+struct KernelArgsValues {
+  llvm::Value *pointers = nullptr, *ints = nullptr, *status = nullptr;
+};
+/// Loads them from the kernel's first argument at the builder's place (the entry block).
+KernelArgsValues load_kernel_args(Builder& builder, llvm::Value* kernel_args);
+
+/// Emits accesses at the current indices. The emitter sets the index of each axis (along the lane axis: of lane 0) as its
+/// loops open, and the mask of lanes that exist. Memory is never touched for lanes that are masked, outside a guard,
+/// or whose gathered index is out of range.
+class Operands {
+ public:
+  /// `width`: lanes of the vectors that the emitter works with.
+  Operands(Builder& builder, const rkernel::Problem& problem, const SlotTable& slots,
+           std::vector<StrideClass> lane_classes, KernelArgsValues args, int width);
+
+  void set_index(int axis, llvm::Value* index) { indices_[static_cast<std::size_t>(axis)] = index; }
+  /// <width x i1>, for width 1 an i1; nullptr: all lanes exist.
+  void set_mask(llvm::Value* mask) { mask_ = mask; }
+  llvm::Value* mask() const { return mask_; }
+
+  /// The i64 in a slot.
+  llvm::Value* slot(int slot);
+  /// Indices along `axis`: along the lane axis ascending lanes, else one scalar.
+  llvm::Value* index(int axis);
+
+  /// The elements at the current indices, as registers hold them: one scalar where `lanes` is false (the emitter's width is 1,
+  /// or the element does not vary along the lane axis), else a vector. `gather` is nullptr, or the gathered index, i64.
+  llvm::Value* load(int operand, llvm::Value* gather, bool lanes);
+  /// Stores a vector, or one scalar.
+  void store(int operand, llvm::Value* value);
+
+  /// Sums what is known of each address: offset and the terms of all axes that have an index and are not in `inner`.
+  /// leave() forgets the sums made since the matching enter().
+  void enter(AxisSet inner);
+  void leave();
+
+  const rkernel::Problem& problem() const { return problem_; }
+  const SlotTable& slots() const { return slots_; }
+  std::span<const StrideClass> lane_classes() const { return lane_classes_; }
+  int width() const { return width_; }
+
+ private:
+  struct Address {
+    llvm::Value* base = nullptr;   ///< pointer to the element with the summed axes' terms
+    AxisSet summed = 0;
+    llvm::Value* steps = nullptr;  ///< of class Any: iota * stride along the lane axis
+  };
+  struct Access {
+    llvm::Value* pointer = nullptr;  ///< one, or one for each lane
+    llvm::Value* mask = nullptr;     ///< nullptr: all lanes
+  };
+  StrideClass lane_class(int operand) const { return lane_classes_[static_cast<std::size_t>(operand)]; }
+  const rkernel::Operand& operand_at(int operand) const { return problem_.operands[static_cast<std::size_t>(operand)]; }
+  llvm::Type* element_type(int operand) const;
+  llvm::Value* with_terms(int operand, Address& address, AxisSet inner);
+  Access access(int operand, llvm::Value* gather, bool lanes);
+  llvm::Value* guarded(int operand, llvm::Value* mask, bool lanes);
+  llvm::Value* lanes_between(llvm::Value* low, llvm::Value* high);
+  llvm::Value* checked_gather(int operand, llvm::Value* gather, llvm::Value*& mask);
+  void report_where(llvm::Value* bad);
+
+  Builder& builder_;
+  const rkernel::Problem& problem_;
+  const SlotTable& slots_;
+  std::vector<StrideClass> lane_classes_;
+  KernelArgsValues args_;
+  int width_;
+  std::vector<llvm::Value*> indices_;
+  llvm::Value* mask_ = nullptr;
+  std::vector<std::vector<Address>> addresses_;  ///< a stack, one entry for each enter()
+};
+
+}  // namespace dyn::codegen

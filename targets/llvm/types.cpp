@@ -1,0 +1,56 @@
+#include "targets/llvm/types.hpp"
+
+#include <string>
+
+#include "dyn/error.hpp"
+
+namespace dyn::codegen {
+
+llvm::Type* register_type(llvm::LLVMContext& context, DType dtype) {
+  switch (dtype) {
+    case DType::f32: return llvm::Type::getFloatTy(context);
+    case DType::i32: return llvm::Type::getInt32Ty(context);
+    case DType::i64: return llvm::Type::getInt64Ty(context);
+    case DType::boolean: return llvm::Type::getInt1Ty(context);
+    case DType::f16:
+    case DType::bf16:
+    case DType::i8: break;
+  }
+  throw Error(ErrorKind::unsupported, "no code can be generated for " + std::string(name_of(dtype)) +
+                                          " values; cast to f32, i32, i64 or bool in the model");
+}
+
+llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype) {
+  return dtype == DType::boolean ? llvm::Type::getInt8Ty(context) : register_type(context, dtype);
+}
+
+llvm::Type* lanes_of(llvm::Type* element, int width) {
+  return width == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(width));
+}
+
+int width_of(llvm::Value* value) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return vector == nullptr ? 1 : static_cast<int>(vector->getNumElements());
+}
+
+llvm::Value* broadcast(Builder& builder, llvm::Value* value, int width) {
+  if (width == 1 || value->getType()->isVectorTy()) return value;
+  return builder.CreateVectorSplat(static_cast<unsigned>(width), value);
+}
+
+llvm::Value* iota(Builder&, llvm::Type* element, int width) {
+  if (width == 1) return llvm::ConstantInt::get(element, 0);
+  std::vector<llvm::Constant*> lanes;
+  for (int lane = 0; lane < width; ++lane)
+    lanes.push_back(llvm::ConstantInt::get(element, static_cast<std::uint64_t>(lane)));
+  return llvm::ConstantVector::get(lanes);
+}
+
+llvm::Value* any_lane(Builder& builder, llvm::Value* mask) {
+  const int width = width_of(mask);
+  if (width == 1) return mask;
+  llvm::Type* bits = builder.getIntNTy(static_cast<unsigned>(width));
+  return builder.CreateICmpNE(builder.CreateBitCast(mask, bits), llvm::ConstantInt::get(bits, 0));
+}
+
+}  // namespace dyn::codegen

@@ -1,0 +1,29 @@
+#pragma once
+// dtypes as LLVM types, in registers and in memory.
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "dyn/dtype.hpp"
+
+namespace dyn::codegen {
+
+using Builder = llvm::IRBuilder<>;
+
+/// float, i32, i64, or i1 for boolean. Throws Error(unsupported) for dtypes without code generation.
+llvm::Type* register_type(llvm::LLVMContext& context, DType dtype);
+/// The same, but i8 for boolean.
+llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype);
+
+/// `element` for width 1, else <width x element>.
+llvm::Type* lanes_of(llvm::Type* element, int width);
+/// 1 for a scalar.
+int width_of(llvm::Value* value);
+
+/// `value` in every lane; a vector, or a scalar for width 1, stays as it is.
+llvm::Value* broadcast(Builder& builder, llvm::Value* value, int width);
+/// 0, 1, ..., width - 1.
+llvm::Value* iota(Builder& builder, llvm::Type* element, int width);
+/// True where one of the lanes is.
+llvm::Value* any_lane(Builder& builder, llvm::Value* mask);
+
+}  // namespace dyn::codegen

@@ -1,0 +1,112 @@
+// softmax, normalisations and activations, each by its definition.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "targets/reference/ops.hpp"
+#include "targets/reference/scalar.hpp"
+
+namespace dyn::reference {
+namespace {
+
+/// A line along one axis of a dense array: element i is at values[start + i * stride].
+struct Lines {
+  std::int64_t length, stride, count;
+
+  Lines(const Dims& dims, std::size_t axis)
+      : length(dims[axis]), stride(product(dims, axis + 1, dims.size())), count(length == 0 ? 0 : product(dims) / length) {}
+
+  std::size_t at(std::int64_t line, std::int64_t i) const {
+    return static_cast<std::size_t>(line / stride * stride * length + line % stride + i * stride);
+  }
+};
+
+std::vector<Array> softmax(const OpCall& call) {
+  Array result = call.input(0);
+  const Lines lines(result.dims, call.axis("axis", result.dims.size()));
+  for (std::int64_t line = 0; line < lines.count; ++line) {
+    double peak = -std::numeric_limits<double>::infinity();
+    for (std::int64_t i = 0; i < lines.length; ++i) peak = scalar::maximum(peak, result.floats[lines.at(line, i)]);
+    double total = 0;
+    for (std::int64_t i = 0; i < lines.length; ++i) {
+      auto& value = result.floats[lines.at(line, i)];
+      value = std::exp(value - peak);
+      total += value;
+    }
+    for (std::int64_t i = 0; i < lines.length; ++i) result.floats[lines.at(line, i)] /= total;
+  }
+  return {result};
+}
+
+/// Scales by input 1 and shifts by input 2 where the node has them; both broadcast.
+void scale_and_shift(const OpCall& call, Array& x) {
+  for (std::size_t operand = 1; operand < call.inputs.size(); ++operand) {
+    const Array& factor = call.input(operand);
+    std::size_t next = 0;
+    for_each_index<1>(x.dims, {broadcast_strides(factor.dims, x.dims)}, [&](const auto& at) {
+      const double value = factor.floats[static_cast<std::size_t>(at[0])];
+      auto& target = x.floats[next++];
+      target = operand == 1 ? target * value : target + value;
+    });
+  }
+}
+
+std::vector<Array> layer_norm(const OpCall& call) {
+  Array result = call.input(0);
+  const Lines lines(result.dims, result.dims.size() - 1);
+  const auto count = static_cast<double>(lines.length);
+  for (std::int64_t line = 0; line < lines.count; ++line) {
+    double mean = 0, variance = 0;
+    for (std::int64_t i = 0; i < lines.length; ++i) mean += result.floats[lines.at(line, i)] / count;
+    for (std::int64_t i = 0; i < lines.length; ++i) {
+      const double distance = result.floats[lines.at(line, i)] - mean;
+      variance += distance * distance / count;
+    }
+    const double deviation = std::sqrt(variance + call.number("epsilon"));
+    for (std::int64_t i = 0; i < lines.length; ++i) {
+      auto& value = result.floats[lines.at(line, i)];
+      value = (value - mean) / deviation;
+    }
+  }
+  scale_and_shift(call, result);
+  return {result};
+}
+
+std::vector<Array> rms_norm(const OpCall& call) {
+  Array result = call.input(0);
+  const Lines lines(result.dims, result.dims.size() - 1);
+  for (std::int64_t line = 0; line < lines.count; ++line) {
+    double squares = 0;
+    for (std::int64_t i = 0; i < lines.length; ++i) {
+      const double value = result.floats[lines.at(line, i)];
+      squares += value * value / static_cast<double>(lines.length);
+    }
+    const double root = std::sqrt(squares + call.number("epsilon"));
+    for (std::int64_t i = 0; i < lines.length; ++i) result.floats[lines.at(line, i)] /= root;
+  }
+  scale_and_shift(call, result);
+  return {result};
+}
+
+std::vector<Array> gelu(const OpCall& call) {
+  Array result = call.input(0);
+  const bool approximate = call.word("approximate") == "tanh";
+  for (auto& value : result.floats) value = approximate ? scalar::gelu_tanh(value) : scalar::gelu_erf(value);
+  return {result};
+}
+
+std::vector<Array> silu(const OpCall& call) {
+  Array result = call.input(0);
+  for (auto& value : result.floats) value *= scalar::sigmoid(value);
+  return {result};
+}
+
+constexpr OpEntry entries[] = {
+    {"softmax", softmax}, {"layer_norm", layer_norm}, {"rms_norm", rms_norm}, {"gelu", gelu}, {"silu", silu}};
+
+}  // namespace
+
+std::span<const OpEntry> compound_ops() { return entries; }
+
+}  // namespace dyn::reference

@@ -1,0 +1,74 @@
+// matmul.
+
+#include <utility>
+
+#include "targets/reference/ops.hpp"
+
+namespace dyn::reference {
+namespace {
+
+using Values = std::vector<double>;
+
+/// c[m, n] += a[m, k] * b[k, n]; K in order for every element of c, n innermost for the cache's sake.
+void multiply_add(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double* c) {
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t p = 0; p < k; ++p) {
+      const double factor = a[i * k + p];
+      for (std::int64_t j = 0; j < n; ++j) c[i * n + j] += factor * b[p * n + j];
+    }
+  }
+}
+
+/// The last two axes of a dense stack of matrices swapped.
+Values transposed(const Values& values, std::int64_t rows, std::int64_t columns) {
+  Values result(values.size());
+  const auto size = static_cast<std::size_t>(rows * columns);
+  for (std::size_t start = 0; size > 0 && start < values.size(); start += size) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        result[start + static_cast<std::size_t>(j * rows + i)] = values[start + static_cast<std::size_t>(i * columns + j)];
+      }
+    }
+  }
+  return result;
+}
+
+void multiply_stacks(const Dims& batch, const Dims& a_batch, const Dims& b_batch, std::int64_t m, std::int64_t n,
+                     std::int64_t k, const Values& a, const Values& b, Values& c) {
+  std::int64_t next = 0;
+  for_each_index<2>(batch, {broadcast_strides(a_batch, batch), broadcast_strides(b_batch, batch)},
+                    [&](const auto& at) {
+                      multiply_add(m, n, k, a.data() + at[0] * m * k, b.data() + at[1] * k * n, c.data() + next);
+                      next += m * n;
+                    });
+}
+
+std::vector<Array> matmul(const OpCall& call) {
+  Array a = call.input(0), b = call.input(1);
+  const auto swap_last = [](Array& x) {
+    auto &rows = x.dims[x.dims.size() - 2], &columns = x.dims.back();
+    x.floats = transposed(x.floats, rows, columns);
+    std::swap(rows, columns);
+  };
+  if (call.boolean("transpose_a")) swap_last(a);
+  if (call.boolean("transpose_b")) swap_last(b);
+  const auto m = a.dims[a.dims.size() - 2], k = a.dims.back(), n = b.dims.back();
+  if (b.dims[b.dims.size() - 2] != k) call.fail("inner sizes differ");
+
+  const Dims a_batch(a.dims.begin(), a.dims.end() - 2), b_batch(b.dims.begin(), b.dims.end() - 2);
+  const Dims batch = broadcast_dims(a_batch, b_batch);
+  Dims dims = batch;
+  dims.insert(dims.end(), {m, n});
+  Array c = make_array(a.dtype, dims);
+  multiply_stacks(batch, a_batch, b_batch, m, n, k, a.floats, b.floats, c.floats);
+  return {c};
+}
+
+}  // namespace
+
+std::span<const OpEntry> contraction_ops() {
+  static constexpr OpEntry entries[] = {{"matmul", matmul}};
+  return entries;
+}
+
+}  // namespace dyn::reference

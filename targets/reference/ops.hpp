@@ -1,0 +1,59 @@
+#pragma once
+// What an operator's implementation sees, and the tables that name them.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "graph/op.hpp"
+#include "targets/reference/index.hpp"
+#include "targets/reference/reference.hpp"
+
+namespace dyn::reference {
+
+/// One node with its operands' values. Attributes come with the operator's defaults.
+struct OpCall {
+  const graph::Module& module;
+  const graph::Node& node;
+  std::span<const std::int64_t> symbols;
+  std::vector<const Array*> inputs;
+
+  const Array& input(std::size_t i) const { return *inputs[i]; }
+  bool has(std::size_t i) const { return i < inputs.size(); }
+  DType output_dtype() const { return module.value(node.outputs[0]).type.dtype; }
+
+  bool boolean(std::string_view name) const { return graph::attr_boolean(node, name); }
+  double number(std::string_view name) const { return graph::attr_number(node, name); }
+  std::string word(std::string_view name) const { return graph::attr_word(node, name); }
+  std::int64_t integer(std::string_view name) const { return graph::attr_integer(node, name); }
+  std::int64_t dim(std::string_view name) const;
+  Dims dims(std::string_view name) const;
+  std::vector<std::int64_t> integers(std::string_view name) const { return graph::attr_integers(node, name); }
+  /// `given` as an axis of an array of that rank; negative ones count from the end.
+  std::size_t normal_axis(std::int64_t given, std::size_t rank) const;
+  std::size_t axis(std::string_view name, std::size_t rank) const { return normal_axis(integer(name), rank); }
+
+  /// Throws Error(user) with the operator's name and line.
+  [[noreturn]] void fail(const std::string& message) const;
+};
+
+using OpFunction = std::vector<Array> (*)(const OpCall&);
+struct OpEntry {
+  std::string_view name;
+  OpFunction function;
+};
+
+std::span<const OpEntry> elementwise_ops();
+std::span<const OpEntry> reduction_ops();
+std::span<const OpEntry> movement_ops();
+std::span<const OpEntry> contraction_ops();
+std::span<const OpEntry> attention_ops();
+std::span<const OpEntry> compound_ops();
+
+/// nullptr where the reference does not know the operator.
+OpFunction find_function(std::string_view name);
+
+/// Wraps around at the ends of int64, as the hardware does.
+inline std::int64_t wrap(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+}  // namespace dyn::reference

@@ -1,0 +1,108 @@
+// reduce_sum, _mean, _max, _min, _prod over any axes.
+
+#include <algorithm>
+#include <limits>
+
+#include "targets/reference/ops.hpp"
+#include "targets/reference/scalar.hpp"
+
+namespace dyn::reference {
+namespace {
+
+std::vector<bool> reduced_axes(const OpCall& call, std::size_t rank) {
+  const auto axes = call.integers("axes");
+  std::vector<bool> reduced(rank, axes.empty());
+  for (const auto axis : axes) reduced[call.normal_axis(axis, rank)] = true;
+  return reduced;
+}
+
+/// The result's dims with every reduced axis kept as 1, then dropped where the node says so.
+struct ReducedShape {
+  Dims kept, final;
+  std::int64_t count = 1;  ///< elements that go into one result
+};
+
+ReducedShape reduce_shape(const OpCall& call) {
+  ReducedShape shape;
+  const Dims& dims = call.input(0).dims;
+  const auto reduced = reduced_axes(call, dims.size());
+  const bool keep = call.boolean("keepdims");
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    shape.kept.push_back(reduced[axis] ? 1 : dims[axis]);
+    if (reduced[axis]) shape.count *= dims[axis];
+    if (keep || !reduced[axis]) shape.final.push_back(shape.kept.back());
+  }
+  return shape;
+}
+
+void accumulate(const Dims& from, const Dims& to, const auto& values, auto& totals, auto start, auto f) {
+  std::fill(totals.begin(), totals.end(), start);
+  std::size_t next = 0;
+  for_each_index<1>(from, {broadcast_strides(to, from)}, [&](const auto& at) {
+    auto& total = totals[static_cast<std::size_t>(at[0])];
+    total = f(total, values[next++]);
+  });
+}
+
+/// Floats fold with f from `start`, integers with g from `integer_start`.
+template <auto f, auto g>
+Array reduce(const OpCall& call, const ReducedShape& shape, double start, std::int64_t integer_start) {
+  const Array& x = call.input(0);
+  Array result = make_array(x.dtype, shape.final);
+  if (is_float(x.dtype)) {
+    accumulate(x.dims, shape.kept, x.floats, result.floats, start, f);
+  } else {
+    accumulate(x.dims, shape.kept, x.integers, result.integers, integer_start, g);
+  }
+  return result;
+}
+
+using u64 = std::uint64_t;
+constexpr auto add = [](double a, double b) { return a + b; };
+constexpr auto multiply = [](double a, double b) { return a * b; };
+constexpr auto add_integers = [](std::int64_t a, std::int64_t b) { return wrap(u64(a) + u64(b)); };
+constexpr auto multiply_integers = [](std::int64_t a, std::int64_t b) { return wrap(u64(a) * u64(b)); };
+constexpr auto largest = [](std::int64_t a, std::int64_t b) { return std::max(a, b); };
+constexpr auto smallest = [](std::int64_t a, std::int64_t b) { return std::min(a, b); };
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+std::int64_t lowest(DType dtype) { return dtype == DType::boolean ? 0 : scalar::to_integer(-infinity, dtype); }
+std::int64_t highest(DType dtype) { return scalar::to_integer(infinity, dtype); }
+
+std::vector<Array> sum(const OpCall& call) {
+  return {reduce<add, add_integers>(call, reduce_shape(call), 0, 0)};
+}
+
+std::vector<Array> mean(const OpCall& call) {
+  const auto shape = reduce_shape(call);
+  Array result = reduce<add, add_integers>(call, shape, 0, 0);
+  for (auto& value : result.floats) value /= static_cast<double>(shape.count);
+  for (auto& value : result.integers) value = scalar::divide(value, shape.count);
+  return {result};
+}
+
+std::vector<Array> prod(const OpCall& call) {
+  return {reduce<multiply, multiply_integers>(call, reduce_shape(call), 1, 1)};
+}
+
+std::vector<Array> max(const OpCall& call) {
+  return {reduce<scalar::maximum, largest>(call, reduce_shape(call), -infinity,
+                                           lowest(call.input(0).dtype))};
+}
+
+std::vector<Array> min(const OpCall& call) {
+  return {reduce<scalar::minimum, smallest>(call, reduce_shape(call), infinity,
+                                            highest(call.input(0).dtype))};
+}
+
+constexpr OpEntry entries[] = {{"reduce_sum", sum},
+                               {"reduce_mean", mean},
+                               {"reduce_prod", prod},
+                               {"reduce_max", max},
+                               {"reduce_min", min}};
+
+}  // namespace
+
+std::span<const OpEntry> reduction_ops() { return entries; }
+
+}  // namespace dyn::reference

@@ -1,0 +1,48 @@
+#pragma once
+// The oracle: every operator as plain loops, by definition, on graph::Module as it was parsed (or decomposed).
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "dyn/tensor.hpp"
+#include "graph/module.hpp"
+
+namespace dyn::reference {
+
+/// A dense row-major array. Float dtypes keep their elements in `floats`, all others in `integers`; the other
+/// vector is empty.
+struct Array {
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> dims;
+  std::vector<double> floats;
+  std::vector<std::int64_t> integers;
+
+  std::int64_t size() const noexcept {
+    return static_cast<std::int64_t>(is_float(dtype) ? floats.size() : integers.size());
+  }
+};
+
+/// A zeroed array.
+Array make_array(DType dtype, std::vector<std::int64_t> dims);
+
+/// Throws Error(unsupported) for f16 and bf16.
+Array from_tensor(const Tensor& tensor);
+Tensor to_tensor(const Array& array);
+
+/// To what the float result of each operator is rounded; inside an operator everything is double.
+enum class Precision { f32, f64 };
+
+/// The value of every symbol, from the dims of the inputs in the module's order. A symbol that no input shows gets
+/// its lower bound. Throws Error(user) where a rank or size does not fit.
+std::vector<std::int64_t> bind_symbols(const graph::Module& module,
+                                       std::span<const std::vector<std::int64_t>> input_dims);
+
+/// The outputs of `module`. `weight` is asked once for each weight that a node or output uses. Throws Error(user)
+/// where an index is out of range, Error(internal) where an operator's result has not the shape that was inferred.
+std::vector<Array> run(const graph::Module& module, std::span<const std::int64_t> symbols,
+                       const std::vector<Array>& inputs, const std::function<Array(graph::ValueId)>& weight,
+                       Precision precision);
+
+}  // namespace dyn::reference

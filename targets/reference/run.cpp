@@ -1,0 +1,152 @@
+// Walks a module's nodes in order and keeps each value until its last use.
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dyn/error.hpp"
+#include "targets/reference/ops.hpp"
+#include "targets/reference/scalar.hpp"
+
+namespace dyn::reference {
+
+using graph::ValueId;
+using graph::ValueKind;
+
+std::int64_t OpCall::dim(std::string_view name) const {
+  return graph::evaluate(graph::attr_dim(module, node, name), symbols);
+}
+
+Dims OpCall::dims(std::string_view name) const {
+  Dims values;
+  for (const auto dim : graph::attr_dims(module, node, name)) values.push_back(graph::evaluate(dim, symbols));
+  return values;
+}
+
+std::size_t OpCall::normal_axis(std::int64_t given, std::size_t rank) const {
+  const auto normal = graph::normalize_axis(given, static_cast<int>(rank));
+  if (!normal) fail(fmt::format("axis {} is out of range for rank {}", given, rank));
+  return static_cast<std::size_t>(*normal);
+}
+
+void OpCall::fail(const std::string& message) const {
+  throw Error(ErrorKind::user, fmt::format("{} (line {}): {}", node.op->name, node.location.line, message));
+}
+
+OpFunction find_function(std::string_view name) {
+  for (const auto table : {elementwise_ops(), reduction_ops(), movement_ops(), contraction_ops(), attention_ops(),
+                           compound_ops()}) {
+    for (const auto& entry : table) {
+      if (entry.name == name) return entry.function;
+    }
+  }
+  return nullptr;
+}
+
+namespace {
+
+/// What a tensor of the array's dtype can hold.
+void round_to_dtype(Array& array, Precision precision) {
+  if (is_float(array.dtype)) {
+    if (precision == Precision::f64) return;
+    for (auto& value : array.floats) value = static_cast<float>(value);
+  } else {
+    for (auto& value : array.integers) value = scalar::truncate_bits(value, array.dtype);
+  }
+}
+
+class Runner {
+ public:
+  Runner(const graph::Module& module, std::span<const std::int64_t> symbols,
+         const std::function<Array(ValueId)>& weight, Precision precision)
+      : module_(module), symbols_(symbols), weight_(weight), precision_(precision), values_(module.values.size()) {
+    uses_.resize(module.values.size());
+    for (const auto& node : module.nodes) {
+      for (const auto id : node.inputs) ++uses_[static_cast<std::size_t>(id)];
+    }
+    for (const auto id : module.outputs) ++uses_[static_cast<std::size_t>(id)];
+  }
+
+  std::vector<Array> run(const std::vector<Array>& inputs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) store(module_.inputs[i], inputs[i]);
+    for (const auto& node : module_.nodes) step(node);
+    std::vector<Array> outputs;
+    for (const auto id : module_.outputs) outputs.push_back(value(id));
+    return outputs;
+  }
+
+ private:
+  void step(const graph::Node& node) {
+    const auto function = find_function(node.op->name);
+    if (!function) {
+      throw Error(ErrorKind::unsupported, fmt::format("the reference target has no operator '{}'", node.op->name));
+    }
+    OpCall call{module_, node, symbols_, {}};
+    for (const auto id : node.inputs) call.inputs.push_back(&value(id));
+    auto results = function(call);
+    for (const auto id : node.inputs) release(id);
+    for (std::size_t i = 0; i < results.size(); ++i) store(node.outputs[i], std::move(results[i]));
+  }
+
+  const Array& value(ValueId id) {
+    auto& slot = values_[static_cast<std::size_t>(id)];
+    if (!slot) {
+      if (module_.value(id).kind == ValueKind::Weight) {
+        store(id, weight_(id));
+      } else {
+        store(id, constant(module_.value(id)));
+      }
+    }
+    return *slot;
+  }
+
+  static Array constant(const graph::Value& value) {
+    Array array = make_array(value.type.dtype, {});
+    if (is_float(array.dtype)) {
+      array.floats[0] = value.constant;
+    } else {
+      array.integers[0] = value.integer;
+    }
+    return array;
+  }
+
+  void store(ValueId id, Array array) {
+    const auto& declared = module_.value(id);
+    Dims expected;
+    for (const auto dim : declared.type.dims) expected.push_back(graph::evaluate(dim, symbols_));
+    if (array.dtype != declared.type.dtype || array.dims != expected) {
+      const auto kind = declared.kind == ValueKind::Input ? ErrorKind::user : ErrorKind::internal;
+      throw Error(kind, fmt::format("{} is {}[{}], but the reference has {}[{}]", declared.name,
+                                    name_of(declared.type.dtype), fmt::join(expected, ", "), name_of(array.dtype),
+                                    fmt::join(array.dims, ", ")));
+    }
+    round_to_dtype(array, precision_);
+    values_[static_cast<std::size_t>(id)] = std::move(array);
+  }
+
+  void release(ValueId id) {
+    if (--uses_[static_cast<std::size_t>(id)] == 0) values_[static_cast<std::size_t>(id)].reset();
+  }
+
+  const graph::Module& module_;
+  std::span<const std::int64_t> symbols_;
+  const std::function<Array(ValueId)>& weight_;
+  Precision precision_;
+  std::vector<std::optional<Array>> values_;
+  std::vector<int> uses_;
+};
+
+}  // namespace
+
+std::vector<Array> run(const graph::Module& module, std::span<const std::int64_t> symbols,
+                       const std::vector<Array>& inputs, const std::function<Array(ValueId)>& weight,
+                       Precision precision) {
+  if (inputs.size() != module.inputs.size()) {
+    throw Error(ErrorKind::user, fmt::format("{} inputs given, {} wanted", inputs.size(), module.inputs.size()));
+  }
+  return Runner(module, symbols, weight, precision).run(inputs);
+}
+
+}  // namespace dyn::reference

@@ -1,0 +1,94 @@
+#include "targets/reference/scalar.hpp"
+
+#include <limits>
+#include <numbers>
+
+namespace dyn::reference::scalar {
+
+double round_half_even(double x) {
+  const double down = std::floor(x);
+  const double rest = x - down;
+  if (rest < 0.5) return down;
+  if (rest > 0.5) return down + 1;
+  if (!std::isfinite(x)) return x;
+  return std::fmod(down, 2) == 0 ? down : down + 1;
+}
+
+double gelu_erf(double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }
+
+double gelu_tanh(double x) {
+  const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+  return 0.5 * x * (1 + std::tanh(inner));
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+double maximum(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
+  return a > b ? a : b;
+}
+
+double minimum(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
+  return a < b ? a : b;
+}
+
+double mod(double a, double b) {
+  const double rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+std::int64_t mod(std::int64_t a, std::int64_t b) {
+  if (b == 0 || b == -1) return 0;
+  const auto rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+std::int64_t divide(std::int64_t a, std::int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));
+  return a / b;
+}
+
+std::int64_t power(std::int64_t base, std::int64_t exponent) {
+  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+  std::uint64_t result = 1;
+  auto square = static_cast<std::uint64_t>(base);
+  for (; exponent > 0; exponent /= 2, square *= square) {
+    if (exponent % 2 == 1) result *= square;
+  }
+  return static_cast<std::int64_t>(result);
+}
+
+namespace {
+
+template <class T>
+std::int64_t saturate(double x) {
+  // 2^63 is no int64, but is what max() becomes as a double; hence >=.
+  if (x >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  if (x <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+  return static_cast<std::int64_t>(x);
+}
+
+}  // namespace
+
+std::int64_t to_integer(double x, DType to) {
+  if (to == DType::boolean) return x != 0;
+  if (std::isnan(x)) return 0;
+  switch (to) {
+    case DType::i8: return saturate<std::int8_t>(x);
+    case DType::i32: return saturate<std::int32_t>(x);
+    default: return saturate<std::int64_t>(x);
+  }
+}
+
+std::int64_t truncate_bits(std::int64_t x, DType to) {
+  switch (to) {
+    case DType::boolean: return x != 0;
+    case DType::i8: return static_cast<std::int8_t>(x);
+    case DType::i32: return static_cast<std::int32_t>(x);
+    default: return x;
+  }
+}
+
+}  // namespace dyn::reference::scalar

@@ -1,0 +1,163 @@
+#include "tests/kernels/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "graph/text.hpp"
+
+namespace dyn::testing {
+namespace {
+
+/// Lives as long as the process.
+class CacheDirectory {
+ public:
+  CacheDirectory()
+      : path_(std::filesystem::temp_directory_path() / fmt::format("dyn-test-cache-{}", ::getpid())) {}
+  ~CacheDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A caller's memory for one output, with a known pattern on both sides.
+class GuardedOutput {
+ public:
+  GuardedOutput(DType dtype, const Shape& shape)
+      : bytes_(static_cast<std::size_t>(element_count(shape)) * size_of(dtype)),
+        memory_(std::max<std::size_t>(8, size_of(dtype)) + bytes_ + 2 * guard_bytes, pattern) {
+    tensor_ = Tensor::view(dtype, static_cast<void*>(memory_.data() + start()), shape);
+  }
+
+  const Tensor& tensor() const { return tensor_; }
+
+  bool intact() const {
+    const auto is_pattern = [](unsigned char byte) { return byte == pattern; };
+    const auto begin = memory_.begin(), first = begin + static_cast<std::ptrdiff_t>(start());
+    return std::all_of(begin, first, is_pattern) &&
+           std::all_of(first + static_cast<std::ptrdiff_t>(bytes_), memory_.end(), is_pattern);
+  }
+
+ private:
+  static constexpr std::size_t guard_bytes = 256;
+  static constexpr unsigned char pattern = 0xA5;
+  // The allocator aligns to 16; 8 more breaks every larger alignment.
+  static std::size_t start() { return guard_bytes + 8; }
+
+  std::size_t bytes_;
+  std::vector<unsigned char> memory_;
+  Tensor tensor_;
+};
+
+std::vector<std::vector<std::int64_t>> dims_of(const std::vector<Tensor>& inputs) {
+  std::vector<std::vector<std::int64_t>> dims;
+  for (const auto& input : inputs) dims.push_back(input.shape());
+  return dims;
+}
+
+reference::Array weight_of(const graph::Module& module, graph::ValueId id) {
+  const auto& value = module.value(id);
+  if (value.weight.kind != graph::WeightSource::Kind::Splat) {
+    throw Error(ErrorKind::unsupported, "these tests know splat weights only");
+  }
+  std::vector<std::int64_t> dims;
+  for (const auto dim : value.type.dims) dims.push_back(dim.constant().value());
+  auto array = reference::make_array(value.type.dtype, dims);
+  std::fill(array.floats.begin(), array.floats.end(), static_cast<float>(value.weight.splat));
+  std::fill(array.integers.begin(), array.integers.end(), static_cast<std::int64_t>(value.weight.splat));
+  return array;
+}
+
+std::vector<double> scales_of(const reference::Array& expected, const reference::Array* absolute) {
+  std::vector<double> scales = absolute ? absolute->floats : expected.floats;
+  for (auto& scale : scales) scale = std::isfinite(scale) ? std::fabs(scale) : 0;
+  return scales;
+}
+
+}  // namespace
+
+Options test_options() {
+  static const CacheDirectory cache;
+  Options options;
+  options.threads = 2;
+  options.cache_dir = cache.path();
+  return options;
+}
+
+Subject::Subject(const std::string& text)
+    : text_(text), module_(graph::parse(text)), graph_(Graph::from_text(text, test_options())) {}
+
+std::vector<Tensor> Subject::make_inputs(const Sizes& sizes, const std::vector<Fill>& fills, Random& random) const {
+  std::vector<std::int64_t> symbols(static_cast<std::size_t>(module_.dims->symbol_count()), 0);
+  for (const auto& [name, size] : sizes) {
+    const auto dim = module_.dims->find_symbol(name);
+    if (dim && dim->symbol()) symbols[static_cast<std::size_t>(*dim->symbol())] = size;
+  }
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < module_.inputs.size(); ++i) {
+    const auto& type = module_.value(module_.inputs[i]).type;
+    Shape shape;
+    for (const auto dim : type.dims) shape.push_back(graph::evaluate(dim, symbols));
+    Tensor tensor(type.dtype, shape);
+    fill(tensor, i < fills.size() ? fills[i] : normal_fill, random);
+    inputs.push_back(tensor);
+  }
+  return inputs;
+}
+
+std::vector<std::int64_t> Subject::symbols_of(const std::vector<Tensor>& inputs) const {
+  return reference::bind_symbols(module_, dims_of(inputs));
+}
+
+std::vector<reference::Array> Subject::expect(const std::vector<Tensor>& inputs) const {
+  std::vector<reference::Array> arrays;
+  for (const auto& input : inputs) arrays.push_back(reference::from_tensor(input));
+  const auto weight = [&](graph::ValueId id) { return weight_of(module_, id); };
+  return reference::run(module_, symbols_of(inputs), arrays, weight, reference::Precision::f64);
+}
+
+std::string Subject::check(const std::vector<Tensor>& inputs, const Tolerance& tolerance, const Sizes& sizes) const {
+  const auto expected = expect(inputs);
+  std::vector<reference::Array> absolute;
+  if (tolerance.scale == Tolerance::Scale::Absolute) {
+    std::vector<Tensor> magnitudes;
+    for (const auto& input : inputs) {
+      auto array = reference::from_tensor(input);
+      for (auto& value : array.floats) value = std::fabs(value);
+      magnitudes.push_back(reference::to_tensor(array));
+    }
+    absolute = expect(magnitudes);
+  }
+
+  Call call(graph_);
+  for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
+  std::vector<GuardedOutput> outputs;
+  outputs.reserve(expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    outputs.emplace_back(expected[i].dtype, expected[i].dims);
+    call.set_output(i, outputs.back().tensor());
+  }
+  call.run();
+
+  const double times = tolerance.times.empty() ? 1 : static_cast<double>(std::max<std::int64_t>(1, sizes.at(tolerance.times)));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (!outputs[i].intact()) return fmt::format("output {}: bytes around it were written", i);
+    auto scales = scales_of(expected[i], absolute.empty() ? nullptr : &absolute[i]);
+    if (tolerance.scale == Tolerance::Scale::Largest && !scales.empty()) {
+      std::fill(scales.begin(), scales.end(), *std::max_element(scales.begin(), scales.end()));
+    }
+    const auto wrong = difference(outputs[i].tensor(), expected[i], tolerance.factor * times, scales);
+    if (!wrong.empty()) return fmt::format("output {}: {}\n{}", i, wrong, text_);
+  }
+  return {};
+}
+
+}  // namespace dyn::testing

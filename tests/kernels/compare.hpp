@@ -1,0 +1,64 @@
+#pragma once
+// Runs one text on the CPU target and on the reference in float64, and compares.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dyn/graph.hpp"
+#include "graph/module.hpp"
+#include "targets/reference/reference.hpp"
+#include "tests/kernels/random.hpp"
+
+namespace dyn::testing {
+
+/// Options of all tests here: two threads, and a cache directory that goes away with the process.
+Options test_options();
+
+/// |actual - expected| <= factor * eps * scale, where eps is f32's. Integers and bools must be equal.
+struct Tolerance {
+  enum class Scale {
+    Element,   ///< |expected|
+    Absolute,  ///< the reference's result for the absolute values of all inputs: |A|·|B| of a matmul
+    Largest    ///< the largest |expected| of the output
+  } scale = Scale::Element;
+  double factor = 4;
+  std::string times = {};  ///< a dim by which the factor is multiplied, such as "K"; empty: none
+};
+
+using Sizes = std::map<std::string, std::int64_t>;
+
+/// A text loaded twice: for the CPU and for the reference.
+class Subject {
+ public:
+  explicit Subject(const std::string& text);
+
+  const Graph& graph() const { return graph_; }
+  const graph::Module& module() const { return module_; }
+
+  /// Fresh inputs for the dims `sizes`; fills[i] tells how input i is filled (normal where there is none).
+  std::vector<Tensor> make_inputs(const Sizes& sizes, const std::vector<Fill>& fills, Random& random) const;
+
+  /// The reference's outputs, in float64.
+  std::vector<reference::Array> expect(const std::vector<Tensor>& inputs) const;
+
+  /// Runs with caller-owned outputs between guard bytes, not aligned to more than their dtype. Empty where all is
+  /// well, else what is wrong.
+  std::string check(const std::vector<Tensor>& inputs, const Tolerance& tolerance, const Sizes& sizes) const;
+
+ private:
+  std::vector<std::int64_t> symbols_of(const std::vector<Tensor>& inputs) const;
+
+  std::string text_;
+  graph::Module module_;
+  Graph graph_;
+};
+
+/// Where and how `actual` differs from `expected`, with scales[i] for element i; empty where it does not.
+std::string difference(const Tensor& actual, const reference::Array& expected, double factor,
+                       const std::vector<double>& scales);
+
+/// True where all elements have the same bits.
+bool same_bits(const Tensor& a, const Tensor& b);
+
+}  // namespace dyn::testing

@@ -1,0 +1,109 @@
+// The 2-layer encoder at thousands of shapes.
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "tests/kernels/compare.hpp"
+#include "tests/kernels/encoder.hpp"
+
+namespace dyn::testing {
+namespace {
+
+constexpr std::int64_t largest_batch = 8, longest = 1024, longest_of_reference = 256;
+/// max |error| / max |expected|.
+constexpr double relative_error = 1e-4;
+
+std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const auto outputs = graph.run({{"ids", inputs[0]}, {"mask", inputs[1]}});
+  return {outputs["hidden"], outputs["pooled"]};
+}
+
+bool all_finite(const Tensor& tensor) {
+  return std::ranges::all_of(tensor.data<float>(), [](float value) { return std::isfinite(value); });
+}
+
+double largest(const std::vector<double>& values) {
+  double result = 0;
+  for (const double value : values) result = std::max(result, std::fabs(value));
+  return result;
+}
+
+void check_near(const Tensor& actual, const reference::Array& expected) {
+  CHECK(actual.shape() == expected.dims);
+  auto errors = expected.floats;
+  const auto values = actual.data<float>();
+  for (std::size_t i = 0; i < errors.size(); ++i) errors[i] -= static_cast<double>(values[i]);
+  CHECK(largest(errors) <= relative_error * largest(expected.floats));
+}
+
+/// Each row of the batch alone gives the bits that it gave among the others.
+void check_rows(const Graph& graph, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+  for (std::int64_t row = 0; row < inputs[0].shape()[0]; ++row) {
+    CAPTURE(row);
+    const auto alone = run(graph, row_of(inputs, row)), among = row_of(outputs, row);
+    for (std::size_t i = 0; i < alone.size(); ++i) CHECK(same_bits(alone[i], among[i]));
+  }
+}
+
+void check_shapes(Encoder& encoder, int shapes, int with_reference) {
+  for (int i = 0; i < shapes; ++i) {
+    const bool refer = i < with_reference;
+    const auto batch = encoder.random().integer(1, largest_batch);
+    const auto length = encoder.random().integer(1, refer ? longest_of_reference : longest);
+    CAPTURE(batch);
+    CAPTURE(length);
+    const auto inputs = encoder.make_inputs(batch, length);
+    const auto outputs = run(encoder.graph(), inputs);
+    CHECK(outputs[0].shape() == Shape{batch, length, 72});
+    CHECK(outputs[1].shape() == Shape{batch, 72});
+    for (const auto& output : outputs) CHECK(all_finite(output));
+    if (refer) {
+      const auto expected = encoder.expect(inputs);
+      for (std::size_t output = 0; output < outputs.size(); ++output) check_near(outputs[output], expected[output]);
+    }
+    check_rows(encoder.graph(), inputs, outputs);
+  }
+  CHECK(encoder.graph().kernels_compiled_since_load() == 0);
+}
+
+TEST_SUITE("fast") {
+  TEST_CASE("encoder, a few shapes") {
+    Encoder encoder("encoder, a few shapes");
+    check_shapes(encoder, 12, 8);
+  }
+
+  TEST_CASE("four threads on one graph give the bits of one") {
+    Encoder encoder("encoder threads");
+    std::vector<std::vector<Tensor>> inputs, expected;
+    for (int i = 0; i < 12; ++i) {
+      inputs.push_back(encoder.make_inputs(encoder.random().integer(1, 4), encoder.random().integer(1, 150)));
+      expected.push_back(run(encoder.graph(), inputs.back()));
+    }
+    std::vector<int> wrong(4, 0);
+    std::vector<std::thread> threads;
+    for (std::size_t thread = 0; thread < wrong.size(); ++thread) {
+      threads.emplace_back([&, thread] {
+        for (std::size_t i = 0; i < inputs.size() * 4; ++i) {
+          const auto at = (i + thread * 3) % inputs.size();
+          const auto outputs = run(encoder.graph(), inputs[at]);
+          for (std::size_t k = 0; k < outputs.size(); ++k) wrong[thread] += !same_bits(outputs[k], expected[at][k]);
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    CHECK(wrong == std::vector<int>(4, 0));
+  }
+}
+
+TEST_SUITE("full") {
+  TEST_CASE("encoder at 2000 shapes") {
+    Encoder encoder("encoder");
+    check_shapes(encoder, 2000, 200);
+  }
+}
+
+}  // namespace
+}  // namespace dyn::testing

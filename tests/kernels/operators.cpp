@@ -1,0 +1,60 @@
+// Every operator at every shape of its cases, against the reference in float64.
+
+#include <doctest/doctest.h>
+
+#include "tests/kernels/cases.hpp"
+
+namespace dyn::testing {
+namespace {
+
+std::string sizes_text(const Sizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes) text += name + "=" + std::to_string(size) + " ";
+  return text;
+}
+
+void run_cases(const char* name, const std::vector<Case>& cases) {
+  Random random(name);
+  for (const auto& item : cases) {
+    const auto text = text_of(item);
+    CAPTURE(text);
+    const Subject subject(text);
+    for (const auto& sizes : item.sizes) {
+      const auto where = sizes_text(sizes);
+      CAPTURE(where);
+      const auto inputs = subject.make_inputs(sizes, item.fills, random);
+      CHECK_EQ(subject.check(inputs, item.tolerance, sizes), "");
+    }
+    CHECK(subject.graph().kernels_compiled_since_load() == 0);
+  }
+}
+
+TEST_SUITE("fast") {
+  TEST_CASE("element-wise operators") { run_cases("elementwise", elementwise_cases()); }
+  TEST_CASE("reductions") { run_cases("reductions", reduction_cases()); }
+  TEST_CASE("matmul") { run_cases("matmul", matmul_cases()); }
+  TEST_CASE("attention") { run_cases("attention", attention_cases()); }
+  TEST_CASE("movement") { run_cases("movement", movement_cases()); }
+
+  TEST_CASE("a fully masked row gives 0, and leaves the other rows alone") {
+    const Subject subject(text_of({"r = attention(q, k, v, m)",
+                                   "q: f32[B, 2, S, 8], k: f32[B, 2, S, 8], v: f32[B, 2, S, 8], m: f32[B, 1, S, S]",
+                                   "r: f32[B, 2, S, 8]",
+                                   {{{"B", 1}, {"S", 1}}}}));
+    Random random("masked rows");
+    for (const std::int64_t length : {1, 2, 16, 33}) {
+      const Sizes sizes{{"B", 2}, {"S", length}};
+      auto inputs = subject.make_inputs(sizes, {}, random);
+      auto mask = inputs[3].mutable_data<float>();
+      const auto row = static_cast<std::size_t>(length);
+      for (std::size_t i = 0; i < mask.size(); ++i) {
+        const bool hidden = i / row % 3 == 0 || (i % row > 0 && random.chance(0.5));
+        mask[i] = hidden ? -std::numeric_limits<float>::infinity() : 0;
+      }
+      CHECK_EQ(subject.check(inputs, {Tolerance::Scale::Largest, 64}, sizes), "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dyn::testing

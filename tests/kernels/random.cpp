@@ -1,0 +1,74 @@
+#include "tests/kernels/random.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+
+namespace dyn::testing {
+
+std::uint64_t test_seed() {
+  static const std::uint64_t seed = [] {
+    const char* given = std::getenv("DYN_SEED");
+    const std::uint64_t value = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+    std::printf("DYN_SEED=%llu\n", static_cast<unsigned long long>(value));
+    return value;
+  }();
+  return seed;
+}
+
+Random::Random(const char* test) {
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a, as its authors give it.
+  for (const char c : std::string_view(test)) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  engine_.seed(test_seed() ^ hash);
+}
+
+std::int64_t Random::integer(std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+}
+
+double Random::real(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine_); }
+
+double Random::normal() { return std::normal_distribution<double>()(engine_); }
+
+namespace {
+
+float special_value(Random& random) {
+  using limits = std::numeric_limits<float>;
+  static constexpr float values[] = {limits::quiet_NaN(), limits::infinity(), -limits::infinity(), 0.0F, -0.0F,
+                                     limits::max(), limits::lowest(), limits::min(), -88.5F, 89.5F, 1e-20F, 1.5F, 2.5F};
+  return random.pick(values);
+}
+
+double draw(const Fill& how, Random& random) {
+  switch (how.kind) {
+    case Fill::Kind::Uniform: return random.real(how.low, how.high);
+    case Fill::Kind::Special:
+      if (random.chance(0.3)) return static_cast<double>(special_value(random));
+      [[fallthrough]];
+    default: return 0.3 + random.normal();
+  }
+}
+
+template <class T>
+void fill_integers(Tensor& tensor, const Fill& how, Random& random) {
+  const bool ranged = how.kind == Fill::Kind::Uniform;
+  const auto low = ranged ? static_cast<std::int64_t>(how.low) : -9, high = ranged ? static_cast<std::int64_t>(how.high) : 11;
+  for (auto& value : tensor.mutable_data<T>()) value = static_cast<T>(random.integer(low, high));
+}
+
+}  // namespace
+
+void fill(Tensor& tensor, const Fill& how, Random& random) {
+  switch (tensor.dtype()) {
+    case DType::i32: return fill_integers<std::int32_t>(tensor, how, random);
+    case DType::i64: return fill_integers<std::int64_t>(tensor, how, random);
+    case DType::boolean:
+      for (auto& value : tensor.mutable_data<bool>()) value = random.chance(0.6);
+      return;
+    default:
+      for (auto& value : tensor.mutable_data<float>()) value = static_cast<float>(draw(how, random));
+  }
+}
+
+}  // namespace dyn::testing

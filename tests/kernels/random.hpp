@@ -1,0 +1,46 @@
+#pragma once
+// Random test data from one printed seed.
+
+#include <cstdint>
+#include <random>
+
+#include "dyn/tensor.hpp"
+
+namespace dyn::testing {
+
+/// The environment's DYN_SEED, else a fresh one; printed once, so that any failure can be repeated.
+std::uint64_t test_seed();
+
+/// Draws for one named test: the same seed and name give the same draws, whatever other tests run.
+class Random {
+ public:
+  explicit Random(const char* test);
+
+  /// In [low, high].
+  std::int64_t integer(std::int64_t low, std::int64_t high);
+  double real(double low, double high);
+  double normal();
+  bool chance(double probability) { return real(0, 1) < probability; }
+  template <class Container>
+  const auto& pick(const Container& choices) {
+    return choices[static_cast<std::size_t>(integer(0, static_cast<std::int64_t>(std::size(choices)) - 1))];
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// What a tensor is filled with.
+struct Fill {
+  enum class Kind { Normal, Uniform, Special } kind = Kind::Normal;
+  double low = 0, high = 1;  ///< Uniform: the range, also of integers
+};
+/// Normal data is shifted, so that no sum, mean or mirror image is 0 by symmetry.
+inline constexpr Fill normal_fill{};
+/// Normal data with NaN, infinities, zeros of both signs, huge and tiny values in between.
+inline constexpr Fill special_fill{Fill::Kind::Special};
+constexpr Fill uniform(double low, double high) { return {Fill::Kind::Uniform, low, high}; }
+
+void fill(Tensor& tensor, const Fill& how, Random& random);
+
+}  // namespace dyn::testing

@@ -1,0 +1,50 @@
+// Random graphs at random shapes: whatever is fused and wherever a buffer lies, the numbers are the reference's.
+
+#include <doctest/doctest.h>
+
+#include "tests/kernels/compare.hpp"
+#include "tests/kernels/graph_writer.hpp"
+
+namespace dyn::testing {
+namespace {
+
+constexpr int shapes_per_graph = 8;
+
+Sizes random_sizes(Random& random) {
+  static constexpr std::int64_t favourites[] = {0, 1, 2, 7, 8, 16, 17};
+  Sizes sizes;
+  for (const auto& name : GraphWriter::symbols()) {
+    sizes[name] = random.chance(0.4) ? random.pick(favourites) : random.integer(1, GraphWriter::largest_size);
+  }
+  return sizes;
+}
+
+void check_graphs(const char* name, int graphs) {
+  Random random(name);
+  for (int i = 0; i < graphs; ++i) {
+    GraphWriter writer(random);
+    writer.write(static_cast<int>(random.integer(1, 9)));
+    const auto text = writer.text();
+    CAPTURE(i);
+    CAPTURE(text);
+    const Subject subject(text);
+    for (int shape = 0; shape < shapes_per_graph; ++shape) {
+      const auto sizes = random_sizes(random);
+      const auto inputs = subject.make_inputs(sizes, writer.fills(), random);
+      // Errors of one operator pass through up to eight others, which may amplify them.
+      const Tolerance tolerance{Tolerance::Scale::Largest, 2000};
+      CHECK_EQ(subject.check(inputs, tolerance, sizes), "");
+    }
+  }
+}
+
+TEST_SUITE("fast") {
+  TEST_CASE("random graphs, a few") { check_graphs("random graphs, a few", 40); }
+}
+
+TEST_SUITE("full") {
+  TEST_CASE("random graphs") { check_graphs("random graphs", 300); }
+}
+
+}  // namespace
+}  // namespace dyn::testing

@@ -1,0 +1,247 @@
+#include "tests/support/problem_interpreter.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "dyn/error.hpp"
+#include "targets/reference/scalar.hpp"
+#include "tests/support/expr_interpreter.hpp"
+
+namespace dyn::testing {
+namespace {
+
+using rkernel::AxisKind;
+using rkernel::Expr;
+using rkernel::ExprOp;
+using rkernel::Operand;
+using rkernel::Problem;
+using Indices = std::vector<std::int64_t>;
+
+/// Calls visit() for every index of axes [first, last), writing them to `at`.
+void for_each(const Indices& extents, std::size_t first, std::size_t last, Indices& at, auto&& visit) {
+  if (first == last) return visit();
+  for (at[first] = 0; at[first] < extents[first]; ++at[first]) for_each(extents, first + 1, last, at, visit);
+  at[first] = 0;
+}
+
+struct BoundGuard {
+  std::size_t axis;
+  std::int64_t low, high;
+};
+
+struct BoundOperand {
+  const Operand* operand;
+  char* memory;
+  std::int64_t offset;
+  Indices strides;
+  std::vector<BoundGuard> guards;
+  std::int64_t gather_extent = 0, gather_stride = 0;
+
+  std::int64_t place(const Indices& at) const {
+    std::int64_t result = offset;
+    for (std::size_t i = 0; i < strides.size(); ++i) result += at[i] * strides[i];
+    return result;
+  }
+  bool exists(const Indices& at) const {
+    for (const BoundGuard& guard : guards) {
+      if (at[guard.axis] < guard.low || at[guard.axis] >= guard.high) return false;
+    }
+    return true;
+  }
+};
+
+Scalar load_element(DType dtype, const char* memory, std::int64_t place) {
+  const char* at = memory + place * static_cast<std::int64_t>(size_of(dtype));
+  const auto read = [at]<class T>(T value) {
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
+  switch (dtype) {
+    case DType::f32: return {.number = read(float{})};
+    case DType::i8: return {.integer = read(std::int8_t{})};
+    case DType::i32: return {.integer = read(std::int32_t{})};
+    case DType::i64: return {.integer = read(std::int64_t{})};
+    case DType::boolean: return {.integer = read(std::uint8_t{}) != 0};
+    default: throw Error(ErrorKind::unsupported, "the interpreter does not read " + std::string(name_of(dtype)));
+  }
+}
+
+void store_element(DType dtype, char* memory, std::int64_t place, Scalar value) {
+  char* at = memory + place * static_cast<std::int64_t>(size_of(dtype));
+  const auto write = [at](auto element) { std::memcpy(at, &element, sizeof element); };
+  switch (dtype) {
+    case DType::f32: return write(static_cast<float>(value.number));
+    case DType::i8: return write(static_cast<std::int8_t>(value.integer));
+    case DType::i32: return write(static_cast<std::int32_t>(value.integer));
+    case DType::i64: return write(value.integer);
+    case DType::boolean: return write(static_cast<std::uint8_t>(value.integer != 0));
+    default: throw Error(ErrorKind::unsupported, "the interpreter does not write " + std::string(name_of(dtype)));
+  }
+}
+
+/// One run of a problem. Each expression has one value for each point of the reduction axes, or a single one where it
+/// does not vary along them.
+class Run {
+ public:
+  Run(const Problem& problem, std::span<const std::int64_t> symbols, const std::map<graph::ValueId, void*>& buffers)
+      : problem_(problem), symbols_(symbols), values_(problem.exprs.size()) {
+    for (const auto& axis : problem.axes) {
+      extents_.push_back(graph::evaluate(axis.extent, symbols));
+      if (axis.kind == AxisKind::Parallel) ++parallel_;
+    }
+    at_.assign(extents_.size(), 0);
+    for (const Operand& operand : problem.operands) operands_.push_back(bind(operand, buffers));
+    for (const Expr& expr : problem.exprs) varies_.push_back(varies(expr));
+  }
+
+  void operator()() {
+    const std::size_t visible = problem_.contraction ? extents_.size() - 1 : parallel_;
+    for_each(extents_, 0, visible, at_, [&] {
+      if (problem_.contraction) accumulator_ = contract();
+      for (std::size_t i = 0; i < problem_.exprs.size(); ++i) evaluate_all(i);
+      for (const auto& store : problem_.stores) write(store);
+    });
+  }
+
+ private:
+  BoundOperand bind(const Operand& operand, const std::map<graph::ValueId, void*>& buffers) const {
+    BoundOperand bound{.operand = &operand,
+                       .memory = static_cast<char*>(buffers.at(operand.buffer)),
+                       .offset = graph::evaluate(operand.offset, symbols_)};
+    for (const graph::Dim stride : operand.strides) bound.strides.push_back(graph::evaluate(stride, symbols_));
+    for (const auto& guard : operand.guards) {
+      bound.guards.push_back({static_cast<std::size_t>(guard.axis), graph::evaluate(guard.low, symbols_),
+                              graph::evaluate(guard.high, symbols_)});
+    }
+    if (operand.gathers) {
+      bound.gather_extent = graph::evaluate(operand.gather_extent, symbols_);
+      bound.gather_stride = graph::evaluate(operand.gather_stride, symbols_);
+    }
+    return bound;
+  }
+
+  bool along_reduction(int axis) const { return static_cast<std::size_t>(axis) >= parallel_; }
+
+  bool varies(const Operand& operand) const {
+    for (std::size_t i = parallel_; i < operand.strides.size(); ++i) {
+      if (operand.strides[i].constant() != 0) return true;
+    }
+    for (const auto& guard : operand.guards) {
+      if (along_reduction(guard.axis)) return true;
+    }
+    return false;
+  }
+
+  bool varies(const Expr& expr) const {
+    if (problem_.contraction || rkernel::is_reduction(expr.op)) return false;
+    if (expr.op == ExprOp::Index) return along_reduction(expr.axis);
+    if (expr.op == ExprOp::Load && varies(problem_.operands[static_cast<std::size_t>(expr.operand)])) return true;
+    for (const int arg : expr.args) {
+      if (arg >= 0 && varies_[static_cast<std::size_t>(arg)]) return true;
+    }
+    return false;
+  }
+
+  double contract() {
+    const auto& contraction = *problem_.contraction;
+    const auto& a = operands_[static_cast<std::size_t>(contraction.a)];
+    const auto& b = operands_[static_cast<std::size_t>(contraction.b)];
+    const auto k = static_cast<std::size_t>(contraction.k);
+    double sum = 0;
+    for (at_[k] = 0; at_[k] < extents_[k]; ++at_[k]) sum += read(a).number * read(b).number;
+    at_[k] = 0;
+    return sum;
+  }
+
+  Scalar read(const BoundOperand& operand, std::int64_t gathered = 0) const {
+    const DType dtype = operand.operand->dtype;
+    if (!operand.exists(at_)) {
+      return {.number = operand.operand->fill, .integer = reference::scalar::to_integer(operand.operand->fill, dtype)};
+    }
+    if (operand.operand->gathers) {
+      if (gathered < -operand.gather_extent || gathered >= operand.gather_extent) {
+        throw Error(ErrorKind::user, "index " + std::to_string(gathered) + " is out of range in " + problem_.name);
+      }
+      if (gathered < 0) gathered += operand.gather_extent;
+    }
+    return load_element(dtype, operand.memory, operand.place(at_) + gathered * operand.gather_stride);
+  }
+
+  void evaluate_all(std::size_t index) {
+    const Expr& expr = problem_.exprs[index];
+    auto& values = values_[index];
+    values.clear();
+    if (rkernel::is_reduction(expr.op)) {
+      values.push_back(reduce(expr));
+    } else if (varies_[index]) {
+      for_each(extents_, parallel_, extents_.size(), at_,
+               [&] { values.push_back(evaluate_one(expr, values.size())); });
+    } else {
+      values.push_back(evaluate_one(expr, 0));
+    }
+  }
+
+  Scalar argument(const Expr& expr, int i, std::size_t point) const {
+    const auto arg = static_cast<std::size_t>(expr.args[i]);
+    return values_[arg][varies_[arg] ? point : 0];
+  }
+
+  Scalar reduce(const Expr& expr) {
+    Scalar result = reduction_start(expr);
+    std::size_t point = 0;
+    for_each(extents_, parallel_, extents_.size(), at_,
+             [&] { result = reduction_step(expr, result, argument(expr, 0, point++)); });
+    return result;
+  }
+
+  Scalar evaluate_one(const Expr& expr, std::size_t point) const {
+    switch (expr.op) {
+      case ExprOp::Constant: return {.number = expr.number, .integer = expr.integer};
+      case ExprOp::DimValue: return {.integer = graph::evaluate(expr.dim, symbols_)};
+      case ExprOp::Index: return {.integer = at_[static_cast<std::size_t>(expr.axis)]};
+      case ExprOp::Accumulator: return {.number = accumulator_};
+      case ExprOp::Load: {
+        const auto& operand = operands_[static_cast<std::size_t>(expr.operand)];
+        return read(operand, operand.operand->gathers ? argument(expr, 0, point).integer : 0);
+      }
+      default: break;
+    }
+    Scalar args[3];
+    for (int i = 0; i < rkernel::argument_count(expr.op); ++i) args[i] = argument(expr, i, point);
+    return apply(expr, problem_.exprs[static_cast<std::size_t>(expr.args[0])].dtype, args);
+  }
+
+  void write(const rkernel::Store& store) {
+    const auto& operand = operands_[static_cast<std::size_t>(store.operand)];
+    const auto expr = static_cast<std::size_t>(store.expr);
+    const DType dtype = operand.operand->dtype;
+    if (problem_.contraction || !varies(*operand.operand)) {
+      return store_element(dtype, operand.memory, operand.place(at_), values_[expr].at(0));
+    }
+    std::size_t point = 0;
+    for_each(extents_, parallel_, extents_.size(), at_, [&] {
+      store_element(dtype, operand.memory, operand.place(at_), values_[expr][varies_[expr] ? point : 0]);
+      ++point;
+    });
+  }
+
+  const Problem& problem_;
+  std::span<const std::int64_t> symbols_;
+  Indices extents_, at_;
+  std::size_t parallel_ = 0;
+  std::vector<BoundOperand> operands_;
+  std::vector<bool> varies_;
+  std::vector<std::vector<Scalar>> values_;
+  double accumulator_ = 0;
+};
+
+}  // namespace
+
+void interpret(const Problem& problem, std::span<const std::int64_t> symbols,
+               const std::map<graph::ValueId, void*>& buffers) {
+  Run(problem, symbols, buffers)();
+}
+
+}  // namespace dyn::testing

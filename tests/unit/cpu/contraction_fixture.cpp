@@ -1,0 +1,160 @@
+#include "contraction_fixture.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "targets/cpu/pack.hpp"
+
+namespace dyn::cpu::testing {
+namespace {
+
+using rkernel::Expr;
+using rkernel::ExprOp;
+using rkernel::Operand;
+
+constexpr float guard = -12345.5f;
+constexpr std::size_t guard_elements = 64;
+
+}  // namespace
+
+Built build(const Case& c) {
+  Built built;
+  built.dims = std::make_unique<graph::DimTable>();
+  graph::DimTable& dims = *built.dims;
+  const auto symbol = [&](const char* name, std::int64_t value) {
+    built.symbols.push_back(value);
+    return dims.symbol({.name = name, .low = 0, .high = 1 << 30, .divisor = 1, .hint = {}});
+  };
+  const graph::Dim batch = symbol("B", c.batch), m = symbol("M", c.m), n = symbol("N", c.n), k = symbol("K", c.k);
+  const graph::Dim slack = dims.constant(c.a_slack), zero = dims.constant(0), one = dims.constant(1);
+  rkernel::Problem& problem = built.problem;
+  problem.name = "matmul";
+  problem.axes = {{"b", batch}, {"m", m}, {"n", n}, {"k", k, rkernel::AxisKind::Reduction}};
+  problem.contraction = rkernel::Contraction{0, 1, 1, 2, 3};
+  problem.lane_axis = 2;
+  const graph::Dim a_row = (c.transpose_a ? m : k) + slack;
+  const graph::Dim a_rows = c.transpose_a ? k : m;
+  const auto operand = [&](const char* name, graph::ValueId buffer, std::vector<graph::Dim> strides, bool written) {
+    Operand made;
+    made.name = name;
+    made.buffer = buffer;
+    made.offset = zero;
+    made.strides = std::move(strides);
+    made.written = written;
+    problem.operands.push_back(made);
+  };
+  operand("a", 0, {a_rows * a_row, c.transpose_a ? one : a_row, zero, c.transpose_a ? a_row : one}, false);
+  const graph::Dim b_batch = c.packed ? zero : n * k;
+  operand("b", 1, {b_batch, zero, c.transpose_b ? k : one, c.transpose_b ? one : n}, false);
+  if (c.packed) problem.operands.back().form = rkernel::Form::Packed;
+  const auto expr = [](ExprOp op, int a, int b, int operand) {
+    Expr made;
+    made.op = op;
+    made.args[0] = a;
+    made.args[1] = b;
+    made.operand = operand;
+    return made;
+  };
+  problem.exprs.push_back(expr(ExprOp::Accumulator, -1, -1, -1));
+  int value = 0;
+  const auto push = [&](const Expr& made) {
+    problem.exprs.push_back(made);
+    return static_cast<int>(problem.exprs.size()) - 1;
+  };
+  if (c.bias) {
+    operand("bias", 2, {zero, zero, one, zero}, false);
+    const int load = push(expr(ExprOp::Load, -1, -1, static_cast<int>(problem.operands.size()) - 1));
+    value = push(expr(ExprOp::Add, value, load, -1));
+  }
+  if (c.relu) value = push(expr(ExprOp::Relu, value, -1, -1));
+  if (c.residual) {
+    operand("residual", 3, {m * n, n, one, zero}, false);
+    const int load = push(expr(ExprOp::Load, -1, -1, static_cast<int>(problem.operands.size()) - 1));
+    value = push(expr(ExprOp::Add, value, load, -1));
+  }
+  operand("c", 4, {m * n, n, one, zero}, true);
+  problem.stores.push_back({value, static_cast<int>(problem.operands.size()) - 1});
+  return built;
+}
+
+std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store) {
+  static std::unordered_map<std::string, std::shared_ptr<const ContractionContext>> contexts;
+  auto& context = contexts[isa.name];
+  if (!context) {
+    MainLoopTable loops;
+    loops.tiles = main_loop_tiles(isa);
+    std::vector<KernelSource> sources;
+    for (const Tile& tile : loops.tiles) sources.push_back(main_loop_source(isa, tile));
+    rkernel::CompileReport report;
+    for (void* address : store.resolve(sources, 2, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
+    rkernel::Machine machine = machine_figures(isa, 2, loops, store, "", report);
+    context = std::make_shared<ContractionContext>(isa, std::move(machine), std::move(loops));
+  }
+  return context;
+}
+
+double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads) {
+  const Built built = build(c);
+  std::uniform_real_distribution<float> uniform(-1, 1.5f);
+  const auto filled = [&](std::int64_t count) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& value : values) value = uniform(random);
+    return values;
+  };
+  const std::int64_t a_row = (c.transpose_a ? c.m : c.k) + c.a_slack, a_rows = c.transpose_a ? c.k : c.m;
+  std::vector<float> a = filled(c.batch * a_rows * a_row + 1), b = filled((c.packed ? 1 : c.batch) * c.n * c.k + 1);
+  std::vector<float> bias = filled(c.n + 1), residual = filled(c.batch * c.m * c.n + 1);
+  std::vector<float> packed;
+  if (c.packed) {
+    packed.resize(static_cast<std::size_t>(packed_elements(isa.panel_f32, c.k, c.n)) + 1);
+    const std::int64_t panels = (c.n + isa.panel_f32 - 1) / isa.panel_f32;
+    pack_panels(b.data(), c.k, c.n, c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, isa.panel_f32, 0, panels, packed.data());
+  }
+  std::vector<float> output(static_cast<std::size_t>(c.batch * c.m * c.n) + 2 * guard_elements, guard);
+  ContractionKernel kernel(built.problem, context_for(isa, store), 2);
+  rkernel::CompileReport report;
+  kernel.bind(store.resolve(kernel.sources(), 2, report));
+  const rkernel::Launch launch = kernel.plan({built.symbols, threads});
+  std::vector<void*> pointers{a.data(), c.packed ? packed.data() : b.data()};
+  if (c.bias) pointers.push_back(bias.data());
+  if (c.residual) pointers.push_back(residual.data());
+  pointers.push_back(output.data() + guard_elements);
+  std::atomic<std::int32_t> status{0};
+  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status};
+  void* scratch = std::aligned_alloc(64, (launch.scratch_bytes + 127) / 64 * 64);
+  for (std::int64_t ticket = 0; ticket < launch.tickets; ticket += launch.grain) {
+    launch.function(&args, ticket, std::min(launch.grain, launch.tickets - ticket), scratch);
+  }
+  std::free(scratch);
+  double worst = 0;
+  for (std::size_t i = 0; i < guard_elements; ++i) {
+    if (output[i] != guard || output[output.size() - 1 - i] != guard) return std::numeric_limits<double>::infinity();
+  }
+  const double epsilon = std::numeric_limits<float>::epsilon();
+  for (std::int64_t batch = 0; batch < c.batch; ++batch) {
+    for (std::int64_t m = 0; m < c.m; ++m) {
+      for (std::int64_t n = 0; n < c.n; ++n) {
+        double sum = 0, magnitude = 0;
+        for (std::int64_t k = 0; k < c.k; ++k) {
+          const std::int64_t ai = batch * a_rows * a_row + (c.transpose_a ? k * a_row + m : m * a_row + k);
+          const std::int64_t bi = (c.packed ? 0 : batch * c.n * c.k) + (c.transpose_b ? n * c.k + k : k * c.n + n);
+          const double product = static_cast<double>(a[static_cast<std::size_t>(ai)]) * b[static_cast<std::size_t>(bi)];
+          sum += product;
+          magnitude += std::fabs(product);
+        }
+        double expected = sum;
+        const std::int64_t at = (batch * c.m + m) * c.n + n;
+        if (c.bias) expected += bias[static_cast<std::size_t>(n)];
+        if (c.relu) expected = std::max(expected, 0.0);
+        if (c.residual) expected += residual[static_cast<std::size_t>(at)];
+        const double bound = (static_cast<double>(c.k) + 4) * epsilon * (magnitude + 4);
+        const double error = std::fabs(expected - output[static_cast<std::size_t>(at) + guard_elements]) / bound;
+        worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+      }
+    }
+  }
+  return worst;
+}
+
+}  // namespace dyn::cpu::testing

@@ -1,0 +1,37 @@
+#pragma once
+// Contractions by hand: a problem of given sizes and forms, run by the CPU target's kernel and by plain loops in double.
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "targets/cpu/contraction_kernel.hpp"
+
+namespace dyn::cpu::testing {
+
+/// What one random case is about.
+struct Case {
+  std::int64_t batch = 1, m = 1, n = 1, k = 1;
+  bool transpose_a = false, transpose_b = false;
+  bool packed = true;    ///< B is constant; batch must be 1 for B
+  bool bias = false, residual = false, relu = false;
+  std::int64_t a_slack = 0;  ///< extra elements between rows of A
+};
+
+/// A problem with its own DimTable; sizes are symbols, so that nothing is known at load.
+struct Built {
+  std::unique_ptr<graph::DimTable> dims;
+  rkernel::Problem problem;
+  std::vector<std::int64_t> symbols;
+};
+Built build(const Case& c);
+
+/// Main loops, machine and code for one ISA; measured once per process.
+std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store);
+
+/// The largest error of the kernel over the bound K * eps * (|A| |B|) + eps * |rest|; more than 1 is a defect. Writes outside of the output
+/// count as infinite. `strategy`, where given, replaces the choice.
+double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads);
+
+}  // namespace dyn::cpu::testing

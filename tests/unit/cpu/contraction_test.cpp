@@ -1,0 +1,55 @@
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "contraction_fixture.hpp"
+
+using namespace dyn::cpu;
+using dyn::cpu::testing::Case;
+using dyn::cpu::testing::run_case;
+
+namespace {
+
+std::uint64_t seed() {
+  const char* text = std::getenv("DYN_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 20250817;
+}
+
+std::string describe(const Case& c) {
+  return "batch " + std::to_string(c.batch) + " M " + std::to_string(c.m) + " N " + std::to_string(c.n) + " K " + std::to_string(c.k) +
+         (c.transpose_a ? " A transposed" : "") + (c.transpose_b ? " B transposed" : "") + (c.packed ? " packed" : " fresh") +
+         (c.bias ? " bias" : "") + (c.relu ? " relu" : "") + (c.residual ? " residual" : "") + " slack " + std::to_string(c.a_slack);
+}
+
+}  // namespace
+
+TEST_CASE("contractions of all sizes and forms equal plain loops on every ISA of this CPU") {
+  MESSAGE("seed " << seed());
+  for (const Isa& isa : all_isas()) {
+    if (!cpu_has(isa)) continue;
+    CAPTURE(isa.name);
+    const auto store = CodeStore::open(isa, {});
+    std::mt19937_64 random(seed());
+    const std::vector<std::int64_t> sizes{0, 1, 2, 3, 5, 7, 8, 13, 14, 15, 16, 17, 29, 31, 32, 33, 53, 63, 64, 65, 97, 127, 130, 200};
+    const auto pick = [&] { return sizes[random() % sizes.size()]; };
+    for (int i = 0; i < 400; ++i) {
+      Case c{.batch = static_cast<std::int64_t>(random() % 4), .m = pick(), .n = pick(), .k = pick()};
+      if (random() % 3 != 0) c.batch = 1;
+      c.transpose_a = random() % 4 == 0;
+      c.transpose_b = random() % 2 == 0;
+      c.packed = random() % 2 == 0;
+      c.bias = random() % 2 == 0;
+      c.residual = random() % 2 == 0;
+      c.relu = random() % 2 == 0;
+      c.a_slack = random() % 3 == 0 ? static_cast<std::int64_t>(random() % 9) : 0;
+      const double error = run_case(c, isa, *store, random, 1 + static_cast<int>(random() % 2));
+      INFO(describe(c));
+      REQUIRE(error <= 1);
+    }
+    for (const Case& c : {Case{.m = 530, .n = 770, .k = 1100}, Case{.m = 1, .n = 2304, .k = 768, .bias = true}, Case{.m = 300, .n = 3, .k = 500},
+                          Case{.batch = 3, .m = 128, .n = 128, .k = 64, .transpose_b = true, .packed = false}, Case{.m = 20, .n = 40, .k = 5000}}) {
+      INFO(describe(c));
+      REQUIRE(run_case(c, isa, *store, random, 2) <= 1);
+    }
+  }
+}

@@ -1,0 +1,44 @@
+#pragma once
+// Shared by the runtime's tests.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::testing {
+
+/// The error that `body` throws; a failed check where it throws none.
+inline std::optional<Error> error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error;
+  }
+  FAIL_CHECK("no error was thrown");
+  return std::nullopt;
+}
+
+/// Checks that `body` throws an error of this kind whose text has every one of `parts`.
+template <class... Parts>
+void check_error(ErrorKind kind, const std::function<void()>& body, Parts... parts) {
+  const auto error = error_of(body);
+  if (!error) return;
+  const std::string text = error->what();
+  CAPTURE(text);
+  CHECK(name_of(error->kind()) == name_of(kind));
+  (CHECK(text.find(parts) != std::string::npos), ...);
+}
+
+/// A file of safetensors: header length, header, data.
+inline std::string safetensors_file(const std::string& header, const std::string& data) {
+  std::string file;
+  for (int i = 0; i < 8; ++i) file += static_cast<char>((header.size() >> (8 * i)) & 0xff);
+  return file + header + data;
+}
+
+}  // namespace dyn::testing

@@ -1,0 +1,58 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "src/runtime/cache_dir.hpp"
+#include "src/runtime/thread_count.hpp"
+#include "tests/unit/runtime/support.hpp"
+
+using namespace dyn::runtime;
+
+namespace {
+
+/// A folder tree that is gone at the end.
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("dyn_cgroup_" + std::to_string(::getpid()));
+  ~Folder() { std::filesystem::remove_all(path); }
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((path / name).parent_path());
+    std::ofstream(path / name) << text;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("quotas of cgroups, the tightest of a group and its ancestors") {
+  const Folder folder;
+  folder.write("cpu.max", "max 100000\n");
+  folder.write("a/cpu.max", "250000 100000\n");
+  folder.write("a/b/cpu.max", "max 100000\n");
+  folder.write("cpu,cpuacct/job/cpu.cfs_quota_us", "50000\n");
+  folder.write("cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+  folder.write("cpu,cpuacct/free/cpu.cfs_quota_us", "-1\n");
+  folder.write("cpu,cpuacct/free/cpu.cfs_period_us", "100000\n");
+  const std::string root = folder.path.string();
+  CHECK(cgroup_cpus(root, "0::/\n") == 0);
+  CHECK(cgroup_cpus(root, "0::/a\n") == 2.5);
+  CHECK(cgroup_cpus(root, "0::/a/b\n") == 2.5);
+  CHECK(cgroup_cpus(root, "0::/not/visible\n") == 0);
+  CHECK(cgroup_cpus(root, "5:memory:/job\n4:cpu,cpuacct:/job\n") == 0.5);
+  CHECK(cgroup_cpus(root, "4:cpu,cpuacct:/free\n") == 0);
+  CHECK(cgroup_cpus(root, "") == 0);
+  CHECK(default_threads() >= 1);
+}
+
+TEST_CASE("the cache directory: option, then environment") {
+  CHECK(resolve_cache_dir("none").empty());
+  CHECK(resolve_cache_dir("here") == "here");
+  ::setenv("DYN_CACHE_DIR", "own", 1);
+  CHECK(resolve_cache_dir("") == "own");
+  ::unsetenv("DYN_CACHE_DIR");
+  ::setenv("XDG_CACHE_HOME", "xdg", 1);
+  CHECK(resolve_cache_dir("") == "xdg/dyn");
+  ::unsetenv("XDG_CACHE_HOME");
+  ::setenv("HOME", "home", 1);
+  CHECK(resolve_cache_dir("") == "home/.cache/dyn");
+}
