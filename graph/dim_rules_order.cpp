@@ -33,6 +33,23 @@ void collect(DimOp op, Dim dim, std::vector<Dim>& leaves) {
   for (Dim operand : dim.node()->operands) collect(op, operand, leaves);
 }
 
+/// The leaves in order as a chain. A leaf that the chain before it decides is dropped, which may decide others: until
+/// none is.
+Dim chain(DimTable& table, DimOp op, std::vector<Dim> leaves) {
+  while (true) {
+    bool dropped = false;
+    Dim result = leaves[0];
+    for (std::size_t i = 1; i < leaves.size(); ++i) {
+      const MaybeDim chosen = choose(op, result, leaves[i]);
+      dropped = dropped || chosen;
+      result = chosen ? *chosen : DimInterner::intern(table, op, {result, leaves[i]});
+    }
+    if (!dropped) return result;
+    leaves.clear();
+    collect(op, result, leaves);
+  }
+}
+
 MaybeDim flatten(DimTable& table, DimOp op, Dim a, Dim b) {
   std::vector<Dim> leaves, kept;
   collect(op, a, leaves);
@@ -43,9 +60,7 @@ MaybeDim flatten(DimTable& table, DimOp op, Dim a, Dim b) {
     std::erase_if(kept, [&](Dim other) { return wins(op, leaf, other); });
     kept.push_back(leaf);
   }
-  Dim result = kept[0];
-  for (std::size_t i = 1; i < kept.size(); ++i) result = DimInterner::intern(table, op, {result, kept[i]});
-  return result;
+  return chain(table, op, kept);
 }
 
 MaybeDim minimum_ordered(DimTable&, Dim a, Dim b) { return choose(DimOp::Min, a, b); }

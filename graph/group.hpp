@@ -18,7 +18,7 @@ struct Group {
   std::string name;  ///< unique in the module: "matmul_3", "softmax_0", ...
   Backbone backbone = Backbone::Elementwise;
   std::vector<int> nodes;           ///< ascending, so topological; a view is a member only as the one node of a Copy
-  int backbone_node = -1;           ///< the matmul, or the first reduction
+  int backbone_node = -1;           ///< the matmul, the first reduction, the last of a chain, or the copied view
   std::vector<ValueId> outputs;     ///< values written to memory
   std::vector<Dim> extents;         ///< of the axes of the index space; a matmul's last one is K
   std::vector<bool> reduced;        ///< for each axis whether the backbone reduces it

@@ -15,8 +15,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool continues_name(char c) { return begins_name(c) || is_digit(c); }
 
-constexpr std::array<std::string_view, 7> reserved_words = {"return", "state", "offsets", "true",
-                                                            "false",  "inf",   "nan"};
+constexpr std::array<std::string_view, 7> reserved_words = {"return", "state", "offsets", "true", "false", "inf", "nan"};
 constexpr std::size_t shown_characters = 40;
 
 /// Length of the longest prefix that is one name: letters, digits and `_`, in parts that dots join.
@@ -76,9 +75,7 @@ Lexer::Lexer(const Module& module) : module_(module), text_(*module.source_text)
   line_begin_ = position_;
 }
 
-char Lexer::peek(std::size_t ahead) const {
-  return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
-}
+char Lexer::peek(std::size_t ahead) const { return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0'; }
 
 void Lexer::advance(std::size_t count) {
   position_ += count;

@@ -24,9 +24,7 @@ class DtypeContext final : public InferContext {
   DimTable& dims() override { return *module_.dims; }
   const Node& node() const override { return node_; }
   std::size_t input_count() const override { return node_.inputs.size(); }
-  const TensorType& input(std::size_t index) const override {
-    return types_[static_cast<std::size_t>(node_.inputs[index])];
-  }
+  const TensorType& input(std::size_t index) const override { return types_[static_cast<std::size_t>(node_.inputs[index])]; }
   void fail(const std::string& message) const override { fail_at(module_, node_.location, message); }
   void require_equal(Dim, Dim, const std::string&, const std::string&) override {}
   Dim broadcast(Dim a, Dim b, const std::string&, const std::string&) override { return a.constant() == 1 ? b : a; }
@@ -48,10 +46,12 @@ constexpr MixedInput mixed_inputs[] = {{"where", 0}, {"gather", 1}};
 
 bool fits(std::int64_t value, DType dtype) {
   switch (dtype) {
-    case DType::i8: return value >= -128 && value <= 127;
+    case DType::i8:
+      return value >= -128 && value <= 127;
     case DType::i32:
       return value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
-    default: return true;
+    default:
+      return true;
   }
 }
 
@@ -88,8 +88,7 @@ void infer_dtypes(Module& module, const Node& node, std::vector<TensorType>& typ
     node.op->infer(context, results);
   } catch (const Error&) {
     // propagate_shapes reports what is wrong with this node; until then its results are like its first input.
-    results.assign(node.outputs.size(), node.inputs.empty() ? TensorType{}
-                                                            : types[static_cast<std::size_t>(node.inputs[0])]);
+    results.assign(node.outputs.size(), node.inputs.empty() ? TensorType{} : types[static_cast<std::size_t>(node.inputs[0])]);
   }
   results.resize(node.outputs.size());
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -10,25 +10,38 @@ namespace {
 
 std::string_view name_of(OpClass op_class) {
   switch (op_class) {
-    case OpClass::Elementwise: return "element-wise";
-    case OpClass::Reduction: return "reduction";
-    case OpClass::Contraction: return "contraction";
-    case OpClass::View: return "view";
-    case OpClass::Indexed: return "indexed";
-    case OpClass::Compound: return "compound";
+    case OpClass::Elementwise:
+      return "element-wise";
+    case OpClass::Reduction:
+      return "reduction";
+    case OpClass::Contraction:
+      return "contraction";
+    case OpClass::View:
+      return "view";
+    case OpClass::Indexed:
+      return "indexed";
+    case OpClass::Compound:
+      return "compound";
   }
   return "";
 }
 
 std::string_view name_of(AttrKind kind) {
   switch (kind) {
-    case AttrKind::Boolean: return "`true` or `false`";
-    case AttrKind::Float: return "number";
-    case AttrKind::Word: return "word";
-    case AttrKind::Integer: return "integer";
-    case AttrKind::Dim: return "dim";
-    case AttrKind::IntegerList: return "list of integers";
-    case AttrKind::DimList: return "list of dims";
+    case AttrKind::Boolean:
+      return "`true` or `false`";
+    case AttrKind::Float:
+      return "number";
+    case AttrKind::Word:
+      return "word";
+    case AttrKind::Integer:
+      return "integer";
+    case AttrKind::Dim:
+      return "dim";
+    case AttrKind::IntegerList:
+      return "list of integers";
+    case AttrKind::DimList:
+      return "list of dims";
   }
   return "";
 }

@@ -41,8 +41,8 @@ void Parser::parse_version() {
   const SourceLocation location = token_.location;
   const std::int64_t version = take_integer("the version of the text format after `dyn`");
   if (version > text_version) {
-    fail_unsupported(location, fmt::format("this file needs dyn text version {}; this library reads up to {}", version,
-                                           text_version));
+    fail_unsupported(location,
+                     fmt::format("this file needs dyn text version {}; this library reads up to {}", version, text_version));
   }
   if (version < 1) fail(location, fmt::format("there is no dyn text version {}; the first is 1", version));
   expect_line_end("the version");
@@ -100,8 +100,7 @@ void Parser::check_dim(const Token& name, const SymbolInfo& info) const {
   if (info.divisor < 1) fail(name.location, fmt::format("the divisor of the dim {} is less than 1", dim));
   const std::int64_t first_multiple = info.low / info.divisor + (info.low % info.divisor == 0 ? 0 : 1);
   if (info.high < info.low || info.high / info.divisor < first_multiple) {
-    fail(name.location, fmt::format("the dim {} has no values: {}..{}, multiples of {}", dim, info.low, info.high,
-                                    info.divisor));
+    fail(name.location, fmt::format("the dim {} has no values: {}..{}, multiples of {}", dim, info.low, info.high, info.divisor));
   }
   if (info.hint && (*info.hint < info.low || *info.hint > info.high || *info.hint % info.divisor != 0)) {
     fail(name.location, fmt::format("the hint {} is not a value of the dim {}", *info.hint, dim));
@@ -138,7 +137,8 @@ void Parser::parse_weight_line() {
     source.seed = static_cast<std::uint64_t>(seed);
   } else {
     fail(location, fmt::format("expected `splat` or `random`, found `{}`; a weight from a file is declared where it is "
-                               "first used", kind));
+                               "first used",
+                               kind));
   }
   expect_line_end("the weight");
   declare_weight(name, std::move(type), source);

@@ -38,18 +38,21 @@ AttrValue Parser::parse_attribute_value(const AttrDef& def) {
       if (!token_.is_word("true") && !token_.is_word("false")) fail_expected("`true` or `false` for " + owner);
       return take().text == "true";
     }
-    case AttrKind::Float: return take_number("a number for " + owner);
-    case AttrKind::Word: return std::string(take_word("a word for " + owner));
-    case AttrKind::Integer: return module_.dims->constant(take_integer("an integer for " + owner));
+    case AttrKind::Float:
+      return take_number("a number for " + owner);
+    case AttrKind::Word:
+      return std::string(take_word("a word for " + owner));
+    case AttrKind::Integer:
+      return module_.dims->constant(take_integer("an integer for " + owner));
     case AttrKind::Dim: {
-      const bool simple = token_.kind == TokenKind::Integer || token_.kind == TokenKind::Name || token_.is("-") ||
-                          token_.is("(");
+      const bool simple = token_.kind == TokenKind::Integer || token_.kind == TokenKind::Name || token_.is("-") || token_.is("(");
       if (!simple) fail_expected("a dim for " + owner + ": an integer, a name or an expression in parentheses");
       dim_operators_ = 0;
       return parse_dim_factor();
     }
     case AttrKind::IntegerList:
-    case AttrKind::DimList: break;
+    case AttrKind::DimList:
+      break;
   }
   if (!token_.is("[")) fail_expected("a list, `[...]`, for " + owner);
   take();

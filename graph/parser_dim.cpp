@@ -37,8 +37,7 @@ DType Parser::parse_dtype_name() {
   const SourceLocation location = token_.location;
   const std::string_view name = take_word("a dtype, such as f32");
   if (const std::optional<DType> dtype = parse_dtype(name)) return *dtype;
-  fail(location, fmt::format("unknown dtype `{}`{}; the dtypes are {}", name, did_you_mean(name, known),
-                             list_of_names(known)));
+  fail(location, fmt::format("unknown dtype `{}`{}; the dtypes are {}", name, did_you_mean(name, known), list_of_names(known)));
 }
 
 void Parser::count_dim_operator(SourceLocation location) {
@@ -97,10 +96,8 @@ Dim Parser::parse_dim_name() {
     std::string_view name;
     Dim (DimTable::*build)(Dim, Dim);
   };
-  static constexpr Function functions[] = {{"floordiv", &DimTable::floordiv},
-                                           {"mod", &DimTable::mod},
-                                           {"min", &DimTable::minimum},
-                                           {"max", &DimTable::maximum}};
+  static constexpr Function functions[] = {
+      {"floordiv", &DimTable::floordiv}, {"mod", &DimTable::mod}, {"min", &DimTable::minimum}, {"max", &DimTable::maximum}};
   const Token name = take();
   for (const Function& function : functions) {
     if (name.text != function.name) continue;

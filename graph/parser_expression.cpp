@@ -59,8 +59,8 @@ ValueId Parser::parse_primary() {
 }
 
 bool Parser::at_literal() const {
-  return token_.kind == TokenKind::Integer || token_.kind == TokenKind::Float || token_.is_word("inf") ||
-         token_.is_word("nan") || token_.is_word("true") || token_.is_word("false");
+  return token_.kind == TokenKind::Integer || token_.kind == TokenKind::Float || token_.is_word("inf") || token_.is_word("nan") ||
+         token_.is_word("true") || token_.is_word("false");
 }
 
 ValueId Parser::parse_literal(bool negative) {
@@ -130,8 +130,7 @@ std::vector<ValueId> Parser::append_node(Node node, std::size_t results) {
     value.output_index = static_cast<int>(i);
     value.location = node.location;
     node.outputs.push_back(add_value(std::move(value)));
-    anonymous_.emplace_back(node.outputs.back(), targets_.empty() ? node.op->name
-                                                                  : targets_[0].text + "_" + node.op->name);
+    anonymous_.emplace_back(node.outputs.back(), targets_.empty() ? node.op->name : targets_[0].text + "_" + node.op->name);
   }
   module_.nodes.push_back(std::move(node));
   return module_.nodes.back().outputs;

@@ -67,8 +67,7 @@ ValueId Parser::declare_weight(const Name& name, TensorType type, WeightSource s
                                     first.kind == ValueKind::Input ? "an input" : "a value", first.location.line));
   }
   if (source.kind != WeightSource::Kind::File) {
-    fail(name.location, fmt::format("the weight `{}` is defined twice, first in line {}", clip(name.text),
-                                    first.location.line));
+    fail(name.location, fmt::format("the weight `{}` is defined twice, first in line {}", clip(name.text), first.location.line));
   }
   if (!same_type(first.type, type)) {
     fail(name.location, fmt::format("the weight `{}` is {} here, but {} in line {}", clip(name.text), to_string(type),
@@ -85,12 +84,14 @@ void Parser::fail_unknown_name(const Name& name) {
   }
   if (const std::optional<int> line = find_later_definition(name.text)) {
     fail(name.location, fmt::format("`{}` is used before line {} defines it; statements stand in the order of the "
-                                    "computation, and where there is none the graph has a cycle", clip(name.text), *line));
+                                    "computation, and where there is none the graph has a cycle",
+                                    clip(name.text), *line));
   }
   std::vector<std::string_view> known;
   for (const auto& [text, id] : names_) known.push_back(text);
   fail(name.location, fmt::format("`{0}` is neither a value nor a weight known here{1}; the first use of a weight gives "
-                                  "its type: `{0}: f32[...]`", clip(name.text), did_you_mean(name.text, known)));
+                                  "its type: `{0}: f32[...]`",
+                                  clip(name.text), did_you_mean(name.text, known)));
 }
 
 std::optional<int> Parser::find_later_definition(const std::string& name) {

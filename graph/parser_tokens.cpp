@@ -62,11 +62,12 @@ Parser::Name Parser::take_name(std::string_view what) {
   if (token_.kind != TokenKind::Name) fail_expected(what);
   if (token_.is_word("state") || token_.is_word("offsets")) {
     fail_unsupported(token_.location, fmt::format("{} is a reserved word of the dyn text format, which this library "
-                                                  "does not support; quote it to use it as a name", describe(token_)));
+                                                  "does not support; quote it to use it as a name",
+                                                  describe(token_)));
   }
   if (is_reserved(token_.text)) {
-    fail(token_.location, fmt::format("expected {}, found the reserved word {}; quote it to use it as a name", what,
-                                      describe(token_)));
+    fail(token_.location,
+         fmt::format("expected {}, found the reserved word {}; quote it to use it as a name", what, describe(token_)));
   }
   const Token token = take();
   return {std::string(token.text), token.location};

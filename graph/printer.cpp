@@ -79,11 +79,11 @@ class Printer {
 
   const Module& module_;
   std::string out_;
-  std::vector<std::string> names_;   ///< by ValueId, as the text writes them
-  std::vector<bool> is_declared_;    ///< by ValueId: the weight's type has been written
-  std::vector<int> direct_uses_;     ///< by symbol: dims of inputs that are just this symbol
-  std::vector<bool> needs_name_;     ///< by symbol: `_` would not do
-  std::vector<bool> visited_dims_;   ///< by node id
+  std::vector<std::string> names_;  ///< by ValueId, as the text writes them
+  std::vector<bool> is_declared_;   ///< by ValueId: the weight's type has been written
+  std::vector<int> direct_uses_;    ///< by symbol: dims of inputs that are just this symbol
+  std::vector<bool> needs_name_;    ///< by symbol: `_` would not do
+  std::vector<bool> visited_dims_;  ///< by node id
 };
 
 /// Keeps unique names; results of passes may come without one and get the operator's, numbered.
@@ -185,8 +185,7 @@ void Printer::print_signature() {
   }
   out_ += ") -> (";
   for (std::size_t i = 0; i < module_.outputs.size(); ++i) {
-    const TensorType& declared = module_.output_types.empty() ? module_.value(module_.outputs[i]).type
-                                                              : module_.output_types[i];
+    const TensorType& declared = module_.output_types.empty() ? module_.value(module_.outputs[i]).type : module_.output_types[i];
     out_ += fmt::format("{}{}: {}", i > 0 ? ", " : "", quote_name(module_.output_names[i]), type(declared));
   }
   out_ += ") {\n";
@@ -268,7 +267,8 @@ std::string Printer::attributes(const Node& node) const {
     const bool is_default_number =
         def.kind == AttrKind::Float && def.default_text &&
         std::from_chars(def.default_text->data(), def.default_text->data() + def.default_text->size(), number).ec ==
-            std::errc() && format_number(number) == shown;
+            std::errc() &&
+        format_number(number) == shown;
     if (!is_default_number) text += fmt::format(" {}={}", def.name, shown);
   }
   return text;
@@ -276,9 +276,12 @@ std::string Printer::attributes(const Node& node) const {
 
 std::string Printer::attribute_value(const AttrDef& def, const AttrValue& value) {
   switch (def.kind) {
-    case AttrKind::Boolean: return std::get<bool>(value) ? "true" : "false";
-    case AttrKind::Float: return format_number(std::get<double>(value));
-    case AttrKind::Word: return std::get<std::string>(value);
+    case AttrKind::Boolean:
+      return std::get<bool>(value) ? "true" : "false";
+    case AttrKind::Float:
+      return format_number(std::get<double>(value));
+    case AttrKind::Word:
+      return std::get<std::string>(value);
     case AttrKind::Integer:
     case AttrKind::Dim: {
       const Dim dim = std::get<Dim>(value);
@@ -286,7 +289,8 @@ std::string Printer::attribute_value(const AttrDef& def, const AttrValue& value)
       return simple ? to_string(dim) : "(" + to_string(dim) + ")";
     }
     case AttrKind::IntegerList:
-    case AttrKind::DimList: return to_string(std::span<const Dim>(std::get<std::vector<Dim>>(value)));
+    case AttrKind::DimList:
+      return to_string(std::span<const Dim>(std::get<std::vector<Dim>>(value)));
   }
   return "";
 }

@@ -63,8 +63,6 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string_vi
   return best.empty() ? "" : fmt::format("; did you mean {}?", join(best, " or "));
 }
 
-std::string list_of_names(const std::vector<std::string_view>& names) {
-  return names.empty() ? "none" : join(names, " and ");
-}
+std::string list_of_names(const std::vector<std::string_view>& names) { return names.empty() ? "none" : join(names, " and "); }
 
 }  // namespace dyn::graph

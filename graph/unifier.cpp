@@ -30,6 +30,14 @@ std::string describe(const SymbolInfo& info) {
   return text;
 }
 
+/// What is known of those dims that are just a symbol.
+std::string describe_symbols(const DimTable& table, std::initializer_list<Dim> dims) {
+  std::string text;
+  for (Dim dim : dims)
+    if (const auto symbol = dim.symbol()) text += (text.empty() ? "" : ", ") + describe(table.info(*symbol));
+  return text;
+}
+
 }  // namespace
 
 Unifier::Unifier(Module& module) : module_(module) {
@@ -130,7 +138,8 @@ std::optional<std::string> Unifier::replace(Solution solution) {
 
 Unifier::Outcome Unifier::unify(Dim a, Dim b) {
   const std::optional<bool> equal = prove_equal(a, b);
-  if (equal) return {*equal ? Answer::Equal : Answer::Contradiction, ""};
+  if (equal == true) return {Answer::Equal, ""};
+  if (equal == false) return {Answer::Contradiction, describe_symbols(*module_.dims, {a, b})};
   const std::optional<Solution> solution = solve(reduced_equation(to_polynomial(a - b)));
   if (!solution) return {Answer::Unknown, ""};
   const std::optional<std::string> contradiction = replace(*solution);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -33,8 +31,8 @@ void grow_all(FusionGraph& graph, Fusion& fusion) {
 
 /// Copies run right after what they copy.
 int time_of(const FusionGraph& graph, const Module& module, const Group& group) {
-  if (group.backbone != Backbone::Copy) return graph.time_of(group.nodes.back());
-  ValueId source = module.nodes[static_cast<std::size_t>(group.backbone_node)].inputs[0];
+  if (group.backbone != Backbone::Copy) return graph.time_of(group.backbone_node);
+  const ValueId source = module.nodes[static_cast<std::size_t>(group.backbone_node)].inputs[0];
   return graph.available(graph.root(source));
 }
 
@@ -52,8 +50,7 @@ void sort_by_time(const FusionGraph& graph, const Module& module, Fusion& fusion
 
 std::string stem_of(const Module& module, const Group& group) {
   if (group.backbone == Backbone::Copy) return "copy";
-  const int id = group.backbone_node >= 0 ? group.backbone_node : group.nodes.back();
-  const Node& node = module.nodes[static_cast<std::size_t>(id)];
+  const Node& node = module.nodes[static_cast<std::size_t>(group.backbone_node)];
   return group.backbone == Backbone::Matmul || node.origin.empty() ? node.op->name : node.origin;
 }
 

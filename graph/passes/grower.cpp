@@ -226,7 +226,7 @@ Group Grower::finish() const {
   Group group;
   std::set<int> nodes;
   group.backbone = kind_;
-  group.backbone_node = kind_ == Backbone::Elementwise ? -1 : backbone_;
+  group.backbone_node = backbone_;
   group.extents = extents_;
   group.reduced = reduced_;
   for (const auto& [id, coords] : members_) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -77,6 +79,17 @@ std::string group_text(const runtime::Model& model, std::size_t index) {
   return text;
 }
 
+/// What --dims or --shapes ask for; without them one shape: the hints, and the lowest size of dims without one.
+std::vector<std::vector<std::int64_t>> inspected_shapes(const runtime::Model& model, const Arguments& arguments) {
+  if (!arguments.dims.empty() || !arguments.shapes.empty()) return requested_shapes(model, arguments, {});
+  std::map<std::string, std::int64_t> dims;
+  for (const int symbol : model.module().declared_symbols) {
+    const graph::SymbolInfo& info = model.module().dims->info(symbol);
+    if (!info.hint) dims[info.name] = info.low > 0 ? info.low : info.divisor;
+  }
+  return {model.bind_dims(dims)};
+}
+
 /// The groups that --group asks for; all without it.
 std::vector<std::size_t> chosen_groups(const runtime::Model& model, const std::string& name) {
   std::vector<std::size_t> chosen;
@@ -99,7 +112,7 @@ void inspect_model(const Arguments& arguments) {
     fmt::print("No groups: this device walks the operators one by one.\n");
     return;
   }
-  for (const auto& symbols : requested_shapes(*model, arguments, {})) fmt::print("{}", memory_text(*model, symbols));
+  for (const auto& symbols : inspected_shapes(*model, arguments)) fmt::print("{}", memory_text(*model, symbols));
   fmt::print("\n{}", to_text(target_rows(*model), Format::md));
   for (const std::size_t group : chosen_groups(*model, arguments.group)) fmt::print("\n{}", group_text(*model, group));
 }

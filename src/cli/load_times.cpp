@@ -55,8 +55,9 @@ std::vector<std::string> child_words(const Arguments& arguments, const std::stri
 }
 
 Row parse_row(const std::string& json, const std::string& state) {
+  const nlohmann::ordered_json rows = nlohmann::ordered_json::parse(json);
   Row row;
-  for (const auto& [name, value] : nlohmann::ordered_json::parse(json).at(0).items()) {
+  for (const auto& [name, value] : rows.at(0).items()) {
     if (name == "load") row.emplace_back(name, state);
     else if (value.is_number_integer()) row.emplace_back(name, value.get<std::int64_t>());
     else if (value.is_number()) row.emplace_back(name, value.get<double>());

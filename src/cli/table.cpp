@@ -37,7 +37,7 @@ std::string readable(double value) {
 std::string cell_text(const Cell* cell, bool exact) {
   if (!cell || std::holds_alternative<std::monostate>(*cell)) return "";
   if (const auto* integer = std::get_if<std::int64_t>(cell)) return fmt::format("{}", *integer);
-  if (const auto* number = std::get_if<double>(cell)) return exact ? fmt::format("{}", *number) : readable(*number);
+  if (const auto* number = std::get_if<double>(cell)) return exact ? fmt::format("{:.9g}", *number) : readable(*number);
   return std::get<std::string>(*cell);
 }
 

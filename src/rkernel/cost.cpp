@@ -60,8 +60,8 @@ double seconds_per_k(const Machine& machine, const Tiling& rows, int columns) {
 // How much more often A is fetched where its rows fall into few cache sets.
 double conflict_factor(const ContractionShape& shape, const Strategy& strategy, double rows) {
   if (strategy.copy_a || shape.a_row_bytes <= 0) return 1;
-  const auto sets = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes)) * 64 / l1_way_bytes;
-  const double rows_per_set = rows / std::clamp(sets * static_cast<double>(l1_way_bytes) / 64, 1.0, rows);
+  const auto distinct = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes));
+  const double rows_per_set = rows / std::min(distinct, rows);
   return rows_per_set > l1_ways_for_rows ? conflict_refetches : 1;
 }
 

@@ -7,6 +7,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include "src/runtime/fp_state.hpp"
+#include "src/runtime/parallel_for.hpp"
 #include "src/runtime/spin.hpp"
 
 namespace dyn::runtime {
@@ -43,8 +44,9 @@ struct Helpers::Arena {
   tbb::task_arena arena;
 };
 
-Helpers::Helpers(int count, std::weak_ptr<Workplace> workplace) : shared_(std::make_shared<Shared>(count, std::move(workplace))) {
-  if (count > 0) arena_ = std::make_unique<Arena>(count);
+Helpers::Helpers(int count, std::weak_ptr<Workplace> workplace)
+    : shared_(std::make_shared<Shared>(std::clamp(count, 0, tbb_threads() - 1), std::move(workplace))) {
+  if (shared_->count > 0) arena_ = std::make_unique<Arena>(shared_->count);
 }
 
 Helpers::~Helpers() = default;

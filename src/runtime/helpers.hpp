@@ -15,7 +15,7 @@ class Workplace {
   virtual bool help(int helper) = 0;
 };
 
-/// At most `count` helpers exist at a time, waiting in oneTBB's queue or working. A helper leaves when it found nothing to do
+/// At most `count` helpers (and no more than oneTBB has workers) exist at a time, waiting in oneTBB's queue or working. A helper leaves when it found nothing to do
 /// for spin_limit. Nobody ever waits for a helper to come.
 class Helpers {
  public:

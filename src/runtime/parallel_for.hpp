@@ -1,10 +1,13 @@
 #pragma once
-// Loops over many threads while a model is loaded. Runs do not use this.
+// Loops over many threads while a model is loaded. Runs do not use them.
 
 #include <cstdint>
 #include <functional>
 
 namespace dyn::runtime {
+
+/// How many threads oneTBB may use in this process, the caller's included. It prints a warning where an arena asks for more.
+int tbb_threads();
 
 /// body(first, last) over parts of [0, count) of about `grain`, on `threads` threads, the caller's included. What a body throws
 /// is thrown here.

@@ -100,9 +100,7 @@ class CpuTarget final : public rkernel::Target {
     if (context_) return context_;
     MainLoopTable loops;
     loops.tiles = main_loop_tiles(isa_);
-    std::vector<KernelSource> sources;
-    for (const Tile& tile : loops.tiles) sources.push_back(main_loop_source(isa_, tile));
-    for (void* address : store_->resolve(sources, options_.threads, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
+    for (void* address : store_->resolve(main_loop_sources(isa_), options_.threads, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
     rkernel::Machine machine = machine_figures(isa_, options_.threads, loops, *store_, options_.cache_dir, report);
     context_ = std::make_shared<ContractionContext>(isa_, std::move(machine), std::move(loops));
     return context_;

@@ -70,16 +70,16 @@ std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& 
   return combinations;
 }
 
-/// Scratch is used where it may be needed and may fit, not used where it may be too large: both are possible.
-std::vector<bool> scratch_choices(const LoopProblem& loop, const std::vector<StrideClass>& lane_classes) {
-  if (!loop.lanes_reduced()) return {false};
-  const auto values = plan_passes(loop.problem, loop.slots, lane_classes, true).scratch.size();
-  if (values == 0) return {false};
+/// Numbers of values in scratch to have code for: none where scratch may become too large, all where it may fit.
+std::vector<int> scratch_choices(const LoopProblem& loop, const std::vector<StrideClass>& lane_classes) {
+  if (!loop.lanes_reduced()) return {0};
+  const int values = static_cast<int>(plan_passes(loop.problem, loop.slots, lane_classes, true).scratch.size());
+  if (values == 0) return {0};
   double largest = static_cast<double>(values) * scratch_element_bytes(loop);
   for (const rkernel::Axis& axis : loop.problem.axes)
     if (axis.kind == rkernel::AxisKind::Reduction) largest *= static_cast<double>(graph::bounds(axis.extent).high);
-  if (largest <= static_cast<double>(scratch_limit_bytes)) return {true};
-  return {true, false};
+  if (largest <= static_cast<double>(scratch_limit_bytes)) return {values};
+  return {values, 0};
 }
 
 }  // namespace
@@ -104,8 +104,8 @@ bool LoopProblem::reduces() const {
 std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
   std::vector<LoopClass> classes;
   for (const auto& combination : lane_combinations(loop.problem))
-    for (const bool scratch : scratch_choices(loop, combination)) {
-      std::string key = fmt::format("loop {} {}", scratch ? "scratch" : "plain",
+    for (const int scratch : scratch_choices(loop, combination)) {
+      std::string key = fmt::format("loop {} {}", scratch > 0 ? "scratch" : "plain",
                                     codegen::structure_text(loop.problem, loop.slots, combination));
       for (const rkernel::Loop& step : loop.tree.layers.front().loops) key += fmt::format("tile {};", step.tile);
       classes.push_back({combination, scratch, std::move(key)});

@@ -33,7 +33,7 @@ inline constexpr int reduction_lanes = 32;
 /// One specialisation of a problem's code.
 struct LoopClass {
   std::vector<codegen::StrideClass> lane_classes;  ///< of each operand
-  bool scratch = false;  ///< values that several passes need are kept
+  int scratch_values = 0;  ///< how many values that several passes need are kept; 0: they are computed again
   std::string key;       ///< all that the code depends on besides the ISA
 };
 

@@ -34,7 +34,6 @@ class LoopKernel : public rkernel::Kernel {
   std::size_t class_for(std::span<const std::int64_t> ints) const;
 
   std::shared_ptr<const LoopProblem> problem_;
-  Isa isa_;
   std::vector<LoopClass> classes_;
   std::vector<void*> addresses_;
 };

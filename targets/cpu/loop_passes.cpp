@@ -66,9 +66,11 @@ class Planner {
 
   void place(int store) {
     const rkernel::Store& target = problem_.stores[static_cast<std::size_t>(store)];
-    const AxisSet axes = codegen::operand_axes(problem_, slots_, target.operand,
-                                               lane_classes_[static_cast<std::size_t>(target.operand)]);
-    if ((axes & reduction_axes(problem_)) == 0) plan_.final_stores.push_back(store);
+    const auto operand = static_cast<std::size_t>(target.operand);
+    const AxisSet axes = codegen::operand_axes(problem_, slots_, target.operand, lane_classes_[operand]);
+    // The value alone varies where an operand is empty, so that its strides are 0.
+    const AxisSet value_axes = varies_[static_cast<std::size_t>(target.expr)];
+    if (((axes | value_axes) & reduction_axes(problem_)) == 0) plan_.final_stores.push_back(store);
     else pass(level(target.expr)).stores.push_back(store);
   }
 

@@ -195,9 +195,21 @@ rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& cont
           1};
 }
 
-KernelSource main_loop_source(const Isa& isa, const Tile& tile) {
+Tile tile_of(const rkernel::Layer& registers) {
+  return {static_cast<int>(registers.loops.at(1).tile), static_cast<int>(registers.loops.at(2).tile)};
+}
+
+KernelSource main_loop_source(const Isa& isa, const rkernel::Layer& registers) {
+  const Tile tile = tile_of(registers);
   return {fmt::format("main loop f32 {}x{}", tile.rows, tile.columns),
           [&isa, tile](llvm::Module& module, const std::string& symbol) { MainLoopEmitter(module, symbol, isa, tile).emit(); }};
+}
+
+std::vector<KernelSource> main_loop_sources(const Isa& isa) {
+  const rkernel::Contraction contraction{.a = 0, .b = 1, .m = 0, .n = 1, .k = 2};
+  std::vector<KernelSource> sources;
+  for (const Tile& tile : main_loop_tiles(isa)) sources.push_back(main_loop_source(isa, register_layer(tile, contraction)));
+  return sources;
 }
 
 }  // namespace dyn::cpu

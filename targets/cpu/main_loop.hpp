@@ -24,10 +24,14 @@ struct Tile {
 /// All tiles that the ISA's registers hold: columns are j panels, j a power of two.
 std::vector<Tile> main_loop_tiles(const Isa& isa);
 
-/// The layer 0 of an rKernel for a contraction whose tile this is: what the emitter reads.
+/// The layer 0 of an rKernel for a contraction whose tile this is, and back: the tile that such a layer describes.
 rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction);
+Tile tile_of(const rkernel::Layer& registers);
 
 /// The source of the main loop that a register layer describes.
-KernelSource main_loop_source(const Isa& isa, const Tile& tile);
+KernelSource main_loop_source(const Isa& isa, const rkernel::Layer& registers);
+
+/// The sources for all tiles of an ISA, in the order of main_loop_tiles().
+std::vector<KernelSource> main_loop_sources(const Isa& isa);
 
 }  // namespace dyn::cpu

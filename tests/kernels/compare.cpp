@@ -95,15 +95,16 @@ Options test_options() {
 Subject::Subject(const std::string& text)
     : text_(text), module_(graph::parse(text)), graph_(Graph::from_text(text, test_options())) {}
 
-std::vector<Tensor> Subject::make_inputs(const Sizes& sizes, const std::vector<Fill>& fills, Random& random) const {
-  std::vector<std::int64_t> symbols(static_cast<std::size_t>(module_.dims->symbol_count()), 0);
+std::vector<Tensor> make_inputs(const graph::Module& module, const Sizes& sizes, const std::vector<Fill>& fills,
+                                Random& random) {
+  std::vector<std::int64_t> symbols(static_cast<std::size_t>(module.dims->symbol_count()), 0);
   for (const auto& [name, size] : sizes) {
-    const auto dim = module_.dims->find_symbol(name);
+    const auto dim = module.dims->find_symbol(name);
     if (dim && dim->symbol()) symbols[static_cast<std::size_t>(*dim->symbol())] = size;
   }
   std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < module_.inputs.size(); ++i) {
-    const auto& type = module_.value(module_.inputs[i]).type;
+  for (std::size_t i = 0; i < module.inputs.size(); ++i) {
+    const auto& type = module.value(module.inputs[i]).type;
     Shape shape;
     for (const auto dim : type.dims) shape.push_back(graph::evaluate(dim, symbols));
     Tensor tensor(type.dtype, shape);
@@ -147,7 +148,7 @@ std::string Subject::check(const std::vector<Tensor>& inputs, const Tolerance& t
   }
   call.run();
 
-  const double times = tolerance.times.empty() ? 1 : static_cast<double>(std::max<std::int64_t>(1, sizes.at(tolerance.times)));
+  const double times = *tolerance.times == 0 ? 1 : static_cast<double>(std::max<std::int64_t>(1, sizes.at(tolerance.times)));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (!outputs[i].intact()) return fmt::format("output {}: bytes around it were written", i);
     auto scales = scales_of(expected[i], absolute.empty() ? nullptr : &absolute[i]);

@@ -23,10 +23,14 @@ struct Tolerance {
     Largest    ///< the largest |expected| of the output
   } scale = Scale::Element;
   double factor = 4;
-  std::string times = {};  ///< a dim by which the factor is multiplied, such as "K"; empty: none
+  const char* times = "";  ///< a dim by which the factor is multiplied, such as "K"; empty: none
 };
 
 using Sizes = std::map<std::string, std::int64_t>;
+
+/// Fresh inputs for the dims `sizes`; fills[i] tells how input i is filled (normal where there is none).
+std::vector<Tensor> make_inputs(const graph::Module& module, const Sizes& sizes, const std::vector<Fill>& fills,
+                                Random& random);
 
 /// A text loaded twice: for the CPU and for the reference.
 class Subject {
@@ -36,8 +40,9 @@ class Subject {
   const Graph& graph() const { return graph_; }
   const graph::Module& module() const { return module_; }
 
-  /// Fresh inputs for the dims `sizes`; fills[i] tells how input i is filled (normal where there is none).
-  std::vector<Tensor> make_inputs(const Sizes& sizes, const std::vector<Fill>& fills, Random& random) const;
+  std::vector<Tensor> make_inputs(const Sizes& sizes, const std::vector<Fill>& fills, Random& random) const {
+    return testing::make_inputs(module_, sizes, fills, random);
+  }
 
   /// The reference's outputs, in float64.
   std::vector<reference::Array> expect(const std::vector<Tensor>& inputs) const;

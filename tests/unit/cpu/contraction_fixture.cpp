@@ -84,10 +84,8 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
   if (!context) {
     MainLoopTable loops;
     loops.tiles = main_loop_tiles(isa);
-    std::vector<KernelSource> sources;
-    for (const Tile& tile : loops.tiles) sources.push_back(main_loop_source(isa, tile));
     rkernel::CompileReport report;
-    for (void* address : store.resolve(sources, 2, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
+    for (void* address : store.resolve(main_loop_sources(isa), 2, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
     rkernel::Machine machine = machine_figures(isa, 2, loops, store, "", report);
     context = std::make_shared<ContractionContext>(isa, std::move(machine), std::move(loops));
   }

@@ -16,7 +16,8 @@ Safetensors read(const std::string& file) { return Safetensors::from_bytes("w.sa
 /// The error for a file with this header and 64 bytes of data names the file and all `parts`.
 template <class... Parts>
 void check_header(const std::string& header, Parts... parts) {
-  CAPTURE(header);
+  const std::string begin = header.substr(0, 200);
+  CAPTURE(begin);
   const std::string file = safetensors_file(header, std::string(64, 'x'));
   check_error(ErrorKind::model, [&] { read(file); }, "w.safetensors", parts...);
 }
@@ -63,7 +64,7 @@ TEST_CASE("bad headers") {
   check_header(std::string(100000, '['), "list");
   check_header(R"({"a":)" + std::string(100000, '['), "list");
   std::string objects;
-  for (int i = 0; i < 100000; ++i) objects += R"({"a":)";
+  for (int i = 0; i < 100000; ++i) objects += R"({"shape":)";
   check_header(objects, "object");
   check_header(R"({"a":null})", "a", "null");
   check_header(R"({"a":{"dtype":"F32","shape":[2]}})", "a", "data_offsets");

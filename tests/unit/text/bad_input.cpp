@@ -55,10 +55,11 @@ TEST_CASE("empty, noise and binary files") {
   CHECK(first_line(error_of("")) == "test.dyn:1:1: the file is empty; a model begins with `dyn 1`");
   CHECK(first_line(error_of("\n# nothing\n\n")) == "test.dyn:4:1: the file is empty; a model begins with `dyn 1`");
   CHECK(first_line(error_of(std::string(100, '\0'))).find("test.dyn:1:1: unexpected byte 0x00") == 0);
-  CHECK(first_line(error_of("\x7F" "ELF\x02\x01")).find("test.dyn:1:1: unexpected byte 0x7F") == 0);
+  CHECK(first_line(error_of("\x7F"
+                            "ELF\x02\x01"))
+            .find("test.dyn:1:1: unexpected byte 0x7F") == 0);
   CHECK(first_line(error_of("PK\x03\x04")).find("test.dyn:1:1: expected `dyn 1`") == 0);
-  CHECK(first_line(error_of("hello world")) ==
-        "test.dyn:1:1: expected `dyn 1`, with which every model begins, found `hello`");
+  CHECK(first_line(error_of("hello world")) == "test.dyn:1:1: expected `dyn 1`, with which every model begins, found `hello`");
 }
 
 TEST_CASE("a file cut anywhere is an error, never a crash") {

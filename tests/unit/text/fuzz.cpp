@@ -32,22 +32,72 @@ std::vector<std::string> pieces_of(const std::string& text) {
   return pieces;
 }
 
-const std::vector<std::string> odd_pieces = {
-    "_",    "-1",  "0",      "9223372036854775807", "9223372036854775808", "1e999", "inf", "nan", "\n", "(",
-    ")",    "[",   "]",      "{",                   "}",                   "=",     ":",   ",",   "->", "\"",
-    "B",    "S",   "x0",     "f32",                 "i64",                 "f16",   "bool", "true", "-", "*",
-    "return", "state", "offsets", "dim", "matmul", "softmax", "reshape", "concat", "floordiv(S, 0)", "mod(S, 3)",
-    std::string(1, '\0'), "\xFF", "#", "..", "split", "gather", "S * S * S * S * S * 4611686018427387904"};
+const std::vector<std::string> odd_pieces = {"_",
+                                             "-1",
+                                             "0",
+                                             "9223372036854775807",
+                                             "9223372036854775808",
+                                             "1e999",
+                                             "inf",
+                                             "nan",
+                                             "\n",
+                                             "(",
+                                             ")",
+                                             "[",
+                                             "]",
+                                             "{",
+                                             "}",
+                                             "=",
+                                             ":",
+                                             ",",
+                                             "->",
+                                             "\"",
+                                             "B",
+                                             "S",
+                                             "x0",
+                                             "f32",
+                                             "i64",
+                                             "f16",
+                                             "bool",
+                                             "true",
+                                             "-",
+                                             "*",
+                                             "return",
+                                             "state",
+                                             "offsets",
+                                             "dim",
+                                             "matmul",
+                                             "softmax",
+                                             "reshape",
+                                             "concat",
+                                             "floordiv(S, 0)",
+                                             "mod(S, 3)",
+                                             std::string(1, '\0'),
+                                             "\xFF",
+                                             "#",
+                                             "..",
+                                             "split",
+                                             "gather",
+                                             "S * S * S * S * S * 4611686018427387904"};
 
 void mutate(std::vector<std::string>& pieces, std::mt19937_64& random) {
   const auto pick = [&](std::size_t size) { return static_cast<std::size_t>(random() % size); };
   const std::size_t at = pick(pieces.size()), other = pick(pieces.size());
   switch (random() % 5) {
-    case 0: pieces[at] = odd_pieces[pick(odd_pieces.size())]; break;
-    case 1: pieces[at] = pieces[other]; break;
-    case 2: pieces[at].clear(); break;
-    case 3: pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(at), pieces[other]); break;
-    default: std::swap(pieces[at], pieces[other]);
+    case 0:
+      pieces[at] = odd_pieces[pick(odd_pieces.size())];
+      break;
+    case 1:
+      pieces[at] = pieces[other];
+      break;
+    case 2:
+      pieces[at].clear();
+      break;
+    case 3:
+      pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(at), pieces[other]);
+      break;
+    default:
+      std::swap(pieces[at], pieces[other]);
   }
 }
 
@@ -66,7 +116,7 @@ int check_text(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("mutated files parse or throw dyn::Error") {
+TEST_CASE("mutated files parse or throw dyn::Error, in bounded time" * doctest::timeout(120)) {
   constexpr std::uint64_t seed = 20240611;
   constexpr int rounds = 1500;
   std::vector<std::string> paths = list_sources("tests/golden/text", ".in.dyn");

@@ -54,7 +54,10 @@ TEST_CASE("newlines separate statements, but not inside brackets") {
   CHECK(tokens_of("]\na") == "!1:1] ;1:2 n2:1a $2:2");
 }
 
-TEST_CASE("a byte order mark is skipped") { CHECK(tokens_of("\xEF\xBB\xBF" "dyn") == "n1:1dyn $1:4"); }
+TEST_CASE("a byte order mark is skipped") {
+  CHECK(tokens_of("\xEF\xBB\xBF"
+                  "dyn") == "n1:1dyn $1:4");
+}
 
 TEST_CASE("what is no token") {
   CHECK(error_of_tokens("a ; b") == "t:1:3: unexpected character `;`");

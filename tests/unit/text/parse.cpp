@@ -70,13 +70,13 @@ TEST_CASE("nodes stand in order, with operands, results and places") {
 }
 
 TEST_CASE("attributes have the registry's kinds") {
-  const Module module = parse(model(
-      "a = matmul(x, y) transpose_b=true\n"
-      "b = layer_norm(x, w: f32[512], w) epsilon=1e-6\n"
-      "c = range() start=-2 end=(S * 2 - 1) dtype=i32 step=3\n"
-      "d = reduce_sum(x) axes=[-1, 0]\n"
-      "e = reshape(x) shape=[floordiv(B * S, 1), 1]\n"
-      "return x"));
+  const Module module =
+      parse(model("a = matmul(x, y) transpose_b=true\n"
+                  "b = layer_norm(x, w: f32[512], w) epsilon=1e-6\n"
+                  "c = range() start=-2 end=(S * 2 - 1) dtype=i32 step=3\n"
+                  "d = reduce_sum(x) axes=[-1, 0]\n"
+                  "e = reshape(x) shape=[floordiv(B * S, 1), 1]\n"
+                  "return x"));
   CHECK(std::get<bool>(*producer_of(module, "a").find_attr("transpose_b")));
   CHECK(std::get<double>(*producer_of(module, "b").find_attr("epsilon")) == 1e-6);
   const Node& range = producer_of(module, "c");
@@ -92,9 +92,9 @@ TEST_CASE("dim expressions: precedence, signs and functions, against plain arith
     const char* text;
     std::int64_t value;  ///< for S = 7
   };
-  for (const Case& each : {Case{"S + 2 * 3", 13}, Case{"(S + 2) * 3", 27}, Case{"S - 1 - 2", 4}, Case{"2 * -S + 20", 6},
-                           Case{"floordiv(S, 2)", 3}, Case{"mod(S, 4) + 1", 4}, Case{"min(S, 3) * max(S, 9)", 27},
-                           Case{"floordiv(S * S - 1, 5)", 9}, Case{"- -S", 7}}) {
+  for (const Case& each :
+       {Case{"S + 2 * 3", 13}, Case{"(S + 2) * 3", 27}, Case{"S - 1 - 2", 4}, Case{"2 * -S + 20", 6}, Case{"floordiv(S, 2)", 3},
+        Case{"mod(S, 4) + 1", 4}, Case{"min(S, 3) * max(S, 9)", 27}, Case{"floordiv(S * S - 1, 5)", 9}, Case{"- -S", 7}}) {
     INFO(std::string(each.text));
     const Module module = parse("dyn 1\ndim S in 0..100\ngraph g(x: f32[S]) -> (r: f32[S]) {\nc = range() end=(" +
                                 std::string(each.text) + ")\nreturn x\n}");

@@ -64,8 +64,7 @@ TEST_CASE("literals take the dtype beside them") {
         "  r_cast = cast(x) dtype=i32\n  r_add = r_cast + 1\n  r = cast(r_add) dtype=f32\n");
   CHECK(printed("r = where(less(x, 0), 1, y)") == "  r_less = less(x, 0.0)\n  r = where(r_less, 1.0, y)\n");
   CHECK(printed("r = x * (1 + 2.5)") == "  r_add = 1.0 + 2.5\n  r = x * r_add\n");
-  CHECK(printed("half = 0.5\nr = x * half + y * half") ==
-        "  r_mul = x * 0.5\n  r_mul_2 = y * 0.5\n  r = r_mul + r_mul_2\n");
+  CHECK(printed("half = 0.5\nr = x * half + y * half") == "  r_mul = x * 0.5\n  r_mul_2 = y * 0.5\n  r = r_mul + r_mul_2\n");
   CHECK(printed("r = cast((1: i32) + 2) dtype=f32 + x") ==
         "  r_add = 1: i32 + 2: i32\n  r_cast = cast(r_add) dtype=f32\n  r = r_cast + x\n");
 }

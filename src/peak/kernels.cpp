@@ -1,0 +1,123 @@
+#include "src/peak/kernels.hpp"
+
+#include <immintrin.h>
+
+namespace dyn::peak {
+namespace {
+
+// Chains: at least latency (4 or 5 cycles) times units (2), and few enough for the registers.
+constexpr int avx512_chains = 24, avx2_chains = 12, sse2_chains = 12;
+// 0.5 * x + 1 converges to 2: neither denormal nor infinite, however long it runs.
+constexpr float factor = 0.5f, term = 1.0f;
+// Of a read loop; several, so that the chain of xors is no limit.
+constexpr int read_chains = 8;
+
+__attribute__((target("avx512f"))) float multiply_add_avx512(std::int64_t iterations) {
+  __m512 chains[avx512_chains];
+#pragma GCC unroll 24
+  for (int i = 0; i < avx512_chains; ++i) chains[i] = _mm512_set1_ps(static_cast<float>(i));
+  const __m512 a = _mm512_set1_ps(factor), b = _mm512_set1_ps(term);
+  for (std::int64_t n = 0; n < iterations; ++n) {
+#pragma GCC unroll 24
+    for (int i = 0; i < avx512_chains; ++i) chains[i] = _mm512_fmadd_ps(chains[i], a, b);
+  }
+  __m512 sum = _mm512_setzero_ps();
+#pragma GCC unroll 24
+  for (int i = 0; i < avx512_chains; ++i) sum = _mm512_add_ps(sum, chains[i]);
+  alignas(64) float lanes[16];
+  _mm512_store_ps(lanes, sum);
+  return lanes[0] + lanes[15];
+}
+
+__attribute__((target("avx2,fma"))) float multiply_add_avx2(std::int64_t iterations) {
+  __m256 chains[avx2_chains];
+#pragma GCC unroll 12
+  for (int i = 0; i < avx2_chains; ++i) chains[i] = _mm256_set1_ps(static_cast<float>(i));
+  const __m256 a = _mm256_set1_ps(factor), b = _mm256_set1_ps(term);
+  for (std::int64_t n = 0; n < iterations; ++n) {
+#pragma GCC unroll 12
+    for (int i = 0; i < avx2_chains; ++i) chains[i] = _mm256_fmadd_ps(chains[i], a, b);
+  }
+  __m256 sum = _mm256_setzero_ps();
+#pragma GCC unroll 12
+  for (int i = 0; i < avx2_chains; ++i) sum = _mm256_add_ps(sum, chains[i]);
+  return _mm256_cvtss_f32(_mm256_hadd_ps(sum, sum));
+}
+
+float multiply_add_sse2(std::int64_t iterations) {
+  __m128 chains[sse2_chains];
+#pragma GCC unroll 12
+  for (int i = 0; i < sse2_chains; ++i) chains[i] = _mm_set1_ps(static_cast<float>(i));
+  const __m128 a = _mm_set1_ps(factor), b = _mm_set1_ps(term);
+  for (std::int64_t n = 0; n < iterations; ++n) {
+#pragma GCC unroll 12
+    for (int i = 0; i < sse2_chains; ++i) chains[i] = _mm_add_ps(_mm_mul_ps(chains[i], a), b);
+  }
+  __m128 sum = _mm_setzero_ps();
+#pragma GCC unroll 12
+  for (int i = 0; i < sse2_chains; ++i) sum = _mm_add_ps(sum, chains[i]);
+  return _mm_cvtss_f32(sum);
+}
+
+__attribute__((target("avx512f"))) std::uint64_t read_avx512(const void* data, std::size_t bytes) {
+  const auto* vectors = static_cast<const __m512i*>(data);
+  __m512i chains[read_chains] = {};
+  for (std::size_t n = 0; n < bytes / sizeof(__m512i); n += read_chains) {
+#pragma GCC unroll 8
+    for (int i = 0; i < read_chains; ++i) {
+      chains[i] = _mm512_xor_si512(chains[i], _mm512_load_si512(vectors + n + static_cast<std::size_t>(i)));
+    }
+  }
+  __m512i all = chains[0];
+#pragma GCC unroll 8
+  for (int i = 1; i < read_chains; ++i) all = _mm512_xor_si512(all, chains[i]);
+  alignas(64) std::uint64_t lanes[8];
+  _mm512_store_si512(lanes, all);
+  return lanes[0] ^ lanes[7];
+}
+
+__attribute__((target("avx2"))) std::uint64_t read_avx2(const void* data, std::size_t bytes) {
+  const auto* vectors = static_cast<const __m256i*>(data);
+  __m256i chains[read_chains] = {};
+  for (std::size_t n = 0; n < bytes / sizeof(__m256i); n += read_chains) {
+#pragma GCC unroll 8
+    for (int i = 0; i < read_chains; ++i) {
+      chains[i] = _mm256_xor_si256(chains[i], _mm256_load_si256(vectors + n + static_cast<std::size_t>(i)));
+    }
+  }
+  __m256i all = chains[0];
+#pragma GCC unroll 8
+  for (int i = 1; i < read_chains; ++i) all = _mm256_xor_si256(all, chains[i]);
+  return static_cast<std::uint64_t>(_mm256_extract_epi64(all, 0) ^ _mm256_extract_epi64(all, 3));
+}
+
+std::uint64_t read_sse2(const void* data, std::size_t bytes) {
+  const auto* vectors = static_cast<const __m128i*>(data);
+  __m128i chains[read_chains] = {};
+  for (std::size_t n = 0; n < bytes / sizeof(__m128i); n += read_chains) {
+#pragma GCC unroll 8
+    for (int i = 0; i < read_chains; ++i) {
+      chains[i] = _mm_xor_si128(chains[i], _mm_load_si128(vectors + n + static_cast<std::size_t>(i)));
+    }
+  }
+  __m128i all = chains[0];
+#pragma GCC unroll 8
+  for (int i = 1; i < read_chains; ++i) all = _mm_xor_si128(all, chains[i]);
+  return static_cast<std::uint64_t>(_mm_cvtsi128_si64(all));
+}
+
+// Multiply and add count as two.
+constexpr double flops_of(int chains, int lanes) { return 2.0 * chains * lanes; }
+
+}  // namespace
+
+Kernels best_kernels() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f")) return {"avx512", multiply_add_avx512, flops_of(avx512_chains, 16), read_avx512};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return {"avx2", multiply_add_avx2, flops_of(avx2_chains, 8), read_avx2};
+  }
+  return {"sse2", multiply_add_sse2, flops_of(sse2_chains, 4), read_sse2};
+}
+
+}  // namespace dyn::peak

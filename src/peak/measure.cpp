@@ -1,0 +1,124 @@
+#include "src/peak/measure.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "src/peak/team.hpp"
+
+namespace dyn::peak {
+namespace {
+
+// Shorter than a scheduler's time slice, and so many that some run undisturbed.
+constexpr int bursts = 100;
+constexpr double burst_flops = 2e8;
+constexpr std::size_t burst_bytes = 1u << 25;   // read again and again from small buffers
+constexpr std::size_t granule = 1u << 21;       // a huge page
+constexpr std::size_t most_dram_bytes = std::size_t{2} << 30;
+constexpr std::size_t least_dram_bytes = std::size_t{128} << 20;
+
+// Keeps results alive that nobody looks at.
+volatile std::uint64_t sink;
+
+/// Pages of its own, huge where the system has them, all touched.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes) : bytes_((bytes + granule - 1) / granule * granule) {
+    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    data_ = memory;
+    madvise(data_, bytes_, MADV_HUGEPAGE);
+    std::memset(data_, 1, bytes_);
+  }
+  ~Buffer() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  const void* data() const { return data_; }
+
+ private:
+  std::size_t bytes_;
+  void* data_ = nullptr;
+};
+
+/// Bytes of the first CPU's cache at `level`, the data or unified one; 0: there is none.
+std::size_t cache_bytes(int level) {
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
+    int found_level = 0;
+    std::string type;
+    std::size_t kilobytes = 0;
+    std::ifstream(folder + "/level") >> found_level;
+    std::ifstream(folder + "/type") >> type;
+    std::ifstream(folder + "/size") >> kilobytes;  // "32768K"
+    if (found_level == level && type != "Instruction") return kilobytes * 1024;
+  }
+  return 0;
+}
+
+std::size_t dram_bytes(std::size_t caches) {
+  const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return std::min({std::max(5 * caches, least_dram_bytes), most_dram_bytes, memory / 4});
+}
+
+std::size_t whole_lines(std::size_t bytes) { return std::max<std::size_t>(bytes / 512 * 512, 512); }
+
+}  // namespace
+
+std::vector<Level> memory_levels(int threads) {
+  const auto count = static_cast<std::size_t>(threads);
+  const std::size_t l1 = cache_bytes(1), l2 = cache_bytes(2), l3 = cache_bytes(3);
+  std::vector<Level> levels;
+  if (l1 > 0) levels.push_back({"l1", whole_lines(l1 / 2)});
+  if (l2 > 0) levels.push_back({"l2", whole_lines(l2 / 2)});
+  if (l3 / count > 2 * l2) levels.push_back({"l3", whole_lines(l3 / 2 / count)});
+  levels.push_back({"dram", whole_lines(dram_bytes(l1 + l2 + l3) / count)});
+  return levels;
+}
+
+double measure_gflops(const Kernels& kernels, int threads) {
+  const auto iterations = static_cast<std::int64_t>(burst_flops / kernels.flops_per_iteration);
+  double best = 0;
+  for (int burst = 0; burst < bursts; ++burst) {
+    const double seconds = timed_together(
+        threads, [&](int) { sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations / 8)); },
+        [&](int) { sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations)); });
+    best = std::max(best, static_cast<double>(iterations) * kernels.flops_per_iteration * threads / seconds);
+  }
+  return best / 1e9;
+}
+
+double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads) {
+  std::vector<std::unique_ptr<Buffer>> buffers(static_cast<std::size_t>(threads));
+  const std::size_t passes = std::max<std::size_t>(burst_bytes / level.bytes, 1);
+  const auto read = [&](int thread, std::size_t times) {
+    for (std::size_t pass = 0; pass < times; ++pass) {
+      sink = kernels.read(buffers[static_cast<std::size_t>(thread)]->data(), level.bytes);
+    }
+  };
+  double best = 0;
+  for (int burst = 0; burst < bursts; ++burst) {
+    // The thread that reads a buffer touches it first, so that it lies in that thread's memory node.
+    const auto prepare = [&](int thread) {
+      auto& buffer = buffers[static_cast<std::size_t>(thread)];
+      if (!buffer) buffer = std::make_unique<Buffer>(level.bytes);
+      if (buffer->data() != nullptr && passes > 1) read(thread, 1);
+    };
+    const bool ready = std::all_of(buffers.begin(), buffers.end(), [&](const auto& b) { return !b || b->data() != nullptr; });
+    if (!ready) return 0;
+    const double seconds = timed_together(threads, prepare, [&](int thread) {
+      if (buffers[static_cast<std::size_t>(thread)]->data() != nullptr) read(thread, passes);
+    });
+    best = std::max(best, static_cast<double>(passes) * static_cast<double>(level.bytes) * threads / seconds);
+  }
+  return best / 1e9;
+}
+
+}  // namespace dyn::peak

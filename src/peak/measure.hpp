@@ -1,0 +1,26 @@
+#pragma once
+// Best of many short bursts: the highest rate that the machine was seen to reach.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "src/peak/kernels.hpp"
+
+namespace dyn::peak {
+
+struct Level {
+  std::string name;   ///< "l1", "l2", "l3", "dram"
+  std::size_t bytes;  ///< that one thread reads: fits this level, and not the one before
+};
+
+/// From the sizes of this machine's caches, shared ones divided among `threads`. DRAM: more than 4 times all caches.
+std::vector<Level> memory_levels(int threads);
+
+/// f32 multiply-adds of `threads` threads together, in GFLOP/s.
+double measure_gflops(const Kernels& kernels, int threads);
+
+/// Bytes that `threads` threads read together from their own memory, in GB/s.
+double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads);
+
+}  // namespace dyn::peak

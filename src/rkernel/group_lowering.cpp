@@ -1,0 +1,194 @@
+#include "src/rkernel/group_lowering.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::rkernel {
+
+using graph::Backbone;
+using graph::Coord;
+using graph::Dim;
+using graph::Node;
+using graph::ValueId;
+
+GroupLowering::GroupLowering(const graph::Module& module, const graph::Fusion& fusion, const graph::Group& group)
+    : module_(module), fusion_(fusion), group_(group), build_(problem_.exprs),
+      members_(group.nodes.begin(), group.nodes.end()) {
+  problem_.name = group.name;
+}
+
+Problem GroupLowering::run() {
+  make_axes();
+  if (group_.backbone == Backbone::Matmul) make_contraction();
+  if (group_.backbone == Backbone::Copy) {
+    const auto dense = graph::dense_strides(*module_.dims, group_.extents);
+    std::vector<Dim> strides(problem_.axes.size(), module_.dims->constant(0));
+    for (std::size_t i = 0; i < dense.size(); ++i) {
+      if (axis_of_[i] >= 0) strides[static_cast<std::size_t>(axis_of_[i])] = dense[i];
+    }
+    store(group_.outputs[0], make_copy(), strides, module_.dims->constant(0));
+    return std::move(problem_);
+  }
+  for (std::size_t i = 0; i < group_.outputs.size(); ++i) {
+    const ValueId id = group_.outputs[i];
+    const int expr = value(id, group_.output_coords[i], {});
+    const Operand place = operand_at(id, group_.output_coords[i]);
+    store(id, expr, place.strides, place.offset);
+  }
+  return std::move(problem_);
+}
+
+/// A contraction keeps m, n and k whatever their sizes, and guards keep theirs. Every problem has a parallel axis.
+void GroupLowering::make_axes() {
+  const std::size_t count = group_.extents.size();
+  const bool contraction = group_.backbone == Backbone::Matmul;
+  const bool guarded = std::ranges::any_of(group_.nodes, [this](int id) {
+    const std::string& op = module_.nodes[static_cast<std::size_t>(id)].op->name;
+    return op == "concat" || op == "pad";
+  });
+  axis_of_.assign(count, -1);
+  for (const AxisKind kind : {AxisKind::Parallel, AxisKind::Reduction}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (group_.reduced[i] != (kind == AxisKind::Reduction)) continue;
+      const bool kept = guarded || (contraction && i + 3 >= count);
+      if (group_.extents[i].constant() == 1 && !kept) continue;
+      axis_of_[i] = static_cast<int>(problem_.axes.size());
+      problem_.axes.push_back({"", group_.extents[i], kind});
+    }
+    if (problem_.axes.empty()) problem_.axes.push_back({"", module_.dims->constant(1), AxisKind::Parallel});
+  }
+}
+
+void GroupLowering::make_contraction() {
+  const Node& node = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
+  const int k = static_cast<int>(group_.extents.size()) - 1, n = k - 1, m = k - 2;
+  const auto& result = dims_of(node.outputs[0]);
+  const auto coords_of = [&](ValueId id, int row, int column, bool transpose) {
+    const auto& dims = dims_of(id);
+    Coords coords;
+    const std::size_t batch = dims.size() - 2, skip = result.size() - dims.size();
+    for (std::size_t i = 0; i < batch; ++i) {
+      coords.push_back(axis_coord(*module_.dims, static_cast<int>(skip + i)) * graph::broadcast_factor(dims[i], result[skip + i]));
+    }
+    coords.push_back(axis_coord(*module_.dims, transpose ? column : row));
+    coords.push_back(axis_coord(*module_.dims, transpose ? row : column));
+    return coords;
+  };
+  problem_.operands.push_back(operand_at(node.inputs[0], coords_of(node.inputs[0], m, k, attr_boolean(node, "transpose_a"))));
+  problem_.operands.push_back(operand_at(node.inputs[1], coords_of(node.inputs[1], k, n, attr_boolean(node, "transpose_b"))));
+  const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
+  problem_.contraction = Contraction{0, 1, axis(m), axis(n), axis(k)};
+}
+
+int GroupLowering::make_copy() {
+  const Node& view = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
+  const Coords here = graph::identity_coords(*module_.dims, static_cast<int>(group_.extents.size()));
+  if (view.op->name == "reshape") return value(view.inputs[0], here, {});
+  return value(view.inputs[0], *coords_through_view(module_, view, here), {});
+}
+
+void GroupLowering::store(ValueId id, int expr, const std::vector<Dim>& strides, Dim offset) {
+  Operand operand;
+  operand.name = module_.value(id).name;
+  operand.dtype = dtype_of(id);
+  operand.buffer = id;
+  operand.written = true;
+  operand.offset = offset;
+  operand.strides = strides;
+  problem_.stores.push_back({expr, static_cast<int>(problem_.operands.size())});
+  problem_.operands.push_back(std::move(operand));
+}
+
+ValueId GroupLowering::root_of(ValueId id) const {
+  while (true) {
+    const int producer = module_.value(id).producer;
+    if (producer < 0 || module_.nodes[static_cast<std::size_t>(producer)].op->op_class != graph::OpClass::View) return id;
+    id = module_.nodes[static_cast<std::size_t>(producer)].inputs[0];
+  }
+}
+
+bool GroupLowering::in_group(ValueId root) const {
+  const graph::Value& value = module_.value(root);
+  return value.producer < 0 ? value.kind == graph::ValueKind::Constant : members_.contains(value.producer);
+}
+
+int GroupLowering::value(ValueId id, const Coords& coords, const Guards& guards) {
+  std::string key = std::to_string(id);
+  const auto put = [&key](int axis, Dim dim) { key += fmt::format(",{}:{}", axis, dim.node()->id); };
+  for (const Coord& coord : coords) {
+    put(-1, coord.offset);
+    for (const auto& term : coord.terms) put(term.axis, term.factor);
+  }
+  for (const Guard& guard : guards) put(guard.axis, guard.low), put(guard.axis, guard.high);
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  const int expr = value_anew(id, coords, guards);
+  known_.emplace(std::move(key), expr);
+  return expr;
+}
+
+int GroupLowering::value_anew(ValueId id, const Coords& coords, const Guards& guards) {
+  const graph::Value& value = module_.value(id);
+  if (value.kind == graph::ValueKind::Constant) {
+    return is_float(value.type.dtype) ? build_.number(value.constant) : build_.integer(value.type.dtype, value.integer);
+  }
+  // A view that copies is a base; others of values that this group computes are followed.
+  const bool has_memory = fusion_.views[static_cast<std::size_t>(id)].base != graph::no_value;
+  if (!in_group(root_of(id)) || (has_memory && root_of(id) != id && !members_.contains(module_.value(root_of(id)).producer))) {
+    return load(id, coords, guards);
+  }
+  const Node& node = module_.nodes[static_cast<std::size_t>(value.producer)];
+  if (node.op->op_class != graph::OpClass::View) return compute(node, coords, guards);
+  const auto inner = coords_through_view(module_, node, coords);
+  if (!inner) throw Error(ErrorKind::internal, fmt::format("{}: {} is no affine view", group_.name, value.name));
+  return this->value(node.inputs[0], *inner, guards);
+}
+
+Operand GroupLowering::operand_at(ValueId id, const Coords& coords) const {
+  const graph::View& view = fusion_.views[static_cast<std::size_t>(id)];
+  if (view.base == graph::no_value) {
+    throw Error(ErrorKind::internal, fmt::format("{} reads {}, which is not in memory", group_.name, module_.value(id).name));
+  }
+  Operand operand;
+  operand.name = module_.value(view.base).name;
+  operand.dtype = dtype_of(id);
+  operand.buffer = view.base;
+  operand.offset = view.offset;
+  operand.strides.assign(problem_.axes.size(), module_.dims->constant(0));
+  for (std::size_t i = 0; i < coords.size(); ++i) {
+    operand.offset = operand.offset + coords[i].offset * view.strides[i];
+    for (const auto& term : coords[i].terms) {
+      const int axis = axis_of_[static_cast<std::size_t>(term.axis)];
+      if (axis < 0) continue;
+      Dim& stride = operand.strides[static_cast<std::size_t>(axis)];
+      stride = stride + term.factor * view.strides[i];
+    }
+  }
+  return operand;
+}
+
+int GroupLowering::find_operand(Operand operand) {
+  const auto same = [&](const Operand& other) {
+    const auto same_guards = [](const Guard& a, const Guard& b) { return a.axis == b.axis && a.low == b.low && a.high == b.high; };
+    return !other.written && other.buffer == operand.buffer && other.offset == operand.offset &&
+           other.strides == operand.strides && other.gathers == operand.gathers &&
+           other.gather_extent == operand.gather_extent && other.gather_stride == operand.gather_stride &&
+           std::equal(other.guards.begin(), other.guards.end(), operand.guards.begin(), operand.guards.end(), same_guards) &&
+           (operand.guards.empty() || other.fill == operand.fill);
+  };
+  const auto known = std::find_if(problem_.operands.begin(), problem_.operands.end(), same);
+  const auto index = static_cast<int>(known - problem_.operands.begin());
+  if (known == problem_.operands.end()) problem_.operands.push_back(std::move(operand));
+  return index;
+}
+
+int GroupLowering::load(ValueId id, const Coords& coords, const Guards& guards, double fill) {
+  Operand operand = operand_at(id, coords);
+  operand.guards = guards;
+  operand.fill = fill;
+  return build_.load(dtype_of(id), find_operand(std::move(operand)));
+}
+
+}  // namespace dyn::rkernel

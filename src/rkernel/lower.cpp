@@ -1,0 +1,18 @@
+#include "src/rkernel/lower.hpp"
+
+#include "src/rkernel/group_lowering.hpp"
+
+namespace dyn::rkernel {
+
+std::vector<Problem> lower(const graph::Module& module, const graph::Fusion& fusion) {
+  std::vector<Problem> problems;
+  problems.reserve(fusion.groups.size());
+  for (const graph::Group& group : fusion.groups) {
+    problems.push_back(GroupLowering(module, fusion, group).run());
+    choose_lane_axis(problems.back());
+    merge_axes(problems.back());
+  }
+  return problems;
+}
+
+}  // namespace dyn::rkernel

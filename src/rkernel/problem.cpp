@@ -1,0 +1,81 @@
+#include "src/rkernel/problem.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace dyn::rkernel {
+namespace {
+
+std::string axis_name(const Problem& problem, int axis) { return problem.axes[static_cast<std::size_t>(axis)].name; }
+
+std::string axis_text(const Problem& problem, std::size_t i) {
+  const Axis& axis = problem.axes[i];
+  return fmt::format("  axis {} = {}{}{}\n", axis.name, to_string(axis.extent),
+                     axis.kind == AxisKind::Reduction ? ", reduced" : "",
+                     static_cast<int>(i) == problem.lane_axis ? ", lanes" : "");
+}
+
+/// "B * 64 + i * 768 + j", the operand's address.
+std::string address_text(const Problem& problem, const Operand& operand) {
+  std::vector<std::string> terms;
+  if (operand.offset.constant() != 0) terms.push_back(to_string(operand.offset));
+  for (std::size_t i = 0; i < operand.strides.size(); ++i) {
+    const graph::Dim stride = operand.strides[i];
+    if (stride.constant() == 0) continue;
+    const std::string& axis = problem.axes[i].name;
+    terms.push_back(stride.constant() == 1 ? axis : fmt::format("{} * ({})", axis, to_string(stride)));
+  }
+  if (operand.gathers) terms.push_back(fmt::format("gathered * ({})", to_string(operand.gather_stride)));
+  return terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + "));
+}
+
+std::string operand_text(const Problem& problem, std::size_t i) {
+  const Operand& operand = problem.operands[i];
+  std::string text = fmt::format("  {} {} {}: {}[{}]", operand.written ? "out" : "in", i, name_of(operand.dtype),
+                                 operand.name, address_text(problem, operand));
+  if (operand.form == Form::Packed) text += ", packed";
+  if (operand.gathers) text += fmt::format(", gathers below {}", to_string(operand.gather_extent));
+  for (const Guard& guard : operand.guards) {
+    text += fmt::format(", {} <= {} < {}", to_string(guard.low), axis_name(problem, guard.axis), to_string(guard.high));
+  }
+  if (!operand.guards.empty()) text += fmt::format(" else {}", operand.fill);
+  return text + "\n";
+}
+
+std::string expr_text(const Problem& problem, std::size_t i) {
+  const Expr& expr = problem.exprs[i];
+  std::string text = fmt::format("  %{} = {}", i, name_of(expr.op));
+  switch (expr.op) {
+    case ExprOp::Constant: text += is_float(expr.dtype) ? fmt::format(" {}", expr.number) : fmt::format(" {}", expr.integer); break;
+    case ExprOp::DimValue: text += " " + to_string(expr.dim); break;
+    case ExprOp::Index: text += " " + axis_name(problem, expr.axis); break;
+    case ExprOp::Load: text += fmt::format(" {}", expr.operand); break;
+    default: break;
+  }
+  for (const int arg : expr.args) {
+    if (arg >= 0) text += fmt::format(" %{}", arg);
+  }
+  return fmt::format("{}: {}\n", text, name_of(expr.dtype));
+}
+
+}  // namespace
+
+bool Problem::has_reduction() const {
+  return std::ranges::any_of(exprs, [](const Expr& expr) { return is_reduction(expr.op); });
+}
+
+std::string to_string(const Problem& problem) {
+  std::string text = fmt::format("problem {}\n", problem.name);
+  for (std::size_t i = 0; i < problem.axes.size(); ++i) text += axis_text(problem, i);
+  for (std::size_t i = 0; i < problem.operands.size(); ++i) text += operand_text(problem, i);
+  if (problem.contraction) {
+    const Contraction& contraction = *problem.contraction;
+    text += fmt::format("  accumulator: sum over {} of {} * {}\n", axis_name(problem, contraction.k), contraction.a, contraction.b);
+  }
+  for (std::size_t i = 0; i < problem.exprs.size(); ++i) text += expr_text(problem, i);
+  for (const Store& store : problem.stores) text += fmt::format("  store {} %{}\n", store.operand, store.expr);
+  return text;
+}
+
+}  // namespace dyn::rkernel

@@ -1,0 +1,107 @@
+#include "targets/cpu/loop_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "targets/cpu/loop_cost.hpp"
+#include "targets/cpu/loop_emitter.hpp"
+
+namespace dyn::cpu {
+
+using codegen::StrideClass;
+
+namespace {
+
+void require_supported(const rkernel::Problem& problem) {
+  const auto check = [&](DType dtype, const std::string& what) {
+    if (dtype == DType::f32 || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::boolean) return;
+    throw Error(ErrorKind::unsupported, fmt::format("{} of {} has dtype {}, which the CPU target does not compute with; "
+                                                    "cast to f32, i32, i64 or bool in the model",
+                                                    what, problem.name, name_of(dtype)));
+  };
+  for (const rkernel::Operand& operand : problem.operands) check(operand.dtype, "operand " + operand.name);
+  for (const rkernel::Expr& expr : problem.exprs) check(expr.dtype, "a value");
+}
+
+}  // namespace
+
+LoopKernel::LoopKernel(const rkernel::Problem& problem, const Isa& isa)
+    : problem_(std::make_shared<LoopProblem>(problem, isa)), classes_(loop_classes(*problem_)) {}
+
+std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const Isa& isa) {
+  require_supported(problem);
+  return std::unique_ptr<LoopKernel>(new LoopKernel(problem, isa));
+}
+
+std::vector<KernelSource> LoopKernel::sources() const {
+  std::vector<KernelSource> sources;
+  for (const LoopClass& loop_class : classes_)
+    sources.push_back({loop_class.key, [problem = problem_, loop_class](llvm::Module& module, const std::string& symbol) {
+                         emit_loop_kernel(module, symbol, *problem, loop_class);
+                       }});
+  return sources;
+}
+
+void LoopKernel::bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
+
+std::size_t LoopKernel::class_for(std::span<const std::int64_t> ints) const {
+  const int lane = problem_->problem.lane_axis;
+  const std::int64_t bytes = scratch_elements(*problem_, ints) * scratch_element_bytes(*problem_);
+  std::size_t best = classes_.size();
+  int best_specific = -1;
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    int specific = 0;
+    bool fits = true;
+    for (std::size_t operand = 0; operand < classes_[i].lane_classes.size(); ++operand) {
+      const StrideClass wanted = classes_[i].lane_classes[operand];
+      if (wanted == StrideClass::Any) continue;
+      const int slot = problem_->slots.stride(static_cast<int>(operand), lane);
+      const std::int64_t stride = slot == codegen::SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)];
+      fits = fits && codegen::class_of(stride) == wanted;
+      ++specific;
+    }
+    if (!fits) continue;
+    const int kept = classes_[i].scratch_values;
+    specific = 3 * specific + (kept == 0 ? 1 : kept * bytes <= scratch_limit_bytes ? 2 : 0);
+    if (specific > best_specific) best = i, best_specific = specific;
+  }
+  if (best == classes_.size())
+    throw Error(ErrorKind::internal, fmt::format("no shape class of {} fits its strides", problem_->problem.name));
+  return best;
+}
+
+rkernel::Launch LoopKernel::plan(const rkernel::PlanRequest& request) const {
+  rkernel::Launch launch;
+  launch.ints = problem_->slots.evaluate(request.symbols);
+  const std::size_t chosen = class_for(launch.ints);
+  const LoopCost cost = loop_cost(*problem_, classes_[chosen], launch.ints, request.threads);
+  launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(chosen));
+  launch.tickets = cost.tickets;
+  launch.grain = cost.grain;
+  launch.threads = cost.threads;
+  launch.predicted_seconds = cost.seconds;
+  launch.bytes = cost.bytes;
+  launch.scratch_bytes = static_cast<std::size_t>(scratch_elements(*problem_, launch.ints)) *
+                         static_cast<std::size_t>(scratch_element_bytes(*problem_)) *
+                         static_cast<std::size_t>(classes_[chosen].scratch_values);
+  launch.ints[static_cast<std::size_t>(problem_->chunk_slot)] = cost.chunk;
+  launch.ints[static_cast<std::size_t>(problem_->chunks_slot)] = cost.chunks;
+  return launch;
+}
+
+std::string LoopKernel::explain(const rkernel::PlanRequest& request) const {
+  const std::vector<std::int64_t> ints = problem_->slots.evaluate(request.symbols);
+  const std::size_t chosen = class_for(ints);
+  return fmt::format("{}: class {} of {}\n{}", problem_->problem.name, chosen, classes_.size(),
+                     to_string(loop_cost(*problem_, classes_[chosen], ints, request.threads)));
+}
+
+std::string LoopKernel::target_name() const { return "cpu/" + problem_->isa.name; }
+
+std::string LoopKernel::describe() const {
+  std::string text = rkernel::to_string(problem_->tree);
+  for (const LoopClass& loop_class : classes_) text += "class " + loop_class.key + "\n";
+  return text;
+}
+
+}  // namespace dyn::cpu

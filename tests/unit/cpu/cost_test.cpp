@@ -1,0 +1,91 @@
+#include <doctest/doctest.h>
+
+#include "src/rkernel/select.hpp"
+
+using namespace dyn::rkernel;
+
+namespace {
+
+/// A machine with round numbers: 1 GHz, 16 lanes, two threads.
+Machine round_machine() {
+  Machine machine;
+  machine.name = "round";
+  machine.threads = 2;
+  machine.vector_width = 16;
+  machine.panel = 32;
+  machine.seconds_per_vector_operation = 1e-9;
+  machine.seconds_per_call = 20e-9;
+  machine.seconds_per_ticket = 100e-9;
+  machine.seconds_per_wakeup = 1e-6;
+  machine.levels = {{"L1", 48 << 10, {128e9, 256e9}}, {"L2", 1 << 20, {64e9, 128e9}}, {"L3", 32 << 20, {20e9, 40e9}}, {"DRAM", 0, {10e9, 15e9}}};
+  for (int rows = 1; rows <= 14; ++rows) machine.tiles.push_back({rows, 32, std::max(rows, 4) * 1e-9});
+  for (int rows = 1; rows <= 5; ++rows) machine.tiles.push_back({rows, 64, std::max(2 * rows, 4) * 1e-9});
+  return machine;
+}
+
+Strategy chosen(const Machine& machine, const ContractionShape& shape, int threads) {
+  return select(machine, make_candidates(machine), shape, threads).program.regions.front().strategy;
+}
+
+}  // namespace
+
+TEST_CASE("the cost of a layer is the formula of Vortex with one store for each spatial iteration") {
+  LayerTerms terms{.name = "L", .parallel_trips = 5, .units = 2, .spatial_trips = 3, .reduction_trips = 4, .load = 2, .store = 7, .fixed = 0};
+  // T_temporal = 3 * (2 + 3 * max(2, 5) + 5 + 7) = 87; F_parallel = ceil(5 / 2) = 3
+  CHECK(layer_cost(terms, 5, false) == doctest::Approx(3 * 87));
+  terms.load = 6;
+  CHECK(layer_cost(terms, 5, false) == doctest::Approx(3 * 3 * (6 + 3 * 6 + 5 + 7)));
+  terms.reduction_trips = 0;
+  CHECK(layer_cost(terms, 5, false) == doctest::Approx(3 * 3 * 7));
+  // Overlapped: twelve iterations in one pipeline, three stores.
+  terms.reduction_trips = 4;
+  terms.load = 2;
+  CHECK(layer_cost(terms, 5, true) == doctest::Approx(3 * (2 + 11 * 5 + 5 + 3 * 7)));
+}
+
+TEST_CASE("equal tilings cover the extent with at most two sizes that differ by one") {
+  for (std::int64_t extent = 0; extent < 300; ++extent) {
+    for (std::int64_t largest = 1; largest < 20; ++largest) {
+      const Tiling tiling = equal_tiling(extent, largest);
+      CHECK(tiling.first.tile * tiling.first.count + tiling.second.tile * tiling.second.count == extent);
+      CHECK(tiling.first.tile <= largest);
+      if (tiling.second.count > 0) CHECK(tiling.first.tile == tiling.second.tile + 1);
+      CHECK(tiling.tiles() == (extent + largest - 1) / largest);
+    }
+  }
+  CHECK(to_string(equal_tiling(53, 8)) == "4 x 8 + 3 x 7");
+}
+
+TEST_CASE("predictions cannot be faster than the arithmetic of layer 0 or the bytes of B allow") {
+  const Machine machine = round_machine();
+  for (const std::int64_t m : {1, 5, 53, 512}) {
+    ContractionShape shape{.m = m, .n = 768, .k = 3072, .a_level = 2, .b_level = 3};
+    for (const int threads : {1, 2}) {
+      const double seconds = select(machine, make_candidates(machine), shape, threads).seconds;
+      CHECK(seconds > static_cast<double>(m) * 768 * 3072 / 32 * 1e-9 / threads * 0.9);
+      CHECK(seconds > 768.0 * 3072 * 4 / (threads == 1 ? 10e9 : 15e9) * 0.9);
+    }
+  }
+}
+
+TEST_CASE("a changed term of the cost changes the choice") {
+  const ContractionShape shape{.m = 512, .n = 768, .k = 3072, .a_row_bytes = 12288, .a_level = 2, .b_level = 2};
+  Machine machine = round_machine();
+  // Rows 12288 bytes apart share cache sets: fetched again and again from a slow L2 they are better copied, from a fast one not.
+  machine.levels[1].bandwidth = {4e9, 8e9};
+  CHECK(chosen(machine, shape, 1).copy_a);
+  machine.levels[1].bandwidth = {640e9, 1280e9};
+  CHECK_FALSE(chosen(machine, shape, 1).copy_a);
+  // Two threads are not worth it where waking the other one costs more than the work.
+  machine = round_machine();
+  CHECK(select(machine, make_candidates(machine), shape, 2).threads == 2);
+  machine.seconds_per_wakeup = 1;
+  CHECK(select(machine, make_candidates(machine), shape, 2).threads == 1);
+  // A measured tile that is slow is not chosen.
+  machine = round_machine();
+  CHECK(chosen(machine, shape, 1).tile_columns == 32);
+  for (TileSpeed& tile : machine.tiles) {
+    if (tile.columns == 32) tile.seconds_per_k *= 2;
+  }
+  CHECK(chosen(machine, shape, 1).tile_columns == 64);
+}

@@ -1,0 +1,41 @@
+// Text in, text out: groups and problems of small graphs. DYN_UPDATE_GOLDEN=1 rewrites the expectations.
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/unit/passes/pipeline.hpp"
+
+namespace dyn::testing {
+namespace {
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST_CASE("golden problems") {
+  const std::filesystem::path folder = std::filesystem::path(DYN_SOURCE_DIR) / "tests/golden/passes";
+  int cases = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".dyn") continue;
+    ++cases;
+    CAPTURE(entry.path().filename());
+    const Pipeline pipeline = through_passes(read(entry.path()));
+    CHECK(defects(pipeline).empty());
+    auto expectation = entry.path();
+    expectation.replace_extension(".txt");
+    const std::string text = describe(pipeline);
+    if (std::getenv("DYN_UPDATE_GOLDEN")) std::ofstream(expectation) << text;
+    CHECK(text == read(expectation));
+  }
+  CHECK(cases > 0);
+}
+
+}  // namespace
+}  // namespace dyn::testing
