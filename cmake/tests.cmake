@@ -7,6 +7,8 @@ if(support_sources)
   target_link_libraries(dyn_test_support PRIVATE doctest::doctest fmt::fmt)
 endif()
 
+add_custom_target(dyn_tests)  # all test programs
+
 function(dyn_test name folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   if(NOT sources)
@@ -24,6 +26,7 @@ function(dyn_test name folder)
   endforeach()
   target_link_libraries(${name} PRIVATE dyn_internal doctest::doctest nlohmann_json::nlohmann_json)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_dependencies(dyn_tests ${name})
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
 

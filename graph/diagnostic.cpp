@@ -29,7 +29,8 @@ std::string_view line_of(std::string_view text, int line) {
 /// Keeps a message on one line and free of control characters, whatever the source holds.
 std::string printable(std::string_view text) {
   std::string out(text);
-  std::ranges::replace_if(out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  std::ranges::replace_if(
+      out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
   return out;
 }
 

@@ -69,9 +69,7 @@ Dim DimInterner::intern(DimTable& table, DimOp op, std::vector<Dim> operands, st
   return dim;
 }
 
-const DimFacts& DimInterner::facts(Dim dim) {
-  return dim.table().impl_->facts[static_cast<std::size_t>(dim.node()->id)];
-}
+const DimFacts& DimInterner::facts(Dim dim) { return dim.table().impl_->facts[static_cast<std::size_t>(dim.node()->id)]; }
 
 void DimInterner::fail_too_large() {
   throw Error(ErrorKind::model, fmt::format("a dim's expression has more than {} parts", max_expression_size));

@@ -54,7 +54,7 @@ struct DimNode {
   std::int64_t value;         ///< Constant: the value; Symbol: its index
   std::vector<Dim> operands;  ///< Add and Mul: two or more, in canonical order; FloorDiv, Mod, Min, Max: two
   DimTable* table;
-  int id;                     ///< dense, in order of creation: operands have smaller ids than their users
+  int id;  ///< dense, in order of creation: operands have smaller ids than their users
 };
 
 /// Owns all dims of one model. Building is not thread-safe; reading is. Proofs build the expressions that they need.

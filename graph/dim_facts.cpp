@@ -21,9 +21,8 @@ Interval add(Interval a, Interval b) {
 }
 
 Interval multiply(Interval a, Interval b) {
-  const auto [low, high] =
-      std::minmax({saturating_multiply(a.low, b.low), saturating_multiply(a.low, b.high),
-                   saturating_multiply(a.high, b.low), saturating_multiply(a.high, b.high)});
+  const auto [low, high] = std::minmax({saturating_multiply(a.low, b.low), saturating_multiply(a.low, b.high),
+                                        saturating_multiply(a.high, b.low), saturating_multiply(a.high, b.high)});
   return {low, high};
 }
 
@@ -72,8 +71,10 @@ Interval derive_bounds(DimTable& table, DimOp op, const std::vector<Dim>& operan
   const auto operand = [&](std::size_t i) { return DimInterner::facts(operands[i]).bounds; };
   Interval result{value, value};
   switch (op) {
-    case DimOp::Constant: return result;
-    case DimOp::Symbol: return symbol_bounds(table.info(static_cast<int>(value)));
+    case DimOp::Constant:
+      return result;
+    case DimOp::Symbol:
+      return symbol_bounds(table.info(static_cast<int>(value)));
     case DimOp::Add:
       result = operand(0);
       for (std::size_t i = 1; i < operands.size(); ++i) result = add(result, operand(i));
@@ -82,10 +83,14 @@ Interval derive_bounds(DimTable& table, DimOp op, const std::vector<Dim>& operan
       result = operand(0);
       for (std::size_t i = 1; i < operands.size(); ++i) result = multiply(result, operand(i));
       return result;
-    case DimOp::FloorDiv: return floor_divide(operand(0), operand(1));
-    case DimOp::Mod: return modulo(operand(0), operand(1));
-    case DimOp::Min: return {std::min(operand(0).low, operand(1).low), std::min(operand(0).high, operand(1).high)};
-    case DimOp::Max: return {std::max(operand(0).low, operand(1).low), std::max(operand(0).high, operand(1).high)};
+    case DimOp::FloorDiv:
+      return floor_divide(operand(0), operand(1));
+    case DimOp::Mod:
+      return modulo(operand(0), operand(1));
+    case DimOp::Min:
+      return {std::min(operand(0).low, operand(1).low), std::min(operand(0).high, operand(1).high)};
+    case DimOp::Max:
+      return {std::max(operand(0).low, operand(1).low), std::max(operand(0).high, operand(1).high)};
   }
   return everything;
 }
@@ -94,8 +99,10 @@ std::int64_t derive_divisor(DimTable& table, DimOp op, const std::vector<Dim>& o
   const auto operand = [&](std::size_t i) { return DimInterner::facts(operands[i]).divisor; };
   std::int64_t result = 1;
   switch (op) {
-    case DimOp::Constant: return common_divisor(value, 0);
-    case DimOp::Symbol: return table.info(static_cast<int>(value)).divisor;
+    case DimOp::Constant:
+      return common_divisor(value, 0);
+    case DimOp::Symbol:
+      return table.info(static_cast<int>(value)).divisor;
     case DimOp::Mul:
       for (std::size_t i = 0; i < operands.size(); ++i) {
         if (__builtin_mul_overflow(result, operand(i), &result)) return 1;
@@ -122,8 +129,7 @@ DimFacts derive_facts(DimTable& table, DimOp op, const std::vector<Dim>& operand
   std::int64_t size = 1;
   for (Dim operand : operands) size = saturating_add(size, DimInterner::facts(operand).size);
   if (size > max_expression_size) DimInterner::fail_too_large();
-  return {derive_bounds(table, op, operands, value), derive_divisor(table, op, operands, value),
-          static_cast<int>(size)};
+  return {derive_bounds(table, op, operands, value), derive_divisor(table, op, operands, value), static_cast<int>(size)};
 }
 
 Interval bounds(Dim dim) { return DimInterner::facts(dim).bounds; }

@@ -81,8 +81,7 @@ Polynomial to_polynomial(Dim dim) {
   Polynomial result;
   if (dim.node()->op == DimOp::Add)
     for (Dim operand : dim.node()->operands) result.push_back(to_term(operand));
-  else if (dim.constant() != 0)
-    result.push_back(to_term(dim));
+  else if (dim.constant() != 0) result.push_back(to_term(dim));
   return result;
 }
 
@@ -113,8 +112,7 @@ Polynomial multiply(const Polynomial& a, const Polynomial& b) {
   if (a.size() * b.size() > static_cast<std::size_t>(max_expression_size)) DimInterner::fail_too_large();
   TermSum sum;
   for (const Term& x : a)
-    for (const Term& y : b)
-      sum.add(saturating_multiply(x.coefficient, y.coefficient), merge_atoms(x.atoms, y.atoms));
+    for (const Term& y : b) sum.add(saturating_multiply(x.coefficient, y.coefficient), merge_atoms(x.atoms, y.atoms));
   return sum.take();
 }
 
@@ -128,10 +126,8 @@ std::optional<std::vector<Dim>> divide_atoms(const std::vector<Dim>& a, const st
   std::vector<Dim> rest;
   std::size_t used = 0;
   for (Dim atom : a) {
-    if (used < b.size() && atom == b[used])
-      ++used;
-    else
-      rest.push_back(atom);
+    if (used < b.size() && atom == b[used]) ++used;
+    else rest.push_back(atom);
   }
   if (used != b.size()) return std::nullopt;
   return rest;

@@ -39,10 +39,13 @@ std::int64_t apply(DimOp op, std::size_t count, Dim dim, const Operand& operand)
       if (op == DimOp::Mod) return floor_modulo(operand(0), operand(1));
       if (operand(0) == int64_min && operand(1) == -1) fail(dim, "overflows 63 bits");
       return floor_divide(operand(0), operand(1));
-    case DimOp::Min: return std::min(operand(0), operand(1));
-    case DimOp::Max: return std::max(operand(0), operand(1));
+    case DimOp::Min:
+      return std::min(operand(0), operand(1));
+    case DimOp::Max:
+      return std::max(operand(0), operand(1));
     case DimOp::Constant:
-    case DimOp::Symbol: break;
+    case DimOp::Symbol:
+      break;
   }
   return 0;
 }
@@ -72,10 +75,8 @@ int DimProgram::slot(Dim dim) {
 void DimProgram::run(std::span<const std::int64_t> symbols, std::span<std::int64_t> values) const {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
-    if (step.op == DimOp::Constant)
-      values[i] = step.value;
-    else if (step.op == DimOp::Symbol)
-      values[i] = symbols[static_cast<std::size_t>(step.value)];
+    if (step.op == DimOp::Constant) values[i] = step.value;
+    else if (step.op == DimOp::Symbol) values[i] = symbols[static_cast<std::size_t>(step.value)];
     else
       values[i] = apply(step.op, step.operands.size(), step.dim,
                         [&](std::size_t k) { return values[static_cast<std::size_t>(step.operands[k])]; });

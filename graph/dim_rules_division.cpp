@@ -53,8 +53,8 @@ std::optional<Reduced> reduce(DimTable& table, Dim x, Dim divisor) {
                                 [](Dim p, Dim q) { return compare(p, q) < 0; });
   std::erase_if(factor.atoms, [](Dim atom) { return !is_positive(atom); });
   if (factor.coefficient == 1 && factor.atoms.empty()) return std::nullopt;
-  return Reduced{from_polynomial(table, divide_exactly(dividend, factor)),
-                 from_polynomial(table, divide_exactly(by, factor)), from_term(table, factor)};
+  return Reduced{from_polynomial(table, divide_exactly(dividend, factor)), from_polynomial(table, divide_exactly(by, factor)),
+                 from_term(table, factor)};
 }
 
 /// x == quotient * divisor + remainder with a quotient other than 0, by polynomial division.
@@ -158,9 +158,7 @@ MaybeDim mod_constants(DimTable& table, Dim a, Dim b) {
   return table.constant(floor_modulo(*a.constant(), *b.constant()));
 }
 
-MaybeDim mod_by_one(DimTable& table, Dim, Dim b) {
-  return b.constant() == 1 ? MaybeDim(table.constant(0)) : std::nullopt;
-}
+MaybeDim mod_by_one(DimTable& table, Dim, Dim b) { return b.constant() == 1 ? MaybeDim(table.constant(0)) : std::nullopt; }
 
 MaybeDim mod_by_negative(DimTable&, Dim a, Dim b) {
   if (b.constant().value_or(0) >= 0 || b.constant() == int64_min) return std::nullopt;
@@ -202,17 +200,25 @@ MaybeDim mod_nested(DimTable&, Dim a, Dim b) {
 }
 
 constexpr DimRule floordiv_table[] = {
-    {"constants", floordiv_constants},     {"by one", floordiv_by_one},
-    {"by a negative", floordiv_by_negative}, {"common factor", floordiv_common_factor},
-    {"polynomial quotient", floordiv_polynomial}, {"known multiples", floordiv_multiples},
-    {"one value in range", floordiv_range}, {"nested", floordiv_nested},
+    {"constants", floordiv_constants},
+    {"by one", floordiv_by_one},
+    {"by a negative", floordiv_by_negative},
+    {"common factor", floordiv_common_factor},
+    {"polynomial quotient", floordiv_polynomial},
+    {"known multiples", floordiv_multiples},
+    {"one value in range", floordiv_range},
+    {"nested", floordiv_nested},
 };
 
 constexpr DimRule mod_table[] = {
-    {"constants", mod_constants},     {"by one", mod_by_one},
-    {"by a negative", mod_by_negative}, {"common factor", mod_common_factor},
-    {"polynomial quotient", mod_polynomial}, {"known multiples", mod_multiples},
-    {"one quotient in range", mod_range}, {"nested", mod_nested},
+    {"constants", mod_constants},
+    {"by one", mod_by_one},
+    {"by a negative", mod_by_negative},
+    {"common factor", mod_common_factor},
+    {"polynomial quotient", mod_polynomial},
+    {"known multiples", mod_multiples},
+    {"one quotient in range", mod_range},
+    {"nested", mod_nested},
 };
 
 }  // namespace

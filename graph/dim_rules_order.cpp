@@ -15,9 +15,7 @@ namespace {
 using MaybeDim = std::optional<Dim>;
 
 /// Whether min (max) of a and b is always a.
-bool wins(DimOp op, Dim a, Dim b) {
-  return (op == DimOp::Min ? prove_less_equal(a, b) : prove_less_equal(b, a)) == true;
-}
+bool wins(DimOp op, Dim a, Dim b) { return (op == DimOp::Min ? prove_less_equal(a, b) : prove_less_equal(b, a)) == true; }
 
 MaybeDim choose(DimOp op, Dim a, Dim b) {
   if (wins(op, a, b)) return a;

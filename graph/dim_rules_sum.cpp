@@ -43,8 +43,8 @@ MaybeDim join_exact_quotient(DimTable& table, const Polynomial& sum) {
 
 /// Index of the term with those atoms whose coefficient is `coefficient`.
 std::optional<std::size_t> find_term(const Polynomial& sum, std::int64_t coefficient, const std::vector<Dim>& atoms) {
-  const auto found = std::ranges::find_if(
-      sum, [&](const Term& term) { return term.coefficient == coefficient && term.atoms == atoms; });
+  const auto found =
+      std::ranges::find_if(sum, [&](const Term& term) { return term.coefficient == coefficient && term.atoms == atoms; });
   if (found == sum.end()) return std::nullopt;
   return static_cast<std::size_t>(found - sum.begin());
 }
@@ -82,9 +82,7 @@ Polynomial sum_of(Dim a, Dim b) { return add(to_polynomial(a), to_polynomial(b))
 Polynomial product_of(Dim a, Dim b) { return multiply(to_polynomial(a), to_polynomial(b)); }
 
 MaybeDim add_exact_quotient(DimTable& table, Dim a, Dim b) { return join_exact_quotient(table, sum_of(a, b)); }
-MaybeDim add_quotient_and_remainder(DimTable& table, Dim a, Dim b) {
-  return join_quotient_and_remainder(table, sum_of(a, b));
-}
+MaybeDim add_quotient_and_remainder(DimTable& table, Dim a, Dim b) { return join_quotient_and_remainder(table, sum_of(a, b)); }
 MaybeDim add_polynomial(DimTable& table, Dim a, Dim b) { return from_polynomial(table, sum_of(a, b)); }
 
 MaybeDim multiply_exact_quotient(DimTable& table, Dim a, Dim b) { return join_exact_quotient(table, product_of(a, b)); }

@@ -18,12 +18,18 @@ std::string atom_text(Dim atom) {
     return fmt::format("{}({}, {})", name, to_string(node.operands[0]), to_string(node.operands[1]));
   };
   switch (node.op) {
-    case DimOp::Symbol: return atom.table().info(static_cast<int>(node.value)).name;
-    case DimOp::FloorDiv: return call("floordiv");
-    case DimOp::Mod: return call("mod");
-    case DimOp::Min: return call("min");
-    case DimOp::Max: return call("max");
-    default: return to_string(atom);
+    case DimOp::Symbol:
+      return atom.table().info(static_cast<int>(node.value)).name;
+    case DimOp::FloorDiv:
+      return call("floordiv");
+    case DimOp::Mod:
+      return call("mod");
+    case DimOp::Min:
+      return call("min");
+    case DimOp::Max:
+      return call("max");
+    default:
+      return to_string(atom);
   }
 }
 

@@ -49,8 +49,7 @@ double parse_double(std::string_view text) {
 /// The attribute's default text, for attributes that a node leaves out.
 const std::string& default_of(const Node& node, std::string_view name) {
   const AttrDef* def = node.op->find_attr(name);
-  if (!def || !def->default_text)
-    throw Error(ErrorKind::internal, fmt::format("{}: no attribute {}", node.op->name, name));
+  if (!def || !def->default_text) throw Error(ErrorKind::internal, fmt::format("{}: no attribute {}", node.op->name, name));
   return *def->default_text;
 }
 

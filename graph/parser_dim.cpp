@@ -2,12 +2,25 @@
 
 #include <fmt/format.h>
 
+#include "graph/checked.hpp"
 #include "graph/parser.hpp"
 #include "graph/suggest.hpp"
 
 namespace dyn::graph {
 
+namespace {
+
+/// Bytes of a weight, the greatest integer where they are more.
+std::int64_t byte_count(const TensorType& type) {
+  auto bytes = static_cast<std::int64_t>(size_of(type.dtype));
+  for (const Dim dim : type.dims) bytes = saturating_multiply(bytes, *dim.constant());
+  return bytes;
+}
+
+}  // namespace
+
 TensorType Parser::parse_type(DimsOf owner) {
+  const SourceLocation location = token_.location;
   TensorType type;
   type.dtype = parse_dtype_name();
   expect("[", "the dtype");
@@ -17,6 +30,9 @@ TensorType Parser::parse_type(DimsOf owner) {
     } while (accept(","));
   }
   expect("]", "a dim");
+  if (owner == DimsOf::Weight && byte_count(type) == int64_max) {
+    fail(location, "the size of this weight in bytes does not fit into 64 bits");
+  }
   return type;
 }
 

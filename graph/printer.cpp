@@ -1,13 +1,11 @@
 // The canonical text of a module: one node per statement, defaults left out.
 
-#include <charconv>
-#include <cmath>
-#include <iterator>
 #include <string_view>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
+#include "graph/attribute_text.hpp"
 #include "graph/lexer.hpp"
 #include "graph/literals.hpp"
 #include "graph/op.hpp"
@@ -20,21 +18,6 @@ struct Infix {
   std::string_view op, symbol;
 };
 constexpr Infix infix_operators[] = {{"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"}};
-
-/// The shortest text that reads back as the same double, always told from an integer: "1.0", "1e-5", "-inf".
-std::string format_number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  char buffer[32];
-  const std::to_chars_result result = std::to_chars(std::begin(buffer), std::end(buffer), value);
-  std::string text(buffer, result.ptr);
-  const std::size_t exponent = text.find('e');
-  if (exponent == std::string::npos) return text.find('.') == std::string::npos ? text + ".0" : text;
-  std::size_t digits = exponent + 1;  // "1e-05" is written "1e-5"
-  if (text[digits] == '-') ++digits;
-  while (text[digits] == '+' || (text[digits] == '0' && digits + 1 < text.size())) text.erase(digits, 1);
-  return text;
-}
 
 /// An element of a weight that is the same everywhere.
 std::string element(DType dtype, double value) {
@@ -74,8 +57,6 @@ class Printer {
   std::string type(const TensorType& type) const;
   std::string literal(const Value& value, std::optional<DType> context) const;
   std::optional<DType> context_of(const Node& node, std::size_t index) const;
-  std::string attributes(const Node& node) const;
-  static std::string attribute_value(const AttrDef& def, const AttrValue& value);
 
   const Module& module_;
   std::string out_;
@@ -208,7 +189,7 @@ void Printer::print_node(const Node& node) {
     out_ += fmt::format("{}{}", i > 0 ? ", " : "", names_[static_cast<std::size_t>(node.outputs[i])]);
   }
   out_ += " = ";
-  const std::string attrs = attributes(node);
+  const std::string attrs = format_attributes(node);
   for (const Infix& infix : infix_operators) {
     if (infix.op != node.op->name || node.inputs.size() != 2 || !attrs.empty()) continue;
     const std::string left = operand(node, 0);
@@ -254,45 +235,6 @@ std::string Printer::literal(const Value& value, std::optional<DType> context) c
   const std::string text = is_float(dtype) ? format_number(value.constant) : std::to_string(value.integer);
   const DType natural = is_float(dtype) ? DType::f32 : DType::i64;
   return context.value_or(natural) == dtype ? text : fmt::format("{}: {}", text, name_of(dtype));
-}
-
-std::string Printer::attributes(const Node& node) const {
-  std::string text;
-  for (const AttrDef& def : node.op->attrs) {
-    const AttrValue* value = node.find_attr(def.name);
-    if (value == nullptr) continue;
-    const std::string shown = attribute_value(def, *value);
-    if (def.default_text && shown == *def.default_text) continue;
-    double number = 0;
-    const bool is_default_number =
-        def.kind == AttrKind::Float && def.default_text &&
-        std::from_chars(def.default_text->data(), def.default_text->data() + def.default_text->size(), number).ec ==
-            std::errc() &&
-        format_number(number) == shown;
-    if (!is_default_number) text += fmt::format(" {}={}", def.name, shown);
-  }
-  return text;
-}
-
-std::string Printer::attribute_value(const AttrDef& def, const AttrValue& value) {
-  switch (def.kind) {
-    case AttrKind::Boolean:
-      return std::get<bool>(value) ? "true" : "false";
-    case AttrKind::Float:
-      return format_number(std::get<double>(value));
-    case AttrKind::Word:
-      return std::get<std::string>(value);
-    case AttrKind::Integer:
-    case AttrKind::Dim: {
-      const Dim dim = std::get<Dim>(value);
-      const bool simple = dim.constant() || dim.symbol();
-      return simple ? to_string(dim) : "(" + to_string(dim) + ")";
-    }
-    case AttrKind::IntegerList:
-    case AttrKind::DimList:
-      return to_string(std::span<const Dim>(std::get<std::vector<Dim>>(value)));
-  }
-  return "";
 }
 
 }  // namespace

@@ -49,11 +49,11 @@ class Propagation final : public InferContext {
 
   Module& module_;
   Unifier unifier_;
-  std::vector<std::vector<int>> users_;  ///< nodes by value
-  std::vector<bool> known_;              ///< by value: has its type
-  std::set<int> worklist_;               ///< the first node in topological order comes first
-  int current_ = -1;                     ///< the node being computed; -1: the outputs' claims
-  int generation_ = 0;                   ///< of the unifier, up to which the module is resolved
+  std::vector<std::vector<int>> users_;               ///< nodes by value
+  std::vector<bool> known_;                           ///< by value: has its type
+  std::set<int> worklist_;                            ///< the first node in topological order comes first
+  int current_ = -1;                                  ///< the node being computed; -1: the outputs' claims
+  int generation_ = 0;                                ///< of the unifier, up to which the module is resolved
   std::vector<std::vector<Constraint>> constraints_;  ///< by node, the claims' last
 };
 

@@ -1,6 +1,8 @@
 // What inference may ask of dims during propagation, and the conditions that remain.
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -15,8 +17,10 @@ namespace {
 std::optional<bool> decide(const Constraint& constraint) {
   const Dim &left = constraint.left, &right = constraint.right;
   switch (constraint.kind) {
-    case Constraint::Kind::Equal: return prove_equal(left, right);
-    case Constraint::Kind::LessEqual: return prove_less_equal(left, right);
+    case Constraint::Kind::Equal:
+      return prove_equal(left, right);
+    case Constraint::Kind::LessEqual:
+      return prove_less_equal(left, right);
     case Constraint::Kind::Multiple:
       if (right.constant().value_or(0) > 0) return prove_multiple(left, *right.constant());
       return floordiv(left, right) * right == left ? std::optional(true) : std::nullopt;
@@ -35,25 +39,27 @@ std::string contradiction(const Constraint& constraint) {
     const std::string value = to_string(dim);
     return what == value ? what : fmt::format("{}, which is {},", what, value);
   };
-  const std::string left = side(constraint.left_tensor, constraint.left),
-                    right = side(constraint.right_tensor, constraint.right);
+  const std::string left = side(constraint.left_tensor, constraint.left), right = side(constraint.right_tensor, constraint.right);
   switch (constraint.kind) {
-    case Constraint::Kind::Equal: return fmt::format("{} must be equal to {}", left, right);
-    case Constraint::Kind::LessEqual: return fmt::format("{} must not be greater than {}", left, right);
-    case Constraint::Kind::Multiple: return fmt::format("{} must be a multiple of {}", left, right);
-    case Constraint::Kind::EqualOrOne: return fmt::format("{} must be equal to {}, or one of them 1", left, right);
+    case Constraint::Kind::Equal:
+      return fmt::format("{} must be equal to {}", left, right);
+    case Constraint::Kind::LessEqual:
+      return fmt::format("{} must not be greater than {}", left, right);
+    case Constraint::Kind::Multiple:
+      return fmt::format("{} must be a multiple of {}", left, right);
+    case Constraint::Kind::EqualOrOne:
+      return fmt::format("{} must be equal to {}, or one of them 1", left, right);
   }
   return {};
 }
 
-bool is_symmetric(Constraint::Kind kind) {
-  return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne;
-}
+bool is_symmetric(Constraint::Kind kind) { return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne; }
 
-bool is_same(const Constraint& a, const Constraint& b) {
-  if (a.kind != b.kind) return false;
-  return (a.left == b.left && a.right == b.right) ||
-         (is_symmetric(a.kind) && a.left == b.right && a.right == b.left);
+/// Equal for constraints that ask the same.
+std::tuple<Constraint::Kind, int, int> identity(const Constraint& constraint) {
+  const int left = constraint.left.node()->id, right = constraint.right.node()->id;
+  if (is_symmetric(constraint.kind) && right < left) return {constraint.kind, right, left};
+  return {constraint.kind, left, right};
 }
 
 }  // namespace
@@ -78,7 +84,8 @@ void Propagation::record(Constraint::Kind kind, Dim left, Dim right, const std::
   const Constraint constraint{kind, left, right, left_what, right_what, who()};
   const std::optional<bool> holds = decide(constraint);
   if (holds == false) fail(contradiction(constraint));
-  if (!holds) (current_ >= 0 ? constraints_[static_cast<std::size_t>(current_)] : constraints_.back()).push_back(constraint);
+  auto& own = current_ >= 0 ? constraints_[static_cast<std::size_t>(current_)] : constraints_.back();
+  if (!holds) own.push_back(constraint);
 }
 
 void Propagation::require_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) {
@@ -86,8 +93,8 @@ void Propagation::require_equal(Dim a, Dim b, const std::string& a_what, const s
   b = unifier_.resolve(b);
   const Unifier::Outcome outcome = unifier_.unify(a, b);
   if (outcome.answer == Unifier::Answer::Contradiction)
-    fail(fmt::format("{} is {}, but {} is {}{}{}", a_what, to_string(a), b_what, to_string(b),
-                     outcome.why.empty() ? "" : "; ", outcome.why));
+    fail(fmt::format("{} is {}, but {} is {}{}{}", a_what, to_string(a), b_what, to_string(b), outcome.why.empty() ? "" : "; ",
+                     outcome.why));
   if (outcome.answer == Unifier::Answer::Unknown) record(Constraint::Kind::Equal, a, b, a_what, b_what);
 }
 
@@ -131,12 +138,11 @@ void Propagation::collect_constraints() {
   all.insert(all.end(), unifier_.constraints().begin(), unifier_.constraints().end());
   for (const auto& own : constraints_) all.insert(all.end(), own.begin(), own.end());
   module_.constraints.clear();
+  std::set<std::tuple<Constraint::Kind, int, int>> seen;
   for (const Constraint& constraint : all) {
     const std::optional<bool> holds = decide(constraint);
-    if (holds == false)
-      fail_at(module_, {}, fmt::format("{}: {}", constraint.reason, contradiction(constraint)));
-    const bool repeated = std::ranges::any_of(module_.constraints, [&](const Constraint& c) { return is_same(c, constraint); });
-    if (!holds && !repeated) module_.constraints.push_back(constraint);
+    if (holds == false) fail_at(module_, {}, fmt::format("{}: {}", constraint.reason, contradiction(constraint)));
+    if (!holds && seen.insert(identity(constraint)).second) module_.constraints.push_back(constraint);
   }
 }
 
@@ -149,8 +155,8 @@ void Propagation::check_symbols() const {
   const auto check = [&](Dim dim, SourceLocation where) {
     for_each_symbol(dim, [&](int symbol) {
       if (given[static_cast<std::size_t>(symbol)]) return;
-      fail_at(module_, where, fmt::format("no input has the dim {}, so that a run cannot know its value",
-                                          module_.dims->info(symbol).name));
+      fail_at(module_, where,
+              fmt::format("no input has the dim {}, so that a run cannot know its value", module_.dims->info(symbol).name));
     });
   };
   for (const Value& value : module_.values)

@@ -117,8 +117,7 @@ std::optional<std::string> Unifier::replace(Solution solution) {
     const SymbolInfo other = table.info(*symbol);
     table.refine(*symbol, info.low, info.high, info.divisor);
     const Interval range = bounds(solution.value);
-    if (range.low > range.high)
-      return fmt::format("{}, but {}: no size is both", describe(info), describe(other));
+    if (range.low > range.high) return fmt::format("{}, but {}: no size is both", describe(info), describe(other));
   } else if (auto contradiction = narrow(info, solution.value)) {
     return contradiction;
   }

@@ -26,26 +26,40 @@ bool fits(AttrKind kind, const AttrValue& value) {
   const Dim* dim = std::get_if<Dim>(&value);
   const auto* list = std::get_if<std::vector<Dim>>(&value);
   switch (kind) {
-    case AttrKind::Boolean: return std::holds_alternative<bool>(value);
-    case AttrKind::Float: return std::holds_alternative<double>(value) || (dim && is_constant(*dim));
-    case AttrKind::Word: return std::holds_alternative<std::string>(value);
-    case AttrKind::Integer: return dim && is_constant(*dim);
-    case AttrKind::Dim: return dim != nullptr;
-    case AttrKind::IntegerList: return list && std::ranges::all_of(*list, is_constant);
-    case AttrKind::DimList: return list != nullptr;
+    case AttrKind::Boolean:
+      return std::holds_alternative<bool>(value);
+    case AttrKind::Float:
+      return std::holds_alternative<double>(value) || (dim && is_constant(*dim));
+    case AttrKind::Word:
+      return std::holds_alternative<std::string>(value);
+    case AttrKind::Integer:
+      return dim && is_constant(*dim);
+    case AttrKind::Dim:
+      return dim != nullptr;
+    case AttrKind::IntegerList:
+      return list && std::ranges::all_of(*list, is_constant);
+    case AttrKind::DimList:
+      return list != nullptr;
   }
   return false;
 }
 
 constexpr const char* describe(AttrKind kind) {
   switch (kind) {
-    case AttrKind::Boolean: return "true or false";
-    case AttrKind::Float: return "a number";
-    case AttrKind::Word: return "a word";
-    case AttrKind::Integer: return "an integer";
-    case AttrKind::Dim: return "a dim";
-    case AttrKind::IntegerList: return "a list of integers";
-    case AttrKind::DimList: return "a list of dims";
+    case AttrKind::Boolean:
+      return "true or false";
+    case AttrKind::Float:
+      return "a number";
+    case AttrKind::Word:
+      return "a word";
+    case AttrKind::Integer:
+      return "an integer";
+    case AttrKind::Dim:
+      return "a dim";
+    case AttrKind::IntegerList:
+      return "a list of integers";
+    case AttrKind::DimList:
+      return "a list of dims";
   }
   return "";
 }
@@ -58,8 +72,7 @@ void verify_attrs(const Module& module, const Node& node) {
     if (!seen.insert(attr.name).second)
       fail_at(module, node.location, fmt::format("{}: attribute {} is given twice", node.op->name, attr.name));
     if (!fits(def->kind, attr.value))
-      fail_at(module, node.location,
-              fmt::format("{}: attribute {} must be {}", node.op->name, attr.name, describe(def->kind)));
+      fail_at(module, node.location, fmt::format("{}: attribute {} must be {}", node.op->name, attr.name, describe(def->kind)));
   }
   for (const AttrDef& def : node.op->attrs)
     if (!def.default_text && !seen.contains(def.name))
@@ -70,7 +83,7 @@ void verify_arity(const Module& module, const Node& node) {
   const OpDef& op = *node.op;
   const auto count = static_cast<int>(node.inputs.size());
   if (count < op.min_inputs || (op.max_inputs >= 0 && count > op.max_inputs)) {
-    const std::string wanted = op.max_inputs < 0                 ? fmt::format("at least {}", op.min_inputs)
+    const std::string wanted = op.max_inputs < 0                ? fmt::format("at least {}", op.min_inputs)
                                : op.min_inputs == op.max_inputs ? fmt::format("{}", op.min_inputs)
                                                                 : fmt::format("{} to {}", op.min_inputs, op.max_inputs);
     fail_at(module, node.location, fmt::format("{} takes {} argument(s), not {}", op.name, wanted, count));
@@ -107,8 +120,7 @@ void verify_producer(const Module& module, ValueId id) {
   require(value.producer >= 0 && value.producer < static_cast<int>(module.nodes.size()),
           fmt::format("{} has no producer", value.name));
   const Node& node = module.nodes[static_cast<std::size_t>(value.producer)];
-  require(std::ranges::find(node.outputs, id) != node.outputs.end(),
-          fmt::format("{} is no result of its producer", value.name));
+  require(std::ranges::find(node.outputs, id) != node.outputs.end(), fmt::format("{} is no result of its producer", value.name));
 }
 
 void verify_type(const Module& module, const Value& value) {
@@ -150,8 +162,7 @@ void verify(const Module& module) {
   for (const Value& value : module.values) {
     if (value.kind == ValueKind::Result) verify_type(module, value);
     if (value.kind == ValueKind::Constant || value.name.empty()) continue;
-    if (!names.insert(value.name).second)
-      fail_at(module, value.location, fmt::format("{} is defined twice", value.name));
+    if (!names.insert(value.name).second) fail_at(module, value.location, fmt::format("{} is defined twice", value.name));
   }
 }
 

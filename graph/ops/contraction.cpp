@@ -27,11 +27,10 @@ void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
   outputs[0].dtype = a.dtype;
   for (int i = 0; i < batch; ++i) {
     const int in_a = i - (batch - a_row), in_b = i - (batch - b_row);
-    if (in_a < 0 || in_b < 0)
-      outputs[0].dims.push_back(in_a < 0 ? at(b, in_b) : at(a, in_a));
+    if (in_a < 0 || in_b < 0) outputs[0].dims.push_back(in_a < 0 ? at(b, in_b) : at(a, in_a));
     else
-      outputs[0].dims.push_back(context.broadcast(at(a, in_a), at(b, in_b), dim_name(context, 0, in_a),
-                                                  dim_name(context, 1, in_b)));
+      outputs[0].dims.push_back(
+          context.broadcast(at(a, in_a), at(b, in_b), dim_name(context, 0, in_a), dim_name(context, 1, in_b)));
   }
   outputs[0].dims.push_back(at(a, m));
   outputs[0].dims.push_back(at(b, n));
@@ -41,8 +40,8 @@ void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
 void check_mask(InferContext& context, const std::vector<Dim>& scores) {
   const TensorType mask = context.input(3);
   if (mask.rank() > static_cast<int>(scores.size()))
-    context.fail(fmt::format("attention: the mask {} is {}, which has more dims than the scores {}",
-                             input_name(context, 3), to_string(mask), to_string(scores)));
+    context.fail(fmt::format("attention: the mask {} is {}, which has more dims than the scores {}", input_name(context, 3),
+                             to_string(mask), to_string(scores)));
   const std::size_t skip = scores.size() - mask.dims.size();
   for (std::size_t i = 0; i < mask.dims.size(); ++i) {
     const std::string name = dim_name(context, 3, static_cast<int>(i)), score_name = fmt::format("scores (dim {})", skip + i);
@@ -85,16 +84,27 @@ void infer_attention(InferContext& context, std::vector<TensorType>& outputs) {
 
 std::vector<OpDef> contraction_ops() {
   return {
-      {"matmul", OpClass::Contraction, 2, 2, 1,
+      {"matmul",
+       OpClass::Contraction,
+       2,
+       2,
+       1,
        {{"transpose_a", AttrKind::Boolean, "false", "whether a is [..., K, M]"},
         {"transpose_b", AttrKind::Boolean, "false", "whether b is [..., N, K]"}},
-       infer_matmul, "Matrix product over the last two axes, for each index of the others.",
+       infer_matmul,
+       "Matrix product over the last two axes, for each index of the others.",
        "a: [..., M, K], b: [..., K, N]; the result is [..., M, N], leading dims broadcast as numpy does.",
-       "f32 on both sides; the result is f32", "Ranks below 2; different K; leading dims that do not broadcast."},
-      {"attention", OpClass::Compound, 3, 4, 1,
+       "f32 on both sides; the result is f32",
+       "Ranks below 2; different K; leading dims that do not broadcast."},
+      {"attention",
+       OpClass::Compound,
+       3,
+       4,
+       1,
        {{"scale", AttrKind::Float, "0", "factor of the scores; 0: 1 / sqrt(D)"},
         {"causal", AttrKind::Boolean, "false", "whether query i sees only keys j <= i + Skv - Sq"}},
-       infer_attention, "softmax(q * k^T * scale + mask) * v; arguments: q, k, v, and optionally an additive mask.",
+       infer_attention,
+       "softmax(q * k^T * scale + mask) * v; arguments: q, k, v, and optionally an additive mask.",
        "q: [..., H, Sq, D], k: [..., H, Skv, D], v: [..., H, Skv, Dv], mask: broadcast to [..., H, Sq, Skv]; the "
        "result is [..., H, Sq, Dv].",
        "f32; the result is f32",

@@ -34,10 +34,8 @@ void infer_concat(InferContext& context, std::vector<TensorType>& outputs) {
     const TensorType type = context.input(i);
     for (int d = 0; d < first.rank(); ++d) {
       const auto at = static_cast<std::size_t>(d);
-      if (d == axis)
-        outputs[0].dims[at] = outputs[0].dims[at] + type.dims[at];
-      else
-        context.require_equal(first.dims[at], type.dims[at], dim_name(context, 0, d), dim_name(context, i, d));
+      if (d == axis) outputs[0].dims[at] = outputs[0].dims[at] + type.dims[at];
+      else context.require_equal(first.dims[at], type.dims[at], dim_name(context, 0, d), dim_name(context, i, d));
     }
   }
 }
@@ -47,8 +45,8 @@ void infer_pad(InferContext& context, std::vector<TensorType>& outputs) {
   const TensorType input = context.input(0);
   const std::vector<Dim> before = context.dim_list("before"), after = context.dim_list("after");
   if (before.size() != input.dims.size() || after.size() != input.dims.size())
-    context.fail(fmt::format("pad: before and after need one entry for each dim of {}, which is {}",
-                             input_name(context, 0), to_string(input)));
+    context.fail(fmt::format("pad: before and after need one entry for each dim of {}, which is {}", input_name(context, 0),
+                             to_string(input)));
   outputs[0] = input;
   for (std::size_t i = 0; i < input.dims.size(); ++i) {
     require_at_least(context, before[i], 0, fmt::format("before (entry {})", i));
@@ -75,31 +73,54 @@ void infer_range(InferContext& context, std::vector<TensorType>& outputs) {
 
 std::vector<OpDef> indexed_ops() {
   return {
-      {"gather", OpClass::Indexed, 2, 2, 1,
-       {{"axis", AttrKind::Integer, "0", "the axis of data that the indices choose from"}}, infer_gather,
+      {"gather",
+       OpClass::Indexed,
+       2,
+       2,
+       1,
+       {{"axis", AttrKind::Integer, "0", "the axis of data that the indices choose from"}},
+       infer_gather,
        "Slices of data along one axis, chosen by indices; arguments: data, indices.",
        "data: [a..., N, b...] with N at the axis, indices: [i...]; the result is [a..., i..., b...].",
        "data of any dtype, as the result; indices i32 or i64",
        "An axis outside of data; when run, an index outside of -N .. N - 1 (negative ones count from the end)."},
-      {"concat", OpClass::Indexed, 1, -1, 1,
-       {{"axis", AttrKind::Integer, std::nullopt, "the axis along which the tensors follow each other"}}, infer_concat,
+      {"concat",
+       OpClass::Indexed,
+       1,
+       -1,
+       1,
+       {{"axis", AttrKind::Integer, std::nullopt, "the axis along which the tensors follow each other"}},
+       infer_concat,
        "Tensors one after the other along one axis.",
        "Any number of tensors whose dims are equal except along the axis; there the result has the sum.",
-       "Any, the same for all; the result has that dtype", "Ranks, dtypes or other dims that differ."},
-      {"pad", OpClass::Indexed, 1, 1, 1,
+       "Any, the same for all; the result has that dtype",
+       "Ranks, dtypes or other dims that differ."},
+      {"pad",
+       OpClass::Indexed,
+       1,
+       1,
+       1,
        {{"before", AttrKind::DimList, std::nullopt, "for each axis the number of elements put before"},
         {"after", AttrKind::DimList, std::nullopt, "for each axis the number of elements put after"},
         {"value", AttrKind::Float, "0", "the elements put there"}},
-       infer_pad, "x surrounded by a constant.", "x of any shape; dim i of the result is before[i] + dim i + after[i].",
+       infer_pad,
+       "x surrounded by a constant.",
+       "x of any shape; dim i of the result is before[i] + dim i + after[i].",
        "f32, i32, i64 or bool; the result has the same dtype",
        "Lists of another length than x's rank; negative numbers."},
-      {"range", OpClass::Indexed, 0, 0, 1,
+      {"range",
+       OpClass::Indexed,
+       0,
+       0,
+       1,
        {{"start", AttrKind::Dim, "0", "the first element"},
         {"end", AttrKind::Dim, std::nullopt, "the bound that is not reached"},
         {"step", AttrKind::Integer, "1", "the distance of elements; may be negative"},
         {"dtype", AttrKind::Word, "i64", "i32, i64 or f32"}},
-       infer_range, "start, start + step, ... up to, and without, end.",
-       "The result is [max(ceil((end - start) / step), 0)].", "The result has the given dtype",
+       infer_range,
+       "start, start + step, ... up to, and without, end.",
+       "The result is [max(ceil((end - start) / step), 0)].",
+       "The result has the given dtype",
        "A step of 0; other dtypes."},
   };
 }

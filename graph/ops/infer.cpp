@@ -36,8 +36,8 @@ void require_same_dtype(const InferContext& context, std::size_t first) {
 
 void require_rank(const InferContext& context, std::size_t index, int rank) {
   if (context.input(index).rank() == rank) return;
-  context.fail(fmt::format("{} needs {} to have {} dims, but it is {}", context.node().op->name,
-                           input_name(context, index), rank, to_string(context.input(index))));
+  context.fail(fmt::format("{} needs {} to have {} dims, but it is {}", context.node().op->name, input_name(context, index), rank,
+                           to_string(context.input(index))));
 }
 
 void require_min_rank(const InferContext& context, std::size_t index, int rank) {
@@ -64,8 +64,7 @@ std::vector<int> axes_attr(const InferContext& context, std::string_view name, i
   std::vector<int> axes;
   for (std::int64_t axis : context.integers(name)) {
     const int normal = checked_axis(context, name, axis, rank);
-    if (std::ranges::find(axes, normal) != axes.end())
-      context.fail(fmt::format("{} names axis {} twice", name, normal));
+    if (std::ranges::find(axes, normal) != axes.end()) context.fail(fmt::format("{} names axis {} twice", name, normal));
     axes.push_back(normal);
   }
   return axes;

@@ -21,6 +21,13 @@ std::string input_name(const InferContext& context, std::size_t index);
 /// Fails unless the input's dtype is one of `accepted`.
 void require_dtype(const InferContext& context, std::size_t index, std::initializer_list<DType> accepted);
 
+/// `infer` for operators whose first input has one of these dtypes.
+template <InferFunction infer, DType... accepted>
+void infer_for(InferContext& context, std::vector<TensorType>& outputs) {
+  require_dtype(context, 0, {accepted...});
+  infer(context, outputs);
+}
+
 /// Fails unless inputs `first` .. last all have one dtype.
 void require_same_dtype(const InferContext& context, std::size_t first = 0);
 

@@ -34,8 +34,7 @@ void infer_norm(InferContext& context, std::vector<TensorType>& outputs) {
   require_same_dtype(context);
   const double epsilon = context.number("epsilon");
   if (!(epsilon >= 0)) context.fail(fmt::format("epsilon must not be negative, but is {}", epsilon));
-  for (std::size_t i = 1; i < context.input_count(); ++i)
-    require_vector_along(context, i, 0, context.input(0).rank() - 1);
+  for (std::size_t i = 1; i < context.input_count(); ++i) require_vector_along(context, i, 0, context.input(0).rank() - 1);
   outputs[0] = context.input(0);
 }
 
@@ -46,25 +45,62 @@ constexpr const char* f32_only = "f32; the result is f32";
 std::vector<OpDef> normalization_ops() {
   const AttrDef epsilon{"epsilon", AttrKind::Float, "1e-05", "added to the variance, or mean square"};
   return {
-      {"softmax", OpClass::Compound, 1, 1, 1,
-       {{"axis", AttrKind::Integer, "-1", "the axis along which the result sums to 1"}}, infer_softmax,
-       "exp(x - max) / sum(exp(x - max)) along one axis.", "x of rank 1 or more; the result has the same shape.",
-       f32_only, "An axis outside of x; a scalar."},
-      {"layer_norm", OpClass::Compound, 3, 3, 1, {epsilon}, infer_norm,
+      {"softmax",
+       OpClass::Compound,
+       1,
+       1,
+       1,
+       {{"axis", AttrKind::Integer, "-1", "the axis along which the result sums to 1"}},
+       infer_softmax,
+       "exp(x - max) / sum(exp(x - max)) along one axis.",
+       "x of rank 1 or more; the result has the same shape.",
+       f32_only,
+       "An axis outside of x; a scalar."},
+      {"layer_norm",
+       OpClass::Compound,
+       3,
+       3,
+       1,
+       {epsilon},
+       infer_norm,
        "(x - mean) / sqrt(variance + epsilon) * weight + bias, with mean and (biased) variance over the last axis; "
        "arguments: x, weight, bias.",
-       "x: [..., D], weight: [D], bias: [D]; the result has the shape of x.", f32_only,
+       "x: [..., D], weight: [D], bias: [D]; the result has the shape of x.",
+       f32_only,
        "weight or bias of another size than x's last axis."},
-      {"rms_norm", OpClass::Compound, 2, 2, 1, {epsilon}, infer_norm,
+      {"rms_norm",
+       OpClass::Compound,
+       2,
+       2,
+       1,
+       {epsilon},
+       infer_norm,
        "x / sqrt(mean(x * x) + epsilon) * weight, with the mean over the last axis; arguments: x, weight.",
-       "x: [..., D], weight: [D]; the result has the shape of x.", f32_only,
+       "x: [..., D], weight: [D]; the result has the shape of x.",
+       f32_only,
        "weight of another size than x's last axis."},
-      {"gelu", OpClass::Compound, 1, 1, 1,
-       {{"approximate", AttrKind::Word, "none", "none: by erf; tanh: by the tanh formula"}}, infer_gelu,
+      {"gelu",
+       OpClass::Compound,
+       1,
+       1,
+       1,
+       {{"approximate", AttrKind::Word, "none", "none: by erf; tanh: by the tanh formula"}},
+       infer_gelu,
        "0.5 * x * (1 + erf(x / sqrt(2))), or 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).",
-       "x of any shape; the result has the same.", f32_only, "Another word for approximate."},
-      {"silu", OpClass::Compound, 1, 1, 1, {}, infer_activation, "x * sigmoid(x).",
-       "x of any shape; the result has the same.", f32_only, "Other dtypes."},
+       "x of any shape; the result has the same.",
+       f32_only,
+       "Another word for approximate."},
+      {"silu",
+       OpClass::Compound,
+       1,
+       1,
+       1,
+       {},
+       infer_activation,
+       "x * sigmoid(x).",
+       "x of any shape; the result has the same.",
+       f32_only,
+       "Other dtypes."},
   };
 }
 

@@ -20,15 +20,8 @@ void infer_reduction(InferContext& context, std::vector<TensorType>& outputs) {
   }
 }
 
-void infer_number_reduction(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, {DType::f32, DType::i32, DType::i64});
-  infer_reduction(context, outputs);
-}
-
-void infer_float_reduction(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, {DType::f32});
-  infer_reduction(context, outputs);
-}
+constexpr InferFunction number_reduction = infer_for<infer_reduction, DType::f32, DType::i32, DType::i64>;
+constexpr InferFunction float_reduction = infer_for<infer_reduction, DType::f32>;
 
 struct Reduction {
   const char* name;
@@ -38,15 +31,13 @@ struct Reduction {
 };
 
 const Reduction reductions[] = {
-    {"reduce_sum", infer_number_reduction, "f32, i32 or i64; the result has the same dtype",
-     "Sum over the axes; 0 over no elements."},
-    {"reduce_mean", infer_float_reduction, "f32; the result has the same dtype",
-     "Mean over the axes; NaN over no elements."},
-    {"reduce_max", infer_number_reduction, "f32, i32 or i64; the result has the same dtype",
+    {"reduce_sum", number_reduction, "f32, i32 or i64; the result has the same dtype", "Sum over the axes; 0 over no elements."},
+    {"reduce_mean", float_reduction, "f32; the result has the same dtype", "Mean over the axes; NaN over no elements."},
+    {"reduce_max", number_reduction, "f32, i32 or i64; the result has the same dtype",
      "Greatest element over the axes, NaN where one is; over no elements -inf, or the least integer."},
-    {"reduce_min", infer_number_reduction, "f32, i32 or i64; the result has the same dtype",
+    {"reduce_min", number_reduction, "f32, i32 or i64; the result has the same dtype",
      "Least element over the axes, NaN where one is; over no elements inf, or the greatest integer."},
-    {"reduce_prod", infer_number_reduction, "f32, i32 or i64; the result has the same dtype",
+    {"reduce_prod", number_reduction, "f32, i32 or i64; the result has the same dtype",
      "Product over the axes; 1 over no elements."},
 };
 
@@ -55,11 +46,17 @@ const Reduction reductions[] = {
 std::vector<OpDef> reduction_ops() {
   std::vector<OpDef> ops;
   for (const Reduction& op : reductions)
-    ops.push_back({op.name, OpClass::Reduction, 1, 1, 1,
+    ops.push_back({op.name,
+                   OpClass::Reduction,
+                   1,
+                   1,
+                   1,
                    {{"axes", AttrKind::IntegerList, "[]", "axes to reduce; negative ones count from the end; [] for all"},
                     {"keepdims", AttrKind::Boolean, "true", "whether reduced axes stay, as dims of 1"}},
-                   op.infer, op.summary,
-                   "x of any shape; the result lacks the reduced axes, or has 1 there with keepdims.", op.dtypes,
+                   op.infer,
+                   op.summary,
+                   "x of any shape; the result lacks the reduced axes, or has 1 there with keepdims.",
+                   op.dtypes,
                    "An axis outside of x or named twice; other dtypes."});
   return ops;
 }

@@ -39,16 +39,16 @@ void infer_reshape(InferContext& context, std::vector<TensorType>& outputs) {
   const bool open = std::ranges::any_of(context.dim_list("shape"), [](Dim dim) { return dim.constant() == -1; });
   outputs[0] = {input.dtype, resolve_shape(context, elements)};
   if (!open)
-    context.require_equal(elements, product(context.dims(), outputs[0].dims),
-                          input_name(context, 0) + " (number of elements)", "shape (number of elements)");
+    context.require_equal(elements, product(context.dims(), outputs[0].dims), input_name(context, 0) + " (number of elements)",
+                          "shape (number of elements)");
 }
 
 void infer_transpose(InferContext& context, std::vector<TensorType>& outputs) {
   const TensorType& input = context.input(0);
   const std::vector<int> perm = axes_attr(context, "perm", input.rank());
   if (static_cast<int>(perm.size()) != input.rank())
-    context.fail(fmt::format("transpose: perm has {} entries, but {} is {}", perm.size(), input_name(context, 0),
-                             to_string(input)));
+    context.fail(
+        fmt::format("transpose: perm has {} entries, but {} is {}", perm.size(), input_name(context, 0), to_string(input)));
   outputs[0].dtype = input.dtype;
   for (int axis : perm) outputs[0].dims.push_back(input.dims[static_cast<std::size_t>(axis)]);
 }
@@ -57,8 +57,8 @@ void infer_expand(InferContext& context, std::vector<TensorType>& outputs) {
   const TensorType input = context.input(0);
   const std::vector<Dim> shape = context.dim_list("shape");
   if (input.dims.size() > shape.size())
-    context.fail(fmt::format("expand: {} is {}, which has more dims than {}", input_name(context, 0),
-                             to_string(input), to_string(shape)));
+    context.fail(
+        fmt::format("expand: {} is {}, which has more dims than {}", input_name(context, 0), to_string(input), to_string(shape)));
   const std::size_t skip = shape.size() - input.dims.size();
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::string what = fmt::format("shape (dim {})", i);
@@ -82,8 +82,8 @@ struct SliceAttrs {
 };
 
 SliceAttrs slice_attrs(const InferContext& context) {
-  SliceAttrs attrs{axes_attr(context, "axes", context.input(0).rank()), context.dim_list("starts"),
-                   context.dim_list("ends"), context.integers("steps")};
+  SliceAttrs attrs{axes_attr(context, "axes", context.input(0).rank()), context.dim_list("starts"), context.dim_list("ends"),
+                   context.integers("steps")};
   const auto check = [&](std::string_view name, std::size_t size) {
     if (size != 0 && size != attrs.axes.size())
       context.fail(fmt::format("slice: {} has {} entries, but axes has {}", name, size, attrs.axes.size()));
@@ -101,8 +101,10 @@ Dim sliced_dim(InferContext& context, const SliceAttrs& attrs, std::size_t i) {
   const std::int64_t step = attrs.steps.empty() ? 1 : attrs.steps[i];
   if (step == -1 && attrs.starts.empty() && attrs.ends.empty()) return extent;
   if (step < 1)
-    context.fail(fmt::format("slice: step {} for axis {}: a step must be at least 1, or -1 without starts and ends, "
-                             "which reverses whole axes", step, axis));
+    context.fail(
+        fmt::format("slice: step {} for axis {}: a step must be at least 1, or -1 without starts and ends, "
+                    "which reverses whole axes",
+                    step, axis));
   const std::string what = dim_name(context, 0, axis);
   const Dim start = attrs.starts.empty() ? context.dims().constant(0) : from_front(attrs.starts[i], extent);
   const Dim end = attrs.ends.empty() ? extent : from_front(attrs.ends[i], extent);
@@ -124,8 +126,7 @@ void infer_split(InferContext& context, std::vector<TensorType>& outputs) {
   require_min_rank(context, 0, 1);
   const int axis = axis_attr(context, "axis", input.rank());
   const std::vector<Dim> sizes = context.dim_list("sizes");
-  if (sizes.size() != outputs.size())
-    context.fail(fmt::format("split: {} sizes for {} results", sizes.size(), outputs.size()));
+  if (sizes.size() != outputs.size()) context.fail(fmt::format("split: {} sizes for {} results", sizes.size(), outputs.size()));
   Dim total = context.dims().constant(0);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     require_at_least(context, sizes[i], 0, fmt::format("sizes (entry {})", i));
@@ -133,8 +134,7 @@ void infer_split(InferContext& context, std::vector<TensorType>& outputs) {
     outputs[i] = input;
     outputs[i].dims[static_cast<std::size_t>(axis)] = sizes[i];
   }
-  context.require_equal(total, input.dims[static_cast<std::size_t>(axis)], "the sum of sizes",
-                        dim_name(context, 0, axis));
+  context.require_equal(total, input.dims[static_cast<std::size_t>(axis)], "the sum of sizes", dim_name(context, 0, axis));
 }
 
 constexpr const char* any_dtype = "Any; the result has the same dtype";
@@ -143,36 +143,70 @@ constexpr const char* any_dtype = "Any; the result has the same dtype";
 
 std::vector<OpDef> view_ops() {
   return {
-      {"reshape", OpClass::View, 1, 1, 1,
+      {"reshape",
+       OpClass::View,
+       1,
+       1,
+       1,
        {{"shape", AttrKind::DimList, std::nullopt, "the new dims; one may be -1, for what the others leave"}},
-       infer_reshape, "The same elements, in row-major order, under another shape.",
-       "x of any shape; the result has the given one.", any_dtype,
+       infer_reshape,
+       "The same elements, in row-major order, under another shape.",
+       "x of any shape; the result has the given one.",
+       any_dtype,
        "Another number of elements; more than one -1; -1 where the other dims have a product of 0."},
-      {"transpose", OpClass::View, 1, 1, 1,
-       {{"perm", AttrKind::IntegerList, std::nullopt, "for each axis of the result the axis of x"}}, infer_transpose,
-       "The axes in another order.", "x of any shape; dim i of the result is dim perm[i] of x.", any_dtype,
+      {"transpose",
+       OpClass::View,
+       1,
+       1,
+       1,
+       {{"perm", AttrKind::IntegerList, std::nullopt, "for each axis of the result the axis of x"}},
+       infer_transpose,
+       "The axes in another order.",
+       "x of any shape; dim i of the result is dim perm[i] of x.",
+       any_dtype,
        "perm is not a permutation of x's axes."},
-      {"expand", OpClass::View, 1, 1, 1,
-       {{"shape", AttrKind::DimList, std::nullopt, "the new dims"}}, infer_expand,
+      {"expand",
+       OpClass::View,
+       1,
+       1,
+       1,
+       {{"shape", AttrKind::DimList, std::nullopt, "the new dims"}},
+       infer_expand,
        "Repeats dims of 1, and adds dims on the left.",
-       "x, whose dims, aligned at the right, are 1 or equal to the shape's; the result has the given shape.", any_dtype,
+       "x, whose dims, aligned at the right, are 1 or equal to the shape's; the result has the given shape.",
+       any_dtype,
        "A dim of x that is neither 1 nor the shape's; more dims than the shape has."},
-      {"slice", OpClass::View, 1, 1, 1,
+      {"slice",
+       OpClass::View,
+       1,
+       1,
+       1,
        {{"axes", AttrKind::IntegerList, std::nullopt, "the axes to slice"},
-        {"starts", AttrKind::DimList, "[]", "for each axis the first index; a negative constant counts from the end; "
-                                            "[]: 0 everywhere"},
-        {"ends", AttrKind::DimList, "[]", "for each axis the index after the last; a negative constant counts from "
-                                          "the end; []: the dim"},
-        {"steps", AttrKind::IntegerList, "[]", "for each axis the distance of indices; []: 1 everywhere; -1 without "
-                                               "starts and ends reverses the axis"}},
-       infer_slice, "The elements at start, start + step, ... below end, along some axes.",
-       "x of any shape; a sliced axis gets ceil((end - start) / step).", any_dtype,
+        {"starts", AttrKind::DimList, "[]",
+         "for each axis the first index; a negative constant counts from the end; "
+         "[]: 0 everywhere"},
+        {"ends", AttrKind::DimList, "[]",
+         "for each axis the index after the last; a negative constant counts from "
+         "the end; []: the dim"},
+        {"steps", AttrKind::IntegerList, "[]",
+         "for each axis the distance of indices; []: 1 everywhere; -1 without "
+         "starts and ends reverses the axis"}},
+       infer_slice,
+       "The elements at start, start + step, ... below end, along some axes.",
+       "x of any shape; a sliced axis gets ceil((end - start) / step).",
+       any_dtype,
        "Not 0 <= start <= end <= dim; a step of 0 or below -1; lists of other lengths than axes."},
-      {"split", OpClass::Compound, 1, 1, -1,
+      {"split",
+       OpClass::Compound,
+       1,
+       1,
+       -1,
        {{"axis", AttrKind::Integer, std::nullopt, "the axis to split"},
         {"sizes", AttrKind::DimList, std::nullopt, "for each result its size along the axis"}},
-       infer_split, "Slices that follow each other along one axis; as many results as sizes.",
-       "x of rank 1 or more; result i has sizes[i] along the axis, else the shape of x.", any_dtype,
+       infer_split,
+       "Slices that follow each other along one axis; as many results as sizes.",
+       "x of rank 1 or more; result i has sizes[i] along the axis, else the shape of x.",
+       any_dtype,
        "Sizes whose sum is not the dim; another number of results than of sizes."},
   };
 }

@@ -119,7 +119,7 @@ class Layouter {
     for (std::size_t i = 0; i < module_.outputs.size(); ++i) {
       if (fusion_.output_bases[i] != no_value) continue;
       if (computed_densely(module_.outputs[i])) claim(i, view_of(module_.outputs[i]).base);
-      if (fusion_.output_bases[i] == no_value) claim(i, copied_output(i, claimed));
+      if (fusion_.output_bases[i] == no_value) claim(i, copied_output(i));
     }
   }
 
@@ -135,10 +135,9 @@ class Layouter {
     return is_dense(view, dims(id));
   }
 
-  ValueId copied_output(std::size_t i, const std::set<ValueId>& claimed) {
-    ValueId id = module_.outputs[i];
-    const bool is_view = module_.value(id).producer >= 0 && graph_.root(id) != id;
-    if (!is_view || view_of(id).base == id || claimed.contains(id)) id = module_.outputs[i] = append_reshape(id);
+  /// A value of its own, so that what reads the output's value goes on reading it where it lies.
+  ValueId copied_output(std::size_t i) {
+    const ValueId id = module_.outputs[i] = append_reshape(module_.outputs[i]);
     copy(module_.value(id).producer, "an output of the graph is dense, in memory of its own");
     return id;
   }

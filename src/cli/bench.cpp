@@ -42,6 +42,8 @@ double plan_seconds(const runtime::Model& model, std::span<const std::int64_t> s
   return percentile(std::move(samples), 50);
 }
 
+/// first_ms: the first call at this shape, and of the first row the first call at all. new_shape_us: what planning adds to a
+/// steady call when a shape is new. The rest is steady state.
 void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   const Arguments& arguments = bench.arguments;
   const runtime::Model& model = *bench.model;
@@ -80,7 +82,6 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   if (!arguments.trace.empty()) bench.trace.push_back(traced_run(model, call, shape));
 }
 
-/// The first call ever in this process, which is the first shape's; and what "first" and "new shape" mean stands in --help.
 void print_tables(const Bench& bench, const std::vector<Row>& loads) {
   const Format format = bench.arguments.format;
   const std::vector<Row> targets = target_rows(*bench.model);
@@ -114,6 +115,7 @@ void bench_model(const Arguments& arguments) {
     fmt::print("{}", to_text({load_row(model_name(arguments), "this", model->load_report())}, arguments.format));
     return;
   }
+  if (!arguments.trace.empty()) write_trace(arguments.trace, {});  // fails before the work, not after it
   Bench bench{arguments, nullptr, std::nullopt, load_inputs(arguments.load_inputs), {}, {}, {}};
   bench.model = load_model(arguments);
   const auto shapes = requested_shapes(*bench.model, arguments, bench.loaded);

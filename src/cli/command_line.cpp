@@ -38,8 +38,8 @@ struct Parser {
     add_cache();
   }
 
-  CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, Command action) {
-    CLI::App* sub = parent.add_subcommand(name, help);
+  CLI::App* add_command(const std::string& name, const std::string& help, Command action) {
+    CLI::App* sub = app.add_subcommand(name, help);
     sub->callback([this, action] { command = action; });
     return sub;
   }
@@ -95,7 +95,7 @@ struct Parser {
   }
 
   void add_run() {
-    CLI::App* sub = add_command(app, "run", "Run a model once and summarise its outputs", run_model);
+    CLI::App* sub = add_command("run", "Run a model once and summarise its outputs", run_model);
     add_model_flags(sub);
     add_shape_flags(sub);
     add_input_flags(sub);
@@ -104,7 +104,7 @@ struct Parser {
   }
 
   void add_bench() {
-    CLI::App* sub = add_command(app, "bench", "Time a model: load, first call, new shapes, steady state", bench_model);
+    CLI::App* sub = add_command("bench", "Time a model: load, first call, new shapes, steady state", bench_model);
     add_model_flags(sub);
     add_shape_flags(sub);
     add_input_flags(sub);
@@ -127,32 +127,31 @@ struct Parser {
   }
 
   void add_inspect() {
-    CLI::App* sub = add_command(app, "inspect", "Show what a model became: kernels, memory, shape classes", inspect_model);
+    CLI::App* sub = add_command("inspect", "Show what a model became: kernels, memory, shape classes", inspect_model);
     add_model_flags(sub);
     add_shape_flags(sub);
     sub->add_option("--group", arguments.group, "Only this group");
   }
 
   void add_explain() {
-    CLI::App* sub = add_command(app, "explain", "Show for a shape which kernels were considered, their cost, and the choice", explain_model);
+    CLI::App* sub = add_command("explain", "Show for a shape which kernels were considered, their cost, and the choice", explain_model);
     add_model_flags(sub);
     add_shape_flags(sub);
     sub->add_option("--group", arguments.group, "Only this group");
   }
 
   void add_devices() {
-    CLI::App* sub = add_command(app, "devices", "Show this machine, and what was measured of it", show_devices);
+    CLI::App* sub = add_command("devices", "Show this machine, and what was measured of it", show_devices);
     add_machine_flags(sub);
     add_format(sub);
   }
 
   void add_cache() {
-    CLI::App* sub = add_command(app, "cache", "Show or clear the directory of generated code and measurements", show_cache);
+    CLI::App* sub = app.add_subcommand("cache", "Show or clear the directory of generated code and measurements");
     add_machine_flags(sub);
-    CLI::App* show = add_command(*sub, "show", "Path, files and size (the default)", show_cache);
-    CLI::App* clear = add_command(*sub, "clear", "Remove dyn's files from it", clear_cache);
-    for (CLI::App* inner : {show, clear}) inner->fallthrough();
-    sub->parse_complete_callback([this] { command = show_cache; });
+    sub->add_subcommand("show", "Path, files and size (the default)")->fallthrough();
+    CLI::App* clear = sub->add_subcommand("clear", "Remove dyn's files from it")->fallthrough();
+    sub->callback([this, clear] { command = clear->parsed() ? clear_cache : show_cache; });
   }
 };
 

@@ -71,6 +71,12 @@ void fill_ones(Tensor& tensor) {
   throw Error(ErrorKind::unsupported, fmt::format("dynrun makes no {} masks; use --load-inputs", name_of(tensor.dtype())));
 }
 
+void check_fits(const std::string& name, const Tensor& tensor, DType dtype, const Shape& shape) {
+  if (tensor.dtype() == dtype && tensor.shape() == shape) return;
+  throw Error(ErrorKind::user, fmt::format("--load-inputs: input {} is {}{} here, but the file has {}{}", name, name_of(dtype),
+                                           to_string(shape), name_of(tensor.dtype()), to_string(tensor.shape())));
+}
+
 }  // namespace
 
 std::map<std::string, Tensor> load_inputs(std::span<const std::string> entries) {
@@ -113,6 +119,7 @@ std::vector<Tensor> make_inputs(const runtime::Model& model, std::span<const std
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const auto& [name, shape] = shapes[i];
     if (const auto found = given.find(name); found != given.end()) {
+      check_fits(name, found->second, model.inputs()[i].dtype, shape);
       tensors.push_back(found->second);
       unused.erase(name);
       continue;

@@ -106,6 +106,7 @@ std::vector<std::size_t> chosen_groups(const runtime::Model& model, const std::s
 
 void inspect_model(const Arguments& arguments) {
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
+  const std::vector<std::size_t> groups = chosen_groups(*model, arguments.group);
   fmt::print("{:<8} {} on {}, {} threads\n", "model", model_name(arguments), model->device_name(), model->threads());
   fmt::print("{}{}{}", dims_text(model->module()), ports_text("input", model->inputs()), ports_text("output", model->outputs()));
   if (model->problems().empty()) {
@@ -114,7 +115,7 @@ void inspect_model(const Arguments& arguments) {
   }
   for (const auto& symbols : inspected_shapes(*model, arguments)) fmt::print("{}", memory_text(*model, symbols));
   fmt::print("\n{}", to_text(target_rows(*model), Format::md));
-  for (const std::size_t group : chosen_groups(*model, arguments.group)) fmt::print("\n{}", group_text(*model, group));
+  for (const std::size_t group : groups) fmt::print("\n{}", group_text(*model, group));
 }
 
 void explain_model(const Arguments& arguments) {

@@ -7,7 +7,9 @@ namespace {
 
 // Two predictions closer than this are a tie, which the earlier candidate wins.
 constexpr double tie = 0.02;
-constexpr std::int64_t smallest_block_k = 256;
+constexpr std::int64_t smallest_block_k = 512;
+// A problem that takes this many wake-ups on all threads is not tried on one.
+constexpr double wakeups_worth_threads = 20;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -17,11 +19,17 @@ std::vector<std::int64_t> block_sizes(std::int64_t extent, const std::vector<std
   const auto add = [&](std::int64_t size) {
     if (size > 0 && size < extent && std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
   };
-  for (int parts = 1; parts <= 4; parts *= 2) {
+  for (int parts = 1; parts <= 2; ++parts) {
     if (threads * parts > 1) add(ceil_div(ceil_div(extent, unit), threads * parts) * unit);
   }
   for (const std::int64_t size : fixed) add(size * unit);
   return sizes;
+}
+
+// Tiles of several panels are for few rows: with more, a taller tile of one panel has as many accumulators and reads less.
+bool worth_considering(const Machine& machine, const Strategy& tile, const ContractionShape& shape) {
+  if (tile.tile_columns == machine.panel) return true;
+  return shape.m <= 2 * tile.tile_rows && shape.n > tile.tile_columns - machine.panel;
 }
 
 }  // namespace
@@ -36,9 +44,9 @@ CandidateSet make_candidates(const Machine& machine) {
   }
   // Depths at which a panel's part stays in half of L2 and a row tile's in half of L1.
   const std::int64_t l2_bytes = machine.levels.size() > 1 ? machine.levels[1].bytes : machine.levels[0].bytes;
-  for (std::int64_t depth = smallest_block_k; depth * machine.panel * 4 <= l2_bytes / 2; depth *= 2) set.blocks_k.push_back(depth);
-  for (std::int64_t tiles = 1; tiles <= 16; tiles *= 2) set.blocks_m.push_back(tiles);
-  for (std::int64_t panels = 2; panels <= 32; panels *= 4) set.blocks_n.push_back(panels);
+  for (std::int64_t depth = smallest_block_k; depth * machine.panel * 4 <= l2_bytes / 2; depth *= 4) set.blocks_k.push_back(depth);
+  for (std::int64_t tiles = 1; tiles <= 16; tiles *= 4) set.blocks_m.push_back(tiles);
+  for (std::int64_t panels = 4; panels <= 16; panels *= 4) set.blocks_n.push_back(panels);
   return set;
 }
 
@@ -50,7 +58,7 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates, c
     if (depth < shape.k) blocks_k.push_back(depth);
   }
   for (const Strategy& tile : candidates.tiles) {
-    if (tile.tile_columns > machine.panel && shape.n <= tile.tile_columns - machine.panel) continue;
+    if (!worth_considering(machine, tile, shape)) continue;
     for (const std::int64_t block_m : block_sizes(shape.m, candidates.blocks_m, tile.tile_rows, threads)) {
       for (const std::int64_t block_n : blocks_n) {
         for (const std::int64_t block_k : blocks_k) {
@@ -82,8 +90,8 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
       }
     });
   };
-  consider(1, 0);
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);
+  if (threads == 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1, 0);
   best.program.regions = {{0, shape.m, 0, shape.n, best_strategy}};
   return best;
 }

@@ -23,6 +23,7 @@ struct Helpers::Shared {
   }
 
   void help() {
+    present.load(std::memory_order_acquire);  // what call() has released: oneTBB's own order is not visible to ThreadSanitizer
     const int id = take_id();
     if (const std::shared_ptr<Workplace> place = workplace.lock()) {
       const DefaultFloatingPoint floating_point;

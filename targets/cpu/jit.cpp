@@ -21,6 +21,7 @@
 
 #include "dyn/error.hpp"
 #include "dyn/version.hpp"
+#include "targets/cpu/code_memory.hpp"
 #include "targets/cpu/compiler.hpp"
 #include "targets/cpu/isa.hpp"
 #include "targets/cpu/object_cache.hpp"
@@ -46,10 +47,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 // Links objects into this process. Memory is writable while it is filled and executable afterwards, never both.
 class Linker {
  public:
-  explicit Linker(bool debugger)
-      : session_(must("starting the JIT", llvm::orc::SelfExecutorProcessControl::Create())),
-        layer_(session_, session_.getExecutorProcessControl().getMemMgr()),
+  Linker(bool debugger, CodeMapping mapping)
+      : memory_(make_code_memory(mapping == CodeMapping::Automatic ? allowed_mapping() : mapping)),
+        session_(must("starting the JIT", llvm::orc::SelfExecutorProcessControl::Create())),
+        layer_(session_, *memory_),
         library_(session_.createBareJITDylib("dyn")) {
+    // Failures come back from lookup(); nothing is printed.
+    session_.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
     // Math functions that an ISA has no instruction for (floorf on SSE2, powf) come from the host process.
     library_.addGenerator(must("finding the process's symbols",
                                llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0')));
@@ -75,6 +79,7 @@ class Linker {
   }
 
  private:
+  std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> memory_;
   llvm::orc::ExecutionSession session_;
   llvm::orc::ObjectLinkingLayer layer_;
   llvm::orc::JITDylib& library_;
@@ -86,7 +91,7 @@ class Store final : public CodeStore {
       : isa_(isa),
         options_(options),
         disk_(options.cache_dir, fmt::format("dyn {} llvm {} {}", version(), llvm_version(), isa.name)),
-        linker_(options.debugger) {
+        linker_(options.debugger, options.mapping) {
     if (!disk_.problem().empty()) warn(disk_.problem());
   }
 
@@ -194,7 +199,7 @@ std::shared_ptr<CodeStore> CodeStore::open(const Isa& isa, const CodeStoreOption
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<CodeStore>> stores;
   const std::lock_guard lock(mutex);
-  const std::string name = fmt::format("{}|{}|{}|{}", isa.name, options.cache_dir, options.perf_map, options.debugger);
+  const std::string name = fmt::format("{}|{}|{}|{}|{}", isa.name, options.cache_dir, options.perf_map, options.debugger, static_cast<int>(options.mapping));
   std::shared_ptr<CodeStore> store = stores[name].lock();
   if (!store) {
     store = std::make_shared<Store>(isa, options);

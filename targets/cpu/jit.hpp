@@ -25,11 +25,16 @@ struct KernelSource {
   std::function<void(llvm::Module& module, const std::string& symbol)> emit;
 };
 
+/// How pages of generated code are mapped. Protect: written first, made executable then. Dual: mapped twice, for systems that
+/// refuse to make written pages executable. Automatic: the first of the two that this system allows.
+enum class CodeMapping { Automatic, Protect, Dual };
+
 struct CodeStoreOptions {
   std::string cache_dir;  ///< empty: memory only
   bool perf_map = false;  ///< append symbols to /tmp/perf-PID.map
   bool debugger = false;  ///< register objects with GDB
   std::function<void(LogLevel, std::string_view)> log;
+  CodeMapping mapping = CodeMapping::Automatic;
 };
 
 /// Process-wide memory of code for one ISA (thread-safe), with an optional directory behind it.

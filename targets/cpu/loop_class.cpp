@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "targets/cpu/loop_passes.hpp"
-#include "targets/llvm/structure.hpp"
+#include "targets/llvm/structure_key.hpp"
 
 namespace dyn::cpu {
 
@@ -105,9 +105,9 @@ std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
   std::vector<LoopClass> classes;
   for (const auto& combination : lane_combinations(loop.problem))
     for (const int scratch : scratch_choices(loop, combination)) {
-      std::string key = fmt::format("loop {} {}", scratch > 0 ? "scratch" : "plain",
-                                    codegen::structure_text(loop.problem, loop.slots, combination));
-      for (const rkernel::Loop& step : loop.tree.layers.front().loops) key += fmt::format("tile {};", step.tile);
+      std::string key = fmt::format("loop {} {} {}", scratch > 0 ? "scratch" : "plain", codegen::class_letters(combination),
+                                    codegen::structure_key(loop.problem, loop.slots));
+      for (const rkernel::Loop& step : loop.tree.layers.front().loops) key += fmt::format("; tile {}", step.tile);
       classes.push_back({combination, scratch, std::move(key)});
     }
   return classes;

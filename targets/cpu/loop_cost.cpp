@@ -11,7 +11,7 @@ namespace dyn::cpu {
 namespace {
 
 // A common core; loop kernels are short and mostly limited by memory, so that these need no measurement.
-constexpr double bytes_per_second = 16e9;
+constexpr double bytes_per_second = 32e9;
 constexpr double vector_instructions_per_second = 6e9;
 constexpr double seconds_per_row = 20e-9;
 constexpr double seconds_per_launch = 100e-9;

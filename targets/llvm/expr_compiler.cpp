@@ -41,7 +41,10 @@ const ExprCompiler::Entry* ExprCompiler::find(int expr) const {
   return nullptr;
 }
 
-void ExprCompiler::bind(int expr, llvm::Value* value) { scopes_.back()[expr] = Entry{value, nullptr}; }
+void ExprCompiler::bind(int expr, llvm::Value* value) {
+  if (varies_along_lanes(expr) || width_of(value) == 1) scopes_.back()[expr] = Entry{value, nullptr};
+  else scopes_.back()[expr] = Entry{builder_.CreateExtractElement(value, std::uint64_t{0}), value};
+}
 
 void ExprCompiler::bind_accumulator(llvm::Value* value) {
   for (std::size_t expr = 0; expr < problem_.exprs.size(); ++expr)

@@ -33,7 +33,8 @@ class ExprCompiler {
   /// Ends the scope; what was compiled in it is forgotten.
   void leave();
 
-  /// The value of an expression in this scope, from the emitter: accumulators, finished reductions, values from scratch.
+  /// The value of an expression in this scope, from the emitter: accumulators, finished reductions, values from scratch. A scalar,
+  /// or a vector (of equal lanes where the expression does not vary along the lane axis).
   void bind(int expr, llvm::Value* value);
   /// The same for every Accumulator expression.
   void bind_accumulator(llvm::Value* value);

@@ -76,10 +76,26 @@ reference::Array weight_of(const graph::Module& module, graph::ValueId id) {
   return array;
 }
 
-std::vector<double> scales_of(const reference::Array& expected, const reference::Array* absolute) {
-  std::vector<double> scales = absolute ? absolute->floats : expected.floats;
-  for (auto& scale : scales) scale = std::isfinite(scale) ? std::fabs(scale) : 0;
+/// The scale of each element; `absolute` is the result for absolute inputs.
+std::vector<double> scales_of(Tolerance::Scale scale, const reference::Array& expected, const reference::Array& absolute) {
+  std::vector<double> scales = expected.floats;
+  if (scale == Tolerance::Scale::Unit) std::fill(scales.begin(), scales.end(), 1);
+  if (scale == Tolerance::Scale::Absolute) scales = absolute.floats;
+  for (auto& value : scales) value = std::isfinite(value) ? std::fabs(value) : 0;
+  if (scale == Tolerance::Scale::Largest && !scales.empty()) {
+    std::fill(scales.begin(), scales.end(), *std::max_element(scales.begin(), scales.end()));
+  }
   return scales;
+}
+
+std::vector<Tensor> magnitudes_of(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> magnitudes;
+  for (const auto& input : inputs) {
+    auto array = reference::from_tensor(input);
+    for (auto& value : array.floats) value = std::fabs(value);
+    magnitudes.push_back(reference::to_tensor(array));
+  }
+  return magnitudes;
 }
 
 }  // namespace
@@ -127,16 +143,8 @@ std::vector<reference::Array> Subject::expect(const std::vector<Tensor>& inputs)
 
 std::string Subject::check(const std::vector<Tensor>& inputs, const Tolerance& tolerance, const Sizes& sizes) const {
   const auto expected = expect(inputs);
-  std::vector<reference::Array> absolute;
-  if (tolerance.scale == Tolerance::Scale::Absolute) {
-    std::vector<Tensor> magnitudes;
-    for (const auto& input : inputs) {
-      auto array = reference::from_tensor(input);
-      for (auto& value : array.floats) value = std::fabs(value);
-      magnitudes.push_back(reference::to_tensor(array));
-    }
-    absolute = expect(magnitudes);
-  }
+  const bool by_magnitude = tolerance.scale == Tolerance::Scale::Absolute;
+  const auto absolute = by_magnitude ? expect(magnitudes_of(inputs)) : expected;
 
   Call call(graph_);
   for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
@@ -148,14 +156,11 @@ std::string Subject::check(const std::vector<Tensor>& inputs, const Tolerance& t
   }
   call.run();
 
-  const double times = *tolerance.times == 0 ? 1 : static_cast<double>(std::max<std::int64_t>(1, sizes.at(tolerance.times)));
+  const auto times = *tolerance.times == 0 ? 1 : std::max<std::int64_t>(1, sizes.at(tolerance.times));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (!outputs[i].intact()) return fmt::format("output {}: bytes around it were written", i);
-    auto scales = scales_of(expected[i], absolute.empty() ? nullptr : &absolute[i]);
-    if (tolerance.scale == Tolerance::Scale::Largest && !scales.empty()) {
-      std::fill(scales.begin(), scales.end(), *std::max_element(scales.begin(), scales.end()));
-    }
-    const auto wrong = difference(outputs[i].tensor(), expected[i], tolerance.factor * times, scales);
+    const auto wrong = difference(outputs[i].tensor(), expected[i], tolerance.factor * static_cast<double>(times),
+                                  scales_of(tolerance.scale, expected[i], absolute[i]));
     if (!wrong.empty()) return fmt::format("output {}: {}\n{}", i, wrong, text_);
   }
   return {};

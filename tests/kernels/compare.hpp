@@ -20,7 +20,8 @@ struct Tolerance {
   enum class Scale {
     Element,   ///< |expected|
     Absolute,  ///< the reference's result for the absolute values of all inputs: |A|·|B| of a matmul
-    Largest    ///< the largest |expected| of the output
+    Largest,   ///< the largest |expected| of the output
+    Unit       ///< 1
   } scale = Scale::Element;
   double factor = 4;
   const char* times = "";  ///< a dim by which the factor is multiplied, such as "K"; empty: none

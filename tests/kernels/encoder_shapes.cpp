@@ -70,8 +70,8 @@ void check_shapes(Encoder& encoder, int shapes, int with_reference) {
 }
 
 TEST_SUITE("fast") {
-  TEST_CASE("encoder, a few shapes") {
-    Encoder encoder("encoder, a few shapes");
+  TEST_CASE("encoder at a few shapes") {
+    Encoder encoder("encoder at a few shapes");
     check_shapes(encoder, 12, 8);
   }
 

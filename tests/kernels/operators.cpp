@@ -1,5 +1,8 @@
 // Every operator at every shape of its cases, against the reference in float64.
 
+#include <cstdint>
+#include <limits>
+
 #include <doctest/doctest.h>
 
 #include "tests/kernels/cases.hpp"
@@ -13,20 +16,22 @@ std::string sizes_text(const Sizes& sizes) {
   return text;
 }
 
+void run_case(const Case& item, Random& random) {
+  const auto text = text_of(item);
+  CAPTURE(text);
+  const Subject subject(text);
+  for (const auto& sizes : item.sizes) {
+    const auto where = sizes_text(sizes);
+    CAPTURE(where);
+    const auto inputs = subject.make_inputs(sizes, item.fills, random);
+    CHECK_EQ(subject.check(inputs, item.tolerance, sizes), "");
+  }
+  CHECK(subject.graph().kernels_compiled_since_load() == 0);
+}
+
 void run_cases(const char* name, const std::vector<Case>& cases) {
   Random random(name);
-  for (const auto& item : cases) {
-    const auto text = text_of(item);
-    CAPTURE(text);
-    const Subject subject(text);
-    for (const auto& sizes : item.sizes) {
-      const auto where = sizes_text(sizes);
-      CAPTURE(where);
-      const auto inputs = subject.make_inputs(sizes, item.fills, random);
-      CHECK_EQ(subject.check(inputs, item.tolerance, sizes), "");
-    }
-    CHECK(subject.graph().kernels_compiled_since_load() == 0);
-  }
+  for (const auto& item : cases) CHECK_NOTHROW(run_case(item, random));
 }
 
 TEST_SUITE("fast") {
@@ -35,6 +40,19 @@ TEST_SUITE("fast") {
   TEST_CASE("matmul") { run_cases("matmul", matmul_cases()); }
   TEST_CASE("attention") { run_cases("attention", attention_cases()); }
   TEST_CASE("movement") { run_cases("movement", movement_cases()); }
+
+  TEST_CASE("an index out of range is an error") {
+    const Subject subject(text_of({"r = gather(x, i) axis=0", "x: f32[A, 7], i: i64[B]", "r: f32[B, 7]",
+                                   {{{"A", 1}, {"B", 1}}}}));
+    Random random("out of range");
+    auto inputs = subject.make_inputs({{"A", 5}, {"B", 40}}, {normal_fill, uniform(-5, 4)}, random);
+    CHECK_EQ(subject.check(inputs, {}, {}), "");
+    for (const std::int64_t bad : {std::int64_t{5}, std::int64_t{-6}, INT64_MAX, INT64_MIN}) {
+      CAPTURE(bad);
+      inputs[1].mutable_data<std::int64_t>()[23] = bad;
+      CHECK_THROWS_AS(subject.graph().run({{"x", inputs[0]}, {"i", inputs[1]}}), Error);
+    }
+  }
 
   TEST_CASE("a fully masked row gives 0, and leaves the other rows alone") {
     const Subject subject(text_of({"r = attention(q, k, v, m)",

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <string_view>
 
 namespace dyn::testing {
 
@@ -17,9 +16,9 @@ std::uint64_t test_seed() {
   return seed;
 }
 
-Random::Random(const char* test) {
+Random::Random(std::string_view test) {
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a, as its authors give it.
-  for (const char c : std::string_view(test)) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  for (const char c : test) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   engine_.seed(test_seed() ^ hash);
 }
 
@@ -43,6 +42,7 @@ float special_value(Random& random) {
 double draw(const Fill& how, Random& random) {
   switch (how.kind) {
     case Fill::Kind::Uniform: return random.real(how.low, how.high);
+    case Fill::Kind::Eighths: return static_cast<double>(random.integer(1, 72)) / (random.chance(0.5) ? 8 : -8);
     case Fill::Kind::Special:
       if (random.chance(0.3)) return static_cast<double>(special_value(random));
       [[fallthrough]];

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <random>
+#include <string_view>
 
 #include "dyn/tensor.hpp"
 
@@ -14,7 +15,7 @@ std::uint64_t test_seed();
 /// Draws for one named test: the same seed and name give the same draws, whatever other tests run.
 class Random {
  public:
-  explicit Random(const char* test);
+  explicit Random(std::string_view test);
 
   /// In [low, high].
   std::int64_t integer(std::int64_t low, std::int64_t high);
@@ -32,13 +33,15 @@ class Random {
 
 /// What a tensor is filled with.
 struct Fill {
-  enum class Kind { Normal, Uniform, Special } kind = Kind::Normal;
+  enum class Kind { Normal, Uniform, Special, Eighths } kind = Kind::Normal;
   double low = 0, high = 1;  ///< Uniform: the range, also of integers
 };
 /// Normal data is shifted, so that no sum, mean or mirror image is 0 by symmetry.
 inline constexpr Fill normal_fill{};
 /// Normal data with NaN, infinities, zeros of both signs, huge and tiny values in between.
 inline constexpr Fill special_fill{Fill::Kind::Special};
+/// Multiples of 1/8 in [-9, 9] without 0.
+inline constexpr Fill eighths{Fill::Kind::Eighths};
 constexpr Fill uniform(double low, double high) { return {Fill::Kind::Uniform, low, high}; }
 
 void fill(Tensor& tensor, const Fill& how, Random& random);

@@ -62,7 +62,8 @@ std::vector<Case> reduction_cases() {
   cases.push_back({"r = softmax(x) axis=1", "x: f32[A, B, C]", "r: f32[A, B, C]", cubes, {Scale::Element, 32}});
   cases.push_back({"r = softmax(x * 0.125 + m) axis=-1", "x: f32[A, B, C], m: f32[A, 1, C]", "r: f32[A, B, C]", cubes,
                    {Scale::Largest, 16}});
-  cases.push_back({"r = layer_norm(x, w, b)", "x: f32[A, B], w: f32[B], b: f32[B]", "r: f32[A, B]",
+  // A short line may have a variance near 0, which would amplify the rounding of its mean: epsilon bounds that.
+  cases.push_back({"r = layer_norm(x, w, b) epsilon=0.1", "x: f32[A, B], w: f32[B], b: f32[B]", "r: f32[A, B]",
                    product_of({{"A", {0, 1, 3, 50}}, {"B", line_lengths}}), {Scale::Largest, 64}});
   cases.push_back({"r = layer_norm(x + y, w, b) epsilon=1e-12", "x: f32[A, B, C], y: f32[C], w: f32[C], b: f32[C]",
                    "r: f32[A, B, C]",

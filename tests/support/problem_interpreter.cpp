@@ -32,9 +32,9 @@ struct BoundGuard {
 };
 
 struct BoundOperand {
-  const Operand* operand;
-  char* memory;
-  std::int64_t offset;
+  const Operand* operand = nullptr;
+  char* memory = nullptr;
+  std::int64_t offset = 0;
   Indices strides;
   std::vector<BoundGuard> guards;
   std::int64_t gather_extent = 0, gather_stride = 0;
@@ -107,9 +107,10 @@ class Run {
 
  private:
   BoundOperand bind(const Operand& operand, const std::map<graph::ValueId, void*>& buffers) const {
-    BoundOperand bound{.operand = &operand,
-                       .memory = static_cast<char*>(buffers.at(operand.buffer)),
-                       .offset = graph::evaluate(operand.offset, symbols_)};
+    BoundOperand bound;
+    bound.operand = &operand;
+    bound.memory = static_cast<char*>(buffers.at(operand.buffer));
+    bound.offset = graph::evaluate(operand.offset, symbols_);
     for (const graph::Dim stride : operand.strides) bound.strides.push_back(graph::evaluate(stride, symbols_));
     for (const auto& guard : operand.guards) {
       bound.guards.push_back({static_cast<std::size_t>(guard.axis), graph::evaluate(guard.low, symbols_),

@@ -7,7 +7,8 @@ Prints the accuracy on sentences.tsv and on heldout.tsv; every line is run by
 itself, without padding, as the C++ program does.  --probabilities writes one
 line for each sentence, `code<TAB>probability` with six digits, to be compared
 with the output of the C++ program.  --file classifies the lines of another
-file in place of the two and prints them in the same form.
+file in place of the two and prints them in the same form; an empty line, which
+the network cannot have, is `und` (undetermined), as in the C++ program.
 """
 
 import argparse
@@ -46,7 +47,8 @@ def main():
     if args.file:
         with open(args.file, "rb") as f:
             for line in f.read().removesuffix(b"\n").split(b"\n"):
-                print("%s\t%.6f" % best(line or b"\n"))
+                line = line.removesuffix(b"\r")
+                print("%s\t%.6f" % (best(line) if line else ("und", 0.0)))
         return
 
     print(f"{sum(v.numel() for v in p.values())} parameters, "

@@ -25,13 +25,20 @@ std::optional<std::int64_t> plain(DimOp op, std::int64_t a, std::int64_t b) {
   std::int64_t quotient = b == 0 ? 0 : a / b;
   if (b != 0 && quotient * b != a && (a < 0) != (b < 0)) --quotient;
   switch (op) {
-    case DimOp::Add: return a + b;
-    case DimOp::Mul: return a * b;
-    case DimOp::FloorDiv: return quotient;
-    case DimOp::Mod: return a - quotient * b;
-    case DimOp::Min: return a < b ? a : b;
-    case DimOp::Max: return a < b ? b : a;
-    default: return std::nullopt;
+    case DimOp::Add:
+      return a + b;
+    case DimOp::Mul:
+      return a * b;
+    case DimOp::FloorDiv:
+      return quotient;
+    case DimOp::Mod:
+      return a - quotient * b;
+    case DimOp::Min:
+      return a < b ? a : b;
+    case DimOp::Max:
+      return a < b ? b : a;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -23,12 +23,14 @@ struct Fixture : Builder {
 
 TEST_CASE("the registry is complete, sorted and documented") {
   const std::set<std::string> expected{
-      "abs", "add", "attention", "cast", "ceil", "concat", "cos", "div", "equal", "erf", "exp", "expand", "floor",
-      "gather", "gelu", "greater", "greater_equal", "isnan", "layer_norm", "less", "less_equal", "log", "logical_and",
-      "logical_not", "logical_or", "matmul", "maximum", "minimum", "mod", "mul", "neg", "not_equal", "pad", "pow",
-      "range", "reciprocal", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "relu", "reshape",
-      "rms_norm", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "slice", "softmax", "split", "sqrt", "sub",
-      "tanh", "transpose", "where"};
+      "abs",           "add",    "attention",  "cast",       "ceil",       "concat",      "cos",         "div",
+      "equal",         "erf",    "exp",        "expand",     "floor",      "gather",      "gelu",        "greater",
+      "greater_equal", "isnan",  "layer_norm", "less",       "less_equal", "log",         "logical_and", "logical_not",
+      "logical_or",    "matmul", "maximum",    "minimum",    "mod",        "mul",         "neg",         "not_equal",
+      "pad",           "pow",    "range",      "reciprocal", "reduce_max", "reduce_mean", "reduce_min",  "reduce_prod",
+      "reduce_sum",    "relu",   "reshape",    "rms_norm",   "round",      "rsqrt",       "sigmoid",     "sign",
+      "silu",          "sin",    "slice",      "softmax",    "split",      "sqrt",        "sub",         "tanh",
+      "transpose",     "where"};
   std::set<std::string> names;
   for (const OpDef& op : all_ops()) {
     CAPTURE(op.name);
@@ -111,7 +113,9 @@ TEST_CASE_FIXTURE(Fixture, "normalizations and activations") {
   SUBCASE("softmax axis") { CHECK(contains(infer("softmax", {x}, {{"axis", c(-4)}}), "axis -4 is outside")); }
   SUBCASE("softmax of a scalar") { CHECK(contains(infer("softmax", {scalar(1)}), "1 dims or more")); }
   SUBCASE("layer_norm") { CHECK(infer("layer_norm", {x, w, w}) == "f32[B, S, 8]"); }
-  SUBCASE("layer_norm size") { CHECK(contains(infer("layer_norm", {x, w, input("b", dims({9}))}), "b (dim 0) is 9, but x (dim 2) is 8")); }
+  SUBCASE("layer_norm size") {
+    CHECK(contains(infer("layer_norm", {x, w, input("b", dims({9}))}), "b (dim 0) is 9, but x (dim 2) is 8"));
+  }
   SUBCASE("layer_norm rank") { CHECK(contains(infer("layer_norm", {x, x, w}), "needs x to have 1 dims")); }
   SUBCASE("epsilon") { CHECK(contains(infer("rms_norm", {x, w}, {{"epsilon", -1.0}}), "epsilon must not be negative")); }
   SUBCASE("rms_norm") { CHECK(infer("rms_norm", {x, w}, {{"epsilon", 1e-6}}) == "f32[B, S, 8]"); }
@@ -122,9 +126,13 @@ TEST_CASE_FIXTURE(Fixture, "normalizations and activations") {
 
 TEST_CASE_FIXTURE(Fixture, "matmul") {
   SUBCASE("shared right side") { CHECK(infer("matmul", {x, weight("m", dims({8, 5}))}) == "f32[B, S, 5]"); }
-  SUBCASE("transposed right") { CHECK(infer("matmul", {x, weight("m", dims({5, 8}))}, {{"transpose_b", true}}) == "f32[B, S, 5]"); }
+  SUBCASE("transposed right") {
+    CHECK(infer("matmul", {x, weight("m", dims({5, 8}))}, {{"transpose_b", true}}) == "f32[B, S, 5]");
+  }
   SUBCASE("transposed left") { CHECK(infer("matmul", {x, input("y", {B, S, c(3)})}, {{"transpose_a", true}}) == "f32[B, 8, 3]"); }
-  SUBCASE("batches grow") { CHECK(infer("matmul", {input("y", {c(4), c(1), S, c(2)}), input("z", {B, c(2), S})}) == "f32[4, B, S, S]"); }
+  SUBCASE("batches grow") {
+    CHECK(infer("matmul", {input("y", {c(4), c(1), S, c(2)}), input("z", {B, c(2), S})}) == "f32[4, B, S, S]");
+  }
   SUBCASE("K") { CHECK(contains(infer("matmul", {x, weight("m", dims({9, 5}))}), "x (dim 2) is 8, but m (dim 0) is 9")); }
   SUBCASE("rank") { CHECK(contains(infer("matmul", {x, w}), "2 dims or more")); }
   SUBCASE("integers") { CHECK(contains(infer("matmul", {ids, ids}), "matmul does not take i64")); }
@@ -144,9 +152,17 @@ TEST_CASE_FIXTURE(Fixture, "attention") {
   }
   SUBCASE("mask") { CHECK(infer("attention", {q, k, v, input("m", {B, c(1), c(1), P + S})}) == "f32[B, 12, S, 32]"); }
   SUBCASE("small mask") { CHECK(infer("attention", {q, k, v, input("m", {S, P + S})}) == "f32[B, 12, S, 32]"); }
-  SUBCASE("mask too large") { CHECK(contains(infer("attention", {input("q1", dims({1, 2, 3, 4})), input("k1", dims({1, 2, 3, 4})), input("v1", dims({1, 2, 3, 4})), input("m", dims({5, 1, 3, 3}))}), "m (dim 0) is 5, but scores (dim 0) is 1")); }
-  SUBCASE("mask rank") { CHECK(contains(infer("attention", {q, k, v, input("m", dims({1, 1, 1, 1, 1}))}), "more dims than the scores")); }
-  SUBCASE("heads") { CHECK(contains(infer("attention", {q, input("k6", {B, c(6), S, c(64)}), v}), "q (dim 1) is 12, but k6 (dim 1) is 6")); }
+  SUBCASE("mask too large") {
+    CHECK(contains(infer("attention", {input("q1", dims({1, 2, 3, 4})), input("k1", dims({1, 2, 3, 4})),
+                                       input("v1", dims({1, 2, 3, 4})), input("m", dims({5, 1, 3, 3}))}),
+                   "m (dim 0) is 5, but scores (dim 0) is 1"));
+  }
+  SUBCASE("mask rank") {
+    CHECK(contains(infer("attention", {q, k, v, input("m", dims({1, 1, 1, 1, 1}))}), "more dims than the scores"));
+  }
+  SUBCASE("heads") {
+    CHECK(contains(infer("attention", {q, input("k6", {B, c(6), S, c(64)}), v}), "q (dim 1) is 12, but k6 (dim 1) is 6"));
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "gather and concat") {
@@ -156,7 +172,10 @@ TEST_CASE_FIXTURE(Fixture, "gather and concat") {
   SUBCASE("float indices") { CHECK(contains(infer("gather", {table, x}), "gather does not take f32: x must be i32 or i64")); }
   SUBCASE("rank") { CHECK(contains(infer("gather", {input("big", dims({1, 1, 1, 1, 1, 1, 1, 1})), ids}), "9 dims")); }
   SUBCASE("concat") { CHECK(infer("concat", {x, input("y", {B, P, c(8)}), x}, {{"axis", c(1)}}) == "f32[B, S * 2 + P, 8]"); }
-  SUBCASE("concat dims") { CHECK(contains(infer("concat", {table, input("y", dims({1, 9}))}, {{"axis", c(0)}}), "table (dim 1) is 8, but y (dim 1) is 9")); }
+  SUBCASE("concat dims") {
+    CHECK(
+        contains(infer("concat", {table, input("y", dims({1, 9}))}, {{"axis", c(0)}}), "table (dim 1) is 8, but y (dim 1) is 9"));
+  }
   SUBCASE("concat ranks") { CHECK(contains(infer("concat", {x, w}, {{"axis", c(0)}}), "to have 3 dims")); }
 }
 
@@ -182,8 +201,14 @@ TEST_CASE_FIXTURE(Fixture, "slice") {
   SUBCASE("steps") { CHECK(slice({c(0)}, {S}, dims({2})) == "f32[B, floordiv(S + 1, 2), 8]"); }
   SUBCASE("flip") { CHECK(slice({}, {}, dims({-1})) == "f32[B, S, 8]"); }
   SUBCASE("negative step") { CHECK(contains(slice({c(0)}, {S}, dims({-1})), "a step must be at least 1")); }
-  SUBCASE("too long") { CHECK(contains(infer("slice", {w}, {{"axes", dims({0})}, {"ends", dims({9})}}), "end on w (dim 0), which is 9, must not be greater than w (dim 0), which is 8")); }
-  SUBCASE("reversed") { CHECK(contains(infer("slice", {w}, {{"axes", dims({0})}, {"starts", dims({5})}, {"ends", dims({4})}}), "start on w (dim 0), which is 5")); }
+  SUBCASE("too long") {
+    CHECK(contains(infer("slice", {w}, {{"axes", dims({0})}, {"ends", dims({9})}}),
+                   "end on w (dim 0), which is 9, must not be greater than w (dim 0), which is 8"));
+  }
+  SUBCASE("reversed") {
+    CHECK(contains(infer("slice", {w}, {{"axes", dims({0})}, {"starts", dims({5})}, {"ends", dims({4})}}),
+                   "start on w (dim 0), which is 5"));
+  }
   SUBCASE("lists") { CHECK(contains(slice({c(0), c(1)}, {}), "starts has 2 entries, but axes has 1")); }
 }
 
@@ -203,10 +228,16 @@ TEST_CASE_FIXTURE(Fixture, "split") {
 
 TEST_CASE_FIXTURE(Fixture, "pad and range") {
   SUBCASE("pad") { CHECK(infer("pad", {ids}, {{"before", list({c(0), P})}, {"after", dims({0, 2})}}) == "i64[B, S + P + 2]"); }
-  SUBCASE("negative") { CHECK(contains(infer("pad", {w}, {{"before", dims({-1})}, {"after", dims({0})}}), "before (entry 0), which is -1,")); }
-  SUBCASE("entries") { CHECK(contains(infer("pad", {ids}, {{"before", dims({0})}, {"after", dims({0})}}), "one entry for each dim")); }
+  SUBCASE("negative") {
+    CHECK(contains(infer("pad", {w}, {{"before", dims({-1})}, {"after", dims({0})}}), "before (entry 0), which is -1,"));
+  }
+  SUBCASE("entries") {
+    CHECK(contains(infer("pad", {ids}, {{"before", dims({0})}, {"after", dims({0})}}), "one entry for each dim"));
+  }
   SUBCASE("range") { CHECK(infer("range", {}, {{"end", S}}) == "i64[S]"); }
-  SUBCASE("range by steps") { CHECK(infer("range", {}, {{"start", c(1)}, {"end", c(8)}, {"step", c(3)}, {"dtype", std::string("f32")}}) == "f32[3]"); }
+  SUBCASE("range by steps") {
+    CHECK(infer("range", {}, {{"start", c(1)}, {"end", c(8)}, {"step", c(3)}, {"dtype", std::string("f32")}}) == "f32[3]");
+  }
   SUBCASE("range downwards") { CHECK(infer("range", {}, {{"start", c(5)}, {"end", c(-1)}, {"step", c(-2)}}) == "i64[3]"); }
   SUBCASE("empty range") { CHECK(infer("range", {}, {{"start", c(5)}, {"end", c(1)}}) == "i64[0]"); }
   SUBCASE("range that may be empty") { CHECK(infer("range", {}, {{"end", P - S}}) == "i64[max(0, P - S)]"); }
@@ -225,7 +256,9 @@ TEST_CASE_FIXTURE(Fixture, "reshape, transpose, expand") {
     REQUIRE(module.constraints.size() == 1);
     CHECK(module.constraints[0].kind == Constraint::Kind::Multiple);
   }
-  SUBCASE("another count") { CHECK(contains(infer("reshape", {w}, {{"shape", dims({2, 5})}}), "is 8, but shape (number of elements) is 10")); }
+  SUBCASE("another count") {
+    CHECK(contains(infer("reshape", {w}, {{"shape", dims({2, 5})}}), "is 8, but shape (number of elements) is 10"));
+  }
   SUBCASE("two open dims") { CHECK(contains(infer("reshape", {w}, {{"shape", dims({-1, -1})}}), "only one dim")); }
   SUBCASE("open beside zero") { CHECK(contains(infer("reshape", {w}, {{"shape", dims({-1, 0})}}), "must not be greater")); }
   SUBCASE("to a scalar") { CHECK(infer("reshape", {input("one", dims({1, 1}))}, {{"shape", dims({})}}) == "f32[]"); }
@@ -233,6 +266,8 @@ TEST_CASE_FIXTURE(Fixture, "reshape, transpose, expand") {
   SUBCASE("short perm") { CHECK(contains(infer("transpose", {x}, {{"perm", dims({1, 0})}}), "perm has 2 entries")); }
   SUBCASE("repeated perm") { CHECK(contains(infer("transpose", {x}, {{"perm", dims({0, 0, 1})}}), "perm names axis 0 twice")); }
   SUBCASE("expand") { CHECK(infer("expand", {flag}, {{"shape", list({B, S, c(5)})}}) == "bool[B, S, 5]"); }
-  SUBCASE("expand dims") { CHECK(contains(infer("expand", {w}, {{"shape", dims({9})}}), "w (dim 0) is 8, but shape (dim 0) is 9")); }
+  SUBCASE("expand dims") {
+    CHECK(contains(infer("expand", {w}, {{"shape", dims({9})}}), "w (dim 0) is 8, but shape (dim 0) is 9"));
+  }
   SUBCASE("expand rank") { CHECK(contains(infer("expand", {x}, {{"shape", dims({8})}}), "more dims than")); }
 }

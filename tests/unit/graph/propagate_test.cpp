@@ -138,15 +138,17 @@ TEST_CASE("declared outputs are claims") {
     const std::string error = b.propagate();
     return error.empty() ? b.type(doubled) + " " + to_string(b.module.output_types[0]) : error;
   };
-  CHECK(claim([](Builder& b, Dim S, Dim) { return TensorType{DType::f32, {S * 2, b.c(8)}}; }) ==
-        "f32[S * 2, 8] f32[S * 2, 8]");
+  CHECK(claim([](Builder& b, Dim S, Dim) { return TensorType{DType::f32, {S * 2, b.c(8)}}; }) == "f32[S * 2, 8] f32[S * 2, 8]");
   CHECK(claim([](Builder& b, Dim, Dim) { return TensorType{DType::f32, {Dim(), b.c(8)}}; }) == "f32[S * 2, 8] f32[_, 8]");
   // T is given by no input: the claim defines it.
-  CHECK(claim([](Builder& b, Dim, Dim T) { return TensorType{DType::f32, {T, b.c(8)}}; }) ==
-        "f32[S * 2, 8] f32[S * 2, 8]");
-  CHECK(contains(claim([](Builder& b, Dim S, Dim) { return TensorType{DType::f32, {S * 2, b.c(7)}}; }),
+  CHECK(claim([](Builder& b, Dim, Dim T) { return TensorType{DType::f32, {T, b.c(8)}}; }) == "f32[S * 2, 8] f32[S * 2, 8]");
+  CHECK(contains(claim([](Builder& b, Dim S, Dim) {
+                   return TensorType{DType::f32, {S * 2, b.c(7)}};
+                 }),
                  "out1 as declared (dim 1) is 7, but out1 as computed (dim 1) is 8"));
-  CHECK(contains(claim([](Builder& b, Dim S, Dim) { return TensorType{DType::i64, {S * 2, b.c(8)}}; }),
+  CHECK(contains(claim([](Builder& b, Dim S, Dim) {
+                   return TensorType{DType::i64, {S * 2, b.c(8)}};
+                 }),
                  "the output out1 is declared i64[S * 2, 8], but is f32[S * 2, 8]"));
   CHECK(contains(claim([](Builder&, Dim S, Dim) { return TensorType{DType::f32, {S * 2}}; }), "is declared f32[S * 2]"));
 }

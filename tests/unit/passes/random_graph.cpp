@@ -83,7 +83,8 @@ class Writer {
   int choose() {
     const Tensor a = any(), b = any();
     if (!fits(b.dims, a.dims)) return 0;
-    return add(a.dims, fmt::format("where(greater({}, {}), {}, tanh({}))", a.name, b.name, a.name, b.name));
+    // Continuous, or rounding would decide.
+    return add(a.dims, fmt::format("where(greater({0}, {1}), {0} - {1}, {1} - {0})", a.name, b.name));
   }
 
   int normalise() {

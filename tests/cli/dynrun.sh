@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Drives dynrun as a user would: what it prints, what it says when it refuses, and its exit codes.
+#   tests/cli/dynrun.sh BUILD_DIR
+# Prints "ok NAME" or "failed NAME: ..." for each check.
+set -uo pipefail
+dynrun=$(cd "$1" && pwd)/bin/dynrun
+cd "$(dirname "$0")"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export DYN_CACHE_DIR=$scratch/cache
+failures=0
+
+# expect NAME CODE PATTERN ARGUMENTS...: the exit code, and a pattern in stdout and stderr together.
+expect() {
+  local name=$1 wanted=$2 pattern=$3 code
+  shift 3
+  "$dynrun" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+  code=$?
+  if [ $code -ne "$wanted" ]; then
+    problem "$name" "exit code $code instead of $wanted"
+  elif ! cat "$scratch/out" "$scratch/err" | grep -qE -- "$pattern"; then
+    problem "$name" "the output lacks $pattern"
+  elif [ "$wanted" -ne 0 ] && [ -s "$scratch/out" ]; then
+    problem "$name" "an error wrote to stdout"
+  else
+    echo "ok $name"
+  fi
+}
+
+problem() {
+  echo "failed $1: $2"
+  cat "$scratch/out" "$scratch/err" 2>/dev/null | head -20 | sed 's/^/    /'
+  failures=$((failures + 1))
+}
+
+check() {  # name, command...
+  local name=$1
+  shift
+  if "$@" >"$scratch/log" 2>&1; then echo "ok $name"; else problem "$name" "$(tail -5 "$scratch/log")"; fi
+}
+
+quick=(--skip-load --iterations 3 --warmup 0)
+
+expect "help" 0 "Subcommands" --help
+expect "help of a command" 0 "S=1\.\.512\*2" bench --help
+expect "version" 0 "dynrun 0\.[0-9]+\.[0-9]+" --version
+expect "no command" 2 "subcommand"
+expect "unknown command" 2 "subcommand" frobnicate
+expect "unknown flag" 2 "frobnicate" run model.dyn --frobnicate
+expect "no model" 2 "model" run
+expect "unknown format" 2 "xml" run model.dyn --format xml
+expect "unknown device" 2 "abacus" run model.dyn --device abacus
+expect "threads below 1" 2 "threads" run model.dyn --threads 0
+
+expect "missing file" 1 "nowhere\.dyn" run nowhere.dyn
+printf 'dyn 1\ngraph broken' >"$scratch/broken.dyn"
+expect "broken model: file, line and column" 1 "broken\.dyn:2:[0-9]+" run "$scratch/broken.dyn"
+expect "dim without a value" 1 "dim 'B'" run model.dyn
+expect "unknown dim" 1 "X" run model.dyn --dims B=1 --dims X=3
+expect "dim out of bounds" 1 "65" run model.dyn --dims B=65
+expect "malformed dims" 1 'B=1\.\.' run model.dyn --dims B=1..
+expect "a dim twice" 1 "twice" run model.dyn --dims B=1 --dims B=2
+expect "several shapes for run" 1 "dynrun bench" run model.dyn --dims B=1,2
+expect "dims and shapes together" 1 "exclude each other" run model.dyn --dims B=1 --shapes ids=1x2
+expect "shape of an unknown input" 1 'ids, mask' run model.dyn --shapes nothing=1x2
+expect "shape of a wrong rank" 1 "i64\[B, S\]" run model.dyn --shapes ids=4
+expect "shapes that contradict" 1 "dim S" run model.dyn --shapes ids=1x2,mask=1x3
+expect "malformed load-inputs" 1 "NAME=FILE" run model.dyn --dims B=1 --load-inputs ids
+expect "load-inputs without file" 1 "nothing\.npy" run model.dyn --dims B=1 --load-inputs ids=nothing.npy
+expect "unknown group" 1 "no such group" inspect model.dyn --group nonsense
+expect "trace that cannot be written" 1 "trace" bench model.dyn --dims B=1 "${quick[@]}" --trace /nonexistent/x.json
+
+expect "run" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5
+expect "run by shapes of one input" 0 "\[3, 4, 3\]" run model.dyn --shapes ids=3x4
+expect "run with a hint" 0 "\[1, 8, 3\]" run model.dyn --dims B=1
+expect "run at size 0" 0 "\[1, 0, 3\]" run model.dyn --dims B=1 --dims S=0
+expect "run on one thread" 0 "\[1, 8, 3\]" run model.dyn --dims B=1 --threads 1
+expect "run on the reference" 0 "\[1, 8, 3\]" run model.dyn --dims B=1 --device reference
+expect "run with avx2 or a clear refusal" "$(grep -qw avx2 /proc/cpuinfo && echo 0 || echo 1)" "\[1, 8, 3\]|avx2" run model.dyn --dims B=1 --isa avx2
+expect "run without a cache" 0 "\[1, 8, 3\]" run model.dyn --dims B=1 --cache-dir none
+
+"$dynrun" run model.dyn --dims B=2 --dims S=5 --save-outputs "$scratch/a" >/dev/null 2>&1
+"$dynrun" run model.dyn --dims B=2 --dims S=5 --save-outputs "$scratch/b" >/dev/null 2>&1
+"$dynrun" run model.dyn --dims B=2 --dims S=5 --seed 1 --save-outputs "$scratch/c" >/dev/null 2>&1
+check "the same seed saves the same bytes" cmp "$scratch/a/y.npy" "$scratch/b/y.npy"
+check "another seed saves others" bash -c "! cmp -s '$scratch/a/y.npy' '$scratch/c/y.npy'"
+cat >"$scratch/pass.dyn" <<'MODEL'
+dyn 1
+dim B in 1..64
+dim S in 0..512
+graph pass(x: f32[B, S, 3]) -> (y: f32[B, S, 3]) {
+  y = x + 0.0
+  return y
+}
+MODEL
+expect "loaded inputs decide the dims" 0 "\[2, 5, 3\]" run "$scratch/pass.dyn" --load-inputs "x=$scratch/a/y.npy" --save-outputs "$scratch/d"
+check "saved outputs load again" cmp "$scratch/a/y.npy" "$scratch/d/y.npy"
+expect "loaded inputs that do not fit the dims" 1 "x" run "$scratch/pass.dyn" --dims B=1 --dims S=1 --load-inputs "x=$scratch/a/y.npy"
+
+rows() { "$dynrun" bench model.dyn --dims B=1,2 --dims 'S=1..4*2' "${quick[@]}" "$@" 2>>"$scratch/bench-err"; }
+check "bench: a row for each shape (csv)" bash -c "[ \$(wc -l) -eq 7 ]" < <(rows --format csv)
+check "bench: iterations are exact" bash -c "[ \$(grep -c '\"runs\": 3') -eq 6 ]" < <(rows --format json)
+for column in model B S threads device first_ms new_shape_us median_ms p95_ms gflops limit_ms limit_ratio; do
+  check "bench: column $column" grep -q "\"$column\":" < <(rows --format json)
+done
+check "bench: percentiles" grep -q '"p50_ms"' < <(rows --format json --percentile 50,99)
+check "bench: nothing on stderr away from a terminal" bash -c "[ ! -s '$scratch/bench-err' ]"
+check "bench: groups with targets" grep -q "cpu/" < <(rows --profile)
+expect "bench: load cold and cached" 0 "\| cached" bench model.dyn --dims B=1 --iterations 3
+check "bench: cold compiles, cached does not" awk -F'|' '/ cold /{cold=$12} / cached /{cached=$12} END{exit !(cold>0 && cached==0)}' "$scratch/out"
+expect "bench: load only" 0 "total_ms" bench model.dyn --load-only
+"$dynrun" bench model.dyn --dims B=1 "${quick[@]}" --trace "$scratch/trace.json" >/dev/null 2>&1
+check "bench: trace" grep -q '"traceEvents"' "$scratch/trace.json"
+
+expect "inspect: groups and targets" 0 "target cpu/" inspect model.dyn
+check "inspect: no group on the reference" bash -c "! grep -q 'target.*reference' '$scratch/out'"
+expect "explain" 0 "matmul" explain model.dyn --dims B=1
+expect "devices" 0 "gflops" devices
+check "devices: json" grep -q '"dram_gb_per_s"' < <("$dynrun" devices --format json)
+expect "cache: show" 0 "$scratch/cache" cache
+touch "$DYN_CACHE_DIR/precious.txt"
+expect "cache: clear" 0 "removed [1-9]" cache clear
+check "cache: clear leaves other files alone" test -e "$DYN_CACHE_DIR/precious.txt"
+expect "cache: empty after clear" 0 "code +0 kernels" cache show
+expect "cache: switched off" 1 "switched off" cache --cache-dir none
+
+exit $((failures > 0))

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The program language_id: accuracy on held-out lines and on sentences from elsewhere, its output's form, and that its weights matter.
+#   tests/cli/language_id.sh BUILD_DIR
+set -uo pipefail
+program=$(cd "$1" && pwd)/bin/language_id
+folder=$(cd "$(dirname "$0")/../../examples/language_id" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"  # it must work from any directory
+export DYN_CACHE_DIR=$scratch/cache
+failures=0
+
+check() {  # name, command...
+  local name=$1
+  shift
+  if "$@" >"$scratch/log" 2>&1; then
+    echo "ok $name"
+  else
+    echo "failed $name: $(tail -3 "$scratch/log")"
+    failures=$((failures + 1))
+  fi
+}
+
+# Percent of the lines of a file of CODE<tab>TEXT that are told right; further arguments go to the program.
+accuracy() {
+  local file=$1
+  shift
+  cut -f2- "$file" >lines
+  cut -f1 "$file" >expected
+  "$program" "$@" lines >answers 2>statistics || return 1
+  cut -f1 answers | paste expected - | awk -F'\t' '{ right += $1 == $2 } END { printf "%.2f\n", 100 * right / NR }'
+}
+
+at_least() { awk -v value="$1" -v least="$2" 'BEGIN { print value; exit !(value != "" && value >= least) }'; }
+
+check "97 % of held-out manual lines" at_least "$(accuracy "$folder/heldout.tsv")" 97
+check "nothing compiled after the first line" grep -q ' 0 kernels compiled after the first line' statistics
+check "one line for each line" test "$(wc -l <answers)" -eq "$(wc -l <lines)"
+check "90 % of sentences from elsewhere" at_least "$(accuracy "$folder/sentences.tsv")" 90
+check "at least 200 of them" at_least "$(wc -l <"$folder/sentences.tsv")" 200
+check "code, tab, probability" bash -c "! grep -qvE $'^[a-z]{2,3}\t[01]\\.[0-9]{4}\$' answers"
+
+{
+  printf 'Where is the station?\n\n'
+  head -c 5000 /dev/zero | tr '\0' 'a'
+  printf '\n\xff\xfe\x80\nWo ist der Bahnhof?'
+} >odd
+"$program" <odd >odd-answers 2>/dev/null
+check "empty, long, not UTF-8, and unfinished lines have one answer each" test "$(wc -l <odd-answers)" -eq 5
+check "an empty line is undetermined" bash -c "sed -n 2p odd-answers | grep -q $'^und\t0.0000\$'"
+check "the last line counts without its newline" bash -c "sed -n 5p odd-answers | grep -q '^de'"
+check "no lines, no answers" bash -c "[ -z \"\$('$program' </dev/null 2>/dev/null)\" ]"
+check "one thread gives the same bytes" bash -c "'$program' --threads 1 lines 2>/dev/null | cmp - answers"
+check "a missing file is an error" bash -c "! '$program' nowhere 2>/dev/null"
+check "a missing model is an error" bash -c "! '$program' --model /nowhere lines 2>/dev/null"
+
+# With its weights zeroed it must be wrong.
+mkdir zeroed
+cp "$folder"/language_id.dyn "$folder"/labels.txt zeroed/
+weights=$folder/language_id.safetensors
+header=$((8 + $(od -An -N8 -t u8 "$weights")))
+{
+  head -c "$header" "$weights"
+  head -c $(($(stat -Lc %s "$weights") - header)) /dev/zero
+} >zeroed/language_id.safetensors
+zeroed_accuracy=$(accuracy "$folder/sentences.tsv" --model zeroed)
+check "wrong with zeroed weights" awk -v value="$zeroed_accuracy" 'BEGIN { exit !(value != "" && value < 30) }'
+
+check "the only safetensors file of the examples, at most 4 MB" \
+  bash -c "[ \$(find '$folder/..' -name '*.safetensors' | wc -l) -eq 1 ] && [ \$(stat -Lc %s '$weights') -le 4000000 ]"
+exit $((failures > 0))

@@ -1,0 +1,77 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "dyn/error.hpp"
+#include "targets/cpu/isa.hpp"
+#include "targets/cpu/main_loop.hpp"
+
+using namespace dyn::cpu;
+
+namespace {
+
+/// The permissions of the mapping that holds an address, as /proc/self/maps writes them.
+std::string permissions_of(const void* address) {
+  std::ifstream maps("/proc/self/maps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  for (std::string line; std::getline(maps, line);) {
+    const std::uintptr_t start = std::stoull(line, nullptr, 16);
+    const std::size_t dash = line.find('-'), space = line.find(' ');
+    const std::uintptr_t end = std::stoull(line.substr(dash + 1), nullptr, 16);
+    if (wanted >= start && wanted < end) return line.substr(space + 1, 3);
+  }
+  return "";
+}
+
+int writable_and_executable_mappings() {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);) count += line.find(" rwx") != std::string::npos ? 1 : 0;
+  return count;
+}
+
+float run(void* function, const Isa& isa) {
+  std::vector<float> a(4, 2), b(static_cast<std::size_t>(4 * isa.panel_f32), 3), c(static_cast<std::size_t>(isa.panel_f32), -1);
+  reinterpret_cast<MainLoop>(function)(a.data(), 4, b.data(), 4 * isa.panel_f32, 4, c.data(), 0);
+  return c.back();
+}
+
+}  // namespace
+
+TEST_CASE("generated code is executable and not writable, by either mapping") {
+  const Isa& isa = select_isa("");
+  for (const CodeMapping mapping : {CodeMapping::Protect, CodeMapping::Dual}) {
+    CodeStoreOptions options;
+    options.mapping = mapping;
+    const auto store = CodeStore::open(isa, options);
+    dyn::rkernel::CompileReport report;
+    const std::vector<KernelSource> sources = main_loop_sources(isa);
+    void* function = store->resolve(std::span(sources).first(1), 1, report).front();
+    CHECK(run(function, isa) == 24);
+    CHECK(permissions_of(function) == "r-x");
+    CHECK(writable_and_executable_mappings() == 0);
+  }
+}
+
+TEST_CASE("a source is compiled once for a process, and found by its key after that") {
+  const Isa& isa = select_isa("");
+  const auto store = CodeStore::open(isa, {});
+  CHECK(store == CodeStore::open(isa, {}));
+  std::vector<KernelSource> sources = main_loop_sources(isa);
+  sources.push_back(sources.front());
+  dyn::rkernel::CompileReport report;
+  const std::vector<void*> first = store->resolve(sources, 2, report);
+  CHECK(first.front() == first.back());
+  dyn::rkernel::CompileReport again;
+  CHECK(store->resolve(sources, 2, again) == first);
+  CHECK(again.compiled == 0);
+  CHECK(again.from_memory == static_cast<int>(sources.size()) - 1);
+}
+
+TEST_CASE("an unknown instruction set is the user's error, one that the CPU lacks is unsupported") {
+  CHECK_THROWS_WITH_AS(select_isa("mmx"), doctest::Contains("avx512, avx2, sse2"), dyn::Error);
+  CHECK(select_isa("sse2").name == "sse2");
+  CHECK(cpu_has(select_isa("")));
+}

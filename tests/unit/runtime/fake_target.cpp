@@ -1,0 +1,74 @@
+#include "tests/unit/runtime/fake_target.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "dyn/error.hpp"
+#include "tests/support/problem_interpreter.hpp"
+
+namespace dyn::testing {
+namespace {
+
+/// ints: the address of the problem, then the symbols. One ticket is the whole problem.
+void interpret_kernel(const rkernel::KernelArgs* args, std::int64_t, std::int64_t, void*) {
+  const auto& problem = *reinterpret_cast<const rkernel::Problem*>(args->ints[0]);
+  std::map<graph::ValueId, void*> buffers;
+  for (std::size_t i = 0; i < problem.operands.size(); ++i) buffers[problem.operands[i].buffer] = args->pointers[i];
+  try {
+    interpret(problem, {args->ints + 2, static_cast<std::size_t>(args->ints[1])}, buffers);
+  } catch (const Error&) {
+    args->status->store(static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange));
+  }
+}
+
+class FakeKernel final : public rkernel::Kernel {
+ public:
+  explicit FakeKernel(const rkernel::Problem& problem) : problem_(problem) {}
+
+  rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
+    rkernel::Launch launch;
+    launch.function = interpret_kernel;
+    launch.tickets = 1;
+    launch.threads = request.threads;
+    launch.ints = {reinterpret_cast<std::int64_t>(&problem_), static_cast<std::int64_t>(request.symbols.size())};
+    launch.ints.insert(launch.ints.end(), request.symbols.begin(), request.symbols.end());
+    return launch;
+  }
+  std::string explain(const rkernel::PlanRequest&) const override { return "one way"; }
+  std::string target_name() const override { return "fake"; }
+  std::string describe() const override { return rkernel::to_string(problem_); }
+
+ private:
+  rkernel::Problem problem_;
+};
+
+class FakeTarget final : public rkernel::Target {
+ public:
+  std::string name() const override { return "fake"; }
+  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems, const std::function<bool(graph::ValueId)>&,
+                                                        rkernel::CompileReport& report) override {
+    std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
+    for (const rkernel::Problem& problem : problems) kernels.push_back(std::make_unique<FakeKernel>(problem));
+    report.kernels = static_cast<int>(kernels.size());
+    return kernels;
+  }
+  std::int64_t panel_width(DType) const override { return 4; }
+  std::int64_t packed_elements(DType, std::int64_t k, std::int64_t n) const override { return (n + 3) / 4 * 4 * k; }
+  void pack(DType, const void* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
+            std::int64_t last_panel, void* destination) const override {
+    const auto* from = static_cast<const float*>(source);
+    auto* to = static_cast<float*>(destination);
+    for (std::int64_t column = first_panel * 4; column < last_panel * 4; ++column) {
+      for (std::int64_t row = 0; row < k; ++row) {
+        to[column / 4 * k * 4 + row * 4 + column % 4] = column < n ? from[row * k_stride + column * n_stride] : 0;
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<rkernel::Target> make_fake_target(const Options&, int) { return std::make_shared<FakeTarget>(); }
+
+}  // namespace dyn::testing
