@@ -25,7 +25,7 @@ int main() {
     dim B in 1..64
     dim K in 1..4096
     graph total(x: f32[B, K]) -> (s: f32[B]) {
-      s = sum(x) axes=[1]
+      s = reduce_sum(x) axes=[1] keepdims=false
       return s
     }
   )", options);

@@ -111,17 +111,11 @@ bool Propagation::resolve_dims(std::vector<Dim>& dims) const {
   return changed;
 }
 
-bool Propagation::resolve_attrs(Node& node) const {
-  bool changed = false;
+void Propagation::resolve_attrs(Node& node) const {
   for (Attr& attr : node.attrs) {
-    if (auto* list = std::get_if<std::vector<Dim>>(&attr.value)) changed |= resolve_dims(*list);
-    if (auto* dim = std::get_if<Dim>(&attr.value)) {
-      const Dim resolved = unifier_.resolve(*dim);
-      changed |= resolved != *dim;
-      *dim = resolved;
-    }
+    if (auto* list = std::get_if<std::vector<Dim>>(&attr.value)) resolve_dims(*list);
+    if (auto* dim = std::get_if<Dim>(&attr.value)) *dim = unifier_.resolve(*dim);
   }
-  return changed;
 }
 
 bool Propagation::resolve_constraints(std::vector<Constraint>& constraints) const {
@@ -142,8 +136,8 @@ void Propagation::resolve_module() {
   for (std::size_t i = 0; i < module_.values.size(); ++i)
     if (known_[i] && resolve_dims(module_.values[i].type.dims)) enqueue_users(static_cast<ValueId>(i));
   for (std::size_t i = 0; i < module_.nodes.size(); ++i) {
-    const bool attrs = resolve_attrs(module_.nodes[i]), own = resolve_constraints(constraints_[i]);
-    if ((attrs || own) && is_ready(static_cast<int>(i))) worklist_.insert(static_cast<int>(i));
+    resolve_attrs(module_.nodes[i]);
+    if (resolve_constraints(constraints_[i]) && is_ready(static_cast<int>(i))) worklist_.insert(static_cast<int>(i));
   }
   for (TensorType& claim : module_.output_types) resolve_dims(claim.dims);
   resolve_constraints(module_.constraints);

@@ -10,8 +10,8 @@
 
 namespace dyn::graph {
 
-/// One run of propagation. A node is (re)computed when all its inputs have types and one of them, one of its
-/// attributes or one of its constraints changed. Inference that must make two dims equal replaces a symbol, which
+/// One run of propagation. A node is (re)computed when all its inputs have types and one of them or one of
+/// its constraints changed. Inference that must make two dims equal replaces a symbol, which
 /// changes the types of siblings and of the nodes before them, and thereby puts those back on the list.
 class Propagation final : public InferContext {
  public:
@@ -39,7 +39,7 @@ class Propagation final : public InferContext {
   void check_claims();
   void resolve_module();
   bool resolve_dims(std::vector<Dim>& dims) const;
-  bool resolve_attrs(Node& node) const;
+  void resolve_attrs(Node& node) const;
   bool resolve_constraints(std::vector<Constraint>& constraints) const;
   void record(Constraint::Kind kind, Dim left, Dim right, const std::string& left_what, const std::string& right_what);
   void collect_constraints();

@@ -1,5 +1,6 @@
 #include "src/runtime/random_weights.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -60,18 +61,18 @@ float normal(const QuantileTable& table, std::uint32_t bits) {
   return table[interval] + fraction * (table[interval + 1] - table[interval]);
 }
 
-void fill_normal(std::uint64_t seed, float scale, std::int64_t first, std::int64_t count, float* out) {
+void fill_normal(std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count, float* out) {
   const QuantileTable& table = quantiles();
   const auto half = [&](std::int64_t index) {
     const std::uint64_t bits = bits_at(seed, static_cast<std::uint64_t>(index) / 2);
-    return scale * normal(table, static_cast<std::uint32_t>(index % 2 == 0 ? bits : bits >> 32));
+    return spread.mean + spread.scale * normal(table, static_cast<std::uint32_t>(index % 2 == 0 ? bits : bits >> 32));
   };
   std::int64_t i = 0;
   if (first % 2 != 0 && count > 0) out[i++] = half(first);
   for (; i + 1 < count; i += 2) {
     const std::uint64_t bits = bits_at(seed, static_cast<std::uint64_t>(first + i) / 2);
-    out[i] = scale * normal(table, static_cast<std::uint32_t>(bits));
-    out[i + 1] = scale * normal(table, static_cast<std::uint32_t>(bits >> 32));
+    out[i] = spread.mean + spread.scale * normal(table, static_cast<std::uint32_t>(bits));
+    out[i + 1] = spread.mean + spread.scale * normal(table, static_cast<std::uint32_t>(bits >> 32));
   }
   if (i < count) out[i] = half(first + i);
 }
@@ -93,15 +94,21 @@ std::uint64_t weight_seed(std::uint64_t seed, std::string_view key) {
   return hash;
 }
 
-float normal_scale(std::span<const std::int64_t> shape) {
+NormalSpread normal_spread(std::string_view key, std::span<const std::int64_t> shape) {
+  if (shape.size() <= 1) {
+    constexpr float vector_scale = 0.1f;
+    constexpr std::array<std::string_view, 4> gains = {"weight", "gamma", "gain", "scale"};
+    const std::string_view last = key.substr(key.rfind('.') + 1);
+    return {std::find(gains.begin(), gains.end(), last) != gains.end() ? 1.0f : 0.0f, vector_scale};
+  }
   double fan_in = 1;
   for (std::size_t i = 0; i + 1 < shape.size(); ++i) fan_in *= static_cast<double>(shape[i]);
-  return fan_in > 0 ? static_cast<float>(1 / std::sqrt(fan_in)) : 1.0f;
+  return {0, fan_in > 0 ? static_cast<float>(1 / std::sqrt(fan_in)) : 1.0f};
 }
 
-void fill_random(DType dtype, std::uint64_t seed, float scale, std::int64_t first, std::int64_t count, void* out) {
+void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count, void* out) {
   switch (dtype) {
-    case DType::f32: return fill_normal(seed, scale, first, count, static_cast<float*>(out));
+    case DType::f32: return fill_normal(seed, spread, first, count, static_cast<float*>(out));
     case DType::i8: return fill_uniform<std::int8_t>(seed, -127, 255, first, count, out);
     case DType::i32: return fill_uniform<std::int32_t>(seed, 0, 2, first, count, out);
     case DType::i64: return fill_uniform<std::int64_t>(seed, 0, 2, first, count, out);

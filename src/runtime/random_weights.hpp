@@ -12,12 +12,19 @@ namespace dyn::runtime {
 /// The stream of one weight.
 std::uint64_t weight_seed(std::uint64_t seed, std::string_view key);
 
-/// 1 / sqrt(fan-in). The fan-in is the product of all sizes but the last, so 1 for a vector: its elements are standard
-/// normal, which keeps biases and gains asymmetric and the size of activations of the order of 1.
-float normal_scale(std::span<const std::int64_t> shape);
+/// How the normal elements of a weight are spread.
+struct NormalSpread {
+  float mean = 0, scale = 1;
+};
 
-/// Elements [first, first + count): f32 normal times `scale`, i8 uniform in [-127, 127], i32, i64 and bool 0 or 1 (indices that
+/// Tables and matrices: mean 0, scale 1 / sqrt(fan-in), where the fan-in is the product of all sizes but the last.
+/// Vectors have no fan-in. With elements as large as its input's, a layer's bias would soon hide what the input was, and every
+/// output would be the same, so vectors have scale 0.1, around 1 for gains (the last part of the key is weight, gamma, gain or
+/// scale) and around 0 for the others.
+NormalSpread normal_spread(std::string_view key, std::span<const std::int64_t> shape);
+
+/// Elements [first, first + count): f32 normal, i8 uniform in [-127, 127], i32, i64 and bool 0 or 1 (indices that
 /// every table with two rows has). Throws Error(unsupported) for f16 and bf16.
-void fill_random(DType dtype, std::uint64_t seed, float scale, std::int64_t first, std::int64_t count, void* out);
+void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count, void* out);
 
 }  // namespace dyn::runtime

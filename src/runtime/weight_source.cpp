@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
-#include "src/runtime/random_weights.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -76,7 +75,7 @@ WeightSources::Entry WeightSources::make_entry(const graph::Value& weight, const
   if (options.random_weights || weight.weight.kind == graph::WeightSource::Kind::Random) {
     entry.kind = Entry::Kind::Random;
     entry.seed = weight_seed(options.random_weights ? options.seed : weight.weight.seed, weight.name);
-    entry.scale = normal_scale(shape);
+    entry.spread = normal_spread(weight.name, shape);
   } else if (weight.weight.kind == graph::WeightSource::Kind::Splat) {
     entry.kind = Entry::Kind::Splat;
     entry.splat = weight.weight.splat;
@@ -120,7 +119,7 @@ void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t
       std::memcpy(out, entry.bytes.data() + static_cast<std::size_t>(first) * element_bytes, static_cast<std::size_t>(count) * element_bytes);
       break;
     case Entry::Kind::Splat: fill_splat(dtype, entry.splat, count, out); break;
-    case Entry::Kind::Random: fill_random(dtype, entry.seed, entry.scale, first, count, out); break;
+    case Entry::Kind::Random: fill_random(dtype, entry.seed, entry.spread, first, count, out); break;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "dyn/options.hpp"
 #include "graph/module.hpp"
 #include "src/runtime/model.hpp"
+#include "src/runtime/random_weights.hpp"
 #include "src/runtime/safetensors.hpp"
 
 namespace dyn::runtime {
@@ -38,7 +39,7 @@ class WeightSources {
     std::span<const std::byte> bytes;
     double splat = 0;
     std::uint64_t seed = 0;
-    float scale = 1;
+    NormalSpread spread;
   };
   void open_files(const graph::Module& module, const LoadRequest& request);
   Entry make_entry(const graph::Value& weight, const Options& options) const;

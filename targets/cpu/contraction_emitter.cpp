@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "targets/cpu/main_loop.hpp"
+#include "targets/cpu/contraction_moves.hpp"
 #include "targets/llvm/expr_compiler.hpp"
 #include "targets/llvm/loops.hpp"
 
@@ -16,8 +16,6 @@ using codegen::Builder;
 using codegen::CountedLoop;
 using codegen::Conditional;
 using rkernel::LoopKind;
-
-constexpr int registers_layer = 0, l1_layer = 1, l2_layer = 2, threads_layer = 3;
 
 /// Part `index` of `extent` cut in `parts` parts as equal as they can be, larger ones first.
 struct Part {
@@ -81,13 +79,13 @@ class ContractionEmitter final : public rkernel::Emitter {
     if (move.form == rkernel::MoveForm::RowCopy) {
       if (class_.a_unit) {
         Conditional wanted(builder_, builder_.CreateICmpNE(copy_a_, number(0)), "copy_a");
-        copy_rows();
+        copy_a_block();
         wanted.close();
       } else {
-        copy_rows();
+        copy_a_block();
       }
     } else {
-      pack_panels();
+      pack_b_block();
     }
   }
 
@@ -267,84 +265,19 @@ class ContractionEmitter final : public rkernel::Emitter {
 
   bool packed() const { return problem_.operands[at(contraction_.b)].form == rkernel::Form::Packed; }
 
-  // Scratch row i = A(i, k0 .. k0 + k_size), so that rows neither share cache sets nor have strides along k.
-  void copy_rows() {
+  void copy_a_block() {
     llvm::Value* stride_k = class_.a_unit ? number(1) : stride(contraction_.a, contraction_.k);
-    CountedLoop rows(builder_, number(0), m_part_.size, number(1), "copy_row");
-    llvm::Value* from = element(a_block_, builder_.CreateAdd(builder_.CreateMul(rows.index(), a_stride_m_), builder_.CreateMul(k0_, stride_k)));
-    llvm::Value* to = element(a_scratch_, builder_.CreateMul(rows.index(), a_row_));
-    llvm::Value* whole = class_.a_unit ? builder_.CreateAnd(k_size_, number(-isa_.f32_lanes)) : number(0);
-    if (class_.a_unit) {
-      auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
-      CountedLoop vectors(builder_, number(0), whole, number(isa_.f32_lanes), "copy_vector");
-      llvm::Value* value = builder_.CreateAlignedLoad(vector, element(from, vectors.index()), llvm::Align(4));
-      builder_.CreateAlignedStore(value, element(to, vectors.index()), llvm::Align(4));
-      vectors.close();
-    }
-    copy_elements(from, stride_k, to, number(1), whole, k_size_);
-    rows.close();
+    const StridedMatrix block{element(a_block_, builder_.CreateMul(k0_, stride_k)), a_stride_m_, stride_k, class_.a_unit};
+    emit_row_copy(builder_, isa_, block, m_part_.size, k_size_, a_scratch_, a_row_);
   }
 
-  // to[i * to_stride] = from[i * from_stride] for i in [begin, end).
-  void copy_elements(llvm::Value* from, llvm::Value* from_stride, llvm::Value* to, llvm::Value* to_stride, llvm::Value* begin, llvm::Value* end) {
-    CountedLoop elements(builder_, begin, end, number(1), "copy_element");
-    llvm::Value* source = element(from, builder_.CreateMul(elements.index(), from_stride));
-    llvm::Value* value = builder_.CreateAlignedLoad(builder_.getFloatTy(), source, llvm::Align(4));
-    builder_.CreateAlignedStore(value, element(to, builder_.CreateMul(elements.index(), to_stride)), llvm::Align(4));
-    elements.close();
-  }
-
-  // Scratch panel p = B(k0 .. k0 + k_size, columns of panel p), zeros beyond N.
-  void pack_panels() {
+  void pack_b_block() {
     llvm::Value* stride_k = stride(contraction_.b, contraction_.k);
     llvm::Value* stride_n = class_.b_unit ? number(1) : stride(contraction_.b, contraction_.n);
-    llvm::Value* from = element(b_batch_, builder_.CreateMul(k0_, stride_k));
-    llvm::Value* panel_size = builder_.CreateMul(k_size_, number(isa_.panel_f32));
-    CountedLoop panels(builder_, number(0), n_part_.size, number(1), "pack_panel");
-    llvm::Value* column = builder_.CreateMul(builder_.CreateAdd(n_part_.start, panels.index()), number(isa_.panel_f32));
-    llvm::Value* to = element(b_scratch_, builder_.CreateMul(panels.index(), panel_size));
-    llvm::Value* source = element(from, builder_.CreateMul(column, stride_n));
-    llvm::Value* left = builder_.CreateSub(extents_[at(contraction_.n)], column);
-    if (class_.b_unit) {
-      pack_unit(source, stride_k, to, left);
-    } else {
-      pack_strided(source, stride_k, stride_n, to, left);
-    }
-    panels.close();
-  }
-
-  void pack_unit(llvm::Value* source, llvm::Value* stride_k, llvm::Value* to, llvm::Value* left) {
-    auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
-    llvm::Value* lanes = codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes);
-    std::vector<llvm::Value*> masks;
-    for (int lane = 0; lane < isa_.panel_f32; lane += isa_.f32_lanes) {
-      llvm::Value* bound = codegen::broadcast(builder_, builder_.CreateSub(left, number(lane)), isa_.f32_lanes);
-      masks.push_back(builder_.CreateICmpSLT(lanes, bound));
-    }
-    CountedLoop depth(builder_, number(0), k_size_, number(1), "pack_depth");
-    llvm::Value* row = element(source, builder_.CreateMul(depth.index(), stride_k));
-    llvm::Value* packed_row = element(to, builder_.CreateMul(depth.index(), number(isa_.panel_f32)));
-    for (std::size_t i = 0; i < masks.size(); ++i) {
-      llvm::Value* lane = number(static_cast<std::int64_t>(i) * isa_.f32_lanes);
-      llvm::Value* zero = llvm::Constant::getNullValue(vector);
-      llvm::Value* value = builder_.CreateMaskedLoad(vector, element(row, lane), llvm::Align(4), masks[i], zero);
-      builder_.CreateAlignedStore(value, element(packed_row, lane), llvm::Align(4));
-    }
-    depth.close();
-  }
-
-  void pack_strided(llvm::Value* source, llvm::Value* stride_k, llvm::Value* stride_n, llvm::Value* to, llvm::Value* left) {
-    llvm::Value* columns = minimum(left, number(isa_.panel_f32));
-    CountedLoop lanes(builder_, number(0), columns, number(1), "pack_lane");
-    copy_elements(element(source, builder_.CreateMul(lanes.index(), stride_n)), stride_k, element(to, lanes.index()), number(isa_.panel_f32),
-                  number(0), k_size_);
-    lanes.close();
-    CountedLoop missing(builder_, columns, number(isa_.panel_f32), number(1), "pack_zero_lane");
-    CountedLoop depth(builder_, number(0), k_size_, number(1), "pack_zero");
-    llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(depth.index(), number(isa_.panel_f32)), missing.index());
-    builder_.CreateAlignedStore(llvm::ConstantFP::get(builder_.getFloatTy(), 0), element(to, offset), llvm::Align(4));
-    depth.close();
-    missing.close();
+    llvm::Value* column = builder_.CreateMul(n_part_.start, number(isa_.panel_f32));
+    llvm::Value* corner = builder_.CreateAdd(builder_.CreateMul(k0_, stride_k), builder_.CreateMul(column, stride_n));
+    const StridedMatrix block{element(b_batch_, corner), stride_k, stride_n, class_.b_unit};
+    emit_panels(builder_, isa_, block, k_size_, n_part_.size, builder_.CreateSub(extents_[at(contraction_.n)], column), b_scratch_);
   }
 
   Builder builder_;
@@ -376,37 +309,6 @@ class ContractionEmitter final : public rkernel::Emitter {
 };
 
 }  // namespace
-
-StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
-  StrategySlots strategy;
-  for (int* slot : {&strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
-                    &strategy.copy_a, &strategy.wide_table, &strategy.narrow_table, &strategy.a_row, &strategy.a_scratch, &strategy.b_scratch}) {
-    *slot = slots.add_strategy_slot();
-  }
-  return strategy;
-}
-
-rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads) {
-  using rkernel::Analysis;
-  const rkernel::Contraction& contraction = *problem.contraction;
-  const Tile largest = main_loop_tiles(isa).front();
-  rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
-  kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction));
-  kernel.layers.push_back({"L1", {{contraction.n, LoopKind::TemporalSpatial, 0}, {contraction.m, LoopKind::TemporalSpatial, 0}}, {}, Analysis::Analytical, 1});
-  rkernel::Layer l2{"L2", {{contraction.k, LoopKind::TemporalReduction, 0}}, {{contraction.a, threads_layer, l2_layer, rkernel::MoveForm::RowCopy}}, Analysis::Analytical, 1};
-  if (problem.operands[static_cast<std::size_t>(contraction.b)].form != rkernel::Form::Packed) {
-    l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::Panels});
-  }
-  kernel.layers.push_back(std::move(l2));
-  rkernel::Layer top{"threads", {}, {}, Analysis::Analytical, threads};
-  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-    if (axis != contraction.m && axis != contraction.n && axis != contraction.k) top.loops.push_back({axis, LoopKind::Parallel, 1});
-  }
-  top.loops.push_back({contraction.n, LoopKind::Parallel, 0});
-  top.loops.push_back({contraction.m, LoopKind::Parallel, 0});
-  kernel.layers.push_back(std::move(top));
-  return kernel;
-}
 
 void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
                       const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class) {

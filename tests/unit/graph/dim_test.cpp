@@ -57,6 +57,14 @@ TEST_CASE_FIXTURE(Fixture, "a divisor that may be zero is kept") {
   CHECK_THROWS_AS(evaluate(floordiv(S * Z, Z), std::vector<std::int64_t>{1, 2, 0, 8}), dyn::Error);
 }
 
+TEST_CASE_FIXTURE(Fixture, "the least coefficient divides without a trap") {
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const Dim quotient = floordiv(S * least, c(600) - S);
+  CHECK(bounds(quotient).high < 0);
+  CHECK(floordiv(c(least), c(-1)) == c(unbounded));
+  CHECK(mod(c(least), c(-1)) == c(0));
+}
+
 TEST_CASE_FIXTURE(Fixture, "min and max simplify") {
   CHECK(min(S, S + 1) == S);
   CHECK(max(S, c(1)) == S);

@@ -142,6 +142,10 @@ TEST_CASE_FIXTURE(Fixture, "attention") {
   const ValueId q = input("q", {B, c(12), S, c(64)});
   const ValueId k = input("k", {B, c(12), P + S, c(64)}), v = input("v", {B, c(12), P + S, c(32)});
   SUBCASE("KV of another length") { CHECK(infer("attention", {q, k, v}) == "f32[B, 12, S, 32]"); }
+  SUBCASE("keys and values of different length") {
+    const ValueId few = input("few", {B, c(12), c(7), c(64)}), more = input("more", {B, c(12), c(9), c(64)});
+    CHECK(contains(infer("attention", {q, few, more}), "few (dim 2) is 7, but more (dim 2) is 9"));
+  }
   SUBCASE("causal") {
     CHECK(infer("attention", {q, k, v}, {{"causal", true}}) == "f32[B, 12, S, 32]");
     CHECK(module.constraints.empty());

@@ -81,6 +81,20 @@ TEST_CASE("a symbol that must be a constant becomes it") {
   CHECK(b.type(y) == "f32[S, 10]");
 }
 
+TEST_CASE("a common factor is divided away only where it cannot be zero") {
+  const auto equate = [](std::int64_t low) {
+    Builder b;
+    const Dim B = b.symbol("B", low, 8), S = b.symbol("S"), T = b.symbol("T");
+    const ValueId x = b.input("x", {B * S}), t = b.input("t", {T});
+    b.input("b", {B, S});
+    b.node("reshape", {x}, {{"shape", std::vector<Dim>{B, T}}});
+    CHECK(b.propagate() == "");
+    return b.type(t) + " " + std::to_string(b.module.constraints.size());
+  };
+  CHECK(equate(1) == "f32[S] 0");
+  CHECK(equate(0) == "f32[T] 1");
+}
+
 TEST_CASE("bounds that contradict are an error at the node") {
   Builder b;
   const ValueId x = b.input("x", {b.symbol("S"), b.symbol("H", 1, 512)});

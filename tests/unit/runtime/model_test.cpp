@@ -51,6 +51,12 @@ std::shared_ptr<const Model> load(const std::string& text, const std::string& we
   return Model::load(request, options, testing::make_fake_target);
 }
 
+Options with_threads(int threads) {
+  Options options;
+  options.threads = threads;
+  return options;
+}
+
 struct Inputs {
   std::vector<std::int64_t> ids;
   std::vector<float> x;
@@ -163,7 +169,7 @@ TEST_CASE("bad weights") {
   check_error(ErrorKind::model, [&] { load(replaced("b: f32[2]", "b: f32[1]"), good); }, "'b' is declared f32[1]", "F32 [2]");
   check_error(ErrorKind::model, [&] { load(two_layers, good.substr(0, good.size() - 1)); }, "'b'", "outside");
   check_error(ErrorKind::user, [&] { load(replaced("w.safetensors", "v.safetensors"), good); }, "'v.safetensors' is not among");
-  check_error(ErrorKind::user, [&] { load(two_layers, good, {.threads = -1}); }, "threads");
+  check_error(ErrorKind::user, [&] { load(two_layers, good, with_threads(-1)); }, "threads");
 }
 
 TEST_CASE("random weights need no file, and are the same again") {
@@ -223,7 +229,7 @@ TEST_CASE("shapes without running, and the budget of plans") {
 
 TEST_CASE("a steady call allocates nothing outside of its kernels") {
   // The interpreter allocates, so a model without work stands for the runtime's own part.
-  const auto model = load(two_layers, weights_file(), {.threads = 1});
+  const auto model = load(two_layers, weights_file(), with_threads(1));
   CallState call(model);
   const Inputs in(0, 3, 1);
   in.set(call);

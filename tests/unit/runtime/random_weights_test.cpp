@@ -11,10 +11,10 @@ using namespace dyn::runtime;
 TEST_CASE("any part of a tensor is the same, whichever way it is made") {
   const std::uint64_t seed = weight_seed(3, "layer.weight");
   std::vector<float> whole(1001), parts(1001);
-  fill_random(DType::f32, seed, 0.5f, 0, 1001, whole.data());
+  fill_random(DType::f32, seed, {0.25f, 0.5f}, 0, 1001, whole.data());
   for (std::int64_t first = 0; first < 1001;) {
     const std::int64_t count = std::min<std::int64_t>(1 + first % 7, 1001 - first);
-    fill_random(DType::f32, seed, 0.5f, first, count, parts.data() + first);
+    fill_random(DType::f32, seed, {0.25f, 0.5f}, first, count, parts.data() + first);
     first += count;
   }
   CHECK(whole == parts);
@@ -23,7 +23,7 @@ TEST_CASE("any part of a tensor is the same, whichever way it is made") {
 TEST_CASE("elements are normal") {
   constexpr std::int64_t count = 1'000'000;
   std::vector<float> values(count);
-  fill_random(DType::f32, weight_seed(0, "w"), 1.0f, 0, count, values.data());
+  fill_random(DType::f32, weight_seed(0, "w"), {}, 0, count, values.data());
   double sum = 0, squares = 0, fourths = 0, neighbours = 0;
   std::int64_t within_one = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -44,15 +44,18 @@ TEST_CASE("elements are normal") {
 TEST_CASE("seeds and keys give other elements; the scale is that of the fan-in") {
   CHECK(weight_seed(0, "a") != weight_seed(0, "b"));
   CHECK(weight_seed(0, "a") != weight_seed(1, "a"));
-  CHECK(normal_scale(Shape{64, 3}) == 0.125f);
-  CHECK(normal_scale(Shape{4, 16, 3}) == 0.125f);
-  CHECK(normal_scale(Shape{768}) == 1.0f);
+  CHECK(normal_spread("w", Shape{64, 3}).scale == 0.125f);
+  CHECK(normal_spread("w.weight", Shape{4, 16, 3}).scale == 0.125f);
+  CHECK(normal_spread("w.weight", Shape{4, 16, 3}).mean == 0);
+  CHECK(normal_spread("norm.weight", Shape{768}).mean == 1);
+  CHECK(normal_spread("norm.bias", Shape{768}).mean == 0);
+  CHECK(normal_spread("weight", Shape{768}).scale == 0.1f);
 }
 
 TEST_CASE("integers are small") {
   std::vector<std::int64_t> values(1000);
-  fill_random(DType::i64, 5, 1, 0, 1000, values.data());
+  fill_random(DType::i64, 5, {}, 0, 1000, values.data());
   CHECK(*std::min_element(values.begin(), values.end()) == 0);
   CHECK(*std::max_element(values.begin(), values.end()) == 1);
-  testing::check_error(ErrorKind::unsupported, [] { fill_random(DType::f16, 0, 1, 0, 1, nullptr); }, "f16");
+  testing::check_error(ErrorKind::unsupported, [] { fill_random(DType::f16, 0, {}, 0, 1, nullptr); }, "f16");
 }

@@ -96,8 +96,13 @@ TEST_CASE("anonymous results get names that no other value has") {
 TEST_CASE("a symbol without a name is printed as _ where that says the same") {
   const std::string text = "dyn 1\n\ngraph g(a: f32[_, 4], b: f32[_]) -> (r: f32[_, 4]) {\n  r = relu(a)\n  return r\n}\n";
   CHECK(print(parse(text)) == text);
-  const std::string shared = print(parse("dyn 1\ngraph g(a: f32[_], b: f32[_]) -> (r: f32[_]) {\nreturn concat(a, b) axis=0\n}"));
+  // The second dims become one symbol, which then needs its name.
+  const std::string shared =
+      print(parse("dyn 1\ngraph g(a: f32[_, _], b: f32[_, _]) -> (r: f32[_, _]) {\nreturn concat(a, b) axis=0\n}"));
   CHECK(print(parse(shared)) == shared);
+  const std::size_t name = shared.find("dim ") + 4;
+  const std::string symbol = shared.substr(name, shared.find('\n', name) - name);
+  CHECK(shared.find("(a: f32[_, " + symbol + "], b: f32[_, " + symbol + "])") != std::string::npos);
 }
 
 TEST_CASE("results without a usable name, as passes may leave them, still print") {

@@ -1,0 +1,95 @@
+#include "targets/cpu/contraction_moves.hpp"
+
+#include "targets/llvm/loops.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using codegen::Builder;
+using codegen::CountedLoop;
+
+llvm::Value* element(Builder& builder, llvm::Value* base, llvm::Value* index) { return builder.CreateGEP(builder.getFloatTy(), base, index); }
+
+llvm::FixedVectorType* vector_type(Builder& builder, const Isa& isa) {
+  return llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes));
+}
+
+// to[i * to_stride] = from[i * from_stride] for i in [begin, end).
+void copy_elements(Builder& builder, llvm::Value* from, llvm::Value* from_stride, llvm::Value* to, llvm::Value* to_stride, llvm::Value* begin,
+                   llvm::Value* end) {
+  CountedLoop elements(builder, begin, end, builder.getInt64(1), "copy_element");
+  llvm::Value* source = element(builder, from, builder.CreateMul(elements.index(), from_stride));
+  llvm::Value* value = builder.CreateAlignedLoad(builder.getFloatTy(), source, llvm::Align(4));
+  builder.CreateAlignedStore(value, element(builder, to, builder.CreateMul(elements.index(), to_stride)), llvm::Align(4));
+  elements.close();
+}
+
+// One panel whose source rows are contiguous: masked vectors, as the last panel may have fewer columns.
+void pack_unit_panel(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* source, llvm::Value* rows, llvm::Value* left,
+                     llvm::Value* to) {
+  llvm::FixedVectorType* vector = vector_type(builder, isa);
+  llvm::Value* lanes = codegen::iota(builder, builder.getInt64Ty(), isa.f32_lanes);
+  CountedLoop depth(builder, builder.getInt64(0), rows, builder.getInt64(1), "pack_row");
+  llvm::Value* row = element(builder, source, builder.CreateMul(depth.index(), from.row_stride));
+  llvm::Value* packed_row = element(builder, to, builder.CreateMul(depth.index(), builder.getInt64(static_cast<std::uint64_t>(isa.panel_f32))));
+  for (int lane = 0; lane < isa.panel_f32; lane += isa.f32_lanes) {
+    llvm::Value* offset = builder.getInt64(static_cast<std::uint64_t>(lane));
+    llvm::Value* mask = builder.CreateICmpSLT(lanes, codegen::broadcast(builder, builder.CreateSub(left, offset), isa.f32_lanes));
+    llvm::Value* zero = llvm::Constant::getNullValue(vector);
+    llvm::Value* value = builder.CreateMaskedLoad(vector, element(builder, row, offset), llvm::Align(4), mask, zero);
+    builder.CreateAlignedStore(value, element(builder, packed_row, offset), llvm::Align(4));
+  }
+  depth.close();
+}
+
+// One panel of any strides: column by column, then zeros for the columns that do not exist.
+void pack_strided_panel(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* source, llvm::Value* rows, llvm::Value* left,
+                        llvm::Value* to) {
+  llvm::Value* width = builder.getInt64(static_cast<std::uint64_t>(isa.panel_f32));
+  llvm::Value* columns = builder.CreateSelect(builder.CreateICmpSLT(left, width), left, width);
+  CountedLoop lanes(builder, builder.getInt64(0), columns, builder.getInt64(1), "pack_lane");
+  llvm::Value* column = element(builder, source, builder.CreateMul(lanes.index(), from.column_stride));
+  copy_elements(builder, column, from.row_stride, element(builder, to, lanes.index()), width, builder.getInt64(0), rows);
+  lanes.close();
+  CountedLoop missing(builder, columns, width, builder.getInt64(1), "pack_missing");
+  CountedLoop depth(builder, builder.getInt64(0), rows, builder.getInt64(1), "pack_zero");
+  llvm::Value* offset = builder.CreateAdd(builder.CreateMul(depth.index(), width), missing.index());
+  builder.CreateAlignedStore(llvm::ConstantFP::get(builder.getFloatTy(), 0), element(builder, to, offset), llvm::Align(4));
+  depth.close();
+  missing.close();
+}
+
+}  // namespace
+
+void emit_row_copy(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns, llvm::Value* to,
+                   llvm::Value* to_row) {
+  llvm::Value* one = builder.getInt64(1);
+  CountedLoop row(builder, builder.getInt64(0), rows, one, "copy_row");
+  llvm::Value* source = element(builder, from.data, builder.CreateMul(row.index(), from.row_stride));
+  llvm::Value* target = element(builder, to, builder.CreateMul(row.index(), to_row));
+  llvm::Value* whole = builder.getInt64(0);
+  if (from.unit) {
+    whole = builder.CreateAnd(columns, builder.getInt64(static_cast<std::uint64_t>(-static_cast<std::int64_t>(isa.f32_lanes))));
+    CountedLoop vectors(builder, builder.getInt64(0), whole, builder.getInt64(static_cast<std::uint64_t>(isa.f32_lanes)), "copy_vector");
+    llvm::Value* value = builder.CreateAlignedLoad(vector_type(builder, isa), element(builder, source, vectors.index()), llvm::Align(4));
+    builder.CreateAlignedStore(value, element(builder, target, vectors.index()), llvm::Align(4));
+    vectors.close();
+  }
+  copy_elements(builder, source, from.column_stride, target, one, whole, columns);
+  row.close();
+}
+
+void emit_panels(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* panels, llvm::Value* columns,
+                 llvm::Value* to) {
+  llvm::Value* width = builder.getInt64(static_cast<std::uint64_t>(isa.panel_f32));
+  llvm::Value* panel_size = builder.CreateMul(rows, width);
+  CountedLoop panel(builder, builder.getInt64(0), panels, builder.getInt64(1), "pack_panel");
+  llvm::Value* first = builder.CreateMul(panel.index(), width);
+  llvm::Value* source = element(builder, from.data, builder.CreateMul(first, from.column_stride));
+  llvm::Value* target = element(builder, to, builder.CreateMul(panel.index(), panel_size));
+  const auto pack = from.unit ? pack_unit_panel : pack_strided_panel;
+  pack(builder, isa, from, source, rows, builder.CreateSub(columns, first), target);
+  panel.close();
+}
+
+}  // namespace dyn::cpu

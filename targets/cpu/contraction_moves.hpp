@@ -1,0 +1,24 @@
+#pragma once
+// Moves of a contraction's operands into scratch, as IR.
+
+#include "targets/cpu/isa.hpp"
+#include "targets/llvm/types.hpp"
+
+namespace dyn::cpu {
+
+/// f32 element (row, column) lies at data + row * row_stride + column * column_stride; `unit`: column_stride is 1.
+struct StridedMatrix {
+  llvm::Value *data, *row_stride, *column_stride;
+  bool unit;
+};
+
+/// to[row * to_row + column] = from(row, column): rows of A that neither share cache sets nor have strides along K.
+void emit_row_copy(codegen::Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns,
+                   llvm::Value* to, llvm::Value* to_row);
+
+/// Panels of the ISA's width, each `rows` deep: to[(panel * rows + row) * width + lane] = from(row, panel * width + lane), and 0 from
+/// column `columns` on.
+void emit_panels(codegen::Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* panels,
+                 llvm::Value* columns, llvm::Value* to);
+
+}  // namespace dyn::cpu

@@ -1,0 +1,41 @@
+#include <cstddef>
+
+#include "targets/cpu/contraction_emitter.hpp"
+#include "targets/cpu/main_loop.hpp"
+
+namespace dyn::cpu {
+
+using rkernel::LoopKind;
+
+StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
+  StrategySlots strategy;
+  for (int* slot : {&strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
+                    &strategy.copy_a, &strategy.wide_table, &strategy.narrow_table, &strategy.a_row, &strategy.a_scratch, &strategy.b_scratch}) {
+    *slot = slots.add_strategy_slot();
+  }
+  return strategy;
+}
+
+rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads) {
+  using rkernel::Analysis;
+  const rkernel::Contraction& contraction = *problem.contraction;
+  const Tile largest = main_loop_tiles(isa).front();
+  rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
+  kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction));
+  kernel.layers.push_back({"L1", {{contraction.n, LoopKind::TemporalSpatial, 0}, {contraction.m, LoopKind::TemporalSpatial, 0}}, {}, Analysis::Analytical, 1});
+  rkernel::Layer l2{"L2", {{contraction.k, LoopKind::TemporalReduction, 0}}, {{contraction.a, threads_layer, l2_layer, rkernel::MoveForm::RowCopy}}, Analysis::Analytical, 1};
+  if (problem.operands[static_cast<std::size_t>(contraction.b)].form != rkernel::Form::Packed) {
+    l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::Panels});
+  }
+  kernel.layers.push_back(std::move(l2));
+  rkernel::Layer top{"threads", {}, {}, Analysis::Analytical, threads};
+  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+    if (axis != contraction.m && axis != contraction.n && axis != contraction.k) top.loops.push_back({axis, LoopKind::Parallel, 1});
+  }
+  top.loops.push_back({contraction.n, LoopKind::Parallel, 0});
+  top.loops.push_back({contraction.m, LoopKind::Parallel, 0});
+  kernel.layers.push_back(std::move(top));
+  return kernel;
+}
+
+}  // namespace dyn::cpu
