@@ -257,7 +257,8 @@ class LoopEmitter final : public rkernel::Emitter {
 
   Values neutral(const LoopPass& pass, int count) {
     Values values;
-    for (const int expr : pass.reductions) values.insert(values.end(), static_cast<std::size_t>(count), reduction(expr).neutral(width_));
+    for (const int expr : pass.reductions)
+      values.insert(values.end(), static_cast<std::size_t>(count), reduction(expr).neutral(width_));
     return values;
   }
 

@@ -66,7 +66,8 @@ llvm::Value* Reduction::merge(std::span<llvm::Value* const> parts) {
     std::iota(low.begin(), low.end(), 0);
     std::iota(high.begin(), high.end(), width / 2);
     if (width == 2) {
-      lanes = step(builder_.CreateExtractElement(lanes, std::uint64_t{0}), builder_.CreateExtractElement(lanes, std::uint64_t{1}));
+      lanes = step(builder_.CreateExtractElement(lanes, std::uint64_t{0}),
+                   builder_.CreateExtractElement(lanes, std::uint64_t{1}));
     } else {
       lanes = step(builder_.CreateShuffleVector(lanes, low), builder_.CreateShuffleVector(lanes, high));
     }

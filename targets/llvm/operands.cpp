@@ -1,5 +1,7 @@
 #include "targets/llvm/operands.hpp"
 
+#include <algorithm>
+
 #include "src/rkernel/target.hpp"
 #include "targets/llvm/loops.hpp"
 

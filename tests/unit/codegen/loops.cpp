@@ -78,7 +78,8 @@ TEST_CASE("element-wise with broadcasts along rows and lanes") {
     b.store(b.expr(ExprOp::Select, {b.load(flag), gelu, b.load(turned)}), out);
     b.store(sum, transposed);
     b.store(b.expr(ExprOp::Less, {b.load(x), b.number(0)}, DType::boolean), negative);
-    b.store(b.expr(ExprOp::Add, {b.index(0), b.expr(ExprOp::Mul, {b.index(1), b.dim(b.problem.axes[0].extent)}, DType::i64)}, DType::i64), position);
+    const int columns_before = b.expr(ExprOp::Mul, {b.index(1), b.dim(b.problem.axes[0].extent)}, DType::i64);
+    b.store(b.expr(ExprOp::Add, {b.index(0), columns_before}, DType::i64), position);
   });
 }
 
@@ -161,7 +162,8 @@ TEST_CASE("gather along the lanes, also from a table without rows") {
         check_problem(b, 3, 1e-6, false, {{ids, bytes_of(good)}});
         if (count > 0) good.back() = extent;
       }
-      std::vector<std::vector<std::uint8_t>> initial = {bytes_of(good), std::vector<std::uint8_t>(static_cast<std::size_t>(extent) * 4),
+      std::vector<std::vector<std::uint8_t>> initial = {bytes_of(good),
+                                                        std::vector<std::uint8_t>(static_cast<std::size_t>(extent) * 4),
                                                         std::vector<std::uint8_t>(static_cast<std::size_t>(count) * 4)};
       for (const auto& isa : dyn::cpu::all_isas())
         if (dyn::cpu::cpu_has(isa)) CHECK(run_loop_kernel(b, isa, initial).status == (count > 0 ? 1 : 0));
