@@ -100,7 +100,7 @@ run_example() {
 build() {  # preset
   echo "== building $1"
   if cmake --preset "$1" >"$logs/configure" 2>&1 && cmake --build --preset "$1" >"$logs/build" 2>&1; then return 0; fi
-  grep -qE 'error|Error' "$logs/build" 2>/dev/null && grep -E -A4 'error|Error' "$logs/build" | head -60 || cat "$logs/configure"
+  grep -hE -A4 'error:|CMake Error|FAILED:' "$logs/configure" "$logs/build" 2>/dev/null | head -60
   fail "the $1 build"
   return 1
 }
