@@ -48,22 +48,20 @@ std::int64_t element_count(std::span<const std::int64_t> shape) {
   bool zero = false;
   for (const std::int64_t size : shape) {
     if (size < 0) {
-      throw Error(ErrorKind::user,
-                  "a size in shape " + to_string(Shape(shape.begin(), shape.end())) + " is negative");
+      throw Error(ErrorKind::user, "a size in shape " + to_string(Shape(shape.begin(), shape.end())) + " is negative");
     }
     zero = zero || size == 0;
     overflow = __builtin_mul_overflow(count, size, &count) || overflow;
   }
   if (zero) return 0;
   if (overflow) {
-    throw Error(ErrorKind::user, "the number of elements of shape " + to_string(Shape(shape.begin(), shape.end())) +
-                                     " does not fit 63 bits");
+    throw Error(ErrorKind::user,
+                "the number of elements of shape " + to_string(Shape(shape.begin(), shape.end())) + " does not fit 63 bits");
   }
   return count;
 }
 
-Tensor::Tensor(DType dtype, Shape shape)
-    : dtype_(dtype), count_(checked_count(dtype, shape)), shape_(std::move(shape)) {
+Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), count_(checked_count(dtype, shape)), shape_(std::move(shape)) {
   owner_ = zeroed_memory(bytes());
   data_ = owner_.get();
 }

@@ -17,20 +17,28 @@ using graph::Dim;
 
 bool holds(Constraint::Kind kind, std::int64_t left, std::int64_t right) {
   switch (kind) {
-    case Constraint::Kind::Equal: return left == right;
-    case Constraint::Kind::EqualOrOne: return left == right || left == 1 || right == 1;
-    case Constraint::Kind::LessEqual: return left <= right;
-    case Constraint::Kind::Multiple: return right != 0 && left % right == 0;
+    case Constraint::Kind::Equal:
+      return left == right;
+    case Constraint::Kind::EqualOrOne:
+      return left == right || left == 1 || right == 1;
+    case Constraint::Kind::LessEqual:
+      return left <= right;
+    case Constraint::Kind::Multiple:
+      return right != 0 && left % right == 0;
   }
   return false;
 }
 
 const char* requirement(Constraint::Kind kind) {
   switch (kind) {
-    case Constraint::Kind::Equal: return "these must be equal";
-    case Constraint::Kind::EqualOrOne: return "these must be equal, or one of them 1";
-    case Constraint::Kind::LessEqual: return "the first must not be larger";
-    case Constraint::Kind::Multiple: return "the first must be a multiple of the second";
+    case Constraint::Kind::Equal:
+      return "these must be equal";
+    case Constraint::Kind::EqualOrOne:
+      return "these must be equal, or one of them 1";
+    case Constraint::Kind::LessEqual:
+      return "the first must not be larger";
+    case Constraint::Kind::Multiple:
+      return "the first must be a multiple of the second";
   }
   return "";
 }
@@ -111,7 +119,8 @@ void Binder::require_bound() const {
       if (!in_axis[s] || rule_of(static_cast<int>(s)) != nullptr) continue;
       throw Error(ErrorKind::unsupported,
                   fmt::format("dim {} cannot be found from {}, which is {}; give an input an axis that is just {}",
-                              module_.dims->info(static_cast<int>(s)).name, place(axis), to_string(axis.dim), module_.dims->info(static_cast<int>(s)).name));
+                              module_.dims->info(static_cast<int>(s)).name, place(axis), to_string(axis.dim),
+                              module_.dims->info(static_cast<int>(s)).name));
     }
   }
   for (std::size_t s = 0; s < used_.size(); ++s) {
@@ -140,7 +149,8 @@ void Binder::check_ranks(std::span<const Shape* const> shapes) const {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const graph::Value& value = module_.value(module_.inputs[i]);
     if (shapes[i]->size() != value.type.dims.size()) {
-      fail(fmt::format("input '{}' has rank {}, shape {}, but the model's is {}", value.name, shapes[i]->size(), to_string(*shapes[i]), to_string(value.type)));
+      fail(fmt::format("input '{}' has rank {}, shape {}, but the model's is {}", value.name, shapes[i]->size(),
+                       to_string(*shapes[i]), to_string(value.type)));
     }
     for (const std::int64_t size : *shapes[i]) {
       if (size < 0) fail(fmt::format("input '{}' has a negative size in its shape {}", value.name, to_string(*shapes[i])));
@@ -154,7 +164,8 @@ void Binder::solve(std::span<const Shape* const> shapes, std::vector<std::int64_
     const std::int64_t size = (*shapes[static_cast<std::size_t>(axis.input)])[static_cast<std::size_t>(axis.axis)];
     std::int64_t rest = 0;
     if (__builtin_sub_overflow(size, rule.constant, &rest) || rest % rule.factor != 0) {
-      fail(fmt::format("{} is {}, which is {} for no {}", place(axis), size, to_string(axis.dim), module_.dims->info(rule.symbol).name));
+      fail(fmt::format("{} is {}, which is {} for no {}", place(axis), size, to_string(axis.dim),
+                       module_.dims->info(rule.symbol).name));
     }
     symbols[static_cast<std::size_t>(rule.symbol)] = rest / rule.factor;
   }
@@ -167,7 +178,9 @@ void Binder::check_symbols(std::span<const std::int64_t> symbols) const {
     const Rule* rule = rule_of(static_cast<int>(s));
     const std::string where = rule == nullptr ? std::string() : " in " + place(axes_[rule->axis]);
     if (symbols[s] < info.low || symbols[s] > info.high) {
-      const std::string bounds = info.high == std::numeric_limits<std::int64_t>::max() ? fmt::format("at least {}", info.low) : fmt::format("in {}..{}", info.low, info.high);
+      const std::string bounds = info.high == std::numeric_limits<std::int64_t>::max()
+                                     ? fmt::format("at least {}", info.low)
+                                     : fmt::format("in {}..{}", info.low, info.high);
       fail(fmt::format("dim {} is {}{}, but must be {}", info.name, symbols[s], where, bounds));
     }
     if (info.divisor > 1 && symbols[s] % info.divisor != 0) {
@@ -182,16 +195,19 @@ std::vector<std::int64_t> Binder::evaluate(std::span<const std::int64_t> symbols
   return values;
 }
 
-void Binder::check_axes(std::span<const Shape* const> shapes, std::span<const std::int64_t> symbols, std::span<const std::int64_t> values) const {
+void Binder::check_axes(std::span<const Shape* const> shapes, std::span<const std::int64_t> symbols,
+                        std::span<const std::int64_t> values) const {
   for (const Axis& axis : axes_) {
     const std::int64_t size = (*shapes[static_cast<std::size_t>(axis.input)])[static_cast<std::size_t>(axis.axis)];
     const std::int64_t expected = values[static_cast<std::size_t>(axis.slot)];
     if (size == expected) continue;
     if (const auto symbol = axis.dim.symbol()) {
-      fail(fmt::format("dim {} is {} in {} but {} in {}", module_.dims->info(*symbol).name, expected, place(axes_[rule_of(*symbol)->axis]), size, place(axis)));
+      fail(fmt::format("dim {} is {} in {} but {} in {}", module_.dims->info(*symbol).name, expected,
+                       place(axes_[rule_of(*symbol)->axis]), size, place(axis)));
     }
     if (axis.dim.constant()) fail(fmt::format("{} is {}, but the model says {}", place(axis), size, expected));
-    fail(fmt::format("{} is {}, but must be {} = {} ({})", place(axis), size, to_string(axis.dim), expected, symbol_values(axis.dim, symbols)));
+    fail(fmt::format("{} is {}, but must be {} = {} ({})", place(axis), size, to_string(axis.dim), expected,
+                     symbol_values(axis.dim, symbols)));
   }
 }
 
@@ -241,7 +257,8 @@ std::vector<std::int64_t> Binder::bind_dims(const std::map<std::string, std::int
 std::vector<Shape> Binder::input_shapes(std::span<const std::int64_t> symbols) const {
   std::vector<Shape> shapes(module_.inputs.size());
   const std::vector<std::int64_t> values = evaluate(symbols);
-  for (const Axis& axis : axes_) shapes[static_cast<std::size_t>(axis.input)].push_back(values[static_cast<std::size_t>(axis.slot)]);
+  for (const Axis& axis : axes_)
+    shapes[static_cast<std::size_t>(axis.input)].push_back(values[static_cast<std::size_t>(axis.slot)]);
   return shapes;
 }
 

@@ -49,13 +49,14 @@ class Binder {
   void find_rules();
   void require_bound() const;
   const Rule* rule_of(int symbol) const;
-  std::string place(const Axis& axis) const;                 ///< "input 'ids' (axis 1)"
+  std::string place(const Axis& axis) const;                                               ///< "input 'ids' (axis 1)"
   std::string symbol_values(graph::Dim dim, std::span<const std::int64_t> symbols) const;  ///< "S = 7, T = 2"
   void check_ranks(std::span<const Shape* const> shapes) const;
   void solve(std::span<const Shape* const> shapes, std::vector<std::int64_t>& symbols) const;
   void check_symbols(std::span<const std::int64_t> symbols) const;
   std::vector<std::int64_t> evaluate(std::span<const std::int64_t> symbols) const;
-  void check_axes(std::span<const Shape* const> shapes, std::span<const std::int64_t> symbols, std::span<const std::int64_t> values) const;
+  void check_axes(std::span<const Shape* const> shapes, std::span<const std::int64_t> symbols,
+                  std::span<const std::int64_t> values) const;
   void check_constraints(std::span<const std::int64_t> values) const;
 
   const graph::Module& module_;

@@ -1,7 +1,7 @@
 // One caller's run: checks what has changed since the last run, and no more.
 
 #include <algorithm>
-#include <limits>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,7 +29,8 @@ std::size_t find_port(const std::vector<PortInfo>& ports, std::string_view name,
 
 void check_tensor(const Tensor& tensor, const PortInfo& info, const char* what) {
   if (tensor.dtype() != info.dtype) {
-    fail(fmt::format("{} '{}' is {}, but the model's is {}{}", what, info.name, name_of(tensor.dtype()), name_of(info.dtype), info.shape));
+    fail(fmt::format("{} '{}' is {}, but the model's is {}{}", what, info.name, name_of(tensor.dtype()), name_of(info.dtype),
+                     info.shape));
   }
   if (reinterpret_cast<std::uintptr_t>(tensor.raw()) % size_of(tensor.dtype()) != 0) {
     fail(fmt::format("{} '{}' is not aligned for elements of {}", what, info.name, name_of(tensor.dtype())));
@@ -46,8 +47,13 @@ bool overlap(const Tensor& a, const Tensor& b) {
 
 struct CallState::Impl {
   explicit Impl(std::shared_ptr<const Model> loaded)
-      : model(std::move(loaded)), parts(model->impl()), inputs(parts.inputs.size()), outputs(parts.outputs.size()), input_shapes(parts.inputs.size()),
-        input_data(inputs.size()), output_data(outputs.size()) {}
+      : model(std::move(loaded)),
+        parts(model->impl()),
+        inputs(parts.inputs.size()),
+        outputs(parts.outputs.size()),
+        input_shapes(parts.inputs.size()),
+        input_data(inputs.size()),
+        output_data(outputs.size()) {}
 
   void check_inputs() const;
   bool same_shapes() const;
@@ -55,6 +61,7 @@ struct CallState::Impl {
   void ready_outputs();
   void check_overlaps() const;
   void execute(RunProfile* profile);
+  void execute_reference();
   void prepare();
 
   std::shared_ptr<const Model> model;
@@ -100,17 +107,21 @@ void CallState::Impl::ready_outputs() {
     }
     check_tensor(tensor, info, "output");
     if (!tensor.writable()) fail(fmt::format("output '{}' is a read-only view", info.name));
-    if (tensor.shape() != shape) fail(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name, to_string(tensor.shape()), to_string(shape)));
+    if (tensor.shape() != shape)
+      fail(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name, to_string(tensor.shape()),
+                       to_string(shape)));
   }
 }
 
 void CallState::Impl::check_overlaps() const {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (std::size_t j = 0; j < inputs.size(); ++j) {
-      if (overlap(outputs[i].tensor, inputs[j].tensor)) fail(fmt::format("output '{}' overlaps input '{}'", parts.outputs[i].name, parts.inputs[j].name));
+      if (overlap(outputs[i].tensor, inputs[j].tensor))
+        fail(fmt::format("output '{}' overlaps input '{}'", parts.outputs[i].name, parts.inputs[j].name));
     }
     for (std::size_t j = i + 1; j < outputs.size(); ++j) {
-      if (overlap(outputs[i].tensor, outputs[j].tensor)) fail(fmt::format("output '{}' overlaps output '{}'", parts.outputs[i].name, parts.outputs[j].name));
+      if (overlap(outputs[i].tensor, outputs[j].tensor))
+        fail(fmt::format("output '{}' overlaps output '{}'", parts.outputs[i].name, parts.outputs[j].name));
     }
   }
 }
@@ -142,21 +153,31 @@ void CallState::Impl::execute(RunProfile* profile) {
   last_run->set_ports(input_data, output_data);
   const int failed = last_run->execute(pool.helpers(), profile);
   if (failed < 0) return;
-  fail(fmt::format("an index is out of range in '{}'; check the values of the inputs that hold indices", parts.problems[static_cast<std::size_t>(failed)].name));
+  fail(fmt::format("an index is out of range in '{}'; check the values of the inputs that hold indices",
+                   parts.problems[static_cast<std::size_t>(failed)].name));
+}
+
+void CallState::Impl::execute_reference() {
+  std::vector<Tensor> given, wanted;
+  for (const Port& input : inputs) given.push_back(input.tensor);
+  for (const Port& output : outputs) wanted.push_back(output.tensor);
+  run_reference(parts, *plan, given, wanted);
 }
 
 CallState::CallState(std::shared_ptr<const Model> model) : impl_(std::make_unique<Impl>(std::move(model))) {}
 CallState::~CallState() = default;
 
 void CallState::set_input(std::size_t index, Tensor tensor) {
-  if (index >= impl_->inputs.size()) fail(fmt::format("there is no input number {}; the model has {}", index, impl_->inputs.size()));
+  if (index >= impl_->inputs.size())
+    fail(fmt::format("there is no input number {}; the model has {}", index, impl_->inputs.size()));
   impl_->inputs[index].tensor = std::move(tensor);
   impl_->inputs[index].given = true;
   impl_->changed = true;
 }
 
 void CallState::set_output(std::size_t index, Tensor tensor) {
-  if (index >= impl_->outputs.size()) fail(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
+  if (index >= impl_->outputs.size())
+    fail(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
   impl_->outputs[index].tensor = std::move(tensor);
   impl_->outputs[index].given = true;
   impl_->changed = true;
@@ -166,16 +187,21 @@ std::size_t CallState::input_index(std::string_view name) const { return find_po
 std::size_t CallState::output_index(std::string_view name) const { return find_port(impl_->parts.outputs, name, "output"); }
 
 void CallState::run(RunProfile* profile) {
-  impl_->prepare();
-  if (!impl_->parts.is_reference()) return impl_->execute(profile);
-  std::vector<Tensor> inputs, outputs;
-  for (const Port& input : impl_->inputs) inputs.push_back(input.tensor);
-  for (const Port& output : impl_->outputs) outputs.push_back(output.tensor);
-  run_reference(impl_->parts, *impl_->plan, inputs, outputs);
+  try {
+    impl_->prepare();
+    if (impl_->parts.is_reference()) {
+      impl_->execute_reference();
+    } else {
+      impl_->execute(profile);
+    }
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::device, "no memory for a run of this shape");
+  }
 }
 
 const Tensor& CallState::output(std::size_t index) const {
-  if (index >= impl_->outputs.size()) fail(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
+  if (index >= impl_->outputs.size())
+    fail(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
   return impl_->outputs[index].tensor;
 }
 

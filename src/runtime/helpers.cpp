@@ -14,7 +14,8 @@ namespace dyn::runtime {
 
 /// Lives until the last helper has gone.
 struct Helpers::Shared {
-  Shared(int helpers, std::weak_ptr<Workplace> place) : count(helpers), workplace(std::move(place)), taken(static_cast<std::size_t>(helpers)) {}
+  Shared(int helpers, std::weak_ptr<Workplace> place)
+      : count(helpers), workplace(std::move(place)), taken(static_cast<std::size_t>(helpers)) {}
 
   int take_id() {
     for (std::size_t id = 0;; id = (id + 1) % taken.size()) {

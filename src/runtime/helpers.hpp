@@ -15,8 +15,8 @@ class Workplace {
   virtual bool help(int helper) = 0;
 };
 
-/// At most `count` helpers (and no more than oneTBB has workers) exist at a time, waiting in oneTBB's queue or working. A helper leaves when it found nothing to do
-/// for spin_limit. Nobody ever waits for a helper to come.
+/// At most `count` helpers (and no more than oneTBB has workers) exist at a time, waiting in oneTBB's queue or working. A helper
+/// leaves when it found nothing to do for spin_limit. Nobody ever waits for a helper to come.
 class Helpers {
  public:
   Helpers(int count, std::weak_ptr<Workplace> workplace);

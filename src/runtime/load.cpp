@@ -28,7 +28,8 @@ int chosen_threads(const Options& options) {
   return options.threads == 0 ? default_threads() : options.threads;
 }
 
-std::vector<PortInfo> port_infos(const graph::Module& module, const std::vector<graph::ValueId>& values, const std::vector<std::string>* names) {
+std::vector<PortInfo> port_infos(const graph::Module& module, const std::vector<graph::ValueId>& values,
+                                 const std::vector<std::string>* names) {
   std::vector<PortInfo> ports;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const graph::Value& value = module.value(values[i]);
@@ -76,7 +77,8 @@ class Loader {
     const auto constant = [&](graph::ValueId id) { return impl_.module.value(id).kind == graph::ValueKind::Weight; };
     rkernel::CompileReport compiled;
     impl_.kernels = impl_.target->prepare(impl_.problems, constant, compiled);
-    if (impl_.kernels.size() != impl_.problems.size()) throw Error(ErrorKind::internal, "the target made another number of kernels than of groups");
+    if (impl_.kernels.size() != impl_.problems.size())
+      throw Error(ErrorKind::internal, "the target made another number of kernels than of groups");
     impl_.compiled_at_load = impl_.target->functions_compiled();
     LoadReport& report = impl_.report;
     report.compile = compiled.compile_seconds;
@@ -95,7 +97,9 @@ class Loader {
       impl_.weights = Weights(impl_.module, sources, impl_.threads, times);
     } else {
       impl_.weights = Weights(impl_.module, impl_.problems, *impl_.target, sources, impl_.threads, times);
-      const auto fixed = [&](std::size_t problem, std::size_t operand) { return impl_.weights.operand(impl_.problems[problem], operand); };
+      const auto fixed = [&](std::size_t problem, std::size_t operand) {
+        return impl_.weights.operand(impl_.problems[problem], operand);
+      };
       impl_.wiring = Wiring(impl_.module, impl_.fusion, impl_.problems, fixed);
     }
     impl_.report.weight_bytes = impl_.weights.bytes();
@@ -106,10 +110,11 @@ class Loader {
   void log() const {
     if (!impl_.options.log) return;
     const LoadReport& report = impl_.report;
-    impl_.options.log(LogLevel::info,
-                      fmt::format("loaded '{}' in {:.0f} ms: {} groups, {} kernels ({} compiled, {} from disk), {:.1f} MB of weights",
-                                  request_.source_name, report.total * 1e3, impl_.problems.size(), report.kernels, report.kernels_compiled,
-                                  report.kernels_from_disk, static_cast<double>(report.weight_bytes) / 1e6));
+    impl_.options.log(
+        LogLevel::info,
+        fmt::format("loaded '{}' in {:.0f} ms: {} groups, {} kernels ({} compiled, {} from disk), {:.1f} MB of weights",
+                    request_.source_name, report.total * 1e3, impl_.problems.size(), report.kernels, report.kernels_compiled,
+                    report.kernels_from_disk, static_cast<double>(report.weight_bytes) / 1e6));
   }
 
   Model::Impl& impl_;

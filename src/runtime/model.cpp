@@ -56,13 +56,17 @@ const graph::Fusion& Model::fusion() const noexcept { return impl_->fusion; }
 const std::vector<rkernel::Problem>& Model::problems() const noexcept { return impl_->problems; }
 const rkernel::Kernel& Model::kernel(std::size_t group) const { return *impl_->kernels.at(group); }
 
-std::string Model::explain(std::size_t group, const Plan& plan) const { return kernel(group).explain({plan.symbols, impl_->threads}); }
+std::string Model::explain(std::size_t group, const Plan& plan) const {
+  return kernel(group).explain({plan.symbols, impl_->threads});
+}
 
 std::vector<std::int64_t> Model::bind(const NamedShapes& inputs) const {
   return impl_->binder->bind(in_model_order(impl_->inputs, inputs));
 }
 
-std::vector<std::int64_t> Model::bind_dims(const std::map<std::string, std::int64_t>& dims) const { return impl_->binder->bind_dims(dims); }
+std::vector<std::int64_t> Model::bind_dims(const std::map<std::string, std::int64_t>& dims) const {
+  return impl_->binder->bind_dims(dims);
+}
 
 NamedShapes Model::input_shapes(std::span<const std::int64_t> symbols) const {
   NamedShapes named;

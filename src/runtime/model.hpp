@@ -58,9 +58,9 @@ class Model {
 
   // What was made of the text. For device "reference" there are no groups, problems and kernels.
   const graph::Module& module() const noexcept;
-  const graph::Fusion& fusion() const noexcept;                          ///< groups, and reasons for memory traffic
-  const std::vector<rkernel::Problem>& problems() const noexcept;        ///< one for each group
-  const rkernel::Kernel& kernel(std::size_t group) const;                ///< target_name(), describe(), explain()
+  const graph::Fusion& fusion() const noexcept;                    ///< groups, and reasons for memory traffic
+  const std::vector<rkernel::Problem>& problems() const noexcept;  ///< one for each group
+  const rkernel::Kernel& kernel(std::size_t group) const;          ///< target_name(), describe(), explain()
   std::string explain(std::size_t group, const Plan& plan) const;
 
   // Shapes. Values of symbols are indexed as in module().dims.
@@ -105,7 +105,7 @@ class CallState {
 
   void set_input(std::size_t index, Tensor tensor);
   void set_output(std::size_t index, Tensor tensor);
-  std::size_t input_index(std::string_view name) const;   ///< throws Error(user) where there is none
+  std::size_t input_index(std::string_view name) const;  ///< throws Error(user) where there is none
   std::size_t output_index(std::string_view name) const;
 
   void run(RunProfile* profile = nullptr);

@@ -33,7 +33,8 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   const auto constant = [&](graph::Dim dim) {
     const auto value = dim.constant();
     if (!value || *value < 0) {
-      throw Error(ErrorKind::internal, fmt::format("packed operand '{}' of '{}' has {} where a constant must be", source.name, problem.name, to_string(dim)));
+      throw Error(ErrorKind::internal, fmt::format("packed operand '{}' of '{}' has {} where a constant must be", source.name,
+                                                   problem.name, to_string(dim)));
     }
     return *value;
   };

@@ -11,7 +11,8 @@ namespace dyn::runtime {
 
 int tbb_threads() { return static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism)); }
 
-void parallel_for(std::int64_t count, std::int64_t grain, int threads, const std::function<void(std::int64_t, std::int64_t)>& body) {
+void parallel_for(std::int64_t count, std::int64_t grain, int threads,
+                  const std::function<void(std::int64_t, std::int64_t)>& body) {
   grain = std::max(grain, std::int64_t{1});
   if (count <= 0) return;
   threads = std::min(threads, tbb_threads());

@@ -11,6 +11,7 @@ int tbb_threads();
 
 /// body(first, last) over parts of [0, count) of about `grain`, on `threads` threads, the caller's included. What a body throws
 /// is thrown here.
-void parallel_for(std::int64_t count, std::int64_t grain, int threads, const std::function<void(std::int64_t, std::int64_t)>& body);
+void parallel_for(std::int64_t count, std::int64_t grain, int threads,
+                  const std::function<void(std::int64_t, std::int64_t)>& body);
 
 }  // namespace dyn::runtime

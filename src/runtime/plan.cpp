@@ -3,7 +3,7 @@
 namespace dyn::runtime {
 namespace {
 
-double sum(const Plan& plan, double rkernel::Launch::* field) {
+double sum(const Plan& plan, double rkernel::Launch::*field) {
   double total = 0;
   for (const rkernel::Launch& launch : plan.launches) total += launch.*field;
   return total;

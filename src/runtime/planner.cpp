@@ -18,7 +18,8 @@ std::size_t footprint(const Plan& plan) {
 
 }  // namespace
 
-Planner::Planner(const graph::Module& module, const Wiring& wiring, std::span<const std::unique_ptr<rkernel::Kernel>> kernels, int threads)
+Planner::Planner(const graph::Module& module, const Wiring& wiring, std::span<const std::unique_ptr<rkernel::Kernel>> kernels,
+                 int threads)
     : module_(module), wiring_(wiring), kernels_(kernels), threads_(threads) {
   for (const graph::ValueId output : module.outputs) outputs_.push_back(sized(output));
   for (const graph::ValueId value : wiring.arena_values) buffers_.push_back(sized(value));
@@ -46,7 +47,9 @@ std::vector<Shape> Planner::shapes_of_outputs(std::span<const std::int64_t> valu
   return shapes;
 }
 
-std::vector<Shape> Planner::output_shapes(std::span<const std::int64_t> symbols) const { return shapes_of_outputs(evaluate(symbols)); }
+std::vector<Shape> Planner::output_shapes(std::span<const std::int64_t> symbols) const {
+  return shapes_of_outputs(evaluate(symbols));
+}
 
 std::size_t Planner::bytes_of(const Sized& buffer, std::span<const std::int64_t> values) const {
   const graph::Value& value = module_.value(buffer.value);
@@ -55,13 +58,15 @@ std::size_t Planner::bytes_of(const Sized& buffer, std::span<const std::int64_t>
   for (const int slot : buffer.slots) {
     const std::int64_t size = values[static_cast<std::size_t>(slot)];
     if (size < 0) {
-      throw Error(ErrorKind::user, fmt::format("a size of '{}', {}, is {} for these inputs", value.name, to_string(value.type), size));
+      throw Error(ErrorKind::user,
+                  fmt::format("a size of '{}', {}, is {} for these inputs", value.name, to_string(value.type), size));
     }
     zero = zero || size == 0;
     overflow = __builtin_mul_overflow(bytes, size, &bytes) || overflow;
   }
   if (overflow && !zero) {
-    throw Error(ErrorKind::user, fmt::format("'{}', {}, has more bytes than can be addressed for these inputs", value.name, to_string(value.type)));
+    throw Error(ErrorKind::user, fmt::format("'{}', {}, has more bytes than can be addressed for these inputs", value.name,
+                                             to_string(value.type)));
   }
   return zero ? 0 : static_cast<std::size_t>(bytes);
 }

@@ -15,7 +15,8 @@ namespace dyn::runtime {
 class Planner {
  public:
   /// `kernels` and `module` must outlive the planner.
-  Planner(const graph::Module& module, const Wiring& wiring, std::span<const std::unique_ptr<rkernel::Kernel>> kernels, int threads);
+  Planner(const graph::Module& module, const Wiring& wiring, std::span<const std::unique_ptr<rkernel::Kernel>> kernels,
+          int threads);
 
   /// Thread-safe. Throws Error(user) where sizes overflow.
   PlanPtr make(std::span<const std::int64_t> symbols) const;

@@ -108,13 +108,19 @@ NormalSpread normal_spread(std::string_view key, std::span<const std::int64_t> s
 
 void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count, void* out) {
   switch (dtype) {
-    case DType::f32: return fill_normal(seed, spread, first, count, static_cast<float*>(out));
-    case DType::i8: return fill_uniform<std::int8_t>(seed, -127, 255, first, count, out);
-    case DType::i32: return fill_uniform<std::int32_t>(seed, 0, 2, first, count, out);
-    case DType::i64: return fill_uniform<std::int64_t>(seed, 0, 2, first, count, out);
-    case DType::boolean: return fill_uniform<std::uint8_t>(seed, 0, 2, first, count, out);
+    case DType::f32:
+      return fill_normal(seed, spread, first, count, static_cast<float*>(out));
+    case DType::i8:
+      return fill_uniform<std::int8_t>(seed, -127, 255, first, count, out);
+    case DType::i32:
+      return fill_uniform<std::int32_t>(seed, 0, 2, first, count, out);
+    case DType::i64:
+      return fill_uniform<std::int64_t>(seed, 0, 2, first, count, out);
+    case DType::boolean:
+      return fill_uniform<std::uint8_t>(seed, 0, 2, first, count, out);
     case DType::f16:
-    case DType::bf16: break;
+    case DType::bf16:
+      break;
   }
   throw Error(ErrorKind::unsupported, fmt::format("random weights of {} are not available", name_of(dtype)));
 }

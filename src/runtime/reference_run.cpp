@@ -14,7 +14,8 @@ void run_reference(const Model::Impl& model, const Plan& plan, std::span<const T
     const graph::Value& value = model.module.value(id);
     return reference::from_tensor(Tensor::view(value.type.dtype, model.weights.plain(id), weight_shape(value)));
   };
-  const std::vector<reference::Array> results = reference::run(model.module, plan.symbols, arrays, weight, reference::Precision::f32);
+  const std::vector<reference::Array> results =
+      reference::run(model.module, plan.symbols, arrays, weight, reference::Precision::f32);
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Tensor result = reference::to_tensor(results[i]);
     if (result.bytes() > 0) std::memcpy(outputs[i].raw(), result.raw(), result.bytes());

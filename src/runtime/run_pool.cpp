@@ -26,10 +26,16 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
   for (std::size_t i = 0; i < wiring.operands.size(); ++i) {
     const OperandSource& source = wiring.operands[i];
     switch (source.kind) {
-      case Kind::Arena: pointers_[i] = arena_.data() + plan->arena_offsets[static_cast<std::size_t>(source.index)]; break;
-      case Kind::Fixed: pointers_[i] = source.fixed; break;
+      case Kind::Arena:
+        pointers_[i] = arena_.data() + plan->arena_offsets[static_cast<std::size_t>(source.index)];
+        break;
+      case Kind::Fixed:
+        pointers_[i] = source.fixed;
+        break;
       case Kind::Input:
-      case Kind::Output: port_slots_.push_back({i, source.index, source.kind == Kind::Output}); break;
+      case Kind::Output:
+        port_slots_.push_back({i, source.index, source.kind == Kind::Output});
+        break;
     }
   }
   args_.resize(plan->launches.size());
@@ -80,7 +86,9 @@ RunPool::~RunPool() {
 }
 
 Run* RunPool::take(Run* preferred) {
-  const auto try_take = [](Run* run) { return !run->taken_.load(std::memory_order_relaxed) && !run->taken_.exchange(true, std::memory_order_acquire); };
+  const auto try_take = [](Run* run) {
+    return !run->taken_.load(std::memory_order_relaxed) && !run->taken_.exchange(true, std::memory_order_acquire);
+  };
   if (preferred != nullptr && try_take(preferred)) return preferred;
   for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
     if (try_take(run)) return run;

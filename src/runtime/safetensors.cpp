@@ -43,19 +43,23 @@ constexpr std::array<FileType, 15> file_types = {{{"F32", 4, DType::f32},
                                                   {"F8_E5M2", 1, std::nullopt}}};
 
 const FileType& file_type(const RawEntry& raw) {
-  const auto* found = std::find_if(file_types.begin(), file_types.end(), [&](const FileType& type) { return type.name == raw.dtype; });
+  const auto* found =
+      std::find_if(file_types.begin(), file_types.end(), [&](const FileType& type) { return type.name == raw.dtype; });
   if (found == file_types.end()) fail(fmt::format("tensor '{}' has the unknown dtype '{}'", raw.key, raw.dtype));
   return *found;
 }
 
 std::string_view header_text(std::span<const std::byte> bytes) {
   if (bytes.empty()) fail("the file is empty");
-  if (bytes.size() < length_bytes) fail(fmt::format("the file has {} bytes; a safetensors file begins with 8 of header length", bytes.size()));
+  if (bytes.size() < length_bytes)
+    fail(fmt::format("the file has {} bytes; a safetensors file begins with 8 of header length", bytes.size()));
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   const std::size_t rest = bytes.size() - length_bytes;
   if (length > max_header_bytes || length > rest) {
-    fail(fmt::format("the header is said to have {} bytes, but the file has {} after its length: it is truncated or no safetensors file", length, rest));
+    fail(fmt::format(
+        "the header is said to have {} bytes, but the file has {} after its length: it is truncated or no safetensors file",
+        length, rest));
   }
   return {reinterpret_cast<const char*>(bytes.data()) + length_bytes, static_cast<std::size_t>(length)};
 }
@@ -80,10 +84,12 @@ SafetensorsEntry checked_entry(const RawEntry& raw, std::span<const std::byte> d
   if (raw.offsets.size() != 2) fail(fmt::format("tensor '{}': data_offsets must be two numbers", raw.key));
   const std::uint64_t begin = raw.offsets[0], end = raw.offsets[1];
   if (begin > end || end > data.size()) {
-    fail(fmt::format("tensor '{}' lies at bytes {} to {}, outside of the file's {} bytes of data", raw.key, begin, end, data.size()));
+    fail(fmt::format("tensor '{}' lies at bytes {} to {}, outside of the file's {} bytes of data", raw.key, begin, end,
+                     data.size()));
   }
   if (end - begin != bytes) {
-    fail(fmt::format("tensor '{}' of {} {} needs {} bytes, but its offsets give {}", raw.key, raw.dtype, to_string(entry.shape), bytes, end - begin));
+    fail(fmt::format("tensor '{}' of {} {} needs {} bytes, but its offsets give {}", raw.key, raw.dtype, to_string(entry.shape),
+                     bytes, end - begin));
   }
   entry.bytes = data.subspan(begin, bytes);
   return entry;

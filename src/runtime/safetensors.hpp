@@ -14,8 +14,8 @@
 
 namespace dyn::runtime {
 
-/// One tensor of a file. `dtype` is nothing where dyn has no such element type (F64, U8, ...); such a tensor may be in a file, but
-/// not be used.
+/// One tensor of a file. `dtype` is nothing where dyn has no such element type (F64, U8, ...); such a tensor may be in a file,
+/// but not be used.
 struct SafetensorsEntry {
   std::optional<DType> dtype;
   std::string dtype_name;  ///< as the file writes it

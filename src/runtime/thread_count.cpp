@@ -29,7 +29,8 @@ double directory_limit(const std::string& directory) {
   std::ifstream v2(directory + "/cpu.max");
   std::string quota, period;
   if (v2 >> quota >> period) return quotient(quota, period);
-  return quotient(first_word(std::ifstream(directory + "/cpu.cfs_quota_us")), first_word(std::ifstream(directory + "/cpu.cfs_period_us")));
+  return quotient(first_word(std::ifstream(directory + "/cpu.cfs_quota_us")),
+                  first_word(std::ifstream(directory + "/cpu.cfs_period_us")));
 }
 
 /// The limit of a group and of all its ancestors up to `root`. A path that is not visible in this mount counts by its

@@ -11,7 +11,9 @@ namespace {
 constexpr int left_bits = 32;
 constexpr std::int64_t max_chunks = std::int64_t{1} << 30;
 
-constexpr std::uint64_t make_word(int threads, std::uint32_t left) { return (static_cast<std::uint64_t>(threads) << left_bits) | left; }
+constexpr std::uint64_t make_word(int threads, std::uint32_t left) {
+  return (static_cast<std::uint64_t>(threads) << left_bits) | left;
+}
 constexpr std::uint32_t left_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 constexpr int threads_of(std::uint64_t word) { return static_cast<int>(word >> left_bits); }
 

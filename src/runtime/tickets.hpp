@@ -14,8 +14,8 @@ struct Stage {
   rkernel::KernelFunction function = nullptr;
   const rkernel::KernelArgs* args = nullptr;
   std::int64_t tickets = 0;
-  std::int64_t grain = 1;         ///< tickets of one chunk
-  std::byte* scratch = nullptr;   ///< participant p (0: the caller) owns scratch + p * scratch_stride
+  std::int64_t grain = 1;        ///< tickets of one chunk
+  std::byte* scratch = nullptr;  ///< participant p (0: the caller) owns scratch + p * scratch_stride
   std::size_t scratch_stride = 0;
 };
 

@@ -20,13 +20,19 @@ void fill_with(double value, std::int64_t count, void* out) {
 
 void fill_splat(DType dtype, double value, std::int64_t count, void* out) {
   switch (dtype) {
-    case DType::f32: return fill_with<float>(value, count, out);
-    case DType::i8: return fill_with<std::int8_t>(value, count, out);
-    case DType::i32: return fill_with<std::int32_t>(value, count, out);
-    case DType::i64: return fill_with<std::int64_t>(value, count, out);
-    case DType::boolean: return fill_with<std::uint8_t>(value != 0 ? 1 : 0, count, out);
+    case DType::f32:
+      return fill_with<float>(value, count, out);
+    case DType::i8:
+      return fill_with<std::int8_t>(value, count, out);
+    case DType::i32:
+      return fill_with<std::int32_t>(value, count, out);
+    case DType::i64:
+      return fill_with<std::int64_t>(value, count, out);
+    case DType::boolean:
+      return fill_with<std::uint8_t>(value != 0 ? 1 : 0, count, out);
     case DType::f16:
-    case DType::bf16: break;
+    case DType::bf16:
+      break;
   }
   throw Error(ErrorKind::unsupported, fmt::format("splat weights of {} are not available", name_of(dtype)));
 }
@@ -37,7 +43,8 @@ Shape weight_shape(const graph::Value& weight) {
   Shape shape;
   for (const graph::Dim dim : weight.type.dims) {
     const auto size = dim.constant();
-    if (!size) fail(fmt::format("weight '{}' is {}: the sizes of a weight must be constants", weight.name, to_string(weight.type)));
+    if (!size)
+      fail(fmt::format("weight '{}' is {}: the sizes of a weight must be constants", weight.name, to_string(weight.type)));
     if (*size < 0) fail(fmt::format("weight '{}' is {}: a size is negative", weight.name, to_string(weight.type)));
     shape.push_back(*size);
   }
@@ -64,7 +71,8 @@ void WeightSources::open_files(const graph::Module& module, const LoadRequest& r
       continue;
     }
     const auto found = request.files->find(name);
-    if (found == request.files->end()) throw Error(ErrorKind::user, fmt::format("weights file '{}' is not among the files that were given", name));
+    if (found == request.files->end())
+      throw Error(ErrorKind::user, fmt::format("weights file '{}' is not among the files that were given", name));
     files_.push_back(Safetensors::from_bytes(name, std::as_bytes(std::span(found->second))));
   }
 }
@@ -90,7 +98,8 @@ std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weig
   const Safetensors* owner = nullptr;
   for (const Safetensors& file : files_) {
     if (file.find(weight.name) == nullptr) continue;
-    if (owner != nullptr) fail(fmt::format("weight '{}' is in two weights files, '{}' and '{}'", weight.name, owner->name(), file.name()));
+    if (owner != nullptr)
+      fail(fmt::format("weight '{}' is in two weights files, '{}' and '{}'", weight.name, owner->name(), file.name()));
     owner = &file;
   }
   if (owner == nullptr) {
@@ -100,7 +109,8 @@ std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weig
   }
   const SafetensorsEntry& entry = *owner->find(weight.name);
   if (entry.dtype != weight.type.dtype || entry.shape != shape) {
-    fail(fmt::format("weight '{}' is declared {}, but '{}' has {} {}", weight.name, to_string(weight.type), owner->name(), entry.dtype_name, to_string(entry.shape)));
+    fail(fmt::format("weight '{}' is declared {}, but '{}' has {} {}", weight.name, to_string(weight.type), owner->name(),
+                     entry.dtype_name, to_string(entry.shape)));
   }
   return entry.bytes;
 }
@@ -116,10 +126,15 @@ void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t
   const std::size_t element_bytes = size_of(dtype);
   switch (entry.kind) {
     case Entry::Kind::File:
-      std::memcpy(out, entry.bytes.data() + static_cast<std::size_t>(first) * element_bytes, static_cast<std::size_t>(count) * element_bytes);
+      std::memcpy(out, entry.bytes.data() + static_cast<std::size_t>(first) * element_bytes,
+                  static_cast<std::size_t>(count) * element_bytes);
       break;
-    case Entry::Kind::Splat: fill_splat(dtype, entry.splat, count, out); break;
-    case Entry::Kind::Random: fill_random(dtype, entry.seed, entry.spread, first, count, out); break;
+    case Entry::Kind::Splat:
+      fill_splat(dtype, entry.splat, count, out);
+      break;
+    case Entry::Kind::Random:
+      fill_random(dtype, entry.seed, entry.spread, first, count, out);
+      break;
   }
 }
 

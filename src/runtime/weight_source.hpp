@@ -21,8 +21,8 @@ Shape weight_shape(const graph::Value& weight);
 
 class WeightSources {
  public:
-  /// Opens the files that are needed and checks all weights of the module. Throws Error(model) naming key and file for one that is
-  /// missing, ambiguous, or of another dtype or shape than declared; Error(device) for a file that cannot be read.
+  /// Opens the files that are needed and checks all weights of the module. Throws Error(model) naming key and file for one that
+  /// is missing, ambiguous, or of another dtype or shape than declared; Error(device) for a file that cannot be read.
   WeightSources(const graph::Module& module, const LoadRequest& request, const Options& options);
 
   /// The bytes in the file (perhaps unaligned); empty where the weight is not from a file.

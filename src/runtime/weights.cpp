@@ -36,13 +36,24 @@ void timed(double& sum, const std::function<void()>& body) {
 
 void store_constant(const graph::Value& value, void* out) {
   switch (value.type.dtype) {
-    case DType::f32: *static_cast<float*>(out) = static_cast<float>(value.constant); return;
-    case DType::i8: *static_cast<std::int8_t*>(out) = static_cast<std::int8_t>(value.integer); return;
-    case DType::i32: *static_cast<std::int32_t*>(out) = static_cast<std::int32_t>(value.integer); return;
-    case DType::i64: *static_cast<std::int64_t*>(out) = value.integer; return;
-    case DType::boolean: *static_cast<std::uint8_t*>(out) = value.integer != 0 ? 1 : 0; return;
+    case DType::f32:
+      *static_cast<float*>(out) = static_cast<float>(value.constant);
+      return;
+    case DType::i8:
+      *static_cast<std::int8_t*>(out) = static_cast<std::int8_t>(value.integer);
+      return;
+    case DType::i32:
+      *static_cast<std::int32_t*>(out) = static_cast<std::int32_t>(value.integer);
+      return;
+    case DType::i64:
+      *static_cast<std::int64_t*>(out) = value.integer;
+      return;
+    case DType::boolean:
+      *static_cast<std::uint8_t*>(out) = value.integer != 0 ? 1 : 0;
+      return;
     case DType::f16:
-    case DType::bf16: break;
+    case DType::bf16:
+      break;
   }
   throw Error(ErrorKind::unsupported, fmt::format("constants of {} are not available", name_of(value.type.dtype)));
 }
@@ -130,7 +141,8 @@ Weights::Weights(const graph::Module& module, const WeightSources& sources, int 
 
 std::size_t Weights::place(std::size_t bytes) {
   const std::size_t at = next_;
-  if (bytes > (std::size_t{1} << 62) || at > (std::size_t{1} << 62)) throw Error(ErrorKind::model, "the weights have more bytes than can be addressed");
+  if (bytes > (std::size_t{1} << 62) || at > (std::size_t{1} << 62))
+    throw Error(ErrorKind::model, "the weights have more bytes than can be addressed");
   next_ += (bytes + alignment - 1) / alignment * alignment;
   return at;
 }
@@ -145,7 +157,8 @@ void Weights::place_packed(const graph::Module& module, const rkernel::Target& t
   packed_[view] = place(matrix * static_cast<std::size_t>(view.batch_count()));
 }
 
-void Weights::fill(const graph::Module& module, const rkernel::Target* target, const WeightSources& sources, int threads, Times& times) {
+void Weights::fill(const graph::Module& module, const rkernel::Target* target, const WeightSources& sources, int threads,
+                   Times& times) {
   block_ = MemoryBlock(std::max(next_, alignment), "weights");
   Filler filler{module, target, sources, threads, times, {}};
   for (const auto& [value, offset] : plain_) filler.plain(value, block_.data() + offset);
@@ -154,7 +167,8 @@ void Weights::fill(const graph::Module& module, const rkernel::Target* target, c
 
 void* Weights::operand(const rkernel::Problem& problem, std::size_t operand) const {
   const rkernel::Operand& source = problem.operands[operand];
-  const std::size_t offset = source.form == rkernel::Form::Packed ? packed_.at(packed_view(problem, operand)) : plain_.at(source.buffer);
+  const std::size_t offset =
+      source.form == rkernel::Form::Packed ? packed_.at(packed_view(problem, operand)) : plain_.at(source.buffer);
   return block_.data() + offset;
 }
 

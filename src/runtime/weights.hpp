@@ -1,5 +1,6 @@
 #pragma once
-// The resident form of all weights: as they lie where a kernel or the reference reads them so, packed where the target wants panels.
+// The resident form of all weights: as they lie where a kernel or the reference reads them so, packed where the target wants
+// panels.
 
 #include <cstddef>
 #include <map>
@@ -44,8 +45,8 @@ class Weights {
   void fill(const graph::Module& module, const rkernel::Target* target, const WeightSources& sources, int threads, Times& times);
 
   MemoryBlock block_;
-  std::size_t next_ = 0;  ///< end of the last place that was given
-  std::map<graph::ValueId, std::size_t> plain_;     ///< byte offsets into block_
+  std::size_t next_ = 0;                         ///< end of the last place that was given
+  std::map<graph::ValueId, std::size_t> plain_;  ///< byte offsets into block_
   std::map<PackedView, std::size_t> packed_;
 };
 

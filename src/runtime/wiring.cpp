@@ -44,7 +44,8 @@ Wiring::Wiring(const graph::Module& module, const graph::Fusion& fusion, const s
         operands.push_back({Kind::Fixed, 0, fixed(group, i)});
         continue;
       }
-      const auto [found, is_new] = sources.try_emplace(buffer, OperandSource{Kind::Arena, static_cast<int>(arena_values.size()), nullptr});
+      const auto [found, is_new] =
+          sources.try_emplace(buffer, OperandSource{Kind::Arena, static_cast<int>(arena_values.size()), nullptr});
       if (is_new) {
         arena_values.push_back(buffer);
         lifetimes.push_back({step, step});

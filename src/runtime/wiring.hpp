@@ -13,8 +13,8 @@ namespace dyn::runtime {
 
 struct OperandSource {
   enum class Kind : std::uint8_t { Arena, Input, Output, Fixed } kind = Kind::Arena;
-  int index = 0;                ///< of the arena buffer, input or output
-  void* fixed = nullptr;        ///< weights and constants
+  int index = 0;          ///< of the arena buffer, input or output
+  void* fixed = nullptr;  ///< weights and constants
 };
 
 /// The memory of a weight or constant operand, in the operand's form.
@@ -26,10 +26,10 @@ struct Wiring {
   Wiring(const graph::Module& module, const graph::Fusion& fusion, const std::vector<rkernel::Problem>& problems,
          const FixedMemory& fixed);
 
-  std::vector<std::size_t> first_operand;     ///< by group, and one more: the end; into `operands`
-  std::vector<OperandSource> operands;        ///< of all groups, one after another
-  std::vector<graph::ValueId> arena_values;   ///< by arena buffer
-  ArenaLayout layout;                         ///< of the arena buffers
+  std::vector<std::size_t> first_operand;    ///< by group, and one more: the end; into `operands`
+  std::vector<OperandSource> operands;       ///< of all groups, one after another
+  std::vector<graph::ValueId> arena_values;  ///< by arena buffer
+  ArenaLayout layout;                        ///< of the arena buffers
 };
 
 }  // namespace dyn::runtime

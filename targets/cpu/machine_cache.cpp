@@ -96,7 +96,7 @@ rkernel::Machine machine_figures(const Isa& isa, int threads, const MainLoopTabl
     try {
       machine = from_json(json::parse(file));
       known = fits(machine, isa, threads, loops);
-    } catch (const json::exception&) {
+    } catch (const std::exception&) {  // of json, or of a stream that cannot be read
       known = false;  // missing or damaged: measured again
     }
   }

@@ -1,7 +1,6 @@
 // Reductions, contractions and movement against values worked out by hand.
 
 #include <cmath>
-#include <limits>
 
 #include <doctest/doctest.h>
 
@@ -10,9 +9,6 @@
 
 namespace dyn::testing {
 namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-const double nan = std::numeric_limits<double>::quiet_NaN();
 
 struct ArrayCase {
   const char* expression;

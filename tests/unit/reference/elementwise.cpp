@@ -1,7 +1,6 @@
 // Element-wise operators against values worked out by hand.
 
 #include <cmath>
-#include <limits>
 
 #include <doctest/doctest.h>
 
@@ -9,9 +8,6 @@
 
 namespace dyn::testing {
 namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-const double nan = std::numeric_limits<double>::quiet_NaN();
 
 struct UnaryCase {
   const char* op;

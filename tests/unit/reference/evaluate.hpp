@@ -1,12 +1,16 @@
 #pragma once
 // One expression of the text IR, evaluated by the reference.
 
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "targets/reference/reference.hpp"
 
 namespace dyn::testing {
+
+inline constexpr double inf = std::numeric_limits<double>::infinity();
+inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Floats, whatever the dtype: small integers and 0/1 are exact.
 using Numbers = std::vector<double>;

@@ -45,5 +45,6 @@ TEST_CASE("sizes that overflow are an error") {
   const std::vector<Lifetime> lifetimes(4, Lifetime{0, 1});
   const std::vector<std::size_t> bytes(4, std::size_t{1} << 62);
   std::vector<std::size_t> offsets(4);
-  dyn::testing::check_error(dyn::ErrorKind::user, [&] { ArenaLayout(lifetimes).place(bytes, offsets); }, "memory");
+  dyn::testing::check_error(
+      dyn::ErrorKind::user, [&] { ArenaLayout(lifetimes).place(bytes, offsets); }, "memory");
 }

@@ -25,7 +25,8 @@ TEST_CASE("an error's text is its message and its places, innermost first") {
 }
 
 TEST_CASE("the version's text is the macro's") {
-  CHECK(std::string(version()) == std::to_string(DYN_VERSION_MAJOR) + "." + std::to_string(DYN_VERSION_MINOR) + "." + std::to_string(DYN_VERSION_PATCH));
+  CHECK(std::string(version()) ==
+        std::to_string(DYN_VERSION_MAJOR) + "." + std::to_string(DYN_VERSION_MINOR) + "." + std::to_string(DYN_VERSION_PATCH));
 }
 
 TEST_CASE("tensors own zeroed, aligned memory; copies share it") {
@@ -42,14 +43,33 @@ TEST_CASE("tensors own zeroed, aligned memory; copies share it") {
 
 TEST_CASE("bad shapes, dtypes and sizes are user errors") {
   const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-  check_error(ErrorKind::user, [] { Tensor(DType::f32, {2, -1}); }, "negative");
-  check_error(ErrorKind::user, [&] { element_count(Shape{huge, 2}); }, "63 bits");
-  check_error(ErrorKind::user, [&] { Tensor(DType::f32, {huge / 2}); }, "bytes");
+  check_error(
+      ErrorKind::user,
+      [] {
+        Tensor(DType::f32, {2, -1});
+      },
+      "negative");
+  check_error(
+      ErrorKind::user,
+      [&] {
+        element_count(Shape{huge, 2});
+      },
+      "63 bits");
+  check_error(
+      ErrorKind::user, [&] { Tensor(DType::f32, {huge / 2}); }, "bytes");
   CHECK(element_count(Shape{huge, huge, 0}) == 0);
   const std::vector<float> values(5);
-  check_error(ErrorKind::user, [&] { Tensor::view(values, {2, 3}); }, "[2, 3]", "5");
+  check_error(
+      ErrorKind::user,
+      [&] {
+        Tensor::view(values, {2, 3});
+      },
+      "[2, 3]", "5");
   Tensor view = Tensor::view(values, {5});
-  check_error(ErrorKind::user, [&] { view.data<std::int64_t>(); }, "f32", "i64");
-  check_error(ErrorKind::user, [&] { view.mutable_data<float>(); }, "read-only");
-  check_error(ErrorKind::user, [] { Tensor::view(static_cast<float*>(nullptr), {1}); }, "null");
+  check_error(
+      ErrorKind::user, [&] { view.data<std::int64_t>(); }, "f32", "i64");
+  check_error(
+      ErrorKind::user, [&] { view.mutable_data<float>(); }, "read-only");
+  check_error(
+      ErrorKind::user, [] { Tensor::view(static_cast<float*>(nullptr), {1}); }, "null");
 }

@@ -46,7 +46,8 @@ class FakeKernel final : public rkernel::Kernel {
 class FakeTarget final : public rkernel::Target {
  public:
   std::string name() const override { return "fake"; }
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems, const std::function<bool(graph::ValueId)>&,
+  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
+                                                        const std::function<bool(graph::ValueId)>&,
                                                         rkernel::CompileReport& report) override {
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     for (const rkernel::Problem& problem : problems) kernels.push_back(std::make_unique<FakeKernel>(problem));
@@ -55,8 +56,8 @@ class FakeTarget final : public rkernel::Target {
   }
   std::int64_t panel_width(DType) const override { return 4; }
   std::int64_t packed_elements(DType, std::int64_t k, std::int64_t n) const override { return (n + 3) / 4 * 4 * k; }
-  void pack(DType, const void* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
-            std::int64_t last_panel, void* destination) const override {
+  void pack(DType, const void* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride,
+            std::int64_t first_panel, std::int64_t last_panel, void* destination) const override {
     const auto* from = static_cast<const float*>(source);
     auto* to = static_cast<float*>(destination);
     for (std::int64_t column = first_panel * 4; column < last_panel * 4; ++column) {

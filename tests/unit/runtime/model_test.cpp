@@ -134,18 +134,33 @@ TEST_CASE("bad inputs and outputs") {
       call.run();
     };
   };
-  check_error(ErrorKind::user, [&] { CallState(model).run(); }, "'ids' is missing");
-  check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(0, Tensor(DType::i32, {2, 3})); }), "'ids' is i32", "i64[B, S]");
+  check_error(
+      ErrorKind::user, [&] { CallState(model).run(); }, "'ids' is missing");
+  check_error(ErrorKind::user, run([&](CallState& c) {
+                c.set_input(0, Tensor(DType::i32, {2, 3}));
+              }),
+              "'ids' is i32", "i64[B, S]");
   check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(0, Tensor(DType::i64, {6})); }), "'ids' has rank 1");
-  check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(0, Tensor(DType::i64, {2, 4})); }), "dim S is 4", "3 in input 'x' (axis 1)");
+  check_error(ErrorKind::user, run([&](CallState& c) {
+                c.set_input(0, Tensor(DType::i64, {2, 4}));
+              }),
+              "dim S is 4", "3 in input 'x' (axis 1)");
   check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(7, Tensor()); }), "input number 7");
   check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(c.input_index("mask"), Tensor()); }), "no input 'mask'");
-  check_error(ErrorKind::user, run([&](CallState& c) { c.set_output(0, Tensor::view(y.data(), {3, 2, 2})); }), "'y' has shape [3, 2, 2]", "[2, 3, 2]");
+  check_error(ErrorKind::user, run([&](CallState& c) {
+                c.set_output(0, Tensor::view(y.data(), {3, 2, 2}));
+              }),
+              "'y' has shape [3, 2, 2]", "[2, 3, 2]");
   check_error(ErrorKind::user, run([&](CallState& c) { c.set_output(0, Tensor(DType::i32, {2, 3, 2})); }), "'y' is i32");
-  check_error(ErrorKind::user, run([&](CallState& c) { c.set_output(0, Tensor::view(static_cast<const float*>(y.data()), {2, 3, 2})); }), "read-only");
-  check_error(ErrorKind::user, run([&](CallState& c) { c.set_output(1, Tensor::view(const_cast<float*>(in.x.data()), {2, 3, 3})); }), "'z' overlaps input 'x'");
-  check_error(ErrorKind::user,
-              run([&](CallState& c) {
+  check_error(ErrorKind::user, run([&](CallState& c) {
+                c.set_output(0, Tensor::view(static_cast<const float*>(y.data()), {2, 3, 2}));
+              }),
+              "read-only");
+  check_error(ErrorKind::user, run([&](CallState& c) {
+                c.set_output(1, Tensor::view(const_cast<float*>(in.x.data()), {2, 3, 3}));
+              }),
+              "'z' overlaps input 'x'");
+  check_error(ErrorKind::user, run([&](CallState& c) {
                 c.set_output(0, Tensor::view(z.data() + 6, {2, 3, 2}));
                 c.set_output(1, Tensor::view(z.data(), {2, 3, 3}));
               }),
@@ -153,9 +168,24 @@ TEST_CASE("bad inputs and outputs") {
   Tensor ids(DType::i64, {2, 3});
   ids.mutable_data<std::int64_t>()[4] = 5;
   check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(0, ids); }), "index is out of range");
-  check_error(ErrorKind::user, [&] { model->bind({{"ids", {2, 3}}}); }, "'x' is missing");
-  check_error(ErrorKind::user, [&] { model->bind({{"ids", {2, 3}}, {"x", {2, 3, 3}}, {"more", {1}}}); }, "no input 'more'");
-  check_error(ErrorKind::user, [&] { model->bind({{"ids", {2, 3}}, {"ids", {2, 3}}, {"x", {2, 3, 3}}}); }, "'ids' is given twice");
+  check_error(
+      ErrorKind::user,
+      [&] {
+        model->bind({{"ids", {2, 3}}});
+      },
+      "'x' is missing");
+  check_error(
+      ErrorKind::user,
+      [&] {
+        model->bind({{"ids", {2, 3}}, {"x", {2, 3, 3}}, {"more", {1}}});
+      },
+      "no input 'more'");
+  check_error(
+      ErrorKind::user,
+      [&] {
+        model->bind({{"ids", {2, 3}}, {"ids", {2, 3}}, {"x", {2, 3, 3}}});
+      },
+      "'ids' is given twice");
 }
 
 TEST_CASE("bad weights") {
@@ -165,11 +195,16 @@ TEST_CASE("bad weights") {
     text.replace(text.find(from), from.size(), to);
     return text;
   };
-  check_error(ErrorKind::model, [&] { load(replaced("b: f32[2]", "c: f32[2]"), good); }, "'c' is not in 'w.safetensors'", "loading");
-  check_error(ErrorKind::model, [&] { load(replaced("b: f32[2]", "b: f32[1]"), good); }, "'b' is declared f32[1]", "F32 [2]");
-  check_error(ErrorKind::model, [&] { load(two_layers, good.substr(0, good.size() - 1)); }, "'b'", "outside");
-  check_error(ErrorKind::user, [&] { load(replaced("w.safetensors", "v.safetensors"), good); }, "'v.safetensors' is not among");
-  check_error(ErrorKind::user, [&] { load(two_layers, good, with_threads(-1)); }, "threads");
+  check_error(
+      ErrorKind::model, [&] { load(replaced("b: f32[2]", "c: f32[2]"), good); }, "'c' is not in 'w.safetensors'", "loading");
+  check_error(
+      ErrorKind::model, [&] { load(replaced("b: f32[2]", "b: f32[1]"), good); }, "'b' is declared f32[1]", "F32 [2]");
+  check_error(
+      ErrorKind::model, [&] { load(two_layers, good.substr(0, good.size() - 1)); }, "'b'", "outside");
+  check_error(
+      ErrorKind::user, [&] { load(replaced("w.safetensors", "v.safetensors"), good); }, "'v.safetensors' is not among");
+  check_error(
+      ErrorKind::user, [&] { load(two_layers, good, with_threads(-1)); }, "threads");
 }
 
 TEST_CASE("random weights need no file, and are the same again") {

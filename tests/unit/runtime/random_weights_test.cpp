@@ -57,5 +57,6 @@ TEST_CASE("integers are small") {
   fill_random(DType::i64, 5, {}, 0, 1000, values.data());
   CHECK(*std::min_element(values.begin(), values.end()) == 0);
   CHECK(*std::max_element(values.begin(), values.end()) == 1);
-  testing::check_error(ErrorKind::unsupported, [] { fill_random(DType::f16, 0, {}, 0, 1, nullptr); }, "f16");
+  testing::check_error(
+      ErrorKind::unsupported, [] { fill_random(DType::f16, 0, {}, 0, 1, nullptr); }, "f16");
 }

@@ -1,5 +1,6 @@
 // The executor with kernels that are plain functions.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -31,7 +32,8 @@ void triple(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t co
 void fail_at_seven(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void* scratch) {
   triple(args, first, count, scratch);
   std::int32_t ok = 0;
-  if (first <= 7 && 7 < first + count) args->status->compare_exchange_strong(ok, static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange));
+  if (first <= 7 && 7 < first + count)
+    args->status->compare_exchange_strong(ok, static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange));
 }
 
 constexpr int stages = 20;
@@ -43,8 +45,10 @@ Wiring chain_wiring() {
   std::vector<Lifetime> lifetimes;
   for (int stage = 0; stage < stages; ++stage) {
     wiring.first_operand.push_back(wiring.operands.size());
-    wiring.operands.push_back(stage == 0 ? OperandSource{Kind::Input, 0, nullptr} : OperandSource{Kind::Arena, stage - 1, nullptr});
-    wiring.operands.push_back(stage == stages - 1 ? OperandSource{Kind::Output, 0, nullptr} : OperandSource{Kind::Arena, stage, nullptr});
+    wiring.operands.push_back(stage == 0 ? OperandSource{Kind::Input, 0, nullptr}
+                                         : OperandSource{Kind::Arena, stage - 1, nullptr});
+    wiring.operands.push_back(stage == stages - 1 ? OperandSource{Kind::Output, 0, nullptr}
+                                                  : OperandSource{Kind::Arena, stage, nullptr});
     if (stage < stages - 1) lifetimes.push_back({stage, stage + 1});
   }
   wiring.first_operand.push_back(wiring.operands.size());
@@ -179,15 +183,15 @@ TEST_CASE("memory is as large as the largest shape, and one arena for each run i
   pool->close();
 }
 
-TEST_CASE("helpers help") {
+TEST_CASE("helpers help, and the caller waits for what they have taken") {
   if (std::thread::hardware_concurrency() < 2) return;
-  static std::atomic<int> others;
-  static std::thread::id caller_id;
-  others = 0;
-  caller_id = std::this_thread::get_id();
-  const auto slow = [](const rkernel::KernelArgs*, std::int64_t, std::int64_t, void*) {
-    if (std::this_thread::get_id() != caller_id) ++others;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  static std::thread::id caller;
+  caller = std::this_thread::get_id();
+  // The helper takes long, so that it is still at work when the caller finds no ticket left.
+  const auto slow = [](const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void*) {
+    const bool helps = std::this_thread::get_id() != caller;
+    std::this_thread::sleep_for(std::chrono::milliseconds(helps ? 20 : 1));
+    for (std::int64_t i = first; i < first + count; ++i) static_cast<std::int64_t*>(args->pointers[0])[i] = helps ? 2 : 1;
   };
   auto plan = std::make_shared<Plan>();
   plan->threads = 2;
@@ -197,12 +201,21 @@ TEST_CASE("helpers help") {
   launch.threads = 2;
   plan->launches.push_back(launch);
   Wiring wiring;
-  wiring.first_operand = {0, 0};
+  wiring.first_operand = {0, 1};
+  wiring.operands = {{OperandSource::Kind::Output, 0, nullptr}};
   const auto pool = RunPool::make(2);
-  Run* run = pool->take(nullptr);
-  run->bind(plan, wiring);
-  run->execute(pool->helpers(), nullptr);
-  pool->give_back(run);
-  CHECK(others > 5);
+  std::int64_t helped = 0;
+  for (int i = 0; i < 5; ++i) {
+    std::vector<std::int64_t> done(50);
+    std::array<void*, 1> out = {done.data()};
+    Run* run = pool->take(nullptr);
+    run->bind(plan, wiring);
+    run->set_ports({}, out);
+    run->execute(pool->helpers(), nullptr);
+    CHECK(std::count(done.begin(), done.end(), 0) == 0);
+    helped += std::count(done.begin(), done.end(), 2);
+    pool->give_back(run);
+  }
+  CHECK(helped > 0);
   pool->close();
 }

@@ -19,10 +19,12 @@ void check_header(const std::string& header, Parts... parts) {
   const std::string begin = header.substr(0, 200);
   CAPTURE(begin);
   const std::string file = safetensors_file(header, std::string(64, 'x'));
-  check_error(ErrorKind::model, [&] { read(file); }, "w.safetensors", parts...);
+  check_error(
+      ErrorKind::model, [&] { read(file); }, "w.safetensors", parts...);
 }
 
-const char* const good = R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"I64","shape":[1],"data_offsets":[24,32]}})";
+const char* const good =
+    R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"I64","shape":[1],"data_offsets":[24,32]}})";
 
 }  // namespace
 
@@ -44,9 +46,12 @@ TEST_CASE("a file's tensors are found by key") {
 }
 
 TEST_CASE("empty, truncated and noisy files") {
-  check_error(ErrorKind::model, [] { read(""); }, "w.safetensors", "empty");
-  check_error(ErrorKind::model, [] { read("1234567"); }, "7 bytes");
-  check_error(ErrorKind::model, [] { read(std::string(7, '\0') + "\x80" + "{}"); }, "9223372036854775808", "truncated");
+  check_error(
+      ErrorKind::model, [] { read(""); }, "w.safetensors", "empty");
+  check_error(
+      ErrorKind::model, [] { read("1234567"); }, "7 bytes");
+  check_error(
+      ErrorKind::model, [] { read(std::string(7, '\0') + "\x80" + "{}"); }, "9223372036854775808", "truncated");
   const std::string whole = safetensors_file(good, std::string(32, '\0'));
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const std::string part = whole.substr(0, length);
@@ -75,7 +80,8 @@ TEST_CASE("bad headers") {
   check_header(R"({"a":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})", "a", "number");
   check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", "a", "two numbers");
   check_header(R"({"a":{"dtype":"F32","shape":[2],"shape":[2],"data_offsets":[0,8]}})", "a", "shape", "twice");
-  check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})", "'a' twice");
+  check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})",
+               "'a' twice");
 }
 
 TEST_CASE("bad offsets") {
@@ -85,7 +91,8 @@ TEST_CASE("bad offsets") {
   check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,12]}})", "a", "8 bytes", "12");
   check_header(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", "a", "overflow");
   check_header(R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]}})", "a", "overflow");
-  check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", "'a' and 'b' overlap");
+  check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+               "'a' and 'b' overlap");
 }
 
 TEST_CASE("random damage to a header never does worse than an error") {
@@ -105,6 +112,8 @@ TEST_CASE("random damage to a header never does worse than an error") {
 }
 
 TEST_CASE("a file that is not there, and one that is a folder") {
-  check_error(ErrorKind::device, [] { Safetensors::open("no/such/file"); }, "no/such/file");
-  check_error(ErrorKind::device, [] { Safetensors::open("."); }, "cannot read");
+  check_error(
+      ErrorKind::device, [] { Safetensors::open("no/such/file"); }, "no/such/file");
+  check_error(
+      ErrorKind::device, [] { Safetensors::open("."); }, "cannot read");
 }

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# The code cache when things go wrong: whatever lies on the disk, a model loads and gives the same bits.
+#   tests/cli/cache_faults.sh BUILD_DIR
+# Prints "ok NAME" or "failed NAME: ..." for each check.
+set -uo pipefail
+dynrun=$(cd "$1" && pwd)/bin/dynrun
+cd "$(dirname "$0")"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+run() {  # output directory, arguments...
+  local directory=$1
+  shift
+  mkdir -p "$directory"
+  "$dynrun" run model.dyn --dims B=3 --dims S=7 --seed 5 --save-outputs "$directory" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+}
+
+same() {  # name: the outputs of the run just made are those of the first one
+  if cmp -s "$scratch/first/y.npy" "$2/y.npy"; then
+    echo "ok $1"
+  else
+    echo "failed $1: other outputs"
+    sed 's/^/    /' "$scratch/err" | head -5
+    failures=$((failures + 1))
+  fi
+}
+
+cache=$scratch/cache
+run "$scratch/first" --cache-dir "$cache"
+run "$scratch/again" --cache-dir "$cache"
+same "a second process takes its code from disk" "$scratch/again"
+
+for file in "$cache"/*; do head -c 5000 /dev/urandom >"$file"; done
+run "$scratch/noise" --cache-dir "$cache"
+same "files of noise are rebuilt" "$scratch/noise"
+
+run "$scratch/fill" --cache-dir "$cache"
+for file in "$cache"/*; do truncate -s $(($(stat -c %s "$file") / 2)) "$file"; done
+run "$scratch/half" --cache-dir "$cache"
+same "truncated files are rebuilt" "$scratch/half"
+
+for file in "$cache"/*; do : >"$file"; done
+run "$scratch/empty" --cache-dir "$cache"
+same "empty files are rebuilt" "$scratch/empty"
+
+run "$scratch/fill" --cache-dir "$cache"
+sed -i 's/dyn [0-9]*\.[0-9]*\.[0-9]* llvm/dyn 9.9.9 llvm/' "$cache"/*.o
+run "$scratch/version" --cache-dir "$cache"
+same "code of another version is rebuilt" "$scratch/version"
+
+mkdir -p "$scratch/folders"
+for file in "$cache"/*; do mkdir -p "$scratch/folders/$(basename "$file")/inside"; done
+run "$scratch/folder" --cache-dir "$scratch/folders"
+same "folders in the place of files do no harm" "$scratch/folder"
+
+run "$scratch/unusable" --cache-dir /proc/self/nowhere
+same "a cache directory that cannot be made is done without" "$scratch/unusable"
+
+: >"$scratch/plain"
+run "$scratch/plain_file" --cache-dir "$scratch/plain"
+same "a file in the place of the directory is done without" "$scratch/plain_file"
+
+# Beyond the limit a write fails as on a full disk; the outputs themselves are small.
+(
+  trap '' XFSZ
+  ulimit -f 1
+  run "$scratch/full" --cache-dir "$scratch/full_cache"
+)
+same "a full disk is done without" "$scratch/full"
+if ls "$scratch/full_cache"/*.tmp >/dev/null 2>&1; then
+  echo "failed a full disk leaves no temporary file: $(ls "$scratch/full_cache")"
+  failures=$((failures + 1))
+else
+  echo "ok a full disk leaves no temporary file"
+fi
+
+for _ in 1 2 3 4; do run "$scratch/parallel" --cache-dir "$scratch/shared" & done
+wait
+run "$scratch/parallel" --cache-dir "$scratch/shared"
+same "processes may fill one cache at once" "$scratch/parallel"
+
+for isa in sse2 avx2 avx512; do
+  if run "$scratch/$isa" --cache-dir "$cache" --isa $isa; then
+    echo "ok runs on $isa"
+  elif grep -q "does not have the instruction set '$isa'" "$scratch/err" && [ $isa != sse2 ]; then
+    echo "ok refuses $isa, which this CPU lacks"
+  else
+    echo "failed runs on $isa: $(cat "$scratch/err")"
+    failures=$((failures + 1))
+  fi
+done
+
+exit $((failures > 0))
