@@ -14,13 +14,15 @@ namespace {
   throw Error(ErrorKind::user, fmt::format("the dim {} {}; use smaller sizes", to_string(dim), what));
 }
 
+__extension__ typedef __int128 Wide;
+
 /// The value of one node. `operand(i)` gives the value of operand i of `count`.
 template <class Operand>
 std::int64_t apply(DimOp op, std::size_t count, Dim dim, const Operand& operand) {
   switch (op) {
     case DimOp::Add: {
       // 128 bits: terms of either sign may pass the range before their sum is back in it.
-      __int128 sum = 0;
+      Wide sum = 0;
       for (std::size_t i = 0; i < count; ++i) sum += operand(i);
       if (sum < int64_min || sum > int64_max) fail(dim, "overflows 63 bits");
       return static_cast<std::int64_t>(sum);

@@ -2,6 +2,7 @@
 # Builds dyn and runs all its tests. The last line is "N passed, N failed, N skipped".
 #   --fast          without the slow cases, the sanitizer build and the install test
 #   --filter TEXT   only the test programs and scripts whose names contain TEXT
+#   --mutants       only tests/mutants: copies of dyn that are broken on purpose, each of which a test must notice
 #   --no-install-packages
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -9,12 +10,14 @@ cd "$(dirname "$0")/.."
 fast=no
 filter=
 install_packages=yes
+mutants=no
 while [ $# -gt 0 ]; do
   case $1 in
     --fast) fast=yes ;;
     --filter) filter=${2:?--filter needs a text}; shift ;;
+    --mutants) mutants=yes ;;
     --no-install-packages) install_packages=no ;;
-    *) sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
   shift
 done
@@ -114,6 +117,10 @@ finish() {
 }
 
 [ $install_packages = no ] || bash scripts/install_packages.sh || { fail "scripts/install_packages.sh"; finish; }
+if [ $mutants = yes ]; then
+  run_script mutants bash tests/mutants/run.sh
+  finish
+fi
 build release || finish
 
 speed=()

@@ -100,16 +100,17 @@ std::vector<Tensor> magnitudes_of(const std::vector<Tensor>& inputs) {
 
 }  // namespace
 
-Options test_options() {
+Options test_options(const std::string& isa) {
   static const CacheDirectory cache;
   Options options;
   options.threads = 2;
+  options.isa = isa;
   options.cache_dir = cache.path();
   return options;
 }
 
-Subject::Subject(const std::string& text)
-    : text_(text), module_(graph::parse(text)), graph_(Graph::from_text(text, test_options())) {}
+Subject::Subject(const std::string& text, const std::string& isa)
+    : text_(text), module_(graph::parse(text)), graph_(Graph::from_text(text, test_options(isa))) {}
 
 std::vector<Tensor> make_inputs(const graph::Module& module, const Sizes& sizes, const std::vector<Fill>& fills,
                                 Random& random) {

@@ -12,8 +12,8 @@
 
 namespace dyn::testing {
 
-/// Options of all tests here: two threads, and a cache directory that goes away with the process.
-Options test_options();
+/// Options of all tests here: two threads, an instruction set ("": the best), and a cache directory that goes away with the process.
+Options test_options(const std::string& isa = {});
 
 /// |actual - expected| <= factor * eps * scale, where eps is f32's. Integers and bools must be equal.
 struct Tolerance {
@@ -36,7 +36,7 @@ std::vector<Tensor> make_inputs(const graph::Module& module, const Sizes& sizes,
 /// A text loaded twice: for the CPU and for the reference.
 class Subject {
  public:
-  explicit Subject(const std::string& text);
+  explicit Subject(const std::string& text, const std::string& isa = {});
 
   const Graph& graph() const { return graph_; }
   const graph::Module& module() const { return module_; }

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "targets/cpu/isa.hpp"
 #include "tests/kernels/cases.hpp"
 
 namespace dyn::testing {
@@ -16,10 +17,10 @@ std::string sizes_text(const Sizes& sizes) {
   return text;
 }
 
-void run_case(const Case& item, Random& random) {
+void run_case(const Case& item, Random& random, const std::string& isa) {
   const auto text = text_of(item);
   CAPTURE(text);
-  const Subject subject(text);
+  const Subject subject(text, isa);
   for (const auto& sizes : item.sizes) {
     const auto where = sizes_text(sizes);
     CAPTURE(where);
@@ -29,9 +30,9 @@ void run_case(const Case& item, Random& random) {
   CHECK(subject.graph().kernels_compiled_since_load() == 0);
 }
 
-void run_cases(const char* name, const std::vector<Case>& cases) {
+void run_cases(const char* name, const std::vector<Case>& cases, const std::string& isa = {}) {
   Random random(name);
-  for (const auto& item : cases) CHECK_NOTHROW(run_case(item, random));
+  for (const auto& item : cases) CHECK_NOTHROW(run_case(item, random, isa));
 }
 
 TEST_SUITE("fast") {
@@ -70,6 +71,19 @@ TEST_SUITE("fast") {
         mask[i] = hidden ? -std::numeric_limits<float>::infinity() : 0;
       }
       CHECK_EQ(subject.check(inputs, {Tolerance::Scale::Largest, 64}, sizes), "");
+    }
+  }
+}
+
+TEST_SUITE("full") {
+  TEST_CASE("all operators on every narrower instruction set of this CPU") {
+    for (const auto& isa : cpu::all_isas()) {
+      if (!cpu::cpu_has(isa) || isa.name == cpu::select_isa("").name) continue;
+      CAPTURE(isa.name);
+      for (const auto& cases :
+           {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(), movement_cases()}) {
+        run_cases("narrower", cases, isa.name);
+      }
     }
   }
 }

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
-#include <new>
 
 namespace {
 
@@ -18,17 +17,7 @@ std::int64_t allocations_of_this_thread() { return count; }
 
 }  // namespace dyn::testing
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-
-void* operator new(std::size_t bytes) {
-  ++count;
-  if (void* memory = std::malloc(bytes)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-
-#else
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 extern "C" {
 void* __libc_malloc(std::size_t);
