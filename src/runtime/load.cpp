@@ -124,7 +124,7 @@ class Loader {
 }  // namespace
 
 std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options) {
-  return load(request, options, make_target);
+  return load(request, with_usable_device(options), make_target);
 }
 
 std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options, const TargetFactory& factory) {

@@ -22,4 +22,13 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
   return cpu::make_cpu_target(target);
 }
 
+Options with_usable_device(Options options) {
+  if (options.device != "cpu") return options;
+  if (const std::string refusal = cpu::code_memory_refusal(); !refusal.empty()) {
+    if (options.log) options.log(LogLevel::warning, refusal + "; running on the slow reference instead");
+    options.device = "reference";
+  }
+  return options;
+}
+
 }  // namespace dyn::runtime

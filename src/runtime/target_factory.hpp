@@ -12,4 +12,8 @@ namespace dyn::runtime {
 /// machine lacks.
 std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads);
 
+/// The same options, but with the reference for device "cpu" where the system refuses executable memory by any mapping; a warning is
+/// logged then.
+Options with_usable_device(Options options);
+
 }  // namespace dyn::runtime

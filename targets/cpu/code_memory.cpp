@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "dyn/error.hpp"
+#include "targets/cpu/cpu_target.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -189,7 +190,16 @@ CodeMapping allowed_mapping() {
   if (works(CodeMapping::Dual)) return CodeMapping::Dual;
   throw Error(ErrorKind::unsupported,
               "this system refuses executable memory to the process, so no code can be generated; allow it (for SELinux: execmem, for "
-              "systemd: MemoryDenyWriteExecute=no), or run on device 'reference'");
+              "systemd: MemoryDenyWriteExecute=no)");
+}
+
+std::string code_memory_refusal() {
+  try {
+    allowed_mapping();
+    return {};
+  } catch (const Error& error) {
+    return error.message();
+  }
 }
 
 std::unique_ptr<JITLinkMemoryManager> make_code_memory(CodeMapping mapping) { return std::make_unique<CodeMemory>(mapping); }

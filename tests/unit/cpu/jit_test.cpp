@@ -1,10 +1,15 @@
 #include <doctest/doctest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <string>
 
 #include "dyn/error.hpp"
+#include "targets/cpu/cpu_target.hpp"
 #include "targets/cpu/isa.hpp"
 #include "targets/cpu/main_loop.hpp"
 
@@ -53,6 +58,41 @@ TEST_CASE("generated code is executable and not writable, by either mapping") {
     CHECK(permissions_of(function) == "r-x");
     CHECK(writable_and_executable_mappings() == 0);
   }
+}
+
+// A child process in which written pages may not become executable; its exit code.
+int run_without_execution_gain() {
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr int set_mdwe = 65, refuse_exec_gain = 1;
+    if (prctl(set_mdwe, refuse_exec_gain, 0, 0, 0) != 0) _exit(2);
+    try {
+      CodeStoreOptions options;
+      options.perf_map = false;
+      options.cache_dir = "";
+      options.mapping = CodeMapping::Automatic;
+      const Isa& isa = select_isa("sse2");
+      dyn::rkernel::CompileReport report;
+      const auto store = CodeStore::open(isa, options);
+      const std::vector<KernelSource> sources = main_loop_sources(isa);
+      _exit(run(store->resolve(std::span(sources).first(1), 1, report).front(), isa) == 24 ? 0 : 1);
+    } catch (const std::exception&) {
+      _exit(1);
+    }
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_CASE("where the system refuses to make written pages executable, code runs from a second mapping") {
+  const int code = run_without_execution_gain();
+  if (code == 2) {
+    std::puts("skipped jit.refused_execution: this kernel has no PR_SET_MDWE");
+    return;
+  }
+  CHECK(code == 0);
+  CHECK(code_memory_refusal().empty());
 }
 
 TEST_CASE("a source is compiled once for a process, and found by its key after that") {
