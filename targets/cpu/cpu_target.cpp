@@ -1,6 +1,7 @@
 #include "targets/cpu/cpu_target.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include "dyn/error.hpp"
@@ -50,6 +51,7 @@ class CpuTarget final : public rkernel::Target {
       }
     }
     const std::vector<void*> addresses = store_->resolve(sources, options_.threads, report);
+    compiled_ += report.compiled;
     std::size_t next = 0;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       binders[i]({addresses.begin() + static_cast<std::ptrdiff_t>(next), addresses.begin() + static_cast<std::ptrdiff_t>(next + counts[i])});
@@ -57,6 +59,8 @@ class CpuTarget final : public rkernel::Target {
     }
     return kernels;
   }
+
+  std::int64_t functions_compiled() const override { return compiled_; }
 
   std::int64_t panel_width(DType) const override { return isa_.panel_f32; }
 
@@ -110,6 +114,7 @@ class CpuTarget final : public rkernel::Target {
   const Isa& isa_;
   std::shared_ptr<CodeStore> store_;
   std::shared_ptr<const ContractionContext> context_;
+  std::atomic<std::int64_t> compiled_{0};
 };
 
 }  // namespace

@@ -41,9 +41,12 @@ field() { sed -nE "s/^# $2: //p" "$source_dir/tests/mutants/$1.sed"; }
 
 copy_tree() {
   mkdir -p "$tree"
-  (cd "$source_dir" && git ls-files --cached --others --exclude-standard -z | tar --null --ignore-failed-read -T - -cf - 2>/dev/null) |
-    tar -xf - -C "$tree"
+  (cd "$source_dir" && git ls-files --cached --others --exclude-standard -z |
+    tar --null --ignore-failed-read -T - -cf - 2>/dev/null) | tar -xf - -C "$tree"
 }
+
+# Paths relative to the copy: the next run's copy lies elsewhere, and finds this one's objects.
+export CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
 
 configure() {
   local launcher=()

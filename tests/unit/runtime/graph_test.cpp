@@ -148,10 +148,26 @@ TEST_CASE("loading and destroying leaves memory, threads and mappings as they we
   const Graph keeps_the_code = Graph::from_text(layer, quiet(2));
   for (int i = 0; i < 20; ++i) load();
   const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"), threads = thread_count();
-  for (int i = 0; i < 200; ++i) load();
+  for (int i = 0; i < 1000; ++i) load();
   CHECK(resident_bytes() <= bytes + (std::size_t{2} << 20));
   CHECK(lines_of("/proc/self/maps") <= mappings + 4);
   CHECK(thread_count() <= threads);
+}
+
+TEST_SUITE("full") {
+TEST_CASE("a thousand loads that each drop their code leave nothing") {
+  const std::string directory = (std::filesystem::temp_directory_path() / ("dyn-loads-" + std::to_string(getpid()))).string();
+  Options options = quiet(2);
+  options.cache_dir = directory;
+  const auto load = [&] { Graph::from_text(layer, options).run({{"x", input(1, 3, 1)}}); };
+  for (int i = 0; i < 20; ++i) load();
+  const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"), threads = thread_count();
+  for (int i = 0; i < 1000; ++i) load();
+  CHECK(resident_bytes() <= bytes + (std::size_t{4} << 20));
+  CHECK(lines_of("/proc/self/maps") <= mappings + 4);
+  CHECK(thread_count() <= threads);
+  std::filesystem::remove_all(directory);
+}
 }
 
 TEST_CASE("the handles' own errors") {
