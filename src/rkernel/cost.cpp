@@ -154,7 +154,7 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
 }
 
 std::string to_string(const CostBreakdown& breakdown) {
-  std::string text = fmt::format("    registers: {:.3g} us a tile\n", breakdown.register_tile * 1e6);
+  std::string text = fmt::format("    registers: {:.3g} us\n", breakdown.register_tile * 1e6);
   for (std::size_t i = 0; i < breakdown.layers.size(); ++i) {
     const LayerTerms& terms = breakdown.layers[i];
     text += fmt::format(

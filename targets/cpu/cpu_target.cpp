@@ -26,12 +26,12 @@ class CpuTarget final : public rkernel::Target {
                                                         rkernel::CompileReport& report) override {
     mark_packed(problems, constant);
     const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction.has_value(); });
-    std::shared_ptr<const ContractionContext> context;
-    std::size_t constant_level = 0;
-    if (contracts) {
-      context = make_context(report);
-      constant_level = context->machine().level_of(packed_bytes(problems));
+    if (!machine_) {
+      machine_ = std::make_shared<const rkernel::Machine>(machine_figures(
+          isa_, options_.threads, [&] { return main_loops(report); }, *store_, options_.cache_dir, report));
     }
+    if (contracts && !context_) context_ = std::make_shared<const ContractionContext>(isa_, *machine_, main_loops(report));
+    const std::size_t constant_level = machine_->level_of(packed_bytes(problems));
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     std::vector<KernelSource> sources;
     std::vector<std::function<void(std::vector<void*>)>> binders;
@@ -45,9 +45,9 @@ class CpuTarget final : public rkernel::Target {
     };
     for (const rkernel::Problem& problem : problems) {
       if (problem.contraction) {
-        add(std::make_unique<ContractionKernel>(problem, context, constant_level));
+        add(std::make_unique<ContractionKernel>(problem, context_, constant_level));
       } else {
-        add(LoopKernel::create(problem, isa_));
+        add(LoopKernel::create(problem, isa_, machine_));
       }
     }
     const std::vector<void*> addresses = store_->resolve(sources, options_.threads, report);
@@ -100,19 +100,19 @@ class CpuTarget final : public rkernel::Target {
     return bytes;
   }
 
-  std::shared_ptr<const ContractionContext> make_context(rkernel::CompileReport& report) {
-    if (context_) return context_;
+  MainLoopTable main_loops(rkernel::CompileReport& report) {
     MainLoopTable loops;
     loops.tiles = main_loop_tiles(isa_);
-    for (void* address : store_->resolve(main_loop_sources(isa_), options_.threads, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
-    rkernel::Machine machine = machine_figures(isa_, options_.threads, loops, *store_, options_.cache_dir, report);
-    context_ = std::make_shared<ContractionContext>(isa_, std::move(machine), std::move(loops));
-    return context_;
+    for (void* address : store_->resolve(main_loop_sources(isa_), options_.threads, report)) {
+      loops.functions.push_back(reinterpret_cast<MainLoop>(address));
+    }
+    return loops;
   }
 
   TargetOptions options_;
   const Isa& isa_;
   std::shared_ptr<CodeStore> store_;
+  std::shared_ptr<const rkernel::Machine> machine_;
   std::shared_ptr<const ContractionContext> context_;
   std::atomic<std::int64_t> compiled_{0};
 };

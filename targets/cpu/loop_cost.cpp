@@ -10,13 +10,6 @@ namespace dyn::cpu {
 
 namespace {
 
-// A common core; loop kernels are short and mostly limited by memory, so that these need no measurement.
-constexpr double bytes_per_second = 32e9;
-constexpr double vector_instructions_per_second = 6e9;
-constexpr double seconds_per_row = 20e-9;
-constexpr double seconds_per_launch = 100e-9;
-/// A second thread must save at least this much.
-constexpr double seconds_per_thread = 10e-6;
 constexpr std::int64_t least_chunk = 4096, most_chunk = 16384, chunk_multiple = 64;
 constexpr std::int64_t tickets_per_thread = 8;
 constexpr double elements_per_grain = 8192;
@@ -46,26 +39,46 @@ double instructions(const LoopProblem& loop, const LoopClass& loop_class) {
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
+// Chunks, tickets and grain for this many threads.
 void divide(const LoopProblem& loop, LoopCost& cost, int threads) {
-  cost.threads = std::clamp(static_cast<int>(cost.one_thread_seconds / seconds_per_thread), 1, std::max(threads, 1));
+  cost.threads = threads;
   if (!loop.lanes_reduced()) {
-    const auto share = static_cast<std::int64_t>(cost.elements / static_cast<double>(cost.threads * tickets_per_thread));
+    const auto share = static_cast<std::int64_t>(cost.elements / static_cast<double>(threads * tickets_per_thread));
     const std::int64_t points = std::clamp(share, least_chunk, most_chunk) / std::max<std::int64_t>(cost.reduced, 1);
     cost.chunk = rounded_up(std::max(points, chunk_multiple), chunk_multiple);
     cost.chunks = (cost.lanes + cost.chunk - 1) / cost.chunk;
   }
   cost.tickets = cost.rows * cost.chunks;
-  cost.threads = static_cast<int>(std::min<std::int64_t>(cost.threads, std::max<std::int64_t>(cost.tickets, 1)));
+  cost.threads = static_cast<int>(std::min<std::int64_t>(threads, std::max<std::int64_t>(cost.tickets, 1)));
   const double per_ticket = cost.elements / static_cast<double>(std::max<std::int64_t>(cost.tickets, 1));
   const auto fair = (cost.tickets + cost.threads - 1) / cost.threads;
   cost.grain = static_cast<std::int64_t>(elements_per_grain / std::max(per_ticket, 1.0));
   cost.grain = std::max<std::int64_t>(cost.threads == 1 ? cost.tickets : std::min(cost.grain, fair), 1);
-  cost.seconds = cost.one_thread_seconds / cost.threads;
+}
+
+// Vectors of points stream through the registers while the next ones are loaded; tickets are taken `grain` at a time.
+void predict(const LoopProblem& loop, LoopCost& cost, const rkernel::Machine& machine) {
+  const double vectors = std::max(1.0, cost.elements / loop.isa.f32_lanes);
+  const double tickets = static_cast<double>(std::max<std::int64_t>(cost.tickets, 1));
+  const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(cost.bytes)));
+  cost.vector_seconds = cost.instructions * machine.seconds_per_vector_operation;
+  cost.lane_terms = {.name = "lanes"};
+  cost.lane_terms.spatial_trips = vectors / tickets;
+  cost.lane_terms.load = cost.bytes / vectors / machine.bandwidth_per_thread(level, cost.threads);
+  cost.lane_terms.fixed = machine.seconds_per_call;
+  cost.lane_seconds = rkernel::layer_cost(cost.lane_terms, cost.vector_seconds, true);
+  const double grain = static_cast<double>(cost.grain);
+  cost.thread_terms = {.name = "threads"};
+  cost.thread_terms.parallel_trips = tickets / grain;
+  cost.thread_terms.units = cost.threads;
+  cost.thread_terms.fixed = machine.seconds_per_ticket;
+  cost.seconds = rkernel::layer_cost(cost.thread_terms, grain * cost.lane_seconds, false) + (cost.threads > 1 ? machine.seconds_per_wakeup : 0);
 }
 
 }  // namespace
 
-LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::span<const std::int64_t> ints, int threads) {
+LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::span<const std::int64_t> ints,
+                   const rkernel::Machine& machine, int threads) {
   LoopCost cost;
   cost.elements = 1;
   for (int axis = 0; axis < static_cast<int>(loop.problem.axes.size()); ++axis) {
@@ -78,23 +91,25 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::sp
   for (int operand = 0; operand < static_cast<int>(loop.problem.operands.size()); ++operand)
     cost.bytes += operand_bytes(loop, operand, loop_class.lane_classes[static_cast<std::size_t>(operand)], ints);
   cost.instructions = instructions(loop, loop_class);
-  cost.memory_seconds = cost.bytes / bytes_per_second;
-  cost.compute_seconds =
-      cost.elements * cost.instructions / static_cast<double>(loop.isa.f32_lanes) / vector_instructions_per_second;
-  cost.row_seconds = static_cast<double>(cost.rows) * seconds_per_row;
-  cost.one_thread_seconds = std::max(cost.memory_seconds, cost.compute_seconds) + cost.row_seconds + seconds_per_launch;
-  divide(loop, cost, threads);
-  return cost;
+  LoopCost best = cost;
+  divide(loop, best, 1);
+  predict(loop, best, machine);
+  if (threads > 1) {
+    divide(loop, cost, threads);
+    predict(loop, cost, machine);
+    if (cost.threads > 1 && cost.seconds < best.seconds) best = cost;
+  }
+  return best;
 }
 
 std::string to_string(const LoopCost& cost) {
-  return fmt::format(
-      "rows {}, lanes {}, reduced {}\n"
-      "memory {:.2f} us ({:.0f} bytes), compute {:.2f} us ({:.0f} instructions a vector), rows {:.2f} us\n"
-      "one thread {:.2f} us; chosen: {} threads, {} tickets, grain {}, chunk {}: {:.2f} us\n",
-      cost.rows, cost.lanes, cost.reduced, cost.memory_seconds * 1e6, cost.bytes, cost.compute_seconds * 1e6,
-      cost.instructions, cost.row_seconds * 1e6, cost.one_thread_seconds * 1e6, cost.threads, cost.tickets, cost.grain,
-      cost.chunk, cost.seconds * 1e6);
+  const rkernel::CostBreakdown breakdown{cost.vector_seconds, {cost.lane_terms, cost.thread_terms}, {cost.lane_seconds, cost.seconds},
+                                         cost.tickets, cost.seconds};
+  return fmt::format("  rows {}, lanes {}, reduced {}; {:.0f} bytes, {:.0f} instructions a vector\n", cost.rows, cost.lanes, cost.reduced,
+                     cost.bytes, cost.instructions) +
+         fmt::format("  chosen {:.4g} us: {} thread{}, {} tickets, grain {}, chunk {}\n", cost.seconds * 1e6, cost.threads,
+                     cost.threads == 1 ? "" : "s", cost.tickets, cost.grain, cost.chunk) +
+         rkernel::to_string(breakdown);
 }
 
 }  // namespace dyn::cpu

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "src/rkernel/cost.hpp"
 #include "targets/cpu/loop_class.hpp"
 
 namespace dyn::cpu {
@@ -17,14 +18,18 @@ struct LoopCost {
   double elements = 0;               ///< points of all axes
   double bytes = 0;                  ///< compulsory traffic
   double instructions = 0;           ///< vector instructions for one vector of points
-  double memory_seconds = 0, compute_seconds = 0, row_seconds = 0;
-  double one_thread_seconds = 0, seconds = 0;
+  double vector_seconds = 0;         ///< layer 0: computing one vector of points
+  rkernel::LayerTerms lane_terms, thread_terms;
+  double lane_seconds = 0;           ///< cost of the lanes' layer: one ticket
+  double seconds = 0;
   int threads = 1;
   std::int64_t chunk = 0, chunks = 1;  ///< of the lane axis
   std::int64_t tickets = 0, grain = 1;
 };
 
-LoopCost loop_cost(const LoopProblem& problem, const LoopClass& loop_class, std::span<const std::int64_t> ints, int threads);
+/// The cheapest division of the work over 1 or `threads` threads, by rkernel::layer_cost.
+LoopCost loop_cost(const LoopProblem& problem, const LoopClass& loop_class, std::span<const std::int64_t> ints,
+                   const rkernel::Machine& machine, int threads);
 
 std::string to_string(const LoopCost& cost);
 

@@ -25,12 +25,13 @@ void require_supported(const rkernel::Problem& problem) {
 
 }  // namespace
 
-LoopKernel::LoopKernel(const rkernel::Problem& problem, const Isa& isa)
-    : problem_(std::make_shared<LoopProblem>(problem, isa)), classes_(loop_classes(*problem_)) {}
+LoopKernel::LoopKernel(const rkernel::Problem& problem, const Isa& isa, std::shared_ptr<const rkernel::Machine> machine)
+    : problem_(std::make_shared<LoopProblem>(problem, isa)), machine_(std::move(machine)), classes_(loop_classes(*problem_)) {}
 
-std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const Isa& isa) {
+std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const Isa& isa,
+                                               std::shared_ptr<const rkernel::Machine> machine) {
   require_supported(problem);
-  return std::unique_ptr<LoopKernel>(new LoopKernel(problem, isa));
+  return std::unique_ptr<LoopKernel>(new LoopKernel(problem, isa, std::move(machine)));
 }
 
 std::vector<KernelSource> LoopKernel::sources() const {
@@ -74,7 +75,7 @@ rkernel::Launch LoopKernel::plan(const rkernel::PlanRequest& request) const {
   rkernel::Launch launch;
   launch.ints = problem_->slots.evaluate(request.symbols);
   const std::size_t chosen = class_for(launch.ints);
-  const LoopCost cost = loop_cost(*problem_, classes_[chosen], launch.ints, request.threads);
+  const LoopCost cost = loop_cost(*problem_, classes_[chosen], launch.ints, *machine_, request.threads);
   launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(chosen));
   launch.tickets = cost.tickets;
   launch.grain = cost.grain;
@@ -92,8 +93,8 @@ rkernel::Launch LoopKernel::plan(const rkernel::PlanRequest& request) const {
 std::string LoopKernel::explain(const rkernel::PlanRequest& request) const {
   const std::vector<std::int64_t> ints = problem_->slots.evaluate(request.symbols);
   const std::size_t chosen = class_for(ints);
-  return fmt::format("{}: class {} of {}\n{}", problem_->problem.name, chosen, classes_.size(),
-                     to_string(loop_cost(*problem_, classes_[chosen], ints, request.threads)));
+  return fmt::format("  {}: class {} of {}\n{}", problem_->problem.name, chosen, classes_.size(),
+                     to_string(loop_cost(*problem_, classes_[chosen], ints, *machine_, request.threads)));
 }
 
 std::string LoopKernel::target_name() const { return "cpu/" + problem_->isa.name; }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/rkernel/layer.hpp"
+#include "src/rkernel/machine.hpp"
 #include "src/rkernel/target.hpp"
 #include "targets/cpu/isa.hpp"
 #include "targets/cpu/jit.hpp"
@@ -17,7 +18,8 @@ namespace dyn::cpu {
 class LoopKernel : public rkernel::Kernel {
  public:
   /// Throws Error(unsupported) for dtypes without code generation.
-  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem, const Isa& isa);
+  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem, const Isa& isa,
+                                            std::shared_ptr<const rkernel::Machine> machine);
 
   /// The manifest: one source for each class that a shape can need.
   std::vector<KernelSource> sources() const;
@@ -30,10 +32,11 @@ class LoopKernel : public rkernel::Kernel {
   std::string describe() const override;
 
  private:
-  LoopKernel(const rkernel::Problem& problem, const Isa& isa);
+  LoopKernel(const rkernel::Problem& problem, const Isa& isa, std::shared_ptr<const rkernel::Machine> machine);
   std::size_t class_for(std::span<const std::int64_t> ints) const;
 
   std::shared_ptr<const LoopProblem> problem_;
+  std::shared_ptr<const rkernel::Machine> machine_;
   std::vector<LoopClass> classes_;
   std::vector<void*> addresses_;
 };

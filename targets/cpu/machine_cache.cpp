@@ -50,7 +50,7 @@ rkernel::Machine from_json(const json& value) {
 }
 
 // A file is believed only where it is about these tiles, this CPU and these threads.
-bool fits(const rkernel::Machine& machine, const Isa& isa, int threads, const MainLoopTable& loops) {
+bool fits(const rkernel::Machine& machine, const Isa& isa, int threads) {
   if (machine.name != cpu_name() || machine.threads != threads || machine.vector_width != isa.f32_lanes || machine.panel != isa.panel_f32) {
     return false;
   }
@@ -61,11 +61,12 @@ bool fits(const rkernel::Machine& machine, const Isa& isa, int threads, const Ma
       if (!(figure > 0)) return false;
     }
   }
-  for (const Tile& tile : loops.tiles) {
+  const std::vector<Tile> tiles = main_loop_tiles(isa);
+  for (const Tile& tile : tiles) {
     const rkernel::TileSpeed* speed = machine.find_tile(tile.rows, tile.columns);
     if (speed == nullptr || !(speed->seconds_per_k > 0)) return false;
   }
-  return machine.tiles.size() == loops.tiles.size() && machine.seconds_per_ticket > 0;
+  return machine.tiles.size() == tiles.size() && machine.seconds_per_ticket > 0;
 }
 
 void write(const std::string& path, const std::string& text) {
@@ -82,8 +83,8 @@ void write(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-rkernel::Machine machine_figures(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, const std::string& cache_dir,
-                                 rkernel::CompileReport& report) {
+rkernel::Machine machine_figures(const Isa& isa, int threads, const std::function<MainLoopTable()>& loops, CodeStore& store,
+                                 const std::string& cache_dir, rkernel::CompileReport& report) {
   static std::mutex mutex;
   static std::map<std::string, rkernel::Machine> measured;
   const std::lock_guard lock(mutex);
@@ -95,13 +96,13 @@ rkernel::Machine machine_figures(const Isa& isa, int threads, const MainLoopTabl
     std::ifstream file(cache_dir + "/" + name);
     try {
       machine = from_json(json::parse(file));
-      known = fits(machine, isa, threads, loops);
+      known = fits(machine, isa, threads);
     } catch (const std::exception&) {  // of json, or of a stream that cannot be read
       known = false;  // missing or damaged: measured again
     }
   }
   if (!known) {
-    machine = measure_machine(isa, threads, loops, store, report);
+    machine = measure_machine(isa, threads, loops(), store, report);
     if (!cache_dir.empty()) write(cache_dir + "/" + name, to_json(machine).dump(1));
   }
   return measured.emplace(name, std::move(machine)).first->second;

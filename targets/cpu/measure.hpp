@@ -1,6 +1,7 @@
 #pragma once
 // What the cost model needs to know about this machine: measured once, kept on disk.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,8 +26,9 @@ rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTabl
 
 /// The same from `cache_dir` where it was measured before on this CPU with these threads; measures and keeps it otherwise.
 /// An empty directory: measured once per process.
-rkernel::Machine machine_figures(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, const std::string& cache_dir,
-                                 rkernel::CompileReport& report);
+/// `loops` is asked for the main loops only where they are measured.
+rkernel::Machine machine_figures(const Isa& isa, int threads, const std::function<MainLoopTable()>& loops, CodeStore& store,
+                                 const std::string& cache_dir, rkernel::CompileReport& report);
 
 /// "AMD EPYC ..." as the CPU calls itself.
 std::string cpu_name();

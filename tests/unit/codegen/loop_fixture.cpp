@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "tests/support/round_machine.hpp"
 #include "tests/support/problem_interpreter.hpp"
 
 namespace dyn::testing {
@@ -181,7 +182,7 @@ void fill(const ProblemBuilder& builder, int operand, void* memory, std::mt19937
 
 RunResult run_loop_kernel(const ProblemBuilder& builder, const cpu::Isa& isa, std::vector<std::vector<std::uint8_t>> initial,
                           std::int64_t tickets, bool plain) {
-  const auto kernel = cpu::LoopKernel::create(builder.problem, isa);
+  const auto kernel = cpu::LoopKernel::create(builder.problem, isa, std::make_shared<rkernel::Machine>(round_machine()));
   const auto sources = kernel->sources();
   // Positions instead of addresses tell which class the plan takes; only that one is compiled.
   std::vector<char> positions(sources.size());

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/round_machine.hpp"
 #include "tests/unit/codegen/loop_fixture.hpp"
 
 using namespace dyn::testing;
@@ -203,7 +204,7 @@ TEST_CASE("layer norms of one structure share one class, whatever their names an
     b.axis(columns, AxisKind::Reduction);
     b.problem.lane_axis = 1;
     layer_norm(b);
-    return dyn::cpu::LoopKernel::create(b.problem, dyn::cpu::all_isas().back())->sources();
+    return dyn::cpu::LoopKernel::create(b.problem, dyn::cpu::all_isas().back(), std::make_shared<dyn::rkernel::Machine>(round_machine()))->sources();
   };
   const auto a = sources(768, "first"), c = sources(72, "second");
   REQUIRE(a.size() == c.size());

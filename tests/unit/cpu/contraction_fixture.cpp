@@ -86,7 +86,7 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
     loops.tiles = main_loop_tiles(isa);
     rkernel::CompileReport report;
     for (void* address : store.resolve(main_loop_sources(isa), 2, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
-    rkernel::Machine machine = machine_figures(isa, 2, loops, store, "", report);
+    rkernel::Machine machine = machine_figures(isa, 2, [&] { return loops; }, store, "", report);
     context = std::make_shared<ContractionContext>(isa, std::move(machine), std::move(loops));
   }
   return context;
