@@ -20,8 +20,8 @@
 #include <unordered_map>
 
 #include "dyn/error.hpp"
-#include "dyn/version.hpp"
 #include "targets/cpu/code_memory.hpp"
+#include "targets/cpu/code_stamp.hpp"
 #include "targets/cpu/compiler.hpp"
 #include "targets/cpu/isa.hpp"
 #include "targets/cpu/object_cache.hpp"
@@ -90,7 +90,7 @@ class Store final : public CodeStore {
   Store(const Isa& isa, const CodeStoreOptions& options)
       : isa_(isa),
         options_(options),
-        disk_(options.cache_dir, fmt::format("dyn {} llvm {} {}", version(), llvm_version(), isa.name)),
+        disk_(options.cache_dir, code_stamp() + " " + isa.name),
         linker_(options.debugger, options.mapping) {
     if (!disk_.problem().empty()) warn(disk_.problem());
   }

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "dyn/version.hpp"
+#include "targets/cpu/code_stamp.hpp"
 #include "targets/cpu/measure.hpp"
 #include "targets/cpu/object_cache.hpp"
 
@@ -88,7 +88,7 @@ rkernel::Machine machine_figures(const Isa& isa, int threads, const std::functio
   static std::mutex mutex;
   static std::map<std::string, rkernel::Machine> measured;
   const std::lock_guard lock(mutex);
-  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, threads, checksum(cpu_name() + version()));
+  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, threads, checksum(cpu_name() + code_stamp()));
   if (const auto found = measured.find(name); found != measured.end()) return found->second;
   rkernel::Machine machine;
   bool known = false;

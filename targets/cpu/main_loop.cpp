@@ -13,6 +13,9 @@ constexpr int k_unroll = 4;
 // Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a second register.
 constexpr int rows_per_base = 4;
 
+// How far ahead B is asked for: the latency of memory in steps of K of a tile of a few rows.
+constexpr int prefetch_floats = 2048;
+
 class MainLoopEmitter {
  public:
   MainLoopEmitter(llvm::Module& module, const std::string& symbol, const Isa& isa, const Tile& tile)
@@ -113,6 +116,7 @@ class MainLoopEmitter {
     builder_.CreateCondBr(builder_.CreateICmpSGT(remaining, builder_.getInt64(0)), body, after);
     builder_.SetInsertPoint(body);
     for (int step = 0; step < unroll; ++step) emit_step(current, step);
+    if (unroll > 1 && rows_ > 1) prefetch_panels(current);
     for (std::size_t i = 0; i < row_groups(); ++i) current[i] = advance(current[i], unroll);
     for (std::size_t i = row_groups(); i < pointer_count(); ++i) current[i] = advance(current[i], unroll * isa_.panel_f32);
     remaining->addIncoming(builder_.CreateSub(remaining, builder_.getInt64(static_cast<std::uint64_t>(unroll))), body);
@@ -120,6 +124,21 @@ class MainLoopEmitter {
     builder_.CreateBr(header);
     builder_.SetInsertPoint(after);
     return {phis.begin(), phis.end()};
+  }
+
+  // The lines of B that a later iteration reads. Panels lie one after the other, so that the end of one asks for the start of the
+  // next; addresses beyond the last are only hints. Hardware prefetchers stop at pages, and fall behind where few rows leave little
+  // time for each line.
+  void prefetch_panels(const Values& state) {
+    constexpr int line_floats = 16;
+    const int floats = k_unroll * isa_.panel_f32;
+    for (std::size_t panel = row_groups(); panel < pointer_count(); ++panel) {
+      for (int offset = 0; offset < floats; offset += line_floats) {
+        llvm::Value* address = advance(state[panel], prefetch_floats + offset);
+        builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder_.getPtrTy()},
+                                 {address, builder_.getInt32(0), builder_.getInt32(3), builder_.getInt32(1)});
+      }
+    }
   }
 
   std::size_t row_groups() const { return static_cast<std::size_t>((rows_ + rows_per_base - 1) / rows_per_base); }

@@ -45,7 +45,7 @@ run "$scratch/empty" --cache-dir "$cache"
 same "empty files are rebuilt" "$scratch/empty"
 
 run "$scratch/fill" --cache-dir "$cache"
-sed -i 's/dyn [0-9]*\.[0-9]*\.[0-9]* llvm/dyn 9.9.9 llvm/' "$cache"/*.o
+sed -i 's/dyn [0-9]*\.[0-9]*\.[0-9]* \([0-9a-f]*\) llvm/dyn 9.9.9 \1 llvm/' "$cache"/*.o
 run "$scratch/version" --cache-dir "$cache"
 same "code of another version is rebuilt" "$scratch/version"
 

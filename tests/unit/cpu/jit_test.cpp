@@ -115,3 +115,26 @@ TEST_CASE("an unknown instruction set is the user's error, one that the CPU lack
   CHECK(select_isa("sse2").name == "sse2");
   CHECK(cpu_has(select_isa("")));
 }
+
+TEST_CASE("perf finds the names and sizes of generated functions; a debugger may be told of them") {
+  const Isa& isa = select_isa("");
+  CodeStoreOptions options;
+  options.perf_map = true;
+  options.debugger = true;
+  const auto store = CodeStore::open(isa, options);
+  dyn::rkernel::CompileReport report;
+  const std::vector<KernelSource> sources = main_loop_sources(isa);
+  void* function = store->resolve(std::span(sources).first(1), 1, report).front();
+  CHECK(run(function, isa) == 24);
+  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  std::ifstream map(path);
+  std::uintptr_t address = 0;
+  std::size_t bytes = 0;
+  std::string rest;
+  map >> std::hex >> address >> bytes;
+  std::getline(map, rest);
+  CHECK(address == reinterpret_cast<std::uintptr_t>(function));
+  CHECK(bytes > 64);
+  CHECK(rest.find(sources.front().key) != std::string::npos);
+  std::remove(path.c_str());
+}
