@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "targets/cpu/instruction_counts.hpp"
 #include "targets/llvm/structure_key.hpp"
 
 namespace dyn::cpu {
@@ -67,20 +68,6 @@ std::vector<ContractionClass> enumerate_classes(const rkernel::Problem& problem)
   return all;
 }
 
-// Vector instructions of one expression, from the length of their code.
-double operations_of(rkernel::ExprOp op) {
-  using rkernel::ExprOp;
-  switch (op) {
-    case ExprOp::Constant: case ExprOp::DimValue: case ExprOp::Accumulator: return 0;
-    case ExprOp::Exp: case ExprOp::Sigmoid: return 20;
-    case ExprOp::Log: case ExprOp::Tanh: return 30;
-    case ExprOp::Erf: case ExprOp::Sin: case ExprOp::Cos: return 40;
-    case ExprOp::Pow: return 80;
-    case ExprOp::Div: case ExprOp::Sqrt: case ExprOp::Rsqrt: case ExprOp::Reciprocal: return 10;
-    default: return 1;
-  }
-}
-
 }  // namespace
 
 ContractionContext::ContractionContext(const Isa& isa, rkernel::Machine machine, MainLoopTable loops)
@@ -121,7 +108,10 @@ ContractionKernel::ContractionKernel(const rkernel::Problem& problem, std::share
       constant_level_(constant_level),
       classes_(enumerate_classes(*problem_)) {
   epilogue_operations_ = 2;  // load the tile, store the result
-  for (const rkernel::Expr& expr : problem_->exprs) epilogue_operations_ += operations_of(expr.op);
+  for (const rkernel::Expr& expr : problem_->exprs) {
+    const auto lane_class = expr.operand < 0 ? codegen::StrideClass::Unit : classes_.front().lanes[static_cast<std::size_t>(expr.operand)];
+    epilogue_operations_ += instructions_of(*problem_, expr, lane_class);
+  }
   epilogue_bytes_ = 0;
   for (std::size_t i = 0; i < problem_->operands.size(); ++i) {
     const rkernel::Operand& operand = problem_->operands[i];

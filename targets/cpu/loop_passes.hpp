@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "targets/cpu/instruction_counts.hpp"
 #include "targets/llvm/variation.hpp"
 
 namespace dyn::cpu {
@@ -29,8 +30,5 @@ struct LoopPasses {
 /// what is expensive and needed by several passes is computed once.
 LoopPasses plan_passes(const rkernel::Problem& problem, const codegen::SlotTable& slots,
                        std::span<const codegen::StrideClass> lane_classes, bool scratch);
-
-/// Vector instructions for one vector of an expression, not counting its arguments.
-double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& expr, codegen::StrideClass lane_class);
 
 }  // namespace dyn::cpu
