@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "dyn/error.hpp"
+
 namespace dyn::rkernel {
 namespace {
 
@@ -111,6 +113,14 @@ std::vector<std::string> illegalities(const RKernel& kernel, int vector_register
     }
   }
   return found;
+}
+
+void legalise(const RKernel& kernel, int vector_registers) {
+  const std::vector<std::string> found = illegalities(kernel, vector_registers);
+  if (found.empty()) return;
+  std::string text = fmt::format("the rKernel of {} is not legal:", kernel.problem->name);
+  for (const std::string& line : found) text += "\n  " + line;
+  throw Error(ErrorKind::internal, text);
 }
 
 }  // namespace dyn::rkernel

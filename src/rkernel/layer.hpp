@@ -73,4 +73,7 @@ std::string to_string(const RKernel& kernel);
 /// Parallel, moves downwards, layer 0 within `vector_registers`.
 std::vector<std::string> illegalities(const RKernel& kernel, int vector_registers);
 
+/// Throws Error(internal) with all illegalities of a tree; emitters call it before they walk.
+void legalise(const RKernel& kernel, int vector_registers);
+
 }  // namespace dyn::rkernel

@@ -327,6 +327,7 @@ class LoopEmitter final : public rkernel::Emitter {
 
 void emit_loop_kernel(llvm::Module& module, const std::string& symbol, const LoopProblem& problem,
                       const LoopClass& loop_class) {
+  rkernel::legalise(problem.tree, problem.isa.vector_registers);
   LoopEmitter(module, symbol, problem, loop_class).emit();
 }
 

@@ -32,7 +32,7 @@ internals_are_hidden() {
 }
 
 check "cmake --install" cmake --install "$build_dir" --prefix "$scratch/prefix"
-check "find_package(dyn) configures" cmake -S "$source_dir" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_BUILD_TYPE=Release
+check "find_package(dyn) configures" cmake -G Ninja -S "$source_dir" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_BUILD_TYPE=Release
 check "an embedder builds" cmake --build "$scratch/build"
 check "an embedder runs" env DYN_CACHE_DIR=none "$scratch/build/embedder"
 if find "$scratch/prefix" -name 'libdyn.so' | grep -q .; then

@@ -1,4 +1,4 @@
-#include "contraction_fixture.hpp"
+#include "tests/unit/cpu/contraction_fixture.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "contraction_fixture.hpp"
+#include "tests/unit/cpu/contraction_fixture.hpp"
 
 using namespace dyn::cpu;
 using dyn::cpu::testing::Case;
