@@ -33,7 +33,7 @@ std::string cpu_info(const std::string& key) {
 std::string cache_file(const Arguments& arguments) {
   const std::string directory = runtime::resolve_cache_dir(arguments.options.cache_dir);
   if (directory.empty()) return {};
-  const std::string key = fmt::format("{}|{}|{}", cpu_model(), cpu_flags(), runtime::default_threads());
+  const std::string key = fmt::format("caches|{}|{}|{}", cpu_model(), cpu_flags(), runtime::default_threads());
   return fmt::format("{}/peak-{:016x}.json", directory, cpu::checksum(key));
 }
 
@@ -76,14 +76,26 @@ PeakFigures Peak::at(int threads) const {
 }
 
 double Peak::limit_seconds(double flops, double bytes, int threads) const {
+  return std::max(flops / (at(threads).gflops * 1e9), bytes / bytes_per_second(bytes, threads));
+}
+
+double Peak::bytes_per_second(double bytes, int threads) const {
   const PeakFigures here = at(threads);
-  return std::max(flops / (here.gflops * 1e9), bytes / (here.dram_gb_per_s * 1e9));
+  const auto cores = static_cast<double>(here.threads);
+  const std::array<double, 3> capacity = {cache_bytes[0] * cores, cache_bytes[1] * cores, cache_bytes[2]};
+  const std::array<double, 3> rate = {here.l1_gb_per_s, here.l2_gb_per_s, here.l3_gb_per_s};
+  for (std::size_t level = 0; level < capacity.size(); ++level) {
+    if (bytes <= 2 * capacity[level] && rate[level] > 0) return rate[level] * 1e9;
+  }
+  return here.dram_gb_per_s * 1e9;
 }
 
 Peak parse_peak(const std::string& json) {
   try {
     const nlohmann::json document = nlohmann::json::parse(json);
-    Peak peak{document.at("isa").get<std::string>(), {}};
+    Peak peak;
+    peak.isa = document.at("isa").get<std::string>();
+    peak.cache_bytes = document.value("cache_bytes", peak.cache_bytes);
     for (const nlohmann::json& entry : document.at("figures")) {
       peak.figures.push_back({entry.at("threads").get<int>(), entry.at("gflops").get<double>(),
                               entry.value("l1_gb_per_s", 0.0), entry.value("l2_gb_per_s", 0.0),

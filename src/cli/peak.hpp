@@ -1,6 +1,7 @@
 #pragma once
 // What dyn-peak measured of this machine: the limits that times are compared with.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,7 +24,12 @@ struct Peak {
 
   /// Between two measured numbers of threads: interpolated; beyond them: the nearest.
   PeakFigures at(int threads) const;
-  /// Seconds below which no program can be: computing, or streaming from memory.
+  /// Of one core's L1 and L2, and of L3; 0: none, or not known.
+  std::array<double, 3> cache_bytes = {};
+  /// Bandwidth of the level that `bytes`, used again and again by so many threads, can be in: the nearest that holds half of them, as
+  /// the other half may still be met there by chance.
+  double bytes_per_second(double bytes, int threads) const;
+  /// Seconds below which no program can be: computing, or streaming from the level of memory where the bytes are.
   double limit_seconds(double flops, double bytes, int threads) const;
 };
 

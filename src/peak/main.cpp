@@ -45,7 +45,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const dyn::peak::Kernels kernels = dyn::peak::best_kernels();
-  std::printf("{\"isa\": \"%s\", \"figures\": [\n", kernels.isa.c_str());
+  std::printf("{\"isa\": \"%s\", \"cache_bytes\": [%zu, %zu, %zu], \"figures\": [\n", kernels.isa.c_str(), dyn::peak::cache_bytes(1),
+              dyn::peak::cache_bytes(2), dyn::peak::cache_bytes(3));
   const std::vector<int> counts = thread_counts(most);
   for (const int count : counts) print_figures(kernels, count, count == counts.back());
   std::printf("]}\n");

@@ -48,7 +48,15 @@ class Buffer {
   void* data_ = nullptr;
 };
 
-/// Bytes of the first CPU's cache at `level`, the data or unified one; 0: there is none.
+std::size_t dram_bytes(std::size_t caches) {
+  const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return std::min({std::max(5 * caches, least_dram_bytes), most_dram_bytes, memory / 4});
+}
+
+std::size_t whole_lines(std::size_t bytes) { return std::max<std::size_t>(bytes / 512 * 512, 512); }
+
+}  // namespace
+
 std::size_t cache_bytes(int level) {
   for (int index = 0; index < 8; ++index) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
@@ -62,15 +70,6 @@ std::size_t cache_bytes(int level) {
   }
   return 0;
 }
-
-std::size_t dram_bytes(std::size_t caches) {
-  const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return std::min({std::max(5 * caches, least_dram_bytes), most_dram_bytes, memory / 4});
-}
-
-std::size_t whole_lines(std::size_t bytes) { return std::max<std::size_t>(bytes / 512 * 512, 512); }
-
-}  // namespace
 
 std::vector<Level> memory_levels(int threads) {
   const auto count = static_cast<std::size_t>(threads);

@@ -23,4 +23,7 @@ double measure_gflops(const Kernels& kernels, int threads);
 /// Bytes that `threads` threads read together from their own memory, in GB/s.
 double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads);
 
+/// Bytes of the first CPU's cache at `level` (1 to 3), the data or unified one; 0: there is none.
+std::size_t cache_bytes(int level);
+
 }  // namespace dyn::peak

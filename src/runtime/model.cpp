@@ -95,6 +95,7 @@ PlanPtr Model::plan_uncached(std::span<const std::int64_t> symbols) const { retu
 double Model::weight_bytes_read(const Plan& plan) const {
   std::map<graph::ValueId, double> read;
   for (const rkernel::Problem& problem : impl_->problems) {
+    if (points(problem, plan.symbols) == 0) continue;
     for (const rkernel::Operand& operand : problem.operands) {
       if (impl_->module.value(operand.buffer).kind != graph::ValueKind::Weight) continue;
       double bytes = element_bytes_of(impl_->module, operand.buffer);

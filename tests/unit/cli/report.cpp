@@ -56,6 +56,19 @@ TEST_CASE("limits: the larger of computing and streaming, at this many threads")
   CHECK(peak.at(4).l2_gb_per_s == 0);
 }
 
+TEST_CASE("limits: bytes that a cache holds stream from there") {
+  const dyn::cli::Peak peak = dyn::cli::parse_peak(
+      R"({"isa": "avx2", "cache_bytes": [1000, 10000, 100000], "figures": [
+          {"threads": 1, "gflops": 100, "l1_gb_per_s": 300, "l2_gb_per_s": 200, "l3_gb_per_s": 50, "dram_gb_per_s": 20},
+          {"threads": 2, "gflops": 200, "l1_gb_per_s": 600, "l2_gb_per_s": 400, "l3_gb_per_s": 60, "dram_gb_per_s": 30}]})");
+  CHECK(peak.bytes_per_second(2000, 1) == doctest::Approx(300e9));
+  CHECK(peak.bytes_per_second(2001, 1) == doctest::Approx(200e9));
+  CHECK(peak.bytes_per_second(4000, 2) == doctest::Approx(600e9));
+  CHECK(peak.bytes_per_second(150000, 2) == doctest::Approx(60e9));
+  CHECK(peak.bytes_per_second(200001, 2) == doctest::Approx(30e9));
+  CHECK(peak.limit_seconds(0, 150000, 1) == doctest::Approx(3e-6));
+}
+
 TEST_CASE("limits: figures that make no sense are refused") {
   for (const char* text : {"", "{", "[]", "{}", R"({"isa": "avx2", "figures": []})", R"({"isa": 3, "figures": [{}]})",
                            R"({"isa": "x", "figures": [{"threads": 0, "gflops": 1, "dram_gb_per_s": 1}]})",
