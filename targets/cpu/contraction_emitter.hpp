@@ -35,8 +35,8 @@ struct ContractionClass {
   bool b_unit = false;  ///< B's stride along n is 1 (fresh B only)
 };
 
-/// Layers of a contraction's rKernel on a CPU.
-inline constexpr int registers_layer = 0, l1_layer = 1, l2_layer = 2, threads_layer = 3;
+/// Layers of a contraction's rKernel on a CPU, above the registers (0) and L1 (1).
+inline constexpr int l2_layer = 2, threads_layer = 3;
 rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads);
 
 /// Writes the function `symbol` (a KernelFunction) for this problem and class, by a walk over its rKernel.

@@ -2,7 +2,6 @@
 // What the cost model needs to know about this machine: measured once, kept on disk.
 
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -31,7 +31,7 @@ Built build(const Case& c);
 std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store);
 
 /// The largest error of the kernel over the bound K * eps * (|A| |B|) + eps * |rest|; more than 1 is a defect. Writes outside of the output
-/// count as infinite. `strategy`, where given, replaces the choice.
+/// count as infinite.
 double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads);
 
 }  // namespace dyn::cpu::testing

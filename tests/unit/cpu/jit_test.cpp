@@ -43,21 +43,11 @@ float run(void* function, const Isa& isa) {
   return c.back();
 }
 
-}  // namespace
-
-TEST_CASE("generated code is executable and not writable, by either mapping") {
-  const Isa& isa = select_isa("");
-  for (const CodeMapping mapping : {CodeMapping::Protect, CodeMapping::Dual}) {
-    CodeStoreOptions options;
-    options.mapping = mapping;
-    const auto store = CodeStore::open(isa, options);
-    dyn::rkernel::CompileReport report;
-    const std::vector<KernelSource> sources = main_loop_sources(isa);
-    void* function = store->resolve(std::span(sources).first(1), 1, report).front();
-    CHECK(run(function, isa) == 24);
-    CHECK(permissions_of(function) == "r-x");
-    CHECK(writable_and_executable_mappings() == 0);
-  }
+// The first main loop of an ISA, from a store.
+void* first_main_loop(CodeStore& store, const Isa& isa) {
+  dyn::rkernel::CompileReport report;
+  const std::vector<KernelSource> sources = main_loop_sources(isa);
+  return store.resolve(std::span(sources).first(1), 1, report).front();
 }
 
 // A child process in which written pages may not become executable; its exit code.
@@ -72,10 +62,8 @@ int run_without_execution_gain() {
       options.cache_dir = "";
       options.mapping = CodeMapping::Automatic;
       const Isa& isa = select_isa("sse2");
-      dyn::rkernel::CompileReport report;
       const auto store = CodeStore::open(isa, options);
-      const std::vector<KernelSource> sources = main_loop_sources(isa);
-      _exit(run(store->resolve(std::span(sources).first(1), 1, report).front(), isa) == 24 ? 0 : 1);
+      _exit(run(first_main_loop(*store, isa), isa) == 24 ? 0 : 1);
     } catch (const std::exception&) {
       _exit(1);
     }
@@ -83,6 +71,21 @@ int run_without_execution_gain() {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("generated code is executable and not writable, by either mapping") {
+  const Isa& isa = select_isa("");
+  for (const CodeMapping mapping : {CodeMapping::Protect, CodeMapping::Dual}) {
+    CodeStoreOptions options;
+    options.mapping = mapping;
+    const auto store = CodeStore::open(isa, options);
+    void* function = first_main_loop(*store, isa);
+    CHECK(run(function, isa) == 24);
+    CHECK(permissions_of(function) == "r-x");
+    CHECK(writable_and_executable_mappings() == 0);
+  }
 }
 
 TEST_CASE("where the system refuses to make written pages executable, code runs from a second mapping") {
@@ -122,9 +125,7 @@ TEST_CASE("perf finds the names and sizes of generated functions; a debugger may
   options.perf_map = true;
   options.debugger = true;
   const auto store = CodeStore::open(isa, options);
-  dyn::rkernel::CompileReport report;
-  const std::vector<KernelSource> sources = main_loop_sources(isa);
-  void* function = store->resolve(std::span(sources).first(1), 1, report).front();
+  void* function = first_main_loop(*store, isa);
   CHECK(run(function, isa) == 24);
   const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
   std::ifstream map(path);
@@ -135,6 +136,6 @@ TEST_CASE("perf finds the names and sizes of generated functions; a debugger may
   std::getline(map, rest);
   CHECK(address == reinterpret_cast<std::uintptr_t>(function));
   CHECK(bytes > 64);
-  CHECK(rest.find(sources.front().key) != std::string::npos);
+  CHECK(rest.find(main_loop_sources(isa).front().key) != std::string::npos);
   std::remove(path.c_str());
 }
