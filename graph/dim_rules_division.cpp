@@ -21,6 +21,10 @@ std::optional<std::int64_t> positive_constant(Dim dim) {
   return constant && *constant > 0 ? constant : std::nullopt;
 }
 
+/// The polynomial by the rules of addition: a division leaves terms of other coefficients, in which a quotient may have
+/// become exact.
+Dim simplified(DimTable& table, const Polynomial& polynomial) { return from_polynomial(table, polynomial) + table.constant(0); }
+
 /// x and divisor without a common positive factor: x == factor * reduced_x + rest, divisor == factor * reduced_divisor,
 /// 0 <= rest < factor. Then floordiv(x, divisor) == floordiv(reduced_x, reduced_divisor), and
 /// mod(x, divisor) == factor * mod(reduced_x, reduced_divisor) + rest.
@@ -39,7 +43,7 @@ std::optional<Reduced> reduce_by_constant(DimTable& table, Polynomial x, std::in
   const std::int64_t factor = common_divisor(common_factor(x).coefficient, divisor);
   if (x.empty() || factor == 1) return std::nullopt;
   const Polynomial reduced = divide_exactly(x, {factor, {}});
-  return Reduced{from_polynomial(table, reduced) + floor_divide(constant, factor), table.constant(divisor / factor),
+  return Reduced{simplified(table, reduced) + floor_divide(constant, factor), table.constant(divisor / factor),
                  table.constant(factor), floor_modulo(constant, factor)};
 }
 
@@ -53,8 +57,8 @@ std::optional<Reduced> reduce(DimTable& table, Dim x, Dim divisor) {
                                 [](Dim p, Dim q) { return compare(p, q) < 0; });
   std::erase_if(factor.atoms, [](Dim atom) { return !is_positive(atom); });
   if (factor.coefficient == 1 && factor.atoms.empty()) return std::nullopt;
-  return Reduced{from_polynomial(table, divide_exactly(dividend, factor)), from_polynomial(table, divide_exactly(by, factor)),
-                 from_term(table, factor)};
+  return Reduced{simplified(table, divide_exactly(dividend, factor)), simplified(table, divide_exactly(by, factor)),
+                 simplified(table, {factor})};
 }
 
 /// Whether a coefficient may have left the range of int64, so that equations need not hold.
@@ -71,7 +75,7 @@ std::optional<Parts> split_quotient(DimTable& table, Dim x, Dim divisor) {
   if (!is_positive(divisor)) return std::nullopt;
   const Division division = divide(to_polynomial(x), to_polynomial(divisor));
   if (division.quotient.empty() || saturated(division.quotient) || saturated(division.remainder)) return std::nullopt;
-  return Parts{from_polynomial(table, division.quotient), from_polynomial(table, division.remainder)};
+  return Parts{simplified(table, division.quotient), simplified(table, division.remainder)};
 }
 
 /// x == multiples + rest, where every term of multiples is known to be a multiple of the constant.
@@ -82,7 +86,7 @@ std::optional<Parts> split_multiples(DimTable& table, Dim x, std::int64_t consta
     (is_multiple ? multiples : rest).push_back(term);
   }
   if (multiples.empty()) return std::nullopt;
-  return Parts{from_polynomial(table, multiples), from_polynomial(table, rest)};
+  return Parts{simplified(table, multiples), simplified(table, rest)};
 }
 
 /// The one value that floordiv(x, divisor) has over the bounds of x.
