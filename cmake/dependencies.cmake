@@ -42,9 +42,10 @@ if(missing_packages)
     "Elsewhere, set CMAKE_PREFIX_PATH to where they are (LLVM must be 19.1).")
 endif()
 
-# A shared libdyn carries LLVM, so only what it needs: ORC and the x86 back end.
+# A shared libdyn carries LLVM, so only what it needs: ORC, the x86 and NVPTX back ends, and the linker and parser of device IR.
 if(BUILD_SHARED_LIBS)
-  llvm_map_components_to_libnames(llvm_libraries orcjit x86codegen x86asmparser x86desc x86info)
+  llvm_map_components_to_libnames(llvm_libraries orcjit x86codegen x86asmparser x86desc x86info nvptxcodegen nvptxdesc nvptxinfo
+    asmparser linker)
 else()
   set(llvm_libraries LLVM)
 endif()

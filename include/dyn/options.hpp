@@ -19,8 +19,17 @@ struct Options {
   /// $XDG_CACHE_HOME/dyn, else $HOME/.cache/dyn. "none": keep nothing on disk.
   std::string cache_dir;
 
-  /// "cpu", or "reference" (plain loops, for tests).
+  /// "cpu"; "cuda" (an NVIDIA GPU of compute capability 8.0 or more, through its driver); "emulator" (GPU kernels executed on the
+  /// host with every access checked: slow, for tests); or "reference" (plain loops, for tests).
   std::string device = "cpu";
+
+  /// With "cuda" and "emulator": the GPU. Empty: the first one there is; a number: that one by index; a name ("a100", "h200"):
+  /// a described GPU, which the emulator imitates, and for which kernels can be explained without having one.
+  std::string gpu;
+
+  /// With "cuda" and "emulator": what matmuls multiply in, and how weights and intermediate tensors between GPU kernels are kept:
+  /// "f32", "tf32" (f32 in memory, tensor cores of 10 bits of mantissa), "f16" or "bf16". Sums are always f32.
+  std::string precision = "f32";
 
   /// The instruction set to generate for: "" (the best that the CPU has), "avx512", "avx2" or "sse2".
   /// One that the CPU lacks is an error.

@@ -33,6 +33,7 @@ const char* name_of(MoveForm form) {
     case MoveForm::AsItLies: return "as it lies";
     case MoveForm::RowCopy: return "row copy";
     case MoveForm::Panels: return "panels";
+    case MoveForm::Swizzled: return "swizzled";
   }
   return "?";
 }

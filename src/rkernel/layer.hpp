@@ -25,13 +25,14 @@ struct Loop {
 };
 
 /// How an operand's elements lie after a Move.
-enum class MoveForm : std::uint8_t { AsItLies, RowCopy, Panels };
+enum class MoveForm : std::uint8_t { AsItLies, RowCopy, Panels, Swizzled };
 
 /// Brings an operand's tile from one layer's memory to another's before the loops below run.
 struct Move {
   int operand = 0;
   int from_layer = 0, to_layer = 0;
   MoveForm form = MoveForm::AsItLies;
+  int stages = 1;  ///< buffers of a pipeline: the move runs up to stages - 1 iterations ahead of the loops below; 1: they wait for it
 };
 
 /// How the cost of a layer is known: timed on the machine once, or computed from the layer below.

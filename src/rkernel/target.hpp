@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "src/rkernel/device.hpp"
 #include "src/rkernel/problem.hpp"
 
 namespace dyn::rkernel {
@@ -27,8 +28,17 @@ struct KernelArgs {
 /// calling thread alone; contents undefined.
 using KernelFunction = void (*)(const KernelArgs* args, std::int64_t first, std::int64_t count, void* scratch);
 
+/// How a kernel in Space::Device is launched; KernelFunction, grain, scratch and threads of its Launch mean nothing.
+struct Grid {
+  const void* function = nullptr;  ///< from the device's loader
+  std::int64_t blocks = 0;
+  int threads = 0;       ///< of one block
+  int shared_bytes = 0;  ///< of one block
+};
+
 /// A problem at one shape, ready to run: immutable, kept in plans.
 struct Launch {
+  Grid grid;                      ///< of a kernel in Space::Device
   KernelFunction function = nullptr;
   std::int64_t tickets = 0;       ///< independent units of work; 0: nothing to do
   std::int64_t grain = 1;         ///< tickets that one thread takes at a time
@@ -46,6 +56,13 @@ struct PlanRequest {
   int threads = 1;
 };
 
+/// Generated code of one shape class, to look at.
+struct CodeListing {
+  std::string name;  ///< fit for a file name, distinct within a model
+  std::string text;  ///< PTX or assembly
+  std::string hash;  ///< of the IR that it was made from
+};
+
 /// A problem with its code: made at load, one for each problem of a model. plan() is const and thread-safe, and compiles nothing.
 class Kernel {
  public:
@@ -57,12 +74,21 @@ class Kernel {
   virtual std::string target_name() const = 0;
   /// The rKernel tree and shape classes as text, for `inspect`.
   virtual std::string describe() const = 0;
+  virtual Space space() const { return Space::Host; }
+  /// One for each shape class; empty where the target keeps no text.
+  virtual std::vector<CodeListing> listings() const { return {}; }
 };
 
 struct CompileReport {
   int kernels = 0;            ///< functions in the manifest, main loops included
   int compiled = 0, from_memory = 0, from_disk = 0;
   double compile_seconds = 0, measure_seconds = 0, machine_seconds = 0;
+};
+
+/// What the runtime knows of the buffers that operands name.
+struct BufferFacts {
+  std::function<bool(graph::ValueId)> constant;  ///< a weight or constant
+  std::function<bool(graph::ValueId)> port;      ///< the caller's memory: an input, or what becomes an output
 };
 
 /// How a packed constant operand must lie: panels of `panel` columns, each spanning all of K, zero-filled at the edge.
@@ -72,11 +98,15 @@ class Target {
   virtual ~Target() = default;
   virtual std::string name() const = 0;
 
-  /// Generates (or takes from the caches) all code that the problems can ever need. May mark contraction operands that are
-  /// `constant` (a predicate on buffers) as Form::Packed; the runtime then packs them with pack().
-  virtual std::vector<std::unique_ptr<Kernel>> prepare(std::vector<Problem>& problems,
-                                                       const std::function<bool(graph::ValueId)>& constant,
+  /// Generates (or takes from the caches) all code that the problems can ever need; nullptr for a problem that this target cannot
+  /// run. May mark contraction operands that are constant as Form::Packed; the runtime then packs them with pack(). May narrow the
+  /// dtype of operands that are constant, and of buffers that are no ports and that only its own kernels touch, alike in
+  /// all problems; the runtime then keeps them so.
+  virtual std::vector<std::unique_ptr<Kernel>> prepare(std::vector<Problem>& problems, const BufferFacts& buffers,
                                                        CompileReport& report) = 0;
+
+  /// Where kernels of Space::Device run; nullptr where there are none.
+  virtual std::shared_ptr<Device> device() const { return nullptr; }
 
   /// How many functions this process has compiled for this target so far. A run must never change it.
   virtual std::int64_t functions_compiled() const { return 0; }

@@ -1,6 +1,7 @@
 // The pipeline from text to a model that can run.
 
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -72,11 +73,17 @@ class Loader {
     impl_.report.parse = seconds_since(start);
   }
 
+  rkernel::BufferFacts buffer_facts() const {
+    std::set<graph::ValueId> ports(impl_.module.inputs.begin(), impl_.module.inputs.end());
+    for (const graph::ValueId output : impl_.module.outputs) ports.insert(impl_.fusion.views.at(static_cast<std::size_t>(output)).base);
+    return {[this](graph::ValueId id) { return impl_.module.value(id).kind == graph::ValueKind::Weight; },
+            [ports = std::move(ports)](graph::ValueId id) { return ports.contains(id); }};
+  }
+
   void compile(const TargetFactory& factory) {
     impl_.target = factory(impl_.options, impl_.threads);
-    const auto constant = [&](graph::ValueId id) { return impl_.module.value(id).kind == graph::ValueKind::Weight; };
     rkernel::CompileReport compiled;
-    impl_.kernels = impl_.target->prepare(impl_.problems, constant, compiled);
+    impl_.kernels = impl_.target->prepare(impl_.problems, buffer_facts(), compiled);
     if (impl_.kernels.size() != impl_.problems.size())
       throw Error(ErrorKind::internal, "the target made another number of kernels than of groups");
     impl_.compiled_at_load = impl_.target->functions_compiled();

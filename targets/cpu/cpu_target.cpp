@@ -22,9 +22,9 @@ class CpuTarget final : public rkernel::Target {
   std::string name() const override { return "cpu/" + isa_.name; }
 
   std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
-                                                        const std::function<bool(graph::ValueId)>& constant,
+                                                        const rkernel::BufferFacts& buffers,
                                                         rkernel::CompileReport& report) override {
-    mark_packed(problems, constant);
+    mark_packed(problems, buffers.constant);
     const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction.has_value(); });
     if (!machine_) {
       machine_ = std::make_shared<const rkernel::Machine>(machine_figures(

@@ -9,21 +9,13 @@
 
 #include "dyn/options.hpp"
 #include "src/rkernel/target.hpp"
-
-namespace llvm {
-class Module;
-}
+#include "targets/llvm/kernel_source.hpp"
 
 namespace dyn::cpu {
 
 struct Isa;
 
-/// One function to have: `key` is everything that its code depends on besides the ISA and the versions of dyn and LLVM;
-/// `emit` writes a function named `symbol`, external, nounwind, into the (empty) module.
-struct KernelSource {
-  std::string key;
-  std::function<void(llvm::Module& module, const std::string& symbol)> emit;
-};
+using codegen::KernelSource;
 
 /// How pages of generated code are mapped. Protect: written first, made executable then. Dual: mapped twice, for systems that
 /// refuse to make written pages executable. Automatic: the first of the two that this system allows.

@@ -10,7 +10,7 @@ namespace dyn::codegen {
 namespace {
 
 llvm::Value* load_field(Builder& builder, llvm::Value* block, unsigned index) {
-  llvm::Type* pointer = builder.getPtrTy();
+  llvm::Type* pointer = block->getType();  // what the table holds lies in the table's address space
   llvm::LoadInst* load = builder.CreateAlignedLoad(pointer, builder.CreateConstGEP1_64(pointer, block, index), llvm::Align(8));
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder.getContext(), {}));
   return load;

@@ -11,7 +11,7 @@
 
 namespace dyn::codegen {
 
-/// The fields of KernelArgs, loaded. All are ptr.
+/// The fields of KernelArgs, loaded. All are pointers of one address space, in which the operands lie too.
 struct KernelArgsValues {
   llvm::Value *pointers = nullptr, *ints = nullptr, *status = nullptr;
 };

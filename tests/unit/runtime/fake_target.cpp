@@ -47,7 +47,7 @@ class FakeTarget final : public rkernel::Target {
  public:
   std::string name() const override { return "fake"; }
   std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
-                                                        const std::function<bool(graph::ValueId)>&,
+                                                        const rkernel::BufferFacts&,
                                                         rkernel::CompileReport& report) override {
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     for (const rkernel::Problem& problem : problems) kernels.push_back(std::make_unique<FakeKernel>(problem));

@@ -1,0 +1,97 @@
+#pragma once
+// A machine whose memory is not the host's: memory, streams, launches. The runtime knows GPUs, and their emulator, only as this.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace dyn::rkernel {
+
+/// An address in a device's memory; 0 is none. Never dereferenced by the host.
+using DeviceAddress = std::uint64_t;
+
+/// Whose memory a kernel works on.
+enum class Space : std::uint8_t { Host, Device };
+
+/// The memory of one operand's whole buffer, so that a device that checks accesses can tell what is out of bounds.
+struct OperandRange {
+  DeviceAddress begin = 0;
+  std::size_t bytes = 0;
+  bool written = false;
+};
+
+/// One launch of a kernel `void(pointers, ints, status)`: the fields of KernelArgs, each in device memory.
+struct DeviceLaunch {
+  const void* function = nullptr;  ///< from the device's loader
+  const char* name = "";           ///< of the group, for messages
+  std::int64_t blocks = 0;
+  int threads = 0;                 ///< of one block
+  int shared_bytes = 0;            ///< of one block
+  DeviceAddress pointers = 0;      ///< DeviceAddress[number of operands]
+  DeviceAddress ints = 0;          ///< std::int64_t[number of slots]
+  DeviceAddress status = 0;        ///< one std::int32_t (rkernel::Status)
+  std::span<const OperandRange> operands;  ///< in the problem's order
+};
+
+/// An in-order queue of work. One thread at a time.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// `from` may be reused as soon as this returns.
+  virtual void upload(DeviceAddress to, const void* from, std::size_t bytes) = 0;
+  /// `to` has the bytes after synchronise().
+  virtual void download(void* to, DeviceAddress from, std::size_t bytes) = 0;
+  /// Sets bytes to 0.
+  virtual void clear(DeviceAddress at, std::size_t bytes) = 0;
+  /// Throws Error(device), naming the group, where the launch is refused.
+  virtual void launch(const DeviceLaunch& launch) = 0;
+  /// Waits for everything; throws Error(device) for what failed since the last call. The stream can be used afterwards unless
+  /// the device itself is lost.
+  virtual void synchronise() = 0;
+};
+
+/// Thread-safe. Every call leaves the calling thread's current device context as it was.
+class Device {
+ public:
+  virtual ~Device() = default;
+  /// "NVIDIA H200", "emulated a100".
+  virtual std::string name() const = 0;
+  /// 256-byte aligned. Throws Error(device) with `what`, the bytes wanted and the bytes free, and leaves the device usable.
+  virtual DeviceAddress allocate(std::size_t bytes, std::string_view what) = 0;
+  virtual void release(DeviceAddress address) noexcept = 0;
+  virtual std::unique_ptr<Stream> make_stream() = 0;
+};
+
+/// An allocation that is released with its owner.
+class DeviceBlock {
+ public:
+  DeviceBlock() = default;
+  DeviceBlock(Device& device, std::size_t bytes, std::string_view what)
+      : device_(&device), address_(device.allocate(bytes, what)), bytes_(bytes) {}
+  DeviceBlock(DeviceBlock&& other) noexcept { swap(other); }
+  DeviceBlock& operator=(DeviceBlock&& other) noexcept {
+    DeviceBlock(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~DeviceBlock() {
+    if (address_ != 0) device_->release(address_);
+  }
+  DeviceAddress address() const noexcept { return address_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  void swap(DeviceBlock& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(address_, other.address_);
+    std::swap(bytes_, other.bytes_);
+  }
+  Device* device_ = nullptr;
+  DeviceAddress address_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace dyn::rkernel

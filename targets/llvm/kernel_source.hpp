@@ -1,0 +1,20 @@
+#pragma once
+// A function that a target can generate.
+
+#include <functional>
+#include <string>
+
+namespace llvm {
+class Module;
+}
+
+namespace dyn::codegen {
+
+/// `key` is everything that the code depends on besides the machine and the versions of dyn and LLVM; `emit` writes a function named
+/// `symbol`, external, nounwind, into the (empty) module.
+struct KernelSource {
+  std::string key;
+  std::function<void(llvm::Module& module, const std::string& symbol)> emit;
+};
+
+}  // namespace dyn::codegen

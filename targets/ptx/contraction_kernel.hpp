@@ -1,0 +1,24 @@
+#pragma once
+// One contraction on a GPU with all its candidates: sources, choice, plan, explanation.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/gpu.hpp"
+#include "src/rkernel/target.hpp"
+#include "targets/llvm/kernel_source.hpp"
+
+namespace dyn::ptx {
+
+class ContractionKernel : public rkernel::Kernel {
+ public:
+  /// `compute`: the dtype that the contraction multiplies in. nullptr where device code cannot run the problem.
+  static std::unique_ptr<ContractionKernel> create(const rkernel::Problem& problem, const rkernel::GpuMachine& machine, DType compute,
+                                                   bool allow_tf32, const std::string& target_name);
+  virtual std::vector<codegen::KernelSource> sources() const = 0;
+  virtual void bind(std::vector<const void*> functions) = 0;
+  rkernel::Space space() const override { return rkernel::Space::Device; }
+};
+
+}  // namespace dyn::ptx

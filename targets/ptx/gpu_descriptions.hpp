@@ -1,0 +1,18 @@
+#pragma once
+// GPUs that are described by data files (targets/ptx/gpus/NAME.json, compiled in), whether one is there or not.
+
+#include <span>
+#include <string>
+
+#include "src/rkernel/gpu.hpp"
+
+namespace dyn::ptx {
+
+std::span<const rkernel::GpuMachine> described_gpus();
+/// Throws Error(user) with the names that there are.
+const rkernel::GpuMachine& described_gpu(const std::string& name);
+/// The description whose product is nearest to a real GPU's name and capability, for the numbers that a driver does not tell;
+/// `product` and the driver's own numbers replace the description's.
+rkernel::GpuMachine nearest_description(const std::string& product, int compute_capability);
+
+}  // namespace dyn::ptx

@@ -1,0 +1,24 @@
+#pragma once
+// A device that runs device IR: a GPU through the driver, or the emulator.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/device.hpp"
+#include "src/rkernel/gpu.hpp"
+#include "src/rkernel/target.hpp"
+#include "targets/llvm/kernel_source.hpp"
+
+namespace dyn::ptx {
+
+class PtxDevice : public rkernel::Device {
+ public:
+  virtual const rkernel::GpuMachine& machine() const = 0;
+  /// Lowers and loads each source, once for each key and process; the handles are those of DeviceLaunch::function, in the order of `sources`,
+  /// valid while the device lives. Compiles on `threads` threads. Thread-safe.
+  virtual std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads, rkernel::CompileReport& report) = 0;
+};
+
+}  // namespace dyn::ptx
