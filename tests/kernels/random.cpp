@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <span>
 
 namespace dyn::testing {
 
@@ -32,11 +33,14 @@ double Random::normal() { return std::normal_distribution<double>()(engine_); }
 
 namespace {
 
-float special_value(Random& random) {
+/// So many of the special values come first that no sum of products overflows with them.
+constexpr std::size_t non_finite_values = 5;
+
+float special_value(const Fill& how, Random& random) {
   using limits = std::numeric_limits<float>;
   static constexpr float values[] = {limits::quiet_NaN(), limits::infinity(), -limits::infinity(), 0.0F, -0.0F,
                                      limits::max(), limits::lowest(), limits::min(), -88.5F, 89.5F, 1e-20F, 1.5F, 2.5F};
-  return random.pick(values);
+  return random.pick(std::span(values).first(how.kind == Fill::Kind::NonFinite ? non_finite_values : std::size(values)));
 }
 
 double draw(const Fill& how, Random& random) {
@@ -44,7 +48,8 @@ double draw(const Fill& how, Random& random) {
     case Fill::Kind::Uniform: return random.real(how.low, how.high);
     case Fill::Kind::Eighths: return static_cast<double>(random.integer(1, 72)) / (random.chance(0.5) ? 8 : -8);
     case Fill::Kind::Special:
-      if (random.chance(0.3)) return static_cast<double>(special_value(random));
+    case Fill::Kind::NonFinite:
+      if (random.chance(0.3)) return static_cast<double>(special_value(how, random));
       [[fallthrough]];
     default: return 0.3 + random.normal();
   }

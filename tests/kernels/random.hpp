@@ -33,13 +33,15 @@ class Random {
 
 /// What a tensor is filled with.
 struct Fill {
-  enum class Kind { Normal, Uniform, Special, Eighths } kind = Kind::Normal;
+  enum class Kind { Normal, Uniform, Special, NonFinite, Eighths } kind = Kind::Normal;
   double low = 0, high = 1;  ///< Uniform: the range, also of integers
 };
 /// Normal data is shifted, so that no sum, mean or mirror image is 0 by symmetry.
 inline constexpr Fill normal_fill{};
 /// Normal data with NaN, infinities, zeros of both signs, huge and tiny values in between.
 inline constexpr Fill special_fill{Fill::Kind::Special};
+/// Normal data with NaN, infinities and zeros of both signs in between; no products or sums overflow.
+inline constexpr Fill non_finite_fill{Fill::Kind::NonFinite};
 /// Multiples of 1/8 in [-9, 9] without 0.
 inline constexpr Fill eighths{Fill::Kind::Eighths};
 constexpr Fill uniform(double low, double high) { return {Fill::Kind::Uniform, low, high}; }
