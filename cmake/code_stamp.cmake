@@ -1,7 +1,7 @@
 # What generated code depends on besides its class: a digest of the code generator's sources, part of every key of the code
 # cache, so that no build takes another one's code from disk.
 file(GLOB stamp_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/targets/llvm/*.?pp ${PROJECT_SOURCE_DIR}/targets/cpu/*.?pp
-  ${PROJECT_SOURCE_DIR}/src/rkernel/*.?pp)
+  ${PROJECT_SOURCE_DIR}/targets/ptx/*.?pp ${PROJECT_SOURCE_DIR}/targets/ptx/*.def ${PROJECT_SOURCE_DIR}/src/rkernel/*.?pp)
 set(stamp_text)
 foreach(source IN LISTS stamp_sources)
   file(SHA256 ${source} digest)

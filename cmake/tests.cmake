@@ -1,11 +1,19 @@
 # test_<area> from tests/unit/<area>, test_kernels from tests/kernels; all with tests/support and dyn's internals.
 
+dyn_glob(fake_cuda_sources SOURCES tests/support/fake_cuda/*.cpp)
 dyn_glob(support_sources SOURCES tests/support/*.cpp)
+list(REMOVE_ITEM support_sources ${fake_cuda_sources})
 if(support_sources)
   add_library(dyn_test_support STATIC EXCLUDE_FROM_ALL ${support_sources})
   dyn_compile_settings(dyn_test_support)
   target_link_libraries(dyn_test_support PRIVATE doctest::doctest fmt::fmt)
 endif()
+
+# A driver over host memory. Under the name of the real one, so that a folder in LD_LIBRARY_PATH is enough to run on it.
+add_library(fake_cuda MODULE EXCLUDE_FROM_ALL ${fake_cuda_sources})
+dyn_compile_settings(fake_cuda)
+set_target_properties(fake_cuda PROPERTIES PREFIX "" OUTPUT_NAME libcuda SUFFIX .so.1
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fake_cuda)
 
 add_custom_target(dyn_tests)  # all test programs
 
@@ -18,7 +26,8 @@ function(dyn_test name folder)
   dyn_compile_settings(${name})
   target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
   target_compile_definitions(${name} PRIVATE
-    DYN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DYN_BINARY_DIR="${PROJECT_BINARY_DIR}")
+    DYN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DYN_BINARY_DIR="${PROJECT_BINARY_DIR}" DYN_FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
+  add_dependencies(${name} fake_cuda)
   foreach(library dyn_cli dyn_test_support)
     if(TARGET ${library})
       target_link_libraries(${name} PRIVATE ${library})
@@ -38,3 +47,15 @@ foreach(area ${areas})
   endif()
 endforeach()
 dyn_test(test_kernels ${PROJECT_SOURCE_DIR}/tests/kernels)
+
+# What only a real GPU can tell: tests/gpu/run.sh builds and runs it.
+dyn_glob(gpu_check_sources SOURCES tests/gpu/*.cpp)
+foreach(file unit/ptx/matmul_case unit/ptx/matmul_data kernels/compare kernels/difference kernels/random kernels/cases kernels/elementwise_cases
+    kernels/reduction_cases kernels/matmul_cases kernels/movement_cases)
+  list(APPEND gpu_check_sources ${PROJECT_SOURCE_DIR}/tests/${file}.cpp)
+endforeach()
+add_executable(dyn-gpu-check EXCLUDE_FROM_ALL ${gpu_check_sources})
+dyn_compile_settings(dyn-gpu-check)
+target_include_directories(dyn-gpu-check SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(dyn-gpu-check PRIVATE dyn_cli dyn_test_support dyn_internal nlohmann_json::nlohmann_json)
+set_target_properties(dyn-gpu-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

@@ -1,6 +1,6 @@
 // language_id: tells the language of each line. Every line is a shape of its own; nothing is padded.
 //
-//   language_id [--model DIR] [--threads N] [FILE]
+//   language_id [--model DIR] [--threads N] [--device cpu|cuda|emulator] [--gpu NAME|INDEX] [FILE]
 //
 // For each line of FILE (or of stdin) one line on stdout: ISO 639-1 code, tab, probability. An empty line is "und" (undetermined),
 // tab, 0.0000. Of lines longer than 1024 bytes the first 1024 decide.
@@ -25,9 +25,11 @@ namespace {
 
 constexpr std::size_t longest_line = 1024;
 
+constexpr const char* usage = "usage: language_id [--model DIR] [--threads N] [--device cpu|cuda|emulator] [--gpu NAME|INDEX] [FILE]";
+
 struct Arguments {
   std::string model_dir, file;
-  int threads = 0;
+  dyn::Options options;
 };
 
 Arguments parse_arguments(int argc, char** argv) {
@@ -39,8 +41,10 @@ Arguments parse_arguments(int argc, char** argv) {
       return argv[i];
     };
     if (word == "--model") arguments.model_dir = value();
-    else if (word == "--threads") arguments.threads = std::max(1, std::atoi(value().c_str()));
-    else if (word.size() > 1 && word[0] == '-') throw std::runtime_error("usage: language_id [--model DIR] [--threads N] [FILE]");
+    else if (word == "--threads") arguments.options.threads = std::max(1, std::atoi(value().c_str()));
+    else if (word == "--device") arguments.options.device = value();
+    else if (word == "--gpu") arguments.options.gpu = value();
+    else if (word.size() > 1 && word[0] == '-') throw std::runtime_error(usage);
     else arguments.file = word;
   }
   return arguments;
@@ -68,9 +72,8 @@ std::vector<std::string> read_labels(const std::string& path) {
 
 class LanguageId {
  public:
-  LanguageId(const std::string& model_dir, int threads)
-      : labels_(read_labels(model_dir + "/labels.txt")), graph_(dyn::Graph::load(model_dir + "/language_id.dyn", with_threads(threads))),
-        call_(graph_) {}
+  LanguageId(const std::string& model_dir, const dyn::Options& options)
+      : labels_(read_labels(model_dir + "/labels.txt")), graph_(dyn::Graph::load(model_dir + "/language_id.dyn", options)), call_(graph_) {}
 
   struct Answer {
     std::string code;
@@ -93,12 +96,6 @@ class LanguageId {
   const dyn::Graph& graph() const { return graph_; }
 
  private:
-  static dyn::Options with_threads(int threads) {
-    dyn::Options options;
-    options.threads = threads;
-    return options;
-  }
-
   std::vector<std::string> labels_;
   dyn::Graph graph_;
   dyn::Call call_;
@@ -127,7 +124,7 @@ Totals classify_lines(std::istream& input, LanguageId& model) {
 }
 
 void run(const Arguments& arguments) {
-  LanguageId model(arguments.model_dir.empty() ? find_model_dir() : arguments.model_dir, arguments.threads);
+  LanguageId model(arguments.model_dir.empty() ? find_model_dir() : arguments.model_dir, arguments.options);
   std::ifstream file;
   if (!arguments.file.empty()) {
     file.open(arguments.file);

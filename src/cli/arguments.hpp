@@ -2,6 +2,7 @@
 // What the command line says, before a model is looked at.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,9 @@ struct Arguments {
   std::string model;
   Options options;
   std::vector<std::string> dims, shapes, load_inputs;  ///< as written; one entry for each flag
-  std::string save_outputs, trace, group;
+  std::string save_outputs, trace, group, dump_ptx;
   std::int64_t iterations = 0;  ///< 0: by duration
-  double duration_seconds = 1, warmup_seconds = 0.2;
+  std::optional<double> duration_seconds, warmup_seconds;  ///< none: the device's default
   std::vector<double> percentiles = {95};
   bool profile = false, load_only = false, skip_load = false;
   Format format = Format::md;

@@ -29,6 +29,15 @@ struct Bench {
   std::vector<TraceRun> trace;
 };
 
+bool runs_on_cpu(const Arguments& arguments) { return arguments.options.device == "cpu" || arguments.options.device == "reference"; }
+
+/// The emulator is slow, and warmth is nothing to it: as few runs as there may be, unless more are asked for.
+Repetition repetition_of(const Arguments& arguments) {
+  const Repetition defaults = arguments.options.device == "emulator" ? Repetition{0, 0, 0} : Repetition{};
+  return {arguments.iterations, arguments.duration_seconds.value_or(defaults.duration_seconds),
+          arguments.warmup_seconds.value_or(defaults.warmup_seconds)};
+}
+
 double traffic_bytes(const Bench& bench, const runtime::Plan& plan, const std::vector<Tensor>& inputs, runtime::CallState& call) {
   double bytes = bench.model->weight_bytes_read(plan);
   for (const Tensor& input : inputs) bytes += static_cast<double>(input.bytes());
@@ -52,8 +61,7 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
 
   const double first = seconds_of([&] { call.run(); });
-  const Repetition repetition{arguments.iterations, arguments.duration_seconds, arguments.warmup_seconds};
-  const std::vector<double> samples = repeat(repetition, [&] { call.run(); });
+  const std::vector<double> samples = repeat(repetition_of(arguments), [&] { call.run(); });
   const double median = percentile(samples, 50);
   const double planning = plan_seconds(model, symbols);
 
@@ -120,7 +128,7 @@ void bench_model(const Arguments& arguments) {
   bench.model = load_model(arguments);
   const auto shapes = requested_shapes(*bench.model, arguments, bench.loaded);
   std::string problem;
-  bench.peak = machine_peak(arguments, problem);
+  if (runs_on_cpu(arguments)) bench.peak = machine_peak(arguments, problem);  // of the CPU
   if (!problem.empty()) fmt::print(stderr, "dynrun: note: {}\n", problem);
   const std::vector<Row> loads = arguments.skip_load ? std::vector<Row>() : time_loads(arguments);
   for (std::size_t i = 0; i < shapes.size(); ++i) {

@@ -71,8 +71,17 @@ struct Parser {
   void add_model_flags(CLI::App* sub) {
     Options& options = arguments.options;
     sub->add_option("model", arguments.model, "The model, a .dyn file")->required()->type_name("MODEL");
-    sub->add_option("--device", options.device, "cpu (default), or reference: plain loops, slow, for comparison")
-        ->check(CLI::IsMember({"cpu", "reference"}));
+    sub->add_option("--device", options.device,
+                    "cpu (default); cuda: an NVIDIA GPU; emulator: GPU kernels executed and checked on the CPU, slow; reference: plain loops, "
+                    "slow, for comparison")
+        ->check(CLI::IsMember({"cpu", "cuda", "emulator", "reference"}));
+    sub->add_option("--gpu", options.gpu,
+                    "With cuda: the index of a GPU (default: the first), or the name of a described one, for inspect and explain. With emulator: "
+                    "the described GPU that it imitates (default a100). dynrun devices lists both")
+        ->type_name("NAME|INDEX");
+    sub->add_option("--precision", options.precision,
+                    "With cuda and emulator, what matmuls multiply in: f32 (default), tf32, f16 or bf16; sums are f32")
+        ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
     sub->add_option("--isa", options.isa, "Instruction set to generate for; default: the best that the CPU has")
         ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
     sub->add_option("--seed", options.seed, "Seed of random weights and inputs; default 0");
@@ -109,9 +118,9 @@ struct Parser {
     add_shape_flags(sub);
     add_input_flags(sub);
     sub->add_option("--iterations", arguments.iterations, "Exactly this many timed runs for each shape")->check(CLI::Range(1, 1000000000));
-    sub->add_option("--duration", arguments.duration_seconds, "Seconds of timed runs for each shape (default 1; at least 3 runs)")
+    sub->add_option("--duration", arguments.duration_seconds, "Seconds of timed runs for each shape (default 1, emulator 0; at least 3 runs)")
         ->check(CLI::Range(0.0, 1e6));
-    sub->add_option("--warmup", arguments.warmup_seconds, "Seconds of runs before the timed ones (default 0.2)")
+    sub->add_option("--warmup", arguments.warmup_seconds, "Seconds of runs before the timed ones (default 0.2, emulator 0)")
         ->check(CLI::Range(0.0, 1e6));
     sub->add_option("--percentile", arguments.percentiles, "Percentiles of the run time beside the median; default 95")
         ->delimiter(',')
@@ -138,10 +147,12 @@ struct Parser {
     add_model_flags(sub);
     add_shape_flags(sub);
     sub->add_option("--group", arguments.group, "Only this group");
+    sub->add_option("--dump-ptx", arguments.dump_ptx, "Also write the PTX of all groups on the GPU, a file for each shape class, to DIR")
+        ->type_name("DIR");
   }
 
   void add_devices() {
-    CLI::App* sub = add_command("devices", "Show this machine, and what was measured of it", show_devices);
+    CLI::App* sub = add_command("devices", "Show this machine's CPU and GPUs, what was measured of them, and the described GPUs", show_devices);
     add_machine_flags(sub);
     add_format(sub);
   }

@@ -1,4 +1,4 @@
-// dynrun devices: this machine, and what was measured of it.
+// dynrun devices: this machine's CPU and GPUs, what was measured of them, and the described GPUs.
 
 #include <cstdio>
 #include <filesystem>
@@ -9,8 +9,11 @@
 
 #include "src/cli/arguments.hpp"
 #include "src/cli/peak.hpp"
+#include "src/cli/profile.hpp"
 #include "src/runtime/thread_count.hpp"
 #include "targets/cpu/isa.hpp"
+#include "targets/ptx/cuda_device.hpp"
+#include "targets/ptx/gpu_descriptions.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -61,20 +64,61 @@ std::vector<Row> figure_rows(const std::optional<Peak>& peak) {
   return rows;
 }
 
+/// The numbers that the cost model uses.
+Row gpu_row(const std::string& device, const rkernel::GpuMachine& gpu) {
+  constexpr double giga = 1e9, tera = 1e12;
+  const auto tflops = [&](double fma) { return 2 * fma * gpu.multiprocessors * gpu.clock_hz / tera; };
+  return {{"device", device},
+          {"product", gpu.product},
+          {"compute_capability", fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10)},
+          {"multiprocessors", std::int64_t{gpu.multiprocessors}},
+          {"clock_ghz", gpu.clock_hz / giga},
+          {"f32_tflops", tflops(gpu.f32_fma)},
+          {"tf32_tflops", tflops(gpu.tf32_mma_fma)},
+          {"f16_tflops", tflops(gpu.f16_mma_fma)},
+          {"memory_gb", static_cast<double>(gpu.memory_bytes) / giga},
+          {"memory_gb_per_s", gpu.memory_bytes_per_second / giga},
+          {"l2_mb", static_cast<double>(gpu.l2_bytes) / 1e6},
+          {"l2_gb_per_s", gpu.l2_bytes_per_second / giga},
+          {"shared_kb", static_cast<double>(gpu.shared_bytes_per_multiprocessor) / 1e3},
+          {"launch_us", gpu.launch_seconds * 1e6},
+          {"latency_ns", gpu.memory_latency_seconds * 1e9}};
+}
+
+std::vector<Row> real_gpu_rows(std::string& why_none) {
+  std::vector<Row> rows;
+  for (const rkernel::GpuMachine& gpu : ptx::cuda_devices(&why_none)) rows.push_back(gpu_row(fmt::format("cuda {}", rows.size()), gpu));
+  return rows;
+}
+
+std::vector<Row> described_gpu_rows() {
+  std::vector<Row> rows;
+  for (const rkernel::GpuMachine& gpu : ptx::described_gpus()) rows.push_back(gpu_row(gpu.name, gpu));
+  return rows;
+}
+
 }  // namespace
 
 void show_devices(const Arguments& arguments) {
-  std::string problem;
-  const std::vector<Row> rows = figure_rows(machine_peak(arguments, problem));
+  std::string problem, why_no_gpu;
+  std::vector<Row> rows = figure_rows(machine_peak(arguments, problem));
   if (!problem.empty()) fmt::print(stderr, "dynrun: note: {}\n", problem);
-  if (arguments.format == Format::md) {
-    fmt::print("cpu          {}\n", cpu_model());
-    fmt::print("threads      {} may be used by this process\n", runtime::default_threads());
-    fmt::print("isa          {} (the first is the default)\n", isa_names());
-    fmt::print("caches       {}\n", cache_sizes());
-    fmt::print("reference    plain loops, for comparison\n\n");
+  const std::vector<Row> real = real_gpu_rows(why_no_gpu), described = described_gpu_rows();
+  if (arguments.format != Format::md) {
+    append_rows(rows, real);
+    append_rows(rows, described);
+    fmt::print("{}", to_text(rows, arguments.format));
+    return;
   }
-  fmt::print("{}", to_text(rows, arguments.format));
+  fmt::print("cpu          {}\n", cpu_model());
+  fmt::print("threads      {} may be used by this process\n", runtime::default_threads());
+  fmt::print("isa          {} (the first is the default)\n", isa_names());
+  fmt::print("caches       {}\n", cache_sizes());
+  fmt::print("reference    plain loops, for comparison\n");
+  if (!rows.empty()) fmt::print("\n{}", to_text(rows, Format::md));
+  if (real.empty()) fmt::print("\nNo GPU for --device cuda: {}\n", why_no_gpu);
+  else fmt::print("\nGPUs for --device cuda, by --gpu INDEX:\n\n{}", to_text(real, Format::md));
+  fmt::print("\nDescribed GPUs, by --gpu NAME, for --device emulator, inspect and explain:\n\n{}", to_text(described, Format::md));
 }
 
 }  // namespace dyn::cli

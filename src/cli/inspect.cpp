@@ -11,6 +11,7 @@
 #include "dyn/error.hpp"
 #include "graph/op.hpp"
 #include "src/cli/arguments.hpp"
+#include "src/cli/dump_ptx.hpp"
 #include "src/cli/inputs.hpp"
 #include "src/cli/profile.hpp"
 #include "src/cli/session.hpp"
@@ -48,13 +49,36 @@ std::string dims_text(const graph::Module& module) {
   return text;
 }
 
-std::string memory_text(const runtime::Model& model, std::span<const std::int64_t> symbols) {
-  const runtime::PlanPtr plan = model.plan(symbols);
+/// " B=1 S=8".
+std::string dims_of(const runtime::Model& model, std::span<const std::int64_t> symbols) {
   std::string dims;
   for (const auto& [name, value] : named_dims(model, symbols)) dims += fmt::format(" {}={}", name, value);
-  return fmt::format("{:<8} {:.1f} MB of weights; at{}: arena {:.2f} MB, scratch {:.0f} KB for each thread\n", "memory",
-                     static_cast<double>(model.load_report().weight_bytes) / 1e6, dims.empty() ? " its only shape" : dims,
-                     static_cast<double>(plan->arena_bytes) / 1e6, static_cast<double>(plan->scratch_bytes) / 1e3);
+  return dims.empty() ? " its only shape" : dims;
+}
+
+std::string memory_text(const runtime::Model& model, std::span<const std::int64_t> symbols) {
+  const runtime::PlanPtr plan = model.plan(symbols);
+  const std::string at = dims_of(model, symbols);
+  const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  std::string text = fmt::format("{:<8} {:.1f} MB of weights; at{}: arena {:.2f} MB, scratch {:.0f} KB for each thread\n", "memory",
+                                 megabytes(model.host_weight_bytes()), at, megabytes(plan->arena_bytes), static_cast<double>(plan->scratch_bytes) / 1e3);
+  if (plan->device_offsets.empty()) return text;
+  return text + fmt::format("{:<8} {:.1f} MB of weights; at{}: arena {:.2f} MB\n", "on GPU", megabytes(model.device_weight_bytes()), at,
+                            megabytes(plan->device_arena_bytes));
+}
+
+/// What a run carries between the host and a GPU, in its order; empty where nothing does.
+std::string copies_text(const runtime::Model& model, std::span<const std::int64_t> symbols) {
+  const runtime::PlanPtr plan = model.plan(symbols);
+  std::vector<Row> rows;
+  for (const runtime::CopyInfo& copy : model.copies(*plan)) {
+    rows.push_back({{"tensor", copy.tensor},
+                    {"way", std::string(copy.to_device ? "host to GPU" : "GPU to host")},
+                    {"before", copy.before.empty() ? "the end" : copy.before},
+                    {"kb", static_cast<double>(copy.bytes) / 1e3},
+                    {"why", copy.reason}});
+  }
+  return rows.empty() ? std::string() : fmt::format("\nCopies of a run at{}:\n\n{}", dims_of(model, symbols), to_text(rows, Format::md));
 }
 
 std::string group_operators(const runtime::Model& model, const graph::Group& group) {
@@ -113,7 +137,9 @@ void inspect_model(const Arguments& arguments) {
     fmt::print("No groups: this device walks the operators one by one.\n");
     return;
   }
-  for (const auto& symbols : inspected_shapes(*model, arguments)) fmt::print("{}", memory_text(*model, symbols));
+  const auto shapes = inspected_shapes(*model, arguments);
+  for (const auto& symbols : shapes) fmt::print("{}", memory_text(*model, symbols));
+  for (const auto& symbols : shapes) fmt::print("{}", copies_text(*model, symbols));
   fmt::print("\n{}", to_text(target_rows(*model), Format::md));
   for (const std::size_t group : groups) fmt::print("\n{}", group_text(*model, group));
 }
@@ -124,7 +150,9 @@ void explain_model(const Arguments& arguments) {
   const runtime::PlanPtr plan = model->plan(symbols);
   // Layers of a model repeat: what explains itself alike is printed once, with all its groups.
   std::vector<std::pair<std::string, std::vector<std::string>>> explanations;
-  for (const std::size_t group : chosen_groups(*model, arguments.group)) {
+  const std::vector<std::size_t> chosen = chosen_groups(*model, arguments.group);
+  const std::string dumped = arguments.dump_ptx.empty() ? std::string() : dump_ptx(*model, chosen, arguments.dump_ptx);
+  for (const std::size_t group : chosen) {
     const std::string text = model->explain(group, *plan);
     const auto same = [&](const auto& entry) { return entry.first == text; };
     auto found = std::find_if(explanations.begin(), explanations.end(), same);
@@ -136,6 +164,7 @@ void explain_model(const Arguments& arguments) {
                indented(text, "  "));
   }
   if (explanations.empty()) fmt::print("No groups: this device walks the operators one by one.\n");
+  fmt::print("{}", dumped);
 }
 
 }  // namespace dyn::cli

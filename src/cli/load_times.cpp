@@ -50,6 +50,8 @@ std::vector<std::string> child_words(const Arguments& arguments, const std::stri
                                  "--seed",          fmt::format("{}", options.seed)};
   if (options.threads > 0) words.insert(words.end(), {"--threads", fmt::format("{}", options.threads)});
   if (!options.isa.empty()) words.insert(words.end(), {"--isa", options.isa});
+  if (!options.gpu.empty()) words.insert(words.end(), {"--gpu", options.gpu});
+  if (options.precision != Options().precision) words.insert(words.end(), {"--precision", options.precision});
   if (options.random_weights) words.emplace_back("--random-weights");
   return words;
 }

@@ -36,7 +36,7 @@ constexpr bool is_reduction(ExprOp op) noexcept { return op >= ExprOp::ReduceSum
 
 struct Expr {
   ExprOp op = ExprOp::Constant;
-  DType dtype = DType::f32;        ///< of the result
+  DType dtype = DType::f32;        ///< of the result; never f16 or bf16: a Load of such an operand is f32
   int args[3] = {-1, -1, -1};      ///< indices of earlier expressions
   double number = 0;
   std::int64_t integer = 0;

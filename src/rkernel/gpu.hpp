@@ -2,6 +2,7 @@
 // A GPU as the cost model sees it, the tiles that it can hold, and what a contraction on it costs.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct GpuMachine {
   double f16_mma_fma = 0;     ///< multiply-adds on tensor cores, f16 and bf16, dense, by mma.sync
   double tf32_mma_fma = 0;
   double shared_bytes = 128;  ///< read from shared memory
+  double l2_bytes_per_cycle = 64;  ///< from L2 into one multiprocessor
   std::int64_t l2_bytes = 0, memory_bytes = 0;
   double l2_bytes_per_second = 0, memory_bytes_per_second = 0;  ///< of the whole GPU
   double launch_seconds = 0;   ///< from the end of one kernel to the start of the next in a stream
@@ -72,7 +74,7 @@ std::vector<GpuTile> gpu_tiles(const GpuMachine& machine, DType operands, bool a
 struct GpuContraction {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   double a_element_bytes = 4, b_element_bytes = 4;
-  bool a_vectors = true, b_vectors = true;  ///< copied 16 bytes at a time
+  bool a_vectors = true, b_vectors = true;  ///< can be copied 16 bytes at a time by a tile whose dtype has as many bytes; else by element
   double epilogue_operations = 1;  ///< instructions for each output
   double epilogue_bytes = 8;       ///< read and written for each output
 };
@@ -88,7 +90,10 @@ struct GpuChoice {
   int tile = -1;  ///< index into the candidates
   double seconds = 0;
 };
-/// The cheapest of `tiles` that fits the machine; ties (2 %) go to the earlier. tile -1: none fits.
+/// The cheapest of `tiles` that fits the machine; ties (2 %) go to the earlier. tile -1: none fits. `shape_for`, where given, is the
+/// contraction as that tile would meet it.
+using GpuShapeFor = std::function<GpuContraction(const GpuTile&)>;
+GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles);
 GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuContraction& shape, const std::vector<GpuTile>& tiles);
 
 }  // namespace dyn::rkernel

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "dyn/error.hpp"
+#include <algorithm>
 
 namespace dyn::rkernel {
 namespace {
@@ -13,7 +13,11 @@ void walk_from(const RKernel& kernel, Emitter& emitter, int level) {
     emitter.leaf(layer);
     return;
   }
-  for (const Loop& loop : layer.loops) emitter.open(level, loop);
+  const bool ahead = std::any_of(layer.moves.begin(), layer.moves.end(), [](const Move& move) { return move.stages > 1; });
+  for (std::size_t i = 0; i < layer.loops.size(); ++i) {
+    if (ahead && i + 1 == layer.loops.size()) emitter.run_ahead(level, layer.moves);
+    emitter.open(level, layer.loops[i]);
+  }
   for (const Move& move : layer.moves) emitter.move(level, move);
   walk_from(kernel, emitter, level - 1);
   for (auto loop = layer.loops.rbegin(); loop != layer.loops.rend(); ++loop) emitter.close(level, *loop);
@@ -63,65 +67,16 @@ std::string to_string(const RKernel& kernel) {
                           name_of(loop.kind), tile_text(loop.tile));
     }
     for (const Move& move : layer.moves) {
-      text += fmt::format("{}  move {}: {} -> {}, {}\n", indent,
-                          problem.operands[static_cast<std::size_t>(move.operand)].name,
+      const Operand& operand = problem.operands[static_cast<std::size_t>(move.operand)];
+      text += fmt::format("{}  move {}: {} -> {}, {}{}{}\n", indent, operand.name,
                           kernel.layers[static_cast<std::size_t>(move.from_layer)].name,
-                          kernel.layers[static_cast<std::size_t>(move.to_layer)].name, name_of(move.form));
+                          kernel.layers[static_cast<std::size_t>(move.to_layer)].name, name_of(move.form),
+                          move.dtype == operand.dtype ? "" : fmt::format(", as {}", dyn::name_of(move.dtype)),
+                          move.stages == 1 ? "" : fmt::format(", {} stages", move.stages));
     }
     indent += "  ";
   }
   return text;
-}
-
-std::vector<std::string> illegalities(const RKernel& kernel, int vector_registers) {
-  std::vector<std::string> found;
-  const Problem& problem = *kernel.problem;
-  const int layers = static_cast<int>(kernel.layers.size());
-  std::vector<std::int64_t> below(problem.axes.size(), 1);
-  for (int level = 0; level < layers; ++level) {
-    const Layer& layer = kernel.layers[static_cast<std::size_t>(level)];
-    for (const Loop& loop : layer.loops) {
-      const Axis& axis = problem.axes[static_cast<std::size_t>(loop.axis)];
-      std::int64_t& tile = below[static_cast<std::size_t>(loop.axis)];
-      if (axis.kind == AxisKind::Reduction && loop.kind == LoopKind::Parallel) {
-        found.push_back(fmt::format("layer {} runs the reduction axis {} in parallel", layer.name, axis.name));
-      }
-      if (axis.kind == AxisKind::Parallel && loop.kind == LoopKind::TemporalReduction) {
-        found.push_back(fmt::format("layer {} reduces over the parallel axis {}", layer.name, axis.name));
-      }
-      if (loop.tile > 0 && loop.tile % tile != 0) {
-        found.push_back(fmt::format("layer {}: tile {} of axis {} is no multiple of {} below", layer.name, loop.tile,
-                                    axis.name, tile));
-      }
-      if (loop.tile > 0) tile = loop.tile;
-    }
-    for (const Move& move : layer.moves) {
-      if (move.from_layer < move.to_layer || move.from_layer >= layers) {
-        found.push_back(fmt::format("layer {} moves an operand upwards", layer.name));
-      }
-    }
-  }
-  if (problem.contraction && !kernel.layers.empty()) {
-    std::int64_t rows = 1, columns = 1;
-    for (const Loop& loop : kernel.layers.front().loops) {
-      if (loop.axis == problem.contraction->m) rows = loop.tile;
-      if (loop.axis == problem.contraction->n) columns = loop.tile;
-    }
-    const std::int64_t vectors = columns / kernel.vector_width;
-    const std::int64_t needed = rows * vectors + 1 + (rows > 1 ? vectors : 0);
-    if (needed > vector_registers) {
-      found.push_back(fmt::format("a {} x {} tile needs {} vector registers of {}", rows, columns, needed, vector_registers));
-    }
-  }
-  return found;
-}
-
-void legalise(const RKernel& kernel, int vector_registers) {
-  const std::vector<std::string> found = illegalities(kernel, vector_registers);
-  if (found.empty()) return;
-  std::string text = fmt::format("the rKernel of {} is not legal:", kernel.problem->name);
-  for (const std::string& line : found) text += "\n  " + line;
-  throw Error(ErrorKind::internal, text);
 }
 
 }  // namespace dyn::rkernel

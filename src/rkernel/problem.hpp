@@ -30,7 +30,8 @@ struct Guard {
 enum class Form : std::uint8_t { Strided, Packed };
 
 /// A strided window on a buffer. Address of the element at the current indices, in elements of `dtype`:
-/// offset + sum over axes of index * strides[axis] (+ gathered index * gather_stride).
+/// offset + sum over axes of index * strides[axis] (+ gathered index * gather_stride). f16 and bf16 are dtypes of memory alone: a Load
+/// gives the f32 of such an element, a Store of an f32 rounds to nearest, ties to even (too large: infinity; NaN stays NaN).
 struct Operand {
   std::string name;
   DType dtype = DType::f32;

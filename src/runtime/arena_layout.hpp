@@ -18,15 +18,16 @@ struct Lifetime {
 class ArenaLayout {
  public:
   ArenaLayout() = default;
-  explicit ArenaLayout(std::span<const Lifetime> lifetimes);
+  explicit ArenaLayout(std::span<const Lifetime> lifetimes, std::size_t alignment = arena_alignment);
 
   std::size_t size() const noexcept { return meets_.size(); }
   /// Greedy by size: the largest first, each into the tightest gap that fits between the buffers that it meets. Fills
-  /// `offsets` (multiples of arena_alignment) and returns the arena's bytes. Throws Error(user) where the sum overflows.
+  /// `offsets` (multiples of the alignment) and returns the arena's bytes. Throws Error(user) where the sum overflows.
   std::size_t place(std::span<const std::size_t> bytes, std::span<std::size_t> offsets) const;
 
  private:
   std::vector<std::vector<int>> meets_;
+  std::size_t alignment_ = arena_alignment;
 };
 
 }  // namespace dyn::runtime

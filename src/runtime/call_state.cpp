@@ -43,6 +43,12 @@ bool overlap(const Tensor& a, const Tensor& b) {
   return a.bytes() > 0 && b.bytes() > 0 && a_begin < b_begin + b.bytes() && b_begin < a_begin + a.bytes();
 }
 
+[[noreturn]] void refuse_described(const Model::Impl& parts) {
+  fail(fmt::format("{} is only a description of a GPU: kernels for it can be planned and explained, but not run here; take device 'emulator' to "
+                   "execute them on the CPU, or name no GPU to run on this machine's own",
+                   parts.target->name()));
+}
+
 }  // namespace
 
 struct CallState::Impl {
@@ -187,6 +193,7 @@ std::size_t CallState::input_index(std::string_view name) const { return find_po
 std::size_t CallState::output_index(std::string_view name) const { return find_port(impl_->parts.outputs, name, "output"); }
 
 void CallState::run(RunProfile* profile) {
+  if (impl_->parts.only_described) refuse_described(impl_->parts);
   try {
     impl_->prepare();
     if (impl_->parts.is_reference()) {

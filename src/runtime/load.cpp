@@ -46,25 +46,30 @@ class Loader {
 
   void load(const TargetFactory& factory) {
     const Clock::time_point start = Clock::now();
+    check_device_options(impl_.options);
     read_text();
-    if (impl_.options.device != reference_device) compile(factory);
+    if (!is_reference()) compile(factory);
     impl_.binder.emplace(impl_.module);
-    load_weights();
+    place_weights();
+    if (!impl_.only_described) load_weights();
+    wire();
     impl_.planner.emplace(impl_.module, impl_.wiring, impl_.kernels, impl_.threads);
     impl_.plans.emplace(impl_.options.plan_cache_bytes);
-    impl_.runs = RunPool::make(impl_.threads);
+    impl_.runs = RunPool::make(impl_.threads, impl_.device);
     LoadReport& report = impl_.report;
     report.total = seconds_since(start) - report.random_weights - report.machine;
     log();
   }
 
  private:
+  bool is_reference() const { return impl_.options.device == reference_device; }
+
   void read_text() {
     const Clock::time_point start = Clock::now();
     impl_.module = graph::parse(request_.text, request_.source_name);
     impl_.inputs = port_infos(impl_.module, impl_.module.inputs, nullptr);
     impl_.outputs = port_infos(impl_.module, impl_.module.outputs, &impl_.module.output_names);
-    if (impl_.options.device != reference_device) {
+    if (!is_reference()) {
       graph::decompose(impl_.module);
       graph::simplify(impl_.module);
       impl_.fusion = graph::fuse(impl_.module);
@@ -86,6 +91,13 @@ class Loader {
     impl_.kernels = impl_.target->prepare(impl_.problems, buffer_facts(), compiled);
     if (impl_.kernels.size() != impl_.problems.size())
       throw Error(ErrorKind::internal, "the target made another number of kernels than of groups");
+    for (std::size_t group = 0; group < impl_.kernels.size(); ++group) {
+      if (impl_.kernels[group] == nullptr)
+        throw Error(ErrorKind::internal, fmt::format("target {} has no kernel for '{}'", impl_.target->name(), impl_.problems[group].name));
+      impl_.spaces.push_back(impl_.kernels[group]->space());
+    }
+    impl_.device = impl_.target->device();
+    impl_.only_described = impl_.device == nullptr && !groups_in(rkernel::Space::Device).empty();
     impl_.compiled_at_load = impl_.target->functions_compiled();
     LoadReport& report = impl_.report;
     report.compile = compiled.compile_seconds;
@@ -96,22 +108,41 @@ class Loader {
     report.kernels_from_disk = compiled.from_disk;
   }
 
+  std::vector<std::size_t> groups_in(rkernel::Space space) const {
+    std::vector<std::size_t> groups;
+    for (std::size_t group = 0; group < impl_.spaces.size(); ++group) {
+      if (impl_.spaces[group] == space) groups.push_back(group);
+    }
+    return groups;
+  }
+
+  void place_weights() {
+    if (is_reference()) {
+      impl_.weights = Weights(impl_.module);
+    } else {
+      impl_.weights = Weights(impl_.module, impl_.problems, groups_in(rkernel::Space::Host), *impl_.target);
+      impl_.device_weights = DeviceWeights(impl_.module, impl_.problems, groups_in(rkernel::Space::Device));
+    }
+    impl_.report.weight_bytes = impl_.weights.bytes() + impl_.device_weights.bytes();
+  }
+
   void load_weights() {
     const Clock::time_point start = Clock::now();
     const WeightSources sources(impl_.module, request_, impl_.options);
     Weights::Times times;
-    if (impl_.is_reference()) {
-      impl_.weights = Weights(impl_.module, sources, impl_.threads, times);
-    } else {
-      impl_.weights = Weights(impl_.module, impl_.problems, *impl_.target, sources, impl_.threads, times);
-      const auto fixed = [&](std::size_t problem, std::size_t operand) {
-        return impl_.weights.operand(impl_.problems[problem], operand);
-      };
-      impl_.wiring = Wiring(impl_.module, impl_.fusion, impl_.problems, fixed);
-    }
-    impl_.report.weight_bytes = impl_.weights.bytes();
+    impl_.weights.load(impl_.module, sources, impl_.threads, times);
+    if (impl_.device) impl_.device_weights.upload(impl_.module, *impl_.device, sources, impl_.threads, times);
     impl_.report.random_weights = times.random;
     impl_.report.weights = seconds_since(start) - times.random;
+  }
+
+  void wire() {
+    if (is_reference()) return;
+    const auto host = [&](std::size_t problem, std::size_t operand) { return impl_.weights.operand(impl_.problems[problem], operand); };
+    const auto device = [&](std::size_t problem, std::size_t operand) {
+      return impl_.device_weights.operand(impl_.problems[problem].operands[operand]);
+    };
+    impl_.wiring = Wiring(impl_.module, impl_.fusion, impl_.problems, impl_.spaces, {host, device});
   }
 
   void log() const {
@@ -119,9 +150,9 @@ class Loader {
     const LoadReport& report = impl_.report;
     impl_.options.log(
         LogLevel::info,
-        fmt::format("loaded '{}' in {:.0f} ms: {} groups, {} kernels ({} compiled, {} from disk), {:.1f} MB of weights",
-                    request_.source_name, report.total * 1e3, impl_.problems.size(), report.kernels, report.kernels_compiled,
-                    report.kernels_from_disk, static_cast<double>(report.weight_bytes) / 1e6));
+        fmt::format("loaded '{}' in {:.0f} ms: {} groups ({} on a device), {} kernels ({} compiled, {} from disk), {:.1f} MB of weights",
+                    request_.source_name, report.total * 1e3, impl_.problems.size(), groups_in(rkernel::Space::Device).size(), report.kernels,
+                    report.kernels_compiled, report.kernels_from_disk, static_cast<double>(report.weight_bytes) / 1e6));
   }
 
   Model::Impl& impl_;

@@ -27,9 +27,10 @@ std::vector<const Shape*> in_model_order(const std::vector<PortInfo>& ports, con
   return ordered;
 }
 
-double element_bytes_of(const graph::Module& module, graph::ValueId value) {
-  double bytes = static_cast<double>(size_of(module.value(value).type.dtype));
-  for (const graph::Dim dim : module.value(value).type.dims) bytes *= static_cast<double>(dim.constant().value_or(1));
+/// Of a weight, as it lies in memory.
+double resident_bytes(const graph::Module& module, const rkernel::Operand& operand) {
+  double bytes = static_cast<double>(size_of(operand.dtype));
+  for (const graph::Dim dim : module.value(operand.buffer).type.dims) bytes *= static_cast<double>(dim.constant().value_or(1));
   return bytes;
 }
 
@@ -59,6 +60,29 @@ const rkernel::Kernel& Model::kernel(std::size_t group) const { return *impl_->k
 std::string Model::explain(std::size_t group, const Plan& plan) const {
   return kernel(group).explain({plan.symbols, impl_->threads});
 }
+
+std::vector<CopyInfo> Model::copies(const Plan& plan) const {
+  const Wiring& wiring = impl_->wiring;
+  const auto place = [&](int group) {
+    const auto index = static_cast<std::size_t>(group);
+    return fmt::format("'{}' on {}", wiring.group_names[index], kernel(index).target_name());
+  };
+  std::vector<CopyInfo> copies;
+  for (std::size_t i = 0; i < wiring.transfers.size(); ++i) {
+    const Transfer& transfer = wiring.transfers[i];
+    CopyInfo& copy = copies.emplace_back();
+    copy.tensor = impl_->module.value(transfer.value).name;
+    copy.to_device = transfer.to == rkernel::Space::Device;
+    if (transfer.reader != no_group) copy.before = wiring.group_names[static_cast<std::size_t>(transfer.reader)];
+    copy.reason = fmt::format("{}; {}", transfer.writer == no_group ? "an input" : "written by " + place(transfer.writer),
+                              transfer.reader == no_group ? "an output" : "needed by " + place(transfer.reader));
+    copy.bytes = plan.device_bytes[static_cast<std::size_t>(wiring.transfer_buffers[i])];
+  }
+  return copies;
+}
+
+std::size_t Model::host_weight_bytes() const noexcept { return impl_->weights.bytes(); }
+std::size_t Model::device_weight_bytes() const noexcept { return impl_->device_weights.bytes(); }
 
 std::vector<std::int64_t> Model::bind(const NamedShapes& inputs) const {
   return impl_->binder->bind(in_model_order(impl_->inputs, inputs));
@@ -98,7 +122,7 @@ double Model::weight_bytes_read(const Plan& plan) const {
     if (points(problem, plan.symbols) == 0) continue;
     for (const rkernel::Operand& operand : problem.operands) {
       if (impl_->module.value(operand.buffer).kind != graph::ValueKind::Weight) continue;
-      double bytes = element_bytes_of(impl_->module, operand.buffer);
+      double bytes = resident_bytes(impl_->module, operand);
       if (operand.gathers) bytes = std::min(bytes, points(problem, plan.symbols) * static_cast<double>(size_of(operand.dtype)));
       double& most = read[operand.buffer];
       most = std::max(most, bytes);

@@ -36,6 +36,15 @@ struct LoadRequest {
 /// Makes the target that Options ask for.
 using TargetFactory = std::function<std::shared_ptr<rkernel::Target>(const Options&, int threads)>;
 
+/// A copy of a tensor between the host's memory and a device's, in every run.
+struct CopyInfo {
+  std::string tensor;
+  bool to_device = false;
+  std::string before;     ///< the group that it is made for; empty: it is an output of the model
+  std::string reason;
+  std::size_t bytes = 0;  ///< at the plan's shape
+};
+
 /// Const functions may be called from any number of threads at once.
 class Model {
  public:
@@ -62,6 +71,11 @@ class Model {
   const std::vector<rkernel::Problem>& problems() const noexcept;  ///< one for each group
   const rkernel::Kernel& kernel(std::size_t group) const;          ///< target_name(), describe(), explain()
   std::string explain(std::size_t group, const Plan& plan) const;
+  /// In the order of a run; none where all groups run in one place.
+  std::vector<CopyInfo> copies(const Plan& plan) const;
+  /// Resident weights by place, in bytes.
+  std::size_t host_weight_bytes() const noexcept;
+  std::size_t device_weight_bytes() const noexcept;
 
   // Shapes. Values of symbols are indexed as in module().dims.
   /// Throws Error(user) where the shapes do not fit; dtypes are not looked at.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/runtime/binder.hpp"
+#include "src/runtime/device_weights.hpp"
 #include "src/runtime/model.hpp"
 #include "src/runtime/plan_cache.hpp"
 #include "src/runtime/planner.hpp"
@@ -30,9 +31,13 @@ struct Model::Impl {
   std::vector<rkernel::Problem> problems;
   std::shared_ptr<rkernel::Target> target;  ///< nullptr for device "reference"
   std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
+  std::vector<rkernel::Space> spaces;       ///< by group: where its kernel runs
+  std::shared_ptr<rkernel::Device> device;  ///< of the groups on a device
+  bool only_described = false;              ///< there are such groups, but no such device: nothing can run, and no weights are here
   std::int64_t compiled_at_load = 0;
 
   Weights weights;
+  DeviceWeights device_weights;
   Wiring wiring;
   std::optional<Binder> binder;
   std::optional<Planner> planner;

@@ -23,22 +23,24 @@ class Planner {
   std::vector<Shape> output_shapes(std::span<const std::int64_t> symbols) const;
 
  private:
-  /// A value's dims as slots of the program.
+  /// A value's dims as slots of the program, and its element type in memory.
   struct Sized {
     graph::ValueId value;
+    DType dtype;
     std::vector<int> slots;
   };
-  Sized sized(graph::ValueId value);
+  Sized sized(graph::ValueId value, DType dtype);
   std::vector<std::int64_t> evaluate(std::span<const std::int64_t> symbols) const;
   std::vector<Shape> shapes_of_outputs(std::span<const std::int64_t> values) const;
   std::size_t bytes_of(const Sized& buffer, std::span<const std::int64_t> values) const;
+  std::vector<std::size_t> bytes_of_all(std::span<const Sized> buffers, std::span<const std::int64_t> values) const;
 
   const graph::Module& module_;
   const Wiring& wiring_;
   std::span<const std::unique_ptr<rkernel::Kernel>> kernels_;
   int threads_;
   graph::DimProgram program_;
-  std::vector<Sized> outputs_, buffers_;
+  std::vector<Sized> outputs_, buffers_, device_buffers_;
 };
 
 }  // namespace dyn::runtime

@@ -32,6 +32,10 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
       case Kind::Fixed:
         pointers_[i] = source.fixed;
         break;
+      case Kind::DeviceArena:
+      case Kind::DeviceFixed:
+        pointers_[i] = nullptr;
+        break;
       case Kind::Input:
       case Kind::Output:
         port_slots_.push_back({i, source.index, source.kind == Kind::Output});
@@ -41,6 +45,11 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
   args_.resize(plan->launches.size());
   for (std::size_t group = 0; group < args_.size(); ++group) {
     args_[group] = {pointers_.data() + wiring.first_operand[group], plan->launches[group].ints.data(), &status_};
+  }
+  if (wiring.on_device) {
+    if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);
+    on_device_->bind(*plan, wiring);
+    wiring_ = &wiring;
   }
   plan_ = plan;
 }
@@ -66,6 +75,10 @@ int Run::execute(Helpers& helpers, RunProfile* profile) {
   const DefaultFloatingPoint floating_point;
   status_.store(0, std::memory_order_relaxed);
   if (plan_->threads > 1) helpers.call(plan_->threads - 1);
+  return on_device_ ? execute_steps(helpers, profile) : execute_host(helpers, profile);
+}
+
+int Run::execute_host(Helpers& helpers, RunProfile* profile) {
   for (std::size_t group = 0; group < plan_->launches.size(); ++group) {
     const Clock::time_point start = profile != nullptr ? Clock::now() : Clock::time_point{};
     launch(group, helpers);
@@ -75,8 +88,58 @@ int Run::execute(Helpers& helpers, RunProfile* profile) {
   return -1;
 }
 
-std::shared_ptr<RunPool> RunPool::make(int threads) {
+int Run::execute_steps(Helpers& helpers, RunProfile* profile) {
+  try {
+    on_device_->start();
+    const int on_host = take_steps(helpers, profile);
+    const int on_device = on_device_->finish();
+    // What a group on the device left undone may be why a later one on the host failed.
+    if (on_device == no_group || (on_host != no_group && on_host < on_device)) return on_host;
+    status_.store(static_cast<std::int32_t>(on_device_->status(on_device)), std::memory_order_relaxed);
+    return on_device;
+  } catch (...) {
+    on_device_->abandon();
+    plan_.reset();
+    throw;
+  }
+}
+
+int Run::take_steps(Helpers& helpers, RunProfile* profile) {
+  for (const Step& step : wiring_->steps) {
+    const Clock::time_point start = profile != nullptr ? Clock::now() : Clock::time_point{};
+    const std::size_t group = take_step(step, helpers, profile != nullptr);
+    if (profile != nullptr) profile->group_seconds[group] += seconds_since(start);
+    if (status_.load(std::memory_order_relaxed) != 0) return static_cast<int>(group);
+  }
+  return no_group;
+}
+
+/// Returns the group that the step's time is counted for. With `profiled` every step is waited for, so that this time is its own.
+std::size_t Run::take_step(const Step& step, Helpers& helpers, bool profiled) {
+  std::size_t group = step.index;
+  bool device_works = true;
+  switch (step.kind) {
+    case Step::Kind::Wait:
+      break;
+    case Step::Kind::Copy: {
+      const Transfer& transfer = wiring_->transfers[step.index];
+      on_device_->copy(step.index, pointers_[wiring_->first_operand.back() + step.index]);
+      group = static_cast<std::size_t>(transfer.reader != no_group ? transfer.reader : transfer.writer);
+      break;
+    }
+    case Step::Kind::Launch:
+      device_works = wiring_->spaces[group] == rkernel::Space::Device;
+      if (device_works) on_device_->launch(group);
+      else launch(group, helpers);
+      break;
+  }
+  if (step.kind == Step::Kind::Wait || (profiled && device_works)) on_device_->wait();
+  return group;
+}
+
+std::shared_ptr<RunPool> RunPool::make(int threads, std::shared_ptr<rkernel::Device> device) {
   std::shared_ptr<RunPool> pool(new RunPool);
+  pool->device_ = std::move(device);
   pool->helpers_ = std::make_unique<Helpers>(threads - 1, std::weak_ptr<Workplace>(pool));
   return pool;
 }
@@ -94,6 +157,7 @@ Run* RunPool::take(Run* preferred) {
     if (try_take(run)) return run;
   }
   Run* run = new Run;
+  run->device_ = device_.get();
   run->next_ = first_.load(std::memory_order_relaxed);
   while (!first_.compare_exchange_weak(run->next_, run, std::memory_order_release, std::memory_order_relaxed)) {
   }
@@ -108,7 +172,9 @@ void RunPool::close() {
     run->arena_ = MemoryBlock();
     run->scratch_ = MemoryBlock();
     run->plan_.reset();
+    run->on_device_.reset();
   }
+  device_.reset();
 }
 
 bool RunPool::help(int helper) {
@@ -119,7 +185,9 @@ bool RunPool::help(int helper) {
 
 std::size_t RunPool::bytes() const {
   std::size_t sum = 0;
-  for (const Run* run = first_.load(); run != nullptr; run = run->next_) sum += run->arena_.size() + run->scratch_.size();
+  for (const Run* run = first_.load(); run != nullptr; run = run->next_) {
+    sum += run->arena_.size() + run->scratch_.size() + (run->on_device_ ? run->on_device_->bytes() : 0);
+  }
   return sum;
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "src/runtime/device_run.hpp"
 #include "src/runtime/helpers.hpp"
 #include "src/runtime/memory_block.hpp"
 #include "src/runtime/model.hpp"
@@ -23,7 +24,8 @@ class Run {
   void bind(const PlanPtr& plan, const Wiring& wiring);
   /// Tells where inputs and outputs are this time.
   void set_ports(std::span<void* const> inputs, std::span<void* const> outputs);
-  /// Returns the index of the group that reported a status other than Ok (and stopped there), or -1. Allocates nothing.
+  /// Returns the index of the group that reported a status other than Ok (and stopped there), or -1. Allocates nothing. Throws
+  /// Error(device) for what the device refuses; the next bind() makes all ready again.
   int execute(Helpers& helpers, RunProfile* profile);
   rkernel::Status status() const { return static_cast<rkernel::Status>(status_.load(std::memory_order_relaxed)); }
 
@@ -36,6 +38,10 @@ class Run {
     bool output;
   };
   void launch(std::size_t group, Helpers& helpers);
+  int execute_host(Helpers& helpers, RunProfile* profile);
+  int execute_steps(Helpers& helpers, RunProfile* profile);
+  int take_steps(Helpers& helpers, RunProfile* profile);
+  std::size_t take_step(const Step& step, Helpers& helpers, bool profiled);
 
   TicketBoard board_;
   std::atomic<bool> taken_{true};
@@ -48,12 +54,17 @@ class Run {
   std::vector<PortSlot> port_slots_;
   std::vector<rkernel::KernelArgs> args_;
   std::atomic<std::int32_t> status_{0};
+
+  rkernel::Device* device_ = nullptr;  ///< the pool's
+  const Wiring* wiring_ = nullptr;
+  std::unique_ptr<DeviceRun> on_device_;  ///< only where the wiring has groups on the device
 };
 
 /// A list that only grows: as many runs as were ever in flight at once. Taking and returning one is lock-free.
 class RunPool final : public Workplace, public std::enable_shared_from_this<RunPool> {
  public:
-  static std::shared_ptr<RunPool> make(int threads);
+  /// `device`: of the groups that run there; must outlive close().
+  static std::shared_ptr<RunPool> make(int threads, std::shared_ptr<rkernel::Device> device = nullptr);
   ~RunPool() override;
 
   /// `preferred` where it is free (it has the caller's plan), else any other, else a new one.
@@ -65,12 +76,13 @@ class RunPool final : public Workplace, public std::enable_shared_from_this<RunP
 
   bool help(int helper) override;
   Helpers& helpers() { return *helpers_; }
-  /// Bytes of all arenas and scratch memory. Only for tests, while nothing runs.
+  /// Bytes of all arenas, scratch memory and tables, on host and device. Only for tests, while nothing runs.
   std::size_t bytes() const;
 
  private:
   RunPool() = default;
   std::atomic<Run*> first_{nullptr};
+  std::shared_ptr<rkernel::Device> device_;
   std::unique_ptr<Helpers> helpers_;
 };
 

@@ -1,17 +1,45 @@
 #include "src/runtime/target_factory.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "src/runtime/cache_dir.hpp"
+#include "src/runtime/fallback_target.hpp"
 #include "targets/cpu/cpu_target.hpp"
+#include "targets/ptx/cuda_device.hpp"
+#include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/gpu_descriptions.hpp"
+#include "targets/ptx/ptx_target.hpp"
 
 namespace dyn::runtime {
+namespace {
 
-std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads) {
-  if (options.device != "cpu") {
-    throw Error(ErrorKind::user, fmt::format("there is no device '{}'; this build has 'cpu' and 'reference'", options.device));
-  }
+struct Precision {
+  const char* name;
+  DType dtype;
+  bool allow_tf32;
+};
+constexpr std::array<Precision, 4> precisions = {{
+    {"f32", DType::f32, false}, {"tf32", DType::f32, true}, {"f16", DType::f16, false}, {"bf16", DType::bf16, false}}};
+
+const Precision& find_precision(const std::string& name) {
+  const auto found = std::find_if(precisions.begin(), precisions.end(), [&](const Precision& precision) { return precision.name == name; });
+  if (found == precisions.end()) throw Error(ErrorKind::user, fmt::format("there is no precision '{}'; there are f32, tf32, f16 and bf16", name));
+  return *found;
+}
+
+bool is_gpu(const std::string& device) { return device == "cuda" || device == "emulator"; }
+
+bool is_index(const std::string& gpu) {
+  return std::all_of(gpu.begin(), gpu.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads) {
   cpu::TargetOptions target;
   target.isa = options.isa;
   target.cache_dir = resolve_cache_dir(options.cache_dir);
@@ -20,6 +48,54 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
   target.debugger = options.debugger;
   target.log = options.log;
   return cpu::make_cpu_target(target);
+}
+
+/// The device, and the machine that kernels are chosen for. A described GPU on device "cuda" is a machine without a device.
+void choose_gpu(const Options& options, ptx::TargetOptions& target) {
+  constexpr const char* emulated_by_default = "a100";
+  if (options.device == "emulator") {
+    ptx::EmulatorOptions emulator;
+    emulator.machine = ptx::described_gpu(options.gpu.empty() ? emulated_by_default : options.gpu);
+    emulator.cache_dir = resolve_cache_dir(options.cache_dir);
+    target.device = ptx::make_emulator(emulator);
+  } else if (is_index(options.gpu)) {
+    target.device = ptx::open_cuda_device(options.gpu);
+  } else {
+    target.machine = ptx::described_gpu(options.gpu);
+    return;
+  }
+  target.machine = target.device->machine();
+}
+
+}  // namespace
+
+void check_device_options(const Options& options) {
+  const Precision& precision = find_precision(options.precision);
+  if (is_gpu(options.device)) return;
+  if (!options.gpu.empty()) {
+    throw Error(ErrorKind::user, fmt::format("GPU '{}' is asked for, but device is '{}'; GPUs belong to devices 'cuda' and 'emulator'",
+                                             options.gpu, options.device));
+  }
+  if (options.precision != precisions.front().name) {
+    throw Error(ErrorKind::unsupported, fmt::format("device '{}' computes in f32 only; precision '{}' needs device 'cuda' or 'emulator'",
+                                                    options.device, precision.name));
+  }
+}
+
+std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads) {
+  if (options.device == "cpu") return make_cpu(options, threads);
+  if (!is_gpu(options.device)) {
+    throw Error(ErrorKind::user,
+                fmt::format("there is no device '{}'; this build has 'cpu', 'cuda', 'emulator' and 'reference'", options.device));
+  }
+  ptx::TargetOptions target;
+  choose_gpu(options, target);
+  const Precision& precision = find_precision(options.precision);
+  target.precision = precision.dtype;
+  target.allow_tf32 = precision.allow_tf32;
+  target.threads = threads;
+  target.log = options.log;
+  return with_fallback(ptx::make_ptx_target(target), [options, threads] { return make_cpu(options, threads); });
 }
 
 Options with_usable_device(Options options) {

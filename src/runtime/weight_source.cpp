@@ -56,6 +56,30 @@ Shape weight_shape(const graph::Value& weight) {
   return shape;
 }
 
+void store_constant(const graph::Value& value, void* out) {
+  switch (value.type.dtype) {
+    case DType::f32:
+      *static_cast<float*>(out) = static_cast<float>(value.constant);
+      return;
+    case DType::i8:
+      *static_cast<std::int8_t*>(out) = static_cast<std::int8_t>(value.integer);
+      return;
+    case DType::i32:
+      *static_cast<std::int32_t*>(out) = static_cast<std::int32_t>(value.integer);
+      return;
+    case DType::i64:
+      *static_cast<std::int64_t*>(out) = value.integer;
+      return;
+    case DType::boolean:
+      *static_cast<std::uint8_t*>(out) = value.integer != 0 ? 1 : 0;
+      return;
+    case DType::f16:
+    case DType::bf16:
+      break;
+  }
+  throw Error(ErrorKind::unsupported, fmt::format("constants of {} are not available", name_of(value.type.dtype)));
+}
+
 WeightSources::WeightSources(const graph::Module& module, const LoadRequest& request, const Options& options) : module_(module) {
   if (!options.random_weights) open_files(module, request);
   for (std::size_t id = 0; id < module.values.size(); ++id) {

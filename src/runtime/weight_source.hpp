@@ -19,6 +19,9 @@ namespace dyn::runtime {
 /// The constant shape of a weight. Throws Error(model) where a dim is a symbol.
 Shape weight_shape(const graph::Value& weight);
 
+/// Writes the one element of a constant.
+void store_constant(const graph::Value& value, void* out);
+
 class WeightSources {
  public:
   /// Opens the files that are needed and checks all weights of the module. Throws Error(model) naming key and file for one that

@@ -34,30 +34,6 @@ void timed(double& sum, const std::function<void()>& body) {
   sum += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void store_constant(const graph::Value& value, void* out) {
-  switch (value.type.dtype) {
-    case DType::f32:
-      *static_cast<float*>(out) = static_cast<float>(value.constant);
-      return;
-    case DType::i8:
-      *static_cast<std::int8_t*>(out) = static_cast<std::int8_t>(value.integer);
-      return;
-    case DType::i32:
-      *static_cast<std::int32_t*>(out) = static_cast<std::int32_t>(value.integer);
-      return;
-    case DType::i64:
-      *static_cast<std::int64_t*>(out) = value.integer;
-      return;
-    case DType::boolean:
-      *static_cast<std::uint8_t*>(out) = value.integer != 0 ? 1 : 0;
-      return;
-    case DType::f16:
-    case DType::bf16:
-      break;
-  }
-  throw Error(ErrorKind::unsupported, fmt::format("constants of {} are not available", name_of(value.type.dtype)));
-}
-
 }  // namespace
 
 /// Fills one weight after another, each on all threads.
@@ -115,9 +91,11 @@ struct Weights::Filler {
   }
 };
 
-Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem>& problems, const rkernel::Target& target,
-                 const WeightSources& sources, int threads, Times& times) {
-  for (const rkernel::Problem& problem : problems) {
+Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem>& problems, std::span<const std::size_t> groups,
+                 const rkernel::Target& target)
+    : target_(&target) {
+  for (const std::size_t group : groups) {
+    const rkernel::Problem& problem = problems[group];
     for (std::size_t i = 0; i < problem.operands.size(); ++i) {
       const rkernel::Operand& operand = problem.operands[i];
       const graph::ValueKind kind = module.value(operand.buffer).kind;
@@ -129,14 +107,12 @@ Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem
       }
     }
   }
-  fill(module, &target, sources, threads, times);
 }
 
-Weights::Weights(const graph::Module& module, const WeightSources& sources, int threads, Times& times) {
+Weights::Weights(const graph::Module& module) {
   for (std::size_t id = 0; id < module.values.size(); ++id) {
     if (module.values[id].kind == graph::ValueKind::Weight) place_plain(module, static_cast<graph::ValueId>(id));
   }
-  fill(module, nullptr, sources, threads, times);
 }
 
 std::size_t Weights::place(std::size_t bytes) {
@@ -157,15 +133,15 @@ void Weights::place_packed(const graph::Module& module, const rkernel::Target& t
   packed_[view] = place(matrix * static_cast<std::size_t>(view.batch_count()));
 }
 
-void Weights::fill(const graph::Module& module, const rkernel::Target* target, const WeightSources& sources, int threads,
-                   Times& times) {
+void Weights::load(const graph::Module& module, const WeightSources& sources, int threads, Times& times) {
   block_ = MemoryBlock(std::max(next_, alignment), "weights");
-  Filler filler{module, target, sources, threads, times, {}};
+  Filler filler{module, target_, sources, threads, times, {}};
   for (const auto& [value, offset] : plain_) filler.plain(value, block_.data() + offset);
   for (const auto& [view, offset] : packed_) filler.packed(view, block_.data() + offset);
 }
 
 void* Weights::operand(const rkernel::Problem& problem, std::size_t operand) const {
+  if (block_.data() == nullptr) return nullptr;
   const rkernel::Operand& source = problem.operands[operand];
   const std::size_t offset =
       source.form == rkernel::Form::Packed ? packed_.at(packed_view(problem, operand)) : plain_.at(source.buffer);

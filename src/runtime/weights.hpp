@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "graph/module.hpp"
@@ -23,14 +24,18 @@ class Weights {
   };
 
   Weights() = default;
-  /// All weights that operands of `problems` read, in the forms in which they read them.
-  Weights(const graph::Module& module, const std::vector<rkernel::Problem>& problems, const rkernel::Target& target,
-          const WeightSources& sources, int threads, Times& times);
+  /// Gives places to all weights that operands of these groups of `problems` read, in the forms in which they read them; `target`, which
+  /// must outlive load(), packs.
+  Weights(const graph::Module& module, const std::vector<rkernel::Problem>& problems, std::span<const std::size_t> groups,
+          const rkernel::Target& target);
   /// All weights of the module as they lie.
-  Weights(const graph::Module& module, const WeightSources& sources, int threads, Times& times);
+  explicit Weights(const graph::Module& module);
 
-  /// The memory of a weight or constant operand, in the operand's form. A packed operand's pointer is that of its first
-  /// panel: the operand's offset and strides have been spent in packing.
+  /// Fills them.
+  void load(const graph::Module& module, const WeightSources& sources, int threads, Times& times);
+
+  /// The memory of a weight or constant operand, in the operand's form; nullptr before load(). A packed operand's pointer is that of its
+  /// first panel: the operand's offset and strides have been spent in packing.
   void* operand(const rkernel::Problem& problem, std::size_t operand) const;
   /// As it lies; nullptr where nothing reads it so.
   const void* plain(graph::ValueId value) const;
@@ -42,8 +47,8 @@ class Weights {
   std::size_t place(std::size_t bytes);
   void place_plain(const graph::Module& module, graph::ValueId value);
   void place_packed(const graph::Module& module, const rkernel::Target& target, const PackedView& view);
-  void fill(const graph::Module& module, const rkernel::Target* target, const WeightSources& sources, int threads, Times& times);
 
+  const rkernel::Target* target_ = nullptr;
   MemoryBlock block_;
   std::size_t next_ = 0;                         ///< end of the last place that was given
   std::map<graph::ValueId, std::size_t> plain_;  ///< byte offsets into block_

@@ -312,7 +312,7 @@ class ContractionEmitter final : public rkernel::Emitter {
 
 void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
                       const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class) {
-  rkernel::legalise(kernel, isa.vector_registers);
+  rkernel::legalise(kernel, {.vector_registers = isa.vector_registers});
   ContractionEmitter(module, symbol, kernel, isa, slots, strategy, shape_class).emit();
 }
 

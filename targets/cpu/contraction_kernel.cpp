@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "targets/cpu/instruction_counts.hpp"
+#include "targets/llvm/instruction_counts.hpp"
 #include "targets/llvm/structure_key.hpp"
 
 namespace dyn::cpu {
@@ -110,7 +110,7 @@ ContractionKernel::ContractionKernel(const rkernel::Problem& problem, std::share
   epilogue_operations_ = 2;  // load the tile, store the result
   for (const rkernel::Expr& expr : problem_->exprs) {
     const auto lane_class = expr.operand < 0 ? codegen::StrideClass::Unit : classes_.front().lanes[static_cast<std::size_t>(expr.operand)];
-    epilogue_operations_ += instructions_of(*problem_, expr, lane_class);
+    epilogue_operations_ += codegen::instructions_of(*problem_, expr, lane_class);
   }
   epilogue_bytes_ = 0;
   for (std::size_t i = 0; i < problem_->operands.size(); ++i) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "targets/cpu/loop_passes.hpp"
+#include "targets/llvm/loop_passes.hpp"
 #include "targets/llvm/structure_key.hpp"
 
 namespace dyn::cpu {
@@ -14,16 +14,6 @@ namespace {
 constexpr std::size_t most_classes = 32;
 /// Vectors of an element-wise body: enough independent work to hide latencies.
 constexpr int elementwise_vectors = 4;
-
-/// A problem over a single element has no axis; code needs one for its lanes.
-rkernel::Problem with_lanes(rkernel::Problem problem) {
-  if (!problem.axes.empty()) return problem;
-  graph::DimTable& dims = problem.operands.front().offset.table();
-  problem.axes.push_back({"one", dims.constant(1), rkernel::AxisKind::Parallel});
-  for (rkernel::Operand& operand : problem.operands) operand.strides.push_back(dims.constant(0));
-  problem.lane_axis = 0;
-  return problem;
-}
 
 rkernel::RKernel make_tree(const LoopProblem& loop) {
   const rkernel::Problem& problem = loop.problem;
@@ -73,7 +63,7 @@ std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& 
 /// Numbers of values in scratch to have code for: none where scratch may become too large, all where it may fit.
 std::vector<int> scratch_choices(const LoopProblem& loop, const std::vector<StrideClass>& lane_classes) {
   if (!loop.lanes_reduced()) return {0};
-  const int values = static_cast<int>(plan_passes(loop.problem, loop.slots, lane_classes, true).scratch.size());
+  const int values = static_cast<int>(codegen::plan_passes(loop.problem, loop.slots, lane_classes, true).scratch.size());
   if (values == 0) return {0};
   double largest = static_cast<double>(values) * scratch_element_bytes(loop);
   for (const rkernel::Axis& axis : loop.problem.axes)
@@ -85,7 +75,7 @@ std::vector<int> scratch_choices(const LoopProblem& loop, const std::vector<Stri
 }  // namespace
 
 LoopProblem::LoopProblem(const rkernel::Problem& source, const Isa& used)
-    : problem(with_lanes(source)), slots(problem), isa(used) {
+    : problem(codegen::with_lanes(source)), slots(problem), isa(used) {
   chunk_slot = slots.add_strategy_slot();
   chunks_slot = slots.add_strategy_slot();
   tree = make_tree(*this);

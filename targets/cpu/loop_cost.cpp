@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "targets/cpu/loop_passes.hpp"
+#include "targets/llvm/instruction_counts.hpp"
 
 namespace dyn::cpu {
 
@@ -13,29 +13,6 @@ namespace {
 constexpr std::int64_t least_chunk = 4096, most_chunk = 16384, chunk_multiple = 64;
 constexpr std::int64_t tickets_per_thread = 8;
 constexpr double elements_per_grain = 8192;
-
-double operand_bytes(const LoopProblem& loop, int operand, codegen::StrideClass lane_class, std::span<const std::int64_t> ints) {
-  const codegen::AxisSet axes = codegen::operand_axes(loop.problem, loop.slots, operand, lane_class);
-  double elements = 1;
-  for (int axis = 0; axis < static_cast<int>(loop.problem.axes.size()); ++axis)
-    if ((axes & codegen::axis_bit(axis)) != 0)
-      elements *= static_cast<double>(ints[static_cast<std::size_t>(loop.slots.extent(axis))]);
-  return elements * static_cast<double>(size_of(loop.problem.operands[static_cast<std::size_t>(operand)].dtype));
-}
-
-double instructions(const LoopProblem& loop, const LoopClass& loop_class) {
-  const auto varies = codegen::expr_axes(loop.problem, loop.slots, loop_class.lane_classes);
-  double sum = static_cast<double>(loop.problem.stores.size());
-  for (std::size_t expr = 0; expr < varies.size(); ++expr) {
-    const rkernel::Expr& definition = loop.problem.exprs[expr];
-    if ((varies[expr] & codegen::axis_bit(loop.problem.lane_axis)) == 0 && !is_reduction(definition.op)) continue;
-    const auto lane_class = definition.operand < 0
-                                ? codegen::StrideClass::Unit
-                                : loop_class.lane_classes[static_cast<std::size_t>(definition.operand)];
-    sum += instructions_of(loop.problem, definition, lane_class);
-  }
-  return sum;
-}
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -88,9 +65,8 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::sp
     if (loop.problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction) cost.reduced *= extent;
     else if (axis != loop.problem.lane_axis) cost.rows *= extent;
   }
-  for (int operand = 0; operand < static_cast<int>(loop.problem.operands.size()); ++operand)
-    cost.bytes += operand_bytes(loop, operand, loop_class.lane_classes[static_cast<std::size_t>(operand)], ints);
-  cost.instructions = instructions(loop, loop_class);
+  cost.bytes = codegen::bytes_of(loop.problem, loop.slots, loop_class.lane_classes, ints);
+  cost.instructions = codegen::instructions_of(loop.problem, loop.slots, loop_class.lane_classes);
   LoopCost best = cost;
   divide(loop, best, 1);
   predict(loop, best, machine);

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "targets/cpu/loop_passes.hpp"
-#include "targets/cpu/loop_reduction.hpp"
 #include "targets/llvm/expr_compiler.hpp"
+#include "targets/llvm/loop_passes.hpp"
 #include "targets/llvm/loops.hpp"
+#include "targets/llvm/reduction.hpp"
 
 namespace dyn::cpu {
 
@@ -19,6 +19,9 @@ namespace {
 using codegen::AxisSet;
 using codegen::axis_bit;
 using codegen::CountedLoop;
+using codegen::LoopPass;
+using codegen::LoopPasses;
+using codegen::Reduction;
 using llvm::Value;
 using Values = std::vector<Value*>;
 
@@ -26,7 +29,7 @@ class LoopEmitter final : public rkernel::Emitter {
  public:
   LoopEmitter(llvm::Module& module, const std::string& symbol, const LoopProblem& loop, const LoopClass& loop_class)
       : loop_(loop), problem_(loop.problem), class_(loop_class), width_(loop.isa.f32_lanes), builder_(module.getContext()),
-        math_{loop.isa.fma}, passes_(plan_passes(problem_, loop.slots, loop_class.lane_classes, loop_class.scratch_values > 0)) {
+        math_{loop.isa.fma}, passes_(codegen::plan_passes(problem_, loop.slots, loop_class.lane_classes, loop_class.scratch_values > 0)) {
     llvm::Type* pointer = builder_.getPtrTy();
     llvm::Type* i64 = builder_.getInt64Ty();
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, i64, pointer}, false);
@@ -327,7 +330,7 @@ class LoopEmitter final : public rkernel::Emitter {
 
 void emit_loop_kernel(llvm::Module& module, const std::string& symbol, const LoopProblem& problem,
                       const LoopClass& loop_class) {
-  rkernel::legalise(problem.tree, problem.isa.vector_registers);
+  rkernel::legalise(problem.tree, {.vector_registers = problem.isa.vector_registers});
   LoopEmitter(module, symbol, problem, loop_class).emit();
 }
 

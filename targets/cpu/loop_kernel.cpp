@@ -5,6 +5,7 @@
 #include "dyn/error.hpp"
 #include "targets/cpu/loop_cost.hpp"
 #include "targets/cpu/loop_emitter.hpp"
+#include "targets/llvm/half.hpp"
 
 namespace dyn::cpu {
 
@@ -19,7 +20,8 @@ void require_supported(const rkernel::Problem& problem) {
                                                     "cast to f32, i32, i64 or bool in the model",
                                                     what, problem.name, name_of(dtype)));
   };
-  for (const rkernel::Operand& operand : problem.operands) check(operand.dtype, "operand " + operand.name);
+  for (const rkernel::Operand& operand : problem.operands)
+    if (!codegen::is_half(operand.dtype)) check(operand.dtype, "operand " + operand.name);
   for (const rkernel::Expr& expr : problem.exprs) check(expr.dtype, "a value");
 }
 

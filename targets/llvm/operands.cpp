@@ -3,17 +3,22 @@
 #include <algorithm>
 
 #include "src/rkernel/target.hpp"
+#include "targets/llvm/half.hpp"
 #include "targets/llvm/loops.hpp"
 
 namespace dyn::codegen {
 
 namespace {
 
+/// Nothing writes there while the kernel runs.
+llvm::LoadInst* invariant(llvm::LoadInst* load) {
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+  return load;
+}
+
 llvm::Value* load_field(Builder& builder, llvm::Value* block, unsigned index) {
   llvm::Type* pointer = block->getType();  // what the table holds lies in the table's address space
-  llvm::LoadInst* load = builder.CreateAlignedLoad(pointer, builder.CreateConstGEP1_64(pointer, block, index), llvm::Align(8));
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder.getContext(), {}));
-  return load;
+  return invariant(builder.CreateAlignedLoad(pointer, builder.CreateConstGEP1_64(pointer, block, index), llvm::Align(8)));
 }
 
 llvm::Value* both(Builder& builder, llvm::Value* a, llvm::Value* b) {
@@ -36,9 +41,7 @@ Operands::Operands(Builder& builder, const rkernel::Problem& problem, const Slot
 llvm::Value* Operands::slot(int slot) {
   llvm::Type* type = builder_.getInt64Ty();
   llvm::Value* pointer = builder_.CreateConstInBoundsGEP1_64(type, args_.ints, static_cast<std::uint64_t>(slot));
-  llvm::LoadInst* load = builder_.CreateAlignedLoad(type, pointer, llvm::Align(8));
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder_.getContext(), {}));
-  return load;
+  return invariant(builder_.CreateAlignedLoad(type, pointer, llvm::Align(8)));
 }
 
 llvm::Value* Operands::index(int axis) {
@@ -49,6 +52,12 @@ llvm::Value* Operands::index(int axis) {
 
 llvm::Type* Operands::element_type(int operand) const {
   return memory_type(builder_.getContext(), operand_at(operand).dtype);
+}
+
+bool Operands::is_read_only(int operand) const {
+  return std::none_of(problem_.operands.begin(), problem_.operands.end(), [&](const rkernel::Operand& other) {
+    return other.written && other.buffer == operand_at(operand).buffer;
+  });
 }
 
 llvm::Value* Operands::with_terms(int operand, Address& address, AxisSet inner) {
@@ -162,6 +171,22 @@ Operands::Access Operands::access(int operand, llvm::Value* gather, bool lanes) 
   return result;
 }
 
+/// A fill is a number of the register's type: a 16-bit float may not have it.
+llvm::Value* Operands::in_register(int operand, llvm::Value* stored, llvm::Value* mask) {
+  const rkernel::Operand& source = operand_at(operand);
+  if (source.dtype == DType::boolean) return builder_.CreateICmpNE(stored, llvm::ConstantInt::get(stored->getType(), 0));
+  if (!is_half(source.dtype)) return stored;
+  llvm::Value* value = half_to_float(builder_, source.dtype, stored);
+  if (mask == nullptr || source.fill == 0) return value;
+  return builder_.CreateSelect(mask, value, llvm::ConstantFP::get(value->getType(), source.fill));
+}
+
+llvm::Value* Operands::in_memory(int operand, llvm::Value* value) {
+  const DType dtype = operand_at(operand).dtype;
+  if (dtype == DType::boolean) return builder_.CreateZExt(value, lanes_of(element_type(operand), width_of(value)));
+  return is_half(dtype) ? float_to_half(builder_, dtype, value) : value;
+}
+
 llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
   const rkernel::Operand& source = operand_at(operand);
   lanes = lanes && width_ > 1;
@@ -171,12 +196,13 @@ llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
   const llvm::Align align(size_of(source.dtype));
   llvm::Value* fill = element->isFloatingPointTy()
                           ? llvm::ConstantFP::get(type, source.fill)
-                          : llvm::ConstantInt::getSigned(type, static_cast<std::int64_t>(source.fill));
+                          : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
   llvm::Value* value;
   if (!lanes) {
     // A load that must not happen reads the slots instead, which are always there.
     llvm::Value* pointer = from.mask == nullptr ? from.pointer : builder_.CreateSelect(from.mask, from.pointer, args_.ints);
-    value = builder_.CreateAlignedLoad(type, pointer, align);
+    llvm::LoadInst* load = builder_.CreateAlignedLoad(type, pointer, align);
+    value = is_read_only(operand) ? invariant(load) : load;
     if (from.mask != nullptr) value = builder_.CreateSelect(from.mask, value, fill);
   } else if (width_of(from.pointer) > 1) {
     llvm::Value* all = llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_));
@@ -193,15 +219,14 @@ llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
   } else {
     value = builder_.CreateMaskedLoad(type, from.pointer, align, broadcast(builder_, from.mask, width_), fill);
   }
-  return source.dtype == DType::boolean ? builder_.CreateICmpNE(value, llvm::ConstantInt::get(type, 0)) : value;
+  return in_register(operand, value, from.mask);
 }
 
 void Operands::store(int operand, llvm::Value* value) {
   const bool lanes = width_of(value) > 1;
   Access to = access(operand, nullptr, lanes);
   const llvm::Align align(size_of(operand_at(operand).dtype));
-  if (operand_at(operand).dtype == DType::boolean)
-    value = builder_.CreateZExt(value, lanes_of(element_type(operand), width_of(value)));
+  value = in_memory(operand, value);
   llvm::Value* all = llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_));
   if (width_of(to.pointer) > 1) {
     builder_.CreateMaskedScatter(value, to.pointer, align, to.mask == nullptr ? all : broadcast(builder_, to.mask, width_));

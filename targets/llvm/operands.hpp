@@ -37,10 +37,10 @@ class Operands {
   /// Indices along `axis`: along the lane axis ascending lanes, else one scalar.
   llvm::Value* index(int axis);
 
-  /// The elements at the current indices, as registers hold them: one scalar where `lanes` is false (the emitter's width is 1,
+  /// The elements at the current indices, as registers hold them (f16 and bf16 as float): one scalar where `lanes` is false (the emitter's width is 1,
   /// or the element does not vary along the lane axis), else a vector. `gather` is nullptr, or the gathered index, i64.
   llvm::Value* load(int operand, llvm::Value* gather, bool lanes);
-  /// Stores a vector, or one scalar.
+  /// Stores a vector, or one scalar; float values are rounded where the operand is f16 or bf16.
   void store(int operand, llvm::Value* value);
 
   /// Sums what is known of each address: offset and the terms of all axes that have an index and are not in `inner`.
@@ -66,6 +66,10 @@ class Operands {
   StrideClass lane_class(int operand) const { return lane_classes_[static_cast<std::size_t>(operand)]; }
   const rkernel::Operand& operand_at(int operand) const { return problem_.operands[static_cast<std::size_t>(operand)]; }
   llvm::Type* element_type(int operand) const;
+  /// No operand of the problem writes to its memory.
+  bool is_read_only(int operand) const;
+  llvm::Value* in_register(int operand, llvm::Value* stored, llvm::Value* mask);
+  llvm::Value* in_memory(int operand, llvm::Value* value);
   llvm::Value* with_terms(int operand, Address& address, AxisSet inner);
   Access access(int operand, llvm::Value* gather, bool lanes);
   llvm::Value* guarded(int operand, llvm::Value* mask, bool lanes);

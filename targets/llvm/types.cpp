@@ -21,6 +21,7 @@ llvm::Type* register_type(llvm::LLVMContext& context, DType dtype) {
 }
 
 llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype) {
+  if (dtype == DType::f16 || dtype == DType::bf16) return llvm::Type::getInt16Ty(context);
   return dtype == DType::boolean ? llvm::Type::getInt8Ty(context) : register_type(context, dtype);
 }
 

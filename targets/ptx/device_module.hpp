@@ -7,6 +7,7 @@
 // one dimension.
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "targets/llvm/kernel_source.hpp"
@@ -15,6 +16,9 @@
 namespace dyn::ptx {
 
 inline constexpr unsigned global_space = 1, shared_space = 3;
+inline constexpr const char* device_triple = "nvptx64-nvidia-cuda";
+/// That of LLVM's NVPTX back end.
+inline constexpr const char* device_data_layout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64";
 
 /// An empty module with the triple and data layout of device IR.
 std::unique_ptr<llvm::Module> make_device_module(llvm::LLVMContext& context, const std::string& name);
@@ -25,8 +29,11 @@ std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context, con
 /// The empty function of a kernel, with its attributes; the builder is left in its entry block.
 llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module, const std::string& symbol, int threads, int shared_bytes);
 
+/// llvm::Intrinsic::ID of what may be called beside device operations.
+std::span<const unsigned> device_intrinsics();
+
 /// Throws Error(internal) where the module is not valid IR, calls what is neither a known device operation of that very signature nor an
-/// intrinsic that both lowerings know, has no kernel, or lacks an attribute.
+/// intrinsic that both lowerings know, has no kernel, lacks an attribute, or breaks another rule of docs/device_operations.md.
 void verify_device_module(const llvm::Module& module);
 
 struct KernelShape {

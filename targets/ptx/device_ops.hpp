@@ -8,14 +8,9 @@
 #include <vector>
 
 #include "targets/llvm/types.hpp"
+#include "targets/ptx/op.hpp"
 
 namespace dyn::ptx {
-
-enum class Op : unsigned char {
-#define DYN_DEVICE_OP(id, name, signature, ptx, text) id,
-#include "targets/ptx/device_ops.def"
-#undef DYN_DEVICE_OP
-};
 
 struct DeviceOp {
   Op op;

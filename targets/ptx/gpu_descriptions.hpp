@@ -3,12 +3,16 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "src/rkernel/gpu.hpp"
 
 namespace dyn::ptx {
 
 std::span<const rkernel::GpuMachine> described_gpus();
+/// A machine from the text of NAME.json. Throws Error(internal) that names the file and the key where a key is missing, unknown, or of
+/// another kind than it should be.
+rkernel::GpuMachine parse_gpu_description(const std::string& name, std::string_view text);
 /// Throws Error(user) with the names that there are.
 const rkernel::GpuMachine& described_gpu(const std::string& name);
 /// The description whose product is nearest to a real GPU's name and capability, for the numbers that a driver does not tell;

@@ -117,6 +117,38 @@ check "inspect: no group on the reference" bash -c "! grep -q 'target.*reference
 expect "explain" 0 "matmul" explain model.dyn --dims B=1
 expect "devices" 0 "gflops" devices
 check "devices: json" grep -q '"dram_gb_per_s"' < <("$dynrun" devices --format json)
+expect "devices: described GPUs" 0 "a100 +\| NVIDIA A100" devices
+expect "devices: GPUs, or why there are none" 0 "GPUs for --device cuda|No GPU for --device cuda: .{10}" devices
+check "devices: GPUs in json" grep -q '"memory_gb_per_s"' < <("$dynrun" devices --format json)
+if "$dynrun" devices | grep -q "^No GPU"; then
+  expect "cuda without a GPU says what is missing" 1 "libcuda|driver|GPU" run model.dyn --dims B=1 --device cuda
+else
+  expect "cuda with a GPU" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5 --device cuda
+fi
+
+described=(--device cuda --gpu a100)
+expect "unknown precision" 2 "f64" run model.dyn --precision f64
+expect "precision that the CPU lacks" 1 "f32 only" run model.dyn --dims B=1 --precision bf16
+expect "a GPU for the CPU" 1 "'a100'" run model.dyn --dims B=1 --gpu a100
+expect "unknown GPU: the names that there are" 1 "a100" explain model.dyn --dims B=1 --device cuda --gpu abacus
+expect "a described GPU explains" 0 "cuda/a100|multiprocessors|waves|a100" explain model.dyn --dims B=1 "${described[@]}" --precision bf16
+expect "a described GPU does not run" 1 "only a description" run model.dyn --dims B=1 "${described[@]}"
+printf 'dyn 1\ndim S in 1..64 hint 8\nweights "nowhere.safetensors"\ngraph g(x: f32[S, 32]) -> (y: f32[S, 48]) {\n  y = matmul(x, w: f32[32, 48])\n  return y\n}\n' >"$scratch/unweighted.dyn"
+expect "a described GPU explains without weights" 0 "matmul" explain "$scratch/unweighted.dyn" "${described[@]}"
+expect "inspect shows copies" 0 "host to GPU" inspect model.dyn "${described[@]}"
+expect "inspect shows the groups' targets" 0 "target cuda/a100" inspect model.dyn "${described[@]}"
+expect "dump of PTX" 0 "[1-9][0-9]* files of PTX" explain model.dyn --dims B=1 "${described[@]}" --precision bf16 --dump-ptx "$scratch/ptx"
+check "dump: a file for each line" bash -c "[ \$(ls '$scratch/ptx' | grep -c '\.ptx\$') -eq \$(grep -c '\.ptx ' '$scratch/out') ]"
+check "dump: for compute capability 8.0" bash -c "[ \$(grep -lE '^\.target sm_80' '$scratch'/ptx/*.ptx | wc -l) -eq \$(ls '$scratch/ptx' | wc -l) ]"
+"$dynrun" explain model.dyn --dims B=9 --dims S=331 "${described[@]}" --precision bf16 --dump-ptx "$scratch/ptx-longer" >/dev/null 2>&1
+check "dump: the same for every length" diff -r "$scratch/ptx" "$scratch/ptx-longer"
+expect "dump to where nothing can be written" 1 "dump-ptx" explain model.dyn --dims B=1 "${described[@]}" --dump-ptx /proc/nowhere
+expect "dump on the CPU" 1 "no group on cpu/.* has PTX" explain model.dyn --dims B=1 --dump-ptx "$scratch/ptx-cpu"
+
+expect "run on the emulator" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5 --device emulator
+expect "run on the emulator in bf16" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5 --device emulator --precision bf16
+expect "bench on the emulator" 0 "emulator/a100" bench model.dyn --dims B=1 --dims S=3 --device emulator --skip-load
+
 expect "cache: show" 0 "$scratch/cache" cache
 touch "$DYN_CACHE_DIR/precious.txt"
 expect "cache: clear" 0 "removed [1-9]" cache clear

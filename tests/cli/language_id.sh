@@ -54,6 +54,16 @@ check "one thread gives the same bytes" bash -c "'$program' --threads 1 lines 2>
 check "a missing file is an error" bash -c "! '$program' nowhere 2>/dev/null"
 check "a missing model is an error" bash -c "! '$program' --model /nowhere lines 2>/dev/null"
 
+# The same languages from GPU kernels, executed on the CPU: lines that the CPU is sure of.
+printf 'Where is the station, please?\nWo ist der Bahnhof, bitte?\nOu est la gare de Lyon?\n' >three
+"$program" three 2>/dev/null | cut -f1 >three-cpu
+most_emulator_seconds=40
+check "three lines on the emulator, in time" bash -c "timeout $most_emulator_seconds '$program' --device emulator three >three-answers 2>statistics"
+check "three lines on the emulator: the languages of the CPU" bash -c "[ -s three-cpu ] && cut -f1 three-answers | cmp - three-cpu"
+check "nothing compiled on the emulator after the first line" grep -q ' 0 kernels compiled after the first line' statistics
+check "an unknown device is an error" bash -c "! '$program' --device abacus three 2>/dev/null"
+check "an unknown GPU is an error" bash -c "! '$program' --device emulator --gpu abacus three 2>/dev/null"
+
 # With its weights zeroed it must be wrong.
 mkdir zeroed
 cp "$folder"/language_id.dyn "$folder"/labels.txt zeroed/

@@ -109,8 +109,8 @@ Options test_options(const std::string& isa) {
   return options;
 }
 
-Subject::Subject(const std::string& text, const std::string& isa)
-    : text_(text), module_(graph::parse(text)), graph_(Graph::from_text(text, test_options(isa))) {}
+Subject::Subject(const std::string& text, const Options& options)
+    : text_(text), module_(graph::parse(text)), graph_(Graph::from_text(text, options)) {}
 
 std::vector<Tensor> make_inputs(const graph::Module& module, const Sizes& sizes, const std::vector<Fill>& fills,
                                 Random& random) {

@@ -33,10 +33,12 @@ using Sizes = std::map<std::string, std::int64_t>;
 std::vector<Tensor> make_inputs(const graph::Module& module, const Sizes& sizes, const std::vector<Fill>& fills,
                                 Random& random);
 
-/// A text loaded twice: for the CPU and for the reference.
+/// A text loaded twice: for the target and for the reference.
 class Subject {
  public:
-  explicit Subject(const std::string& text, const std::string& isa = {});
+  explicit Subject(const std::string& text, const std::string& isa = {}) : Subject(text, test_options(isa)) {}
+  /// On another device than the CPU, or otherwise than by default.
+  Subject(const std::string& text, const Options& options);
 
   const Graph& graph() const { return graph_; }
   const graph::Module& module() const { return module_; }

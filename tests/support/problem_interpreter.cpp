@@ -8,6 +8,7 @@
 #include "dyn/error.hpp"
 #include "targets/reference/scalar.hpp"
 #include "tests/support/expr_interpreter.hpp"
+#include "tests/support/half.hpp"
 
 namespace dyn::testing {
 namespace {
@@ -60,12 +61,14 @@ Scalar load_element(DType dtype, const char* memory, std::int64_t place) {
   };
   switch (dtype) {
     case DType::f32: return {.number = read(float{})};
+    case DType::f16:
+    case DType::bf16: return {.number = half_value(dtype, read(std::uint16_t{}))};
     case DType::i8: return {.integer = read(std::int8_t{})};
     case DType::i32: return {.integer = read(std::int32_t{})};
     case DType::i64: return {.integer = read(std::int64_t{})};
     case DType::boolean: return {.integer = read(std::uint8_t{}) != 0};
-    default: throw Error(ErrorKind::unsupported, "the interpreter does not read " + std::string(name_of(dtype)));
   }
+  throw Error(ErrorKind::internal, "a dtype that does not exist");
 }
 
 void store_element(DType dtype, char* memory, std::int64_t place, Scalar value) {
@@ -73,11 +76,12 @@ void store_element(DType dtype, char* memory, std::int64_t place, Scalar value) 
   const auto write = [at](auto element) { std::memcpy(at, &element, sizeof element); };
   switch (dtype) {
     case DType::f32: return write(static_cast<float>(value.number));
+    case DType::f16:
+    case DType::bf16: return write(half_bits(dtype, value.number));
     case DType::i8: return write(static_cast<std::int8_t>(value.integer));
     case DType::i32: return write(static_cast<std::int32_t>(value.integer));
     case DType::i64: return write(value.integer);
     case DType::boolean: return write(static_cast<std::uint8_t>(value.integer != 0));
-    default: throw Error(ErrorKind::unsupported, "the interpreter does not write " + std::string(name_of(dtype)));
   }
 }
 

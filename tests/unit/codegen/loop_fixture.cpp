@@ -2,123 +2,27 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <optional>
 
+#include "tests/support/half.hpp"
 #include "tests/support/round_machine.hpp"
-#include "tests/support/problem_interpreter.hpp"
+#include "tests/unit/codegen/guarded_buffer.hpp"
 
 namespace dyn::testing {
 
-using rkernel::Expr;
-using rkernel::ExprOp;
-
-graph::Dim ProblemBuilder::symbol(std::int64_t value) {
-  values.push_back(value);
-  return dims.symbol({.name = "", .low = std::numeric_limits<std::int64_t>::min() / 4, .hint = std::nullopt});
-}
-
-int ProblemBuilder::axis(std::int64_t extent, rkernel::AxisKind kind) {
-  values.push_back(extent);
-  const graph::Dim dim = dims.symbol({.name = "", .high = 1 << 20, .hint = std::nullopt});
-  problem.axes.push_back({"axis" + std::to_string(extents.size()), dim, kind});
-  extents.push_back(extent);
-  return static_cast<int>(extents.size()) - 1;
-}
-
-int ProblemBuilder::operand(DType dtype, std::vector<graph::Dim> strides, std::int64_t count, bool written) {
-  rkernel::Operand operand;
-  const int index = static_cast<int>(problem.operands.size());
-  operand.name = "operand" + std::to_string(index);
-  operand.dtype = dtype;
-  operand.buffer = index;
-  operand.written = written;
-  operand.offset = dims.constant(0);
-  operand.strides = std::move(strides);
-  problem.operands.push_back(std::move(operand));
-  elements.push_back(count);
-  return index;
-}
-
-int ProblemBuilder::dense(DType dtype, const std::vector<int>& axes, bool written) {
-  std::vector<graph::Dim> strides(extents.size(), constant(0));
-  graph::Dim stride = constant(1);
-  std::int64_t count = 1;
-  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    const auto position = static_cast<std::size_t>(*axis);
-    strides[position] = stride;
-    stride = stride * problem.axes[position].extent;
-    count *= extents[position];
-  }
-  return operand(dtype, std::move(strides), count, written);
-}
-
-int ProblemBuilder::expr(ExprOp op, std::vector<int> args, DType dtype) {
-  Expr expr;
-  expr.op = op;
-  expr.dtype = dtype;
-  std::copy(args.begin(), args.end(), expr.args);
-  problem.exprs.push_back(expr);
-  return static_cast<int>(problem.exprs.size()) - 1;
-}
-
-int ProblemBuilder::load(int operand, int gather) {
-  const int result = expr(ExprOp::Load, {gather}, problem.operands[static_cast<std::size_t>(operand)].dtype);
-  problem.exprs.back().operand = operand;
-  return result;
-}
-
-int ProblemBuilder::number(double value) {
-  const int result = expr(ExprOp::Constant, {});
-  problem.exprs.back().number = value;
-  return result;
-}
-
-int ProblemBuilder::integer(std::int64_t value) {
-  const int result = expr(ExprOp::Constant, {}, DType::i64);
-  problem.exprs.back().integer = value;
-  return result;
-}
-
-int ProblemBuilder::index(int axis) {
-  const int result = expr(ExprOp::Index, {}, DType::i64);
-  problem.exprs.back().axis = axis;
-  return result;
-}
-
-int ProblemBuilder::dim(graph::Dim dim) {
-  const int result = expr(ExprOp::DimValue, {}, DType::i64);
-  problem.exprs.back().dim = dim;
-  return result;
-}
-
 namespace {
-
-template <class T>
-void fill_with(void* memory, std::size_t count, const auto& next) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const T value = static_cast<T>(next());
-    std::memcpy(static_cast<char*>(memory) + i * sizeof(T), &value, sizeof(T));
-  }
-}
-
-float random_float(std::mt19937& random, bool specials) {
-  constexpr float list[] = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f};
-  if (specials && random() % 50 == 0) return list[random() % 5];
-  return std::normal_distribution<float>()(random);
-}
 
 struct Memory {
   std::vector<GuardedBuffer> buffers;
-  std::map<graph::ValueId, void*> by_value;
   std::vector<void*> pointers;
 
-  Memory(const ProblemBuilder& builder, const std::vector<std::vector<std::uint8_t>>& initial) {
+  explicit Memory(const std::vector<std::vector<std::uint8_t>>& initial) {
     buffers.reserve(initial.size());
     for (std::size_t i = 0; i < initial.size(); ++i) {
       buffers.emplace_back(initial[i].size());
       if (!initial[i].empty()) std::memcpy(buffers[i].data(), initial[i].data(), initial[i].size());
-      by_value[builder.problem.operands[i].buffer] = buffers[i].data();
       pointers.push_back(buffers[i].data());
     }
   }
@@ -141,44 +45,17 @@ cpu::CodeStore& store_for(const cpu::Isa& isa) {
 }
 
 /// Which of two NaN an addition keeps is not defined; all become one.
-void unify_nans(std::vector<std::uint8_t>& bytes) {
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(float)) {
-    float value;
-    std::memcpy(&value, bytes.data() + at, sizeof value);
-    if (std::isnan(value)) value = NAN;
-    std::memcpy(bytes.data() + at, &value, sizeof value);
-  }
-}
-
-void compare_floats(const std::vector<std::uint8_t>& got, const std::vector<std::uint8_t>& wanted, double tolerance) {
-  double largest = 1;
-  const std::size_t count = got.size() / 4;
-  std::vector<float> a(count), b(count);
-  if (count > 0) std::memcpy(a.data(), got.data(), got.size()), std::memcpy(b.data(), wanted.data(), wanted.size());
-  for (const float value : b)
-    if (std::isfinite(value)) largest = std::max(largest, static_cast<double>(std::fabs(value)));
-  for (std::size_t i = 0; i < count; ++i) {
-    const bool same = std::isfinite(b[i]) ? std::fabs(a[i] - b[i]) <= tolerance * largest
-                                          : (std::isnan(b[i]) ? std::isnan(a[i]) : a[i] == b[i]);
-    CAPTURE(i);
-    CAPTURE(a[i]);
-    CAPTURE(b[i]);
-    if (!same) REQUIRE(same);
+void unify_nans(DType dtype, std::vector<std::uint8_t>& bytes) {
+  if (!is_float(dtype)) return;
+  for (std::size_t at = 0; at < bytes.size(); at += size_of(dtype)) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, bytes.data() + at, size_of(dtype));
+    const bool nan = dtype == DType::f32 ? std::isnan(std::bit_cast<float>(bits)) : std::isnan(half_value(dtype, static_cast<std::uint16_t>(bits)));
+    if (nan) std::memset(bytes.data() + at, 0xff, size_of(dtype));
   }
 }
 
 }  // namespace
-
-void fill(const ProblemBuilder& builder, int operand, void* memory, std::mt19937& random, bool specials) {
-  const auto count = static_cast<std::size_t>(builder.elements[static_cast<std::size_t>(operand)]);
-  const auto small = [&] { return static_cast<int>(random() % 9) - 4; };
-  switch (builder.problem.operands[static_cast<std::size_t>(operand)].dtype) {
-    case DType::f32: return fill_with<float>(memory, count, [&] { return random_float(random, specials); });
-    case DType::i64: return fill_with<std::int64_t>(memory, count, small);
-    case DType::i32: return fill_with<std::int32_t>(memory, count, small);
-    default: return fill_with<std::uint8_t>(memory, count, [&] { return random() % 2; });
-  }
-}
 
 RunResult run_loop_kernel(const ProblemBuilder& builder, const cpu::Isa& isa, std::vector<std::vector<std::uint8_t>> initial,
                           std::int64_t tickets, bool plain) {
@@ -200,7 +77,7 @@ RunResult run_loop_kernel(const ProblemBuilder& builder, const cpu::Isa& isa, st
   }
   rkernel::CompileReport report;
   launch.function = reinterpret_cast<rkernel::KernelFunction>(store_for(isa).resolve({source, 1}, 1, report).front());
-  Memory memory(builder, initial);
+  Memory memory(initial);
   const GuardedBuffer scratch((launch.scratch_bytes + 63) / 64 * 64);
   std::atomic<std::int32_t> status{0};
   const rkernel::KernelArgs args{memory.pointers.data(), launch.ints.data(), &status};
@@ -211,7 +88,7 @@ RunResult run_loop_kernel(const ProblemBuilder& builder, const cpu::Isa& isa, st
   CHECK(scratch.intact());
   RunResult result{status.load(), memory.contents()};
   for (std::size_t i = 0; i < result.outputs.size(); ++i)
-    if (builder.problem.operands[i].dtype == DType::f32) unify_nans(result.outputs[i]);
+    unify_nans(builder.problem.operands[i].dtype, result.outputs[i]);
   return result;
 }
 
@@ -220,28 +97,16 @@ void check_problem(const ProblemBuilder& builder, unsigned seed, double toleranc
   CAPTURE(builder.problem.name);
   CAPTURE(seed);
   CAPTURE(builder.extents);
-  std::mt19937 random(seed);
-  std::vector<std::vector<std::uint8_t>> initial;
-  for (std::size_t i = 0; i < builder.elements.size(); ++i) {
-    const DType dtype = builder.problem.operands[i].dtype;
-    initial.emplace_back(static_cast<std::size_t>(builder.elements[i]) * size_of(dtype));
-    if (const auto found = given.find(static_cast<int>(i)); found != given.end()) initial.back() = found->second;
-    else fill(builder, static_cast<int>(i), initial.back().data(), random, specials);
-  }
-  Memory expected(builder, initial);
-  interpret(builder.problem, builder.values, expected.by_value);
-  const auto wanted = expected.contents();
+  const auto initial = random_contents(builder, seed, specials, given);
+  const auto wanted = interpreted(builder, initial);
   std::optional<RunResult> with_fma;
   for (const cpu::Isa& isa : cpu::all_isas()) {
     if (!cpu::cpu_has(isa)) continue;
     CAPTURE(isa.name);
     const RunResult got = run_loop_kernel(builder, isa, initial);
     REQUIRE(got.status == 0);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      CAPTURE(i);
-      if (builder.problem.operands[i].dtype == DType::f32) compare_floats(got.outputs[i], wanted[i], tolerance);
-      else REQUIRE(got.outputs[i] == wanted[i]);
-    }
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      require_close(builder, static_cast<int>(i), got.outputs[i], wanted[i], tolerance);
     const RunResult divided = run_loop_kernel(builder, isa, initial, 1 + static_cast<std::int64_t>(seed % 3));
     REQUIRE(divided.outputs == got.outputs);
     REQUIRE(run_loop_kernel(builder, isa, initial, 0, true).outputs == got.outputs);

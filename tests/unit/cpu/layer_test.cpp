@@ -47,7 +47,7 @@ TEST_CASE("a walk goes from the threads to the registers, opens what it closes, 
 TEST_CASE("the tree of a contraction is legal on every ISA, and prints its loops") {
   const auto built = dyn::cpu::testing::build({.batch = 2, .m = 3, .n = 4, .k = 5, .packed = false});
   for (const dyn::cpu::Isa& isa : dyn::cpu::all_isas()) {
-    CHECK(illegalities(dyn::cpu::contraction_rkernel(built.problem, isa, 2), isa.vector_registers).empty());
+    CHECK(illegalities(dyn::cpu::contraction_rkernel(built.problem, isa, 2), {.vector_registers = isa.vector_registers}).empty());
   }
   const std::string text = to_string(dyn::cpu::contraction_rkernel(built.problem, dyn::cpu::all_isas().front(), 2));
   CHECK(text.find("for m: temporal spatial, tile chosen per call") != std::string::npos);
@@ -60,7 +60,7 @@ TEST_CASE("what is wrong with a tree is said, and stops its emission") {
   const auto broken = [&](auto change) {
     RKernel kernel = good;
     change(kernel);
-    return illegalities(kernel, 32);
+    return illegalities(kernel, {.vector_registers = 32});
   };
   CHECK(mentions(broken([](RKernel& k) { k.layers[2].loops[0].kind = LoopKind::Parallel; }), "in parallel"));
   CHECK(mentions(broken([](RKernel& k) { k.layers[1].loops[0].kind = LoopKind::TemporalReduction; }), "reduces over the parallel axis"));
@@ -69,5 +69,5 @@ TEST_CASE("what is wrong with a tree is said, and stops its emission") {
   CHECK(mentions(broken([](RKernel& k) { k.layers[0].loops[1].tile = 40; }), "vector registers"));
   RKernel kernel = good;
   kernel.layers[0].loops[1].tile = 40;
-  CHECK_THROWS_WITH_AS(legalise(kernel, 32), doctest::Contains("matmul is not legal"), dyn::Error);
+  CHECK_THROWS_WITH_AS(legalise(kernel, {.vector_registers = 32}), doctest::Contains("matmul is not legal"), dyn::Error);
 }

@@ -1,0 +1,72 @@
+#include "src/rkernel/gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dyn::rkernel {
+namespace {
+
+constexpr int stage_alignment = 128;     ///< bytes
+constexpr int barrier_bytes = 128;       ///< before all stages
+constexpr int row_padding = 4;           ///< floats after a row, so that rows start in different banks
+constexpr int address_registers = 40;    ///< pointers, loop counters, places of copies: what ptxas adds to the rest, within a fifth of all
+constexpr int access_floats = 4;         ///< of one load of 128 bits
+constexpr int register_granule = 8;      ///< registers of a thread are given in units of 8 (CUDA occupancy calculator)
+constexpr int shared_reserved_bytes = 1024;  ///< kept by the system for each block, compute capability 8.0 and later
+constexpr int warp_lanes = 32;
+
+int round_up(int value, int to) { return (value + to - 1) / to * to; }
+
+}  // namespace
+
+int GpuTile::registers() const {
+  if (engine == Engine::CudaCores) {
+    // Fragments of A and of B for the steps of K of one access.
+    return thread_m * thread_n + access_floats * (thread_m + thread_n) + address_registers;
+  }
+  // An instruction of 16 x 8 holds 4 registers of A and 2 of B; the accumulators of a warp are spread over its lanes. The fragments of the
+  // next step are on their way.
+  const int accumulators = warp_m * warp_n / warp_lanes;
+  const int fragments = 4 * (warp_m / thread_m) + 2 * (warp_n / thread_n);
+  return accumulators + 2 * fragments + address_registers;
+}
+
+int GpuTile::a_stage_bytes() const {
+  const int size = static_cast<int>(size_of(operands));
+  return round_up(block_m * (block_k + (engine == Engine::CudaCores ? row_padding : 0)) * size, stage_alignment);
+}
+
+int GpuTile::b_stage_bytes() const {
+  const int size = static_cast<int>(size_of(operands));
+  return round_up(block_k * (block_n + (engine == Engine::CudaCores ? row_padding : 0)) * size, stage_alignment);
+}
+
+int GpuTile::shared_bytes() const {
+  const int epilogue = block_m * (block_n + row_padding) * static_cast<int>(sizeof(float));
+  return barrier_bytes + std::max(stages * (a_stage_bytes() + b_stage_bytes()), epilogue);
+}
+
+std::string GpuTile::to_string() const {
+  const std::string_view dtype = engine == Engine::TensorCores && operands == DType::f32 ? "tf32" : name_of(operands);
+  std::string text = fmt::format("{} {} cores {}x{}x{}, warps {}x{}", dtype, engine == Engine::TensorCores ? "tensor" : "CUDA", block_m, block_n,
+                                 block_k, warp_m, warp_n);
+  if (engine == Engine::CudaCores) text += fmt::format(", threads {}x{}", thread_m, thread_n);
+  return text + fmt::format(", {} stages", stages);
+}
+
+Occupancy occupancy(const GpuMachine& machine, int threads, int registers, int shared_bytes) {
+  if (threads > machine.threads_per_block) return {0, "threads"};
+  if (registers > machine.registers_per_thread) return {0, "registers"};
+  if (shared_bytes > machine.shared_bytes_per_block) return {0, "shared memory"};
+  Occupancy least{machine.blocks_per_multiprocessor, "blocks"};
+  const auto limit = [&](int blocks, const char* by) {
+    if (blocks < least.blocks) least = {blocks, by};
+  };
+  limit(machine.threads_per_multiprocessor / std::max(1, threads), "threads");
+  limit(machine.registers_per_multiprocessor / std::max(1, threads * round_up(registers, register_granule)), "registers");
+  limit(machine.shared_bytes_per_multiprocessor / (shared_bytes + shared_reserved_bytes), "shared memory");
+  return least;
+}
+
+}  // namespace dyn::rkernel

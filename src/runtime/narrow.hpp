@@ -1,0 +1,20 @@
+#pragma once
+// f32 to the floats of 16 bits, rounded to nearest even.
+
+#include <cstdint>
+
+#include "dyn/dtype.hpp"
+
+namespace dyn::runtime {
+
+/// NaN stays NaN.
+std::uint16_t to_bf16(float value) noexcept;
+/// What is too large becomes infinite; small values are denormal, not 0.
+std::uint16_t to_f16(float value) noexcept;
+
+/// Whether convert() knows the way.
+bool converts(DType from, DType to) noexcept;
+/// `count` elements from `in` to `out`: a copy where the dtypes are the same.
+void convert(DType from, const void* in, DType to, void* out, std::int64_t count);
+
+}  // namespace dyn::runtime

@@ -1,0 +1,78 @@
+#include "targets/llvm/reduction.hpp"
+
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace dyn::codegen {
+
+using rkernel::ExprOp;
+
+namespace {
+
+template <class T>
+std::int64_t neutral_integer(ExprOp op) {
+  if (op == ExprOp::ReduceMax) return std::numeric_limits<T>::min();
+  if (op == ExprOp::ReduceMin) return std::numeric_limits<T>::max();
+  return op == ExprOp::ReduceProd ? 1 : 0;
+}
+
+double neutral_number(ExprOp op) {
+  if (op == ExprOp::ReduceMax) return -std::numeric_limits<double>::infinity();
+  if (op == ExprOp::ReduceMin) return std::numeric_limits<double>::infinity();
+  return op == ExprOp::ReduceProd ? 1 : 0;
+}
+
+ExprOp step_of(ExprOp op) {
+  switch (op) {
+    case ExprOp::ReduceMax: return ExprOp::Max;
+    case ExprOp::ReduceMin: return ExprOp::Min;
+    case ExprOp::ReduceProd: return ExprOp::Mul;
+    default: return ExprOp::Add;
+  }
+}
+
+}  // namespace
+
+llvm::Value* Reduction::neutral(int width) {
+  std::int64_t integer = 0;
+  switch (expr_.dtype) {
+    case DType::i64: integer = neutral_integer<std::int64_t>(expr_.op); break;
+    case DType::i32: integer = neutral_integer<std::int32_t>(expr_.op); break;
+    default: integer = neutral_integer<bool>(expr_.op); break;
+  }
+  return broadcast(builder_, math_.constant(expr_.dtype, neutral_number(expr_.op), integer), width);
+}
+
+llvm::Value* Reduction::step(llvm::Value* so_far, llvm::Value* next) {
+  return math_.apply(step_of(expr_.op), expr_.dtype, expr_.dtype, so_far, next);
+}
+
+llvm::Value* Reduction::masked_step(llvm::Value* so_far, llvm::Value* next, llvm::Value* mask) {
+  llvm::Value* result = step(so_far, next);
+  return mask == nullptr ? result : builder_.CreateSelect(mask, result, so_far);
+}
+
+llvm::Value* Reduction::merge(std::span<llvm::Value* const> parts) {
+  std::vector<llvm::Value*> left(parts.begin(), parts.end());
+  while (left.size() > 1) {
+    const std::size_t half = left.size() / 2;
+    for (std::size_t i = 0; i < half; ++i) left[i] = step(left[i], left[i + half]);
+    left.resize(half);
+  }
+  llvm::Value* lanes = left.front();
+  for (int width = width_of(lanes); width > 1; width /= 2) {
+    std::vector<int> low(static_cast<std::size_t>(width / 2)), high(low.size());
+    std::iota(low.begin(), low.end(), 0);
+    std::iota(high.begin(), high.end(), width / 2);
+    if (width == 2) {
+      lanes = step(builder_.CreateExtractElement(lanes, std::uint64_t{0}),
+                   builder_.CreateExtractElement(lanes, std::uint64_t{1}));
+    } else {
+      lanes = step(builder_.CreateShuffleVector(lanes, low), builder_.CreateShuffleVector(lanes, high));
+    }
+  }
+  return lanes;
+}
+
+}  // namespace dyn::codegen

@@ -1,0 +1,51 @@
+#include "targets/ptx/emulator/emulated_stream.hpp"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "dyn/error.hpp"
+#include "targets/ptx/emulator/launcher.hpp"
+
+namespace dyn::ptx::emulation {
+namespace {
+
+class EmulatedStream final : public rkernel::Stream {
+ public:
+  EmulatedStream(std::shared_ptr<EmulatedMemory> memory, std::shared_ptr<Launcher> launcher)
+      : memory_(std::move(memory)), launcher_(std::move(launcher)) {}
+
+  void upload(rkernel::DeviceAddress to, const void* from, std::size_t bytes) override {
+    memory_->check(to, bytes, "an upload");
+    if (bytes > 0) std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  }
+  void download(void* to, rkernel::DeviceAddress from, std::size_t bytes) override {
+    memory_->check(from, bytes, "a download");
+    if (bytes > 0) std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  }
+  void clear(rkernel::DeviceAddress at, std::size_t bytes) override {
+    memory_->check(at, bytes, "a clear");
+    if (bytes > 0) std::memset(reinterpret_cast<void*>(at), 0, bytes);
+  }
+  /// After a fault nothing is launched until synchronise() has told of it: its data would give faults of no meaning.
+  void launch(const rkernel::DeviceLaunch& launch) override {
+    if (!failed_) failed_ = launcher_->launch(launch);
+  }
+  void synchronise() override {
+    if (const std::optional<FaultReport> failed = std::exchange(failed_, std::nullopt))
+      throw Error(ErrorKind::device, to_string(*failed));
+  }
+
+ private:
+  std::shared_ptr<EmulatedMemory> memory_;
+  std::shared_ptr<Launcher> launcher_;
+  std::optional<FaultReport> failed_;
+};
+
+}  // namespace
+
+std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<EmulatedMemory> memory, std::shared_ptr<Launcher> launcher) {
+  return std::make_unique<EmulatedStream>(std::move(memory), std::move(launcher));
+}
+
+}  // namespace dyn::ptx::emulation

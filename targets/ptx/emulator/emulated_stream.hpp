@@ -1,0 +1,15 @@
+#pragma once
+// A stream that has done everything by the time a call returns.
+
+#include <memory>
+
+#include "src/rkernel/device.hpp"
+
+namespace dyn::ptx::emulation {
+
+class EmulatedMemory;
+class Launcher;
+
+std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<EmulatedMemory> memory, std::shared_ptr<Launcher> launcher);
+
+}  // namespace dyn::ptx::emulation

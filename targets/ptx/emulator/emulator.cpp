@@ -1,0 +1,118 @@
+#include "targets/ptx/emulator/emulator.hpp"
+
+#include <fmt/format.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "dyn/error.hpp"
+#include "targets/cpu/isa.hpp"
+#include "targets/cpu/jit.hpp"
+#include "targets/ptx/device_module.hpp"
+#include "targets/ptx/emulator/emulated_stream.hpp"
+#include "targets/ptx/emulator/host_lowering.hpp"
+#include "targets/ptx/emulator/launcher.hpp"
+#include "targets/ptx/kernel_symbol.hpp"
+
+namespace dyn::ptx {
+
+const char* name_of(Fault fault) noexcept {
+  constexpr const char* names[] = {"out of bounds", "misaligned", "uninitialised", "before the wait", "race",
+                                   "divergence",    "deadlock",   "barrier",       "unfinished",      "bad launch"};
+  return names[static_cast<std::size_t>(fault)];
+}
+
+std::string to_string(const FaultReport& report) {
+  if (report.fault == Fault::BadLaunch) return fmt::format("{}: {}: {}", report.kernel, name_of(report.fault), report.text);
+  return fmt::format("{}: {}: block {} thread {}: {}\n  at: {}", report.kernel, name_of(report.fault), report.block,
+                     report.thread, report.text, report.instruction);
+}
+
+namespace {
+
+using namespace emulation;
+
+class EmulatorDevice final : public Emulator {
+ public:
+  explicit EmulatorDevice(const EmulatorOptions& options)
+      : memory_(std::make_shared<EmulatedMemory>(options.memory_bytes)),
+        launcher_(std::make_shared<Launcher>(options.machine, memory_)),
+        code_(cpu::CodeStore::open(cpu::select_isa(""), store_options(options.cache_dir))) {}
+
+  std::string name() const override { return "emulated " + machine().name; }
+  const rkernel::GpuMachine& machine() const override { return launcher_->machine(); }
+  rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override { return memory_->allocate(bytes, what); }
+  void release(rkernel::DeviceAddress address) noexcept override { memory_->release(address); }
+  std::unique_ptr<rkernel::Stream> make_stream() override { return emulation::make_stream(memory_, launcher_); }
+
+  std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
+                                rkernel::CompileReport& report) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<HostCode> missing;
+    std::vector<std::string> missing_keys;
+    for (const codegen::KernelSource& source : sources) {
+      if (by_key_.contains(source.key) || std::ranges::find(missing_keys, source.key) != missing_keys.end()) continue;
+      llvm::LLVMContext context;
+      missing.push_back(lower_to_host(emit_device_module(context, source, kernel_symbol(source.key))));
+      missing_keys.push_back(source.key);
+    }
+    const std::vector<const EmulatedKernel*> kernels = compile(missing, threads, report);
+    for (std::size_t i = 0; i < kernels.size(); ++i) by_key_.emplace(missing_keys[i], kernels[i]);
+    std::vector<const void*> functions;
+    for (const codegen::KernelSource& source : sources) functions.push_back(by_key_.at(source.key));
+    return functions;
+  }
+
+  const void* load_module(const llvm::Module& device_module) override {
+    verify_device_module(device_module);
+    const std::string hash = module_hash(device_module);
+    const std::lock_guard lock(mutex_);
+    if (const auto known = by_hash_.find(hash); known != by_hash_.end()) return known->second;
+    llvm::LLVMContext context;
+    std::vector<HostCode> code;
+    code.push_back(lower_to_host(parse_device_module(context, module_text(device_module))));
+    rkernel::CompileReport report;
+    return compile(code, 1, report).front();
+  }
+
+  std::string module_hash_of(const void* function) const override {
+    if (const EmulatedKernel* kernel = launcher_->find(function)) return kernel->hash;
+    throw Error(ErrorKind::internal, "not a function of this emulator");
+  }
+  std::vector<FaultReport> take_reports() override { return launcher_->take_reports(); }
+  EmulatorCounts counts() const override { return launcher_->counts(); }
+
+ private:
+  static cpu::CodeStoreOptions store_options(const std::string& cache_dir) {
+    cpu::CodeStoreOptions options;
+    options.cache_dir = cache_dir;
+    return options;
+  }
+
+  std::vector<const EmulatedKernel*> compile(std::vector<HostCode>& code, int threads, rkernel::CompileReport& report) {
+    std::vector<codegen::KernelSource> sources;
+    for (HostCode& one : code) sources.push_back(std::move(one.source));
+    const std::vector<void*> entries = code_->resolve(sources, threads, report);
+    std::vector<const EmulatedKernel*> kernels;
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      code[i].kernel.entry = reinterpret_cast<Entry>(entries[i]);
+      kernels.push_back(launcher_->add(std::move(code[i].kernel)));
+      by_hash_.emplace(kernels.back()->hash, kernels.back());
+    }
+    return kernels;
+  }
+
+  std::shared_ptr<EmulatedMemory> memory_;
+  std::shared_ptr<Launcher> launcher_;
+  std::shared_ptr<cpu::CodeStore> code_;
+  std::mutex mutex_;
+  std::map<std::string, const EmulatedKernel*> by_key_, by_hash_;
+};
+
+}  // namespace
+
+std::shared_ptr<Emulator> make_emulator(const EmulatorOptions& options) { return std::make_shared<EmulatorDevice>(options); }
+
+}  // namespace dyn::ptx

@@ -1,0 +1,26 @@
+#pragma once
+// Lowering B: a device module as host code.
+
+#include <memory>
+#include <string>
+
+#include "targets/llvm/kernel_source.hpp"
+#include "targets/ptx/emulator/emulated_kernel.hpp"
+
+namespace llvm {
+class Module;
+}
+
+namespace dyn::ptx::emulation {
+
+struct HostCode {
+  EmulatedKernel kernel;         ///< without an entry
+  codegen::KernelSource source;  ///< for the CPU's code store; a function void(ThreadContext*)
+};
+
+/// Consumes a verified device module. Every access to global and shared memory is preceded by its check, every device operation
+/// is a call of the runtime (which LLVM takes to read and write all memory, so that nothing moves across it), and what is
+/// undefined is a NaN that is easy to recognise.
+HostCode lower_to_host(std::unique_ptr<llvm::Module> device_module);
+
+}  // namespace dyn::ptx::emulation

@@ -1,0 +1,49 @@
+#pragma once
+// Launches: what is asked for is checked, executed, counted, and its fault is kept.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "targets/ptx/emulator/emulated_memory.hpp"
+#include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/emulator/multiprocessor.hpp"
+
+namespace dyn::ptx::emulation {
+
+/// Thread-safe: each launch has a multiprocessor of its own, on its caller's thread.
+class Launcher {
+ public:
+  Launcher(const rkernel::GpuMachine& machine, std::shared_ptr<EmulatedMemory> memory)
+      : machine_(machine), memory_(std::move(memory)) {}
+
+  /// Kernels that may be launched, kept as long as the launcher.
+  const EmulatedKernel* add(EmulatedKernel kernel);
+  const EmulatedKernel* find(const void* function) const;
+
+  /// Throws Error(device) for a launch that is refused; a fault of its kernel comes back.
+  std::optional<FaultReport> launch(const rkernel::DeviceLaunch& launch);
+  std::vector<FaultReport> take_reports();
+  EmulatorCounts counts() const;
+  const rkernel::GpuMachine& machine() const { return machine_; }
+
+ private:
+  std::string refusal(const rkernel::DeviceLaunch& launch, const EmulatedKernel& kernel) const;
+  std::string memory_refusal(const rkernel::DeviceLaunch& launch) const;
+  std::unique_ptr<Multiprocessor> take_multiprocessor();
+  void finish(std::unique_ptr<Multiprocessor> multiprocessor, const std::optional<FaultReport>& report);
+  void keep(const FaultReport& report);
+
+  const rkernel::GpuMachine machine_;
+  std::shared_ptr<EmulatedMemory> memory_;
+  mutable std::mutex mutex_;
+  std::map<const void*, std::unique_ptr<EmulatedKernel>> kernels_;
+  std::vector<std::unique_ptr<Multiprocessor>> idle_;
+  std::vector<FaultReport> reports_;
+  EmulatorCounts counts_;
+};
+
+}  // namespace dyn::ptx::emulation

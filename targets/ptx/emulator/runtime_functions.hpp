@@ -1,0 +1,9 @@
+#pragma once
+// The emulator's runtime as generated code calls it.
+
+namespace dyn::ptx::emulation {
+
+/// function_count of them, by the numbers of Op and Check.
+void (*const* runtime_functions())();
+
+}  // namespace dyn::ptx::emulation

@@ -1,0 +1,32 @@
+#pragma once
+// dyn-gpu-check: what can be known only on a real GPU. Also runs on the emulator, to test itself.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "targets/ptx/ptx_device.hpp"
+
+namespace dyn::gpu_check {
+
+struct Settings {
+  std::string device = "cuda";    ///< or "emulator"
+  std::string gpu;                ///< index of the GPU, or what the emulator imitates
+  std::string precision = "f32";  ///< f32, tf32, f16 or bf16
+  std::uint64_t seed = 1;
+  int rounds = 4;        ///< random sizes of each kernel (tiles)
+  bool emulate = false;  ///< compare with the emulator, too (tiles)
+  std::string shapes;    ///< file of lines "M N K" (benchmark)
+  std::string cublas = "libcublas.so";
+};
+
+std::shared_ptr<ptx::PtxDevice> open(const Settings& settings);
+
+/// Each prints what it does, and returns the number of failures.
+int verify_operators(const Settings& settings);
+int verify_tiles(const Settings& settings);
+int benchmark(const Settings& settings);
+/// Compares the .npy files of two folders: |a - b| <= tolerance * the largest |a|.
+int compare_outputs(const std::string& expected, const std::string& actual, double tolerance);
+
+}  // namespace dyn::gpu_check

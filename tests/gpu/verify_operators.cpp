@@ -1,0 +1,90 @@
+// The operators' cases of tests/kernels on a GPU.
+
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "dyn/error.hpp"
+#include "src/runtime/model.hpp"
+#include "tests/gpu/check.hpp"
+#include "tests/kernels/cases.hpp"
+
+namespace dyn::gpu_check {
+namespace {
+
+using testing::Case;
+using testing::Tolerance;
+
+// f32's eps in units of which tolerances are given, to that of what the products' operands are rounded to.
+double eps_ratio(const std::string& precision) {
+  if (precision == "bf16") return 1 << 16;
+  if (precision == "f16" || precision == "tf32") return 1 << 13;
+  return 1;
+}
+
+struct Counts {
+  int runs = 0, failures = 0, kernels = 0, device_kernels = 0;
+};
+
+// How much of the case is the device's, and not left to the CPU.
+void count_kernels(const testing::Subject& subject, Counts& counts) {
+  const runtime::Model& model = *subject.graph().model();
+  for (std::size_t group = 0; group < model.problems().size(); ++group) {
+    ++counts.kernels;
+    counts.device_kernels += model.kernel(group).space() == rkernel::Space::Device ? 1 : 0;
+  }
+}
+
+void report(const Case& item, const testing::Sizes& sizes, const std::string& wrong) {
+  std::printf("FAILED %s with", item.statement.c_str());
+  for (const auto& [name, size] : sizes) std::printf(" %s=%lld", name.c_str(), static_cast<long long>(size));
+  std::printf(": %s\n", wrong.c_str());
+}
+
+void run_case(const Case& item, const Options& options, testing::Random& random, Counts& counts) {
+  const testing::Subject subject(testing::text_of(item), options);
+  count_kernels(subject, counts);
+  Tolerance tolerance = item.tolerance;
+  tolerance.factor *= eps_ratio(options.precision);
+  for (const auto& sizes : item.sizes) {
+    ++counts.runs;
+    std::string wrong;
+    try {
+      wrong = subject.check(subject.make_inputs(sizes, item.fills, random), tolerance, sizes);
+    } catch (const Error& error) {
+      wrong = error.what();
+    }
+    if (wrong.empty()) continue;
+    ++counts.failures;
+    report(item, sizes, wrong);
+  }
+}
+
+}  // namespace
+
+int verify_operators(const Settings& settings) {
+  Options options = testing::test_options();
+  options.device = settings.device;
+  options.gpu = settings.gpu;
+  options.precision = settings.precision;
+  using Cases = std::pair<const char*, std::vector<Case> (*)()>;
+  int failures = 0;
+  for (const auto& [name, cases] : {Cases{"element-wise", testing::elementwise_cases},
+                                    Cases{"reductions", testing::reduction_cases}, Cases{"matmul", testing::matmul_cases},
+                                    Cases{"attention", testing::attention_cases}, Cases{"movement", testing::movement_cases}}) {
+    testing::Random random(name);
+    Counts counts;
+    for (const Case& item : cases()) {
+      // Special values are far beyond what 16-bit operands hold.
+      if (settings.precision != "f32" && !item.fills.empty()) continue;
+      run_case(item, options, random, counts);
+    }
+    std::printf("%s, %s: %d kernels, %d of them on the device, %d runs, %d failures\n", name, settings.precision.c_str(),
+                counts.kernels, counts.device_kernels, counts.runs, counts.failures);
+    std::fflush(stdout);
+    failures += counts.failures;
+  }
+  return failures;
+}
+
+}  // namespace dyn::gpu_check

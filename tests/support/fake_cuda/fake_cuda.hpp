@@ -1,0 +1,71 @@
+#pragma once
+// A driver library over host memory, for tests: what it pretends to be, what it makes fail, and what it has counted.
+
+#include <cstddef>
+
+#include "targets/ptx/driver.hpp"
+
+namespace dyn::test {
+
+struct FakeLaunch {
+  const char* kernel;
+  unsigned blocks, threads, shared_bytes;
+  ptx::cuda::DevicePointer pointers, ints, status;  ///< host addresses
+};
+
+/// Pairs that a correct user leaves equal.
+struct FakeBalance {
+  int made = 0, ended = 0;
+  bool operator==(const FakeBalance&) const = default;
+  bool even() const { return made == ended; }
+};
+
+struct FakeCounts {
+  FakeBalance contexts, pushes, memory, host_memory, modules, streams, events;
+  int launches = 0, uploads = 0, downloads = 0, clears = 0;
+  int opted_in_shared_bytes = 0;  ///< by the last cuFuncSetAttribute
+  int misuses = 0;  ///< calls against the rules: no current context, a handle that is not alive, memory out of bounds
+  const char* last_misuse = "";  ///< the function of the last one
+
+  bool even() const {
+    return contexts.even() && pushes.even() && memory.even() && host_memory.even() && modules.even() && streams.even() &&
+           events.even();
+  }
+};
+
+/// Work is done as late as the rules allow: copies from page-locked memory and launches not before something waits for them.
+struct FakeCuda {
+  // What it pretends to be. From the environment where it says so: FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY (10 * major + minor),
+  // FAKE_CUDA_DRIVER_VERSION (12040), FAKE_CUDA_MEMORY_BYTES.
+  int devices = 1, capability = 80, driver_version = 12040;
+  std::size_t memory_bytes = std::size_t{1} << 30;
+  const char* product = "NVIDIA A100-SXM4-80GB";
+  const char* missing_function = nullptr;  ///< not found by cuGetProcAddress
+  bool null_when_missing = true;           ///< as from CUDA 12 on; else an error
+
+  // The failing_call-th call (1: the next) of failing_function returns `failure`; the log goes to cuModuleLoadDataEx's error
+  // buffer.
+  const char* failing_function = nullptr;
+  int failing_call = 1;
+  ptx::cuda::Result failure = ptx::cuda::Result::Success;
+  const char* compiler_log = nullptr;
+  /// What the next kernel dies of when it is executed. From then on every call fails with it, until the context is gone.
+  ptx::cuda::Result asynchronous_failure = ptx::cuda::Result::Success;
+
+  /// Executes a launch on the host.
+  void (*on_launch)(const FakeLaunch& launch, void* user) = nullptr;
+  void* user = nullptr;
+
+  FakeCounts counts;
+};
+
+}  // namespace dyn::test
+
+extern "C" {
+/// What tests set and read.
+dyn::test::FakeCuda* dyn_fake_cuda();
+/// Defaults, no counts.
+void dyn_fake_cuda_reset();
+/// The device whose context is current on this thread; -1: none.
+int dyn_fake_cuda_current_device();
+}

@@ -1,0 +1,100 @@
+#pragma once
+// What lies behind the entry points of the fake driver.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/fake_cuda/fake_cuda.hpp"
+
+namespace dyn::ptx::cuda {
+
+struct ContextTag {
+  int device = 0, retained = 0;
+  Result sticky = Result::Success;
+};
+
+struct ModuleTag {
+  std::set<std::string> symbols;
+  std::vector<FunctionHandle> functions;
+};
+
+struct FunctionTag {
+  std::string name;
+  int dynamic_shared_bytes = 48 << 10;
+};
+
+struct StreamTag {
+  ContextHandle context = nullptr;
+  std::deque<std::function<void()>> queue;
+  std::int64_t done = 0;  ///< entries that left the queue
+  std::int64_t end() const { return done + static_cast<std::int64_t>(queue.size()); }
+};
+
+struct EventTag {
+  StreamHandle stream = nullptr;
+  std::int64_t place = 0;  ///< of the stream's work
+};
+
+}  // namespace dyn::ptx::cuda
+
+namespace dyn::test::fake {
+
+using namespace ptx::cuda;
+
+struct State {
+  std::recursive_mutex mutex;
+  FakeCuda control;
+  bool initialised = false;
+  std::map<int, ContextTag> contexts;           ///< by device
+  std::map<DevicePointer, std::size_t> memory;  ///< bytes of what is allocated
+  std::map<const void*, std::size_t> host_memory;
+  std::set<ModuleHandle> modules;
+  std::set<StreamHandle> streams;
+  std::set<EventHandle> events;
+};
+State& state();
+/// Contexts current on this thread.
+std::vector<ContextHandle>& context_stack();
+FakeCuda control_from_environment();
+
+/// The start of an entry point: takes the lock and decides whether the call fails before it does anything.
+class Call {
+ public:
+  enum class Needs { Nothing, Initialised, Context };
+  Call(const char* function, Needs needs);
+  Result result() const { return result_; }
+  /// Counts a call against the rules.
+  Result misuse(Result result) const;
+
+ private:
+  const char* function_;
+  std::unique_lock<std::recursive_mutex> lock_;
+  Result result_ = Result::Success;
+};
+
+/// Whether [at, at + bytes) lies in one allocation.
+bool inside(const std::map<DevicePointer, std::size_t>& blocks, DevicePointer at, std::size_t bytes);
+bool page_locked(const void* at);
+/// Does the stream's work up to this place.
+void run_until(StreamTag& stream, std::int64_t place);
+void run_all_streams();
+/// Frees what a lost context still holds.
+void free_all();
+
+/// Every entry point, with the very signature that dyn calls.
+#define DYN_CUDA_FUNCTION(name, parameters) Result name parameters;
+#include "targets/ptx/driver_functions.def"
+#undef DYN_CUDA_FUNCTION
+
+}  // namespace dyn::test::fake
+
+/// Begins an entry point: returns where the call is to fail.
+#define DYN_FAKE_CALL(needs)                     \
+  const Call call(__func__, Call::Needs::needs); \
+  if (call.result() != Result::Success) return call.result()

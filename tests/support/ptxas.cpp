@@ -1,0 +1,98 @@
+#include "tests/support/ptxas.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+namespace dyn::test {
+namespace {
+
+std::string find_ptxas() {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(std::string(path == nullptr ? "" : path) + ":/usr/local/cuda/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string candidate = folder + "/ptxas";
+    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+/// The sum of all numbers that the pattern's group finds; -1 where it finds none.
+int sum_of(const std::string& text, const std::string& pattern) {
+  int sum = -1;
+  const std::regex regex(pattern);
+  for (std::sregex_iterator match(text.begin(), text.end(), regex), end; match != end; ++match) {
+    sum = (sum < 0 ? 0 : sum) + std::stoi((*match)[1]);
+  }
+  return sum;
+}
+
+/// A folder that goes with its owner.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "dyn-ptxas-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::filesystem::filesystem_error("mkdtemp", name, {errno, std::generic_category()});
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+std::span<const char* const> ptxas_gpus() {
+  static constexpr const char* gpus[] = {"sm_80", "sm_90", "sm_100"};
+  return gpus;
+}
+
+const std::string& ptxas_path() {
+  static const std::string path = find_ptxas();
+  return path;
+}
+
+bool ptxas_is_missing() {
+  if (!ptxas_path().empty()) return false;
+  std::puts("skipped ptx.ptxas: ptxas is not installed");
+  return true;
+}
+
+Assembled assemble(const std::string& ptx, const std::string& gpu, const std::vector<std::string>& extra) {
+  const ScratchFolder folder;
+  const std::string input = folder.path() / "kernel.ptx", output = folder.path() / "kernel.cubin", log = folder.path() / "log";
+  std::ofstream(input) << ptx;
+  std::string command = "'" + ptxas_path() + "' -v -arch=" + gpu;
+  for (const std::string& argument : extra) command += " '" + argument + "'";
+  command += " '" + input + "' -o '" + output + "' >'" + log + "' 2>&1";
+  const int status = std::system(command.c_str());
+  Assembled result;
+  std::ostringstream text;
+  text << std::ifstream(log).rdbuf();
+  result.log = text.str();
+  result.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (!result.ok) return result;
+  result.registers = sum_of(result.log, "Used ([0-9]+) registers");
+  result.stack_bytes = sum_of(result.log, "([0-9]+) bytes stack frame");
+  const int stores = sum_of(result.log, "([0-9]+) bytes spill stores"), loads = sum_of(result.log, "([0-9]+) bytes spill loads");
+  result.spill_bytes = stores < 0 && loads < 0 ? -1 : stores + loads;
+  result.shared_bytes = std::max(0, sum_of(result.log, "([0-9]+) bytes smem"));
+  return result;
+}
+
+}  // namespace dyn::test

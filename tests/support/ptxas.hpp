@@ -1,0 +1,32 @@
+#pragma once
+// NVIDIA's assembler, where it is installed: the judge of generated PTX.
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dyn::test {
+
+/// GPUs that every kernel must assemble for.
+std::span<const char* const> ptxas_gpus();
+
+/// Path of ptxas: from PATH, else from /usr/local/cuda/bin; "" where there is none.
+const std::string& ptxas_path();
+
+/// Prints "skipped ptx.ptxas: ptxas is not installed" where that is so. For tests that then return.
+bool ptxas_is_missing();
+
+/// What ptxas says of one kernel.
+struct Assembled {
+  bool ok = false;
+  std::string log;       ///< all that ptxas printed
+  int registers = -1;    ///< of one thread; -1: ptxas did not say
+  int spill_bytes = -1;  ///< stores and loads together
+  int stack_bytes = -1;
+  int shared_bytes = 0;  ///< static: dynamic shared memory does not count
+};
+
+/// Assembles PTX with one kernel for a GPU such as "sm_80". Needs ptxas. `extra`: more arguments.
+Assembled assemble(const std::string& ptx, const std::string& gpu, const std::vector<std::string>& extra = {});
+
+}  // namespace dyn::test

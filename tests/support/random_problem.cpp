@@ -1,0 +1,151 @@
+#include "tests/support/random_problem.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dyn::testing {
+
+using graph::Dim;
+using rkernel::AxisKind;
+using rkernel::ExprOp;
+
+namespace {
+
+class RandomProblem {
+ public:
+  explicit RandomProblem(unsigned seed) : random_(seed), builder_(std::make_unique<ProblemBuilder>("random " + std::to_string(seed))) {
+    make_axes();
+    const int operands = between(1, 4);
+    for (int i = 0; i < operands; ++i) make_input();
+    add(builder_->number(0.75), false);
+    const int axis = between(0, axes() - 1);
+    add(cast(builder_->index(axis)), reduced(axis));
+    const int steps = between(2, 10);
+    for (int i = 0; i < steps; ++i) grow();
+    const int stores = between(1, 3);
+    for (int i = 0; i < stores; ++i) make_output();
+  }
+
+  std::unique_ptr<ProblemBuilder> take() { return std::move(builder_); }
+
+ private:
+  int between(int low, int high) { return low + static_cast<int>(random_() % static_cast<unsigned>(high - low + 1)); }
+  bool chance(int percent) { return between(1, 100) <= percent; }
+  int axes() const { return static_cast<int>(builder_->extents.size()); }
+  std::int64_t extent(int axis) const { return builder_->extents[static_cast<std::size_t>(axis)]; }
+  bool reduced(int axis) const { return builder_->problem.axes[static_cast<std::size_t>(axis)].kind == AxisKind::Reduction; }
+  int cast(int expr) { return builder_->expr(ExprOp::Cast, {expr}); }
+  Dim dim(std::int64_t value) { return chance(40) ? builder_->symbol(value) : builder_->constant(value); }
+
+  void make_axes() {
+    constexpr std::int64_t sizes[] = {0, 1, 2, 3, 5, 7, 16, 17, 31, 32, 33, 64, 65, 100, 200};
+    const int parallel = between(0, 3), reductions = between(parallel == 0 ? 1 : 0, 2);
+    std::int64_t total = 1;
+    for (int i = 0; i < parallel + reductions; ++i) {
+      std::int64_t size = sizes[between(chance(10) ? 0 : 1, 14)];
+      if (total * size > 6000) size = between(1, 3);
+      total *= size;
+      builder_->axis(size, i < parallel ? AxisKind::Parallel : AxisKind::Reduction);
+    }
+    builder_->problem.lane_axis = chance(70) ? axes() - 1 : between(0, axes() - 1);
+  }
+
+  /// Some axes in some order, and a dense layout of them with a gap now and then.
+  int make_layout(DType dtype, std::vector<int> order, bool written, std::int64_t inner) {
+    std::shuffle(order.begin(), order.end(), random_);
+    if (chance(50)) std::sort(order.begin(), order.end());
+    std::vector<Dim> strides(static_cast<std::size_t>(axes()), builder_->constant(0));
+    std::int64_t stride = inner * (chance(20) ? 2 : 1);
+    for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+      strides[static_cast<std::size_t>(*axis)] = dim(stride);
+      stride *= extent(*axis);
+    }
+    return builder_->operand(dtype, std::move(strides), stride, written);
+  }
+
+  void make_input() {
+    std::vector<int> order;
+    bool varies = false;
+    for (int axis = 0; axis < axes(); ++axis)
+      if (chance(70)) order.push_back(axis), varies = varies || reduced(axis);
+    constexpr DType dtypes[] = {DType::f32, DType::f32, DType::f32, DType::f16, DType::bf16, DType::i32, DType::i64, DType::boolean};
+    const DType dtype = dtypes[between(0, 7)];
+    const bool gathers = chance(20);
+    constexpr std::int64_t gather_extent = 5;
+    const int operand = make_layout(dtype, order, false, gathers ? gather_extent : 1);
+    auto& made = builder_->problem.operands.back();
+    int index = -1;
+    if (gathers) {
+      made.gathers = true;
+      made.gather_extent = dim(gather_extent);
+      made.gather_stride = dim(1);
+    } else if (!order.empty() && chance(25)) {
+      const int axis = order[static_cast<std::size_t>(between(0, static_cast<int>(order.size()) - 1))];
+      const std::int64_t low = extent(axis) / 4, high = extent(axis) - extent(axis) / 3;
+      made.guards.push_back({axis, chance(30) ? builder_->constant(0) : dim(low), dim(high)});
+      made.fill = between(0, 1);
+    }
+    if (gathers) {
+      const bool by_lanes = chance(50);
+      index = builder_->load(by_lanes ? make_layout(DType::i64, order, false, 1) : make_layout(DType::i64, {}, false, 1));
+      const int modulus = builder_->integer(gather_extent);
+      index = builder_->expr(ExprOp::Mod, {index, modulus}, DType::i64);
+      if (chance(50)) index = builder_->expr(ExprOp::Sub, {index, modulus}, DType::i64);
+    }
+    int value = builder_->load(operand, index);
+    if (!is_float(dtype)) value = cast(value);
+    add(value, varies);
+  }
+
+  std::size_t pick() { return static_cast<std::size_t>(between(0, static_cast<int>(floats_.size()) - 1)); }
+
+  void add(int expr, bool varies) {
+    floats_.push_back(expr);
+    varies_.push_back(varies);
+  }
+
+  void grow() {
+    const std::size_t a = pick(), b = pick(), c = pick();
+    const bool any_reduction = std::any_of(builder_->problem.axes.begin(), builder_->problem.axes.end(),
+                                           [](const auto& axis) { return axis.kind == AxisKind::Reduction; });
+    if (any_reduction && chance(30)) {
+      constexpr ExprOp reductions[] = {ExprOp::ReduceSum, ExprOp::ReduceMax, ExprOp::ReduceMin};
+      const int result = builder_->expr(reductions[between(0, 2)], {floats_[a]});
+      return add(builder_->expr(ExprOp::Tanh, {result}), false);
+    }
+    if (chance(40)) {
+      constexpr ExprOp unary[] = {ExprOp::Tanh, ExprOp::Sigmoid, ExprOp::Erf, ExprOp::Neg, ExprOp::Abs, ExprOp::Relu};
+      return add(builder_->expr(unary[between(0, 5)], {floats_[a]}), varies_[a]);
+    }
+    if (chance(20)) {
+      const int axis = between(0, axes() - 1);
+      const int limit = builder_->integer(between(0, 40));
+      const int condition = builder_->expr(ExprOp::Less, {builder_->index(axis), limit}, DType::boolean);
+      return add(builder_->expr(ExprOp::Select, {condition, floats_[a], floats_[c]}), varies_[a] || varies_[c] || reduced(axis));
+    }
+    constexpr ExprOp binary[] = {ExprOp::Add, ExprOp::Sub, ExprOp::Mul, ExprOp::Max, ExprOp::Min};
+    const int bounded = builder_->expr(ExprOp::Tanh, {floats_[b]});
+    add(builder_->expr(binary[between(0, 4)], {floats_[a], bounded}), varies_[a] || varies_[b]);
+  }
+
+  void make_output() {
+    const std::size_t chosen = pick();
+    std::vector<int> order;
+    for (int axis = 0; axis < axes(); ++axis)
+      if (!reduced(axis) || varies_[chosen]) order.push_back(axis);
+    const DType dtype = chance(80) ? DType::f32 : chance(50) ? DType::f16 : DType::bf16;
+    const int operand = make_layout(dtype, order, true, 1);
+    builder_->store(floats_[chosen], operand);
+  }
+
+  std::mt19937 random_;
+  std::unique_ptr<ProblemBuilder> builder_;
+  std::vector<int> floats_;
+  std::vector<bool> varies_;  ///< of floats_: along a reduction axis
+};
+
+}  // namespace
+
+std::unique_ptr<ProblemBuilder> random_problem(unsigned seed) { return RandomProblem(seed).take(); }
+
+}  // namespace dyn::testing

@@ -1,0 +1,13 @@
+#pragma once
+// Random problems without a contraction: axes, layouts, guards, gathers and expressions.
+
+#include <memory>
+
+#include "tests/support/problem_builder.hpp"
+
+namespace dyn::testing {
+
+/// Of at most some 6,000 points; every gathered index is in range. The same for the same seed.
+std::unique_ptr<ProblemBuilder> random_problem(unsigned seed);
+
+}  // namespace dyn::testing

@@ -1,0 +1,69 @@
+// Kernels of matrix products are PTX that the assembler takes, without spills: all tiles that a GPU's numbers give.
+
+#include <doctest/doctest.h>
+#include <llvm/IR/Module.h>
+
+#include <cstdio>
+
+#include "targets/ptx/device_module.hpp"
+#include "targets/ptx/ptx_lowering.hpp"
+#include "tests/support/ptxas.hpp"
+#include "tests/unit/ptx/matmul_case.hpp"
+
+using namespace dyn;
+using namespace dyn::ptx::testing;
+using rkernel::Engine;
+
+namespace {
+
+MatmulCase with_epilogue(const rkernel::GpuTile& tile, ptx::Copy copy, ptx::BOrder order) {
+  MatmulCase c;
+  c.tile = tile;
+  c.a = c.b = tile.operands;
+  c.a_copy = c.b_copy = copy;
+  c.b_order = order;
+  c.bias = c.gelu = c.residual = true;
+  return c;
+}
+
+/// The forms in which a tile is used; elements are f32 whatever the tile's dtype.
+std::vector<MatmulCase> forms(const rkernel::GpuTile& tile) {
+  using enum ptx::Copy;
+  using enum ptx::BOrder;
+  std::vector<MatmulCase> cases{with_epilogue(tile, Elements, RowsAlongN), with_epilogue(tile, Vectors, RowsAlongN)};
+  cases.front().a = cases.front().b = DType::f32;
+  if (tile.engine == Engine::TensorCores) cases.push_back(with_epilogue(tile, Vectors, RowsAlongK));
+  return cases;
+}
+
+}  // namespace
+
+TEST_SUITE("full") {
+TEST_CASE("kernels of matrix products assemble for every GPU without spills") {
+  if (dyn::test::ptxas_is_missing()) return;
+  int kernels = 0, assembled = 0;
+  for (const rkernel::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+    for (const MatmulCase& c : forms(tile)) {
+      ++kernels;
+      llvm::LLVMContext context;
+      const BuiltMatmul built = build(c);
+      const std::string text = ptx::lower_to_ptx(*ptx::emit_device_module(context, source_of(built), "matmul"));
+      std::string registers;
+      for (const char* gpu : dyn::test::ptxas_gpus()) {
+        const dyn::test::Assembled result = dyn::test::assemble(text, gpu);
+        INFO(to_string(c) << " for " << std::string(gpu) << "\n" << result.log);
+        CHECK(result.ok);
+        CHECK(result.spill_bytes == 0);
+        CHECK(result.registers > 0);
+        registers += " " + std::to_string(result.registers);
+        assembled += result.ok;
+      }
+      std::printf("%s, %s: registers%s, %d predicted\n", to_string(built.shape_class).c_str(), std::string(name_of(c.a)).c_str(), registers.c_str(),
+                  tile.registers());
+    }
+  }
+  CHECK(kernels > 0);
+  CHECK(assembled == kernels * static_cast<int>(dyn::test::ptxas_gpus().size()));
+  std::printf("ptxas assembled %d kernels of matrix products, each for every GPU: %d times\n", kernels, assembled);
+}
+}

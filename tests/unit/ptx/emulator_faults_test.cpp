@@ -1,0 +1,270 @@
+// Each fault: a kernel that has it, and its corrected twin that has not.
+
+#include <doctest/doctest.h>
+
+#include "dyn/error.hpp"
+#include "emulator_fixture.hpp"
+
+using namespace dyn;
+using namespace dyn::test;
+using ptx::Fault;
+
+namespace {
+
+std::vector<float> ramp(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) + 0.5f;
+  return values;
+}
+
+const std::string barrier = "call void @dyn.dev.barrier.sync()";
+
+/// 64 threads: each writes its element to shared memory, and reads that of its neighbour.
+const KernelText neighbour{64, 256, 2, R"(
+  %g = getelementptr float, ptr addrspace(1) %p0, i32 %t
+  %s = getelementptr float, ptr addrspace(3) %shared, i32 %t
+  %x = load float, ptr addrspace(1) %g, align 4
+  store float %x, ptr addrspace(3) %s, align 4
+  call void @dyn.dev.barrier.sync()
+  %t1 = add i32 %t, 1
+  %n = and i32 %t1, 63
+  %q = getelementptr float, ptr addrspace(3) %shared, i32 %n
+  %y = load float, ptr addrspace(3) %q, align 4
+  %o = getelementptr float, ptr addrspace(1) %p1, i32 %t
+  store float %y, ptr addrspace(1) %o, align 4
+  ret void)"};
+
+}  // namespace
+
+TEST_CASE("emulator faults: a missing barrier") {
+  std::vector<float> in = ramp(64), out(64);
+  check_clean(neighbour, {read_buffer(in), written_buffer(out)});
+  for (std::size_t i = 0; i < 64; ++i) CHECK(out[i] == in[(i + 1) % 64]);
+  // The reader is first: nobody has written yet.
+  check_fault(neighbour.with(barrier, ""), Fault::Uninitialised, "%y = load float", {read_buffer(in), written_buffer(out)});
+  // The writer is first.
+  const KernelText backwards = neighbour.with("add i32 %t, 1", "add i32 %t, 63");
+  check_clean(backwards, {read_buffer(in), written_buffer(out)});
+  check_fault(backwards.with(barrier, "")
+                  .with("and i32 %t1, 63", "call i32 @llvm.smax.i32(i32 0, i32 0)")
+                  .with("%t1 = add i32 %t, 63", ""),
+              Fault::Race, "%y = load float", {read_buffer(in), written_buffer(out)});
+}
+
+TEST_CASE("emulator faults: a write after a read without a barrier") {
+  // Everybody reads element 0, then thread 63 overwrites it.
+  const KernelText kernel{64, 256, 1, R"(
+  %s = getelementptr i32, ptr addrspace(3) %shared, i32 %t
+  store i32 %t, ptr addrspace(3) %s, align 4
+  call void @dyn.dev.barrier.sync()
+  %x = load i32, ptr addrspace(3) %shared, align 4
+  call void @dyn.dev.barrier.sync() ; second
+  %last = icmp eq i32 %t, 63
+  br i1 %last, label %write, label %end
+write:
+  store i32 5, ptr addrspace(3) %shared, align 4
+  br label %end
+end:
+  ret void)"};
+  std::vector<std::int32_t> out(1);
+  check_clean(kernel, {written_buffer(out)});
+  check_fault(kernel.with("call void @dyn.dev.barrier.sync() ; second", ""), Fault::Race, "", {written_buffer(out)});
+}
+
+TEST_CASE("emulator faults: warps are no barrier, bar.warp.sync is") {
+  const KernelText kernel{32, 128, 1, R"(
+  %s = getelementptr i32, ptr addrspace(3) %shared, i32 %t
+  store i32 %t, ptr addrspace(3) %s, align 4
+  call void @dyn.dev.bar.warp.sync(i32 -1)
+  %n = xor i32 %t, 1
+  %q = getelementptr i32, ptr addrspace(3) %shared, i32 %n
+  %x = load i32, ptr addrspace(3) %q, align 4
+  call void @dyn.dev.bar.warp.sync(i32 -1) ; second
+  store i32 %x, ptr addrspace(3) %s, align 4
+  ret void)"};
+  std::vector<std::int32_t> out(1);
+  check_clean(kernel, {written_buffer(out)});
+  const std::string sync = "call void @dyn.dev.bar.warp.sync(i32 -1)",
+                    shuffle = "%u = call i32 @dyn.dev.shfl.sync.bfly.b32(i32 1, i32 1, i32 31, i32 -1)";
+  check_fault(kernel.with(sync + " ; second", shuffle), Fault::Race, "store i32 %x", {written_buffer(out)});
+  check_fault(kernel.with(sync + "\n  %n", shuffle + "\n  %n").with(sync + " ; second", ""), Fault::Race, "%x = load",
+              {written_buffer(out)});
+  // Lanes of half a warp are ordered among themselves only.
+  const KernelText halves =
+      kernel.with("i32 -1)", "i32 %mask)")
+          .with("%n = xor i32 %t, 1\n", "%n = xor i32 %t, STEP\n")
+          .with("  %s = ", "  %high = icmp ugt i32 %t, 15\n  %mask = select i1 %high, i32 -65536, i32 65535\n  %s = ");
+  check_clean(halves.with("STEP", "8"), {written_buffer(out)});
+  check_fault(halves.with("STEP", "16").with("align 4\n  call", "align 4\n  call void @dyn.dev.bar.warp.sync(i32 %mask)\n  call"),
+              Fault::Race, "%x = load", {written_buffer(out)});
+}
+
+TEST_CASE("emulator faults: named barriers") {
+  // Warps 0 and 1 exchange through barrier 3; warp 2 has no part in it.
+  const KernelText kernel{96, 384, 1, R"(
+  %s = getelementptr i32, ptr addrspace(3) %shared, i32 %t
+  store i32 %t, ptr addrspace(3) %s, align 4
+  %two = icmp ult i32 %t, 64
+  br i1 %two, label %exchange, label %end
+exchange:
+  call void @dyn.dev.barrier.sync.named(i32 3, i32 64)
+  %n = xor i32 %t, 32
+  %q = getelementptr i32, ptr addrspace(3) %shared, i32 %n
+  %x = load i32, ptr addrspace(3) %q, align 4
+  br label %end
+end:
+  ret void)"};
+  std::vector<std::int32_t> out(1);
+  check_clean(kernel, {written_buffer(out)});
+  check_fault(kernel.with("xor i32 %t, 32", "add i32 %t, 32"), Fault::Uninitialised, "%x = load", {written_buffer(out)});
+  check_fault(kernel.with("i32 3, i32 64", "i32 3, i32 96"), Fault::Deadlock, "barrier.sync.named", {written_buffer(out)});
+  check_fault(kernel.with("i32 3, i32 64", "i32 3, i32 48"), Fault::Barrier, "barrier.sync.named", {written_buffer(out)});
+  check_fault(kernel.with("i32 3, i32 64", "i32 0, i32 64"), Fault::Barrier, "barrier.sync.named", {written_buffer(out)});
+  // Another barrier orders other threads: warp 2 has written before, but warp 0 does not know.
+  const KernelText third = kernel.with("ult i32 %t, 64", "uge i32 %t, 32").with("xor i32 %t, 32", "add i32 0, 0");
+  check_fault(third, Fault::Race, "%x = load", {written_buffer(out)});
+}
+
+TEST_CASE("emulator faults: bounds and alignment") {
+  const KernelText global{32, 0, 2, R"(
+  %i = add i32 %t, FIRST
+  %g = getelementptr float, ptr addrspace(1) %p0, i32 %i
+  %x = load float, ptr addrspace(1) %g, align 4
+  %o = getelementptr float, ptr addrspace(1) %p1, i32 %t
+  store float %x, ptr addrspace(1) %o, align 4
+  ret void)"};
+  std::vector<float> in = ramp(33), out(32), short_out(31);
+  check_clean(global.with("FIRST", "1"), {read_buffer(in), written_buffer(out)});
+  check_fault(global.with("FIRST", "2"), Fault::OutOfBounds, "%x = load", {read_buffer(in), written_buffer(out)});
+  check_fault(global.with("FIRST", "-1"), Fault::OutOfBounds, "%x = load", {read_buffer(in), written_buffer(out)});
+  check_fault(global.with("FIRST", "1"), Fault::OutOfBounds, "store float %x", {read_buffer(in), written_buffer(short_out)});
+  check_fault(global.with("FIRST", "1"), Fault::OutOfBounds, "store float %x", {read_buffer(in), read_buffer(out)});
+  CHECK(run(global.with("FIRST", "2"), {read_buffer(in), written_buffer(out)})[0].thread == 31);
+
+  const KernelText shared{32, 128, 1, R"(
+  %i = add i32 %t, FIRST
+  %s = getelementptr i32, ptr addrspace(3) %shared, i32 %i
+  store i32 %t, ptr addrspace(3) %s, align 4
+  %x = load i32, ptr addrspace(3) %s, align 4
+  ret void)"};
+  check_clean(shared.with("FIRST", "0"), {written_buffer(out)});
+  check_fault(shared.with("FIRST", "1"), Fault::OutOfBounds, "store i32 %t", {written_buffer(out)});
+  check_fault(shared.with("FIRST", "-1"), Fault::OutOfBounds, "store i32 %t", {written_buffer(out)});
+  check_fault(shared.with("FIRST", "0")
+                  .with("%x = load i32, ptr addrspace(3) %s, align 4", "%x = load <2 x i32>, ptr addrspace(3) %s, align 4"),
+              Fault::Uninitialised, "%x = load", {written_buffer(out)});
+
+  const KernelText vectors{32, 0, 2, R"(
+  %i = mul i32 %t, 4
+  %j = add i32 %i, FIRST
+  %g = getelementptr float, ptr addrspace(1) %p0, i32 %j
+  %x = load <4 x float>, ptr addrspace(1) %g, align 16
+  %o = getelementptr float, ptr addrspace(1) %p1, i32 %i
+  store <4 x float> %x, ptr addrspace(1) %o, align 4
+  ret void)"};
+  std::vector<float> wide = ramp(136), wide_out(128);
+  check_clean(vectors.with("FIRST", "4"), {read_buffer(wide), written_buffer(wide_out)});
+  for (std::size_t i = 0; i < 128; ++i) CHECK(wide_out[i] == wide[i + 4]);
+  check_fault(vectors.with("FIRST", "2"), Fault::Misaligned, "%x = load", {read_buffer(wide), written_buffer(wide_out)});
+  check_clean(vectors.with("FIRST", "2").with("align 16", "align 8"), {read_buffer(wide), written_buffer(wide_out)});
+  check_fault(vectors.with("FIRST", "12"), Fault::OutOfBounds, "%x = load", {read_buffer(wide), written_buffer(wide_out)});
+}
+
+TEST_CASE("emulator faults: threads of the whole grid") {
+  // Block b writes element b of each pair; the bug: all write the same ones.
+  const KernelText blocks{32, 0, 1, R"(
+  %n = mul i32 %b, 32
+  %i = add i32 %n, %t
+  %o = getelementptr i32, ptr addrspace(1) %p0, i32 %i
+  store i32 %t, ptr addrspace(1) %o, align 4
+  ret void)"};
+  std::vector<std::int32_t> out(64);
+  check_clean(blocks, {written_buffer(out)}, 2);
+  check_fault(blocks.with("mul i32 %b, 32", "mul i32 %b, 31"), Fault::Race, "store i32 %t", {written_buffer(out)}, 2);
+  check_fault(blocks.with("mul i32 %b, 32", "mul i32 %b, 0")
+                  .with("store i32 %t, ptr addrspace(1) %o, align 4",
+                        "%x = load i32, ptr addrspace(1) %p0, align 4\n  store i32 %x, ptr addrspace(1) %o, align 4"),
+              Fault::Race, "%x = load", {written_buffer(out)}, 2);
+  // Elements of less than a word are elements all the same.
+  const KernelText narrow = blocks.with("getelementptr i32", "getelementptr i8")
+                                .with("store i32 %t, ptr addrspace(1) %o, align 4", "store i8 7, ptr addrspace(1) %o, align 1");
+  check_clean(narrow, {written_buffer(out)}, 2);
+  check_fault(narrow.with("mul i32 %b, 32", "mul i32 %b, 31"), Fault::Race, "store i8 7", {written_buffer(out)}, 2);
+
+  // Through global memory within a block: a barrier orders it.
+  const KernelText within{64, 0, 1, R"(
+  %o = getelementptr i32, ptr addrspace(1) %p0, i32 %t
+  store i32 %t, ptr addrspace(1) %o, align 4
+  call void @dyn.dev.barrier.sync()
+  %n = xor i32 %t, 63
+  %q = getelementptr i32, ptr addrspace(1) %p0, i32 %n
+  %x = load i32, ptr addrspace(1) %q, align 4
+  ret void)"};
+  check_clean(within, {written_buffer(out)});
+  check_fault(within.with(barrier, ""), Fault::Race, "", {written_buffer(out)});
+}
+
+TEST_CASE("emulator faults: divergence and deadlock") {
+  const KernelText half{64, 256, 1, R"(
+  %some = icmp ult i32 %t, LIMIT
+  br i1 %some, label %in, label %end
+in:
+  CALL
+  br label %end
+end:
+  ret void)"};
+  std::vector<std::int32_t> out(1);
+  check_clean(half.with("CALL", barrier).with("LIMIT", "64"), {written_buffer(out)});
+  check_fault(half.with("CALL", barrier).with("LIMIT", "32"), Fault::Deadlock, "barrier.sync", {written_buffer(out)});
+  const KernelText shuffle = half.with("CALL", "%u = call i32 @dyn.dev.shfl.sync.bfly.b32(i32 1, i32 1, i32 31, i32 -1)");
+  check_clean(shuffle.with("LIMIT", "32"), {written_buffer(out)});
+  check_fault(shuffle.with("LIMIT", "40"), Fault::Divergence, "shfl.sync", {written_buffer(out)});
+  check_fault(shuffle.with("LIMIT", "64").with("i32 -1)", "i32 65535)"), Fault::Divergence, "shfl.sync", {written_buffer(out)});
+  check_fault(
+      half.with("LIMIT", "16").with("CALL", "%u = call i32 @dyn.dev.shfl.sync.bfly.b32(i32 1, i32 16, i32 31, i32 65535)"),
+      Fault::Divergence, "shfl.sync", {written_buffer(out)});
+
+  const KernelText two_places{32, 0, 1, R"(
+  %odd = trunc i32 %t to i1
+  br i1 %odd, label %one, label %other
+one:
+  call void @dyn.dev.bar.warp.sync(i32 -1)
+  br label %end
+other:
+  call void @dyn.dev.bar.warp.sync(i32 -1)
+  br label %end
+end:
+  ret void)"};
+  check_fault(two_places, Fault::Divergence, "bar.warp.sync", {written_buffer(out)});
+  check_fault(two_places.with("call void @dyn.dev.bar.warp.sync(i32 -1)", barrier), Fault::Divergence, "barrier.sync",
+              {written_buffer(out)});
+}
+
+TEST_CASE("emulator faults: a launch that is refused") {
+  const KernelText kernel{64, 256, 1, "  ret void"};
+  const void* function = load(kernel);
+  Emulated& device = shared_emulator();
+  std::vector<float> out(1);
+  const EmulatedBuffer buffers[] = {written_buffer(out)};
+  CHECK(device.launch(function, 1, 64, 256, buffers).empty());
+  CHECK(device.launch(function, 0, 64, 512, buffers).empty());
+  struct Refused {
+    std::int64_t blocks;
+    int threads, shared_bytes;
+  };
+  for (const Refused& refused : {Refused{-1, 64, 256}, Refused{1, 32, 256}, Refused{1, 64, 255}, Refused{1, 64, 1 << 20}}) {
+    const auto reports = device.launch(function, refused.blocks, refused.threads, refused.shared_bytes, buffers);
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].fault == Fault::BadLaunch);
+  }
+  const KernelText large{2048, 0, 1, "  ret void"};
+  CHECK(device.launch(load(large), 1, 2048, 0, buffers).at(0).fault == Fault::BadLaunch);
+}
+
+TEST_CASE("emulator faults: the stream goes on after a fault") {
+  std::vector<float> in = ramp(64), out(64);
+  for (int i = 0; i < 3; ++i) {
+    check_fault(neighbour.with(barrier, ""), Fault::Uninitialised, "%y = load", {read_buffer(in), written_buffer(out)});
+    check_clean(neighbour, {read_buffer(in), written_buffer(out)});
+  }
+}

@@ -1,0 +1,42 @@
+#pragma once
+// Small kernels as text, run on the emulator.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/support/emulated.hpp"
+
+namespace dyn::test {
+
+/// A kernel: `body` is what follows the entry, in which %p0, %p1, ... are the operands, %t is the thread, %lane its lane, %b the
+/// block, and %shared the shared memory.
+struct KernelText {
+  int threads = 32, shared_bytes = 0, operands = 1;
+  std::string body;
+
+  /// The module, with all device operations declared.
+  std::string module() const;
+  /// The same kernel with each `from` in its body replaced; fails the test where there is none.
+  KernelText with(const std::string& from, const std::string& to) const;
+};
+
+/// Seeds: DYN_SEED, or another one for each run; printed by a failing test.
+std::uint64_t test_seed();
+
+/// Loads and launches with an emulator that all tests share.
+Emulated& shared_emulator();
+const void* load(const KernelText& kernel);
+std::vector<ptx::FaultReport> run(const KernelText& kernel, std::span<const EmulatedBuffer> buffers, std::int64_t blocks = 1,
+                                  std::span<const std::int64_t> ints = {});
+inline std::vector<ptx::FaultReport> run(const KernelText& kernel, std::initializer_list<EmulatedBuffer> buffers,
+                                         std::int64_t blocks = 1, std::span<const std::int64_t> ints = {}) {
+  return run(kernel, std::span<const EmulatedBuffer>(buffers.begin(), buffers.size()), blocks, ints);
+}
+
+/// The kernel faults so, naming `instruction`; the reports' text for messages.
+void check_fault(const KernelText& kernel, ptx::Fault fault, const std::string& instruction,
+                 std::initializer_list<EmulatedBuffer> buffers, std::int64_t blocks = 1);
+void check_clean(const KernelText& kernel, std::initializer_list<EmulatedBuffer> buffers, std::int64_t blocks = 1);
+
+}  // namespace dyn::test

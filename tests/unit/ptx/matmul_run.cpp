@@ -1,0 +1,70 @@
+#include "tests/unit/ptx/matmul_run.hpp"
+
+#include <algorithm>
+
+#include "targets/ptx/device_module.hpp"
+#include "targets/ptx/gpu_descriptions.hpp"
+
+namespace dyn::ptx::testing {
+namespace {
+
+using rkernel::DeviceAddress;
+using rkernel::DeviceBlock;
+
+template <class T>
+DeviceBlock table(Emulator& device, rkernel::Stream& stream, const std::vector<T>& values) {
+  DeviceBlock block(device, std::max<std::size_t>(1, values.size()) * sizeof(T), "a table");
+  stream.upload(block.address(), values.data(), values.size() * sizeof(T));
+  return block;
+}
+
+}  // namespace
+
+Emulator& emulator() {
+  static const std::shared_ptr<Emulator> made = make_emulator({.machine = described_gpu("a100"), .cache_dir = {}});
+  return *made;
+}
+
+EmulatedMatmul::EmulatedMatmul(Emulator& device, const MatmulCase& form) : device_(device) {
+  const BuiltMatmul built = build(form);
+  llvm::LLVMContext context;
+  load(*emit_device_module(context, source_of(built), "matmul"));
+}
+
+EmulatedMatmul::EmulatedMatmul(Emulator& device, const llvm::Module& module) : device_(device) { load(module); }
+
+void EmulatedMatmul::load(const llvm::Module& module) {
+  function_ = device_.load_module(module);
+  shape_ = kernel_shape(module);
+}
+
+Bytes EmulatedMatmul::run(const MatmulCase& c, const std::vector<Bytes>& buffers) const {
+  const std::unique_ptr<rkernel::Stream> stream = device_.make_stream();
+  std::vector<DeviceBlock> blocks;
+  std::vector<DeviceAddress> addresses;
+  std::vector<rkernel::OperandRange> ranges;
+  for (const Bytes& buffer : buffers) {
+    blocks.push_back(table(device_, *stream, buffer));
+    addresses.push_back(blocks.back().address());
+    ranges.push_back({addresses.back(), buffer.size(), ranges.size() + 1 == buffers.size()});
+  }
+  const DeviceBlock pointers = table(device_, *stream, addresses), ints = table(device_, *stream, ints_of(c, build(c))),
+                    status = table(device_, *stream, std::vector<std::int32_t>{0});
+  rkernel::DeviceLaunch launch;
+  launch.function = function_;
+  launch.name = "matmul";
+  launch.blocks = c.blocks;
+  launch.threads = shape_.threads;
+  launch.shared_bytes = shape_.shared_bytes;
+  launch.pointers = pointers.address();
+  launch.ints = ints.address();
+  launch.status = status.address();
+  launch.operands = ranges;
+  stream->launch(launch);
+  Bytes output(buffers.back().size());
+  stream->download(output.data(), addresses.back(), output.size());
+  stream->synchronise();
+  return output;
+}
+
+}  // namespace dyn::ptx::testing

@@ -1,0 +1,47 @@
+#pragma once
+// Graphs as the target sees them: problems, and what is known of their buffers.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/group.hpp"
+#include "src/rkernel/target.hpp"
+#include "targets/ptx/ptx_target.hpp"
+
+namespace dyn::ptx::testing {
+
+struct LoweredGraph {
+  std::unique_ptr<graph::Module> module;
+  graph::Fusion fusion;
+  std::vector<rkernel::Problem> problems;
+
+  rkernel::BufferFacts facts() const;
+  /// Values of the module's symbols by name; all must be given.
+  std::vector<std::int64_t> symbols(const std::vector<std::pair<std::string, std::int64_t>>& values) const;
+  const rkernel::Problem& contraction(std::size_t index = 0) const;  ///< the index-th problem with one
+};
+
+/// `text` without its first line ("dyn 1") through all passes.
+LoweredGraph lowered(const std::string& text);
+
+/// Keeps what it is asked to load; handles are distinct, and nothing runs.
+class RecordingDevice final : public PtxDevice {
+ public:
+  explicit RecordingDevice(rkernel::GpuMachine machine) : machine_(std::move(machine)) {}
+  std::string name() const override { return "recording"; }
+  rkernel::DeviceAddress allocate(std::size_t, std::string_view) override { return 0; }
+  void release(rkernel::DeviceAddress) noexcept override {}
+  std::unique_ptr<rkernel::Stream> make_stream() override { return nullptr; }
+  const rkernel::GpuMachine& machine() const override { return machine_; }
+  std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads, rkernel::CompileReport& report) override;
+
+  std::vector<std::string> keys;  ///< in the order of loading; the handle of keys[i] is handle(i)
+  const void* handle(std::size_t index) const { return reinterpret_cast<const void*>(index + 1); }
+  int calls = 0;
+
+ private:
+  rkernel::GpuMachine machine_;
+};
+
+}  // namespace dyn::ptx::testing

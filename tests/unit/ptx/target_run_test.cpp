@@ -1,0 +1,271 @@
+// Small graphs on the emulator, problem by problem, against the interpreter of problems.
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/gpu_descriptions.hpp"
+#include "tests/support/problem_interpreter.hpp"
+#include "tests/unit/ptx/target_fixture.hpp"
+
+using namespace dyn;
+using namespace dyn::ptx;
+using namespace dyn::ptx::testing;
+
+namespace {
+
+using Symbols = std::vector<std::int64_t>;
+using Floats = std::vector<float>;
+
+std::uint64_t test_seed() {
+  const char* given = std::getenv("DYN_SEED");
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+}
+
+// To nearest, ties to even; the values of these tests are neither NaN nor beyond f16's normal numbers.
+std::uint16_t to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+std::uint16_t to_f16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::fabs(value) < 6.2e-5f) return static_cast<std::uint16_t>(bits >> 31 << 15);
+  const std::uint32_t rounded = bits + 0xfff + ((bits >> 13) & 1);
+  return static_cast<std::uint16_t>((rounded >> 31 << 15) | (((rounded >> 13) & 0x3ffff) - (112u << 10)));
+}
+
+/// All buffers of a graph, f32, inputs and weights random.
+std::map<graph::ValueId, Floats> buffers_of(const LoweredGraph& graph, const Symbols& symbols, std::mt19937_64& random) {
+  std::map<graph::ValueId, Floats> buffers;
+  std::normal_distribution<float> normal;
+  for (const rkernel::Problem& problem : graph.problems) {
+    for (const rkernel::Operand& operand : problem.operands) {
+      if (buffers.count(operand.buffer) > 0) continue;
+      const graph::Value& value = graph.module->value(operand.buffer);
+      std::int64_t count = 1;
+      for (const graph::Dim dim : value.type.dims) count *= graph::evaluate(dim, symbols);
+      Floats& floats = buffers[operand.buffer];
+      floats.resize(static_cast<std::size_t>(count));
+      const bool weight = value.kind == graph::ValueKind::Weight;
+      for (float& element : floats) element = normal(random) * (weight ? 0.25f : 1.0f) + (weight ? 0.01f : 0.1f);
+    }
+  }
+  return buffers;
+}
+
+std::vector<std::byte> as_stored(const Floats& floats, DType dtype) {
+  std::vector<std::byte> bytes(floats.size() * size_of(dtype));
+  if (dtype == DType::f32) {
+    if (!floats.empty()) std::memcpy(bytes.data(), floats.data(), bytes.size());
+    return bytes;
+  }
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    const std::uint16_t half = dtype == DType::bf16 ? to_bf16(floats[i]) : to_f16(floats[i]);
+    std::memcpy(bytes.data() + 2 * i, &half, sizeof half);
+  }
+  return bytes;
+}
+
+/// Runs every problem on the target's device, in order; returns the outputs of the graph.
+class DeviceRun {
+ public:
+  DeviceRun(rkernel::Target& target, const LoweredGraph& graph, const std::map<graph::ValueId, Floats>& initial)
+      : device_(target.device()), stream_(device_->make_stream()) {
+    for (const rkernel::Problem& problem : graph.problems) {
+      for (const rkernel::Operand& operand : problem.operands) {
+        if (blocks_.count(operand.buffer) > 0) continue;
+        const std::vector<std::byte> bytes = as_stored(initial.at(operand.buffer), operand.dtype);
+        auto& block = blocks_.emplace(operand.buffer, rkernel::DeviceBlock(*device_, std::max<std::size_t>(bytes.size(), 1), "a test")).first->second;
+        sizes_[operand.buffer] = bytes.size();
+        stream_->upload(block.address(), bytes.data(), bytes.size());
+      }
+    }
+  }
+
+  void run(const rkernel::Problem& problem, const rkernel::Kernel& kernel, const Symbols& symbols) {
+    const rkernel::Launch launch = kernel.plan({symbols, 1});
+    if (launch.tickets == 0) return;
+    std::vector<rkernel::DeviceAddress> pointers;
+    std::vector<rkernel::OperandRange> ranges;
+    for (const rkernel::Operand& operand : problem.operands) {
+      pointers.push_back(blocks_.at(operand.buffer).address());
+      ranges.push_back({pointers.back(), sizes_.at(operand.buffer), operand.written});
+    }
+    const rkernel::DeviceBlock pointer_block(*device_, pointers.size() * sizeof pointers[0], "pointers");
+    const rkernel::DeviceBlock int_block(*device_, std::max<std::size_t>(1, launch.ints.size()) * sizeof launch.ints[0], "ints");
+    const rkernel::DeviceBlock status(*device_, sizeof(std::int32_t), "status");
+    stream_->upload(pointer_block.address(), pointers.data(), pointers.size() * sizeof pointers[0]);
+    stream_->upload(int_block.address(), launch.ints.data(), launch.ints.size() * sizeof launch.ints[0]);
+    stream_->clear(status.address(), sizeof(std::int32_t));
+    rkernel::DeviceLaunch call;
+    call.function = launch.grid.function;
+    call.name = problem.name.c_str();
+    call.blocks = launch.grid.blocks;
+    call.threads = launch.grid.threads;
+    call.shared_bytes = launch.grid.shared_bytes;
+    call.pointers = pointer_block.address();
+    call.ints = int_block.address();
+    call.status = status.address();
+    call.operands = ranges;
+    stream_->launch(call);
+    stream_->synchronise();
+  }
+
+  Floats output(graph::ValueId base) {
+    Floats floats(sizes_.at(base) / sizeof(float));
+    stream_->download(floats.data(), blocks_.at(base).address(), sizes_.at(base));
+    stream_->synchronise();
+    return floats;
+  }
+
+ private:
+  std::shared_ptr<rkernel::Device> device_;
+  std::unique_ptr<rkernel::Stream> stream_;
+  std::map<graph::ValueId, rkernel::DeviceBlock> blocks_;
+  std::map<graph::ValueId, std::size_t> sizes_;
+};
+
+/// The largest difference of an output, relative to 1 + its magnitude.
+double difference(const std::string& text, const std::vector<std::pair<std::string, std::int64_t>>& sizes, DType precision, bool tf32,
+                  std::mt19937_64& random) {
+  const LoweredGraph exact = lowered(text);
+  LoweredGraph narrow = lowered(text);
+  const Symbols symbols = exact.symbols(sizes);
+  std::map<graph::ValueId, Floats> buffers = buffers_of(exact, symbols, random);
+  static const std::shared_ptr<Emulator> emulator = make_emulator({.machine = described_gpu("a100"), .cache_dir = ""});
+  TargetOptions options;
+  options.device = emulator;
+  options.machine = emulator->machine();
+  options.precision = precision;
+  options.allow_tf32 = tf32;
+  const auto target = make_ptx_target(options);
+  CHECK(target->name() == "emulator/a100");
+  rkernel::CompileReport report;
+  const auto kernels = target->prepare(narrow.problems, narrow.facts(), report);
+  DeviceRun device(*target, narrow, buffers);
+  std::map<graph::ValueId, void*> memory;
+  for (auto& [id, floats] : buffers) memory[id] = floats.data();
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    REQUIRE(kernels[i]);
+    device.run(narrow.problems[i], *kernels[i], symbols);
+    dyn::testing::interpret(exact.problems[i], symbols, memory);
+  }
+  for (const FaultReport& fault : emulator->take_reports()) FAIL_CHECK(to_string(fault));
+  double worst = 0;
+  for (const graph::ValueId base : exact.fusion.output_bases) {
+    const Floats actual = device.output(base);
+    const Floats& expected = buffers.at(base);
+    REQUIRE(actual.size() == expected.size());
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      const double error = std::fabs(static_cast<double>(actual[i]) - expected[i]) / (1 + std::fabs(expected[i]));
+      worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+    }
+  }
+  return worst;
+}
+
+const char* const projection = R"(
+dim M in 0..1000
+graph g(x: f32[M, 40]) -> (y: f32[M, 24]) {
+  y = matmul(x, w: f32[40, 24])
+  return y
+}
+)";
+
+const char* const perceptron = R"(
+dim M in 0..1000
+graph g(x: f32[M, 40]) -> (y: f32[M, 24]) {
+  h = relu(matmul(x, w1: f32[40, 72]) + b1: f32[72])
+  y = matmul(h, w2: f32[72, 24]) + b2: f32[24]
+  return y
+}
+)";
+
+const char* const attention = R"(
+dim S in 1..64
+graph g(x: f32[S, 32]) -> (y: f32[S, 32]) {
+  q = matmul(x, wq: f32[32, 32])
+  k = matmul(x, wk: f32[32, 32])
+  v = matmul(x, wv: f32[32, 32])
+  p = softmax(matmul(q, transpose(k) perm=[1, 0]) * 0.176) axis=-1
+  y = layer_norm(x + matmul(p, v), g: f32[32], b: f32[32])
+  return y
+}
+)";
+
+const char* const product = R"(
+dim B in 1..64
+dim M in 0..5000
+dim N in 0..5000
+dim K in 0..5000
+graph g(a: f32[B, M, K], b: f32[B, K, N]) -> (y: f32[B, M, N]) {
+  y = matmul(a, b)
+  return y
+}
+)";
+
+struct Precision {
+  DType dtype;
+  bool tf32;
+  double tolerance;  ///< some roundings of the narrowest dtype on the way
+};
+constexpr Precision precisions[] = {{DType::f32, false, 1e-5}, {DType::f32, true, 4e-3}, {DType::f16, false, 4e-3}, {DType::bf16, false, 3e-2}};
+
+}  // namespace
+
+TEST_CASE("one row of a product on the emulator, and none") {
+  std::mt19937_64 random(3);
+  CHECK(difference(projection, {{"M", 1}}, DType::f32, false, random) < 1e-5);
+  CHECK(difference(projection, {{"M", 0}}, DType::f32, false, random) == 0);
+}
+
+TEST_SUITE("full") {
+  TEST_CASE("a perceptron on the emulator") {
+    const std::uint64_t seed = test_seed();
+    MESSAGE("DYN_SEED=" << seed);
+    std::mt19937_64 random(seed);
+    for (const auto& [dtype, tf32, tolerance] : precisions) {
+      CAPTURE(name_of(dtype));
+      CAPTURE(tf32);
+      CHECK(difference(perceptron, {{"M", 37}}, dtype, tf32, random) < tolerance);
+    CHECK(difference(perceptron, {{"M", 1}}, dtype, tf32, random) < tolerance);
+    CHECK(difference(perceptron, {{"M", 0}}, dtype, tf32, random) == 0);
+    }
+  }
+
+  TEST_CASE("attention and layer norm on the emulator") {
+    const std::uint64_t seed = test_seed();
+    MESSAGE("DYN_SEED=" << seed);
+    std::mt19937_64 random(seed);
+    for (const auto& [dtype, tf32, tolerance] : precisions) {
+      CAPTURE(name_of(dtype));
+      CAPTURE(tf32);
+      CHECK(difference(attention, {{"S", 19}}, dtype, tf32, random) < 4 * tolerance);
+    }
+  }
+
+  TEST_CASE("products of any sizes on the emulator: every way of copying") {
+    const std::uint64_t seed = test_seed();
+    MESSAGE("DYN_SEED=" << seed);
+    std::mt19937_64 random(seed);
+    // K and N are multiples of 4 or not, so that rows of A and of B begin at 16 bytes or do not.
+    constexpr std::int64_t sizes[][4] = {{2, 5, 7, 3}, {1, 33, 64, 36}, {3, 17, 68, 41}, {2, 40, 101, 48}, {1, 1, 1, 1}, {2, 3, 4, 0}};
+    for (const auto& [dtype, tf32, tolerance] : precisions) {
+      for (const auto& [b, m, n, k] : sizes) {
+        CAPTURE(name_of(dtype));
+        CAPTURE(tf32);
+        CAPTURE(m);
+        CAPTURE(n);
+        CAPTURE(k);
+        // Inputs are normal: sums grow as the root of K.
+        CHECK(difference(product, {{"B", b}, {"M", m}, {"N", n}, {"K", k}}, dtype, tf32, random) < 4 * tolerance);
+      }
+    }
+  }
+}

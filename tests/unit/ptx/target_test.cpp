@@ -1,0 +1,185 @@
+// The target as the runtime uses it: which problems it takes, what it narrows, what it loads.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "dyn/error.hpp"
+#include "targets/ptx/contraction_kernel.hpp"
+#include "targets/ptx/gpu_descriptions.hpp"
+#include "targets/ptx/loop_kernel.hpp"
+#include "targets/ptx/narrowing.hpp"
+#include "tests/unit/ptx/target_fixture.hpp"
+
+using namespace dyn;
+using namespace dyn::ptx;
+using namespace dyn::ptx::testing;
+
+namespace {
+
+const char* const perceptron = R"(
+dim M in 0..100000
+graph g(x: f32[M, 64]) -> (y: f32[M, 32]) {
+  h = relu(matmul(x, w1: f32[64, 128]) + b1: f32[128])
+  y = matmul(h, w2: f32[128, 32]) + b2: f32[32]
+  return y
+}
+)";
+
+// Two layers of one structure, with different sizes.
+const char* const twins = R"(
+dim M in 0..100000
+graph g(x: f32[M, 64]) -> (y: f32[M, 64]) {
+  h = relu(matmul(x, w1: f32[64, 128]) + b1: f32[128])
+  y = relu(matmul(h, w2: f32[128, 64]) + b2: f32[64])
+  return y
+}
+)";
+
+TargetOptions options_for(DType precision, std::shared_ptr<PtxDevice> device = nullptr) {
+  TargetOptions options;
+  options.machine = described_gpu("a100");
+  options.device = std::move(device);
+  options.precision = precision;
+  return options;
+}
+
+// dtypes of the operands of values by name, over all problems: several where problems disagree.
+std::map<std::string, std::set<DType>> dtypes_of(const LoweredGraph& graph) {
+  std::map<std::string, std::set<DType>> dtypes;
+  for (const rkernel::Problem& problem : graph.problems) {
+    for (const rkernel::Operand& operand : problem.operands) dtypes[graph.module->value(operand.buffer).name].insert(operand.dtype);
+  }
+  return dtypes;
+}
+
+using One = std::set<DType>;
+
+}  // namespace
+
+TEST_CASE("weights of contractions and buffers between kernels are narrowed, ports and other constants are not") {
+  LoweredGraph graph = lowered(perceptron);
+  narrow_buffers(graph.problems, std::vector<bool>(graph.problems.size(), true), graph.facts(), DType::bf16);
+  auto dtypes = dtypes_of(graph);
+  for (const char* narrow : {"w1", "w2"}) CHECK(dtypes.at(narrow) == One{DType::bf16});
+  for (const char* wide : {"x", "b1", "b2"}) CHECK(dtypes.at(wide) == One{DType::f32});
+  const rkernel::Problem& first = graph.problems.at(0);
+  const rkernel::Problem& second = graph.problems.at(1);
+  CHECK(first.operands.back().dtype == DType::bf16);
+  CHECK(second.operands[static_cast<std::size_t>(second.contraction->a)].dtype == DType::bf16);
+  CHECK(second.operands.back().dtype == DType::f32);
+}
+
+TEST_CASE("f32 narrows nothing") {
+  LoweredGraph graph = lowered(perceptron);
+  narrow_buffers(graph.problems, std::vector<bool>(graph.problems.size(), true), graph.facts(), DType::f32);
+  for (const auto& [name, dtypes] : dtypes_of(graph)) CHECK(dtypes == One{DType::f32});
+}
+
+TEST_CASE("what another target's kernel touches stays as it is, in all problems") {
+  LoweredGraph graph = lowered(perceptron);
+  narrow_buffers(graph.problems, {true, false}, graph.facts(), DType::f16);
+  const auto dtypes = dtypes_of(graph);
+  CHECK(dtypes.at("w1") == One{DType::f16});
+  CHECK(dtypes.at("w2") == One{DType::f32});
+  for (const auto& [name, found] : dtypes) CHECK(found.size() == 1);
+  CHECK(graph.problems.at(0).operands.back().dtype == DType::f32);
+}
+
+TEST_CASE("a described GPU plans, explains and lists without a device") {
+  LoweredGraph graph = lowered(perceptron);
+  const auto target = make_ptx_target(options_for(DType::bf16));
+  CHECK(target->name() == "cuda/a100");
+  CHECK(target->device() == nullptr);
+  rkernel::CompileReport report;
+  const auto kernels = target->prepare(graph.problems, graph.facts(), report);
+  REQUIRE(kernels.size() == 2);
+  CHECK(graph.problems[0].operands.back().dtype == DType::bf16);
+  for (const auto& kernel : kernels) {
+    REQUIRE(kernel);
+    CHECK(kernel->space() == rkernel::Space::Device);
+    CHECK(kernel->target_name() == "cuda/a100");
+    const rkernel::PlanRequest request{graph.symbols({{"M", 100}}), 1};
+    const rkernel::Launch launch = kernel->plan(request);
+    CHECK(launch.grid.function == nullptr);
+    CHECK(launch.grid.blocks > 0);
+    CHECK(kernel->explain(request).find("chosen") != std::string::npos);
+  }
+  CHECK(report.kernels > 0);
+  CHECK(report.compiled == 0);
+  CHECK(target->functions_compiled() == 0);
+}
+
+TEST_CASE("all sources are loaded at once, each key once, and each kernel plans its own") {
+  LoweredGraph graph = lowered(twins);
+  const auto device = std::make_shared<RecordingDevice>(described_gpu("a100"));
+  const auto target = make_ptx_target(options_for(DType::f32, device));
+  CHECK(target->device() == device);
+  rkernel::CompileReport report;
+  const auto kernels = target->prepare(graph.problems, graph.facts(), report);
+  REQUIRE(kernels.size() == 2);
+  CHECK(device->calls == 1);
+  CHECK(std::set<std::string>(device->keys.begin(), device->keys.end()).size() == device->keys.size());
+  // The sizes differ, the code does not.
+  CHECK(device->keys.size() == 8);
+  CHECK(report.kernels == 8);
+  CHECK(target->functions_compiled() == 8);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const auto own = ContractionKernel::create(graph.problems[i], described_gpu("a100"), DType::f32, false, "t")->sources();
+    for (const std::int64_t m : {1, 17, 300, 5000}) {
+      const rkernel::Launch launch = kernels[i]->plan({graph.symbols({{"M", m}}), 1});
+      const auto loaded = static_cast<std::size_t>(reinterpret_cast<std::intptr_t>(launch.grid.function) - 1);
+      REQUIRE(loaded < device->keys.size());
+      CHECK(std::any_of(own.begin(), own.end(), [&](const auto& source) { return source.key == device->keys[loaded]; }));
+    }
+  }
+  CHECK(target->functions_compiled() == 8);
+}
+
+TEST_CASE("problems of an attention block agree on every buffer after narrowing, and each has a kernel") {
+  LoweredGraph graph = lowered(R"(
+dim S in 1..512
+graph g(x: f32[S, 64]) -> (y: f32[S, 64]) {
+  q = matmul(x, wq: f32[64, 64])
+  k = matmul(x, wk: f32[64, 64])
+  v = matmul(x, wv: f32[64, 64])
+  p = softmax(matmul(q, transpose(k) perm=[1, 0]) * 0.125) axis=-1
+  y = layer_norm(x + matmul(p, v), g: f32[64], b: f32[64])
+  return y
+}
+)");
+  const auto target = make_ptx_target(options_for(DType::f16));
+  rkernel::CompileReport report;
+  const auto kernels = target->prepare(graph.problems, graph.facts(), report);
+  REQUIRE(kernels.size() == graph.problems.size());
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    CAPTURE(graph.problems[i].name);
+    CHECK(kernels[i] != nullptr);
+  }
+  int narrow = 0;
+  for (const auto& [name, dtypes] : dtypes_of(graph)) {
+    CAPTURE(name);
+    CHECK(dtypes.size() == 1);
+    narrow += dtypes.count(DType::f16) > 0 ? 1 : 0;
+  }
+  CHECK(narrow >= 5);
+}
+
+TEST_CASE("a problem that device code cannot run has no kernel, and the others do") {
+  LoweredGraph graph = lowered(perceptron);
+  graph.problems[1].operands[0].gathers = true;
+  const auto target = make_ptx_target(options_for(DType::bf16));
+  rkernel::CompileReport report;
+  const auto kernels = target->prepare(graph.problems, graph.facts(), report);
+  CHECK(kernels.at(0) != nullptr);
+  CHECK(kernels.at(1) == nullptr);
+  CHECK(graph.problems[0].operands.back().dtype == DType::f32);
+}
+
+TEST_CASE("device kernels pack nothing") {
+  const auto target = make_ptx_target(options_for(DType::f32));
+  CHECK(target->packed_elements(DType::f32, 3, 5) == 15);
+  CHECK_THROWS_AS(target->pack(DType::f32, nullptr, 0, 0, 0, 0, 0, 0, nullptr), Error);
+}
