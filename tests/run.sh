@@ -58,6 +58,7 @@ run_program() {  # label, program, doctest arguments...
   "$program" --no-colors=true --no-intro=true "$@" >"$log" 2>&1
   code=$?
   count_skips "$log"
+  sed -nE 's/^note: /   /p' "$log"
   local summary
   summary=$(grep -E '^\[doctest\] test cases:' "$log" | tail -1)
   if [[ $summary =~ :\ +([0-9]+)\ +\|\ +([0-9]+)\ passed\ \|\ +([0-9]+)\ failed ]]; then
@@ -82,6 +83,7 @@ run_script() {  # label, command...
   "$@" >"$log" 2>&1
   code=$?
   count_skips "$log"
+  sed -nE 's/^note: /   /p' "$log"
   local good bad
   good=$(grep -cE '^ok ' "$log")
   bad=$(grep -cE '^failed ' "$log")
@@ -123,6 +125,7 @@ if [ $mutants = yes ]; then
 fi
 build release || finish
 
+export DYN_TEST_FAST=$fast
 speed=()
 [ $fast = yes ] && speed=(--test-suite-exclude=full)
 

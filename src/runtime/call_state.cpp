@@ -155,7 +155,7 @@ void CallState::Impl::execute(RunProfile* profile) {
     Run* run;
     ~GiveBack() { pool.give_back(run); }
   } const give_back{pool, last_run};
-  last_run->bind(plan, parts.wiring);
+  pool.bind(*last_run, plan, parts.wiring);
   last_run->set_ports(input_data, output_data);
   const int failed = last_run->execute(pool.helpers(), profile);
   if (failed < 0) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "dyn/error.hpp"
 #include "src/runtime/fp_state.hpp"
 
 namespace dyn::runtime {
@@ -53,6 +54,17 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
   }
   plan_ = plan;
 }
+
+void Run::release() {
+  plan_.reset();
+  arena_ = MemoryBlock();
+  scratch_ = MemoryBlock();
+  on_device_.reset();
+}
+
+std::size_t Run::bytes() const { return arena_.size() + scratch_.size() + (on_device_ ? on_device_->bytes() : 0); }
+
+bool Run::try_take() { return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire); }
 
 void Run::set_ports(std::span<void* const> inputs, std::span<void* const> outputs) {
   for (const PortSlot& slot : port_slots_) {
@@ -149,12 +161,9 @@ RunPool::~RunPool() {
 }
 
 Run* RunPool::take(Run* preferred) {
-  const auto try_take = [](Run* run) {
-    return !run->taken_.load(std::memory_order_relaxed) && !run->taken_.exchange(true, std::memory_order_acquire);
-  };
-  if (preferred != nullptr && try_take(preferred)) return preferred;
+  if (preferred != nullptr && preferred->try_take()) return preferred;
   for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
-    if (try_take(run)) return run;
+    if (run->try_take()) return run;
   }
   Run* run = new Run;
   run->device_ = device_.get();
@@ -166,14 +175,29 @@ Run* RunPool::take(Run* preferred) {
 
 void RunPool::give_back(Run* run) { run->taken_.store(false, std::memory_order_release); }
 
+void RunPool::bind(Run& run, const PlanPtr& plan, const Wiring& wiring) {
+  try {
+    run.bind(plan, wiring);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::device || !release_idle()) throw;
+    run.bind(plan, wiring);
+  }
+}
+
+bool RunPool::release_idle() {
+  bool any = false;
+  for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
+    if (!run->try_take()) continue;
+    any = any || run->bytes() > 0;
+    run->release();
+    give_back(run);
+  }
+  return any;
+}
+
 void RunPool::close() {
   helpers_.reset();
-  for (Run* run = first_.load(); run != nullptr; run = run->next_) {
-    run->arena_ = MemoryBlock();
-    run->scratch_ = MemoryBlock();
-    run->plan_.reset();
-    run->on_device_.reset();
-  }
+  for (Run* run = first_.load(); run != nullptr; run = run->next_) run->release();
   device_.reset();
 }
 
@@ -185,9 +209,7 @@ bool RunPool::help(int helper) {
 
 std::size_t RunPool::bytes() const {
   std::size_t sum = 0;
-  for (const Run* run = first_.load(); run != nullptr; run = run->next_) {
-    sum += run->arena_.size() + run->scratch_.size() + (run->on_device_ ? run->on_device_->bytes() : 0);
-  }
+  for (const Run* run = first_.load(); run != nullptr; run = run->next_) sum += run->bytes();
   return sum;
 }
 

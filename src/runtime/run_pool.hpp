@@ -38,6 +38,10 @@ class Run {
     bool output;
   };
   void launch(std::size_t group, Helpers& helpers);
+  bool try_take();
+  /// Gives back all memory, on host and device; the next bind() takes it anew.
+  void release();
+  std::size_t bytes() const;
   int execute_host(Helpers& helpers, RunProfile* profile);
   int execute_steps(Helpers& helpers, RunProfile* profile);
   int take_steps(Helpers& helpers, RunProfile* profile);
@@ -71,6 +75,10 @@ class RunPool final : public Workplace, public std::enable_shared_from_this<RunP
   Run* take(Run* preferred);
   void give_back(Run* run);
 
+  /// Makes a run that is taken ready for a plan. Where there is no memory for it, the memory of all idle runs is released, and it is tried
+  /// once more. Throws Error(device) as Run::bind does.
+  void bind(Run& run, const PlanPtr& plan, const Wiring& wiring);
+
   /// At the end of the model, with no run in flight: a helper that has not left yet keeps the pool, but not its memory.
   void close();
 
@@ -81,6 +89,9 @@ class RunPool final : public Workplace, public std::enable_shared_from_this<RunP
 
  private:
   RunPool() = default;
+  /// Whether there was any memory to release.
+  bool release_idle();
+
   std::atomic<Run*> first_{nullptr};
   std::shared_ptr<rkernel::Device> device_;
   std::unique_ptr<Helpers> helpers_;

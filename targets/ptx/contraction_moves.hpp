@@ -1,6 +1,7 @@
 #pragma once
 // How an operand's tile comes from global to shared memory, as IR.
 
+#include <optional>
 #include <vector>
 
 #include "dyn/dtype.hpp"
@@ -9,34 +10,50 @@
 
 namespace dyn::ptx {
 
-/// A window of a matrix in global memory, as large as the tile or smaller at the matrix's edge.
-struct TileSource {
+/// Which way the reduction runs in a tile.
+enum class DepthAlong : unsigned char { Rows, Columns };
+
+/// What a ticket reads of a matrix: a band of tiles, one for each step of the reduction.
+struct TileBand {
   llvm::Value* origin = nullptr;  ///< its first element, which exists
-  llvm::Value *rows = nullptr, *columns = nullptr;  ///< i32: what exists, no more than the tile has
+  llvm::Value* across = nullptr;  ///< i32: rows or columns that exist of those that the reduction does not run along; no more than the tile has
 };
 
 /// The copies that the threads of a block make together for one tile. What does not exist is 0 in shared memory, and is never read.
+///
+/// A thread goes through its part of a tile in equal steps. Where the whole tile exists it goes from a pointer that moves from tile to tile,
+/// and asks nothing; only at the edges of the matrix is every copy compared with what exists.
 class TileCopy {
  public:
   /// `tile_dtype`: of the elements in shared memory, `source_dtype`: in global memory.
-  TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy, int threads);
+  TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy, int threads, DepthAlong depth_along);
 
   /// Copies are cp.async; else each thread loads, converts and stores before issue() ends.
   bool asynchronous() const { return copy_ == Copy::Vectors || (tile_dtype_ == DType::f32 && source_dtype_ == DType::f32); }
   bool vectors() const { return copy_ == Copy::Vectors; }
-  /// The thread's part, at the builder's place. Strides of the source in elements, i64; for vectors that of columns is 1.
-  void prepare(codegen::Builder& builder, llvm::Value* thread, llvm::Value* row_stride, llvm::Value* column_stride);
-  /// Issues all copies of the thread. `destination`: ptr addrspace(3) to the tile.
-  void issue(codegen::Builder& builder, const TileSource& source, llvm::Value* destination) const;
+  /// The thread's part, at the builder's place. Strides of the source in elements, i64; for vectors that of columns is 1. `depth`: the
+  /// extent of the reduction, i64.
+  void prepare(codegen::Builder& builder, llvm::Value* thread, llvm::Value* row_stride, llvm::Value* column_stride, llvm::Value* depth);
+  /// Goes to a ticket's band; gives the position of its first tile.
+  llvm::Value* enter(codegen::Builder& builder, const TileBand& band);
+  /// The position of the next tile.
+  llvm::Value* next(codegen::Builder& builder, llvm::Value* position) const;
+  /// Issues all copies of the thread for tile `step` (i32) of the band, which is at `position`. `destination`: ptr addrspace(3) to the tile.
+  void issue(codegen::Builder& builder, llvm::Value* position, llvm::Value* step, llvm::Value* destination) const;
 
  private:
   struct Unit {
     llvm::Value *row, *column;
   };
-  /// A chunk of 16 bytes: its row and column, its byte offsets in the source and in the tile.
-  struct Chunk {
-    Unit unit;
-    llvm::Value *from, *to;
+  /// The thread's units of a whole tile, each a fixed distance after the one before.
+  struct Walk {
+    llvm::Value *first, *step;         ///< byte offset in the source of the first, and from one to the next: i64
+    std::vector<llvm::Value*> places;  ///< byte offsets of the first ones in the tile, i32; then they repeat,
+    llvm::Value* turn;                 ///< so much further each time: i32
+  };
+  /// What exists of a tile, i32.
+  struct Extents {
+    llvm::Value *rows, *columns;
   };
   struct Element {
     llvm::Value *from, *place, *exists;
@@ -46,25 +63,37 @@ class TileCopy {
     llvm::Value *value, *place, *inside;
   };
   int units() const { return tile_.rows * units_in_row_; }
+  int copies() const { return (units() + threads_ - 1) / threads_; }
+  int depth_of_tile() const;
   Unit unit_at(codegen::Builder& builder, llvm::Value* index) const;
   llvm::Value* inside(codegen::Builder& builder, llvm::Value* index) const;
-  void issue_straight(codegen::Builder& builder, const TileSource& source, llvm::Value* destination, llvm::Value* first, int copies) const;
-  Chunk chunk_at(codegen::Builder& builder, llvm::Value* index) const;
-  Chunk chunk_after(codegen::Builder& builder, const Chunk& first, int rows) const;
-  void copy_chunks(codegen::Builder& builder, const TileSource& source, llvm::Value* destination, llvm::Value* first, int copies) const;
-  void copy_chunk(codegen::Builder& builder, const TileSource& source, llvm::Value* destination, const Chunk& chunk) const;
-  void copy_element(codegen::Builder& builder, const TileSource& source, llvm::Value* destination, llvm::Value* index) const;
-  Pending load_element(codegen::Builder& builder, const TileSource& source, llvm::Value* destination, llvm::Value* index) const;
-  Element element_at(codegen::Builder& builder, const TileSource& source, llvm::Value* destination, llvm::Value* index) const;
+  llvm::Value* place_of(codegen::Builder& builder, llvm::Value* row, llvm::Value* column) const;
+  std::optional<Walk> walk_down(codegen::Builder& builder, const Unit& first) const;
+  std::optional<Walk> walk_either_way(codegen::Builder& builder, const Unit& first) const;
+
+  void copy_whole(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination) const;
+  void copy_units(codegen::Builder& builder, llvm::Value* from, llvm::Value* destination, llvm::Value* first, int first_copy, int copies) const;
+  void copy_existing(codegen::Builder& builder, llvm::Value* position, llvm::Value* step, llvm::Value* destination) const;
+  Extents existing(codegen::Builder& builder, llvm::Value* step) const;
+  void copy_chunk(codegen::Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* index) const;
+  Element element_at(codegen::Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* index) const;
+  void copy_element(codegen::Builder& builder, const Element& element) const;
+  Pending load_element(codegen::Builder& builder, const Element& element) const;
+  void store(codegen::Builder& builder, const std::vector<Pending>& pending) const;
 
   SharedTile tile_;
   DType tile_dtype_, source_dtype_;
   Copy copy_;
   int threads_;
+  DepthAlong depth_along_;
   int units_in_row_;  ///< chunks or elements
-  llvm::Value *thread_ = nullptr, *row_stride_ = nullptr, *column_stride_ = nullptr;
-  llvm::Value* row_bytes_ = nullptr;   ///< of the source, i64
+  llvm::Value* thread_ = nullptr;
+  llvm::Value *row_bytes_ = nullptr, *column_bytes_ = nullptr;  ///< from one to the next in the source, i64
   llvm::Value* along_rows_ = nullptr;  ///< neighbouring threads take neighbouring rows, since those are neighbours in memory
+  llvm::Value* depth_ = nullptr;
+  std::optional<Walk> walk_;          ///< none: the thread's units are not equally far apart
+  llvm::Value* whole_steps_ = nullptr;  ///< of the band, i32: tiles before this one exist as a whole and are walked through
+  llvm::Value* across_ = nullptr;
 };
 
 }  // namespace dyn::ptx

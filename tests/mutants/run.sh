@@ -6,6 +6,8 @@
 # A mutant is a file NAME.sed here: an edit of one source file, and comments that say what it breaks, which file,
 # which test program must be built, and which of its test cases must fail. Works on a copy; the tree stays as it is.
 # Prints "ok NAME" or "failed NAME: reason" for each.
+# Bugs in GPU kernels (gpu/*.mutant) are edits of generated code and need no build: test_ptx plants them itself, in its
+# test case "every planted bug is reported"; tests/unit/ptx/planted_bugs.hpp has their format.
 set -uo pipefail
 
 source_dir=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,7 +19,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --jobs) jobs=${2:?--jobs needs a number}; shift ;;
     --temp) temp_root=${2:?--temp needs a folder}; shift ;;
-    --*) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --*) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     *) names+=("$1") ;;
   esac
   shift

@@ -40,6 +40,14 @@ class Clocks {
     return epoch < generation_start_ || agent == thread || (finely_ && seen(thread, agent) >= epoch);
   }
 
+  /// Whether the thread sees all that was released into the clock.
+  bool has_seen(int thread, const Clock& clock) const {
+    for (int agent = 0; agent < 2 * threads_; ++agent) {
+      if (!ordered(thread, agent, clock[static_cast<std::size_t>(agent)])) return false;
+    }
+    return true;
+  }
+
   Clock make_clock() const { return Clock(2 * static_cast<std::size_t>(threads_), 0); }
   /// What the thread has done and seen goes into the clock; what it does next does not.
   void release(int thread, Clock& clock);

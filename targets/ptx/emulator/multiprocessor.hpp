@@ -75,6 +75,7 @@ struct Mbarrier {
   std::uint32_t expected = 0, missing = 0, phase = 0;
   std::vector<Follows> following;
   Clock gathered, completed;  ///< what arrivals of all phases have released, and of complete phases only
+  std::vector<std::uint32_t> doubted;  ///< by thread: the phase in which it was last told "not yet" without need
 };
 
 class Multiprocessor {

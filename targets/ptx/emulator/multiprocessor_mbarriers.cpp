@@ -48,6 +48,7 @@ void Multiprocessor::barrier_init(Thread& thread, std::uint32_t site, const char
   free->phase = 0;
   free->following.clear();
   free->gathered = free->completed = clocks_.make_clock();
+  free->doubted.assign(static_cast<std::size_t>(thread_count_), 0);
 }
 
 /// Every arrival belongs to the current phase; those that follow copies are counted when they are announced.
@@ -80,7 +81,9 @@ std::uint64_t Multiprocessor::barrier_arrive(Thread& thread, std::uint32_t site,
   return state;
 }
 
-// A thread that is told "not yet" may only ask again. It is told so when the answer has changed.
+// A thread that is told "not yet" may only ask again. It is told so when the answer has changed. Where the phase is complete, but
+// nothing has told the thread so before, a GPU whose other threads are slower may say "not yet" too: it is said once, so that a kernel
+// which does not ask again goes on without having seen what the others did.
 bool Multiprocessor::barrier_test_wait(Thread& thread, std::uint32_t site, const char* address, std::uint32_t parity) {
   Mbarrier& barrier = mbarrier_at(thread, site, address);
   if (parity > 1) {
@@ -88,6 +91,11 @@ bool Multiprocessor::barrier_test_wait(Thread& thread, std::uint32_t site, const
     stop();
   }
   if (barrier.phase % 2 != parity) {
+    std::uint32_t& doubted = barrier.doubted[static_cast<std::size_t>(thread.thread)];
+    if (doubted != barrier.phase && !clocks_.has_seen(thread.thread, barrier.completed)) {
+      doubted = barrier.phase;
+      return false;
+    }
     clocks_.acquire(thread.thread, barrier.completed);
     return true;
   }

@@ -64,6 +64,6 @@ TEST_CASE("kernels of matrix products assemble for every GPU without spills") {
   }
   CHECK(kernels > 0);
   CHECK(assembled == kernels * static_cast<int>(dyn::test::ptxas_gpus().size()));
-  std::printf("ptxas assembled %d kernels of matrix products, each for every GPU: %d times\n", kernels, assembled);
+  std::printf("note: ptxas assembled %d kernels of matrix products, each for every GPU: %d times\n", kernels, assembled);
 }
 }

@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 
+#include "tests/support/coverage.hpp"
 #include "tests/support/emulated.hpp"
 
 namespace dyn::test {
@@ -13,6 +15,12 @@ namespace {
 Emulated& emulated() {
   static Emulated device;
   return device;
+}
+
+void count_dtypes(const rkernel::Problem& problem, const testing::EmulatorRun& counted) {
+  std::set<DType> dtypes;
+  for (const rkernel::Operand& operand : problem.operands) dtypes.insert(operand.dtype);
+  for (const DType dtype : dtypes) counted.edge(std::string(name_of(dtype)));
 }
 
 }  // namespace
@@ -44,6 +52,10 @@ EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const rkernel:
   rkernel::Grid& grid = result.launch.grid;
   grid.blocks = std::min(grid.blocks, most_blocks);
   if (grid.blocks == 0) return result;
+  const testing::EmulatorRun counted(builder.problem.has_reduction() ? "reductions" : "element-wise");
+  count_dtypes(builder.problem, counted);
+  counted.edge("blocks cut short", grid.blocks == most_blocks);
+  counted.edge("shared memory", grid.shared_bytes > 0);
   std::vector<EmulatedBuffer> buffers;
   for (std::size_t i = 0; i < initial.size(); ++i)
     buffers.push_back({result.outputs[i].data(), result.outputs[i].size(), builder.problem.operands[i].written});

@@ -46,7 +46,7 @@ TEST_CASE("loop kernels assemble for every GPU") {
   Totals totals;
   for (const LoopCase& loop_case : loop_cases()) assemble_all(build(loop_case, 5, 300)->problem, ptxas_gpus(), totals);
   CHECK(totals.assembled >= static_cast<int>(loop_cases().size() * ptxas_gpus().size()));
-  std::printf("ptxas assembled %d loop kernels, at most %d registers\n", totals.assembled, totals.most_registers);
+  std::printf("note: ptxas assembled %d loop kernels, at most %d registers\n", totals.assembled, totals.most_registers);
 }
 
 TEST_CASE("random loop kernels assemble") {
@@ -58,6 +58,6 @@ TEST_CASE("random loop kernels assemble") {
     assemble_all(testing::random_problem(seed)->problem, ptxas_gpus().first(1), totals);
   }
   CHECK(totals.assembled >= static_cast<int>(count));
-  std::printf("ptxas assembled %d random loop kernels, at most %d registers\n", totals.assembled, totals.most_registers);
+  std::printf("note: ptxas assembled %d random loop kernels, at most %d registers\n", totals.assembled, totals.most_registers);
 }
 }

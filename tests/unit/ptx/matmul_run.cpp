@@ -1,9 +1,12 @@
 #include "tests/unit/ptx/matmul_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "targets/ptx/device_module.hpp"
 #include "targets/ptx/gpu_descriptions.hpp"
+#include "tests/support/coverage.hpp"
 
 namespace dyn::ptx::testing {
 namespace {
@@ -16,6 +19,26 @@ DeviceBlock table(Emulator& device, rkernel::Stream& stream, const std::vector<T
   DeviceBlock block(device, std::max<std::size_t>(1, values.size()) * sizeof(T), "a table");
   stream.upload(block.address(), values.data(), values.size() * sizeof(T));
   return block;
+}
+
+std::string kernel_name(const MatmulCase& c) {
+  const bool cuda = c.tile.engine == rkernel::Engine::CudaCores;
+  return fmt::format("matmul on {}, A {}, B {}", cuda ? "CUDA cores" : c.tile.operands == DType::f32 ? "tensor cores as tf32" : "tensor cores",
+                     name_of(c.a), name_of(c.b));
+}
+
+void count_edges(const MatmulCase& c, const dyn::testing::EmulatorRun& counted) {
+  const std::int64_t tickets = c.batch * ((c.m + c.tile.block_m - 1) / c.tile.block_m) * ((c.n + c.tile.block_n - 1) / c.tile.block_n);
+  counted.edge("cut in M", c.m % c.tile.block_m != 0);
+  counted.edge("cut in N", c.n % c.tile.block_n != 0);
+  counted.edge("cut in K", c.k % c.tile.block_k != 0);
+  counted.edge("K = 0", c.k == 0);
+  counted.edge("blocks with several tickets", tickets > c.blocks);
+  counted.edge("element copies", c.a_copy == Copy::Elements || c.b_copy == Copy::Elements);
+  counted.edge("vector copies", c.a_copy == Copy::Vectors || c.b_copy == Copy::Vectors);
+  counted.edge("transposed", c.transpose_a || c.transpose_b || c.transpose_output);
+  counted.edge("odd strides", c.a_slack % 2 != 0 || c.b_slack % 2 != 0 || c.output_slack % 2 != 0);
+  counted.edge("epilogue", c.bias || c.gelu || c.residual);
 }
 
 }  // namespace
@@ -39,6 +62,8 @@ void EmulatedMatmul::load(const llvm::Module& module) {
 }
 
 Bytes EmulatedMatmul::run(const MatmulCase& c, const std::vector<Bytes>& buffers) const {
+  const dyn::testing::EmulatorRun counted(kernel_name(c));
+  count_edges(c, counted);
   const std::unique_ptr<rkernel::Stream> stream = device_.make_stream();
   std::vector<DeviceBlock> blocks;
   std::vector<DeviceAddress> addresses;

@@ -46,16 +46,26 @@ class BugReader {
 
  private:
   void take(const std::string& key, const std::string& value) {
-    if (key == "kernel") bug_.kernel = value;
-    else if (key == "breaks") bug_.breaks = value;
-    else if (key == "report") bug_.fault = fault_named(value), has_report_ = true;
-    else if (key == "after") edit_.after.push_back(value);
+    if (key == "kernel") {
+      bug_.kernel = value;
+    } else if (key == "breaks") {
+      bug_.breaks = value;
+    } else if (key == "report") {
+      bug_.fault = fault_named(value);
+      has_report_ = true;
+    } else {
+      take_of_edit(key, value);
+    }
+  }
+
+  void take_of_edit(const std::string& key, const std::string& value) {
+    if (key == "after") edit_.after.push_back(value);
     else if (key == "before") edit_.before = value;
     else if (key == "occurrence") edit_.occurrence = value == "all" ? 0 : std::stoi(value);
-    else if (key == "find") edit_.find = value;
-    else if (key == "replace") edit_.replacement = value, end_edit();
-    else if (key == "delete") edit_.find = value, end_edit();
+    else if (key == "replace") edit_.replacement = value;
+    else if (key == "find" || key == "delete") edit_.find = value;
     else throw std::runtime_error("unknown key \"" + key + "\"");
+    if (key == "replace" || key == "delete") end_edit();
   }
 
   void end_edit() {

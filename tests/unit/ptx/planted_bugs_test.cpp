@@ -1,13 +1,12 @@
 // Bugs planted in real kernels: the emulator reports each one, or its result is wrong.
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <set>
 
-#include "dyn/error.hpp"
 #include "targets/ptx/device_module.hpp"
 #include "tests/unit/ptx/matmul_data.hpp"
 #include "tests/unit/ptx/planted_bugs.hpp"
@@ -25,7 +24,7 @@ std::string expectation(const PlantedBug& bug) { return bug.fault ? name_of(*bug
 std::string line_of(const PlantedOutcome& outcome) {
   if (outcome.reports.empty()) return outcome.right ? "nothing noticed" : "wrong result";
   const ptx::FaultReport& report = outcome.reports.front();
-  return std::string(name_of(report.fault)) + ": block " + std::to_string(report.block) + " thread " + std::to_string(report.thread) + ": " + report.text.substr(0, 160);
+  return fmt::format("{}: block {} thread {}: {}", name_of(report.fault), report.block, report.thread, report.text.substr(0, 160));
 }
 
 bool is_expected(const PlantedBug& bug, const PlantedOutcome& outcome) {
@@ -83,7 +82,7 @@ TEST_CASE("every planted bug is reported") {
     faults += bug.fault.has_value();
     if (bug.fault) kinds.insert(*bug.fault);
   }
-  std::printf("%zu of %zu planted bugs reported, %zu of them as a fault of %zu kinds\n", noticed, bugs.size(), faults, kinds.size());
+  std::printf("note: %zu of %zu planted bugs reported, %zu of them as a fault of %zu kinds\n", noticed, bugs.size(), faults, kinds.size());
   CHECK(noticed == bugs.size());
   CHECK(bugs.size() >= 20);
   CHECK(faults >= 14);

@@ -32,6 +32,6 @@ TEST_CASE("tensor cores: kernels assemble without spills") {
     }
   }
   CHECK(assembled == static_cast<int>(tensor_core_tiles().size() * std::size(b_orders) * ptxas_gpus().size()));
-  std::printf("ptxas assembled %d tensor-core kernels, %d registers at most\n", assembled, most_registers);
+  std::printf("note: ptxas assembled %d tensor-core kernels, %d registers at most\n", assembled, most_registers);
 }
 }
