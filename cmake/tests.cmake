@@ -48,13 +48,13 @@ foreach(area ${areas})
 endforeach()
 dyn_test(test_kernels ${PROJECT_SOURCE_DIR}/tests/kernels)
 
-# What only a real GPU can tell: tests/gpu/run.sh builds and runs it.
+# Checks of a device against the CPU, the emulator and float64; tests/gpu/run.sh runs it on a real GPU, CI on the emulator.
 dyn_glob(gpu_check_sources SOURCES tests/gpu/*.cpp)
 foreach(file unit/ptx/matmul_case unit/ptx/matmul_data kernels/compare kernels/difference kernels/random kernels/cases kernels/elementwise_cases
     kernels/reduction_cases kernels/matmul_cases kernels/movement_cases)
   list(APPEND gpu_check_sources ${PROJECT_SOURCE_DIR}/tests/${file}.cpp)
 endforeach()
-add_executable(dyn-gpu-check EXCLUDE_FROM_ALL ${gpu_check_sources})
+add_executable(dyn-gpu-check ${gpu_check_sources})
 dyn_compile_settings(dyn-gpu-check)
 target_include_directories(dyn-gpu-check SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(dyn-gpu-check PRIVATE dyn_cli dyn_test_support dyn_internal nlohmann_json::nlohmann_json)
