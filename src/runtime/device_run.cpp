@@ -92,11 +92,22 @@ void DeviceRun::launch(std::size_t group) {
   }
 }
 
+template <typename Work>
+void DeviceRun::naming_groups(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    throw error.within(groups_in_flight());
+  }
+}
+
 void DeviceRun::copy(std::size_t transfer, void* host) {
   const OperandRange& buffer = buffers_[static_cast<std::size_t>(wiring_->transfer_buffers[transfer])];
   if (buffer.bytes == 0) return;
-  if (wiring_->transfers[transfer].to == Space::Device) stream_->upload(buffer.begin, host, buffer.bytes);
-  else stream_->download(host, buffer.begin, buffer.bytes);
+  naming_groups([&] {
+    if (wiring_->transfers[transfer].to == Space::Device) stream_->upload(buffer.begin, host, buffer.bytes);
+    else stream_->download(host, buffer.begin, buffer.bytes);
+  });
 }
 
 std::string DeviceRun::groups_in_flight() const {
@@ -108,16 +119,12 @@ std::string DeviceRun::groups_in_flight() const {
 }
 
 void DeviceRun::wait() {
-  try {
-    stream_->synchronise();
-  } catch (const Error& error) {
-    throw error.within(groups_in_flight());
-  }
+  naming_groups([&] { stream_->synchronise(); });
   first_in_flight_ = last_in_flight_ = no_group;
 }
 
 int DeviceRun::finish() {
-  stream_->download(statuses_.data(), status_table_, statuses_.size() * sizeof(std::int32_t));
+  naming_groups([&] { stream_->download(statuses_.data(), status_table_, statuses_.size() * sizeof(std::int32_t)); });
   wait();
   const auto failed = std::find_if(statuses_.begin(), statuses_.end(), [](std::int32_t status) { return status != 0; });
   return failed == statuses_.end() ? no_group : static_cast<int>(failed - statuses_.begin());

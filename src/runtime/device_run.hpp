@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "src/rkernel/device.hpp"
@@ -40,6 +41,9 @@ class DeviceRun {
   void find_ranges(const Plan& plan);
   void fill_tables(const Plan& plan);
   std::string groups_in_flight() const;
+  /// What fails in this work may be the doing of any group in flight: its errors name them.
+  template <typename Work>
+  void naming_groups(const Work& work);
 
   rkernel::Device& device_;
   std::unique_ptr<rkernel::Stream> stream_;

@@ -47,7 +47,7 @@ void initialize_llvm() {
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 struct Compiler::Impl {
-  explicit Impl(const Isa& isa) {
+  Impl(const Isa& isa, CodeEffort effort) {
     initialize_llvm();
     const std::string triple = "x86_64-unknown-linux-gnu";
     std::string error;
@@ -55,8 +55,9 @@ struct Compiler::Impl {
     if (target == nullptr) throw Error(ErrorKind::internal, "LLVM has no x86 target: " + error);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+    const auto level = effort == CodeEffort::Quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
     machine.reset(target->createTargetMachine(triple, isa.llvm_cpu, isa.llvm_features, options, llvm::Reloc::PIC_,
-                                              llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+                                              llvm::CodeModel::Small, level, true));
     if (!machine) throw Error(ErrorKind::internal, "LLVM cannot generate code for " + isa.name);
     vector_bits = std::to_string(isa.f32_lanes * 32);
   }
@@ -99,7 +100,7 @@ struct Compiler::Impl {
   std::string vector_bits;
 };
 
-Compiler::Compiler(const Isa& isa) : impl_(std::make_unique<Impl>(isa)) {}
+Compiler::Compiler(const Isa& isa, CodeEffort effort) : impl_(std::make_unique<Impl>(isa, effort)) {}
 Compiler::~Compiler() = default;
 Compiler::Compiler(Compiler&&) noexcept = default;
 

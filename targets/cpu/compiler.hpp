@@ -11,7 +11,7 @@ namespace dyn::cpu {
 /// Not thread-safe; each compiling thread has its own. Throws Error(internal) where LLVM refuses the module.
 class Compiler {
  public:
-  explicit Compiler(const Isa& isa);
+  explicit Compiler(const Isa& isa, CodeEffort effort = CodeEffort::Full);
   ~Compiler();
   Compiler(Compiler&&) noexcept;
 

@@ -90,7 +90,7 @@ class Store final : public CodeStore {
   Store(const Isa& isa, const CodeStoreOptions& options)
       : isa_(isa),
         options_(options),
-        disk_(options.cache_dir, code_stamp() + " " + isa.name),
+        disk_(options.cache_dir, code_stamp() + " " + isa.name + (options.effort == CodeEffort::Quick ? " quick" : "")),
         linker_(options.debugger, options.mapping) {
     if (!disk_.problem().empty()) warn(disk_.problem());
   }
@@ -143,7 +143,7 @@ class Store final : public CodeStore {
     std::string warning;
     const auto work = [&] {
       try {
-        Compiler compiler(isa_);
+        Compiler compiler(isa_, options_.effort);
         for (std::size_t i = next++; i < which.size(); i = next++) {
           const KernelSource& source = *missing[which[i]];
           objects[which[i]] = compiler.compile(source, symbol_of(source.key));
@@ -199,7 +199,8 @@ std::shared_ptr<CodeStore> CodeStore::open(const Isa& isa, const CodeStoreOption
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<CodeStore>> stores;
   const std::lock_guard lock(mutex);
-  const std::string name = fmt::format("{}|{}|{}|{}|{}", isa.name, options.cache_dir, options.perf_map, options.debugger, static_cast<int>(options.mapping));
+  const std::string name = fmt::format("{}|{}|{}|{}|{}|{}", isa.name, options.cache_dir, options.perf_map, options.debugger,
+                                       static_cast<int>(options.mapping), static_cast<int>(options.effort));
   std::shared_ptr<CodeStore> store = stores[name].lock();
   if (!store) {
     store = std::make_shared<Store>(isa, options);

@@ -21,12 +21,16 @@ using codegen::KernelSource;
 /// refuse to make written pages executable. Automatic: the first of the two that this system allows.
 enum class CodeMapping { Automatic, Protect, Dual };
 
+/// Full: code that runs often. Quick: code whose time goes elsewhere, compiled in a fraction of the time.
+enum class CodeEffort { Full, Quick };
+
 struct CodeStoreOptions {
   std::string cache_dir;  ///< empty: memory only
   bool perf_map = false;  ///< append symbols to /tmp/perf-PID.map
   bool debugger = false;  ///< register objects with GDB
   std::function<void(LogLevel, std::string_view)> log;
   CodeMapping mapping = CodeMapping::Automatic;
+  CodeEffort effort = CodeEffort::Full;
 };
 
 /// Process-wide memory of code for one ISA (thread-safe), with an optional directory behind it.

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "dyn/error.hpp"
 #include "targets/llvm/loops.hpp"
@@ -40,8 +41,8 @@ class ContractionEmitter final : public rkernel::Emitter {
         tile_(tile_of(kernel)),
         leaf_(make_leaf(kernel, tile_, shape_class.b_order)),
         b_rows_are_k_(shape_class.b_order == BOrder::RowsAlongN),
-        a_copy_(copy_of(contraction_.a, leaf_->a_tile(), shape_class.a)),
-        b_copy_(copy_of(contraction_.b, leaf_->b_tile(), shape_class.b)),
+        a_(copy_of(contraction_.a, leaf_->a_tile(), shape_class.a, DepthAlong::Columns)),
+        b_(copy_of(contraction_.b, leaf_->b_tile(), shape_class.b, b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)),
         pipeline_(make_pipeline()) {
     if (leaf_->a_tile().bytes() != tile_.a_stage_bytes() || leaf_->b_tile().bytes() != tile_.b_stage_bytes()) {
       throw Error(ErrorKind::internal, "the leaf's tiles are not those of " + tile_.to_string());
@@ -83,14 +84,18 @@ class ContractionEmitter final : public rkernel::Emitter {
   }
 
   void run_ahead(int, std::span<const rkernel::Move> moves) override {
-    locate_operands();
-    CountedLoop ahead(builder_, number(0), number(tile_.stages - 1), number(1), "ahead", Values{cursor_.stage, cursor_.parity});
+    enter_bands();
+    CountedLoop ahead(builder_, number(0), number(tile_.stages - 1), number(1), "ahead", Values{cursor_.stage, cursor_.parity, a_.position, b_.position});
     const Cursor cursor{ahead.carried(0), ahead.carried(1)};
-    begin_write(cursor, builder_.CreateZExt(ahead.index(), builder_.getInt64Ty()));
+    a_.position = ahead.carried(2);
+    b_.position = ahead.carried(3);
+    begin_write(cursor, ahead.index());
     for (const rkernel::Move& move : moves) issue(move);
     pipeline_->end_write(builder_);
     const Cursor next = pipeline_->next(builder_, cursor);
-    ahead.close(Values{next.stage, next.parity});
+    const Values after = ahead.close(Values{next.stage, next.parity, next_position(a_), next_position(b_)});
+    a_.position = after[2];
+    b_.position = after[3];
   }
 
   void move(int, const rkernel::Move& move) override { issue(move); }
@@ -105,10 +110,11 @@ class ContractionEmitter final : public rkernel::Emitter {
   }
 
  private:
-  /// An operand of the contraction: element (i, k), i along m or n, of the ticket's batch and block.
+  /// An operand of the contraction: element (i, k), i along m or n.
   struct Matrix {
+    TileCopy copy;
     llvm::Value *base = nullptr, *stride_i = nullptr, *stride_k = nullptr;  ///< base: of batch 0
-    llvm::Value* origin = nullptr;                                          ///< the ticket's (i0, 0)
+    llvm::Value* position = nullptr;                                        ///< of the tile that is to be copied next
   };
 
   static std::unique_ptr<Leaf> make_leaf(const rkernel::RKernel& kernel, const rkernel::GpuTile& tile, BOrder b_order) {
@@ -117,14 +123,14 @@ class ContractionEmitter final : public rkernel::Emitter {
     return make_cuda_core_leaf(kernel);
   }
 
-  TileCopy copy_of(int operand, const SharedTile& tile, Copy copy) const {
+  Matrix copy_of(int operand, const SharedTile& tile, Copy copy, DepthAlong depth_along) const {
     const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
     if (!source.guards.empty() || source.gathers || source.form == rkernel::Form::Packed) {
       throw Error(ErrorKind::internal, "operand " + source.name + " of the contraction " + problem_.name + " is no plain matrix");
     }
     for (const rkernel::Move& move : kernel_.layers[shared_layer].moves) {
       if (move.operand == operand && (move.form == rkernel::MoveForm::Swizzled) == tile.swizzled) {
-        return TileCopy(tile, move.dtype, source.dtype, copy, tile_.threads());
+        return {TileCopy(tile, move.dtype, source.dtype, copy, tile_.threads(), depth_along)};
       }
     }
     throw Error(ErrorKind::internal, "the tree of " + problem_.name + " moves " + source.name + " in another form than its leaf reads");
@@ -132,8 +138,8 @@ class ContractionEmitter final : public rkernel::Emitter {
 
   std::unique_ptr<Pipeline> make_pipeline() const {
     if (tile_.engine == rkernel::Engine::CudaCores) return make_group_pipeline(tile_.stages);
-    const bool asynchronous = a_copy_.asynchronous() || b_copy_.asynchronous();
-    const bool synchronous = !a_copy_.asynchronous() || !b_copy_.asynchronous();
+    const bool asynchronous = a_.copy.asynchronous() || b_.copy.asynchronous();
+    const bool synchronous = !a_.copy.asynchronous() || !b_.copy.asynchronous();
     return make_barrier_pipeline(tile_.stages, tile_.threads(), asynchronous, synchronous);
   }
 
@@ -157,21 +163,22 @@ class ContractionEmitter final : public rkernel::Emitter {
   }
 
   void prepare_operands() {
-    extent_k_ = extent(contraction_.k);
-    steps_ = builder_.CreateUDiv(builder_.CreateAdd(extent_k_, wide(tile_.block_k - 1)), wide(tile_.block_k));
-    for (const int operand : {contraction_.a, contraction_.b}) {
+    llvm::Value* depth = extent(contraction_.k);
+    // Fewer than 2^31: more could not be copied in the time that there is.
+    steps_ = builder_.CreateTrunc(builder_.CreateUDiv(builder_.CreateAdd(depth, wide(tile_.block_k - 1)), wide(tile_.block_k)), builder_.getInt32Ty());
+    for (Matrix* matrix : {&a_, &b_}) {
+      const bool is_a = matrix == &a_;
+      const int operand = is_a ? contraction_.a : contraction_.b;
       llvm::Type* pointer = args_.pointers->getType();
       llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, args_.pointers, static_cast<std::uint64_t>(operand));
-      const bool is_a = operand == contraction_.a;
-      const bool vectors = (is_a ? a_copy_ : b_copy_).vectors(), k_contiguous = is_a || !b_rows_are_k_;
-      Matrix& matrix = matrices_[operand];
-      matrix.base = element(operand, builder_.CreateAlignedLoad(pointer, field, llvm::Align(8)), slot(slots_.offset(operand)));
-      matrix.stride_i = vectors && !k_contiguous ? wide(1) : stride(operand, is_a ? contraction_.m : contraction_.n);
-      matrix.stride_k = vectors && k_contiguous ? wide(1) : stride(operand, contraction_.k);
+      const bool rows_along_k = !is_a && b_rows_are_k_, vectors = matrix->copy.vectors();
+      matrix->base = element(operand, builder_.CreateAlignedLoad(pointer, field, llvm::Align(8)), slot(slots_.offset(operand)));
+      matrix->stride_i = vectors && rows_along_k ? wide(1) : stride(operand, is_a ? contraction_.m : contraction_.n);
+      matrix->stride_k = vectors && !rows_along_k ? wide(1) : stride(operand, contraction_.k);
+      llvm::Value *rows = matrix->stride_i, *columns = matrix->stride_k;
+      if (rows_along_k) std::swap(rows, columns);
+      matrix->copy.prepare(builder_, thread_, rows, columns, depth);
     }
-    const Matrix &a = matrices_[contraction_.a], &b = matrices_[contraction_.b];
-    a_copy_.prepare(builder_, thread_, a.stride_i, a.stride_k);
-    b_copy_.prepare(builder_, thread_, b_rows_are_k_ ? b.stride_k : b.stride_i, b_rows_are_k_ ? b.stride_i : b.stride_k);
   }
 
   GridSizes grid_sizes() {
@@ -199,59 +206,55 @@ class ContractionEmitter final : public rkernel::Emitter {
     }
   }
 
-  void locate_operands() {
-    for (auto& [operand, matrix] : matrices_) {
-      llvm::Value* offset = wide(0);
+  void enter_bands() {
+    for (Matrix* matrix : {&a_, &b_}) {
+      const bool is_a = matrix == &a_;
+      const int operand = is_a ? contraction_.a : contraction_.b;
+      llvm::Value* offset = builder_.CreateMul(is_a ? window_.m : window_.n, matrix->stride_i);
       for (const rkernel::Loop& loop : batch_loops()) {
         offset = builder_.CreateAdd(offset, builder_.CreateMul(block_index_.at(loop.axis), stride(operand, loop.axis)));
       }
-      offset = builder_.CreateAdd(offset, builder_.CreateMul(operand == contraction_.a ? window_.m : window_.n, matrix.stride_i));
-      matrix.origin = element(operand, matrix.base, offset);
+      matrix->position = matrix->copy.enter(builder_, {element(operand, matrix->base, offset), is_a ? window_.rows : window_.columns});
     }
   }
 
+  llvm::Value* next_position(const Matrix& matrix) { return matrix.copy.next(builder_, matrix.position); }
+
   void begin_write(const Cursor& cursor, llvm::Value* step) {
     pipeline_->begin_write(builder_, cursor, builder_.CreateICmpSLT(step, steps_));
+    write_step_ = step;
     write_stage_ = stage_at(cursor);
-    write_k_ = builder_.CreateMul(step, wide(tile_.block_k));
-    write_depth_ = existing(extent_k_, write_k_, tile_.block_k);
   }
 
   void issue(const rkernel::Move& move) {
     const bool is_a = move.operand == contraction_.a;
-    const Matrix& matrix = matrices_.at(move.operand);
-    TileSource source;
-    source.origin = element(move.operand, matrix.origin, builder_.CreateMul(write_k_, matrix.stride_k));
-    llvm::Value* across = is_a ? window_.rows : window_.columns;
-    const bool rows_along_k = !is_a && b_rows_are_k_;
-    source.rows = rows_along_k ? write_depth_ : across;
-    source.columns = rows_along_k ? across : write_depth_;
-    if (is_a) a_copy_.issue(builder_, source, write_stage_);
-    else b_copy_.issue(builder_, source, at_byte(write_stage_, number(tile_.a_stage_bytes())));
+    const Matrix& matrix = is_a ? a_ : b_;
+    matrix.copy.issue(builder_, matrix.position, write_step_, is_a ? write_stage_ : at_byte(write_stage_, number(tile_.a_stage_bytes())));
   }
 
+  // Beside the accumulators a step carries the cursor and both positions.
   void open_step() {
     Values carried = leaf_->zeros(builder_);
-    carried.push_back(cursor_.stage);
-    carried.push_back(cursor_.parity);
-    loop_.emplace(builder_, wide(0), steps_, wide(1), "step", carried);
+    const std::size_t sums = carried.size();
+    carried.insert(carried.end(), {cursor_.stage, cursor_.parity, a_.position, b_.position});
+    loop_.emplace(builder_, number(0), steps_, number(1), "step", carried);
     accumulators_.clear();
-    for (std::size_t i = 0; i + 2 < carried.size(); ++i) accumulators_.push_back(loop_->carried(i));
-    step_cursor_ = {loop_->carried(carried.size() - 2), loop_->carried(carried.size() - 1)};
+    for (std::size_t i = 0; i < sums; ++i) accumulators_.push_back(loop_->carried(i));
+    step_cursor_ = {loop_->carried(sums), loop_->carried(sums + 1)};
+    a_.position = loop_->carried(sums + 2);
+    b_.position = loop_->carried(sums + 3);
     pipeline_->begin_read(builder_, step_cursor_);
-    begin_write(pipeline_->last_ahead(builder_, step_cursor_), builder_.CreateAdd(loop_->index(), wide(tile_.stages - 1)));
+    begin_write(pipeline_->last_ahead(builder_, step_cursor_), builder_.CreateAdd(loop_->index(), number(tile_.stages - 1)));
   }
 
   void close_step() {
-    Values next = accumulators_;
+    const std::size_t sums = accumulators_.size();
     const Cursor cursor = pipeline_->next(builder_, step_cursor_);
-    next.push_back(cursor.stage);
-    next.push_back(cursor.parity);
+    Values next = accumulators_;
+    next.insert(next.end(), {cursor.stage, cursor.parity, next_position(a_), next_position(b_)});
     accumulators_ = loop_->close(next);
-    cursor_.parity = accumulators_.back();
-    accumulators_.pop_back();
-    cursor_.stage = accumulators_.back();
-    accumulators_.pop_back();
+    cursor_ = {accumulators_[sums], accumulators_[sums + 1]};
+    accumulators_.resize(sums);
   }
 
   Builder builder_;
@@ -263,21 +266,20 @@ class ContractionEmitter final : public rkernel::Emitter {
   const rkernel::GpuTile tile_;
   const std::unique_ptr<Leaf> leaf_;
   const bool b_rows_are_k_;  ///< a row of the tile of B has one k
-  TileCopy a_copy_, b_copy_;
+  Matrix a_, b_;
   const std::unique_ptr<Pipeline> pipeline_;
   llvm::Function* function_ = nullptr;
   codegen::KernelArgsValues args_;
   std::optional<codegen::Operands> operands_;
   std::optional<codegen::ExprCompiler> compiler_;
 
-  llvm::Value *thread_ = nullptr, *shared_ = nullptr, *stages_ = nullptr, *extent_k_ = nullptr, *steps_ = nullptr;
+  llvm::Value *thread_ = nullptr, *shared_ = nullptr, *stages_ = nullptr, *steps_ = nullptr;  // steps_: i32
   std::map<int, llvm::Value*> block_index_;
-  std::map<int, Matrix> matrices_;
   BlockWindow window_{};
   Cursor cursor_, step_cursor_;  ///< of the ticket's first step; of the step in the loop
   std::optional<CountedLoop> loop_;
   Values accumulators_;
-  llvm::Value *write_stage_ = nullptr, *write_k_ = nullptr, *write_depth_ = nullptr;
+  llvm::Value *write_stage_ = nullptr, *write_step_ = nullptr;
 };
 
 }  // namespace

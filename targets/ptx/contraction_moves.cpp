@@ -2,7 +2,8 @@
 
 #include <llvm/IR/Intrinsics.h>
 
-#include <optional>
+#include <algorithm>
+#include <numeric>
 
 #include "dyn/error.hpp"
 #include "targets/llvm/loops.hpp"
@@ -15,7 +16,7 @@ namespace {
 using codegen::Builder;
 
 /// Copies that one thread makes in straight line: their loads are in flight together.
-constexpr int straight_copies = 8;
+constexpr int most_straight_copies = 8;
 
 llvm::ConstantInt* number(Builder& builder, int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); }
 int bytes_of(DType dtype) { return static_cast<int>(size_of(dtype)); }
@@ -46,6 +47,22 @@ std::optional<codegen::Conditional> where(Builder& builder, llvm::Value* conditi
   return conditional;
 }
 
+/// if (condition) yes(); else no();
+template <class Yes, class No>
+void choose(Builder& builder, llvm::Value* condition, const char* name, Yes yes, No no) {
+  llvm::Function* function = builder.GetInsertBlock()->getParent();
+  const auto block = [&](const char* suffix) { return llvm::BasicBlock::Create(builder.getContext(), std::string(name) + suffix, function); };
+  llvm::BasicBlock *then = block(""), *otherwise = block(".else"), *after = block(".after");
+  builder.CreateCondBr(condition, then, otherwise);
+  builder.SetInsertPoint(then);
+  yes();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(otherwise);
+  no();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
+}
+
 int largest_divisor(int value, int most) {
   int divisor = most < value ? most : value;
   while (value % divisor != 0) --divisor;
@@ -54,12 +71,13 @@ int largest_divisor(int value, int most) {
 
 }  // namespace
 
-TileCopy::TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy, int threads)
+TileCopy::TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy, int threads, DepthAlong depth_along)
     : tile_(tile),
       tile_dtype_(tile_dtype),
       source_dtype_(source_dtype),
       copy_(copy),
       threads_(threads),
+      depth_along_(depth_along),
       units_in_row_(copy == Copy::Vectors ? tile.chunks() : tile.row_bytes / bytes_of(tile_dtype)) {
   for (const DType dtype : {tile_dtype, source_dtype}) {
     if (!is_float(dtype)) throw Error(ErrorKind::unsupported, "a contraction on a GPU does not copy elements of " + std::string(name_of(dtype)));
@@ -69,13 +87,20 @@ TileCopy::TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype,
   }
 }
 
-void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_stride, llvm::Value* column_stride) {
+void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_stride, llvm::Value* column_stride, llvm::Value* depth) {
   thread_ = thread;
-  row_stride_ = row_stride;
-  column_stride_ = column_stride;
-  row_bytes_ = builder.CreateMul(row_stride, builder.getInt64(size_of(source_dtype_)));
+  depth_ = depth;
+  llvm::Value* bytes = builder.getInt64(size_of(source_dtype_));
+  row_bytes_ = builder.CreateMul(row_stride, bytes);
+  column_bytes_ = builder.CreateMul(column_stride, bytes);
   along_rows_ = builder.CreateICmpEQ(row_stride, builder.getInt64(1));
+  // What is loaded must exist, and what lies outside of the tile may not.
+  if (!asynchronous() && units() % threads_ != 0) return;
+  walk_ = vectors() || tile_.swizzled ? walk_down(builder) : walk_either_way(builder);
 }
+
+int TileCopy::straight_copies() const { return largest_divisor(copies(), most_straight_copies); }
+int TileCopy::depth_of_tile() const { return depth_along_ == DepthAlong::Rows ? tile_.rows : tile_.row_bytes / bytes_of(tile_dtype_); }
 
 llvm::Value* TileCopy::inside(Builder& builder, llvm::Value* index) const {
   return units() % threads_ == 0 ? nullptr : builder.CreateICmpULT(index, number(builder, units()));
@@ -84,103 +109,168 @@ llvm::Value* TileCopy::inside(Builder& builder, llvm::Value* index) const {
 TileCopy::Unit TileCopy::unit_at(Builder& builder, llvm::Value* index) const {
   const auto quotient = [&](int by) { return builder.CreateUDiv(index, number(builder, by)); };
   const auto remainder = [&](int by) { return builder.CreateURem(index, number(builder, by)); };
-  if (copy_ == Copy::Vectors) return {quotient(units_in_row_), remainder(units_in_row_)};
+  if (vectors()) return {quotient(units_in_row_), remainder(units_in_row_)};
   return {builder.CreateSelect(along_rows_, remainder(tile_.rows), quotient(units_in_row_)),
           builder.CreateSelect(along_rows_, quotient(tile_.rows), remainder(units_in_row_))};
 }
 
-void TileCopy::issue(Builder& builder, const TileSource& source, llvm::Value* destination) const {
-  const int copies = (units() + threads_ - 1) / threads_;
-  const int straight = largest_divisor(copies, straight_copies);
-  if (straight == copies) {
-    issue_straight(builder, source, destination, thread_, copies);
-    return;
+llvm::Value* TileCopy::place_of(Builder& builder, const Unit& unit) const {
+  if (vectors()) return tile_.chunk_offset(builder, unit.row, unit.column);
+  return tile_.element_offset(builder, unit.row, unit.column, bytes_of(tile_dtype_));
+}
+
+llvm::Value* TileCopy::source_of(Builder& builder, const Unit& unit) const {
+  const auto wide = [&](llvm::Value* value) { return builder.CreateZExt(value, builder.getInt64Ty()); };
+  llvm::Value* column = vectors() ? wide(builder.CreateMul(unit.column, number(builder, chunk_bytes))) : builder.CreateMul(wide(unit.column), column_bytes_);
+  return builder.CreateAdd(builder.CreateMul(wide(unit.row), row_bytes_), column);
+}
+
+// Down a column of the tile: chunks of a row are permuted alike again after a period of rows.
+std::optional<TileCopy::Walk> TileCopy::walk_down(Builder& builder) const {
+  if (threads_ % units_in_row_ != 0 && copies() > 1) return std::nullopt;
+  const int rows = std::max(1, threads_ / units_in_row_);
+  const int places = tile_.period() / std::gcd(rows, tile_.period());
+  if (straight_copies() != copies() && straight_copies() % places != 0) return std::nullopt;
+  // Neighbours in a column of the source go along rows, not down.
+  const Unit first = vectors() ? unit_at(builder, thread_)
+                               : Unit{builder.CreateUDiv(thread_, number(builder, units_in_row_)), builder.CreateURem(thread_, number(builder, units_in_row_))};
+  Walk walk{source_of(builder, first), builder.CreateMul(row_bytes_, builder.getInt64(static_cast<std::uint64_t>(rows))), {},
+            number(builder, places * rows * tile_.stride_bytes()), vectors() ? nullptr : builder.CreateNot(along_rows_)};
+  for (int i = 0; i < std::min(places, copies()); ++i) {
+    walk.places.push_back(place_of(builder, {builder.CreateAdd(first.row, number(builder, i * rows)), first.column}));
   }
-  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, copies), number(builder, straight), "copy");
-  llvm::Value* first = builder.CreateAdd(thread_, builder.CreateMul(trips.index(), number(builder, threads_)));
-  issue_straight(builder, source, destination, first, straight);
+  return walk;
+}
+
+// Elements of rows that are not permuted: down or along, as the source's strides want.
+std::optional<TileCopy::Walk> TileCopy::walk_either_way(Builder& builder) const {
+  if ((threads_ % units_in_row_ != 0 || threads_ % tile_.rows != 0) && copies() > 1) return std::nullopt;
+  const int rows = threads_ / units_in_row_, columns = threads_ / tile_.rows;
+  const Unit first = unit_at(builder, thread_);
+  const auto scaled = [&](llvm::Value* bytes, int by) { return builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(by))); };
+  return Walk{source_of(builder, first), builder.CreateSelect(along_rows_, scaled(column_bytes_, columns), scaled(row_bytes_, rows)),
+              {place_of(builder, first)},
+              builder.CreateSelect(along_rows_, number(builder, columns * bytes_of(tile_dtype_)), number(builder, rows * tile_.stride_bytes())), nullptr};
+}
+
+// The position is that of the thread's first chunk, or of the tile where there is none, or for elements.
+llvm::Value* TileCopy::enter(Builder& builder, const TileBand& band) {
+  across_ = band.across;
+  if (!walk_) return band.origin;
+  const int extent = depth_along_ == DepthAlong::Rows ? tile_.row_bytes / bytes_of(tile_dtype_) : tile_.rows;
+  llvm::Value* whole = builder.CreateICmpEQ(across_, number(builder, extent));
+  if (walk_->usable != nullptr) whole = builder.CreateAnd(whole, walk_->usable);
+  llvm::Value* steps = builder.CreateUDiv(depth_, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile())));
+  whole_steps_ = builder.CreateSelect(whole, builder.CreateTrunc(steps, builder.getInt32Ty()), number(builder, 0));
+  return vectors() ? at_byte(builder, band.origin, walk_->first) : band.origin;
+}
+
+llvm::Value* TileCopy::next(Builder& builder, llvm::Value* position) const {
+  llvm::Value* bytes = depth_along_ == DepthAlong::Rows ? row_bytes_ : column_bytes_;
+  return at_byte(builder, position, builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile()))));
+}
+
+void TileCopy::issue(Builder& builder, llvm::Value* position, llvm::Value* step, llvm::Value* destination) const {
+  if (!walk_) return copy_singly(builder, position, destination, existing(builder, step));
+  const auto whole = [&] { copy_walking(builder, vectors() ? position : at_byte(builder, position, walk_->first), destination, nullptr); };
+  const auto part = [&] {
+    const Extents extents = existing(builder, step);
+    if (vectors()) copy_walking(builder, position, destination, &extents);
+    else copy_singly(builder, position, destination, extents);
+  };
+  choose(builder, builder.CreateICmpSLT(step, whole_steps_), "whole", whole, part);
+}
+
+TileCopy::Extents TileCopy::existing(Builder& builder, llvm::Value* step) const {
+  const auto wide = [&](int value) { return builder.getInt64(static_cast<std::uint64_t>(value)); };
+  llvm::Value* before = builder.CreateMul(builder.CreateZExt(step, builder.getInt64Ty()), wide(depth_of_tile()));
+  llvm::Value* left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder.CreateSub(depth_, before), wide(depth_of_tile()));
+  llvm::Value* depth = builder.CreateTrunc(left, builder.getInt32Ty());
+  return depth_along_ == DepthAlong::Rows ? Extents{depth, across_} : Extents{across_, depth};
+}
+
+llvm::Value* TileCopy::existing_bytes(Builder& builder, const Extents& extents, const Unit& chunk) const {
+  llvm::Value* columns = builder.CreateMul(extents.columns, number(builder, bytes_of(source_dtype_)));
+  llvm::Value* left = builder.CreateSub(columns, builder.CreateMul(chunk.column, number(builder, chunk_bytes)));
+  left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, number(builder, 0));
+  left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, number(builder, chunk_bytes));
+  return builder.CreateSelect(builder.CreateICmpSLT(chunk.row, extents.rows), left, number(builder, 0));
+}
+
+void TileCopy::copy_walking(Builder& builder, llvm::Value* from, llvm::Value* destination, const Extents* extents) const {
+  const int straight = straight_copies();
+  if (straight == copies()) return copy(builder, walk(builder, from, destination, thread_, extents));
+  llvm::Value* carried[] = {thread_, from, destination};
+  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, copies()), number(builder, straight), "copy", carried);
+  copy(builder, walk(builder, trips.carried(1), trips.carried(2), trips.carried(0), extents));
+  const int turns = straight / static_cast<int>(walk_->places.size());
+  carried[0] = builder.CreateAdd(trips.carried(0), number(builder, straight * threads_));
+  carried[1] = at_byte(builder, trips.carried(1), builder.CreateMul(walk_->step, builder.getInt64(static_cast<std::uint64_t>(straight))));
+  carried[2] = at_byte(builder, trips.carried(2), builder.CreateMul(walk_->turn, number(builder, turns)));
+  trips.close(carried);
+}
+
+std::vector<TileCopy::Piece> TileCopy::walk(Builder& builder, llvm::Value* from, llvm::Value* destination, llvm::Value* first, const Extents* extents) const {
+  std::vector<Piece> pieces;
+  const int places = static_cast<int>(walk_->places.size());
+  Unit unit = extents == nullptr ? Unit{} : unit_at(builder, first);
+  for (int i = 0; i < straight_copies(); ++i) {
+    llvm::Value* place = at_byte(builder, destination, walk_->places[static_cast<std::size_t>(i % places)]);
+    if (i >= places) place = at_byte(builder, place, builder.CreateMul(walk_->turn, number(builder, i / places)));
+    llvm::Value* within = inside(builder, builder.CreateAdd(first, number(builder, i * threads_)));
+    llvm::Value* bytes = extents == nullptr ? number(builder, chunk_bytes) : existing_bytes(builder, *extents, unit);
+    pieces.push_back({from, place, nullptr, bytes, within});
+    from = at_byte(builder, from, walk_->step);
+    if (extents != nullptr) unit.row = builder.CreateAdd(unit.row, number(builder, threads_ / units_in_row_));
+  }
+  return pieces;
+}
+
+void TileCopy::copy_singly(Builder& builder, llvm::Value* position, llvm::Value* destination, const Extents& extents) const {
+  const int straight = straight_copies();
+  const auto run = [&](llvm::Value* first) {
+    std::vector<Piece> pieces;
+    for (int i = 0; i < straight; ++i) pieces.push_back(piece_at(builder, extents, position, destination, builder.CreateAdd(first, number(builder, i * threads_))));
+    copy(builder, pieces);
+  };
+  if (straight == copies()) return run(thread_);
+  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, copies()), number(builder, straight), "copy");
+  run(builder.CreateAdd(thread_, builder.CreateMul(trips.index(), number(builder, threads_))));
   trips.close();
 }
 
-void TileCopy::issue_straight(Builder& builder, const TileSource& source, llvm::Value* destination, llvm::Value* first, int copies) const {
-  if (copy_ == Copy::Vectors) return copy_chunks(builder, source, destination, first, copies);
-  std::vector<Pending> pending;
-  for (int i = 0; i < copies; ++i) {
-    llvm::Value* index = builder.CreateAdd(first, number(builder, i * threads_));
-    if (asynchronous()) copy_element(builder, source, destination, index);
-    else pending.push_back(load_element(builder, source, destination, index));
-  }
-  for (const Pending& element : pending) {
-    std::optional<codegen::Conditional> exists = where(builder, element.inside);
-    builder.CreateAlignedStore(element.value, element.place, llvm::Align(static_cast<std::uint64_t>(bytes_of(tile_dtype_))));
-    if (exists) exists->close();
-  }
-}
-
-TileCopy::Chunk TileCopy::chunk_at(Builder& builder, llvm::Value* index) const {
+TileCopy::Piece TileCopy::piece_at(Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* index) const {
   const Unit unit = unit_at(builder, index);
-  llvm::Value* column_bytes = builder.CreateZExt(builder.CreateMul(unit.column, number(builder, chunk_bytes)), builder.getInt64Ty());
-  llvm::Value* from = builder.CreateAdd(builder.CreateMul(builder.CreateZExt(unit.row, builder.getInt64Ty()), row_bytes_), column_bytes);
-  return {unit, from, tile_.chunk_offset(builder, unit.row, unit.column)};
-}
-
-// In the same column, a whole number of the tile's periods below.
-TileCopy::Chunk TileCopy::chunk_after(Builder& builder, const Chunk& first, int rows) const {
-  llvm::Value* below = builder.CreateMul(row_bytes_, builder.getInt64(static_cast<std::uint64_t>(rows)));
-  return {{builder.CreateAdd(first.unit.row, number(builder, rows)), first.unit.column},
-          builder.CreateAdd(first.from, below),
-          builder.CreateAdd(first.to, number(builder, rows * tile_.stride_bytes()))};
-}
-
-void TileCopy::copy_chunks(Builder& builder, const TileSource& source, llvm::Value* destination, llvm::Value* first, int copies) const {
-  const int rows = threads_ / units_in_row_;
-  const bool same_column = threads_ % units_in_row_ == 0 && rows % tile_.period() == 0;
-  const Chunk chunk = chunk_at(builder, first);
-  for (int i = 0; i < copies; ++i) {
-    llvm::Value* index = builder.CreateAdd(first, number(builder, i * threads_));
-    std::optional<codegen::Conditional> exists = where(builder, inside(builder, index));
-    copy_chunk(builder, source, destination, i == 0 ? chunk : same_column ? chunk_after(builder, chunk, i * rows) : chunk_at(builder, index));
-    if (exists) exists->close();
-  }
-}
-
-void TileCopy::copy_chunk(Builder& builder, const TileSource& source, llvm::Value* destination, const Chunk& chunk) const {
-  llvm::Value* columns = builder.CreateMul(source.columns, number(builder, bytes_of(source_dtype_)));
-  llvm::Value* left = builder.CreateSub(columns, builder.CreateMul(chunk.unit.column, number(builder, chunk_bytes)));
-  left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, number(builder, 0));
-  left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, number(builder, chunk_bytes));
-  llvm::Value* bytes = builder.CreateSelect(builder.CreateICmpSLT(chunk.unit.row, source.rows), left, number(builder, 0));
-  llvm::Value* nothing = builder.CreateICmpEQ(bytes, number(builder, 0));
-  llvm::Value* from = builder.CreateSelect(nothing, source.origin, at_byte(builder, source.origin, chunk.from));
-  call(builder, Op::CopyAsync16, {at_byte(builder, destination, chunk.to), from, bytes});
-}
-
-TileCopy::Element TileCopy::element_at(Builder& builder, const TileSource& source, llvm::Value* destination, llvm::Value* index) const {
-  const Unit unit = unit_at(builder, index);
+  llvm::Value* from = at_byte(builder, position, source_of(builder, unit));
+  llvm::Value* place = at_byte(builder, destination, place_of(builder, unit));
   llvm::Value* within = inside(builder, index);
-  llvm::Value* exists = builder.CreateAnd(builder.CreateICmpSLT(unit.row, source.rows), builder.CreateICmpSLT(unit.column, source.columns));
+  if (vectors()) return {from, place, nullptr, existing_bytes(builder, extents, unit), within};
+  llvm::Value* exists = builder.CreateAnd(builder.CreateICmpSLT(unit.row, extents.rows), builder.CreateICmpSLT(unit.column, extents.columns));
   if (within != nullptr) exists = builder.CreateAnd(exists, within);
-  llvm::Value* row = builder.CreateMul(builder.CreateZExt(unit.row, builder.getInt64Ty()), row_stride_);
-  llvm::Value* column = builder.CreateMul(builder.CreateZExt(unit.column, builder.getInt64Ty()), column_stride_);
-  llvm::Value* from = builder.CreateGEP(element_type(builder, source_dtype_), source.origin, builder.CreateAdd(row, column));
-  llvm::Value* place = tile_.element_offset(builder, unit.row, unit.column, bytes_of(tile_dtype_));
-  return {builder.CreateSelect(exists, from, source.origin), at_byte(builder, destination, place), exists, within};
+  return {builder.CreateSelect(exists, from, position), place, exists, nullptr, within};
 }
 
-void TileCopy::copy_element(Builder& builder, const TileSource& source, llvm::Value* destination, llvm::Value* index) const {
-  const Element element = element_at(builder, source, destination, index);
-  llvm::Value* bytes = builder.CreateSelect(element.exists, number(builder, bytes_of(DType::f32)), number(builder, 0));
-  std::optional<codegen::Conditional> within = where(builder, element.inside);
-  call(builder, Op::CopyAsync4, {element.place, element.from, bytes});
-  if (within) within->close();
+// Synchronous copies: all loads before the first store.
+void TileCopy::copy(Builder& builder, const std::vector<Piece>& pieces) const {
+  std::vector<llvm::Value*> values;
+  for (const Piece& piece : pieces) values.push_back(asynchronous() ? nullptr : load(builder, piece));
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    std::optional<codegen::Conditional> within = where(builder, piece.inside);
+    llvm::Value* element = number(builder, bytes_of(DType::f32));
+    if (vectors()) call(builder, Op::CopyAsync16, {piece.place, piece.from, piece.bytes});
+    else if (!asynchronous()) builder.CreateAlignedStore(values[i], piece.place, llvm::Align(static_cast<std::uint64_t>(bytes_of(tile_dtype_))));
+    else call(builder, Op::CopyAsync4, {piece.place, piece.from, piece.exists == nullptr ? element : builder.CreateSelect(piece.exists, element, number(builder, 0))});
+    if (within) within->close();
+  }
 }
 
-TileCopy::Pending TileCopy::load_element(Builder& builder, const TileSource& source, llvm::Value* destination, llvm::Value* index) const {
-  const Element element = element_at(builder, source, destination, index);
+llvm::Value* TileCopy::load(Builder& builder, const Piece& piece) const {
   llvm::Type* type = element_type(builder, source_dtype_);
-  llvm::Value* loaded = builder.CreateAlignedLoad(type, element.from, llvm::Align(static_cast<std::uint64_t>(bytes_of(source_dtype_))));
-  llvm::Value* value = builder.CreateSelect(element.exists, loaded, llvm::Constant::getNullValue(type));
-  return {converted(builder, source_dtype_, tile_dtype_, value), element.place, element.inside};
+  const llvm::Align alignment(static_cast<std::uint64_t>(bytes_of(source_dtype_)));
+  llvm::Value* value = builder.CreateAlignedLoad(type, piece.from, alignment);
+  if (piece.exists != nullptr) value = builder.CreateSelect(piece.exists, value, llvm::Constant::getNullValue(type));
+  return converted(builder, source_dtype_, tile_dtype_, value);
 }
 
 }  // namespace dyn::ptx

@@ -50,36 +50,39 @@ class TileCopy {
     llvm::Value *first, *step;         ///< byte offset in the source of the first, and from one to the next: i64
     std::vector<llvm::Value*> places;  ///< byte offsets of the first ones in the tile, i32; then they repeat,
     llvm::Value* turn;                 ///< so much further each time: i32
+    llvm::Value* usable;               ///< i1: neighbouring threads meet neighbours in memory; nullptr: always
   };
   /// What exists of a tile, i32.
   struct Extents {
     llvm::Value *rows, *columns;
   };
-  struct Element {
-    llvm::Value *from, *place, *exists;
-    llvm::Value* inside;  ///< of the tile; nullptr: always
-  };
-  struct Pending {
-    llvm::Value *value, *place, *inside;
+  /// One copy, of a unit. `exists`, `inside`: nullptr where it always is so.
+  struct Piece {
+    llvm::Value *from, *place;
+    llvm::Value* exists;  ///< of an element: in the matrix
+    llvm::Value* bytes;   ///< of a chunk, i32: in the matrix
+    llvm::Value* inside;  ///< of the tile
   };
   int units() const { return tile_.rows * units_in_row_; }
   int copies() const { return (units() + threads_ - 1) / threads_; }
+  int straight_copies() const;
   int depth_of_tile() const;
   Unit unit_at(codegen::Builder& builder, llvm::Value* index) const;
   llvm::Value* inside(codegen::Builder& builder, llvm::Value* index) const;
-  llvm::Value* place_of(codegen::Builder& builder, llvm::Value* row, llvm::Value* column) const;
-  std::optional<Walk> walk_down(codegen::Builder& builder, const Unit& first) const;
-  std::optional<Walk> walk_either_way(codegen::Builder& builder, const Unit& first) const;
+  llvm::Value* place_of(codegen::Builder& builder, const Unit& unit) const;
+  llvm::Value* source_of(codegen::Builder& builder, const Unit& unit) const;
+  std::optional<Walk> walk_down(codegen::Builder& builder) const;
+  std::optional<Walk> walk_either_way(codegen::Builder& builder) const;
 
-  void copy_whole(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination) const;
-  void copy_units(codegen::Builder& builder, llvm::Value* from, llvm::Value* destination, llvm::Value* first, int first_copy, int copies) const;
-  void copy_existing(codegen::Builder& builder, llvm::Value* position, llvm::Value* step, llvm::Value* destination) const;
   Extents existing(codegen::Builder& builder, llvm::Value* step) const;
-  void copy_chunk(codegen::Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* index) const;
-  Element element_at(codegen::Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* index) const;
-  void copy_element(codegen::Builder& builder, const Element& element) const;
-  Pending load_element(codegen::Builder& builder, const Element& element) const;
-  void store(codegen::Builder& builder, const std::vector<Pending>& pending) const;
+  llvm::Value* existing_bytes(codegen::Builder& builder, const Extents& extents, const Unit& chunk) const;
+  /// `extents`: of a tile at the matrix's edge, whose units are chunks; nullptr: all exists.
+  void copy_walking(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination, const Extents* extents) const;
+  std::vector<Piece> walk(codegen::Builder& builder, llvm::Value* from, llvm::Value* destination, llvm::Value* first, const Extents* extents) const;
+  void copy_singly(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination, const Extents& extents) const;
+  Piece piece_at(codegen::Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* index) const;
+  void copy(codegen::Builder& builder, const std::vector<Piece>& pieces) const;
+  llvm::Value* load(codegen::Builder& builder, const Piece& piece) const;
 
   SharedTile tile_;
   DType tile_dtype_, source_dtype_;
@@ -91,7 +94,7 @@ class TileCopy {
   llvm::Value *row_bytes_ = nullptr, *column_bytes_ = nullptr;  ///< from one to the next in the source, i64
   llvm::Value* along_rows_ = nullptr;  ///< neighbouring threads take neighbouring rows, since those are neighbours in memory
   llvm::Value* depth_ = nullptr;
-  std::optional<Walk> walk_;          ///< none: the thread's units are not equally far apart
+  std::optional<Walk> walk_;            ///< none: the thread's units are not equally far apart
   llvm::Value* whole_steps_ = nullptr;  ///< of the band, i32: tiles before this one exist as a whole and are walked through
   llvm::Value* across_ = nullptr;
 };

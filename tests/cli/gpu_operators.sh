@@ -10,7 +10,7 @@ precisions=(f32)
 for precision in "${precisions[@]}"; do
   output=$("$check" operators --device emulator --precision "$precision" 2>&1)
   code=$?
-  runs=$(sed -nE 's/.* on the device, ([0-9]+) runs, .*/\1/p' <<<"$output" | awk "{ sum += \$1 } END { print sum + 0 }")
+  runs=$(sed -nE 's/.* on the device, ([0-9]+) runs, .*/\1/p' <<<"$output" | awk '{ sum += $1 } END { print sum + 0 }')
   echo "note: operators on the emulator in $precision: ${runs:-0} runs"
   if [ $code -eq 0 ] && [ "${runs:-0}" -gt 0 ]; then
     echo "ok operators on the emulator in $precision"

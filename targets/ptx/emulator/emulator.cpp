@@ -88,6 +88,7 @@ class EmulatorDevice final : public Emulator {
   static cpu::CodeStoreOptions store_options(const std::string& cache_dir) {
     cpu::CodeStoreOptions options;
     options.cache_dir = cache_dir;
+    options.effort = cpu::CodeEffort::Quick;  // its time goes to the checks that it calls
     return options;
   }
 

@@ -36,7 +36,8 @@ struct FakeCounts {
 /// Work is done as late as the rules allow: copies from page-locked memory and launches not before something waits for them.
 struct FakeCuda {
   // What it pretends to be. From the environment where it says so: FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY (10 * major + minor),
-  // FAKE_CUDA_DRIVER_VERSION (12040), FAKE_CUDA_MEMORY_BYTES.
+  // FAKE_CUDA_DRIVER_VERSION (12040), FAKE_CUDA_MEMORY_BYTES; and what fails: FAKE_CUDA_FAILING_FUNCTION, FAKE_CUDA_FAILING_CALL,
+  // FAKE_CUDA_FAILURE (a CUresult), FAKE_CUDA_ASYNCHRONOUS_FAILURE.
   int devices = 1, capability = 80, driver_version = 12040;
   std::size_t memory_bytes = std::size_t{1} << 30;
   const char* product = "NVIDIA A100-SXM4-80GB";

@@ -21,6 +21,10 @@ FakeCuda control_from_environment() {
   from_environment("FAKE_CUDA_CAPABILITY", control.capability);
   from_environment("FAKE_CUDA_DRIVER_VERSION", control.driver_version);
   from_environment("FAKE_CUDA_MEMORY_BYTES", control.memory_bytes);
+  control.failing_function = std::getenv("FAKE_CUDA_FAILING_FUNCTION");
+  from_environment("FAKE_CUDA_FAILING_CALL", control.failing_call);
+  from_environment("FAKE_CUDA_FAILURE", control.failure);
+  from_environment("FAKE_CUDA_ASYNCHRONOUS_FAILURE", control.asynchronous_failure);
   return control;
 }
 

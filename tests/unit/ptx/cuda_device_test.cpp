@@ -4,7 +4,7 @@
 
 #include "targets/ptx/cuda_device_query.hpp"
 #include "targets/ptx/gpu_descriptions.hpp"
-#include "tests/unit/ptx/cuda_fixture.hpp"
+#include "tests/support/fake_driver.hpp"
 
 namespace dyn::test {
 namespace {

@@ -1,7 +1,7 @@
 // Finding the driver, and what is said where it is missing, damaged or too old.
 
 #include "targets/ptx/ptx_lowering.hpp"
-#include "tests/unit/ptx/cuda_fixture.hpp"
+#include "tests/support/fake_driver.hpp"
 
 namespace dyn::test {
 namespace {

@@ -12,7 +12,7 @@
 #include "targets/ptx/cuda_device_modules.hpp"
 #include "targets/ptx/device_module.hpp"
 #include "targets/ptx/kernel_symbol.hpp"
-#include "tests/unit/ptx/cuda_fixture.hpp"
+#include "tests/support/fake_driver.hpp"
 
 namespace dyn::test {
 namespace {

@@ -1,5 +1,9 @@
 // What fails on a device, or before it: messages, and models that can be used afterwards.
 
+#include <atomic>
+#include <thread>
+
+#include "src/runtime/model_impl.hpp"
 #include "src/runtime/target_factory.hpp"
 #include "tests/unit/runtime/device_models.hpp"
 #include "tests/unit/runtime/fake_target.hpp"
@@ -36,6 +40,61 @@ TEST_CASE("out of device memory: smaller shapes run afterwards") {
   chain_call.device->memory_bytes = chain_call.device->live_bytes() - arena(4) + arena(64);
   chain_call.bind(64);
   chain_call.check_run();
+}
+
+TEST_CASE("out of device memory: what idle runs hold is given to the one that needs it") {
+  ChainCall chain_call(0b111);
+  chain_call.bind(4);
+  RunPool& pool = *chain_call.model->impl().runs;
+  chain_call.check_run();
+  Run* const other = pool.take(nullptr);
+  chain_call.check_run();  // in a second run
+  CHECK(chain_call.device->live_streams() == 2);
+  // Room for the large shape's memory beside the weights, but not beside another run's.
+  const std::size_t weights = chain_call.model->device_weight_bytes(), two_runs = chain_call.device->live_bytes() - weights;
+  const auto arena = [&](std::int64_t length) { return chain_call.model->plan(chain_call.model->bind_dims({{"S", length}}))->device_arena_bytes; };
+  chain_call.device->memory_bytes = weights + two_runs / 2 - arena(4) + arena(64);
+  chain_call.bind(64);
+  // Nothing is taken from a run in flight.
+  check_error(ErrorKind::device, [&] { chain_call.call.run(); }, "intermediate tensors");
+  CHECK(other->status() == rkernel::Status::Ok);
+  CHECK(chain_call.device->live_streams() == 2);
+  pool.give_back(other);
+  chain_call.check_run();
+  CHECK(chain_call.device->live_streams() == 1);
+  chain_call.bind(4);
+  chain_call.check_run();
+}
+
+TEST_CASE("threads that take memory from each other fail clearly or are right") {
+  const auto device = std::make_shared<FakeDevice>();
+  const auto model = load_model(chain, fake_gpu(with_mask(device, 0b111)));
+  const auto plain = load_reference(chain);
+  constexpr std::size_t about_two_large_runs = 8192;
+  device->memory_bytes = device->live_bytes() + about_two_large_runs;
+  std::atomic<int> wrong{0}, right{0};
+  std::vector<std::jthread> threads;
+  for (unsigned t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      CallState call(model), expected(plain);
+      for (int i = 0; i < 30; ++i) {
+        const auto inputs = random_inputs(*model, {{"S", static_cast<std::int64_t>(random() % 65)}}, random);
+        set_inputs(call, inputs);
+        set_inputs(expected, inputs);
+        expected.run();
+        try {
+          call.run();
+          ++(difference(*model, call, expected) < 1e-4 ? right : wrong);
+        } catch (const Error& error) {
+          if (error.message().find("no device memory") == std::string::npos) ++wrong;
+        }
+      }
+    });
+  }
+  threads.clear();
+  CHECK(wrong == 0);
+  CHECK(right > 0);
 }
 
 TEST_CASE("failed launches and waits name their groups and leave the model usable") {

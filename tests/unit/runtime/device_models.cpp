@@ -1,6 +1,8 @@
 #include "tests/unit/runtime/device_models.hpp"
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "tests/unit/runtime/fake_target.hpp"
 #include "tests/unit/runtime/support.hpp"
@@ -106,6 +108,31 @@ double difference(const Model& model, const CallState& a, const CallState& b) {
     }
   }
   return most;
+}
+
+int wrong_on_four_threads(const ModelPtr& model, const std::string& text, int rounds, double tolerance) {
+  const ModelPtr plain = load_reference(text);
+  const bool batched = model->module().dims->find_symbol("B").has_value();
+  std::atomic<int> wrong{0};
+  std::vector<std::jthread> threads;
+  for (unsigned t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      CallState call(model), expected(plain);
+      for (int i = 0; i < rounds; ++i) {
+        std::map<std::string, std::int64_t> dims = {{"S", 1 + static_cast<std::int64_t>(random() % 4)}};
+        if (batched) dims["B"] = 1 + static_cast<std::int64_t>(random() % 2);
+        const std::vector<Tensor> inputs = random_inputs(*model, dims, random);
+        set_inputs(call, inputs);
+        set_inputs(expected, inputs);
+        call.run();
+        expected.run();
+        if (!(difference(*model, call, expected) < tolerance)) ++wrong;
+      }
+    });
+  }
+  threads.clear();
+  return wrong;
 }
 
 FakeGpu with_mask(std::shared_ptr<FakeDevice> device, std::uint64_t mask) {

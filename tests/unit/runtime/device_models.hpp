@@ -31,6 +31,10 @@ void set_inputs(runtime::CallState& call, const std::vector<Tensor>& inputs);
 /// The largest difference of all outputs of two calls that have run; NaN where there is one.
 double difference(const runtime::Model& model, const runtime::CallState& a, const runtime::CallState& b);
 
+/// Four threads, each with calls of its own of one model at `rounds` shapes (B in 1..2, S in 1..4), beside the reference. Returns how many
+/// results differed by `tolerance` or more.
+int wrong_on_four_threads(const ModelPtr& model, const std::string& text, int rounds, double tolerance);
+
 /// Group i runs on the device where bit i of `mask` is set.
 FakeGpu with_mask(std::shared_ptr<FakeDevice> device, std::uint64_t mask);
 

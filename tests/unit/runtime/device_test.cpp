@@ -1,8 +1,5 @@
 // Models whose groups run on a device, on the host, or some here and some there: results, memory, copies.
 
-#include <atomic>
-#include <thread>
-
 #include "tests/support/half.hpp"
 #include "tests/unit/runtime/allocation_counter.hpp"
 #include "tests/unit/runtime/device_models.hpp"
@@ -169,24 +166,6 @@ TEST_CASE("a profile counts the time of every group on the device") {
 TEST_CASE("four threads on one model with a device") {
   const auto device = std::make_shared<FakeDevice>();
   const auto model = load_model(attention_like, fake_gpu(with_mask(device, 0b10101)));
-  const auto plain = load_reference(attention_like);
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      std::mt19937 random(t);
-      CallState call(model), expected(plain);
-      for (int i = 0; i < 12; ++i) {
-        const auto inputs = random_inputs(*model, {{"B", 1 + static_cast<std::int64_t>(random() % 2)}, {"S", 1 + static_cast<std::int64_t>(random() % 4)}}, random);
-        set_inputs(call, inputs);
-        set_inputs(expected, inputs);
-        call.run();
-        expected.run();
-        if (!(difference(*model, call, expected) < 1e-4)) ++wrong;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(wrong == 0);
+  CHECK(wrong_on_four_threads(model, attention_like, 12, 1e-4) == 0);
   CHECK(device->live_streams() <= 4);
 }

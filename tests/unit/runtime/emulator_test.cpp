@@ -1,9 +1,9 @@
 // Models on the GPU emulator, through the very path that a GPU takes, beside the reference.
 
-#include <atomic>
-#include <thread>
+#include <set>
 
 #include "src/runtime/fallback_target.hpp"
+#include "src/runtime/model_impl.hpp"
 #include "src/runtime/target_factory.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
 #include "tests/unit/runtime/device_models.hpp"
@@ -99,26 +99,26 @@ TEST_SUITE("full") {
   }
 
   TEST_CASE("four threads on one model on the emulator") {
-    const ModelPtr model = load_model(chain, make_target, emulated());
-    const ModelPtr plain = load_reference(chain);
-    std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (unsigned t = 0; t < 4; ++t) {
-      threads.emplace_back([&, t] {
-        std::mt19937 random(t);
-        CallState call(model), expected(plain);
-        for (int i = 0; i < 4; ++i) {
-          const std::vector<Tensor> inputs = random_inputs(*model, {{"S", 1 + static_cast<std::int64_t>(random() % 9)}}, random);
-          set_inputs(call, inputs);
-          set_inputs(expected, inputs);
-          call.run();
-          expected.run();
-          if (!(difference(*model, call, expected) < 2e-4)) ++wrong;
-        }
-      });
+    CHECK(wrong_on_four_threads(load_model(chain, make_target, emulated()), chain, 4, 2e-4) == 0);
+  }
+
+  TEST_CASE("what the emulator runs is the IR that a described GPU's PTX is made from") {
+    Options described = emulated("bf16");
+    described.device = "cuda";
+    described.gpu = "a100";
+    const ModelPtr listed = load_model(attention_like, make_target, described), run = load_model(attention_like, make_target, emulated("bf16"));
+    const auto emulator = std::dynamic_pointer_cast<ptx::Emulator>(run->impl().device);
+    REQUIRE(emulator);
+    REQUIRE(listed->problems().size() == run->problems().size());
+    for (std::size_t group = 0; group < run->problems().size(); ++group) {
+      std::set<std::string> hashes;
+      for (const rkernel::CodeListing& listing : listed->kernel(group).listings()) hashes.insert(listing.hash);
+      for (const std::int64_t length : {1, 7, 16}) {
+        const PlanPtr plan = run->plan(run->bind_dims({{"B", 2}, {"S", length}}));
+        CAPTURE(run->problems()[group].name);
+        CHECK(hashes.contains(emulator->module_hash_of(plan->launches[group].grid.function)));
+      }
     }
-    for (std::thread& thread : threads) thread.join();
-    CHECK(wrong == 0);
   }
 
   TEST_CASE("an index out of range on the emulator") {
