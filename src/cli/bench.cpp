@@ -7,12 +7,14 @@
 #include <fmt/format.h>
 
 #include "src/cli/arguments.hpp"
+#include "src/cli/gpu_peak.hpp"
 #include "src/cli/inputs.hpp"
 #include "src/cli/load_times.hpp"
 #include "src/cli/peak.hpp"
 #include "src/cli/profile.hpp"
 #include "src/cli/session.hpp"
 #include "src/cli/statistics.hpp"
+#include "targets/ptx/cuda_device.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -23,7 +25,8 @@ constexpr int plan_samples = 9;
 struct Bench {
   const Arguments& arguments;
   std::shared_ptr<const runtime::Model> model;
-  std::optional<Peak> peak;
+  std::optional<Peak> peak;                 ///< of the CPU, for a model on it
+  std::optional<rkernel::GpuMachine> gpu;  ///< that the model runs on; an emulated one has no speed
   std::map<std::string, Tensor> loaded;
   std::vector<Row> rows, group_rows;
   std::vector<TraceRun> trace;
@@ -43,6 +46,12 @@ double traffic_bytes(const Bench& bench, const runtime::Plan& plan, const std::v
   for (const Tensor& input : inputs) bytes += static_cast<double>(input.bytes());
   for (std::size_t i = 0; i < bench.model->outputs().size(); ++i) bytes += static_cast<double>(call.output(i).bytes());
   return bytes;
+}
+
+std::optional<double> limit_of(const Bench& bench, double flops, double bytes) {
+  if (bench.peak) return bench.peak->limit_seconds(flops, bytes, bench.model->threads());
+  if (bench.gpu) return limit_seconds(*bench.gpu, bench.arguments.options.precision, flops, bytes);
+  return std::nullopt;
 }
 
 double plan_seconds(const runtime::Model& model, std::span<const std::int64_t> symbols) {
@@ -79,8 +88,7 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
     row.emplace_back(fmt::format("p{}_ms", percent), percentile(samples, percent) * ms);
   }
   row.emplace_back("gflops", flops / median / 1e9);
-  std::optional<double> limit;
-  if (bench.peak) limit = bench.peak->limit_seconds(flops, traffic_bytes(bench, plan, inputs, call), model.threads());
+  const std::optional<double> limit = limit_of(bench, flops, traffic_bytes(bench, plan, inputs, call));
   row.emplace_back("limit_ms", limit ? Cell(*limit * ms) : Cell());
   row.emplace_back("limit_ratio", limit ? Cell(*limit / median) : Cell());
   row.emplace_back("runs", static_cast<std::int64_t>(samples.size()));
@@ -124,11 +132,12 @@ void bench_model(const Arguments& arguments) {
     return;
   }
   if (!arguments.trace.empty()) write_trace(arguments.trace, {});  // fails before the work, not after it
-  Bench bench{arguments, nullptr, std::nullopt, load_inputs(arguments.load_inputs), {}, {}, {}};
+  Bench bench{arguments, nullptr, std::nullopt, std::nullopt, load_inputs(arguments.load_inputs), {}, {}, {}};
   bench.model = load_model(arguments);
   const auto shapes = requested_shapes(*bench.model, arguments, bench.loaded);
   std::string problem;
-  if (runs_on_cpu(arguments)) bench.peak = machine_peak(arguments, problem);  // of the CPU
+  if (runs_on_cpu(arguments)) bench.peak = machine_peak(arguments, problem);
+  if (arguments.options.device == "cuda") bench.gpu = ptx::open_cuda_device(arguments.options.gpu)->machine();
   if (!problem.empty()) fmt::print(stderr, "dynrun: note: {}\n", problem);
   const std::vector<Row> loads = arguments.skip_load ? std::vector<Row>() : time_loads(arguments);
   for (std::size_t i = 0; i < shapes.size(); ++i) {

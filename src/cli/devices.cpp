@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "src/cli/arguments.hpp"
+#include "src/cli/gpu_peak.hpp"
 #include "src/cli/peak.hpp"
 #include "src/cli/profile.hpp"
 #include "src/runtime/thread_count.hpp"
@@ -67,7 +68,7 @@ std::vector<Row> figure_rows(const std::optional<Peak>& peak) {
 /// The numbers that the cost model uses.
 Row gpu_row(const std::string& device, const rkernel::GpuMachine& gpu) {
   constexpr double giga = 1e9, tera = 1e12;
-  const auto tflops = [&](double fma) { return 2 * fma * gpu.multiprocessors * gpu.clock_hz / tera; };
+  const auto tflops = [&](double fma) { return flops_per_second(gpu, fma) / tera; };
   return {{"device", device},
           {"product", gpu.product},
           {"compute_capability", fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10)},

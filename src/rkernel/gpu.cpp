@@ -10,7 +10,10 @@ namespace {
 constexpr int stage_alignment = 128;     ///< bytes
 constexpr int barrier_bytes = 128;       ///< before all stages
 constexpr int row_padding = 4;           ///< floats after a row, so that rows start in different banks
-constexpr int address_registers = 40;    ///< pointers, loop counters, places of copies: what ptxas adds to the rest, within a fifth of all
+constexpr int most_registers = 255;      ///< of one thread, on every GPU so far
+// What ptxas adds to accumulators and fragments: pointers, places of copies, counters, and the epilogue.
+constexpr int cuda_core_registers = 90, tensor_core_registers = 64;
+constexpr int steps_in_flight = 4;       ///< of an instruction's depth, whose fragments ptxas has loaded ahead
 constexpr int access_floats = 4;         ///< of one load of 128 bits
 constexpr int register_granule = 8;      ///< registers of a thread are given in units of 8 (CUDA occupancy calculator)
 constexpr int shared_reserved_bytes = 1024;  ///< kept by the system for each block, compute capability 8.0 and later
@@ -20,16 +23,16 @@ int round_up(int value, int to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
+// Fitted to what ptxas 13.0 gives the candidates for an A100; contraction_ptxas_test holds it to that.
 int GpuTile::registers() const {
   if (engine == Engine::CudaCores) {
     // Fragments of A and of B for the steps of K of one access.
-    return thread_m * thread_n + access_floats * (thread_m + thread_n) + address_registers;
+    return std::min(most_registers, thread_m * thread_n + access_floats * (thread_m + thread_n) + cuda_core_registers);
   }
-  // An instruction of 16 x 8 holds 4 registers of A and 2 of B; the accumulators of a warp are spread over its lanes. The fragments of the
-  // next step are on their way.
+  // An instruction of 16 x 8 holds 4 registers of A and 2 of B; the accumulators of a warp are spread over its lanes.
   const int accumulators = warp_m * warp_n / warp_lanes;
   const int fragments = 4 * (warp_m / thread_m) + 2 * (warp_n / thread_n);
-  return accumulators + 2 * fragments + address_registers;
+  return std::min(most_registers, accumulators + steps_in_flight * fragments + tensor_core_registers);
 }
 
 int GpuTile::a_stage_bytes() const {

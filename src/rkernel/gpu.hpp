@@ -48,7 +48,7 @@ struct GpuTile {
 
   int warps() const { return (block_m / warp_m) * (block_n / warp_n); }
   int threads() const { return 32 * warps(); }
-  /// Estimated, of one thread: accumulators, fragments, addresses.
+  /// Estimated, of one thread, where both operands are copied as vectors: accumulators, fragments, addresses.
   int registers() const;
   /// Bytes of one stage of A and of B in shared memory, each a multiple of 128. TensorCores: rows without padding, swizzled. CudaCores:
   /// A has block_m rows of block_k + 4 floats, B block_k rows of block_n + 4 floats.
@@ -58,6 +58,9 @@ struct GpuTile {
   int shared_bytes() const;
   std::string to_string() const;  ///< "bf16 tensor cores 128x128x32, warps 64x32, 3 stages"
 };
+
+/// Rows of blocks that tickets go down before the next column of blocks: what runs at one time reads few tiles of A and of B again and again.
+inline constexpr int raster_rows = 8;
 
 /// How much of a multiprocessor blocks of this size fill.
 struct Occupancy {

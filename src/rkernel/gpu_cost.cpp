@@ -9,7 +9,6 @@ namespace {
 constexpr double lanes_issued_per_cycle = 128;  ///< by the four schedulers of a multiprocessor
 constexpr int loop_registers = 40;              ///< of a thread of a kernel without a contraction
 constexpr double warp_lanes = 32, partitions = 4;
-constexpr std::int64_t raster_rows = 8;  ///< of blocks that neighbouring tickets share (contraction_emitter.cpp): B passes by once for all of them
 constexpr double l2_share = 0.5;  ///< of L2 that one operand can keep while the others stream through
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -23,7 +22,7 @@ Blocks blocks_of(const GpuContraction& shape, const GpuTile& tile) {
   return {m, n, shape.batch * m * n};
 }
 
-// Memory that must be read and written: each operand once, and B again for each group of rows of blocks where L2 cannot keep it, but no
+// Memory that must be read and written: each operand once, and B again for each raster_rows of blocks where L2 cannot keep it, but no
 // more often than there are waves.
 double memory_bytes(const GpuMachine& machine, const GpuContraction& shape, const Blocks& blocks, int resident) {
   const double batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),

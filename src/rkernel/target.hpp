@@ -77,6 +77,8 @@ class Kernel {
   virtual Space space() const { return Space::Host; }
   /// One for each shape class; empty where the target keeps no text.
   virtual std::vector<CodeListing> listings() const { return {}; }
+  /// Kernels with the same key have the same listings but for their names; "": like no other. Much cheaper than listings().
+  virtual std::string listings_key() const { return {}; }
 };
 
 struct CompileReport {

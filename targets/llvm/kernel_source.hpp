@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class Module;
@@ -16,5 +17,12 @@ struct KernelSource {
   std::string key;
   std::function<void(llvm::Module& module, const std::string& symbol)> emit;
 };
+
+/// What the code of several functions depends on.
+inline std::string joined_keys(const std::vector<KernelSource>& sources) {
+  std::string keys;
+  for (const KernelSource& source : sources) keys += source.key + "\n";
+  return keys;
+}
 
 }  // namespace dyn::codegen

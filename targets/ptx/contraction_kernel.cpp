@@ -142,6 +142,8 @@ class GpuContractionKernel final : public ContractionKernel {
     return listings;
   }
 
+  std::string listings_key() const override { return codegen::joined_keys(sources()); }
+
  private:
   rkernel::Occupancy occupancy_of(const GpuTile& tile) const { return rkernel::occupancy(machine_, tile.threads(), tile.registers(), tile.shared_bytes()); }
 

@@ -17,6 +17,8 @@ using codegen::Builder;
 
 /// Copies that one thread makes in straight line: their loads are in flight together.
 constexpr int most_straight_copies = 8;
+/// Elements that are loaded, converted and stored at once where they are neighbours in memory.
+constexpr int group = 4;
 
 llvm::ConstantInt* number(Builder& builder, int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); }
 int bytes_of(DType dtype) { return static_cast<int>(size_of(dtype)); }
@@ -40,6 +42,8 @@ llvm::Value* converted(Builder& builder, DType from, DType to, llvm::Value* valu
 // As it lies in memory: 2-byte elements as their bits.
 llvm::Type* element_type(Builder& builder, DType dtype) { return dtype == DType::f32 ? builder.getFloatTy() : static_cast<llvm::Type*>(builder.getInt16Ty()); }
 
+llvm::Align alignment_of(DType dtype, int elements) { return llvm::Align(static_cast<std::uint64_t>(bytes_of(dtype) * elements)); }
+
 /// if (condition), where there is one.
 std::optional<codegen::Conditional> where(Builder& builder, llvm::Value* condition) {
   std::optional<codegen::Conditional> conditional;
@@ -61,6 +65,11 @@ void choose(Builder& builder, llvm::Value* condition, const char* name, Yes yes,
   no();
   builder.CreateBr(after);
   builder.SetInsertPoint(after);
+}
+
+/// Of a power of two.
+llvm::Value* is_multiple(Builder& builder, llvm::Value* value, int of) {
+  return builder.CreateICmpEQ(builder.CreateAnd(value, builder.getInt64(static_cast<std::uint64_t>(of - 1))), builder.getInt64(0));
 }
 
 int largest_divisor(int value, int most) {
@@ -95,15 +104,22 @@ void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_s
   column_bytes_ = builder.CreateMul(column_stride, bytes);
   along_rows_ = builder.CreateICmpEQ(row_stride, builder.getInt64(1));
   // What is loaded must exist, and what lies outside of the tile may not.
-  if (!asynchronous() && units() % threads_ != 0) return;
-  walk_ = vectors() || tile_.swizzled ? walk_down(builder) : walk_either_way(builder);
+  if (!asynchronous() && units(walked_in_row()) % threads_ != 0) return;
+  walk_ = vectors() || tile_.swizzled || !asynchronous() ? walk_down(builder) : walk_either_way(builder);
 }
 
-int TileCopy::straight_copies() const { return largest_divisor(copies(), most_straight_copies); }
+int TileCopy::elements_walked() const { return asynchronous() ? 1 : group; }
+int TileCopy::walked_in_row() const { return vectors() ? units_in_row_ : units_in_row_ / elements_walked(); }
+int TileCopy::copies(int in_row) const { return (units(in_row) + threads_ - 1) / threads_; }
+int TileCopy::straight_copies(int in_row) const { return largest_divisor(copies(in_row), most_straight_copies); }
 int TileCopy::depth_of_tile() const { return depth_along_ == DepthAlong::Rows ? tile_.rows : tile_.row_bytes / bytes_of(tile_dtype_); }
 
-llvm::Value* TileCopy::inside(Builder& builder, llvm::Value* index) const {
-  return units() % threads_ == 0 ? nullptr : builder.CreateICmpULT(index, number(builder, units()));
+llvm::Value* TileCopy::index_of(Builder& builder, llvm::Value* first, int copy) const {
+  return copy == 0 ? first : builder.CreateAdd(first, number(builder, copy * threads_));
+}
+
+llvm::Value* TileCopy::inside(Builder& builder, llvm::Value* first, int copy, int in_row) const {
+  return units(in_row) % threads_ == 0 ? nullptr : builder.CreateICmpULT(index_of(builder, first, copy), number(builder, units(in_row)));
 }
 
 TileCopy::Unit TileCopy::unit_at(Builder& builder, llvm::Value* index) const {
@@ -127,24 +143,32 @@ llvm::Value* TileCopy::source_of(Builder& builder, const Unit& unit) const {
 
 // Down a column of the tile: chunks of a row are permuted alike again after a period of rows.
 std::optional<TileCopy::Walk> TileCopy::walk_down(Builder& builder) const {
-  if (threads_ % units_in_row_ != 0 && copies() > 1) return std::nullopt;
-  const int rows = std::max(1, threads_ / units_in_row_);
+  const int in_row = walked_in_row();
+  if (threads_ % in_row != 0 && copies(in_row) > 1) return std::nullopt;
+  const int rows = std::max(1, threads_ / in_row);
   const int places = tile_.period() / std::gcd(rows, tile_.period());
-  if (straight_copies() != copies() && straight_copies() % places != 0) return std::nullopt;
-  // Neighbours in a column of the source go along rows, not down.
-  const Unit first = vectors() ? unit_at(builder, thread_)
-                               : Unit{builder.CreateUDiv(thread_, number(builder, units_in_row_)), builder.CreateURem(thread_, number(builder, units_in_row_))};
+  if (straight_copies(in_row) != copies(in_row) && straight_copies(in_row) % places != 0) return std::nullopt;
+  llvm::Value* column = builder.CreateMul(builder.CreateURem(thread_, number(builder, in_row)), number(builder, vectors() ? 1 : elements_walked()));
+  const Unit first{builder.CreateUDiv(thread_, number(builder, in_row)), column};
   Walk walk{source_of(builder, first), builder.CreateMul(row_bytes_, builder.getInt64(static_cast<std::uint64_t>(rows))), {},
-            number(builder, places * rows * tile_.stride_bytes()), vectors() ? nullptr : builder.CreateNot(along_rows_)};
-  for (int i = 0; i < std::min(places, copies()); ++i) {
-    walk.places.push_back(place_of(builder, {builder.CreateAdd(first.row, number(builder, i * rows)), first.column}));
+            number(builder, places * rows * tile_.stride_bytes()), walks_down(builder)};
+  for (int i = 0; i < std::min(places, copies(in_row)); ++i) {
+    walk.places.push_back(place_of(builder, {i == 0 ? first.row : builder.CreateAdd(first.row, number(builder, i * rows)), first.column}));
   }
   return walk;
 }
 
+// Whether a source's elements want to be read along rows; groups of them, where each row begins with a whole one.
+llvm::Value* TileCopy::walks_down(Builder& builder) const {
+  if (vectors()) return nullptr;
+  if (asynchronous()) return builder.CreateNot(along_rows_);
+  llvm::Value* neighbours = builder.CreateICmpEQ(column_bytes_, builder.getInt64(size_of(source_dtype_)));
+  return builder.CreateAnd(neighbours, is_multiple(builder, row_bytes_, group * bytes_of(source_dtype_)));
+}
+
 // Elements of rows that are not permuted: down or along, as the source's strides want.
 std::optional<TileCopy::Walk> TileCopy::walk_either_way(Builder& builder) const {
-  if ((threads_ % units_in_row_ != 0 || threads_ % tile_.rows != 0) && copies() > 1) return std::nullopt;
+  if ((threads_ % units_in_row_ != 0 || threads_ % tile_.rows != 0) && copies(units_in_row_) > 1) return std::nullopt;
   const int rows = threads_ / units_in_row_, columns = threads_ / tile_.rows;
   const Unit first = unit_at(builder, thread_);
   const auto scaled = [&](llvm::Value* bytes, int by) { return builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(by))); };
@@ -160,6 +184,10 @@ llvm::Value* TileCopy::enter(Builder& builder, const TileBand& band) {
   const int extent = depth_along_ == DepthAlong::Rows ? tile_.row_bytes / bytes_of(tile_dtype_) : tile_.rows;
   llvm::Value* whole = builder.CreateICmpEQ(across_, number(builder, extent));
   if (walk_->usable != nullptr) whole = builder.CreateAnd(whole, walk_->usable);
+  if (!asynchronous()) {
+    llvm::Value* origin = builder.CreatePtrToInt(band.origin, builder.getInt64Ty());
+    whole = builder.CreateAnd(whole, is_multiple(builder, origin, group * bytes_of(source_dtype_)));
+  }
   llvm::Value* steps = builder.CreateUDiv(depth_, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile())));
   whole_steps_ = builder.CreateSelect(whole, builder.CreateTrunc(steps, builder.getInt32Ty()), number(builder, 0));
   return vectors() ? at_byte(builder, band.origin, walk_->first) : band.origin;
@@ -198,13 +226,13 @@ llvm::Value* TileCopy::existing_bytes(Builder& builder, const Extents& extents, 
 }
 
 void TileCopy::copy_walking(Builder& builder, llvm::Value* from, llvm::Value* destination, const Extents* extents) const {
-  const int straight = straight_copies();
-  if (straight == copies()) return copy(builder, walk(builder, from, destination, thread_, extents));
+  const int all = copies(walked_in_row()), straight = straight_copies(walked_in_row());
+  if (straight == all) return copy(builder, walk(builder, from, destination, thread_, extents));
   llvm::Value* carried[] = {thread_, from, destination};
-  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, copies()), number(builder, straight), "copy", carried);
+  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, all), number(builder, straight), "copy", carried);
   copy(builder, walk(builder, trips.carried(1), trips.carried(2), trips.carried(0), extents));
   const int turns = straight / static_cast<int>(walk_->places.size());
-  carried[0] = builder.CreateAdd(trips.carried(0), number(builder, straight * threads_));
+  carried[0] = index_of(builder, trips.carried(0), straight);
   carried[1] = at_byte(builder, trips.carried(1), builder.CreateMul(walk_->step, builder.getInt64(static_cast<std::uint64_t>(straight))));
   carried[2] = at_byte(builder, trips.carried(2), builder.CreateMul(walk_->turn, number(builder, turns)));
   trips.close(carried);
@@ -212,42 +240,41 @@ void TileCopy::copy_walking(Builder& builder, llvm::Value* from, llvm::Value* de
 
 std::vector<TileCopy::Piece> TileCopy::walk(Builder& builder, llvm::Value* from, llvm::Value* destination, llvm::Value* first, const Extents* extents) const {
   std::vector<Piece> pieces;
-  const int places = static_cast<int>(walk_->places.size());
+  const int places = static_cast<int>(walk_->places.size()), straight = straight_copies(walked_in_row());
   Unit unit = extents == nullptr ? Unit{} : unit_at(builder, first);
-  for (int i = 0; i < straight_copies(); ++i) {
+  for (int i = 0; i < straight; ++i) {
+    if (i > 0) from = at_byte(builder, from, walk_->step);
+    if (i > 0 && extents != nullptr) unit.row = builder.CreateAdd(unit.row, number(builder, threads_ / units_in_row_));
     llvm::Value* place = at_byte(builder, destination, walk_->places[static_cast<std::size_t>(i % places)]);
     if (i >= places) place = at_byte(builder, place, builder.CreateMul(walk_->turn, number(builder, i / places)));
-    llvm::Value* within = inside(builder, builder.CreateAdd(first, number(builder, i * threads_)));
     llvm::Value* bytes = extents == nullptr ? number(builder, chunk_bytes) : existing_bytes(builder, *extents, unit);
-    pieces.push_back({from, place, nullptr, bytes, within});
-    from = at_byte(builder, from, walk_->step);
-    if (extents != nullptr) unit.row = builder.CreateAdd(unit.row, number(builder, threads_ / units_in_row_));
+    pieces.push_back({from, place, nullptr, bytes, inside(builder, first, i, walked_in_row()), elements_walked()});
   }
   return pieces;
 }
 
 void TileCopy::copy_singly(Builder& builder, llvm::Value* position, llvm::Value* destination, const Extents& extents) const {
-  const int straight = straight_copies();
+  const int all = copies(units_in_row_), straight = straight_copies(units_in_row_);
   const auto run = [&](llvm::Value* first) {
     std::vector<Piece> pieces;
-    for (int i = 0; i < straight; ++i) pieces.push_back(piece_at(builder, extents, position, destination, builder.CreateAdd(first, number(builder, i * threads_))));
+    for (int i = 0; i < straight; ++i) pieces.push_back(piece_at(builder, extents, position, destination, first, i));
     copy(builder, pieces);
   };
-  if (straight == copies()) return run(thread_);
-  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, copies()), number(builder, straight), "copy");
+  if (straight == all) return run(thread_);
+  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, all), number(builder, straight), "copy");
   run(builder.CreateAdd(thread_, builder.CreateMul(trips.index(), number(builder, threads_))));
   trips.close();
 }
 
-TileCopy::Piece TileCopy::piece_at(Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* index) const {
-  const Unit unit = unit_at(builder, index);
+TileCopy::Piece TileCopy::piece_at(Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* first, int copy) const {
+  const Unit unit = unit_at(builder, index_of(builder, first, copy));
   llvm::Value* from = at_byte(builder, position, source_of(builder, unit));
   llvm::Value* place = at_byte(builder, destination, place_of(builder, unit));
-  llvm::Value* within = inside(builder, index);
-  if (vectors()) return {from, place, nullptr, existing_bytes(builder, extents, unit), within};
+  llvm::Value* within = inside(builder, first, copy, units_in_row_);
+  if (vectors()) return {from, place, nullptr, existing_bytes(builder, extents, unit), within, 1};
   llvm::Value* exists = builder.CreateAnd(builder.CreateICmpSLT(unit.row, extents.rows), builder.CreateICmpSLT(unit.column, extents.columns));
   if (within != nullptr) exists = builder.CreateAnd(exists, within);
-  return {builder.CreateSelect(exists, from, position), place, exists, nullptr, within};
+  return {builder.CreateSelect(exists, from, position), place, exists, nullptr, within, 1};
 }
 
 // Synchronous copies: all loads before the first store.
@@ -257,20 +284,26 @@ void TileCopy::copy(Builder& builder, const std::vector<Piece>& pieces) const {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
     std::optional<codegen::Conditional> within = where(builder, piece.inside);
-    llvm::Value* element = number(builder, bytes_of(DType::f32));
+    llvm::Value* bytes = number(builder, bytes_of(DType::f32));
+    if (asynchronous() && piece.exists != nullptr) bytes = builder.CreateSelect(piece.exists, bytes, number(builder, 0));
     if (vectors()) call(builder, Op::CopyAsync16, {piece.place, piece.from, piece.bytes});
-    else if (!asynchronous()) builder.CreateAlignedStore(values[i], piece.place, llvm::Align(static_cast<std::uint64_t>(bytes_of(tile_dtype_))));
-    else call(builder, Op::CopyAsync4, {piece.place, piece.from, piece.exists == nullptr ? element : builder.CreateSelect(piece.exists, element, number(builder, 0))});
+    else if (!asynchronous()) builder.CreateAlignedStore(values[i], piece.place, alignment_of(tile_dtype_, piece.elements));
+    else call(builder, Op::CopyAsync4, {piece.place, piece.from, bytes});
     if (within) within->close();
   }
 }
 
 llvm::Value* TileCopy::load(Builder& builder, const Piece& piece) const {
   llvm::Type* type = element_type(builder, source_dtype_);
-  const llvm::Align alignment(static_cast<std::uint64_t>(bytes_of(source_dtype_)));
-  llvm::Value* value = builder.CreateAlignedLoad(type, piece.from, alignment);
-  if (piece.exists != nullptr) value = builder.CreateSelect(piece.exists, value, llvm::Constant::getNullValue(type));
-  return converted(builder, source_dtype_, tile_dtype_, value);
+  const llvm::Align alignment = alignment_of(source_dtype_, piece.elements);
+  llvm::Value* loaded = builder.CreateAlignedLoad(codegen::lanes_of(type, piece.elements), piece.from, alignment);
+  if (piece.exists != nullptr) loaded = builder.CreateSelect(piece.exists, loaded, llvm::Constant::getNullValue(type));
+  if (piece.elements == 1) return converted(builder, source_dtype_, tile_dtype_, loaded);
+  llvm::Value* values = llvm::PoisonValue::get(codegen::lanes_of(element_type(builder, tile_dtype_), piece.elements));
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(piece.elements); ++i) {
+    values = builder.CreateInsertElement(values, converted(builder, source_dtype_, tile_dtype_, builder.CreateExtractElement(loaded, i)), i);
+  }
+  return values;
 }
 
 }  // namespace dyn::ptx

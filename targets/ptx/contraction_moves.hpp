@@ -22,7 +22,8 @@ struct TileBand {
 /// The copies that the threads of a block make together for one tile. What does not exist is 0 in shared memory, and is never read.
 ///
 /// A thread goes through its part of a tile in equal steps. Where the whole tile exists it goes from a pointer that moves from tile to tile,
-/// and asks nothing; only at the edges of the matrix is every copy compared with what exists.
+/// and asks nothing; only at the edges of the matrix is every copy compared with what exists. What is converted is then taken four
+/// elements at a time, if the source's rows are aligned for that.
 class TileCopy {
  public:
   /// `tile_dtype`: of the elements in shared memory, `source_dtype`: in global memory.
@@ -50,7 +51,7 @@ class TileCopy {
     llvm::Value *first, *step;         ///< byte offset in the source of the first, and from one to the next: i64
     std::vector<llvm::Value*> places;  ///< byte offsets of the first ones in the tile, i32; then they repeat,
     llvm::Value* turn;                 ///< so much further each time: i32
-    llvm::Value* usable;               ///< i1: neighbouring threads meet neighbours in memory; nullptr: always
+    llvm::Value* usable;               ///< i1: threads that are neighbours meet neighbours in memory; nullptr: always
   };
   /// What exists of a tile, i32.
   struct Extents {
@@ -62,16 +63,22 @@ class TileCopy {
     llvm::Value* exists;  ///< of an element: in the matrix
     llvm::Value* bytes;   ///< of a chunk, i32: in the matrix
     llvm::Value* inside;  ///< of the tile
+    int elements;         ///< where they are loaded: neighbours in memory
   };
-  int units() const { return tile_.rows * units_in_row_; }
-  int copies() const { return (units() + threads_ - 1) / threads_; }
-  int straight_copies() const;
+  int units(int in_row) const { return tile_.rows * in_row; }
+  int copies(int in_row) const;
+  int straight_copies(int in_row) const;
+  int elements_walked() const;
+  int walked_in_row() const;
   int depth_of_tile() const;
   Unit unit_at(codegen::Builder& builder, llvm::Value* index) const;
-  llvm::Value* inside(codegen::Builder& builder, llvm::Value* index) const;
+  // `first`: the index, in the order of threads, of the unit that the thread begins with; then `copy` units of the thread further on.
+  llvm::Value* index_of(codegen::Builder& builder, llvm::Value* first, int copy) const;
+  llvm::Value* inside(codegen::Builder& builder, llvm::Value* first, int copy, int in_row) const;
   llvm::Value* place_of(codegen::Builder& builder, const Unit& unit) const;
   llvm::Value* source_of(codegen::Builder& builder, const Unit& unit) const;
   std::optional<Walk> walk_down(codegen::Builder& builder) const;
+  llvm::Value* walks_down(codegen::Builder& builder) const;
   std::optional<Walk> walk_either_way(codegen::Builder& builder) const;
 
   Extents existing(codegen::Builder& builder, llvm::Value* step) const;
@@ -80,7 +87,8 @@ class TileCopy {
   void copy_walking(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination, const Extents* extents) const;
   std::vector<Piece> walk(codegen::Builder& builder, llvm::Value* from, llvm::Value* destination, llvm::Value* first, const Extents* extents) const;
   void copy_singly(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination, const Extents& extents) const;
-  Piece piece_at(codegen::Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* index) const;
+  Piece piece_at(codegen::Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* first,
+                 int copy) const;
   void copy(codegen::Builder& builder, const std::vector<Piece>& pieces) const;
   llvm::Value* load(codegen::Builder& builder, const Piece& piece) const;
 

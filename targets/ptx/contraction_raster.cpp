@@ -2,19 +2,13 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include "src/rkernel/gpu.hpp"
 #include "targets/ptx/contraction_tree.hpp"
 
 namespace dyn::ptx {
-namespace {
-
-/// Rows of blocks in a group.
-constexpr std::uint64_t group_rows = 8;
-
-}  // namespace
-
 std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder, const rkernel::RKernel& kernel, const GridSizes& sizes, llvm::Value* ticket) {
   const rkernel::Contraction& contraction = *kernel.problem->contraction;
-  llvm::Value* rows_of_group = builder.getInt64(group_rows);
+  llvm::Value* rows_of_group = builder.getInt64(rkernel::raster_rows);
   llvm::Value* blocks = builder.CreateMul(sizes.m_blocks, sizes.n_blocks);
   llvm::Value* block = builder.CreateURem(ticket, blocks);
   llvm::Value* group = builder.CreateMul(sizes.n_blocks, rows_of_group);

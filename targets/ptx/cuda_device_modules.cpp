@@ -6,15 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstring>
-#include <exception>
 #include <iterator>
-#include <thread>
 #include <unordered_set>
 
 #include "dyn/error.hpp"
+#include "targets/llvm/parallel_jobs.hpp"
 #include "targets/ptx/device_module.hpp"
 #include "targets/ptx/kernel_symbol.hpp"
 #include "targets/ptx/ptx_lowering.hpp"
@@ -128,28 +126,12 @@ std::vector<const void*> Modules::load(std::span<const codegen::KernelSource> so
 }
 
 void Modules::compile(const std::vector<const codegen::KernelSource*>& missing, int threads) {
-  std::atomic<std::size_t> next{0};
   std::mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    try {
-      for (std::size_t i = next++; i < missing.size(); i = next++) {
-        auto kernel = std::make_unique<const LoadedKernel>(compile_source(*context_, *missing[i]));
-        const std::lock_guard lock(mutex);
-        kernels_.emplace(missing[i]->key, std::move(kernel));
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-      next = missing.size();
-    }
-  };
-  const std::size_t workers = std::min<std::size_t>(missing.size(), static_cast<std::size_t>(std::max(threads, 1)));
-  std::vector<std::jthread> pool;
-  for (std::size_t i = 1; i < workers; ++i) pool.emplace_back(work);
-  work();
-  pool.clear();
-  if (failure) std::rethrow_exception(failure);
+  codegen::run_jobs(missing.size(), threads, [&](std::size_t i) {
+    auto kernel = std::make_unique<const LoadedKernel>(compile_source(*context_, *missing[i]));
+    const std::lock_guard lock(mutex);
+    kernels_.emplace(missing[i]->key, std::move(kernel));
+  });
 }
 
 }  // namespace dyn::ptx::cuda

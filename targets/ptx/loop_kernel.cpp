@@ -121,6 +121,8 @@ class GpuLoopKernel final : public LoopKernel {
     return listings;
   }
 
+  std::string listings_key() const override { return codegen::joined_keys(sources()); }
+
  private:
   std::int64_t extent(std::span<const std::int64_t> ints, int axis) const { return ints[static_cast<std::size_t>(loop_->slots.extent(axis))]; }
 

@@ -1,6 +1,7 @@
 #include "targets/ptx/ptx_lowering.hpp"
 
 #include <llvm/ADT/SmallString.h>
+#include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
@@ -11,8 +12,11 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "dyn/error.hpp"
 #include "targets/ptx/device_module.hpp"
@@ -38,22 +42,44 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& triple) {
   if (target == nullptr) throw Error(ErrorKind::internal, "LLVM has no NVPTX target: " + error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // only llvm.fma is a fused multiply-add
+  // What Default does beyond Less, ptxas does again. The passes over addresses are the same in both: without them ptxas needs more registers.
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(triple, ptx_cpu, ptx_features, options, std::nullopt,
-                                                                           std::nullopt, llvm::CodeGenOptLevel::Default, false));
+                                                                           std::nullopt, llvm::CodeGenOptLevel::Less, false));
   if (!machine) throw Error(ErrorKind::internal, std::string("LLVM cannot generate PTX for ") + ptx_cpu);
   return machine;
 }
 
-/// What LLVM reports while it generates code.
-struct Diagnostics {
-  std::string errors;
-  static void handle(const llvm::DiagnosticInfo* info, void* self) {
-    if (info->getSeverity() != llvm::DS_Error) return;
-    llvm::raw_string_ostream stream(static_cast<Diagnostics*>(self)->errors);
-    llvm::DiagnosticPrinterRawOStream printer(stream);
-    info->print(printer);
-    stream << '\n';
+/// Keeps the errors that LLVM reports.
+class ErrorCollector final : public llvm::DiagnosticHandler {
+ public:
+  explicit ErrorCollector(std::string& errors) : errors_(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() == llvm::DS_Error) {
+      llvm::raw_string_ostream stream(errors_);
+      llvm::DiagnosticPrinterRawOStream printer(stream);
+      info.print(printer);
+      stream << '\n';
+    }
+    return true;
   }
+
+ private:
+  std::string& errors_;
+};
+
+/// The context reports to an ErrorCollector for as long as this lives.
+class CollectErrors {
+ public:
+  CollectErrors(llvm::LLVMContext& context, std::string& errors) : context_(context), before_(context.getDiagnosticHandler()) {
+    context.setDiagnosticHandler(std::make_unique<ErrorCollector>(errors));
+  }
+  ~CollectErrors() { context_.setDiagnosticHandler(std::move(before_)); }
+  CollectErrors(const CollectErrors&) = delete;
+  CollectErrors& operator=(const CollectErrors&) = delete;
+
+ private:
+  llvm::LLVMContext& context_;
+  std::unique_ptr<llvm::DiagnosticHandler> before_;
 };
 
 /// A kernel for LLVM, of blocks with exactly so many threads (from which ptxas knows how many registers each may have), one of which, at
@@ -76,10 +102,9 @@ void annotate(llvm::Module& module, const KernelShape& shape) {
 std::string lower_to_ptx(const llvm::Module& device_module, std::string* hash) {
   verify_device_module(device_module);
   if (hash != nullptr) *hash = module_hash(device_module);
-  llvm::LLVMContext context;
-  Diagnostics diagnostics;
-  context.setDiagnosticHandlerCallBack(Diagnostics::handle, &diagnostics);
-  const auto module = parse_device_module(context, module_text(device_module));
+  std::string errors;
+  const CollectErrors collecting(device_module.getContext(), errors);
+  const auto module = llvm::CloneModule(device_module);
   annotate(*module, kernel_shape(*module));
   replace_device_ops(*module);
 
@@ -91,7 +116,7 @@ std::string lower_to_ptx(const llvm::Module& device_module, std::string* hash) {
     throw Error(ErrorKind::internal, "LLVM cannot write PTX");
   }
   passes.run(*module);
-  if (!diagnostics.errors.empty()) throw Error(ErrorKind::internal, "LLVM cannot generate PTX: " + diagnostics.errors);
+  if (!errors.empty()) throw Error(ErrorKind::internal, "LLVM cannot generate PTX: " + errors);
   return ptx.str().str();
 }
 

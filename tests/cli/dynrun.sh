@@ -140,14 +140,55 @@ expect "inspect shows the groups' targets" 0 "target cuda/a100" inspect model.dy
 expect "dump of PTX" 0 "[1-9][0-9]* files of PTX" explain model.dyn --dims B=1 "${described[@]}" --precision bf16 --dump-ptx "$scratch/ptx"
 check "dump: a file for each line" bash -c "[ \$(ls '$scratch/ptx' | grep -c '\.ptx\$') -eq \$(grep -c '\.ptx ' '$scratch/out') ]"
 check "dump: for compute capability 8.0" bash -c "[ \$(grep -lE '^\.target sm_80' '$scratch'/ptx/*.ptx | wc -l) -eq \$(ls '$scratch/ptx' | wc -l) ]"
-"$dynrun" explain model.dyn --dims B=9 --dims S=331 "${described[@]}" --precision bf16 --dump-ptx "$scratch/ptx-longer" >/dev/null 2>&1
+ptx_at() {  # folder, dims and flags...
+  local into=$1
+  shift
+  "$dynrun" explain model.dyn "$@" --dump-ptx "$into" | sed -n '/^| file/,$p' >"$into.table"
+}
+ptx_at "$scratch/ptx-middle" --dims B=2 --dims S=64 "${described[@]}" --precision bf16
+ptx_at "$scratch/ptx-longer" --dims B=9 --dims S=331 "${described[@]}" --precision bf16
+ptx_at "$scratch/ptx-emulated" --dims B=9 --dims S=331 --device emulator --gpu a100 --precision bf16
+ptx_at "$scratch/ptx-h200" --dims B=9 --dims S=331 --device cuda --gpu h200 --precision bf16
 check "dump: the same for every length" diff -r "$scratch/ptx" "$scratch/ptx-longer"
-expect "dump to where nothing can be written" 1 "dump-ptx" explain model.dyn --dims B=1 "${described[@]}" --dump-ptx /proc/nowhere
+check "dump: and for one between" diff -r "$scratch/ptx" "$scratch/ptx-middle"
+check "dump: the emulator's own" diff -r "$scratch/ptx" "$scratch/ptx-emulated"
+check "dump: a hash of the IR for each file" bash -c "[ \$(grep -cE '\.ptx +\| [0-9a-f]{16} ' '$scratch/ptx-longer.table') -eq \$(ls '$scratch/ptx' | wc -l) ]"
+check "dump: the hashes of the emulator" cmp "$scratch/ptx-longer.table" "$scratch/ptx-emulated.table"
+check "dump: other tiles for another GPU" bash -c "[ -s '$scratch/ptx-h200.table' ] && ! cmp -s '$scratch/ptx-longer.table' '$scratch/ptx-h200.table'"
+expect "dump to where nothing can be written" 1 "dump-ptx /proc/nowhere: " explain model.dyn --dims B=1 "${described[@]}" --dump-ptx /proc/nowhere
+expect "dump into a folder that takes no files" 1 "dump-ptx: /proc/.*\.ptx cannot be written: " explain model.dyn --dims B=1 "${described[@]}" --dump-ptx /proc
+expect "dump for an unknown GPU" 1 "a100, h200" explain model.dyn --dims B=1 --device cuda --gpu abacus --dump-ptx "$scratch/ptx-none"
+expect "dump in an unknown precision" 2 "f64" explain model.dyn --dims B=1 "${described[@]}" --precision f64 --dump-ptx "$scratch/ptx-none"
 expect "dump on the CPU" 1 "no group on cpu/.* has PTX" explain model.dyn --dims B=1 --dump-ptx "$scratch/ptx-cpu"
 
 expect "run on the emulator" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5 --device emulator
 expect "run on the emulator in bf16" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5 --device emulator --precision bf16
+check "inspect on the emulator" grep -q "target emulator/a100" < <("$dynrun" inspect model.dyn --device emulator)
 expect "bench on the emulator" 0 "emulator/a100" bench model.dyn --dims B=1 --dims S=3 --device emulator --skip-load
+
+check "bench on the emulator: no limit, as it has no speed" grep -q '"limit_ms": null' < <("$dynrun" bench model.dyn --dims B=1 --device emulator --skip-load --format json)
+
+# A driver that accepts all and computes nothing stands for a GPU; what it pretends and what fails is said by its environment.
+fake=$(cd "$1" && pwd)/tests/fake_cuda
+on_gpu() {  # name, code, pattern, arguments...: run on it
+  local name=$1 code=$2 pattern=$3
+  shift 3
+  LD_LIBRARY_PATH=$fake expect "$name" "$code" "$pattern" "$@" --device cuda
+}
+check "the fake driver is built" test -e "$fake/libcuda.so.1"
+on_gpu "GPU: run" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5
+on_gpu "GPU: bench with its limit" 0 '"limit_ms": [0-9]' bench model.dyn --dims B=2 --skip-load --iterations 3 --format json
+on_gpu "GPU: an index that there is not" 1 'no GPU "1".*index 0 only' run model.dyn --dims B=1 --gpu 1
+FAKE_CUDA_DRIVER_VERSION=11020 on_gpu "GPU: a driver too old for the PTX" 1 "too old: it supports CUDA 11\.2, and dyn needs .* update the NVIDIA driver" run model.dyn --dims B=1
+FAKE_CUDA_FAILING_FUNCTION=cuModuleLoadDataEx FAKE_CUDA_FAILURE=222 on_gpu "GPU: PTX that the driver refuses" 1 "cannot compile PTX .* update the NVIDIA driver" run model.dyn --dims B=1
+FAKE_CUDA_DEVICES=0 on_gpu "GPU: a driver without GPU" 1 "finds no GPU: check nvidia-smi" run model.dyn --dims B=1
+FAKE_CUDA_CAPABILITY=75 on_gpu "GPU: older than sm_80" 1 "compute capability 7\.5; dyn needs 8\.0 or more" run model.dyn --dims B=1
+FAKE_CUDA_CAPABILITY=75 LD_LIBRARY_PATH=$fake expect "GPU: an old one is listed" 0 "cuda 0 .* 7\.5 " devices
+FAKE_CUDA_MEMORY_BYTES=1000 on_gpu "GPU: no memory for weights" 1 "out of device memory: [0-9]+ bytes wanted for weights, 1000 of 1000 bytes free" run model.dyn --dims B=1
+FAKE_CUDA_MEMORY_BYTES=30000 on_gpu "GPU: no memory for a large shape" 1 "wanted for intermediate tensors of a run, [0-9]+ of 30000 bytes free; use smaller shapes" run model.dyn --dims B=60 --dims S=500
+FAKE_CUDA_MEMORY_BYTES=30000 on_gpu "GPU: memory for a small shape" 0 "\[1, 8, 3\]" run model.dyn --dims B=1
+FAKE_CUDA_FAILING_FUNCTION=cuLaunchKernel FAKE_CUDA_FAILURE=701 on_gpu "GPU: a refused launch names its group" 1 "launching gather_0 .*CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" run model.dyn --dims B=1
+FAKE_CUDA_ASYNCHRONOUS_FAILURE=700 on_gpu "GPU: a kernel that dies names the groups" 1 "in running 'gather_0' to 'matmul_0'" run model.dyn --dims B=1
 
 expect "cache: show" 0 "$scratch/cache" cache
 touch "$DYN_CACHE_DIR/precious.txt"

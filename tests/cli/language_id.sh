@@ -56,10 +56,13 @@ check "a missing model is an error" bash -c "! '$program' --model /nowhere lines
 
 # The same languages from GPU kernels, executed on the CPU: lines that the CPU is sure of.
 printf 'Where is the station, please?\nWo ist der Bahnhof, bitte?\nOu est la gare de Lyon?\n' >three
-"$program" three 2>/dev/null | cut -f1 >three-cpu
-most_emulator_seconds=40
-check "three lines on the emulator, in time" bash -c "timeout $most_emulator_seconds '$program' --device emulator three >three-answers 2>statistics"
-check "three lines on the emulator: the languages of the CPU" bash -c "[ -s three-cpu ] && cut -f1 three-answers | cmp - three-cpu"
+"$program" three >three-cpu 2>/dev/null
+before=$SECONDS
+check "three lines on the emulator" bash -c "'$program' --device emulator three >three-answers 2>statistics"
+echo "note: three lines on the emulator took $((SECONDS - before)) s, load included; less than 40 s are promised"
+check "three lines on the emulator: the three languages of the CPU" bash -c "diff <(cut -f1 three-answers) <(cut -f1 three-cpu) && [ \$(cut -f1 three-answers | sort -u | wc -l) -eq 3 ]"
+check "three lines on the emulator: the probabilities of the CPU" bash -c \
+  "paste three-answers three-cpu | awk -F'\t' 'function apart(x) { return x < 0 ? -x : x } apart(\$2 - \$4) > 0.001 || \$2 + 0 < 0.5 { print; bad = 1 } END { exit bad || NR != 3 }'"
 check "nothing compiled on the emulator after the first line" grep -q ' 0 kernels compiled after the first line' statistics
 check "an unknown device is an error" bash -c "! '$program' --device abacus three 2>/dev/null"
 check "an unknown GPU is an error" bash -c "! '$program' --device emulator --gpu abacus three 2>/dev/null"

@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
-#include <algorithm>
 #include <map>
 #include <mutex>
+#include <string_view>
+#include <unordered_set>
 
 #include "dyn/error.hpp"
 #include "targets/cpu/isa.hpp"
 #include "targets/cpu/jit.hpp"
+#include "targets/llvm/parallel_jobs.hpp"
 #include "targets/ptx/device_module.hpp"
 #include "targets/ptx/emulator/emulated_stream.hpp"
 #include "targets/ptx/emulator/host_lowering.hpp"
@@ -50,16 +52,24 @@ class EmulatorDevice final : public Emulator {
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
                                 rkernel::CompileReport& report) override {
     const std::lock_guard lock(mutex_);
-    std::vector<HostCode> missing;
-    std::vector<std::string> missing_keys;
+    std::vector<const codegen::KernelSource*> missing;
+    std::unordered_set<std::string_view> seen;
     for (const codegen::KernelSource& source : sources) {
-      if (by_key_.contains(source.key) || std::ranges::find(missing_keys, source.key) != missing_keys.end()) continue;
-      llvm::LLVMContext context;
-      missing.push_back(lower_to_host(emit_device_module(context, source, kernel_symbol(source.key))));
-      missing_keys.push_back(source.key);
+      if (!seen.insert(source.key).second) continue;
+      if (by_key_.contains(source.key)) {
+        ++report.kernels;
+        ++report.from_memory;
+      } else {
+        missing.push_back(&source);
+      }
     }
-    const std::vector<const EmulatedKernel*> kernels = compile(missing, threads, report);
-    for (std::size_t i = 0; i < kernels.size(); ++i) by_key_.emplace(missing_keys[i], kernels[i]);
+    std::vector<HostCode> code(missing.size());
+    codegen::run_jobs(missing.size(), threads, [&](std::size_t i) {
+      llvm::LLVMContext context;
+      code[i] = lower_to_host(emit_device_module(context, *missing[i], kernel_symbol(missing[i]->key)));
+    });
+    const std::vector<const EmulatedKernel*> kernels = compile(code, threads, report);
+    for (std::size_t i = 0; i < kernels.size(); ++i) by_key_.emplace(missing[i]->key, kernels[i]);
     std::vector<const void*> functions;
     for (const codegen::KernelSource& source : sources) functions.push_back(by_key_.at(source.key));
     return functions;

@@ -4,6 +4,7 @@
 
 #include "dyn/error.hpp"
 #include "src/cli/child.hpp"
+#include "src/cli/gpu_peak.hpp"
 #include "src/cli/peak.hpp"
 #include "src/cli/statistics.hpp"
 #include "src/cli/table.hpp"
@@ -83,4 +84,20 @@ TEST_CASE("child processes: output, exit codes, signals, missing files") {
   CHECK_THROWS_WITH_AS(dyn::cli::output_of({"/bin/sh", "-c", "exit 3"}), "/bin/sh: exited with code 3", dyn::Error);
   CHECK_THROWS_WITH_AS(dyn::cli::output_of({"/bin/sh", "-c", "kill -9 $$"}), "/bin/sh: was ended by signal 9", dyn::Error);
   CHECK_THROWS_AS(dyn::cli::output_of({"/no/such/program"}), dyn::Error);
+}
+
+TEST_CASE("peak: the limit on a GPU is computing in the precision, or its memory") {
+  dyn::rkernel::GpuMachine gpu;
+  gpu.multiprocessors = 100;
+  gpu.clock_hz = 1e9;
+  gpu.f32_fma = 50;
+  gpu.tf32_mma_fma = 200;
+  gpu.f16_mma_fma = 400;
+  gpu.memory_bytes_per_second = 1e12;
+  CHECK(dyn::cli::flops_per_second(gpu, gpu.f32_fma) == doctest::Approx(1e13));
+  CHECK(dyn::cli::limit_seconds(gpu, "f32", 1e13, 1e9) == doctest::Approx(1));
+  CHECK(dyn::cli::limit_seconds(gpu, "tf32", 1e13, 1e9) == doctest::Approx(0.25));
+  CHECK(dyn::cli::limit_seconds(gpu, "f16", 1e13, 1e9) == doctest::Approx(0.125));
+  CHECK(dyn::cli::limit_seconds(gpu, "bf16", 1e13, 1e9) == doctest::Approx(0.125));
+  CHECK(dyn::cli::limit_seconds(gpu, "f32", 1e3, 2e12) == doctest::Approx(2));
 }

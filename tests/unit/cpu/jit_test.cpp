@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -111,6 +112,26 @@ TEST_CASE("a source is compiled once for a process, and found by its key after t
   CHECK(store->resolve(sources, 2, again) == first);
   CHECK(again.compiled == 0);
   CHECK(again.from_memory == static_cast<int>(sources.size()) - 1);
+}
+
+TEST_CASE("code of either effort computes the same, and neither is taken for the other") {
+  const Isa& isa = select_isa("");
+  const std::filesystem::path directory = std::filesystem::path(DYN_BINARY_DIR) / "effort_cache";
+  std::filesystem::remove_all(directory);
+  for (const CodeEffort effort : {CodeEffort::Full, CodeEffort::Quick}) {
+    CodeStoreOptions options;
+    options.effort = effort;
+    options.cache_dir = directory.string();
+    const std::vector<KernelSource> sources = main_loop_sources(isa);
+    for (const bool first : {true, false}) {
+      const auto store = CodeStore::open(isa, options);
+      dyn::rkernel::CompileReport report;
+      CHECK(run(store->resolve(std::span(sources).first(1), 1, report).front(), isa) == 24);
+      CHECK(report.compiled == (first ? 1 : 0));
+      CHECK(report.from_disk == (first ? 0 : 1));
+    }
+  }
+  std::filesystem::remove_all(directory);
 }
 
 TEST_CASE("an unknown instruction set is the user's error, one that the CPU lacks is unsupported") {

@@ -32,17 +32,6 @@ graph g(x: f32[M, 768]) -> (y: f32[M, 3072]) {
 }
 )";
 
-const char* const product = R"(
-dim B in 1..64
-dim M in 0..5000
-dim N in 0..5000
-dim K in 0..5000
-graph g(a: f32[B, M, K], b: f32[B, K, N]) -> (y: f32[B, M, N]) {
-  y = matmul(a, b)
-  return y
-}
-)";
-
 rkernel::Problem narrowed(rkernel::Problem problem, DType dtype) {
   for (const int factor : {problem.contraction->a, problem.contraction->b}) problem.operands[static_cast<std::size_t>(factor)].dtype = dtype;
   return problem;

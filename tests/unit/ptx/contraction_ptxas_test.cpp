@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "targets/ptx/device_module.hpp"
 #include "targets/ptx/ptx_lowering.hpp"
@@ -39,6 +41,29 @@ std::vector<MatmulCase> forms(const rkernel::GpuTile& tile) {
 }  // namespace
 
 TEST_SUITE("full") {
+// The cost model predicts occupancy from the estimate: it should not be far below what the assembler takes on any GPU, nor above.
+TEST_CASE("the registers of a tile are predicted within 24 of what the assembler takes") {
+  if (dyn::test::ptxas_is_missing()) return;
+  constexpr int tolerance = 24;
+  for (const rkernel::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+    int most = 0;
+    std::string registers;
+    for (const MatmulCase& c : forms(tile)) {
+      if (c.a_copy != ptx::Copy::Vectors) continue;
+      llvm::LLVMContext context;
+      const BuiltMatmul built = build(c);
+      const std::string text = ptx::lower_to_ptx(*ptx::emit_device_module(context, source_of(built), "matmul"));
+      for (const char* gpu : dyn::test::ptxas_gpus()) {
+        const int taken = dyn::test::assemble(text, gpu).registers;
+        most = std::max(most, taken);
+        registers += " " + std::to_string(taken);
+      }
+    }
+    std::printf("%s: registers%s, %d predicted\n", tile.to_string().c_str(), registers.c_str(), tile.registers());
+    CHECK_MESSAGE(std::abs(tile.registers() - most) <= tolerance, tile.to_string());
+  }
+}
+
 TEST_CASE("kernels of matrix products assemble for every GPU without spills") {
   if (dyn::test::ptxas_is_missing()) return;
   int kernels = 0, assembled = 0;

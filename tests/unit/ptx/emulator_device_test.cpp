@@ -83,8 +83,15 @@ TEST_CASE("emulator: sources are compiled once, and kept on disk") {
     CHECK(report.compiled == (first ? 2 : 0));
     CHECK(report.from_disk == (first ? 0 : 2));
     CHECK(functions[0] == functions[2]);
-    CHECK(device.emulator().load(sources, 2, report) == functions);
-    CHECK(report.kernels == 2);
+    rkernel::CompileReport again;
+    CHECK(device.emulator().load(sources, 2, again) == functions);
+    CHECK(again.kernels == 2);
+    CHECK(again.from_memory == 2);
+    CHECK(again.compiled + again.from_disk == 0);
+    Emulated other(options(std::size_t{1} << 30, directory.string()));
+    rkernel::CompileReport elsewhere;
+    other.emulator().load(sources, 2, elsewhere);
+    CHECK(elsewhere.from_memory == 2);  // devices of one process share their host code
     const std::vector<float> out = scaled(device, functions[1], 128);
     for (std::size_t i = 0; i < 128; ++i) CHECK(out[i] == (static_cast<float>(i) - 20) * 6);
   }

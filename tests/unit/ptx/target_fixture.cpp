@@ -7,6 +7,17 @@
 
 namespace dyn::ptx::testing {
 
+const char* const product = R"(
+dim B in 1..64
+dim M in 0..5000
+dim N in 0..5000
+dim K in 0..5000
+graph g(a: f32[B, M, K], b: f32[B, K, N]) -> (y: f32[B, M, N]) {
+  y = matmul(a, b)
+  return y
+}
+)";
+
 rkernel::BufferFacts LoweredGraph::facts() const {
   const graph::Module* from = module.get();
   const graph::Fusion* groups = &fusion;

@@ -25,6 +25,9 @@ struct LoweredGraph {
 /// `text` without its first line ("dyn 1") through all passes.
 LoweredGraph lowered(const std::string& text);
 
+/// y[B, M, N] = a[B, M, K] b[B, K, N], all sizes symbols: nothing is known of strides.
+extern const char* const product;
+
 /// Keeps what it is asked to load; handles are distinct, and nothing runs.
 class RecordingDevice final : public PtxDevice {
  public:

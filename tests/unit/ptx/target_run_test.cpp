@@ -199,17 +199,6 @@ graph g(x: f32[S, 32]) -> (y: f32[S, 32]) {
 }
 )";
 
-const char* const product = R"(
-dim B in 1..64
-dim M in 0..5000
-dim N in 0..5000
-dim K in 0..5000
-graph g(a: f32[B, M, K], b: f32[B, K, N]) -> (y: f32[B, M, N]) {
-  y = matmul(a, b)
-  return y
-}
-)";
-
 struct Precision {
   DType dtype;
   bool tf32;

@@ -101,7 +101,8 @@ TEST_CASE("a described GPU plans, explains and lists without a device") {
     REQUIRE(kernel);
     CHECK(kernel->space() == rkernel::Space::Device);
     CHECK(kernel->target_name() == "cuda/a100");
-    const rkernel::PlanRequest request{graph.symbols({{"M", 100}}), 1};
+    const std::vector<std::int64_t> symbols = graph.symbols({{"M", 100}});
+    const rkernel::PlanRequest request{symbols, 1};
     const rkernel::Launch launch = kernel->plan(request);
     CHECK(launch.grid.function == nullptr);
     CHECK(launch.grid.blocks > 0);

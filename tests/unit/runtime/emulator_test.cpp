@@ -78,6 +78,31 @@ void check_model(const ModelPtr& model, const char* text, double tolerance, cons
 
 }  // namespace
 
+TEST_CASE("groups on the emulator and on the CPU, mixed") {
+  const ModelPtr all = load_model(attention_like, make_target, emulated());
+  const std::uint64_t groups = (std::uint64_t{1} << all->problems().size()) - 1;
+  for (const std::uint64_t mask : {std::uint64_t{0x55} & groups, std::uint64_t{0x2a} & groups, std::uint64_t{1}, groups - 1}) {
+    CAPTURE(mask);
+    check_model(load_model(attention_like, mixed(mask), emulated()), attention_like, 2e-4, {{{"B", 2}, {"S", 7}}, {{"B", 1}, {"S", 3}}});
+  }
+}
+
+TEST_CASE("four threads on one model on the emulator") {
+  CHECK(wrong_on_four_threads(load_model(chain, make_target, emulated()), chain, 4, 2e-4) == 0);
+}
+
+TEST_CASE("an index out of range on the emulator") {
+  const ModelPtr model = load_model(attention_like, make_target, emulated());
+  std::mt19937 random(1);
+  std::vector<Tensor> inputs = random_inputs(*model, {{"B", 1}, {"S", 2}}, random);
+  CallState call(model);
+  set_inputs(call, inputs);
+  call.set_input(0, Tensor::from<std::int64_t>({3, 7}, {1, 2}));
+  check_error(ErrorKind::user, [&] { call.run(); }, "index is out of range");
+  call.set_input(0, inputs[0]);
+  call.run();
+}
+
 TEST_SUITE("full") {
   TEST_CASE("the emulator gives the results of the reference in every precision") {
     for (const auto& [precision, tolerance] : std::vector<std::pair<std::string, double>>{{"f32", 2e-4}, {"tf32", 2e-2}, {"f16", 2e-2}, {"bf16", 0.15}}) {
@@ -87,19 +112,6 @@ TEST_SUITE("full") {
       check_model(load(joined), joined, tolerance, {{{"S", 5}}, {{"S", 0}}, {{"S", 16}}});
       check_model(load(chain), chain, tolerance, {{{"S", 33}}, {{"S", 1}}});
     }
-  }
-
-  TEST_CASE("groups on the emulator and on the CPU, mixed") {
-    const ModelPtr all = load_model(attention_like, make_target, emulated());
-    const std::uint64_t groups = (std::uint64_t{1} << all->problems().size()) - 1;
-    for (const std::uint64_t mask : {std::uint64_t{0x55} & groups, std::uint64_t{0x2a} & groups, std::uint64_t{1}, groups - 1}) {
-      CAPTURE(mask);
-      check_model(load_model(attention_like, mixed(mask), emulated()), attention_like, 2e-4, {{{"B", 2}, {"S", 7}}, {{"B", 1}, {"S", 3}}});
-    }
-  }
-
-  TEST_CASE("four threads on one model on the emulator") {
-    CHECK(wrong_on_four_threads(load_model(chain, make_target, emulated()), chain, 4, 2e-4) == 0);
   }
 
   TEST_CASE("what the emulator runs is the IR that a described GPU's PTX is made from") {
@@ -119,18 +131,6 @@ TEST_SUITE("full") {
         CHECK(hashes.contains(emulator->module_hash_of(plan->launches[group].grid.function)));
       }
     }
-  }
-
-  TEST_CASE("an index out of range on the emulator") {
-    const ModelPtr model = load_model(attention_like, make_target, emulated());
-    std::mt19937 random(1);
-    std::vector<Tensor> inputs = random_inputs(*model, {{"B", 1}, {"S", 2}}, random);
-    CallState call(model);
-    set_inputs(call, inputs);
-    call.set_input(0, Tensor::from<std::int64_t>({3, 7}, {1, 2}));
-    check_error(ErrorKind::user, [&] { call.run(); }, "index is out of range");
-    call.set_input(0, inputs[0]);
-    call.run();
   }
 
   TEST_CASE("a described GPU: every group has code, the same for every length") {
