@@ -3,7 +3,8 @@
 #   tests/cli/dynrun.sh BUILD_DIR
 # Prints "ok NAME" or "failed NAME: ..." for each check.
 set -uo pipefail
-dynrun=$(cd "$1" && pwd)/bin/dynrun
+build=$(cd "$1" && pwd)
+dynrun=$build/bin/dynrun
 cd "$(dirname "$0")"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -169,7 +170,7 @@ expect "bench on the emulator" 0 "emulator/a100" bench model.dyn --dims B=1 --di
 check "bench on the emulator: no limit, as it has no speed" grep -q '"limit_ms": null' < <("$dynrun" bench model.dyn --dims B=1 --device emulator --skip-load --format json)
 
 # A driver that accepts all and computes nothing stands for a GPU; what it pretends and what fails is said by its environment.
-fake=$(cd "$1" && pwd)/tests/fake_cuda
+fake=$build/tests/fake_cuda
 on_gpu() {  # name, code, pattern, arguments...: run on it
   local name=$1 code=$2 pattern=$3
   shift 3
