@@ -11,12 +11,6 @@ using ptx::Fault;
 
 namespace {
 
-std::vector<float> ramp(std::size_t count) {
-  std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) + 0.5f;
-  return values;
-}
-
 const std::string barrier = "call void @dyn.dev.barrier.sync()";
 
 /// 64 threads: each writes its element to shared memory, and reads that of its neighbour.

@@ -90,4 +90,10 @@ void check_clean(const KernelText& kernel, std::initializer_list<EmulatedBuffer>
   CHECK(reports.empty());
 }
 
+std::vector<float> ramp(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) + 0.5f;
+  return values;
+}
+
 }  // namespace dyn::test

@@ -39,4 +39,7 @@ void check_fault(const KernelText& kernel, ptx::Fault fault, const std::string& 
                  std::initializer_list<EmulatedBuffer> buffers, std::int64_t blocks = 1);
 void check_clean(const KernelText& kernel, std::initializer_list<EmulatedBuffer> buffers, std::int64_t blocks = 1);
 
+/// 0.5, 1.5, 2.5, ...
+std::vector<float> ramp(std::size_t count);
+
 }  // namespace dyn::test

@@ -8,16 +8,6 @@ using namespace dyn;
 using namespace dyn::test;
 using ptx::Fault;
 
-namespace {
-
-std::vector<float> ramp(std::size_t count) {
-  std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) + 0.5f;
-  return values;
-}
-
-}  // namespace
-
 TEST_CASE("emulator faults: bounds and alignment") {
   const KernelText global{32, 0, 2, R"(
   %i = add i32 %t, FIRST

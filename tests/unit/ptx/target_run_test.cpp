@@ -223,8 +223,8 @@ TEST_SUITE("full") {
       CAPTURE(name_of(dtype));
       CAPTURE(tf32);
       CHECK(difference(perceptron, {{"M", 37}}, dtype, tf32, random) < tolerance);
-    CHECK(difference(perceptron, {{"M", 1}}, dtype, tf32, random) < tolerance);
-    CHECK(difference(perceptron, {{"M", 0}}, dtype, tf32, random) == 0);
+      CHECK(difference(perceptron, {{"M", 1}}, dtype, tf32, random) < tolerance);
+      CHECK(difference(perceptron, {{"M", 0}}, dtype, tf32, random) == 0);
     }
   }
 
