@@ -9,11 +9,13 @@
 namespace dyn::rkernel {
 namespace {
 
-constexpr double float_bytes = 4;
+constexpr double float_bytes = 4, line_bytes = 64;
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
 constexpr std::int64_t l1_ways_for_rows = 6;   ///< ways left to A's rows beside B's stream
 // A row whose line is evicted before its 16 elements are used comes from L2 this many times.
 constexpr double conflict_refetches = 4;
+// Instructions that add up the lanes of one output, and store it.
+constexpr double dot_reduction_operations = 7;
 
 struct Sizes {
   Tiling rows;               ///< of one block
@@ -57,8 +59,15 @@ double seconds_per_k(const Machine& machine, const Tiling& rows, int columns) {
   return rows.tiles() > 0 ? total / static_cast<double>(rows.tiles()) : 0;
 }
 
+// Of a tile whose lanes run along K: multiply-adds, or loads of both sides, two a cycle.
+double dot_seconds_per_k(const Machine& machine, const Sizes& sizes, double columns) {
+  const double rows = sizes.block_m / sizes.row_tiles;
+  return std::max(rows * columns, rows + columns) / machine.vector_width * machine.seconds_per_vector_operation;
+}
+
 // The same over all of the block's column tiles: the last one is narrower where no more of its panel exists.
 double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
+  if (strategy.lanes == LaneAxis::K) return dot_seconds_per_k(machine, sizes, static_cast<double>(shape.n));
   const double whole = seconds_per_k(machine, sizes.rows, strategy.tile_columns);
   const std::int64_t last = shape.n % machine.panel;
   if (last == 0 || last > machine.vector_width || machine.most_rows(machine.vector_width) < strategy.tile_rows) return whole;
@@ -85,6 +94,18 @@ double read_seconds(const Machine& machine, double bytes, std::size_t level, int
   return level == 0 ? 0 : bytes / machine.bandwidth_per_thread(level, active);
 }
 
+// Memory traffic of a tile's outputs. Where a pass over the rows of one column tile leaves the cache before the next pass comes, lines that two
+// tiles share are read and written once more.
+double output_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, double rows, double outputs, int active) {
+  const double row_bytes = static_cast<double>(shape.n) * shape.epilogue_bytes;
+  const auto all_bytes = static_cast<std::int64_t>(static_cast<double>(shape.batch * shape.m) * row_bytes);
+  const std::size_t level = std::max<std::size_t>(1, machine.level_of(all_bytes));
+  const double rows_of_pass = sizes.n_blocks > 1 ? static_cast<double>(shape.m) : sizes.block_m;
+  const bool returns_late = sizes.column_tiles * sizes.n_blocks > 1 && machine.level_of(static_cast<std::int64_t>(rows_of_pass * row_bytes)) > 1;
+  const double shared_lines = returns_late ? 2 * rows * line_bytes : 0;
+  return read_seconds(machine, outputs * shape.epilogue_bytes + shared_lines, level, active);
+}
+
 LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   LayerTerms terms{.name = "L1"};
   const double rows = sizes.block_m / sizes.row_tiles;
@@ -103,12 +124,13 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
                        read_seconds(machine, b_bytes, again_level, active) * (1 - 1 / sizes.m_blocks);
   terms.load = read_seconds(machine, a_bytes, a_level, active) + first / sizes.row_tiles +
                read_seconds(machine, b_bytes, near_level, active) * (1 - 1 / sizes.row_tiles);
-  const double outputs = rows * columns;
-  const auto output_bytes = static_cast<std::int64_t>(static_cast<double>(shape.batch * shape.m * shape.n) * shape.epilogue_bytes);
+  const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   terms.store = outputs * shape.epilogue_operations / machine.vector_width * machine.seconds_per_vector_operation +
-                read_seconds(machine, outputs * shape.epilogue_bytes, std::max<std::size_t>(1, machine.level_of(output_bytes)), active);
-  // A tile between blocks of K is written to scratch and read again.
+                output_seconds(machine, shape, sizes, rows, outputs, active);
+  // A tile is stored once for all blocks of K.
   terms.store /= sizes.k_blocks;
+  if (strategy.lanes == LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
+  // A tile between blocks of K is written to scratch and read again.
   if (sizes.k_blocks > 1) terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);
   return terms;
 }
@@ -120,7 +142,9 @@ double move_seconds(const Machine& machine, const ContractionShape& shape, const
     const double bytes = 2 * sizes.block_m * sizes.block_k * float_bytes;
     seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active);
   }
-  if (!shape.b_packed && !strategy.direct_b) {
+  if (strategy.lanes == LaneAxis::K) {
+    seconds += static_cast<double>(shape.n) * sizes.block_k * machine.seconds_per_vector_operation;
+  } else if (!shape.b_packed && !strategy.direct_b) {
     const double bytes = 2 * sizes.block_n * sizes.block_k * float_bytes;
     seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.b_level), active) +
                sizes.block_n * sizes.block_k * machine.seconds_per_vector_operation;

@@ -95,12 +95,14 @@ void check_moves(const RKernel& kernel, const Limits& limits, Lines& found) {
 }
 
 void check_vector_registers(const RKernel& kernel, const Limits& limits, Lines& found) {
-  std::int64_t rows = 1, columns = 1;
+  // With steps of K along the lanes each output has a register, else each vector of columns.
+  std::int64_t rows = 1, columns = 1, depth = 1;
   for (const Loop& loop : kernel.layers.front().loops) {
+    if (loop.axis == kernel.problem->contraction->k) depth = loop.tile;
     if (loop.axis == kernel.problem->contraction->m) rows = loop.tile;
     if (loop.axis == kernel.problem->contraction->n) columns = loop.tile;
   }
-  const std::int64_t vectors = columns / kernel.vector_width;
+  const std::int64_t vectors = depth == kernel.vector_width ? columns : columns / kernel.vector_width;
   const std::int64_t needed = rows * vectors + 1 + (rows > 1 ? vectors : 0);
   if (needed > limits.vector_registers) {
     found.push_back(fmt::format("a {} x {} tile needs {} vector registers of {}", rows, columns, needed, limits.vector_registers));

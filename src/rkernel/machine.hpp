@@ -31,6 +31,7 @@ struct Machine {
   double seconds_per_wakeup = 0;            ///< until a second thread takes part in a stage
   std::vector<MemoryLevel> levels;
   std::vector<TileSpeed> tiles;  ///< sorted by columns, then rows; rows from 1 without gaps
+  std::vector<int> dot_rows;     ///< by columns: the most rows of a tile whose lanes run along K; 0: there is none
 
   /// Bytes per second of one thread when `active` threads read from `level`.
   double bandwidth_per_thread(std::size_t level, int active) const;

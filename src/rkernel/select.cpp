@@ -32,10 +32,24 @@ bool worth_considering(const Machine& machine, const Strategy& tile, const Contr
   return shape.m <= 2 * tile.tile_rows && shape.n > tile.tile_columns - machine.panel;
 }
 
+std::vector<Strategy> tiles_for(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape) {
+  if (shape.lanes == LaneAxis::K) {
+    Strategy tile;
+    tile.tile_rows = machine.dot_rows.at(static_cast<std::size_t>(shape.n));
+    tile.tile_columns = machine.panel;
+    return {tile};
+  }
+  std::vector<Strategy> tiles;
+  for (const Strategy& tile : candidates.tiles) {
+    if (worth_considering(machine, tile, shape)) tiles.push_back(tile);
+  }
+  return tiles;
+}
+
 // How each operand is read: as it lies, or moved into scratch.
 void for_each_form(const ContractionShape& shape, Strategy strategy, const std::function<void(const Strategy&)>& visit) {
   for (const bool direct_b : {false, true}) {
-    if (direct_b && (shape.b_packed || shape.must_pack_b)) continue;
+    if (direct_b && (shape.b_packed || shape.must_pack_b || shape.lanes == LaneAxis::K)) continue;
     for (const bool copy_a : {false, true}) {
       if (!copy_a && shape.must_copy_a) continue;
       strategy.copy_a = copy_a;
@@ -70,8 +84,7 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates, c
   for (const std::int64_t depth : candidates.blocks_k) {
     if (depth < shape.k) blocks_k.push_back(depth);
   }
-  for (const Strategy& tile : candidates.tiles) {
-    if (!worth_considering(machine, tile, shape)) continue;
+  for (const Strategy& tile : tiles_for(machine, candidates, shape)) {
     for (const std::int64_t block_m : block_sizes(shape.m, candidates.blocks_m, tile.tile_rows, threads)) {
       for (const std::int64_t block_n : blocks_n) {
         for (const std::int64_t block_k : blocks_k) {
@@ -79,7 +92,7 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates, c
           strategy.block_m = block_m;
           strategy.block_n = block_n;
           strategy.block_k = block_k;
-          strategy.exchanged = shape.exchanged;
+          strategy.lanes = shape.lanes;
           for_each_form(shape, strategy, visit);
         }
       }

@@ -24,13 +24,16 @@ struct Tiling {
 Tiling equal_tiling(std::int64_t extent, std::int64_t largest);
 std::string to_string(const Tiling& tiling);  ///< "3 x 7 + 4 x 8"
 
+/// What runs along the lanes of layer 0: columns; rows, with the sides of the contraction exchanged; or steps of K, for few columns.
+enum class LaneAxis : std::uint8_t { N, M, K };
+
 /// A strategy of a contraction: the tile of each axis at each layer, and the moves.
 struct Strategy {
   int tile_rows = 1, tile_columns = 1;            ///< registers: at most this many rows
   std::int64_t block_m = 1, block_n = 1;          ///< threads: one ticket
   std::int64_t block_k = 1;                       ///< L2
   bool copy_a = false;                            ///< move A's block to scratch as a row copy
-  bool exchanged = false;                         ///< sides and output axes have changed places: lanes run along m
+  LaneAxis lanes = LaneAxis::N;
   bool direct_b = false;                          ///< read a fresh B as it lies, where it is not packed at load
   bool operator==(const Strategy&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "targets/cpu/dot_loop.hpp"
 #include "targets/llvm/instruction_counts.hpp"
 
 namespace dyn::cpu {
@@ -84,28 +85,62 @@ double dense_bytes(const rkernel::Problem& problem) {
   return bytes;
 }
 
-}  // namespace
+// a and b, m and n in each other's place; packed operands stay as they are.
+rkernel::Problem with_sides_exchanged(rkernel::Problem problem) {
+  std::swap(problem.contraction->a, problem.contraction->b);
+  std::swap(problem.contraction->m, problem.contraction->n);
+  return problem;
+}
 
-ContractionForm contraction_form(const rkernel::Problem& problem) {
-  ContractionForm form{problem, enumerate_classes(problem), 0, 0};
+// B is copied by rows: its stride decides nothing.
+std::vector<ContractionClass> dot_classes(const rkernel::Problem& problem) {
+  std::vector<ContractionClass> classes;
+  for (ContractionClass candidate : enumerate_classes(problem)) {
+    if (candidate.b_unit) continue;
+    candidate.dot = true;
+    classes.push_back(candidate);
+  }
+  if (!classes.empty()) return classes;
+  for (ContractionClass candidate : enumerate_classes(problem)) {
+    candidate.b_unit = false;
+    candidate.dot = true;
+    classes.push_back(candidate);
+  }
+  return classes;
+}
+
+ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& problem) {
+  ContractionForm form{problem, lanes, lanes == rkernel::LaneAxis::K ? dot_classes(problem) : enumerate_classes(problem), 0, 0};
   form.epilogue_operations = operations_of(problem, form.classes.front());
   form.epilogue_bytes = dense_bytes(problem);
-  if (has_sides_exchanged(problem)) form.epilogue_operations += transposed_epilogue_operations;
+  if (lanes == rkernel::LaneAxis::M) form.epilogue_operations += transposed_epilogue_operations;
   return form;
 }
 
-bool has_sides_exchanged(const rkernel::Problem& problem) { return problem.lane_axis != problem.contraction->n; }
+bool may_have_only(const rkernel::Problem& problem, int columns) {
+  const graph::Dim extent = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent;
+  return graph::prove_less_equal(extent.table().constant(columns + 1), extent) != true;
+}
 
-bool is_thin(const Isa& isa, std::int64_t columns) { return columns <= isa.f32_lanes; }
+}  // namespace
 
-std::optional<rkernel::Problem> with_sides_exchanged(const rkernel::Problem& problem, const Isa& isa) {
-  const graph::Dim columns = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent;
-  const graph::Dim most = columns.table().constant(isa.f32_lanes);
-  if (graph::prove_less_equal(most + 1, columns) == true) return std::nullopt;
-  rkernel::Problem exchanged = problem;
-  std::swap(exchanged.contraction->a, exchanged.contraction->b);
-  std::swap(exchanged.contraction->m, exchanged.contraction->n);
-  return exchanged;
+bool has_dot_form(const rkernel::Problem& problem, const Isa& isa) { return may_have_only(problem, most_dot_columns(isa)); }
+
+std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const Isa& isa) {
+  using rkernel::LaneAxis;
+  std::vector<ContractionForm> forms{make_form(LaneAxis::N, problem)};
+  if (may_have_only(problem, isa.f32_lanes)) forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem)));
+  if (has_dot_form(problem, isa)) forms.push_back(make_form(LaneAxis::K, problem));
+  return forms;
+}
+
+bool covers(const ContractionForm& form, const Isa& isa, std::int64_t columns) {
+  switch (form.lanes) {
+    case rkernel::LaneAxis::N: return true;
+    case rkernel::LaneAxis::M: return columns <= isa.f32_lanes;
+    case rkernel::LaneAxis::K: return columns >= 1 && columns <= most_dot_columns(isa);
+  }
+  return false;
 }
 
 std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) {
@@ -116,7 +151,7 @@ std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slo
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
   const bool a_packed = problem.operands[static_cast<std::size_t>(contraction.a)].form == rkernel::Form::Packed;
-  const bool packed = problem.operands[static_cast<std::size_t>(contraction.b)].form == rkernel::Form::Packed;
+  const bool packed = form.lanes == rkernel::LaneAxis::K || problem.operands[static_cast<std::size_t>(contraction.b)].form == rkernel::Form::Packed;
   const bool a_unit = !a_packed && stride(contraction.a, contraction.k) == 1;
   const bool b_unit = stride(contraction.b, contraction.n) == 1;
   std::size_t generic = 0;

@@ -2,11 +2,11 @@
 // What the code of a contraction is specialised on: which way round it is computed, and the strides that decide instructions.
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "src/rkernel/problem.hpp"
+#include "src/rkernel/strategy.hpp"
 #include "targets/cpu/isa.hpp"
 #include "targets/llvm/slots.hpp"
 
@@ -17,25 +17,27 @@ struct ContractionClass {
   std::vector<codegen::StrideClass> lanes;  ///< of each operand along the problem's lane axis
   bool a_unit = false;  ///< A's stride along k is 1; else A is always copied
   bool b_unit = false;  ///< B's stride along n is 1 (fresh B only)
+  bool dot = false;     ///< lanes run along K: B's few columns are copied as rows
 };
 
-/// One way round of a contraction: the problem as it came, or with its sides exchanged, so that lanes run along m and tiles cover few
-/// columns. The epilogue's lanes run along the lane axis either way.
+/// One way to compute a contraction: with lanes along n; along m, with the sides exchanged, so that tiles cover few columns; or along K. The epilogue's
+/// lanes run along the problem's lane axis in any of them.
 struct ContractionForm {
   rkernel::Problem problem;
+  rkernel::LaneAxis lanes = rkernel::LaneAxis::N;
   std::vector<ContractionClass> classes;  ///< one for each value that an undecided predicate may have
   double epilogue_operations = 0;         ///< vector instructions for one vector of outputs
   double epilogue_bytes = 0;              ///< read and written for each output element
 };
 
-ContractionForm contraction_form(const rkernel::Problem& problem);
+/// All forms that the output may need: the one with lanes along n first.
+std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const Isa& isa);
 
-/// The problem with a and b, m and n exchanged, where the ISA has more lanes than the output may have columns: full vectors then go along
-/// rows (the right side stays as its form says).
-std::optional<rkernel::Problem> with_sides_exchanged(const rkernel::Problem& problem, const Isa& isa);
-bool has_sides_exchanged(const rkernel::Problem& problem);
-/// Whether an output of so many columns is computed with its sides exchanged at all.
-bool is_thin(const Isa& isa, std::int64_t columns);
+/// Whether the output may have few enough columns for lanes along K.
+bool has_dot_form(const rkernel::Problem& problem, const Isa& isa);
+
+/// Whether a form may compute an output of so many columns.
+bool covers(const ContractionForm& form, const Isa& isa, std::int64_t columns);
 
 /// The class of these slots' values.
 std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slots, std::span<const std::int64_t> ints);

@@ -76,7 +76,10 @@ class ContractionEmitter final : public rkernel::Emitter {
   }
 
   void move(int, const rkernel::Move& move) override {
-    if (move.form == rkernel::MoveForm::RowCopy) {
+    if (move.operand == contraction_.b) {
+      if (class_.dot) copy_b_rows();
+      else pack_b_block();
+    } else {
       if (class_.a_unit) {
         Conditional wanted(builder_, builder_.CreateICmpNE(copy_a_, number(0)), "copy_a");
         copy_a_block();
@@ -84,8 +87,6 @@ class ContractionEmitter final : public rkernel::Emitter {
       } else {
         copy_a_block();
       }
-    } else {
-      pack_b_block();
     }
   }
 
@@ -189,8 +190,9 @@ class ContractionEmitter final : public rkernel::Emitter {
   }
 
   void open_columns() {
-    loops_.emplace_back(builder_, number(0), n_tiles_, number(1), "columns");
+    loops_.emplace_back(builder_, number(0), class_.dot ? number(1) : n_tiles_, number(1), "columns");
     n_tile_ = loops_.back().index();
+    if (class_.dot) return open_dot_columns();
     is_wide_ = builder_.CreateICmpSLT(n_tile_, wide_tiles_);
     llvm::Value* narrow = builder_.CreateAdd(n_tile_, builder_.CreateMul(wide_tiles_, builder_.CreateSub(tile_panels_, number(1))));
     panel_ = builder_.CreateSelect(is_wide_, builder_.CreateMul(n_tile_, tile_panels_), narrow);
@@ -203,6 +205,17 @@ class ContractionEmitter final : public rkernel::Emitter {
     llvm::Value* is_narrow = builder_.CreateICmpEQ(columns_, number(isa_.panel_f32));
     llvm::Value* is_half = builder_.CreateAnd(is_narrow, builder_.CreateICmpSLE(left, number(isa_.f32_lanes)));
     table_ = builder_.CreateSelect(is_half, half_table_, builder_.CreateSelect(is_wide_, wide_table_, narrow_table_));
+  }
+
+  // All columns are one tile, whose rows lie a vector apart.
+  void open_dot_columns() {
+    n0_ = number(0);
+    columns_ = number(isa_.f32_lanes);
+    valid_columns_ = extents_[at(contraction_.n)];
+    b_tile_ = b_scratch_;
+    b_k_stride_ = number(1);
+    panel_stride_ = a_row_;
+    table_ = wide_table_;
   }
 
   void locate_b_tile(llvm::Value* first_panel) {
@@ -310,6 +323,19 @@ class ContractionEmitter final : public rkernel::Emitter {
     llvm::Value* stride_k = class_.a_unit ? number(1) : a_packed() ? number(isa_.panel_f32) : stride(contraction_.a, contraction_.k);
     const StridedMatrix block{element(a_block_, builder_.CreateMul(k0_, stride_k)), a_stride_m_, stride_k, class_.a_unit};
     emit_row_copy(builder_, isa_, block, m_part_.size, k_size_, a_scratch_, a_row_);
+  }
+
+  /// B's columns as rows of scratch.
+  void copy_b_rows() {
+    llvm::Value* stride_n = packed() ? number(1) : stride(contraction_.b, contraction_.n);
+    llvm::Value* stride_k = packed() ? number(isa_.panel_f32) : stride(contraction_.b, contraction_.k);
+    llvm::Value* corner = element(b_batch_, builder_.CreateMul(k0_, stride_k));
+    llvm::Value* contiguous = builder_.CreateICmpEQ(stride_k, number(1));
+    for (const bool unit : {true, false}) {
+      Conditional copy(builder_, unit ? contiguous : builder_.CreateNot(contiguous), unit ? "copy_b" : "turn_b");
+      emit_row_copy(builder_, isa_, {corner, stride_n, stride_k, unit}, extents_[at(contraction_.n)], k_size_, b_scratch_, a_row_);
+      copy.close();
+    }
   }
 
   void pack_b_block() {

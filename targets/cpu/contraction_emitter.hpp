@@ -34,7 +34,7 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots);
 
 /// Layers of a contraction's rKernel on a CPU, above the registers (0) and L1 (1).
 inline constexpr int l2_layer = 2, threads_layer = 3;
-rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads);
+rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads, bool dot);
 
 /// Writes the function `symbol` (a KernelFunction) for this problem and class, by a walk over its rKernel.
 void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <mutex>
 
+#include "targets/cpu/dot_loop.hpp"
 #include "targets/llvm/structure_key.hpp"
 
 namespace dyn::cpu {
 namespace {
+
+using rkernel::LaneAxis;
 
 constexpr std::size_t most_choices = 1 << 16;  ///< remembered; beyond it the memory starts anew
 constexpr std::int64_t line_bytes = 64;
@@ -17,25 +20,33 @@ constexpr std::int64_t copy_slack = 16;        ///< floats between rows of A's c
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
-}  // namespace
-
-ContractionContext::ContractionContext(const Isa& isa, rkernel::Machine machine, MainLoopTable loops)
-    : isa_(isa), machine_(std::move(machine)), loops_(std::move(loops)), candidates_(rkernel::make_candidates(machine_)) {
-  for (std::size_t i = 0; i < loops_.tiles.size(); ++i) {
-    std::vector<MainLoop>& table = tables_[loops_.tiles[i].columns];
-    table.resize(std::max(table.size(), static_cast<std::size_t>(loops_.tiles[i].rows) + 1), nullptr);
-    table[static_cast<std::size_t>(loops_.tiles[i].rows)] = loops_.functions[i];
+std::unordered_map<int, std::vector<MainLoop>> by_columns(const MainLoopTable& loops) {
+  std::unordered_map<int, std::vector<MainLoop>> tables;
+  for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
+    std::vector<MainLoop>& table = tables[loops.tiles[i].columns];
+    table.resize(std::max(table.size(), static_cast<std::size_t>(loops.tiles[i].rows) + 1), nullptr);
+    table[static_cast<std::size_t>(loops.tiles[i].rows)] = loops.functions[i];
   }
+  return tables;
 }
 
-std::int64_t ContractionContext::table(int columns) const {
-  const auto found = tables_.find(columns);
-  return found == tables_.end() ? 0 : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(found->second.data()));
+}  // namespace
+
+ContractionContext::ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops)
+    : isa_(isa), machine_(std::move(machine)), candidates_(rkernel::make_candidates(machine_)), tables_(by_columns(loops)),
+      dot_tables_(by_columns(dot_loops)) {
+  machine_.dot_rows.assign(static_cast<std::size_t>(most_dot_columns(isa)) + 1, 0);
+  for (const Tile& tile : dot_tiles(isa)) machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
+}
+
+std::int64_t ContractionContext::address(const Tables& tables, int columns) {
+  const auto found = tables.find(columns);
+  return found == tables.end() ? 0 : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(found->second.data()));
 }
 
 rkernel::Choice ContractionContext::choose(const rkernel::ContractionShape& shape, int threads) const {
   const std::string key = fmt::format(
-      FMT_STRING("{}{} {} {} {} {}{} {} {} {:g} {:g} {}{} {}"), (shape.exchanged ? "t" : ""), shape.batch, shape.m, shape.n, shape.k, (shape.b_packed ? 0 : shape.must_pack_b ? 1 : 2), int{shape.must_copy_a},
+      FMT_STRING("{} {} {} {} {} {}{} {} {} {:g} {:g} {}{} {}"), static_cast<int>(shape.lanes), shape.batch, shape.m, shape.n, shape.k, (shape.b_packed ? 0 : shape.must_pack_b ? 1 : 2), int{shape.must_copy_a},
       shape.a_row_bytes, shape.b_row_bytes, shape.epilogue_operations, shape.epilogue_bytes, shape.a_level, shape.b_level, threads);
   {
     const std::shared_lock lock(mutex_);
@@ -51,9 +62,12 @@ rkernel::Choice ContractionContext::choose(const rkernel::ContractionShape& shap
 ContractionKernel::ContractionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context,
                                      std::size_t constant_level)
     : context_(std::move(context)), slots_(problem), strategy_(add_strategy_slots(slots_)), constant_level_(constant_level) {
-  forms_.push_back({contraction_form(problem), 0});
-  const std::size_t classes = forms_.front().form.classes.size();
-  if (auto exchanged = with_sides_exchanged(problem, context_->isa())) forms_.push_back({contraction_form(*exchanged), classes});
+  std::size_t address = 0;
+  for (ContractionForm& form : contraction_forms(problem, context_->isa())) {
+    const std::size_t classes = form.classes.size();
+    forms_.push_back({std::move(form), address});
+    address += classes;
+  }
 }
 
 std::vector<KernelSource> ContractionKernel::sources() const {
@@ -62,10 +76,10 @@ std::vector<KernelSource> ContractionKernel::sources() const {
     const rkernel::Problem& problem = bound.form.problem;
     const std::string structure = codegen::structure_key(problem, slots_);
     for (const ContractionClass& shape_class : bound.form.classes) {
-      sources.push_back({fmt::format("contraction {}{} {} {}", int{shape_class.a_unit}, int{shape_class.b_unit},
+      sources.push_back({fmt::format("contraction {}{}{} {} {}", shape_class.dot ? "dot " : "", int{shape_class.a_unit}, int{shape_class.b_unit},
                                      codegen::class_letters(shape_class.lanes), structure),
                          [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
-                           emit_contraction(module, symbol, contraction_rkernel(problem, context_->isa(), 1), context_->isa(), slots_, strategy_,
+                           emit_contraction(module, symbol, contraction_rkernel(problem, context_->isa(), 1, shape_class.dot), context_->isa(), slots_, strategy_,
                                             shape_class);
                          }});
     }
@@ -79,7 +93,7 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
   const auto value = [&](int slot) { return slot == codegen::SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)]; };
   const auto packed = [&](int operand) { return problem.operands[static_cast<std::size_t>(operand)].form == rkernel::Form::Packed; };
   rkernel::ContractionShape shape;
-  shape.exchanged = has_sides_exchanged(problem);
+  shape.lanes = form.lanes;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
     const std::int64_t extent = value(slots_.extent(axis));
     if (axis == contraction.m) shape.m = extent;
@@ -107,7 +121,10 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
 
 std::vector<rkernel::ContractionShape> ContractionKernel::shapes_of(std::span<const std::int64_t> ints) const {
   std::vector<rkernel::ContractionShape> shapes{shape_of(forms_.front().form, ints)};
-  if (forms_.size() > 1 && is_thin(context_->isa(), shapes.front().n)) shapes.push_back(shape_of(forms_.back().form, ints));
+  const std::int64_t columns = shapes.front().n;
+  for (std::size_t i = 1; i < forms_.size(); ++i) {
+    if (covers(forms_[i].form, context_->isa(), columns)) shapes.push_back(shape_of(forms_[i].form, ints));
+  }
   return shapes;
 }
 
@@ -138,7 +155,8 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
   const std::int64_t a_bytes = strategy.copy_a ? round_up(round_up(block_m, isa.f32_lanes) * a_row * 4, line_bytes) : 0;
   const std::int64_t moved_panels = shape.b_packed ? 0 : strategy.direct_b ? 1 : block_panels;
   // Transposing moves write whole blocks of vectors.
-  const std::int64_t b_bytes = moved_panels * isa.panel_f32 * round_up(block_k, isa.f32_lanes) * 4;
+  const std::int64_t b_bytes = strategy.lanes == LaneAxis::K ? round_up(round_up(shape.n, isa.f32_lanes) * a_row * 4, line_bytes)
+                                                             : moved_panels * isa.panel_f32 * round_up(block_k, isa.f32_lanes) * 4;
   const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
   set(strategy_.m_blocks, m_blocks);
   set(strategy_.n_blocks, n_blocks);
@@ -148,14 +166,15 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
   set(strategy_.k_blocks, k_blocks);
   set(strategy_.copy_a, strategy.copy_a ? 1 : 0);
   set(strategy_.direct_b, strategy.direct_b ? 1 : 0);
-  set(strategy_.wide_table, context_->table(strategy.tile_columns));
+  const bool dot = strategy.lanes == LaneAxis::K;
+  set(strategy_.wide_table, dot ? context_->dot_table(static_cast<int>(shape.n)) : context_->table(strategy.tile_columns));
   set(strategy_.narrow_table, context_->table(isa.panel_f32));
   set(strategy_.half_table, context_->table(isa.f32_lanes));
   set(strategy_.a_row, a_row);
   set(strategy_.a_scratch, tile_bytes);
   set(strategy_.b_scratch, tile_bytes + a_bytes);
   const std::int64_t turned_bytes =
-      shape.exchanged ? strategy.tile_columns * round_up(strategy.tile_rows, isa.f32_lanes) * 4 : 0;
+      strategy.lanes == LaneAxis::M ? strategy.tile_columns * round_up(strategy.tile_rows, isa.f32_lanes) * 4 : 0;
   set(strategy_.turned_scratch, tile_bytes + a_bytes + b_bytes);
   launch.scratch_bytes = static_cast<std::size_t>(tile_bytes + a_bytes + b_bytes + turned_bytes);
   launch.tickets = shape.m > 0 && shape.n > 0 ? shape.batch * m_blocks * n_blocks : 0;
@@ -167,7 +186,7 @@ rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) con
 
 rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& request, const rkernel::Choice& choice) const {
   const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
-  const BoundForm& bound = forms_.at(strategy.exchanged ? 1 : 0);
+  const BoundForm& bound = *std::find_if(forms_.begin(), forms_.end(), [&](const BoundForm& form) { return form.form.lanes == strategy.lanes; });
   rkernel::Launch launch;
   launch.ints = slots_.evaluate(request.symbols);
   const rkernel::ContractionShape shape = shape_of(bound.form, launch.ints);
@@ -207,7 +226,7 @@ std::string ContractionKernel::describe_choice(const rkernel::ContractionShape& 
       rkernel::to_string(rkernel::equal_tiling(std::min(shape.m, strategy.block_m), strategy.tile_rows)), strategy.block_m, strategy.block_n,
       strategy.block_k, strategy.copy_a ? "copied" : "as it lies",
       shape.b_packed ? "packed at load" : strategy.direct_b ? "as it lies" : "packed by each ticket",
-      strategy.exchanged ? ", sides exchanged" : "", choice.threads, choice.threads == 1 ? "" : "s");
+      strategy.lanes == LaneAxis::M ? ", lanes along M" : strategy.lanes == LaneAxis::K ? ", lanes along K" : "", choice.threads, choice.threads == 1 ? "" : "s");
   rkernel::CostBreakdown breakdown;
   rkernel::contraction_cost(context_->machine(), shape, strategy, choice.threads, &breakdown);
   return text + rkernel::to_string(breakdown);
@@ -229,13 +248,14 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
   for (std::size_t i = 0; i < std::min(candidates.size(), shown); ++i) {
     const rkernel::Strategy& strategy = candidates[i].program.regions.front().strategy;
     const bool chosen = candidates[i].threads == choice.threads && strategy == choice.program.regions.front().strategy;
-    text += describe_choice(shapes.at(strategy.exchanged ? 1 : 0), candidates[i], chosen);
+    const auto of = std::find_if(shapes.begin(), shapes.end(), [&](const auto& candidate) { return candidate.lanes == strategy.lanes; });
+    text += describe_choice(*of, candidates[i], chosen);
   }
   return text;
 }
 
 std::string ContractionKernel::describe() const {
-  std::string text = rkernel::to_string(contraction_rkernel(forms_.front().form.problem, context_->isa(), context_->machine().threads));
+  std::string text = rkernel::to_string(contraction_rkernel(forms_.front().form.problem, context_->isa(), context_->machine().threads, false));
   for (const KernelSource& source : sources()) text += "class " + source.key + "\n";
   return text;
 }

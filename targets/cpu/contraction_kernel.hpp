@@ -18,22 +18,26 @@ namespace dyn::cpu {
 /// What all contraction kernels of one target share. Immutable after load but for the memory of choices, which is thread-safe.
 class ContractionContext {
  public:
-  ContractionContext(const Isa& isa, rkernel::Machine machine, MainLoopTable loops);
+  /// `dot_loops` may be empty where no contraction has a form with lanes along K.
+  ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops);
 
   const Isa& isa() const noexcept { return isa_; }
   const rkernel::Machine& machine() const noexcept { return machine_; }
   const rkernel::CandidateSet& candidates() const noexcept { return candidates_; }
-  /// Address of a table of main loops by rows, for tiles of so many columns; 0: none.
-  std::int64_t table(int columns) const;
+  /// Addresses of tables of main loops by rows, for tiles of so many columns; 0: none.
+  std::int64_t table(int columns) const { return address(tables_, columns); }
+  std::int64_t dot_table(int columns) const { return address(dot_tables_, columns); }
   /// The choice for a shape, remembered.
   rkernel::Choice choose(const rkernel::ContractionShape& shape, int threads) const;
 
  private:
+  using Tables = std::unordered_map<int, std::vector<MainLoop>>;
+  static std::int64_t address(const Tables& tables, int columns);
+
   const Isa& isa_;
   rkernel::Machine machine_;
-  MainLoopTable loops_;
   rkernel::CandidateSet candidates_;
-  std::unordered_map<int, std::vector<MainLoop>> tables_;
+  Tables tables_, dot_tables_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_map<std::string, rkernel::Choice> memory_;
 };

@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "targets/cpu/contraction_emitter.hpp"
+#include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/main_loop.hpp"
 
 namespace dyn::cpu {
@@ -17,16 +18,18 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   return strategy;
 }
 
-rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads) {
+rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads, bool dot) {
   using rkernel::Analysis;
   const rkernel::Contraction& contraction = *problem.contraction;
-  const std::vector<Tile> tiles = main_loop_tiles(isa);
-  const Tile largest = *std::find_if(tiles.begin(), tiles.end(), [&](const Tile& tile) { return tile.columns == isa.panel_f32; });
+  const std::vector<Tile> tiles = dot ? dot_tiles(isa) : main_loop_tiles(isa);
+  const Tile largest = *std::find_if(tiles.begin(), tiles.end(), [&](const Tile& tile) { return dot || tile.columns == isa.panel_f32; });
   rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
-  kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction));
+  kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction, dot ? isa.f32_lanes : 1));
   kernel.layers.push_back({"L1", {{contraction.n, LoopKind::TemporalSpatial, 0}, {contraction.m, LoopKind::TemporalSpatial, 0}}, {}, Analysis::Analytical, 1});
   rkernel::Layer l2{"L2", {{contraction.k, LoopKind::TemporalReduction, 0}}, {{contraction.a, threads_layer, l2_layer, rkernel::MoveForm::RowCopy}}, Analysis::Analytical, 1};
-  if (problem.operands[static_cast<std::size_t>(contraction.b)].form != rkernel::Form::Packed) {
+  if (dot) {
+    l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::RowCopy});
+  } else if (problem.operands[static_cast<std::size_t>(contraction.b)].form != rkernel::Form::Packed) {
     l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::Panels});
   }
   kernel.layers.push_back(std::move(l2));

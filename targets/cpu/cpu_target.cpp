@@ -6,6 +6,7 @@
 
 #include "dyn/error.hpp"
 #include "targets/cpu/contraction_kernel.hpp"
+#include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/loop_kernel.hpp"
 #include "targets/cpu/pack.hpp"
 
@@ -30,7 +31,7 @@ class CpuTarget final : public rkernel::Target {
       machine_ = std::make_shared<const rkernel::Machine>(machine_figures(
           isa_, options_.threads, [&] { return main_loops(report); }, *store_, options_.cache_dir, report));
     }
-    if (contracts && !context_) context_ = std::make_shared<const ContractionContext>(isa_, *machine_, main_loops(report));
+    if (contracts && !context_) context_ = std::make_shared<const ContractionContext>(isa_, *machine_, main_loops(report), dot_loops(problems, report));
     const std::size_t constant_level = machine_->level_of(packed_bytes(problems));
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     std::vector<KernelSource> sources;
@@ -104,6 +105,17 @@ class CpuTarget final : public rkernel::Target {
     MainLoopTable loops;
     loops.tiles = main_loop_tiles(isa_);
     for (void* address : store_->resolve(main_loop_sources(isa_), options_.threads, report)) {
+      loops.functions.push_back(reinterpret_cast<MainLoop>(address));
+    }
+    return loops;
+  }
+
+  MainLoopTable dot_loops(const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
+    MainLoopTable loops;
+    const bool thin = std::any_of(problems.begin(), problems.end(), [&](const rkernel::Problem& problem) { return problem.contraction && has_dot_form(problem, isa_); });
+    if (!thin) return loops;
+    loops.tiles = dot_tiles(isa_);
+    for (void* address : store_->resolve(dot_loop_sources(isa_), options_.threads, report)) {
       loops.functions.push_back(reinterpret_cast<MainLoop>(address));
     }
     return loops;

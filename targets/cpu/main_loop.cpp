@@ -230,10 +230,10 @@ std::vector<Tile> main_loop_tiles(const Isa& isa) {
   return tiles;
 }
 
-rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction) {
+rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction, int k_tile) {
   using rkernel::LoopKind;
   return {"registers",
-          {{contraction.k, LoopKind::TemporalReduction, 1},
+          {{contraction.k, LoopKind::TemporalReduction, k_tile},
            {contraction.m, LoopKind::TemporalSpatial, tile.rows},
            {contraction.n, LoopKind::TemporalSpatial, tile.columns}},
           {},

@@ -26,7 +26,7 @@ struct Tile {
 std::vector<Tile> main_loop_tiles(const Isa& isa);
 
 /// The layer 0 of an rKernel for a contraction whose tile this is, and back: the tile that such a layer describes.
-rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction);
+rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction, int k_tile = 1);
 Tile tile_of(const rkernel::Layer& registers);
 
 /// The source of the main loop that a register layer describes.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/pack.hpp"
 
 namespace dyn::cpu::testing {
@@ -157,7 +158,10 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
     rkernel::CompileReport report;
     for (void* address : store.resolve(main_loop_sources(isa), 2, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
     rkernel::Machine machine = machine_figures(isa, 2, [&] { return loops; }, store, "", report);
-    context = std::make_shared<ContractionContext>(isa, std::move(machine), std::move(loops));
+    MainLoopTable dot_loops;
+    dot_loops.tiles = dot_tiles(isa);
+    for (void* address : store.resolve(dot_loop_sources(isa), 2, report)) dot_loops.functions.push_back(reinterpret_cast<MainLoop>(address));
+    context = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops);
   }
   return context;
 }

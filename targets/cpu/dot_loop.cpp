@@ -1,0 +1,177 @@
+#include "targets/cpu/dot_loop.hpp"
+
+#include <fmt/format.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+#include "targets/llvm/loops.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using codegen::Builder;
+using codegen::CountedLoop;
+using Values = std::vector<llvm::Value*>;
+
+// Enough chains of multiply-adds to hide their latency; more rows would only keep more streams of memory open.
+constexpr int most_rows = 8;
+// With more, lanes along n have as much to do.
+constexpr int most_columns = 8;
+// Streams that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a second register.
+constexpr int streams_per_base = 4;
+
+enum Argument : unsigned { a_argument, a_row_argument, b_argument, b_k_argument, b_column_argument, k_argument, c_argument, c_row_argument, accumulate_argument };
+
+class DotLoopEmitter {
+ public:
+  DotLoopEmitter(llvm::Module& module, const std::string& symbol, const Isa& isa, const Tile& tile)
+      : builder_(module.getContext()), isa_(isa), rows_(tile.rows), columns_(tile.columns) {
+    llvm::Type* pointer = builder_.getPtrTy();
+    llvm::Type* i64 = builder_.getInt64Ty();
+    vector_ = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa.f32_lanes));
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, pointer, i64, i64, i64, pointer, i64, i64}, false);
+    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
+    for (const unsigned index : {a_argument, b_argument, c_argument}) function_->addParamAttr(index, llvm::Attribute::NoAlias);
+    builder_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function_));
+  }
+
+  void emit() {
+    a_ = streams(argument(a_argument), argument(a_row_argument), rows_);
+    b_ = streams(argument(b_argument), argument(b_column_argument), columns_);
+    llvm::Value* k = argument(k_argument);
+    llvm::Value* lanes = number(isa_.f32_lanes);
+    llvm::Value* whole = builder_.CreateAnd(k, number(-isa_.f32_lanes));
+    const Values zeros(static_cast<std::size_t>(rows_ * columns_), llvm::Constant::getNullValue(vector_));
+    CountedLoop steps(builder_, number(0), whole, lanes, "k", zeros);
+    Values sums;
+    for (std::size_t i = 0; i < zeros.size(); ++i) sums.push_back(steps.carried(i));
+    step(sums, steps.index(), nullptr);
+    sums = steps.close(sums);
+    llvm::Value* rest = codegen::broadcast(builder_, builder_.CreateSub(k, whole), isa_.f32_lanes);
+    step(sums, whole, builder_.CreateICmpSLT(codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes), rest));
+    store(sums);
+    builder_.CreateRetVoid();
+  }
+
+ private:
+  /// Rows that lie `stride` apart: one pointer for each four, and the byte offsets of those four.
+  struct Streams {
+    Values bases, offsets;
+  };
+
+  llvm::ConstantInt* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
+  llvm::Argument* argument(unsigned index) { return function_->getArg(index); }
+  llvm::Value* add_bytes(llvm::Value* pointer, llvm::Value* bytes) { return builder_.CreateGEP(builder_.getInt8Ty(), pointer, bytes); }
+
+  Streams streams(llvm::Value* base, llvm::Value* stride, int count) {
+    llvm::Value* bytes = builder_.CreateShl(stride, 2);
+    Streams made;
+    made.offsets = {number(0), bytes, builder_.CreateShl(bytes, 1), builder_.CreateMul(bytes, number(3))};
+    for (int i = 0; i < count; i += streams_per_base) {
+      made.bases.push_back(base);
+      base = add_bytes(base, builder_.CreateShl(bytes, 2));
+    }
+    return made;
+  }
+
+  llvm::Value* load(const Streams& from, int index, llvm::Value* k, llvm::Value* mask) {
+    const auto i = static_cast<std::size_t>(index);
+    llvm::Value* row = add_bytes(from.bases[i / streams_per_base], from.offsets[i % streams_per_base]);
+    llvm::Value* address = builder_.CreateGEP(builder_.getFloatTy(), row, k);
+    if (mask == nullptr) return builder_.CreateAlignedLoad(vector_, address, llvm::Align(4));
+    return builder_.CreateMaskedLoad(vector_, address, llvm::Align(4), mask, llvm::Constant::getNullValue(vector_));
+  }
+
+  void step(Values& sums, llvm::Value* k, llvm::Value* mask) {
+    Values b;
+    for (int column = 0; column < columns_; ++column) b.push_back(load(b_, column, k, mask));
+    for (int row = 0; row < rows_; ++row) {
+      llvm::Value* a = load(a_, row, k, mask);
+      for (int column = 0; column < columns_; ++column) {
+        llvm::Value*& sum = sums[static_cast<std::size_t>(row * columns_ + column)];
+        sum = multiply_add(a, b[static_cast<std::size_t>(column)], sum);
+      }
+    }
+  }
+
+  llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+    if (isa_.fma) return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {a, b, c});
+    return builder_.CreateFAdd(builder_.CreateFMul(a, b), c);
+  }
+
+  /// Sums of neighbouring lanes: those of `low`, then those of `high`.
+  llvm::Value* add_neighbours(llvm::Value* low, llvm::Value* high) {
+    std::vector<int> even, odd;
+    for (int lane = 0; lane < isa_.f32_lanes; ++lane) {
+      even.push_back(2 * lane);
+      odd.push_back(2 * lane + 1);
+    }
+    return builder_.CreateFAdd(builder_.CreateShuffleVector(low, high, even), builder_.CreateShuffleVector(low, high, odd));
+  }
+
+  /// The sums over lanes of at most as many vectors as there are lanes: of vector i in lane i.
+  llvm::Value* reduced(Values vectors) {
+    for (int lanes = isa_.f32_lanes; lanes > 1; lanes /= 2) {
+      Values halved;
+      for (std::size_t i = 0; i < vectors.size(); i += 2) halved.push_back(add_neighbours(vectors[i], vectors[std::min(i + 1, vectors.size() - 1)]));
+      vectors = std::move(halved);
+    }
+    return vectors.front();
+  }
+
+  void store(const Values& sums) {
+    llvm::Value* keep = builder_.CreateICmpNE(argument(accumulate_argument), number(0));
+    llvm::Value* row_bytes = builder_.CreateShl(argument(c_row_argument), 2);
+    llvm::Value* row = argument(c_argument);
+    llvm::Value* totals = nullptr;
+    for (int i = 0; i < rows_ * columns_; ++i) {
+      const int lane = i % isa_.f32_lanes;
+      const auto first = sums.begin() + i;
+      if (lane == 0) totals = reduced(Values(first, first + std::min<std::ptrdiff_t>(isa_.f32_lanes, sums.end() - first)));
+      llvm::Value* address = builder_.CreateConstGEP1_64(builder_.getFloatTy(), row, static_cast<std::uint64_t>(i % columns_));
+      llvm::Value* before = builder_.CreateAlignedLoad(builder_.getFloatTy(), address, llvm::Align(4));
+      before = builder_.CreateSelect(keep, before, llvm::ConstantFP::get(builder_.getFloatTy(), 0));
+      llvm::Value* sum = builder_.CreateFAdd(builder_.CreateExtractElement(totals, static_cast<std::uint64_t>(lane)), before);
+      builder_.CreateAlignedStore(sum, address, llvm::Align(4));
+      if ((i + 1) % columns_ == 0) row = add_bytes(row, row_bytes);
+    }
+  }
+
+  Builder builder_;
+  const Isa& isa_;
+  int rows_, columns_;
+  llvm::FixedVectorType* vector_;
+  llvm::Function* function_ = nullptr;
+  Streams a_, b_;
+};
+
+}  // namespace
+
+std::vector<Tile> dot_tiles(const Isa& isa) {
+  std::vector<Tile> tiles;
+  for (int columns = 1; columns <= most_columns; ++columns) {
+    for (int rows = 1; rows <= most_rows; ++rows) {
+      // Sums, B's vectors, A's vector; without fused multiply-add a product.
+      if (rows * columns + columns + (isa.fma ? 2 : 3) > isa.vector_registers) break;
+      tiles.push_back({rows, columns});
+    }
+  }
+  return tiles;
+}
+
+int most_dot_columns(const Isa& isa) { return dot_tiles(isa).back().columns; }
+
+KernelSource dot_loop_source(const Isa& isa, const Tile& tile) {
+  return {fmt::format("dot loop f32 {}x{}", tile.rows, tile.columns),
+          [&isa, tile](llvm::Module& module, const std::string& symbol) { DotLoopEmitter(module, symbol, isa, tile).emit(); }};
+}
+
+std::vector<KernelSource> dot_loop_sources(const Isa& isa) {
+  std::vector<KernelSource> sources;
+  for (const Tile& tile : dot_tiles(isa)) sources.push_back(dot_loop_source(isa, tile));
+  return sources;
+}
+
+}  // namespace dyn::cpu
