@@ -126,7 +126,7 @@ class TorchOneDnn(PyTorch):
         copies = []
         for _ in range(problem.copies):
             a, b = self.copy(problem)
-            weight = (b if problem.flag("transpose_b") else b.mT.contiguous()).to_mkldnn()
+            weight = b if problem.flag("transpose_b") else b.mT.contiguous()
             copies.append((a, torch.ops.mkldnn._reorder_linear_weight(weight, a.shape[0])))
         linear = torch.ops.mkldnn._linear_pointwise
         kept = [None] * problem.copies
