@@ -1,6 +1,7 @@
 // Operators other than matmul in oneDNN: primitives with one source.
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
@@ -18,9 +19,20 @@ struct Numbers {
   int of(const Dnnl& dnnl) const { return dnnl.major() == 2 ? v2 : v3; }
 };
 
-const std::map<std::string, Numbers> eltwise_algorithms = {
-    {"relu", {0x1f, 0x20}}, {"tanh", {0x2f, 0x21}}, {"abs", {0x5f, 0x24}}, {"sqrt", {0x6f, 0x25}}, {"sigmoid", {0xaf, 0x29}},
-    {"exp", {0xbf, 0x2a}},  {"log", {0xef, 0x2d}},  {"gelu", {0x30, 0x31}},
+struct Eltwise {
+  Numbers algorithm;
+  double (*value)(double);
+};
+
+const std::map<std::string, Eltwise> eltwise_functions = {
+    {"relu", {{0x1f, 0x20}, [](double x) { return std::max(x, 0.0); }}},
+    {"tanh", {{0x2f, 0x21}, [](double x) { return std::tanh(x); }}},
+    {"abs", {{0x5f, 0x24}, [](double x) { return std::abs(x); }}},
+    {"sqrt", {{0x6f, 0x25}, [](double x) { return std::sqrt(x); }}},
+    {"sigmoid", {{0xaf, 0x29}, [](double x) { return 1 / (1 + std::exp(-x)); }}},
+    {"exp", {{0xbf, 0x2a}, [](double x) { return std::exp(x); }}},
+    {"log", {{0xef, 0x2d}, [](double x) { return std::log(x); }}},
+    {"gelu", {{0x30, 0x31}, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }}},
 };
 const std::map<std::string, int> reduction_algorithms = {
     {"reduce_max", 0x2fff2}, {"reduce_min", 0x2fff3}, {"reduce_sum", 0x2fff4}, {"reduce_prod", 0x2fff5}, {"reduce_mean", 0x2fff6},
@@ -28,6 +40,8 @@ const std::map<std::string, int> reduction_algorithms = {
 constexpr int softmax_accurate = 0x30000;
 constexpr Numbers scale_and_shift = {0x8 | 0x10, 0x2 | 0x4};
 constexpr int arg_scale = 51, arg_shift = 52;
+constexpr std::int64_t most_checked = 64;
+constexpr double eltwise_tolerance = 1e-4;  // tells functions apart; arguments are in [-1, 1)
 
 /// A primitive, the layouts of its source and result, and the numbers of its further arguments, all vectors.
 struct Plan {
@@ -131,11 +145,24 @@ Plan plan_of(const Dnnl& dnnl, const Problem& problem) {
   if (const auto found = reduction_algorithms.find(problem.op); found != reduction_algorithms.end()) {
     return plan_reduction(dnnl, problem, found->second);
   }
-  const auto found = eltwise_algorithms.find(problem.op);
-  if (found == eltwise_algorithms.end() || !problem.attributes.empty()) {
+  const auto found = eltwise_functions.find(problem.op);
+  if (found == eltwise_functions.end() || !problem.attributes.empty()) {
     throw Unsupported(fmt::format("no primitive of oneDNN stands for {} here", problem.op));
   }
-  return plan_eltwise(dnnl, problem, found->second.of(dnnl));
+  return plan_eltwise(dnnl, problem, found->second.algorithm.of(dnnl));
+}
+
+/// That the numbers above name these functions.
+void check_eltwise(const Problem& problem, const float* x, const float* y) {
+  const auto found = eltwise_functions.find(problem.op);
+  if (found == eltwise_functions.end()) return;
+  const std::int64_t count = std::min(element_count(problem.output.shape), most_checked);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double wanted = found->second.value(x[i]);
+    if (std::isfinite(wanted) && !(std::abs(y[i] - wanted) <= eltwise_tolerance)) {
+      throw Unsupported(fmt::format("its result is wrong: {} of {} is {}, not {}", problem.op, x[i], y[i], wanted));
+    }
+  }
 }
 
 class OtherRunner : public Runner {
@@ -143,6 +170,7 @@ class OtherRunner : public Runner {
   OtherRunner(const Dnnl& dnnl, const Problem& problem) : dnnl_(dnnl), plan_(plan_of(dnnl, problem)) {
     for (int copy = 0; copy < problem.copies; ++copy) add_copy(problem, static_cast<std::uint32_t>(copy));
     run();
+    check_eltwise(problem, copies_.front().memories[0].buffer.floats(), copies_.front().memories[1].buffer.floats());
   }
 
   void run() override {
