@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what dyn needs to be built and tested, from Debian's own archive, and only what is missing.
 # Debian 12 has everything; so have Debian 13 and Ubuntu 24.04.
+#   --peers   also the libraries that `dynrun op --peers onednn,openblas,blis` compares with; tests need none of them
 set -euo pipefail
 
 packages=(
@@ -9,6 +10,14 @@ packages=(
   libtbb-dev libfmt-dev nlohmann-json3-dev libcli11-dev
   doctest-dev                                      # tests
 )
+
+peers=(libdnnl2 libopenblas0-pthread libblis4-pthread)
+if [ "${1:-}" = --peers ]; then
+  packages+=("${peers[@]}")
+elif [ $# -gt 0 ]; then
+  echo "usage: $0 [--peers]" >&2
+  exit 2
+fi
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 

@@ -27,8 +27,9 @@ report "rkernel sees graph"          "$(includes src/rkernel 'src/runtime|src/cl
 report "targets see rkernel"         "$(includes targets 'src/runtime|src/cli|src/peak|tests/')"
 report "reference sees graph only"   "$(includes targets/reference 'src/|targets/llvm|targets/cpu|tests/')"
 report "llvm does not see machines"  "$(includes targets/llvm "targets/(cpu|ptx|reference)")"
-report "runtime does not see cli"    "$(includes src/runtime 'src/cli|src/peak|tests/')"
+report "runtime does not see cli"    "$(includes src/runtime 'src/cli|src/pe[ae]|tests/')"
 report "peak stands alone"           "$(includes src/peak 'dyn/|graph/|src/(base|rkernel|runtime|cli)|targets/|tests/')"
+report "peer stands alone"           "$(includes src/peer 'dyn/|graph/|src/(base|rkernel|runtime|cli|peak)|targets/|tests/')"
 report "examples see dyn.hpp only"   "$(includes examples 'graph/|src/|targets/|tests/')"
 
 hardware='llvm/|llvm-c/|oneapi/|tbb/|cuda|nvrtc'

@@ -2,12 +2,14 @@
 
 #include "src/peer/onednn.hpp"
 
+#include <cstddef>
 #include <utility>
-
-#include <fmt/format.h>
+#include <vector>
 
 namespace dyn::peer {
 namespace {
+
+constexpr std::size_t op_desc_bytes = 16384;  // more than any of version 2's descriptors of operations
 
 class OneDnn : public Backend {
  public:
@@ -16,8 +18,7 @@ class OneDnn : public Backend {
   std::string version() const override { return dnnl_.version(); }
 
   std::unique_ptr<Runner> prepare(const Problem& problem) override {
-    if (problem.op == "matmul") return prepare_matmul(dnnl_, problem);
-    throw Unsupported(fmt::format("no primitive of oneDNN stands for {} here", problem.op));
+    return problem.op == "matmul" ? prepare_matmul(dnnl_, problem) : prepare_other(dnnl_, problem);
   }
 
  private:
@@ -25,6 +26,17 @@ class OneDnn : public Backend {
 };
 
 }  // namespace
+
+Handle make_desc(const Dnnl& dnnl, const std::function<int(void*)>& describe, const std::function<int(void**)>& create) {
+  if (dnnl.major() == 3) return dnnl.primitive_desc(create);
+  std::vector<std::max_align_t> op(op_desc_bytes / sizeof(std::max_align_t));
+  using Create = int(void**, const void*, const void*, void*, const void*);
+  auto* create_from = dnnl.library().function<Create>("dnnl_primitive_desc_create");
+  return dnnl.primitive_desc([&](void** made) {
+    const int status = describe(op.data());
+    return status != 0 ? status : create_from(made, op.data(), nullptr, dnnl.engine(), nullptr);
+  });
+}
 
 std::unique_ptr<Backend> open_onednn(Library library, int threads) { return std::make_unique<OneDnn>(std::move(library), threads); }
 

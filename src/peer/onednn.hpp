@@ -1,6 +1,7 @@
 #pragma once
 // Problems as oneDNN's primitives.
 
+#include <functional>
 #include <memory>
 
 #include "src/peer/backend.hpp"
@@ -10,5 +11,12 @@ namespace dyn::peer {
 
 /// Constant weights in the layout that the primitive chooses, reordered once.
 std::unique_ptr<Runner> prepare_matmul(const Dnnl& dnnl, const Problem& problem);
+
+/// softmax, layer_norm, reduce_*, element-wise functions of one operand, and transpose as a reorder. Throws Unsupported for others.
+std::unique_ptr<Runner> prepare_other(const Dnnl& dnnl, const Problem& problem);
+
+/// The descriptor of a primitive. Version 2 makes it from a descriptor of the operation, which `describe` writes to memory that is large
+/// enough for any; version 3 at once, by `create`.
+Handle make_desc(const Dnnl& dnnl, const std::function<int(void*)>& describe, const std::function<int(void**)>& create);
 
 }  // namespace dyn::peer

@@ -9,8 +9,6 @@
 namespace dyn::peer {
 namespace {
 
-constexpr std::size_t op_desc_bytes = 16384;  // more than version 2's descriptors of operations
-
 /// The operand's dims as the product sees them: a transposed one is the same memory with other strides.
 MemoryDesc operand_desc(const Dnnl& dnnl, const Operand& operand, std::size_t rank, bool transposed, bool any) {
   Shape shape = operand.shape, strides = dense_strides(operand.shape);
@@ -28,22 +26,17 @@ struct Descs {
 };
 
 Handle matmul_desc(const Dnnl& dnnl, const Descs& descs) {
-  if (dnnl.major() == 2) {
-    std::vector<std::max_align_t> op(op_desc_bytes / sizeof(std::max_align_t));
-    using Init = int(void*, const void*, const void*, const void*, const void*);
-    auto* init = dnnl.library().function<Init>("dnnl_matmul_desc_init");
-    using Create = int(void**, const void*, const void*, void*, const void*);
-    auto* create = dnnl.library().function<Create>("dnnl_primitive_desc_create");
-    return dnnl.primitive_desc([&](void** made) {
-      const int status = init(op.data(), descs.a.pointer, descs.b.pointer, nullptr, descs.c.pointer);
-      return status != 0 ? status : create(made, op.data(), nullptr, dnnl.engine(), nullptr);
-    });
-  }
-  using Create = int(void**, void*, const void*, const void*, const void*, const void*, const void*);
-  auto* create = dnnl.library().function<Create>("dnnl_matmul_primitive_desc_create");
-  return dnnl.primitive_desc([&](void** made) {
-    return create(made, dnnl.engine(), descs.a.pointer, descs.b.pointer, nullptr, descs.c.pointer, nullptr);
-  });
+  const auto &a = descs.a.pointer, &b = descs.b.pointer, &c = descs.c.pointer;
+  return make_desc(
+      dnnl,
+      [&](void* op) {
+        using Init = int(void*, const void*, const void*, const void*, const void*);
+        return dnnl.library().function<Init>("dnnl_matmul_desc_init")(op, a, b, nullptr, c);
+      },
+      [&](void** made) {
+        using Create = int(void**, void*, const void*, const void*, const void*, const void*, const void*);
+        return dnnl.library().function<Create>("dnnl_matmul_primitive_desc_create")(made, dnnl.engine(), a, b, nullptr, c, nullptr);
+      });
 }
 
 class MatmulRunner : public Runner {
