@@ -77,8 +77,9 @@ std::string key_of(const AttentionClass& made) {
 
 }  // namespace
 
-AttentionKernel::AttentionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context)
-    : problem_(std::make_shared<rkernel::Problem>(problem)), context_(std::move(context)), slots_(*problem_),
+AttentionKernel::AttentionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context,
+                                 std::shared_ptr<const AttentionChoices> choices)
+    : problem_(std::make_shared<rkernel::Problem>(problem)), context_(std::move(context)), choices_(std::move(choices)), slots_(*problem_),
       strategy_(add_attention_slots(slots_)), classes_(enumerate_classes(*problem_)) {
   for (const rkernel::Operand& operand : problem_->operands) {
     if (operand.dtype == DType::f32) continue;
@@ -206,7 +207,7 @@ rkernel::Launch AttentionKernel::plan_with(std::span<const std::int64_t> symbols
 }
 
 rkernel::Launch AttentionKernel::plan(const rkernel::PlanRequest& request) const {
-  const rkernel::AttentionChoice choice = rkernel::select_attention(context_->machine(), shape(request.symbols), request.threads);
+  const rkernel::AttentionChoice choice = choices_->choose(context_->machine(), shape(request.symbols), request.threads);
   rkernel::Launch launch = plan_with(request.symbols, choice.strategy);
   launch.threads = choice.threads;
   launch.predicted_seconds = choice.seconds;
@@ -216,7 +217,7 @@ rkernel::Launch AttentionKernel::plan(const rkernel::PlanRequest& request) const
 std::string AttentionKernel::explain(const rkernel::PlanRequest& request) const {
   const AttentionShape sizes = shape(request.symbols);
   const rkernel::Machine& machine = context_->machine();
-  const rkernel::AttentionChoice choice = rkernel::select_attention(machine, sizes, request.threads);
+  const rkernel::AttentionChoice choice = choices_->choose(machine, sizes, request.threads);
   rkernel::CostBreakdown breakdown;
   rkernel::attention_cost(machine, sizes, choice.strategy, choice.threads, &breakdown);
   return fmt::format("  {}: batch {}, {} queries of {} keys, depth {} and {}{}\n  chosen of {}, {:.4g} us: {}, {} thread{}\n{}", problem_->name,

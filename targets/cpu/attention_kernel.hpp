@@ -7,6 +7,7 @@
 
 #include "src/rkernel/attention_cost.hpp"
 #include "src/rkernel/target.hpp"
+#include "targets/cpu/attention_choices.hpp"
 #include "targets/cpu/attention_emitter.hpp"
 #include "targets/cpu/contraction_kernel.hpp"
 
@@ -15,7 +16,8 @@ namespace dyn::cpu {
 class AttentionKernel final : public rkernel::Kernel {
  public:
   /// Throws Error(unsupported) for operands that are not f32.
-  AttentionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context);
+  AttentionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context,
+                  std::shared_ptr<const AttentionChoices> choices);
 
   /// For each class its kernel; the merges of all lane classes after them.
   std::vector<KernelSource> sources() const;
@@ -37,6 +39,7 @@ class AttentionKernel final : public rkernel::Kernel {
 
   std::shared_ptr<const rkernel::Problem> problem_;
   std::shared_ptr<const ContractionContext> context_;
+  std::shared_ptr<const AttentionChoices> choices_;
   codegen::SlotTable slots_;
   AttentionSlots strategy_;
   std::vector<AttentionClass> classes_;

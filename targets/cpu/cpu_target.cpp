@@ -48,7 +48,7 @@ class CpuTarget final : public rkernel::Target {
     };
     for (const rkernel::Problem& problem : problems) {
       if (problem.attention) {
-        add(std::make_unique<AttentionKernel>(problem, context_));
+        add(std::make_unique<AttentionKernel>(problem, context_, attention_choices_));
       } else if (problem.contraction) {
         add(std::make_unique<ContractionKernel>(problem, context_, constant_level));
       } else {
@@ -119,6 +119,7 @@ class CpuTarget final : public rkernel::Target {
   std::shared_ptr<CodeStore> store_;
   std::shared_ptr<const rkernel::Machine> machine_;
   std::shared_ptr<const ContractionContext> context_;
+  std::shared_ptr<const AttentionChoices> attention_choices_ = std::make_shared<const AttentionChoices>();
   std::atomic<std::int64_t> compiled_{0};
 };
 

@@ -183,7 +183,7 @@ double run_attention(const AttentionCase& c, const Isa& isa, CodeStore& store, s
   }
   if (spoil) spoil(inputs);
   std::vector<float> output(static_cast<std::size_t>(c.batch * c.heads * c.queries * c.value_depth) + 2 * guard_elements, guard);
-  AttentionKernel kernel(built.problem, context_for(isa, store));
+  AttentionKernel kernel(built.problem, context_for(isa, store), std::make_shared<const AttentionChoices>());
   rkernel::CompileReport report;
   kernel.bind(store.resolve(kernel.sources(), 2, report));
   rkernel::Launch launch = choose ? kernel.plan_with(built.symbols, choose(kernel.shape(built.symbols))) : kernel.plan({built.symbols, 2});
