@@ -32,12 +32,12 @@ std::vector<std::int64_t> row_block_sizes(std::int64_t queries, int threads) {
   return sizes;
 }
 
-/// The widest tile that takes all rows of a block; narrower ones are taller.
-AttentionStrategy with_tile(const Machine& machine, AttentionStrategy strategy) {
+/// The widest tile that takes all rows of a block, and that the values fill; narrower ones are taller.
+AttentionStrategy with_tile(const Machine& machine, const AttentionShape& shape, AttentionStrategy strategy) {
   strategy.tile_columns = machine.panel;
   strategy.tile_rows = std::max(1, machine.most_rows(machine.panel));
   for (int columns = 2 * machine.panel; machine.most_rows(columns) > 0; columns *= 2) {
-    if (strategy.block_rows > machine.most_rows(columns)) break;
+    if (strategy.block_rows > machine.most_rows(columns) || columns > shape.value_depth) break;
     strategy.tile_columns = columns;
     strategy.tile_rows = machine.most_rows(columns);
   }
@@ -56,7 +56,7 @@ void for_each_attention_strategy(const Machine& machine, const AttentionShape& s
         if (!useful) break;
         for (const ScoreForm form : {ScoreForm::Panels, ScoreForm::Dots}) {
           if (form == ScoreForm::Dots && (!shape.keys_unit || block_rows > most_dot_rows)) continue;
-          visit(with_tile(machine, {.form = form, .block_rows = block_rows, .block_keys = block_keys, .splits = splits}));
+          visit(with_tile(machine, shape, {.form = form, .block_rows = block_rows, .block_keys = block_keys, .splits = splits}));
         }
         if (threads == 1) break;
       }

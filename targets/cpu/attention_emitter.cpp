@@ -76,7 +76,7 @@ class AttentionEmitter final : public rkernel::Emitter, private AttentionFunctio
     ahead_ = builder_.CreateSub(keys_, queries_);
     k_row_ = stride(attention_.k, attention_.keys);
     v_row_ = stride(attention_.v, attention_.keys);
-    whole_columns_ = class_.v_unit ? builder_.CreateAnd(columns_, builder_.CreateNeg(slot(strategy_.value_columns))) : number(0);
+    whole_columns_ = class_.v_unit ? code_.round_down(columns_, code_.lanes()) : number(0);
     const auto table = [&](int index) { return builder_.CreateIntToPtr(slot(index), builder_.getPtrTy()); };
     wide_table_ = table(strategy_.wide_table);
     panel_table_ = table(strategy_.panel_table);
@@ -153,8 +153,12 @@ class AttentionEmitter final : public rkernel::Emitter, private AttentionFunctio
     return builder_.CreateMul(depth, number(panel()));
   }
 
-  /// Columns beyond the whole tiles, or all where values do not lie row by row.
+  /// Few rows do not repay a copy of values that lie row by row.
+  bool reads_value_tail() const { return class_.form == ScoreForm::Dots && class_.v_unit; }
+
+  /// Columns beyond the whole vectors, or all where values do not lie row by row.
   void pack_values() {
+    if (reads_value_tail()) return;
     llvm::Value* left = builder_.CreateSub(columns_, whole_columns_);
     Conditional any(builder_, builder_.CreateICmpSGT(left, number(0)), "values_left");
     const StridedMatrix from{code_.element(value_block_, whole_columns_), v_row_, stride(attention_.v, attention_.n), class_.v_unit};
@@ -241,8 +245,16 @@ class AttentionEmitter final : public rkernel::Emitter, private AttentionFunctio
       emit_vectors(builder_.CreateMul(panels, number(panel())), accumulator);
     }
     llvm::Value* left = builder_.CreateSub(columns_, whole_columns_);
+    if (reads_value_tail()) return emit_tail(left, accumulator);
     const Matrix packed{scratch(strategy_.value_scratch), number(panel()), builder_.CreateMul(block_size_, number(panel()))};
     multiply(scores_, score_row_, packed, code_.ceil_div(left, panel()), tile_keys_, code_.element(accumulator, whole_columns_), acc_row_, true);
+  }
+
+  void emit_tail(llvm::Value* left, llvm::Value* accumulator) {
+    Conditional any(builder_, builder_.CreateICmpSGT(left, number(0)), "tail");
+    emit_value_tail(code_, {code_.element(value_block_, whole_columns_), v_row_, tile_keys_, left, scores_, score_row_, rows_.size,
+                            code_.element(accumulator, whole_columns_), acc_row_});
+    any.close();
   }
 
   /// Columns from `first` on that fill vectors but no panel.

@@ -21,7 +21,6 @@ struct AttentionSlots {
   int block_keys;                  ///< a multiple of the panel
   int tile_rows, tile_panels;      ///< the main loops' tile: rows at most, panels
   int wide_table, panel_table, vector_table;  ///< addresses of the main loops by rows, for tile_panels panels, one panel, one vector
-  int value_columns;               ///< columns of values that are read as they lie come in multiples of this
   int scale;                       ///< the bits of an f32
   int q_row, acc_row, score_row;   ///< floats between rows in scratch
   int record;                      ///< floats of one row's partial result: acc_row, then its maximum and sum

@@ -151,9 +151,7 @@ void AttentionKernel::fill_strategy(const AttentionShape& shape, const Attention
   const std::int64_t block_keys = std::min(round_up(strategy.block_keys, panel), std::max<std::int64_t>(1, ceil_div(panels, splits)) * panel);
   const std::int64_t q_row = round_up(shape.depth, isa.f32_lanes) + row_slack;
   const std::int64_t acc_row = round_up(shape.value_depth, panel), score_row = block_keys + row_slack;
-  const std::int64_t vector_table = context_->table(isa.f32_lanes);
-  const std::int64_t value_columns = vector_table != 0 ? isa.f32_lanes : panel;
-  const std::int64_t packed_values = shape.values_unit ? shape.value_depth % value_columns : shape.value_depth;
+  const std::int64_t packed_values = shape.values_unit ? shape.value_depth % isa.f32_lanes : shape.value_depth;
   const double scale = problem_->attention->scale != 0 ? problem_->attention->scale : 1 / std::sqrt(static_cast<double>(shape.depth));
   const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
   set(strategy_.m_blocks, m_blocks);
@@ -163,8 +161,7 @@ void AttentionKernel::fill_strategy(const AttentionShape& shape, const Attention
   set(strategy_.tile_panels, strategy.tile_columns / panel);
   set(strategy_.wide_table, context_->table(strategy.tile_columns));
   set(strategy_.panel_table, context_->table(isa.panel_f32));
-  set(strategy_.vector_table, vector_table);
-  set(strategy_.value_columns, value_columns);
+  set(strategy_.vector_table, context_->table(isa.f32_lanes));
   set(strategy_.scale, std::bit_cast<std::int32_t>(static_cast<float>(scale)));
   set(strategy_.q_row, q_row);
   set(strategy_.acc_row, acc_row);

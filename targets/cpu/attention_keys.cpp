@@ -1,5 +1,7 @@
 // Blocks of keys that lie with stride 1 along d: as dot products for few rows, or transposed into panels.
 
+#include <llvm/IR/Intrinsics.h>
+
 #include "targets/cpu/attention_rows.hpp"
 #include "targets/llvm/loops.hpp"
 #include "targets/llvm/transpose.hpp"
@@ -11,6 +13,11 @@ using codegen::Builder;
 using codegen::Conditional;
 using codegen::CountedLoop;
 using Values = std::vector<llvm::Value*>;
+
+// Keys that are asked for ahead of those at work, in groups of as many as there are lanes. A group's rows are read side by side, an order that
+// hardware does not foresee.
+constexpr int groups_ahead = 2;
+constexpr int line_floats = 16;
 
 /// For each group of lanes: the first (second) half of a's, then that of b's.
 llvm::Value* halves(Builder& builder, llvm::Value* a, llvm::Value* b, int lanes, int group, bool second) {
@@ -74,10 +81,23 @@ llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys
   return sums_across(code, tail.close(more, sums));
 }
 
+/// Asks for the keys of a later group; addresses beyond the last are only hints.
+void prefetch_group(VectorCode& code, const KeyBlock& block, const Values& keys) {
+  Builder& builder = code.builder();
+  llvm::Value* ahead = builder.CreateMul(block.row_stride, code.number(groups_ahead * code.lanes()));
+  CountedLoop lines(builder, ahead, builder.CreateAdd(ahead, block.depth), code.number(line_floats), "prefetch");
+  for (llvm::Value* key : keys) {
+    builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder.getPtrTy()},
+                            {code.element(key, lines.index()), builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
+  }
+  lines.close();
+}
+
 void emit_group(VectorCode& code, const KeyBlock& block, llvm::Value* first, llvm::Value* last, llvm::Value* q, llvm::Value* q_row,
                 llvm::Value* rows, llvm::Value* scores, llvm::Value* score_row) {
   Builder& builder = code.builder();
   const Values keys = key_rows(code, block, first, last);
+  if (last == nullptr) prefetch_group(code, block, keys);
   CountedLoop row(builder, code.number(0), rows, code.number(1), "dot_row");
   llvm::Value* query = code.element(q, builder.CreateMul(row.index(), q_row));
   llvm::Value* dots = dots_of(code, block, keys, query);

@@ -93,6 +93,33 @@ void emit_softmax_step(VectorCode& code, codegen::Math& math, StrideClass mask_c
   code.store(builder.CreateFAdd(sum, added), row.sum);
 }
 
+void emit_value_tail(VectorCode& code, const ValueTail& tail) {
+  Builder& builder = code.builder();
+  constexpr int chains = 4;
+  llvm::Value* mask = code.first_lanes(tail.columns);
+  llvm::Value* together = code.round_down(tail.keys, chains);
+  CountedLoop row(builder, code.number(0), tail.rows, code.number(1), "tail_row");
+  llvm::Value* shares = code.element(tail.shares, builder.CreateMul(row.index(), tail.share_row));
+  const auto product = [&](llvm::Value* key, llvm::Value* so_far) {
+    llvm::Value* values = code.load_vector(code.element(tail.values, builder.CreateMul(key, tail.value_row)), mask);
+    return code.fused(code.splat(code.load(code.element(shares, key))), values, so_far);
+  };
+  CountedLoop several(builder, code.number(0), together, code.number(chains), "tail_keys", Values(chains, code.splat(0.0)));
+  Values next;
+  for (std::size_t i = 0; i < chains; ++i) {
+    next.push_back(product(builder.CreateAdd(several.index(), code.number(static_cast<std::int64_t>(i))), several.carried(i)));
+  }
+  const Values parts = several.close(next);
+  llvm::Value* sum = builder.CreateFAdd(builder.CreateFAdd(parts[0], parts[1]), builder.CreateFAdd(parts[2], parts[3]));
+  CountedLoop single(builder, together, tail.keys, code.number(1), "tail_key", std::span(&sum, 1));
+  llvm::Value* last = product(single.index(), single.carried(0));
+  sum = single.close(std::span(&last, 1))[0];
+  // The accumulator's rows are padded to whole vectors.
+  llvm::Value* target = code.element(tail.accumulator, builder.CreateMul(row.index(), tail.accumulator_row));
+  code.store(builder.CreateFAdd(code.load_vector(target), sum), target);
+  row.close();
+}
+
 void emit_scaled_rows(VectorCode& code, const ScaledRows& from, llvm::Value* to, llvm::Value* to_row) {
   Builder& builder = code.builder();
   llvm::Value* one = code.number(1);

@@ -34,6 +34,15 @@ void emit_dots(VectorCode& code, const KeyBlock& block, llvm::Value* q, llvm::Va
 /// vectors, with zeros; where keys end within a panel, its other columns hold anything.
 void emit_key_panels(VectorCode& code, const KeyBlock& block, llvm::Value* to, llvm::Value* panel_stride);
 
+/// Adds to accumulator[r * accumulator_row + n] the sum over keys of shares[r * share_row + key] * values[key * value_row + n], for n < columns,
+/// which are fewer than a vector has lanes.
+struct ValueTail {
+  llvm::Value *values, *value_row, *keys, *columns;
+  llvm::Value *shares, *share_row, *rows;
+  llvm::Value *accumulator, *accumulator_row;
+};
+void emit_value_tail(VectorCode& code, const ValueTail& tail);
+
 /// to[r * to_row + d] = from(r, d) * factor for d < depth, then zeros to whole vectors.
 struct ScaledRows {
   llvm::Value *data, *row_stride, *column_stride;
