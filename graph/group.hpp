@@ -10,7 +10,7 @@
 
 namespace dyn::graph {
 
-enum class Backbone : std::uint8_t { Matmul, Reduction, Elementwise, Copy };
+enum class Backbone : std::uint8_t { Matmul, Attention, Reduction, Elementwise, Copy };
 
 /// Nodes that one kernel computes. All nodes of a group share one index space: its backbone's, with the reduced axes.
 /// A node that reads no memory (range, and cheap work on it) may be a member of several groups.
@@ -20,7 +20,7 @@ struct Group {
   std::vector<int> nodes;           ///< ascending, so topological; a view is a member only as the one node of a Copy
   int backbone_node = -1;           ///< the matmul, the first reduction, the last of a chain, or the copied view
   std::vector<ValueId> outputs;     ///< values written to memory
-  std::vector<Dim> extents;         ///< of the axes of the index space; a matmul's last one is K
+  std::vector<Dim> extents;         ///< of the axes of the index space; a matmul's last one is K, attention's last two are keys and depth
   std::vector<bool> reduced;        ///< for each axis whether the backbone reduces it
   /// Where in outputs[i] an iteration writes; no terms along reduced axes: once for all of them. Empty for a Copy,
   /// which writes its output densely in the order of its axes.
@@ -48,8 +48,13 @@ struct Fusion {
   std::vector<ValueId> output_bases;  ///< for each graph output the value whose buffer is its memory, densely
 };
 
+/// What stays whole because the target has a kernel for it.
+struct DecomposeOptions {
+  bool keep_attention = false;
+};
+
 /// Splits compound operators into primitives, marking them with their origin (docs/ir.md says into what).
-void decompose(Module& module);
+void decompose(Module& module, const DecomposeOptions& options = {});
 
 /// Folds constants, removes identities, duplicates (common subexpressions) and dead nodes.
 void simplify(Module& module);

@@ -17,10 +17,14 @@ enum class OpClass : std::uint8_t {
   Elementwise,  ///< each output element from the same index of the (broadcast) inputs
   Reduction,    ///< one of sum, max, min, product over some axes
   Contraction,  ///< matmul
+  Attention,    ///< two chained contractions with a softmax between; whole, or split by a pass
   View,         ///< only another way to index its input: reshape, transpose, slice, expand
   Indexed,      ///< gather, concat, pad, range: each output element from a computed place
   Compound      ///< split into the others by a pass
 };
+
+/// Reads each element of its inputs for many results, from memory.
+constexpr bool contracts(OpClass op_class) noexcept { return op_class == OpClass::Contraction || op_class == OpClass::Attention; }
 
 enum class AttrKind : std::uint8_t { Boolean, Float, Word, Integer, Dim, IntegerList, DimList };
 

@@ -16,6 +16,8 @@ std::string_view name_of(OpClass op_class) {
       return "reduction";
     case OpClass::Contraction:
       return "contraction";
+    case OpClass::Attention:
+      return "attention";
     case OpClass::View:
       return "view";
     case OpClass::Indexed:

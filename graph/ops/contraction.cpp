@@ -97,7 +97,7 @@ std::vector<OpDef> contraction_ops() {
        "f32 on both sides; the result is f32",
        "Ranks below 2; different K; leading dims that do not broadcast."},
       {"attention",
-       OpClass::Compound,
+       OpClass::Attention,
        3,
        4,
        1,

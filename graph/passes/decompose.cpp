@@ -171,11 +171,12 @@ const std::unordered_map<std::string_view, Split> splits = {
 
 }  // namespace
 
-void decompose(Module& module) {
+void decompose(Module& module, const DecomposeOptions& options) {
   Rewriter rewriter(module);
   for (Node& node : module.nodes) {
     const auto split = splits.find(node.op->name);
-    if (split == splits.end()) {
+    const bool whole = options.keep_attention && node.op->op_class == OpClass::Attention;
+    if (whole || split == splits.end()) {
       rewriter.keep(std::move(node));
     } else {
       (Splitter(rewriter, node).*split->second)();

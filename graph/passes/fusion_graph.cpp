@@ -17,7 +17,8 @@ constexpr std::array<std::string_view, 9> expensive_ops = {"exp", "log", "tanh",
 /// Late ones wait for all that is ready: what a later fusion may want to read is then there in time.
 int lateness(const Node& node) {
   switch (node.op->op_class) {
-    case OpClass::Contraction: return 2;
+    case OpClass::Contraction:
+    case OpClass::Attention: return 2;
     case OpClass::Reduction: return 1;
     default: return 0;
   }
@@ -25,7 +26,7 @@ int lateness(const Node& node) {
 
 /// Operands that a kernel addresses beyond its own index space: they have to be in memory.
 bool reads_memory(const Node& node, int input) {
-  return node.op->op_class == OpClass::Contraction || (node.op->name == "gather" && input == 0);
+  return contracts(node.op->op_class) || (node.op->name == "gather" && input == 0);
 }
 
 }  // namespace

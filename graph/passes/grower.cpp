@@ -41,6 +41,12 @@ void Grower::start() {
     extents_.push_back(attr_boolean(node, "transpose_a") ? a[a.size() - 2] : a.back());
     reduced_.push_back(true);
   }
+  if (node.op->op_class == OpClass::Attention) {
+    kind_ = Backbone::Attention;
+    const auto& k = graph_.dims(node.inputs[1]);
+    extents_.insert(extents_.end(), k.end() - 2, k.end());
+    reduced_.insert(reduced_.end(), 2, true);
+  }
   add(backbone_, std::move(coords));
 }
 
@@ -63,7 +69,7 @@ void Grower::grow() {
 }
 
 void Grower::try_consumer(int id) {
-  if (graph_.group_of(id) != no_group || graph_.free(id)) return;
+  if (kind_ == Backbone::Attention || graph_.group_of(id) != no_group || graph_.free(id)) return;
   const auto coords = place_of_consumer(id);
   if (coords && operands_fit(id, *coords)) add(id, *coords);
 }
@@ -155,9 +161,9 @@ bool Grower::operand_fits(int id, int input, const Coords& coords) const {
 }
 
 void Grower::try_producer(int id) {
-  if (graph_.group_of(id) != no_group || graph_.free(id)) return;
+  if (kind_ == Backbone::Attention || graph_.group_of(id) != no_group || graph_.free(id)) return;
   const OpClass op_class = graph_.node(id).op->op_class;
-  if (op_class == OpClass::Contraction || (op_class == OpClass::Indexed && kind_ == Backbone::Matmul)) return;
+  if (contracts(op_class) || (op_class == OpClass::Indexed && kind_ == Backbone::Matmul)) return;
   if (op_class == OpClass::Reduction && kind_ != Backbone::Reduction) return;
   const auto coords = place_of_producer(id);
   if (!coords || (op_class == OpClass::Reduction && place_of_reduction(id) != coords)) return;
@@ -176,7 +182,7 @@ std::optional<Coords> Grower::place_of_producer(int id) const {
       continue;
     }
     const Node& reader = graph_.node(edge.node);
-    if (reader.op->op_class == OpClass::Contraction || (reader.op->name == "gather" && edge.input == 0)) return std::nullopt;
+    if (contracts(reader.op->op_class) || (reader.op->name == "gather" && edge.input == 0)) return std::nullopt;
     const auto place = root_place(edge.node, edge.input, member->second);
     if (!place || (coords && *coords != *place)) return std::nullopt;
     coords = place;

@@ -56,7 +56,7 @@ class Layouter {
   }
 
   static bool needs_memory(const Node& node, ValueId input) {
-    return node.op->op_class == OpClass::Contraction || (node.op->name == "gather" && node.inputs[0] == input);
+    return contracts(node.op->op_class) || (node.op->name == "gather" && node.inputs[0] == input);
   }
 
   void store_bases() {

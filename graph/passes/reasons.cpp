@@ -19,7 +19,7 @@ struct Read {
 std::string reason(const Group& writer, const Read& read, std::size_t readers) {
   const std::string& reader = read.reader->name;
   if (read.reader->backbone == Backbone::Copy) return fmt::format("{} copies it", reader);
-  if (read.node->op->op_class == OpClass::Contraction) {
+  if (contracts(read.node->op->op_class)) {
     return fmt::format("{} contracts over it: each element is read for many results", reader);
   }
   if (read.node->op->name == "gather") return fmt::format("{} gathers from it, at places known only when it runs", reader);

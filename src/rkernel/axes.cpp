@@ -54,6 +54,8 @@ bool can_merge(const Problem& problem, std::size_t i) {
   const int last = static_cast<int>(i) + 1;
   // m, n and k stay themselves; batches merge with each other and into m.
   if (problem.contraction && last > problem.contraction->m) return false;
+  // Rows of attention belong to one batch: its keys are theirs alone.
+  if (problem.attention && last >= problem.attention->m) return false;
   if (is_pinned(problem, last - 1) || is_pinned(problem, last)) return false;
   return std::ranges::all_of(problem.operands, [&](const Operand& operand) {
     return prove_equal(operand.strides[i], problem.axes[i + 1].extent * operand.strides[i + 1]) == true;
@@ -77,27 +79,38 @@ void merge(Problem& problem, std::size_t i) {
     shift(problem.contraction->n);
     shift(problem.contraction->k);
   }
+  if (problem.attention) {
+    for (int* axis : {&problem.attention->m, &problem.attention->n, &problem.attention->keys, &problem.attention->d}) shift(*axis);
+  }
 }
 
-/// b0, b1, m, n, k for a contraction; else p0, p1, ... for parallel axes and r0, r1, ... for reduced ones.
+/// b0, b1, m, n, k for a contraction; b0, b1, m, n, keys, d for attention; else p0, p1, ... for parallel axes and r0, r1, ... for reduced ones.
 void name_axes(Problem& problem) {
   int parallel = 0, reduced = 0;
+  const char* parallel_stem = problem.contraction || problem.attention ? "b" : "p";
   for (Axis& axis : problem.axes) {
     const bool is_parallel = axis.kind == AxisKind::Parallel;
-    axis.name = fmt::format("{}{}", is_parallel ? (problem.contraction ? "b" : "p") : "r", is_parallel ? parallel++ : reduced++);
+    axis.name = fmt::format("{}{}", is_parallel ? parallel_stem : "r", is_parallel ? parallel++ : reduced++);
   }
-  if (!problem.contraction) return;
   const auto rename = [&](int axis, const char* name) { problem.axes[static_cast<std::size_t>(axis)].name = name; };
-  rename(problem.contraction->m, "m");
-  rename(problem.contraction->n, "n");
-  rename(problem.contraction->k, "k");
+  if (problem.contraction) {
+    rename(problem.contraction->m, "m");
+    rename(problem.contraction->n, "n");
+    rename(problem.contraction->k, "k");
+  }
+  if (problem.attention) {
+    rename(problem.attention->m, "m");
+    rename(problem.attention->n, "n");
+    rename(problem.attention->keys, "keys");
+    rename(problem.attention->d, "d");
+  }
 }
 
 }  // namespace
 
 void choose_lane_axis(Problem& problem) {
-  if (problem.contraction) {
-    problem.lane_axis = problem.contraction->n;
+  if (problem.contraction || problem.attention) {
+    problem.lane_axis = problem.contraction ? problem.contraction->n : problem.attention->n;
     return;
   }
   std::size_t lane = problem.axes.size() - 1;

@@ -23,6 +23,7 @@ GroupLowering::GroupLowering(const graph::Module& module, const graph::Fusion& f
 Problem GroupLowering::run() {
   make_axes();
   if (group_.backbone == Backbone::Matmul) make_contraction();
+  if (group_.backbone == Backbone::Attention) make_attention();
   if (group_.backbone == Backbone::Copy) {
     const auto dense = graph::dense_strides(*module_.dims, group_.extents);
     std::vector<Dim> strides(problem_.axes.size(), module_.dims->constant(0));
@@ -41,10 +42,10 @@ Problem GroupLowering::run() {
   return std::move(problem_);
 }
 
-/// A contraction keeps m, n and k whatever their sizes, and guards keep theirs. Every problem has a parallel axis.
+/// A contraction keeps m, n and k whatever their sizes, attention its last four, and guards keep theirs. Every problem has a parallel axis.
 void GroupLowering::make_axes() {
   const std::size_t count = group_.extents.size();
-  const bool contraction = group_.backbone == Backbone::Matmul;
+  const std::size_t own = group_.backbone == Backbone::Matmul ? 3 : group_.backbone == Backbone::Attention ? 4 : 0;
   const bool guarded = std::ranges::any_of(group_.nodes, [this](int id) {
     const std::string& op = module_.nodes[static_cast<std::size_t>(id)].op->name;
     return op == "concat" || op == "pad";
@@ -53,7 +54,7 @@ void GroupLowering::make_axes() {
   for (const AxisKind kind : {AxisKind::Parallel, AxisKind::Reduction}) {
     for (std::size_t i = 0; i < count; ++i) {
       if (group_.reduced[i] != (kind == AxisKind::Reduction)) continue;
-      const bool kept = guarded || (contraction && i + 3 >= count);
+      const bool kept = guarded || i + own >= count;
       if (group_.extents[i].constant() == 1 && !kept) continue;
       axis_of_[i] = static_cast<int>(problem_.axes.size());
       problem_.axes.push_back({"", group_.extents[i], kind});
@@ -81,6 +82,45 @@ void GroupLowering::make_contraction() {
   problem_.operands.push_back(operand_at(node.inputs[1], coords_of(node.inputs[1], k, n, attr_boolean(node, "transpose_b"))));
   const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
   problem_.contraction = Contraction{0, 1, axis(m), axis(n), axis(k)};
+}
+
+void GroupLowering::make_attention() {
+  const Node& node = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
+  const int d = static_cast<int>(group_.extents.size()) - 1, keys = d - 1, n = d - 2, m = d - 3;
+  const std::vector<Dim> result = [&] {
+    std::vector<Dim> scores(group_.extents.begin(), group_.extents.end() - 4);
+    scores.push_back(group_.extents[static_cast<std::size_t>(m)]);
+    scores.push_back(group_.extents[static_cast<std::size_t>(keys)]);
+    return scores;
+  }();
+  const auto operand = [&](std::size_t input, int row, int column) {
+    const ValueId id = node.inputs[input];
+    const auto& dims = dims_of(id);
+    const std::size_t skip = result.size() - dims.size();
+    const bool is_mask = input == 3;
+    Coords coords;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const bool batch = skip + i + 2 < result.size();
+      const int axis = batch ? static_cast<int>(skip + i) : skip + i + 2 == result.size() ? row : column;
+      Coord coord = axis_coord(*module_.dims, axis);
+      coords.push_back(batch || is_mask ? coord * graph::broadcast_factor(dims[i], result[skip + i]) : coord);
+    }
+    problem_.operands.push_back(operand_at(id, coords));
+    return static_cast<int>(problem_.operands.size()) - 1;
+  };
+  Attention attention;
+  attention.q = operand(0, m, d);
+  attention.k = operand(1, keys, d);
+  attention.v = operand(2, keys, n);
+  if (node.inputs.size() > 3) attention.mask = operand(3, m, keys);
+  const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
+  attention.m = axis(m);
+  attention.n = axis(n);
+  attention.keys = axis(keys);
+  attention.d = axis(d);
+  attention.scale = attr_number(node, "scale");
+  attention.causal = attr_boolean(node, "causal");
+  problem_.attention = attention;
 }
 
 int GroupLowering::make_copy() {

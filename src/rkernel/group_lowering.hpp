@@ -27,6 +27,7 @@ class GroupLowering {
 
   void make_axes();
   void make_contraction();
+  void make_attention();
   int make_copy();
   void store(graph::ValueId id, int expr, const std::vector<graph::Dim>& strides, graph::Dim offset);
 

@@ -66,6 +66,10 @@ std::string to_string(const RKernel& kernel) {
       text += fmt::format("{}for {}: {}, tile {}\n", indent, problem.axes[static_cast<std::size_t>(loop.axis)].name,
                           name_of(loop.kind), tile_text(loop.tile));
     }
+    for (const Carried& carried : layer.carried) {
+      text += fmt::format("{}  carries {}: {} at first, then {}; parts merge as {}\n", indent, carried.name, carried.initial, carried.update,
+                          carried.merge);
+    }
     for (const Move& move : layer.moves) {
       const Operand& operand = problem.operands[static_cast<std::size_t>(move.operand)];
       text += fmt::format("{}  move {}: {} -> {}, {}{}{}\n", indent, operand.name,

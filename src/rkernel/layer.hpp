@@ -40,12 +40,22 @@ struct Move {
 /// How the cost of a layer is known: timed on the machine once, or computed from the layer below.
 enum class Analysis : std::uint8_t { Empirical, Analytical };
 
+/// A value that a reduction loop keeps from iteration to iteration, one for each point of `axes`. Parts of the reduction may run at the same
+/// time where every carried value has a merge: their results are merged in the order of the parts.
+struct Carried {
+  std::string name;
+  std::vector<int> axes;
+  double initial = 0;
+  std::string update, merge;  ///< as formulas, for people
+};
+
 struct Layer {
   std::string name;  ///< "registers", "cache", "threads"
   std::vector<Loop> loops;
   std::vector<Move> moves;
   Analysis analysis = Analysis::Analytical;
   int units = 1;  ///< how many of these the machine runs at once
+  std::vector<Carried> carried = {};  ///< by its reduction loops, beside sums
 };
 
 /// layers[0]: registers; the last: threads (CPU) or grid (GPU).

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
@@ -22,6 +24,13 @@ std::vector<std::int64_t> extents_at(const RKernel& kernel, int level) {
   return extents;
 }
 
+/// Whether parts of a reduction can be merged.
+bool merges(const RKernel& kernel) {
+  return std::ranges::any_of(kernel.layers, [](const Layer& layer) {
+    return !layer.carried.empty() && std::ranges::none_of(layer.carried, [](const Carried& carried) { return carried.merge.empty(); });
+  });
+}
+
 void check_loops(const RKernel& kernel, Lines& found) {
   const Problem& problem = *kernel.problem;
   std::vector<std::int64_t> below(problem.axes.size(), 1);
@@ -29,7 +38,7 @@ void check_loops(const RKernel& kernel, Lines& found) {
     for (const Loop& loop : layer.loops) {
       const Axis& axis = problem.axes[static_cast<std::size_t>(loop.axis)];
       std::int64_t& tile = below[static_cast<std::size_t>(loop.axis)];
-      if (axis.kind == AxisKind::Reduction && loop.kind == LoopKind::Parallel) {
+      if (axis.kind == AxisKind::Reduction && loop.kind == LoopKind::Parallel && !merges(kernel)) {
         found.push_back(fmt::format("layer {} runs the reduction axis {} in parallel", layer.name, axis.name));
       }
       if (axis.kind == AxisKind::Parallel && loop.kind == LoopKind::TemporalReduction) {

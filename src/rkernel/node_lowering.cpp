@@ -46,7 +46,8 @@ int GroupLowering::compute(const Node& node, const Coords& coords, const Guards&
   switch (node.op->op_class) {
     case OpClass::Elementwise: return elementwise(node, coords, guards);
     case OpClass::Reduction: return reduction(node);
-    case OpClass::Contraction: return build_.add({.op = ExprOp::Accumulator, .dtype = DType::f32, .dim = {}});
+    case OpClass::Contraction:
+    case OpClass::Attention: return build_.add({.op = ExprOp::Accumulator, .dtype = DType::f32, .dim = {}});
     default: break;
   }
   if (node.op->name == "gather") return gather(node, coords, guards);

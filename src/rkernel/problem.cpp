@@ -59,6 +59,16 @@ std::string expr_text(const Problem& problem, std::size_t i) {
   return fmt::format("{}: {}\n", text, name_of(expr.dtype));
 }
 
+std::string attention_text(const Problem& problem) {
+  const Attention& attention = *problem.attention;
+  const std::string keys = axis_name(problem, attention.keys), d = axis_name(problem, attention.d);
+  const std::string scale = attention.scale == 0 ? "1 / sqrt(extent of " + d + ")" : fmt::format("{}", attention.scale);
+  std::string scores = fmt::format("{} * sum over {} of {} * {}", scale, d, attention.q, attention.k);
+  if (attention.mask >= 0) scores += fmt::format(" + {}", attention.mask);
+  if (attention.causal) scores += fmt::format(", {} <= {} + their difference", keys, axis_name(problem, attention.m));
+  return fmt::format("  accumulator: sum over {} of softmax({}) * {}\n", keys, scores, attention.v);
+}
+
 }  // namespace
 
 bool Problem::has_reduction() const {
@@ -73,6 +83,7 @@ std::string to_string(const Problem& problem) {
     const Contraction& contraction = *problem.contraction;
     text += fmt::format("  accumulator: sum over {} of {} * {}\n", axis_name(problem, contraction.k), contraction.a, contraction.b);
   }
+  if (problem.attention) text += attention_text(problem);
   for (std::size_t i = 0; i < problem.exprs.size(); ++i) text += expr_text(problem, i);
   for (const Store& store : problem.stores) text += fmt::format("  store {} %{}\n", store.operand, store.expr);
   return text;

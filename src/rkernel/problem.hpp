@@ -62,6 +62,16 @@ struct Contraction {
   int m = 0, n = 0, k = 0;  ///< axes
 };
 
+/// accumulator(..., m, n) = sum over keys of share(..., m, key) * operands[v](..., key, n), where the shares of a row are the softmax over
+/// keys of scale * sum over d of operands[q](..., m, d) * operands[k](..., key, d), plus operands[mask](..., m, key). A row whose scores
+/// are all -inf gives 0. `batch` axes come first, then m, n, keys, d in `axes`. Expressions may use Accumulator, and see batch, m and n.
+struct Attention {
+  int q = 0, k = 1, v = 2, mask = -1;      ///< operands; mask -1: none
+  int m = 0, n = 0, keys = 0, d = 0;       ///< axes
+  double scale = 0;                        ///< 0: 1 / sqrt(extent of d)
+  bool causal = false;                     ///< row m sees only keys <= m + (extent of keys - extent of m)
+};
+
 struct Problem {
   std::string name;         ///< of the group
   std::vector<Axis> axes;   ///< outermost first; Parallel axes before Reduction axes
@@ -69,7 +79,8 @@ struct Problem {
   std::vector<Expr> exprs;
   std::vector<Store> stores;
   std::optional<Contraction> contraction;
-  /// The axis that runs along vector lanes (contraction: n). May be a reduction axis.
+  std::optional<Attention> attention;
+  /// The axis that runs along vector lanes (contraction, attention: n). May be a reduction axis.
   int lane_axis = 0;
 
   bool has_reduction() const;

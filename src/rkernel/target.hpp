@@ -106,6 +106,9 @@ class Target {
   virtual ~Target() = default;
   virtual std::string name() const = 0;
 
+  /// Whether problems with an Attention are among those that it runs; else the operator is split before it comes here.
+  virtual bool fuses_attention() const { return false; }
+
   /// Generates (or takes from the caches) all code that the problems can ever need; nullptr for a problem that this target cannot
   /// run. May mark contraction operands that are constant as Form::Packed; the runtime then packs them with pack(). May narrow the
   /// dtype of operands that are constant, and of buffers that are no ports and that only its own kernels touch, alike in

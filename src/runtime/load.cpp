@@ -48,7 +48,11 @@ class Loader {
     const Clock::time_point start = Clock::now();
     check_device_options(impl_.options);
     read_text();
-    if (!is_reference()) compile(factory);
+    if (!is_reference()) {
+      impl_.target = factory(impl_.options, impl_.threads);
+      make_problems();
+      compile();
+    }
     impl_.binder.emplace(impl_.module);
     place_weights();
     if (!impl_.only_described) load_weights();
@@ -69,13 +73,16 @@ class Loader {
     impl_.module = graph::parse(request_.text, request_.source_name);
     impl_.inputs = port_infos(impl_.module, impl_.module.inputs, nullptr);
     impl_.outputs = port_infos(impl_.module, impl_.module.outputs, &impl_.module.output_names);
-    if (!is_reference()) {
-      graph::decompose(impl_.module);
-      graph::simplify(impl_.module);
-      impl_.fusion = graph::fuse(impl_.module);
-      impl_.problems = rkernel::lower(impl_.module, impl_.fusion);
-    }
     impl_.report.parse = seconds_since(start);
+  }
+
+  void make_problems() {
+    const Clock::time_point start = Clock::now();
+    graph::decompose(impl_.module, {.keep_attention = impl_.target->fuses_attention()});
+    graph::simplify(impl_.module);
+    impl_.fusion = graph::fuse(impl_.module);
+    impl_.problems = rkernel::lower(impl_.module, impl_.fusion);
+    impl_.report.parse += seconds_since(start);
   }
 
   rkernel::BufferFacts buffer_facts() const {
@@ -85,8 +92,7 @@ class Loader {
             [ports = std::move(ports)](graph::ValueId id) { return ports.contains(id); }};
   }
 
-  void compile(const TargetFactory& factory) {
-    impl_.target = factory(impl_.options, impl_.threads);
+  void compile() {
     rkernel::CompileReport compiled;
     impl_.kernels = impl_.target->prepare(impl_.problems, buffer_facts(), compiled);
     if (impl_.kernels.size() != impl_.problems.size())

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "dyn/error.hpp"
+#include "targets/cpu/attention_kernel.hpp"
 #include "targets/cpu/contraction_kernel.hpp"
 #include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/loop_kernel.hpp"
@@ -22,11 +23,13 @@ class CpuTarget final : public rkernel::Target {
 
   std::string name() const override { return "cpu/" + isa_.name; }
 
+  bool fuses_attention() const override { return true; }
+
   std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
                                                         const rkernel::BufferFacts& buffers,
                                                         rkernel::CompileReport& report) override {
     mark_packed(problems, buffers.constant);
-    const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction.has_value(); });
+    const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction || problem.attention; });
     if (!machine_) {
       machine_ = std::make_shared<const rkernel::Machine>(machine_figures(
           isa_, options_.threads, [&] { return main_loops(report); }, *store_, options_.cache_dir, report));
@@ -45,7 +48,9 @@ class CpuTarget final : public rkernel::Target {
       kernels.push_back(std::move(kernel));
     };
     for (const rkernel::Problem& problem : problems) {
-      if (problem.contraction) {
+      if (problem.attention) {
+        add(std::make_unique<AttentionKernel>(problem, context_, attention_choices_));
+      } else if (problem.contraction) {
         add(std::make_unique<ContractionKernel>(problem, context_, constant_level));
       } else {
         add(LoopKernel::create(problem, isa_, machine_));
@@ -126,6 +131,7 @@ class CpuTarget final : public rkernel::Target {
   std::shared_ptr<CodeStore> store_;
   std::shared_ptr<const rkernel::Machine> machine_;
   std::shared_ptr<const ContractionContext> context_;
+  std::shared_ptr<const AttentionChoices> attention_choices_ = std::make_shared<const AttentionChoices>();
   std::atomic<std::int64_t> compiled_{0};
 };
 

@@ -28,6 +28,8 @@ class Math {
 
   // f32. Largest errors over the whole range, with and without FMA: tests/unit/codegen/math.cpp.
   llvm::Value* exp(llvm::Value* x);
+  /// The same for x <= 0 (or NaN), in fewer instructions: 0 where the result is no normal number.
+  llvm::Value* exp_not_positive(llvm::Value* x);
   llvm::Value* log(llvm::Value* x);
   llvm::Value* tanh(llvm::Value* x);
   llvm::Value* erf(llvm::Value* x);

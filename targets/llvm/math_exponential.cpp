@@ -37,6 +37,12 @@ llvm::Value* Math::exp(llvm::Value* x) {
   return builder_.CreateFMul(result, power_of_two(rest, x));
 }
 
+llvm::Value* Math::exp_not_positive(llvm::Value* x) {
+  constexpr double least = -87.3;  // e^least is the last normal number but a few
+  llvm::Value* result = exp_normal(at_least(x, least));
+  return builder_.CreateSelect(builder_.CreateFCmpOLT(x, number(x, least)), number(x, 0), result);
+}
+
 llvm::Value* Math::log(llvm::Value* x) {
   // x = 2^e * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); subnormal x are scaled up first.
   llvm::Value* subnormal = builder_.CreateFCmpOLT(x, number(x, 0x1p-126));

@@ -31,6 +31,10 @@ std::string structure_key(const rkernel::Problem& problem, const SlotTable& slot
     const rkernel::Contraction& c = *problem.contraction;
     key += fmt::format(" contraction {},{},{},{},{}", c.a, c.b, c.m, c.n, c.k);
   }
+  if (problem.attention) {
+    const rkernel::Attention& a = *problem.attention;
+    key += fmt::format(" attention {},{},{},{},{},{},{},{},{}", a.q, a.k, a.v, a.mask, a.m, a.n, a.keys, a.d, int{a.causal});
+  }
   for (int i = 0; i < static_cast<int>(problem.operands.size()); ++i) key += " " + operand_key(problem, slots, i);
   for (const rkernel::Expr& expr : problem.exprs) {
     key += fmt::format("; {} {} {},{},{}", name_of(expr.op), name_of(expr.dtype), expr.args[0], expr.args[1], expr.args[2]);

@@ -104,6 +104,7 @@ class Run {
     const std::size_t visible = problem_.contraction ? extents_.size() - 1 : parallel_;
     for_each(extents_, 0, visible, at_, [&] {
       if (problem_.contraction) accumulator_ = contract();
+      if (problem_.attention) accumulator_ = attend();
       for (std::size_t i = 0; i < problem_.exprs.size(); ++i) evaluate_all(i);
       for (const auto& store : problem_.stores) write(store);
     });
@@ -157,6 +158,35 @@ class Run {
     double sum = 0;
     for (at_[k] = 0; at_[k] < extents_[k]; ++at_[k]) sum += read(a).number * read(b).number;
     at_[k] = 0;
+    return sum;
+  }
+
+  double attend() {
+    const auto& attention = *problem_.attention;
+    const auto operand = [&](int i) -> const BoundOperand& { return operands_[static_cast<std::size_t>(i)]; };
+    const auto keys = static_cast<std::size_t>(attention.keys), d = static_cast<std::size_t>(attention.d);
+    const std::int64_t count = extents_[keys], row = at_[static_cast<std::size_t>(attention.m)];
+    const std::int64_t ahead = count - extents_[static_cast<std::size_t>(attention.m)];
+    const double scale = attention.scale != 0 ? attention.scale : 1 / std::sqrt(static_cast<double>(extents_[d]));
+    constexpr double hidden = -std::numeric_limits<double>::infinity();
+    std::vector<double> scores;
+    for (at_[keys] = 0; at_[keys] < count; ++at_[keys]) {
+      double score = 0;
+      for (at_[d] = 0; at_[d] < extents_[d]; ++at_[d]) score += read(operand(attention.q)).number * read(operand(attention.k)).number;
+      at_[d] = 0;
+      score *= scale;
+      if (attention.mask >= 0) score += read(operand(attention.mask)).number;
+      scores.push_back(attention.causal && at_[keys] > row + ahead ? hidden : score);
+    }
+    double peak = hidden, total = 0, sum = 0;
+    for (const double score : scores) peak = reference::scalar::maximum(peak, score);
+    if (peak != hidden) {
+      for (const double score : scores) total += std::exp(score - peak);
+      for (at_[keys] = 0; at_[keys] < count; ++at_[keys]) {
+        sum += std::exp(scores[static_cast<std::size_t>(at_[keys])] - peak) / total * read(operand(attention.v)).number;
+      }
+    }
+    at_[keys] = 0;
     return sum;
   }
 

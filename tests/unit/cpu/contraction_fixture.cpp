@@ -151,8 +151,11 @@ Built build(const Case& c) {
 
 std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store) {
   static std::unordered_map<std::string, std::shared_ptr<const ContractionContext>> contexts;
+  // The addresses that a context holds live as long as the process's store for the ISA.
+  static std::vector<std::shared_ptr<CodeStore>> kept;
   auto& context = contexts[isa.name];
   if (!context) {
+    kept.push_back(CodeStore::open(isa, {}));
     MainLoopTable loops;
     loops.tiles = main_loop_tiles(isa);
     rkernel::CompileReport report;

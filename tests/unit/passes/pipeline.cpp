@@ -15,9 +15,9 @@ namespace dyn::testing {
 using graph::ValueId;
 using reference::Array;
 
-Pipeline through_passes(const std::string& text) {
+Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& options) {
   Pipeline result{graph::parse(text), {}, {}};
-  graph::decompose(result.module);
+  graph::decompose(result.module, options);
   graph::verify(result.module);
   graph::simplify(result.module);
   graph::verify(result.module);
@@ -155,7 +155,7 @@ std::string difference(const std::vector<Array>& expected, const std::vector<Arr
 }
 
 std::string compare_with_reference(const std::string& text, const std::map<std::string, std::int64_t>& sizes,
-                                   std::mt19937_64& random) {
+                                   std::mt19937_64& random, const graph::DecomposeOptions& options) {
   const graph::Module parsed = graph::parse(text);
   std::vector<std::int64_t> symbols(static_cast<std::size_t>(parsed.dims->symbol_count()), 1);
   for (const auto& [name, size] : sizes) {
@@ -166,7 +166,7 @@ std::string compare_with_reference(const std::string& text, const std::map<std::
   const auto inputs = random_inputs(parsed, dims, random);
   const auto expected = reference::run(parsed, reference::bind_symbols(parsed, dims), inputs,
                                        [&](ValueId id) { return random_weight(parsed, id); }, reference::Precision::f64);
-  return difference(expected, interpret_all(through_passes(text), inputs));
+  return difference(expected, interpret_all(through_passes(text, options), inputs));
 }
 
 }  // namespace dyn::testing

@@ -23,11 +23,11 @@ int graph_count() {
 }
 
 /// What is wrong with one graph; empty: nothing.
-std::string check(const std::string& text, std::mt19937_64& random) {
+std::string check(const std::string& text, std::mt19937_64& random, const graph::DecomposeOptions& options) {
   try {
-    for (const std::string& defect : defects(through_passes(text))) return defect;
+    for (const std::string& defect : defects(through_passes(text, options))) return defect;
     for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{2, 3}, {1, 4}, {3, 1}, {0, 2}}) {
-      const std::string difference = compare_with_reference(text, {{"A", a}, {"B", b}}, random);
+      const std::string difference = compare_with_reference(text, {{"A", a}, {"B", b}}, random, options);
       if (!difference.empty()) return "A=" + std::to_string(a) + " B=" + std::to_string(b) + ": " + difference;
     }
   } catch (const Error& error) {
@@ -43,7 +43,8 @@ TEST_CASE("random graphs agree with the reference") {
     const std::string text = random_graph(random, 2 + static_cast<int>(random() % 14));
     CAPTURE(seed);
     CAPTURE(text);
-    CHECK(check(text, random) == "");
+    CHECK(check(text, random, {}) == "");
+    CHECK(check(text, random, {.keep_attention = true}) == "");
   }
 }
 

@@ -1,0 +1,52 @@
+#pragma once
+// Strategies of fused attention, what they cost, and the choice among them.
+
+#include <functional>
+#include <string>
+
+#include "src/rkernel/cost.hpp"
+
+namespace dyn::rkernel {
+
+/// How a block of scores is made. Panels: keys packed in panels, tiles of rows go through the main loops. Dots: keys read once, as they lie;
+/// few rows do not repay the packing.
+enum class ScoreForm : std::uint8_t { Panels, Dots };
+
+/// Sizes and surroundings of one attention.
+struct AttentionShape {
+  std::int64_t batch = 1, queries = 0, keys = 0, depth = 0, value_depth = 0;
+  bool causal = false, masked = false;
+  bool keys_unit = true;    ///< keys lie with stride 1 along d: Dots are possible
+  bool values_unit = true;  ///< values lie with stride 1 along n: read as they lie
+};
+
+struct AttentionStrategy {
+  ScoreForm form = ScoreForm::Panels;
+  int tile_rows = 1, tile_columns = 1;  ///< of the main loops
+  std::int64_t block_rows = 1;          ///< threads: queries of one ticket
+  std::int64_t block_keys = 1;          ///< L2: keys between two updates of what is carried
+  std::int64_t splits = 1;              ///< threads: parts of the keys, merged in a second stage
+  bool operator==(const AttentionStrategy&) const = default;
+};
+
+/// Predicted time on `threads` threads. `breakdown`, where given, receives every term.
+double attention_cost(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, int threads,
+                      CostBreakdown* breakdown = nullptr);
+
+/// Calls `visit` for every legal strategy of this shape.
+void for_each_attention_strategy(const Machine& machine, const AttentionShape& shape, int threads,
+                                 const std::function<void(const AttentionStrategy&)>& visit);
+
+struct AttentionChoice {
+  AttentionStrategy strategy;
+  int threads = 1;
+  double seconds = 0;
+  int considered = 0;
+};
+
+/// The cheapest strategy and number of threads (1 or `threads`); ties go to the earlier candidate.
+AttentionChoice select_attention(const Machine& machine, const AttentionShape& shape, int threads);
+
+std::string to_string(const AttentionStrategy& strategy);
+
+}  // namespace dyn::rkernel

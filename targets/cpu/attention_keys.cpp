@@ -1,0 +1,142 @@
+// Blocks of keys that lie with stride 1 along d: as dot products for few rows, or transposed into panels.
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "targets/cpu/attention_rows.hpp"
+#include "targets/llvm/loops.hpp"
+#include "targets/llvm/transpose.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using codegen::Builder;
+using codegen::Conditional;
+using codegen::CountedLoop;
+using Values = std::vector<llvm::Value*>;
+
+// Keys that are asked for ahead of those at work, in groups of as many as there are lanes. A group's rows are read side by side, an order that
+// hardware does not foresee.
+constexpr int groups_ahead = 2;
+constexpr int line_floats = 16;
+
+/// For each group of lanes: the first (second) half of a's, then that of b's.
+llvm::Value* halves(Builder& builder, llvm::Value* a, llvm::Value* b, int lanes, int group, bool second) {
+  std::vector<int> mask;
+  for (int start = 0; start < lanes; start += group) {
+    for (const int from : {0, lanes}) {
+      for (int i = 0; i < group / 2; ++i) mask.push_back(from + start + (second ? group / 2 : 0) + i);
+    }
+  }
+  return builder.CreateShuffleVector(a, b, mask);
+}
+
+/// One vector of the sums across each of as many vectors as there are lanes. Two vectors at a time, the halves of each group of lanes are
+/// added: after the step with groups of g lanes, a vector holds g / 2 partial sums of each of lanes / (g / 2) vectors.
+llvm::Value* sums_across(VectorCode& code, Values vectors) {
+  Builder& builder = code.builder();
+  for (int group = code.lanes(); group > 1; group /= 2) {
+    Values next;
+    const std::size_t half = vectors.size() / 2;
+    for (std::size_t i = 0; i < half; ++i) {
+      llvm::Value *a = vectors[i], *b = vectors[i + half];
+      next.push_back(builder.CreateFAdd(halves(builder, a, b, code.lanes(), group, false), halves(builder, a, b, code.lanes(), group, true)));
+    }
+    vectors = std::move(next);
+  }
+  return vectors[0];
+}
+
+/// The rows of keys [first, first + lanes): `last`, where given, stands in for those beyond it.
+Values key_rows(VectorCode& code, const KeyBlock& block, llvm::Value* first, llvm::Value* last) {
+  Builder& builder = code.builder();
+  Values rows;
+  for (int i = 0; i < code.lanes(); ++i) {
+    llvm::Value* key = builder.CreateAdd(first, code.number(i));
+    if (last != nullptr) key = code.minimum(key, last);
+    rows.push_back(code.element(block.data, builder.CreateMul(key, block.row_stride)));
+  }
+  return rows;
+}
+
+/// Adds the products of the vector at `offset` of each key.
+Values add_products(VectorCode& code, const Values& keys, llvm::Value* q, llvm::Value* offset, llvm::Value* lanes, const Values& so_far) {
+  llvm::Value* query = code.load_vector(code.element(q, offset));
+  Values next;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    next.push_back(code.fused(query, code.load_vector(code.element(keys[i], offset), lanes), so_far[i]));
+  }
+  return next;
+}
+
+llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys, llvm::Value* q) {
+  Builder& builder = code.builder();
+  llvm::Value* whole = code.round_down(block.depth, code.lanes());
+  Values sums(keys.size(), code.splat(0.0));
+  CountedLoop vectors(builder, code.number(0), whole, code.number(code.lanes()), "dot", sums);
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = vectors.carried(i);
+  sums = vectors.close(add_products(code, keys, q, vectors.index(), nullptr, sums));
+  llvm::Value* rest = builder.CreateSub(block.depth, whole);
+  Conditional tail(builder, builder.CreateICmpSGT(rest, code.number(0)), "dot_tail");
+  const Values more = add_products(code, keys, q, whole, code.first_lanes(rest), sums);
+  return sums_across(code, tail.close(more, sums));
+}
+
+/// Asks for the keys of a later group; addresses beyond the last are only hints.
+void prefetch_group(VectorCode& code, const KeyBlock& block, const Values& keys) {
+  Builder& builder = code.builder();
+  llvm::Value* ahead = builder.CreateMul(block.row_stride, code.number(groups_ahead * code.lanes()));
+  CountedLoop lines(builder, ahead, builder.CreateAdd(ahead, block.depth), code.number(line_floats), "prefetch");
+  for (llvm::Value* key : keys) {
+    builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder.getPtrTy()},
+                            {code.element(key, lines.index()), builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
+  }
+  lines.close();
+}
+
+void emit_group(VectorCode& code, const KeyBlock& block, llvm::Value* first, llvm::Value* last, llvm::Value* q, llvm::Value* q_row,
+                llvm::Value* rows, llvm::Value* scores, llvm::Value* score_row) {
+  Builder& builder = code.builder();
+  const Values keys = key_rows(code, block, first, last);
+  if (last == nullptr) prefetch_group(code, block, keys);
+  CountedLoop row(builder, code.number(0), rows, code.number(1), "dot_row");
+  llvm::Value* query = code.element(q, builder.CreateMul(row.index(), q_row));
+  llvm::Value* dots = dots_of(code, block, keys, query);
+  code.store(dots, code.element(code.element(scores, builder.CreateMul(row.index(), score_row)), first));
+  row.close();
+}
+
+}  // namespace
+
+void emit_dots(VectorCode& code, const KeyBlock& block, llvm::Value* q, llvm::Value* q_row, llvm::Value* rows, llvm::Value* scores,
+               llvm::Value* score_row) {
+  Builder& builder = code.builder();
+  llvm::Value* whole = code.round_down(block.keys, code.lanes());
+  CountedLoop groups(builder, code.number(0), whole, code.number(code.lanes()), "dots");
+  emit_group(code, block, groups.index(), nullptr, q, q_row, rows, scores, score_row);
+  groups.close();
+  Conditional tail(builder, builder.CreateICmpSLT(whole, block.keys), "dots_tail");
+  emit_group(code, block, whole, builder.CreateSub(block.keys, code.number(1)), q, q_row, rows, scores, score_row);
+  tail.close();
+}
+
+void emit_key_panels(VectorCode& code, const KeyBlock& block, llvm::Value* to, llvm::Value* panel_stride) {
+  Builder& builder = code.builder();
+  const std::int64_t lanes = code.lanes(), panel = code.isa().panel_f32;
+  CountedLoop groups(builder, code.number(0), block.keys, code.number(lanes), "key_group");
+  const Values keys = key_rows(code, block, groups.index(), builder.CreateSub(block.keys, code.number(1)));
+  llvm::Value* panel_index = builder.CreateUDiv(groups.index(), code.number(panel));
+  llvm::Value* target = code.element(to, builder.CreateMul(panel_index, panel_stride));
+  target = code.element(target, builder.CreateURem(groups.index(), code.number(panel)));
+  code.for_each_vector(block.depth, "key_square", [&](llvm::Value* offset, llvm::Value* mask) {
+    Values rows;
+    for (llvm::Value* key : keys) rows.push_back(code.load_vector(code.element(key, offset), mask));
+    llvm::Value* first = code.element(target, builder.CreateMul(offset, code.number(panel)));
+    const Values columns = codegen::transpose(builder, rows);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      code.store(columns[i], code.element(first, code.number(static_cast<std::int64_t>(i) * panel)));
+    }
+  });
+  groups.close();
+}
+
+}  // namespace dyn::cpu
