@@ -38,6 +38,7 @@ class Run {
     bool output;
   };
   void launch(std::size_t group, Helpers& helpers);
+  void run_stage(const Stage& stage, int threads, Helpers& helpers);
   bool try_take();
   /// Gives back all memory, on host and device; the next bind() takes it anew.
   void release();
@@ -52,7 +53,7 @@ class Run {
   Run* next_ = nullptr;  ///< in the pool's list; set before the run is published
 
   PlanPtr plan_;
-  MemoryBlock arena_, scratch_;
+  MemoryBlock arena_, scratch_, shared_;
   std::size_t scratch_stride_ = 0;
   std::vector<void*> pointers_;
   std::vector<PortSlot> port_slots_;

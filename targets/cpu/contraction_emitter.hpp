@@ -21,8 +21,10 @@ struct StrategySlots {
   int block_k;                 ///< depth of one block of K; the last may be shorter
   int k_blocks;                ///< at least 1
   int copy_a;                  ///< 0 or 1
+  int direct_b;                ///< 0 or 1: B's whole panels are read as they lie
   int wide_table;              ///< address of the main loops by rows, for tile_panels panels
   int narrow_table;            ///< the same for one panel
+  int half_table;              ///< the same for one vector: the last panel where no more of it exists
   int a_row;                   ///< elements between rows of A's copy
   int a_scratch, b_scratch;    ///< byte offsets in scratch; tiles lie at 0
 };

@@ -86,8 +86,8 @@ std::int64_t ContractionContext::table(int columns) const {
 
 rkernel::Choice ContractionContext::choose(const rkernel::ContractionShape& shape, int threads) const {
   const std::string key = fmt::format(
-      FMT_STRING("{} {} {} {} {}{} {} {:g} {:g} {}{} {}"), shape.batch, shape.m, shape.n, shape.k, int{shape.b_packed}, int{shape.must_copy_a},
-      shape.a_row_bytes, shape.epilogue_operations, shape.epilogue_bytes, shape.a_level, shape.b_level, threads);
+      FMT_STRING("{} {} {} {} {}{} {} {} {:g} {:g} {}{} {}"), shape.batch, shape.m, shape.n, shape.k, (shape.b_packed ? 0 : shape.must_pack_b ? 1 : 2), int{shape.must_copy_a},
+      shape.a_row_bytes, shape.b_row_bytes, shape.epilogue_operations, shape.epilogue_bytes, shape.a_level, shape.b_level, threads);
   {
     const std::shared_lock lock(mutex_);
     if (const auto found = memory_.find(key); found != memory_.end()) return found->second;
@@ -176,6 +176,10 @@ rkernel::ContractionShape ContractionKernel::shape_of(std::span<const std::int64
   shape.b_packed = problem_->operands[static_cast<std::size_t>(contraction.b)].form == rkernel::Form::Packed;
   shape.must_copy_a = value(slots_.stride(contraction.a, contraction.k)) != 1;
   shape.a_row_bytes = 4 * value(slots_.stride(contraction.a, contraction.m));
+  if (!shape.b_packed) {
+    shape.must_pack_b = value(slots_.stride(contraction.b, contraction.n)) != 1;
+    shape.b_row_bytes = 4 * value(slots_.stride(contraction.b, contraction.k));
+  }
   shape.epilogue_operations = epilogue_operations_;
   shape.epilogue_bytes = epilogue_bytes_;
   const rkernel::Machine& machine = context_->machine();
@@ -200,7 +204,8 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
   const std::int64_t tile_bytes = round_up(tiles * strategy.tile_rows * strategy.tile_columns * 4, line_bytes);
   const std::int64_t a_row = block_k + copy_slack;
   const std::int64_t a_bytes = strategy.copy_a ? round_up(block_m * a_row * 4, line_bytes) : 0;
-  const std::int64_t b_bytes = shape.b_packed ? 0 : block_panels * isa.panel_f32 * block_k * 4;
+  const std::int64_t moved_panels = shape.b_packed ? 0 : strategy.direct_b ? 1 : block_panels;
+  const std::int64_t b_bytes = moved_panels * isa.panel_f32 * block_k * 4;
   const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
   set(strategy_.m_blocks, m_blocks);
   set(strategy_.n_blocks, n_blocks);
@@ -209,8 +214,10 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
   set(strategy_.block_k, block_k);
   set(strategy_.k_blocks, k_blocks);
   set(strategy_.copy_a, strategy.copy_a ? 1 : 0);
+  set(strategy_.direct_b, strategy.direct_b ? 1 : 0);
   set(strategy_.wide_table, context_->table(strategy.tile_columns));
   set(strategy_.narrow_table, context_->table(isa.panel_f32));
+  set(strategy_.half_table, context_->table(isa.f32_lanes));
   set(strategy_.a_row, a_row);
   set(strategy_.a_scratch, tile_bytes);
   set(strategy_.b_scratch, tile_bytes + a_bytes);
@@ -219,10 +226,13 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
 }
 
 rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) const {
+  return launch_with(request, context_->choose(shape_of(slots_.evaluate(request.symbols)), request.threads));
+}
+
+rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& request, const rkernel::Choice& choice) const {
   rkernel::Launch launch;
   launch.ints = slots_.evaluate(request.symbols);
   const rkernel::ContractionShape shape = shape_of(launch.ints);
-  const rkernel::Choice choice = context_->choose(shape, request.threads);
   fill_strategy(shape, choice.program.regions.front().strategy, launch);
   launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(class_for(launch.ints)));
   launch.threads = choice.threads;
@@ -235,33 +245,40 @@ rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) con
   return launch;
 }
 
+void ContractionKernel::for_each_choice(const rkernel::PlanRequest& request, const std::function<void(const rkernel::Choice&)>& visit) const {
+  const rkernel::ContractionShape shape = shape_of(slots_.evaluate(request.symbols));
+  const rkernel::Machine& machine = context_->machine();
+  for (const int threads : request.threads > 1 ? std::vector{1, request.threads} : std::vector{1}) {
+    const double overhead = threads > 1 ? machine.seconds_per_wakeup : 0;
+    rkernel::for_each_strategy(machine, context_->candidates(), shape, threads, [&](const rkernel::Strategy& strategy) {
+      rkernel::Choice choice;
+      choice.program.regions = {{0, shape.m, 0, shape.n, strategy}};
+      choice.threads = threads;
+      choice.seconds = rkernel::contraction_cost(machine, shape, strategy, threads) + overhead;
+      visit(choice);
+    });
+  }
+}
+
 std::string ContractionKernel::explain(const rkernel::PlanRequest& request) const {
   constexpr std::size_t shown = 8;
   const rkernel::ContractionShape shape = shape_of(slots_.evaluate(request.symbols));
   const rkernel::Machine& machine = context_->machine();
   const rkernel::Choice choice = context_->choose(shape, request.threads);
-  struct Candidate {
-    rkernel::Strategy strategy;
-    int threads;
-    double seconds;
-  };
-  std::vector<Candidate> candidates;
-  for (const int threads : request.threads > 1 ? std::vector{1, request.threads} : std::vector{1}) {
-    const double overhead = threads > 1 ? machine.seconds_per_wakeup : 0;
-    rkernel::for_each_strategy(machine, context_->candidates(), shape, threads, [&](const rkernel::Strategy& strategy) {
-      candidates.push_back({strategy, threads, rkernel::contraction_cost(machine, shape, strategy, threads) + overhead});
-    });
-  }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) { return x.seconds < y.seconds; });
+  std::vector<rkernel::Choice> candidates;
+  for_each_choice(request, [&](const rkernel::Choice& candidate) { candidates.push_back(candidate); });
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& x, const auto& y) { return x.seconds < y.seconds; });
   std::string text = fmt::format("  batch {} M {} N {} K {}; A from {}, B from {} ({}); {} candidates\n", shape.batch, shape.m, shape.n, shape.k,
                                  machine.levels[shape.a_level].name, machine.levels[shape.b_level].name,
-                                 shape.b_packed ? "packed at load" : "packed by each ticket", candidates.size());
+                                 shape.b_packed ? "packed at load" : "fresh", candidates.size());
   for (std::size_t i = 0; i < std::min(candidates.size(), shown); ++i) {
-    const auto& [strategy, threads, seconds] = candidates[i];
+    const rkernel::Strategy& strategy = candidates[i].program.regions.front().strategy;
+    const int threads = candidates[i].threads;
     const bool chosen = threads == choice.threads && strategy == choice.program.regions.front().strategy;
-    text += fmt::format("  {} {:.4g} us: tile {}x{}, rows {}, block {} x {} x {}, A {}, {} thread{}\n", chosen ? "chosen" : "      ", seconds * 1e6,
+    text += fmt::format("  {} {:.4g} us: tile {}x{}, rows {}, block {} x {} x {}, A {}, B {}, {} thread{}\n", chosen ? "chosen" : "      ", candidates[i].seconds * 1e6,
                         strategy.tile_rows, strategy.tile_columns, rkernel::to_string(rkernel::equal_tiling(std::min(shape.m, strategy.block_m), strategy.tile_rows)),
-                        strategy.block_m, strategy.block_n, strategy.block_k, strategy.copy_a ? "copied" : "as it lies", threads,
+                        strategy.block_m, strategy.block_n, strategy.block_k, strategy.copy_a ? "copied" : "as it lies",
+                        shape.b_packed ? "packed at load" : strategy.direct_b ? "as it lies" : "packed by each ticket", threads,
                         threads == 1 ? "" : "s");
     rkernel::CostBreakdown breakdown;
     rkernel::contraction_cost(machine, shape, strategy, threads, &breakdown);

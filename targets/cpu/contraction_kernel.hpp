@@ -46,6 +46,10 @@ class ContractionKernel final : public rkernel::Kernel {
   void bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
+  /// What plan() gives, for a choice of the caller's.
+  rkernel::Launch launch_with(const rkernel::PlanRequest& request, const rkernel::Choice& choice) const;
+  /// All choices that there are for a shape, each with its predicted time.
+  void for_each_choice(const rkernel::PlanRequest& request, const std::function<void(const rkernel::Choice&)>& visit) const;
   std::string explain(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override { return "cpu/" + context_->isa().name; }
   std::string describe() const override;
