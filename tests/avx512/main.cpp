@@ -3,9 +3,6 @@
 #define DOCTEST_CONFIG_IMPLEMENT  // tests/support asserts with doctest; here a failed assertion is thrown
 #include <doctest/doctest.h>
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -16,6 +13,7 @@
 #include "targets/cpu/compiler.hpp"
 #include "targets/cpu/main_loop.hpp"
 #include "tests/avx512/check.hpp"
+#include "tests/avx512/illegal_instruction.hpp"
 
 namespace dyn::avx512_check {
 namespace {
@@ -118,25 +116,10 @@ int run(const Settings& settings) {
     failures += passes(*check, left.first(own)) ? 0 : 1;
     left = left.subspan(own);
   }
+  if (const int count = instructions_carried_out(); count > 0) {
+    std::printf("note: %d gathers and scatters that this CPU refused were carried out in software\n", count);
+  }
   return failures > 0 ? 1 : 0;
-}
-
-/// Says which instruction a CPU refused.
-void report_illegal_instruction(int, siginfo_t* signal, void*) {
-  const auto* code = static_cast<const unsigned char*>(signal->si_addr);
-  char text[128];
-  int length = std::snprintf(text, sizeof text, "failed cpu: illegal instruction");
-  for (int i = 0; i < 12; ++i) length += std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), " %02x", code[i]);
-  text[length++] = '\n';
-  if (write(STDOUT_FILENO, text, static_cast<std::size_t>(length)) != length) _exit(3);
-  _exit(1);
-}
-
-void install_signal_handler() {
-  struct sigaction action = {};
-  action.sa_sigaction = report_illegal_instruction;
-  action.sa_flags = SA_SIGINFO;
-  sigaction(SIGILL, &action, nullptr);
 }
 
 void throw_failed(const doctest::AssertData& assertion) {
@@ -163,7 +146,7 @@ void write_assembly(const cpu::Isa& isa, const std::string& directory) {
 
 int main(int argc, char** argv) {
   using namespace dyn::avx512_check;
-  install_signal_handler();
+  handle_illegal_instructions();
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   doctest::Context context;
   context.setAsDefaultForAssertsOutOfTestCases();
