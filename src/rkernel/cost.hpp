@@ -30,6 +30,7 @@ double layer_cost(const LayerTerms& terms, double below, bool overlapped);
 
 /// Sizes and surroundings of one contraction.
 struct ContractionShape {
+  bool exchanged = false;        ///< a and b, m and n are those of a problem whose sides have changed places
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool b_packed = true;          ///< constant, packed at load; else packed by each ticket, or read as it lies
   bool must_pack_b = false;      ///< a fresh B whose stride along n is not 1

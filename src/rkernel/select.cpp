@@ -79,6 +79,7 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates, c
           strategy.block_m = block_m;
           strategy.block_n = block_n;
           strategy.block_k = block_k;
+          strategy.exchanged = shape.exchanged;
           for_each_form(shape, strategy, visit);
         }
       }

@@ -177,9 +177,10 @@ class ContractionEmitter final : public rkernel::Emitter {
   }
 
   void open_depth() {
-    a_stride_m_ = stride(contraction_.a, contraction_.m);
+    // A right side that was packed for lanes along n is one panel here: its columns are contiguous.
+    a_stride_m_ = a_packed() ? number(1) : stride(contraction_.a, contraction_.m);
     llvm::Value* row0 = builder_.CreateMul(m_part_.start, a_stride_m_);
-    a_block_ = element(batch_base(contraction_.a), row0);
+    a_block_ = element(a_packed() ? bases_.at(contraction_.a) : batch_base(contraction_.a), row0);
     b_batch_ = packed() ? bases_.at(contraction_.b) : batch_base(contraction_.b);
     loops_.emplace_back(builder_, number(0), k_blocks_, number(1), "depth");
     k_index_ = loops_.back().index();
@@ -246,29 +247,46 @@ class ContractionEmitter final : public rkernel::Emitter {
     builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, columns_, k_index_});
   }
 
+  /// What the epilogue goes through: rows of outputs, each contiguous in scratch along the lane axis.
+  struct Outputs {
+    int row_axis, lane_axis;
+    llvm::Value *first_row, *rows, *first_lane, *lanes;
+    llvm::Value *tile, *tile_row;
+  };
+
+  Outputs outputs_of_tile() {
+    llvm::Value* first_row = builder_.CreateAdd(m_part_.start, row_part_.start);
+    if (!exchanged()) return {contraction_.m, contraction_.n, first_row, row_part_.size, n0_, valid_columns_, c_tile_, columns_};
+    llvm::Value* turned = scratch(slot(strategy_.turned_scratch));
+    llvm::Value* turned_row = builder_.CreateAnd(builder_.CreateAdd(tile_rows_, number(isa_.f32_lanes - 1)), number(-isa_.f32_lanes));
+    emit_transposition(builder_, isa_, {c_tile_, columns_, valid_columns_, row_part_.size, turned, turned_row}, number(0));
+    return {contraction_.n, contraction_.m, n0_, valid_columns_, first_row, row_part_.size, turned, turned_row};
+  }
+
   void emit_epilogue() {
-    const codegen::AxisSet m = codegen::axis_bit(contraction_.m), n = codegen::axis_bit(contraction_.n);
-    llvm::Value* whole = builder_.CreateAnd(valid_columns_, number(-isa_.f32_lanes));
+    const Outputs outputs = outputs_of_tile();
+    const codegen::AxisSet m = codegen::axis_bit(outputs.row_axis), n = codegen::axis_bit(outputs.lane_axis);
+    llvm::Value* whole = builder_.CreateAnd(outputs.lanes, number(-isa_.f32_lanes));
     compiler_->enter(m | n, roots());
-    CountedLoop rows(builder_, number(0), row_part_.size, number(1), "epilogue_row");
-    operands_->set_index(contraction_.m, builder_.CreateAdd(builder_.CreateAdd(m_part_.start, row_part_.start), rows.index()));
-    llvm::Value* tile_row = element(c_tile_, builder_.CreateMul(rows.index(), columns_));
+    CountedLoop rows(builder_, number(0), outputs.rows, number(1), "epilogue_row");
+    operands_->set_index(outputs.row_axis, builder_.CreateAdd(outputs.first_row, rows.index()));
+    llvm::Value* tile_row = element(outputs.tile, builder_.CreateMul(rows.index(), outputs.tile_row));
     compiler_->enter(n, roots());
     CountedLoop vectors(builder_, number(0), whole, number(isa_.f32_lanes), "epilogue_vector");
-    emit_epilogue_body(tile_row, vectors.index(), nullptr);
+    emit_epilogue_body(outputs, tile_row, vectors.index(), nullptr);
     vectors.close();
-    llvm::Value* rest = builder_.CreateSub(valid_columns_, whole);
+    llvm::Value* rest = builder_.CreateSub(outputs.lanes, whole);
     Conditional tail(builder_, builder_.CreateICmpSGT(rest, number(0)), "epilogue_tail");
     llvm::Value* lanes = codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes);
-    emit_epilogue_body(tile_row, whole, builder_.CreateICmpSLT(lanes, codegen::broadcast(builder_, rest, isa_.f32_lanes)));
+    emit_epilogue_body(outputs, tile_row, whole, builder_.CreateICmpSLT(lanes, codegen::broadcast(builder_, rest, isa_.f32_lanes)));
     tail.close();
     compiler_->leave();
     rows.close();
     compiler_->leave();
   }
 
-  void emit_epilogue_body(llvm::Value* tile_row, llvm::Value* column, llvm::Value* mask) {
-    operands_->set_index(contraction_.n, builder_.CreateAdd(n0_, column));
+  void emit_epilogue_body(const Outputs& outputs, llvm::Value* tile_row, llvm::Value* column, llvm::Value* mask) {
+    operands_->set_index(outputs.lane_axis, builder_.CreateAdd(outputs.first_lane, column));
     operands_->set_mask(mask);
     compiler_->enter(0);
     auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
@@ -284,10 +302,12 @@ class ContractionEmitter final : public rkernel::Emitter {
     return exprs;
   }
 
+  bool exchanged() const { return problem_.lane_axis != contraction_.n; }
+  bool a_packed() const { return problem_.operands[at(contraction_.a)].form == rkernel::Form::Packed; }
   bool packed() const { return problem_.operands[at(contraction_.b)].form == rkernel::Form::Packed; }
 
   void copy_a_block() {
-    llvm::Value* stride_k = class_.a_unit ? number(1) : stride(contraction_.a, contraction_.k);
+    llvm::Value* stride_k = class_.a_unit ? number(1) : a_packed() ? number(isa_.panel_f32) : stride(contraction_.a, contraction_.k);
     const StridedMatrix block{element(a_block_, builder_.CreateMul(k0_, stride_k)), a_stride_m_, stride_k, class_.a_unit};
     emit_row_copy(builder_, isa_, block, m_part_.size, k_size_, a_scratch_, a_row_);
   }

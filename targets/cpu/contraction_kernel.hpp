@@ -9,6 +9,7 @@
 
 #include "src/rkernel/select.hpp"
 #include "src/rkernel/target.hpp"
+#include "targets/cpu/contraction_classes.hpp"
 #include "targets/cpu/contraction_emitter.hpp"
 #include "targets/cpu/measure.hpp"
 
@@ -55,17 +56,23 @@ class ContractionKernel final : public rkernel::Kernel {
   std::string describe() const override;
 
  private:
-  rkernel::ContractionShape shape_of(std::span<const std::int64_t> ints) const;
-  std::size_t class_for(std::span<const std::int64_t> ints) const;
+  /// A form, and where its classes' code begins.
+  struct BoundForm {
+    ContractionForm form;
+    std::size_t first_address = 0;
+  };
+  rkernel::ContractionShape shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const;
+  /// The shapes of all forms that may compute these sizes.
+  std::vector<rkernel::ContractionShape> shapes_of(std::span<const std::int64_t> ints) const;
+  std::string describe_choice(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool chosen) const;
+  rkernel::Choice choose(std::span<const std::int64_t> ints, int threads) const;
   void fill_strategy(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, rkernel::Launch& launch) const;
 
-  std::shared_ptr<const rkernel::Problem> problem_;
   std::shared_ptr<const ContractionContext> context_;
+  std::vector<BoundForm> forms_;  ///< as the problem came, then with sides exchanged where that may pay
   codegen::SlotTable slots_;
   StrategySlots strategy_;
   std::size_t constant_level_;
-  double epilogue_operations_ = 1, epilogue_bytes_ = 4;
-  std::vector<ContractionClass> classes_;
   std::vector<void*> addresses_;
 };
 
