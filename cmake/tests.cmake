@@ -59,3 +59,10 @@ dyn_compile_settings(dyn-gpu-check)
 target_include_directories(dyn-gpu-check SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(dyn-gpu-check PRIVATE dyn_cli dyn_test_support dyn_internal nlohmann_json::nlohmann_json)
 set_target_properties(dyn-gpu-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+
+# Kernels of one instruction set, generated on any CPU and checked on one that has it; tests/avx512/run.sh.
+dyn_glob(avx512_check_sources SOURCES tests/avx512/*.cpp)
+add_executable(dyn-avx512-check ${avx512_check_sources} ${PROJECT_SOURCE_DIR}/tests/unit/cpu/contraction_fixture.cpp)
+dyn_compile_settings(dyn-avx512-check)
+target_link_libraries(dyn-avx512-check PRIVATE dyn_test_support dyn_internal)
+set_target_properties(dyn-avx512-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

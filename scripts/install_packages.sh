@@ -2,6 +2,7 @@
 # Installs what dyn needs to be built and tested, from Debian's own archive, and only what is missing.
 # Debian 12 has everything; so have Debian 13 and Ubuntu 24.04.
 #   --peers   also the libraries that `dynrun op --peers onednn,openblas,blis` compares with; tests need none of them
+#   --emulator   also the emulated CPU of tests/avx512, where this system has it; without it that test is skipped
 set -euo pipefail
 
 packages=(
@@ -10,14 +11,14 @@ packages=(
   libtbb-dev libfmt-dev nlohmann-json3-dev libcli11-dev
   doctest-dev                                      # tests
 )
+emulator_packages=(bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso busybox-static cpio)  # and what its CD is made of
 
 peers=(libdnnl2 libopenblas0-pthread libblis4-pthread)
-if [ "${1:-}" = --peers ]; then
-  packages+=("${peers[@]}")
-elif [ $# -gt 0 ]; then
-  echo "usage: $0 [--peers]" >&2
-  exit 2
-fi
+case ${1:-} in
+  --peers) packages+=("${peers[@]}") ;;
+  --emulator | '') ;;
+  *) echo "usage: $0 [--peers | --emulator]" >&2; exit 2 ;;
+esac
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
@@ -26,24 +27,34 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   exit 1
 fi
 
-missing=()
+missing=() missing_emulator=()
 for package in "${packages[@]}"; do
   installed "$package" || missing+=("$package")
 done
-if [ ${#missing[@]} -eq 0 ]; then
+if [ "${1:-}" = --emulator ]; then
+  for package in "${emulator_packages[@]}"; do
+    installed "$package" || missing_emulator+=("$package")
+  done
+fi
+if [ ${#missing[@]} -eq 0 ] && [ ${#missing_emulator[@]} -eq 0 ]; then
   exit 0
 fi
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   if ! command -v sudo >/dev/null; then
-    echo "Missing: ${missing[*]}. Run as root: apt-get install ${missing[*]}" >&2
-    exit 1
+    echo "Missing: ${missing[*]} ${missing_emulator[*]}. Run as root: apt-get install ${missing[*]} ${missing_emulator[*]}" >&2
+    [ ${#missing[@]} -eq 0 ]
+    exit
   fi
   as_root=(sudo)
 fi
 
-echo "Installing ${missing[*]}" >&2
+install() {
+  echo "Installing $*" >&2
+  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@" >&2
+}
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq >&2
-"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+[ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
+[ ${#missing_emulator[@]} -eq 0 ] || install "${missing_emulator[@]}" || echo "Without the emulator, tests/avx512 is skipped" >&2

@@ -118,7 +118,9 @@ finish() {
   exit
 }
 
-[ $install_packages = no ] || bash scripts/install_packages.sh || { fail "scripts/install_packages.sh"; finish; }
+emulator=(--emulator)
+[ $fast = yes ] && emulator=()
+[ $install_packages = no ] || bash scripts/install_packages.sh "${emulator[@]}" || { fail "scripts/install_packages.sh"; finish; }
 if [ $mutants = yes ]; then
   run_script mutants bash tests/mutants/run.sh
   finish
@@ -143,6 +145,7 @@ done
 
 if [ $fast = no ]; then
   run_script install bash tests/install/run.sh "$release"
+  run_script avx512 bash tests/avx512/run.sh "$release"
   export ASAN_OPTIONS=detect_stack_use_after_return=1:detect_container_overflow=0 UBSAN_OPTIONS=print_stacktrace=1
   if [ -z "$filter" ] && build asan-ubsan; then
     echo "== tests with AddressSanitizer and UndefinedBehaviorSanitizer, fast part"

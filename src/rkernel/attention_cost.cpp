@@ -73,7 +73,7 @@ double tile_seconds(const Machine& machine, const AttentionShape& shape, const A
   return scores + products + (softmax + rescale) * machine.seconds_per_vector_operation;
 }
 
-LayerTerms tile_terms(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, const Sizes& sizes, int active) {
+LayerTerms tile_terms(const Machine& machine, const AttentionShape& shape, const Sizes& sizes, int active) {
   LayerTerms terms{.name = "L1"};
   terms.spatial_trips = sizes.row_tiles;
   const double bytes = sizes.block_keys * static_cast<double>(shape.depth + shape.value_depth) * float_bytes;
@@ -118,7 +118,7 @@ double attention_cost(const Machine& machine, const AttentionShape& shape, const
   const double tickets = static_cast<double>(shape.batch) * sizes.row_blocks * static_cast<double>(strategy.splits);
   const int active = static_cast<int>(std::clamp(tickets, 1.0, static_cast<double>(threads)));
   const double tile = tile_seconds(machine, shape, strategy, sizes);
-  const LayerTerms l1 = tile_terms(machine, shape, strategy, sizes, active);
+  const LayerTerms l1 = tile_terms(machine, shape, sizes, active);
   LayerTerms l2{.name = "L2"};
   l2.reduction_trips = sizes.key_blocks;
   l2.load = move_seconds(machine, shape, strategy, sizes, active);

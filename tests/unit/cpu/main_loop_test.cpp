@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "targets/cpu/compiler.hpp"
+#include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/main_loop.hpp"
 
 using namespace dyn::cpu;
@@ -42,6 +43,22 @@ TEST_CASE("no main loop spills a vector register, and each has its tile's multip
       const std::string assembly = compiler.assembly(main_loop_source(isa, register_layer(tile, contraction)), "f");
       CHECK(lines_with(assembly, {"mm", "(%rsp"}) == 0);
       CHECK(lines_with(assembly, {product, registers}) == unroll_and_remainder * tile.rows * tile.columns / isa.f32_lanes);
+    }
+  }
+}
+
+TEST_CASE("no loop with lanes along K spills a vector register, and each has its tile's multiply-adds") {
+  constexpr int whole_and_cut_vector = 2;
+  for (const Isa& isa : all_isas()) {
+    Compiler compiler(isa);
+    const std::string_view product = isa.fma ? "vfmadd" : "mulps";
+    for (const Tile& tile : dot_tiles(isa)) {
+      CAPTURE(isa.name);
+      CAPTURE(tile.rows);
+      CAPTURE(tile.columns);
+      const std::string assembly = compiler.assembly(dot_loop_source(isa, tile), "f");
+      CHECK(lines_with(assembly, {"mm", "(%rsp"}) == 0);
+      CHECK(lines_with(assembly, {product}) == whole_and_cut_vector * tile.rows * tile.columns);
     }
   }
 }

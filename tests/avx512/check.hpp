@@ -1,0 +1,51 @@
+#pragma once
+// dyn-avx512-check: kernels generated for one instruction set, each at small problems against plain loops in double. Generating them needs
+// no CPU of that kind; running them does, a real or an emulated one.
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "targets/cpu/isa.hpp"
+#include "targets/cpu/jit.hpp"
+
+namespace dyn::avx512_check {
+
+/// What a check found wrong.
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Kernels, and problems to run them at.
+class Check {
+ public:
+  explicit Check(std::string name) : name_(std::move(name)) {}
+  virtual ~Check() = default;
+  const std::string& name() const { return name_; }
+
+  /// All code that run() needs; valid while the check lives.
+  virtual std::vector<cpu::KernelSource> sources() const = 0;
+  /// `addresses`: of sources(), in that order. Throws Failure.
+  virtual void run(std::span<void* const> addresses) = 0;
+
+ private:
+  std::string name_;
+};
+
+using Checks = std::vector<std::unique_ptr<Check>>;
+
+/// Contractions in every form, by every main loop.
+void add_contraction_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t seed);
+/// Element-wise work, reductions, softmax, layer norm, gathers, transpositions, padding; random problems.
+void add_loop_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t seed);
+/// Mathematical functions over all floats.
+void add_math_checks(Checks& checks, const cpu::Isa& isa);
+
+/// Writes DIRECTORY/ROWSxCOLUMNS.s for each main loop.
+void write_assembly(const cpu::Isa& isa, const std::string& directory);
+
+}  // namespace dyn::avx512_check

@@ -1,0 +1,247 @@
+// Contractions of small integers, whose sums are exact in f32: whatever the order, the results are equal.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "targets/cpu/contraction_kernel.hpp"
+#include "targets/cpu/dot_loop.hpp"
+#include "targets/cpu/pack.hpp"
+#include "tests/avx512/check.hpp"
+#include "tests/avx512/counted_loops.hpp"
+#include "tests/unit/codegen/guarded_buffer.hpp"
+#include "tests/unit/cpu/contraction_fixture.hpp"
+
+namespace dyn::avx512_check {
+namespace {
+
+using cpu::testing::Case;
+using testing::GuardedBuffer;
+
+constexpr int choices_per_size = 4;
+
+/// A machine with plausible figures: the choice is made among all, they only have to exist.
+rkernel::Machine plain_machine(const cpu::Isa& isa) {
+  rkernel::Machine machine;
+  machine.name = "plain";
+  machine.threads = 2;
+  machine.vector_width = isa.f32_lanes;
+  machine.panel = isa.panel_f32;
+  machine.seconds_per_vector_operation = 0.3e-9;
+  machine.seconds_per_call = 20e-9;
+  machine.seconds_per_ticket = 100e-9;
+  machine.seconds_per_wakeup = 1e-6;
+  machine.levels = {{"L1", 32 << 10, {128e9, 256e9}}, {"L2", 1 << 20, {64e9, 128e9}}, {"L3", 32 << 20, {20e9, 40e9}}, {"DRAM", 0, {10e9, 15e9}}};
+  for (const cpu::Tile& tile : cpu::main_loop_tiles(isa)) {
+    const int multiply_adds = tile.rows * tile.columns / isa.f32_lanes;
+    machine.tiles.push_back({tile.rows, tile.columns, std::max(multiply_adds, 8) * 0.15e-9});
+  }
+  return machine;
+}
+
+/// Integers in [-4, 4] that end where the memory does.
+class Matrix {
+ public:
+  Matrix(std::int64_t count, std::mt19937_64& random) : buffer_(static_cast<std::size_t>(count) * sizeof(float)) {
+    for (std::int64_t i = 0; i < count; ++i) data()[i] = static_cast<float>(random() % 9) - 4;
+  }
+  float* data() const { return static_cast<float*>(buffer_.data()); }
+  bool intact() const { return buffer_.intact(); }
+
+ private:
+  GuardedBuffer buffer_;
+};
+
+/// A problem's operands at one size, and what comes out.
+struct Operands {
+  Operands(const Case& c, const cpu::Isa& isa, std::mt19937_64& random)
+      : a_row((c.transpose_a ? c.m : c.k) + c.a_slack),
+        a(c.batch * (c.transpose_a ? c.k : c.m) * a_row, random),
+        b((c.packed ? 1 : c.batch) * c.n * c.k, random),
+        packed(c.packed ? cpu::packed_elements(isa.panel_f32, c.k, c.n) : 0, random),
+        bias(c.n, random),
+        residual(c.batch * c.m * c.n, random) {
+    if (c.packed) {
+      cpu::pack_panels(b.data(), c.k, c.n, c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, isa.panel_f32, 0,
+                       (c.n + isa.panel_f32 - 1) / isa.panel_f32, packed.data());
+    }
+  }
+
+  float expected(const Case& c, std::int64_t batch, std::int64_t m, std::int64_t n) const {
+    const float* from = a.data() + batch * (c.transpose_a ? c.k : c.m) * a_row;
+    const float* weights = b.data() + (c.packed ? 0 : batch * c.n * c.k);
+    double sum = 0;
+    for (std::int64_t k = 0; k < c.k; ++k) {
+      sum += static_cast<double>(from[c.transpose_a ? k * a_row + m : m * a_row + k]) * weights[c.transpose_b ? n * c.k + k : k * c.n + n];
+    }
+    if (c.bias) sum += bias.data()[n];
+    if (c.relu) sum = std::max(sum, 0.0);
+    if (c.residual) sum += residual.data()[(batch * c.m + m) * c.n + n];
+    return static_cast<float>(sum);
+  }
+
+  std::int64_t a_row;
+  Matrix a, b, packed, bias, residual;
+};
+
+std::string text_of(const Case& c) { return fmt::format("batch {} M {} N {} K {}", c.batch, c.m, c.n, c.k); }
+
+std::string text_of(const rkernel::Strategy& strategy) {
+  return fmt::format("tile {}x{}, block {} x {} x {}, A {}", strategy.tile_rows, strategy.tile_columns, strategy.block_m, strategy.block_n,
+                     strategy.block_k, strategy.copy_a ? "copied" : "as it lies");
+}
+
+class ContractionCheck final : public Check {
+ public:
+  /// `form` says all but the sizes. With `all_loops`, every main loop must have been called in the end.
+  ContractionCheck(std::string name, const cpu::Isa& isa, const Case& form, std::uint64_t seed, bool all_loops)
+      : Check(std::move(name)), isa_(isa), form_(form), built_(build(form)), random_(seed), all_loops_(all_loops) {
+    // Addresses of main loops come with run(); the code does not depend on them.
+    kernel_ = std::make_unique<cpu::ContractionKernel>(built_.problem, context_with(std::vector<cpu::MainLoop>(tiles_.size()), std::vector<cpu::MainLoop>(dot_tiles_.size())), 2);
+  }
+
+  std::vector<cpu::KernelSource> sources() const override {
+    std::vector<cpu::KernelSource> all = cpu::main_loop_sources(isa_);
+    for (const std::vector<cpu::KernelSource>& more : {cpu::dot_loop_sources(isa_), kernel_->sources()}) all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  void run(std::span<void* const> addresses) override {
+    const auto loops = main_loops(addresses.first(tiles_.size()));
+    const auto dot_loops = main_loops(addresses.subspan(tiles_.size(), dot_tiles_.size()));
+    cpu::ContractionKernel kernel(built_.problem, context_with(CountedLoops::wrap(loops), dot_loops), 2);
+    const std::span<void* const> own = addresses.subspan(tiles_.size() + dot_tiles_.size());
+    kernel.bind({own.begin(), own.end()});
+    for (const Case& c : sizes()) run_size(kernel, c);
+    for (std::size_t i = 0; all_loops_ && i < tiles_.size(); ++i) {
+      if (CountedLoops::calls(i) == 0) throw Failure(fmt::format("main loop {}x{} was never called", tiles_[i].rows, tiles_[i].columns));
+    }
+  }
+
+ private:
+  static std::vector<cpu::MainLoop> main_loops(std::span<void* const> addresses) {
+    std::vector<cpu::MainLoop> loops;
+    for (void* address : addresses) loops.push_back(reinterpret_cast<cpu::MainLoop>(address));
+    return loops;
+  }
+
+  std::shared_ptr<const cpu::ContractionContext> context_with(std::vector<cpu::MainLoop> loops, std::vector<cpu::MainLoop> dot_loops) const {
+    return std::make_shared<const cpu::ContractionContext>(isa_, plain_machine(isa_), cpu::MainLoopTable{tiles_, std::move(loops)},
+                                                           cpu::MainLoopTable{dot_tiles_, std::move(dot_loops)});
+  }
+
+  /// As many rows as each main loop has, columns around its own; then edges, and long K.
+  std::vector<Case> sizes() {
+    std::vector<Case> all;
+    const auto add = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1) {
+      Case c = form_;
+      c.batch = batch, c.m = m, c.n = n, c.k = k;
+      all.push_back(c);
+    };
+    if (all_loops_) {
+      constexpr std::int64_t depths[] = {1, 2, 3, 4, 5, 8, 13};
+      for (const cpu::Tile& tile : tiles_) {
+        const auto beyond = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(isa_.panel_f32));
+        add(tile.rows, tile.columns, depths[random_() % 7]);
+        add(tile.rows, tile.columns + beyond, depths[random_() % 7]);
+      }
+    }
+    const std::int64_t panel = isa_.panel_f32;
+    for (const std::int64_t n : {std::int64_t{1}, panel - 1, panel, panel + 1, 3 * panel + 5}) add(29, n, 7);
+    for (const std::int64_t k : {0, 1, 4, 130}) add(5, panel + 3, k);
+    add(3, 2 * panel + 9, 1100);
+    add(0, panel, 3), add(4, 0, 3);
+    add(3, 21, 6, form_.packed ? 1 : 3);
+    return all;
+  }
+
+  void run_size(const cpu::ContractionKernel& kernel, const Case& c) {
+    const Operands operands(c, isa_, random_);
+    std::vector<float> wanted;
+    for (std::int64_t batch = 0; batch < c.batch; ++batch)
+      for (std::int64_t m = 0; m < c.m; ++m)
+        for (std::int64_t n = 0; n < c.n; ++n) wanted.push_back(operands.expected(c, batch, m, n));
+    // The symbols of build(), in its order.
+    const std::vector<std::int64_t> symbols{c.batch, c.m, c.n, c.k};
+    const rkernel::PlanRequest request{symbols, 2};
+    for (const rkernel::Choice& choice : some_choices(kernel, request, c)) {
+      try {
+        run_choice(kernel.launch_with(request, choice), c, operands, wanted);
+      } catch (const Failure& failure) {
+        throw Failure(fmt::format("{}, {}: {}", text_of(c), text_of(choice.program.regions.front().strategy), failure.what()));
+      }
+    }
+  }
+
+  /// Of all choices for a shape: one of each width of tile, and some more.
+  std::vector<rkernel::Choice> some_choices(const cpu::ContractionKernel& kernel, const rkernel::PlanRequest& request, const Case& c) {
+    std::vector<rkernel::Choice> all, some;
+    std::map<int, std::vector<std::size_t>> by_columns;
+    kernel.for_each_choice(request, [&](const rkernel::Choice& choice) {
+      const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
+      const bool whole_tiles = strategy.block_m >= std::min<std::int64_t>(c.m, strategy.tile_rows) && strategy.block_n >= strategy.tile_columns;
+      if (whole_tiles) by_columns[strategy.tile_columns].push_back(all.size());
+      all.push_back(choice);
+    });
+    for (const auto& [columns, indices] : by_columns) some.push_back(all[tallest(all, indices)]);
+    for (int i = 0; i < choices_per_size; ++i) some.push_back(all.at(random_() % all.size()));
+    return some;
+  }
+
+  /// One of the choices with the most rows in a tile.
+  std::size_t tallest(const std::vector<rkernel::Choice>& all, const std::vector<std::size_t>& indices) {
+    const auto rows = [&](std::size_t i) { return all[i].program.regions.front().strategy.tile_rows; };
+    int most = 0;
+    for (const std::size_t i : indices) most = std::max(most, rows(i));
+    std::vector<std::size_t> best;
+    for (const std::size_t i : indices)
+      if (rows(i) == most) best.push_back(i);
+    return best[random_() % best.size()];
+  }
+
+  static void run_choice(const rkernel::Launch& launch, const Case& c, const Operands& operands, const std::vector<float>& wanted) {
+    const GuardedBuffer output(wanted.size() * sizeof(float)), scratch((launch.scratch_bytes + 63) / 64 * 64);
+    std::vector<void*> pointers{operands.a.data(), c.packed ? operands.packed.data() : operands.b.data()};
+    if (c.bias) pointers.push_back(operands.bias.data());
+    if (c.residual) pointers.push_back(operands.residual.data());
+    pointers.push_back(output.data());
+    std::atomic<std::int32_t> status{0};
+    const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status};
+    for (std::int64_t first = 0; first < launch.tickets; first += launch.grain) {
+      launch.function(&args, first, std::min(launch.grain, launch.tickets - first), scratch.data());
+    }
+    if (!output.intact() || !scratch.intact()) throw Failure("bytes before the output or the scratch memory were written");
+    for (const Matrix* matrix : {&operands.a, &operands.b, &operands.packed, &operands.bias, &operands.residual}) {
+      if (!matrix->intact()) throw Failure("bytes before an input were written");
+    }
+    const auto* got = static_cast<const float*>(output.data());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (got[i] != wanted[i]) throw Failure(fmt::format("element {} is {}, expected {}", i, got[i], wanted[i]));
+    }
+  }
+
+  const cpu::Isa& isa_;
+  Case form_;
+  cpu::testing::Built built_;
+  std::mt19937_64 random_;
+  bool all_loops_;
+  std::vector<cpu::Tile> tiles_ = cpu::main_loop_tiles(isa_), dot_tiles_ = cpu::dot_tiles(isa_);
+  std::unique_ptr<cpu::ContractionKernel> kernel_;
+};
+
+}  // namespace
+
+void add_contraction_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t seed) {
+  const auto add = [&](const char* name, const Case& form, bool all_loops = false) {
+    checks.push_back(std::make_unique<ContractionCheck>(name, isa, form, seed++, all_loops));
+  };
+  add("every main loop, packed weights", {}, true);
+  add("packed weights, bias, relu, residual, gaps between rows", {.bias = true, .residual = true, .relu = true, .a_slack = 5});
+  add("packed weights, A transposed", {.transpose_a = true, .bias = true});
+  add("every main loop, fresh B", {.packed = false}, true);
+  add("fresh B transposed, residual", {.transpose_b = true, .packed = false, .residual = true});
+  add("both operands fresh and transposed, relu", {.transpose_a = true, .transpose_b = true, .packed = false, .relu = true});
+}
+
+}  // namespace dyn::avx512_check

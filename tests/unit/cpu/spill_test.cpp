@@ -1,0 +1,112 @@
+// Vector registers in the innermost loops of kernels around the main loops (main_loop_test.cpp has those): none is spilled there.
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <sstream>
+
+#include "targets/cpu/compiler.hpp"
+#include "targets/cpu/loop_kernel.hpp"
+#include "tests/support/round_machine.hpp"
+#include "tests/support/typical_problems.hpp"
+#include "tests/unit/cpu/contraction_fixture.hpp"
+
+using namespace dyn::cpu;
+using dyn::rkernel::AxisKind;
+using dyn::testing::ProblemBuilder;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& assembly) {
+  std::istringstream stream(assembly);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Lines of each loop without another one or a call inside: from a label to a jump back to it.
+std::vector<std::pair<std::size_t, std::size_t>> innermost_loops(const std::vector<std::string>& lines) {
+  std::map<std::string, std::size_t> labels;
+  std::vector<std::pair<std::size_t, std::size_t>> loops;
+  std::size_t last_call = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].ends_with(":")) labels[lines[i].substr(0, lines[i].size() - 1)] = i;
+    if (lines[i].find("\tcall") == 0) last_call = i;
+    if (!lines[i].starts_with("\tj")) continue;
+    const auto target = labels.find(lines[i].substr(lines[i].rfind('\t') + 1));
+    if (target == labels.end() || target->second < last_call) continue;
+    if (loops.empty() || target->second > loops.back().second) loops.emplace_back(target->second, i);
+  }
+  return loops;
+}
+
+/// Stores of vector registers to the stack in the innermost loops.
+int spills(const std::string& assembly) {
+  const std::vector<std::string> lines = lines_of(assembly);
+  int count = 0;
+  for (const auto& [first, last] : innermost_loops(lines)) {
+    for (std::size_t i = first; i <= last; ++i) {
+      const std::size_t stack = std::min(lines[i].find("(%rsp)"), lines[i].find("(%rbp)"));
+      count += stack != std::string::npos && lines[i].find("mm") < stack ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+void check_no_spills(const Isa& isa, const std::vector<KernelSource>& sources) {
+  Compiler compiler(isa);
+  for (const KernelSource& source : sources) {
+    CAPTURE(isa.name);
+    CAPTURE(source.key);
+    CHECK(spills(compiler.assembly(source, "f")) == 0);
+  }
+}
+
+// With 32 registers only: the constants of exp, tanh and erf, and the parts of four vectors at a time, are more than 16.
+void check_loops(const char* name, AxisKind columns, void (*body)(ProblemBuilder&)) {
+  ProblemBuilder builder(name);
+  builder.axis(5);
+  builder.axis(100, columns);
+  builder.problem.lane_axis = 1;
+  body(builder);
+  for (const Isa& isa : all_isas()) {
+    if (isa.vector_registers < 32) continue;
+    const auto kernel = LoopKernel::create(builder.problem, isa, std::make_shared<dyn::rkernel::Machine>(dyn::testing::round_machine()));
+    check_no_spills(isa, kernel->sources());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("spills are seen in the innermost loops, and only there") {
+  const std::string body = "\tvmovups\t%ymm1, 32(%rsp)\n", reload = "\tvmovups\t32(%rsp), %ymm1\n", jump = "\tjne\t.L1\n";
+  CHECK(spills(".L1:\n" + body + jump) == 1);
+  CHECK(spills(".L1:\n" + reload + jump) == 0);
+  CHECK(spills(body + ".L1:\n" + jump + body) == 0);
+  CHECK(spills(".L0:\n" + body + ".L1:\n" + jump + body + "\tjne\t.L0\n") == 0);
+  CHECK(spills(".L1:\n" + body + "\tcallq\t*%rax\n" + jump) == 0);
+}
+
+TEST_CASE("no epilogue or move of a contraction spills a vector register in its innermost loops") {
+  for (const Isa& isa : all_isas()) {
+    if (!isa.fma) continue;  // SSE2 is there for completeness, not for speed
+    for (const bool packed : {true, false}) {
+      for (const bool transpose : {true, false}) {
+        const testing::Case form{.transpose_a = transpose, .transpose_b = transpose, .packed = packed, .bias = true, .residual = true, .relu = true};
+        const testing::Built built = testing::build(form);
+        const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
+        const auto context = std::make_shared<const ContractionContext>(isa, dyn::testing::round_machine(), loops, MainLoopTable{});
+        const ContractionKernel kernel(built.problem, context, 2);
+        check_no_spills(isa, kernel.sources());
+      }
+    }
+  }
+}
+
+TEST_CASE("no reduction, softmax or element-wise loop spills a vector register in its innermost loops") {
+  check_loops("softmax", AxisKind::Reduction, dyn::testing::softmax);
+  check_loops("layer_norm", AxisKind::Reduction, dyn::testing::layer_norm);
+  check_loops("element_wise", AxisKind::Parallel, dyn::testing::element_wise);
+  check_loops("pad", AxisKind::Parallel, [](ProblemBuilder& builder) { dyn::testing::pad(builder, 1, dyn::DType::f16); });
+  check_loops("totals", AxisKind::Reduction, [](ProblemBuilder& builder) { dyn::testing::totals(builder, dyn::DType::f32); });
+}
