@@ -31,6 +31,8 @@ void ExprCompiler::hoist(int expr, AxisSet inner) {
     return;
   }
   if (rkernel::is_reduction(definition.op)) return;
+  if (definition.op == ExprOp::Load && definition.args[0] >= 0 && (varies(definition.args[0]) & inner) == 0 && operands_.width() > 1)
+    operands_.prepare_gather(definition.operand, compile_natural(definition.args[0]));
   for (const int arg : definition.args)
     if (arg >= 0) hoist(arg, inner);
 }

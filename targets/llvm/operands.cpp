@@ -1,6 +1,9 @@
 #include "targets/llvm/operands.hpp"
 
+#include <llvm/IR/Module.h>
+
 #include <algorithm>
+#include <string>
 
 #include "src/rkernel/target.hpp"
 #include "targets/llvm/half.hpp"
@@ -9,6 +12,9 @@
 namespace dyn::codegen {
 
 namespace {
+
+/// Bytes of a cache line: what streaming stores should fill.
+constexpr std::uint64_t stream_align = 64;
 
 /// Nothing writes there while the kernel runs.
 llvm::LoadInst* invariant(llvm::LoadInst* load) {
@@ -97,9 +103,27 @@ void Operands::enter(AxisSet inner) {
     address.steps = builder_.CreateMul(iota(builder_, builder_.getInt64Ty(), width_), broadcast(builder_, stride, width_));
   }
   addresses_.push_back(std::move(addresses));
+  gathers_.push_back(gathers_.empty() ? Gathers() : gathers_.back());
 }
 
-void Operands::leave() { addresses_.pop_back(); }
+void Operands::leave() {
+  addresses_.pop_back();
+  gathers_.pop_back();
+}
+
+llvm::Value* Operands::pointer(int operand) {
+  Address address = addresses_.back()[static_cast<std::size_t>(operand)];
+  return with_terms(operand, address, 0);
+}
+
+void Operands::prefetch_next(int operand, int axis) {
+  const int stride = slots_.stride(operand, axis);
+  if (stride == SlotTable::none) return;
+  llvm::Value* next = builder_.CreateGEP(element_type(operand), pointer(operand), slot(stride));
+  constexpr std::uint32_t read = 0, keep = 3, data = 1;
+  builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {next->getType()},
+                           {next, builder_.getInt32(read), builder_.getInt32(keep), builder_.getInt32(data)});
+}
 
 llvm::Value* Operands::lanes_between(llvm::Value* low, llvm::Value* high) {
   llvm::Value* start = indices_[static_cast<std::size_t>(problem_.lane_axis)];
@@ -142,7 +166,7 @@ void Operands::report_where(llvm::Value* bad) {
   report.close();
 }
 
-llvm::Value* Operands::checked_gather(int operand, llvm::Value* gather, llvm::Value*& mask) {
+Operands::Gathered Operands::check_gather(int operand, llvm::Value* gather, llvm::Value* mask) {
   const int width = width_of(gather);
   llvm::Value* extent = broadcast(builder_, slot(slots_.gather_extent(operand)), width);
   llvm::Value* zero = llvm::ConstantInt::get(gather->getType(), 0);
@@ -151,9 +175,20 @@ llvm::Value* Operands::checked_gather(int operand, llvm::Value* gather, llvm::Va
   llvm::Value* inside = builder_.CreateICmpULT(index, extent);
   llvm::Value* outside = builder_.CreateNot(inside);
   report_where(both(builder_, outside, mask));
-  mask = both(builder_, mask, inside);
   llvm::Value* safe = builder_.CreateSelect(inside, index, zero);
-  return builder_.CreateMul(safe, broadcast(builder_, slot(slots_.gather_stride(operand)), width));
+  return {builder_.CreateMul(safe, broadcast(builder_, slot(slots_.gather_stride(operand)), width)), inside};
+}
+
+void Operands::prepare_gather(int operand, llvm::Value* gather) {
+  if (!operand_at(operand).guards.empty() || width_of(gather) > 1 || gathers_.back().contains({operand, gather})) return;
+  gathers_.back()[{operand, gather}] = check_gather(operand, gather, nullptr);
+}
+
+llvm::Value* Operands::checked_gather(int operand, llvm::Value* gather, llvm::Value*& mask) {
+  const auto prepared = gathers_.back().find({operand, gather});
+  const Gathered checked = prepared != gathers_.back().end() ? prepared->second : check_gather(operand, gather, mask);
+  mask = both(builder_, mask, checked.inside);
+  return checked.distance;
 }
 
 Operands::Access Operands::access(int operand, llvm::Value* gather, bool lanes) {
@@ -180,7 +215,7 @@ llvm::Value* Operands::in_register(int operand, llvm::Value* stored, llvm::Value
   if (!is_half(source.dtype)) return stored;
   llvm::Value* value = half_to_float(builder_, source.dtype, stored);
   if (mask == nullptr || source.fill == 0) return value;
-  return builder_.CreateSelect(mask, value, llvm::ConstantFP::get(value->getType(), source.fill));
+  return builder_.CreateSelect(broadcast(builder_, mask, width_of(value)), value, llvm::ConstantFP::get(value->getType(), source.fill));
 }
 
 llvm::Value* Operands::in_memory(int operand, llvm::Value* value) {
@@ -189,37 +224,54 @@ llvm::Value* Operands::in_memory(int operand, llvm::Value* value) {
   return is_half(dtype) ? float_to_half(builder_, dtype, value) : value;
 }
 
-llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
+llvm::Value* Operands::fill_block(int operand, llvm::Constant* fill) {
+  llvm::Module& module = *builder_.GetInsertBlock()->getModule();
+  const std::string name = "fill_of_operand_" + std::to_string(operand);
+  if (llvm::GlobalVariable* known = module.getNamedGlobal(name)) return known;
+  return new llvm::GlobalVariable(module, fill->getType(), true, llvm::GlobalValue::PrivateLinkage, fill, name);
+}
+
+llvm::Value* Operands::load_vector(int operand, const Access& from) {
   const rkernel::Operand& source = operand_at(operand);
-  lanes = lanes && width_ > 1;
-  Access from = access(operand, gather, lanes);
   llvm::Type* element = element_type(operand);
-  llvm::Type* type = lanes_of(element, lanes ? width_ : 1);
+  llvm::Type* type = lanes_of(element, width_);
   const llvm::Align align(size_of(source.dtype));
-  llvm::Value* fill = element->isFloatingPointTy()
-                          ? llvm::ConstantFP::get(type, source.fill)
-                          : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
-  llvm::Value* value;
-  if (!lanes) {
-    // A load that must not happen reads the slots instead, which are always there.
-    llvm::Value* pointer = from.mask == nullptr ? from.pointer : builder_.CreateSelect(from.mask, from.pointer, args_.ints);
-    llvm::LoadInst* load = builder_.CreateAlignedLoad(type, pointer, align);
-    value = is_read_only(operand) ? invariant(load) : load;
-    if (from.mask != nullptr) value = builder_.CreateSelect(from.mask, value, fill);
-  } else if (width_of(from.pointer) > 1) {
+  llvm::Constant* fill = element->isFloatingPointTy()
+                             ? llvm::ConstantFP::get(type, source.fill)
+                             : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
+  if (width_of(from.pointer) > 1) {
     llvm::Value* all = llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_));
     llvm::Value* mask = from.mask == nullptr ? all : broadcast(builder_, from.mask, width_);
-    value = builder_.CreateMaskedGather(type, from.pointer, align, mask, fill);
-  } else if (lane_class(operand) == StrideClass::Zero) {
+    return builder_.CreateMaskedGather(type, from.pointer, align, mask, fill);
+  }
+  if (lane_class(operand) == StrideClass::Zero) {
     // The element is the same for all lanes; only the guard varies.
     llvm::Value* any = from.mask == nullptr ? builder_.getTrue() : any_lane(builder_, from.mask);
     llvm::Value* pointer = builder_.CreateSelect(any, from.pointer, args_.ints);
-    value = broadcast(builder_, builder_.CreateAlignedLoad(element, pointer, align), width_);
-    if (from.mask != nullptr) value = builder_.CreateSelect(from.mask, value, fill);
-  } else if (from.mask == nullptr) {
-    value = builder_.CreateAlignedLoad(type, from.pointer, align);
-  } else {
-    value = builder_.CreateMaskedLoad(type, from.pointer, align, broadcast(builder_, from.mask, width_), fill);
+    llvm::Value* value = broadcast(builder_, builder_.CreateAlignedLoad(element, pointer, align), width_);
+    return from.mask == nullptr ? value : builder_.CreateSelect(broadcast(builder_, from.mask, width_), value, fill);
+  }
+  if (from.mask == nullptr) return builder_.CreateAlignedLoad(type, from.pointer, align);
+  // A masked load that loads nothing may still walk page tables, slowly: one condition for all lanes chooses an address instead.
+  if (width_of(from.mask) == 1)
+    return builder_.CreateAlignedLoad(type, builder_.CreateSelect(from.mask, from.pointer, fill_block(operand, fill)), align);
+  return builder_.CreateMaskedLoad(type, from.pointer, align, from.mask, fill);
+}
+
+llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
+  const Access from = access(operand, gather, lanes && width_ > 1);
+  if (lanes && width_ > 1) return in_register(operand, load_vector(operand, from), from.mask);
+  llvm::Type* type = element_type(operand);
+  const rkernel::Operand& source = operand_at(operand);
+  // A load that must not happen reads the slots instead, which are always there.
+  llvm::Value* pointer = from.mask == nullptr ? from.pointer : builder_.CreateSelect(from.mask, from.pointer, args_.ints);
+  llvm::LoadInst* load = builder_.CreateAlignedLoad(type, pointer, llvm::Align(size_of(source.dtype)));
+  llvm::Value* value = is_read_only(operand) ? invariant(load) : load;
+  if (from.mask != nullptr) {
+    llvm::Constant* fill = type->isFloatingPointTy()
+                               ? llvm::ConstantFP::get(type, source.fill)
+                               : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
+    value = builder_.CreateSelect(from.mask, value, fill);
   }
   return in_register(operand, value, from.mask);
 }
@@ -232,6 +284,8 @@ void Operands::store(int operand, llvm::Value* value) {
   llvm::Value* all = llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_));
   if (width_of(to.pointer) > 1) {
     builder_.CreateMaskedScatter(value, to.pointer, align, to.mask == nullptr ? all : broadcast(builder_, to.mask, width_));
+  } else if (to.mask == nullptr && lanes && holding_) {
+    held_.push_back({value, to.pointer, align.value()});
   } else if (to.mask == nullptr) {
     builder_.CreateAlignedStore(value, to.pointer, align);
   } else if (lanes) {
@@ -241,6 +295,31 @@ void Operands::store(int operand, llvm::Value* value) {
     builder_.CreateAlignedStore(value, to.pointer, align);
     exists.close();
   }
+}
+
+void Operands::release_stores(llvm::Value* streams) {
+  const auto write = [&](bool streaming) {
+    for (const HeldStore& store : held_) {
+      const std::uint64_t bytes = store.element_bytes * static_cast<std::uint64_t>(width_of(store.value));
+      const std::uint64_t align = streaming ? std::min<std::uint64_t>(bytes, stream_align) : store.element_bytes;
+      llvm::StoreInst* written = builder_.CreateAlignedStore(store.value, store.pointer, llvm::Align(align));
+      if (!streaming) continue;
+      llvm::Metadata* one = llvm::ConstantAsMetadata::get(builder_.getInt32(1));
+      written->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(builder_.getContext(), one));
+    }
+  };
+  if (streams != nullptr && !held_.empty()) {
+    Conditional past_caches(builder_, streams, "stream");
+    write(true);
+    past_caches.close();
+    Conditional through_caches(builder_, builder_.CreateNot(streams), "store");
+    write(false);
+    through_caches.close();
+  } else {
+    write(false);
+  }
+  held_.clear();
+  holding_ = false;
 }
 
 }  // namespace dyn::codegen
