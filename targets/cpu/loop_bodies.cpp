@@ -126,8 +126,8 @@ LoopCode::Values LoopCode::over_serial_axes(const LoopPass& pass, std::size_t de
   const int axis = serial_axes_[depth];
   CountedLoop loop(builder_, number(0), extent(axis), number(1), "reduce", accumulators);
   operands_->set_index(axis, loop.index());
-  AxisSet inner = axis_bit(problem_.lane_axis);
-  for (std::size_t i = depth + 1; i < serial_axes_.size(); ++i) inner |= axis_bit(serial_axes_[i]);
+  AxisSet inner = inner_;
+  for (std::size_t i = 0; i <= depth; ++i) inner &= ~axis_bit(serial_axes_[i]);
   compiler_->enter(inner, pass.roots);
   Values carried;
   for (std::size_t i = 0; i < accumulators.size(); ++i) carried.push_back(loop.carried(i));

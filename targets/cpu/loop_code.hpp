@@ -83,7 +83,15 @@ class LoopCode final : public rkernel::Emitter {
 
   // Lanes along a parallel axis.
   void emit_chunk();
+  void emit_segments(const std::vector<int>& borders);
+  void emit_lanes_of_chunk(const Part& lanes);
   void emit_reduced_chunk();
+  void reduce_rows(const codegen::LoopPass& pass);
+  void store_rows(const codegen::LoopPass& pass);
+  /// One pass over `count` rows from `first` of a serial axis on.
+  void add_rows(const codegen::LoopPass& pass, int axis, Value* first, int count);
+  Values load_accumulators(const codegen::LoopPass& pass, Value* lane);
+  void store_accumulators(const codegen::LoopPass& pass, const Values& accumulators, Value* lane);
   Value* accumulator_at(int reduction, Value* lane);
   void bind_reductions(Body& body, const codegen::LoopPass* before);
 
@@ -91,7 +99,8 @@ class LoopCode final : public rkernel::Emitter {
   void emit_reduced_row();
   Values over_lanes(const codegen::LoopPass& pass, const Values& initial, Value* row);
   Value* kept(int expr, Value* row, Value* begin);
-  void prefetch_next_row();
+  /// What the body of vector `index` of a block asks for of the next row.
+  void prefetch_next_row(const codegen::LoopPass& pass, const Body& body, int index);
 
   // Transposed blocks.
   void emit_tiles();

@@ -15,8 +15,8 @@ constexpr std::int64_t tickets_per_thread = 8;
 constexpr double elements_per_grain = 8192;
 // Accumulators of a chunk stay in L1 beside what streams by.
 constexpr std::int64_t most_accumulators = 4096;
-// A transposed block: lines of the lanes' side are written soon after each other, runs of the other side are long.
-constexpr std::int64_t turned_lanes = 64, turned_steps = 512;
+// A transposed block: whole lines are read, one row after the other, and written in long runs.
+constexpr std::int64_t turned_lanes = 1024, turned_steps = 64;
 // Rows shorter than this leave too many lines that are not stored whole.
 constexpr std::int64_t least_streamed_row_bytes = 1024, line_bytes = 64;
 
@@ -31,8 +31,9 @@ std::int64_t chunk_for(const LoopProblem& loop, const LoopCost& cost, int passes
   if (!loop.reduces()) return std::clamp(share, least_chunk, most_chunk);
   // Rows outside, lanes inside: long runs of lanes, unless later passes should find the rows in cache.
   std::int64_t most = most_accumulators;
+  const std::int64_t fair = threads == 1 ? cost.lanes : cost.lanes * cost.rows / (threads * 2);
   if (passes > 1) most = std::min(most, machine.levels[1].bytes / 2 / std::max<std::int64_t>(cost.reduced * 4, 1));
-  return std::clamp(share / std::max<std::int64_t>(cost.reduced, 1), chunk_multiple, std::max(most, chunk_multiple));
+  return std::clamp(fair, chunk_multiple, std::max(most, chunk_multiple));
 }
 
 // Chunks, tickets and grain for this many threads.

@@ -1,5 +1,7 @@
 // Lanes along a reduction axis: a ticket is one row, read by one pass after the other.
 
+#include <algorithm>
+
 #include "targets/cpu/loop_code.hpp"
 
 namespace dyn::cpu {
@@ -34,7 +36,6 @@ void LoopCode::emit_reduced_row() {
 LoopCode::Values LoopCode::over_lanes(const LoopPass& pass, const Values& initial, Value* row) {
   const std::size_t count = static_cast<std::size_t>(vectors());
   Value* lanes = extent(problem_.lane_axis);
-  const bool second = &pass == &passes_.passes.front() + 1;
   if (pass.reductions.empty() && pass.saved.empty()) {
     // Which lane an element has matters only to sums.
     const Part all{number(0), lanes};
@@ -42,7 +43,7 @@ LoopCode::Values LoopCode::over_lanes(const LoopPass& pass, const Values& initia
       Values none;
       for (int i = 0; i < vectors_here; ++i) {
         const Body body{builder_.CreateAdd(begin, number(i * width_)), mask, {}};
-        if (second && mask == nullptr) in_body(body, [&] { prefetch_next_row(); });
+        if (mask == nullptr) prefetch_next_row(pass, body, i);
         sweep(pass, body, 0, 1, none, row);
       }
     });
@@ -54,7 +55,7 @@ LoopCode::Values LoopCode::over_lanes(const LoopPass& pass, const Values& initia
   for (std::size_t i = 0; i < initial.size(); ++i) accumulators.push_back(main.carried(i));
   for (std::size_t i = 0; i < count; ++i) {
     const Body body{builder_.CreateAdd(main.index(), number(static_cast<int>(i) * width_)), nullptr, {}};
-    if (second) in_body(body, [&] { prefetch_next_row(); });
+    prefetch_next_row(pass, body, static_cast<int>(i));
     sweep(pass, body, i, count, accumulators, row);
   }
   accumulators = main.close(accumulators);
@@ -69,15 +70,19 @@ LoopCode::Values LoopCode::over_lanes(const LoopPass& pass, const Values& initia
   return accumulators;
 }
 
-/// The first pass waits for memory, later ones compute: while they do, what the next row's first pass will read comes nearer.
-void LoopCode::prefetch_next_row() {
+/// The first pass waits for memory, later ones compute: while they do, what the next row's first pass will read comes nearer, spread
+/// over all of them, since only so many lines can be on their way at a time.
+void LoopCode::prefetch_next_row(const LoopPass& pass, const Body& body, int index) {
+  const auto number = static_cast<int>(&pass - passes_.passes.data()), later = static_cast<int>(passes_.passes.size()) - 1;
+  if (number == 0 || index % std::min(later, vectors()) != (number - 1) % vectors()) return;
   int axis = -1;
   for (const rkernel::Loop& loop : loop_.tree.layers.back().loops) axis = loop.axis;
   if (axis < 0) return;
   for (int operand = 0; operand < static_cast<int>(problem_.operands.size()); ++operand) {
     const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
     const bool unit = class_.lane_classes[static_cast<std::size_t>(operand)] == StrideClass::Unit;
-    if (unit && !source.written && !source.gathers) operands_->prefetch_next(operand, axis);
+    if (!unit || source.written || source.gathers) continue;
+    in_body(body, [&] { operands_->prefetch_next(operand, axis); });
   }
 }
 

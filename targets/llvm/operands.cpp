@@ -141,22 +141,23 @@ llvm::Value* Operands::lanes_between(llvm::Value* low, llvm::Value* high) {
   return mask;
 }
 
-llvm::Value* Operands::guarded(int operand, llvm::Value* mask, bool lanes) {
+void Operands::add_guards(int operand, Access& access, bool lanes) {
   for (int guard = 0; guard < static_cast<int>(operand_at(operand).guards.size()); ++guard) {
     const int axis = operand_at(operand).guards[static_cast<std::size_t>(guard)].axis;
     const int low_slot = slots_.guard_low(operand, guard), high_slot = slots_.guard_high(operand, guard);
     llvm::Value* low = low_slot == SlotTable::none ? nullptr : slot(low_slot);
     llvm::Value* high = high_slot == SlotTable::none ? nullptr : slot(high_slot);
-    if (lanes && axis == problem_.lane_axis) {
-      mask = both(builder_, mask, lanes_between(low, high));
+    if (lanes && axis == problem_.lane_axis && !segmented_) {
+      access.mask = both(builder_, access.mask, lanes_between(low, high));
       continue;
     }
     llvm::Value* index = indices_[static_cast<std::size_t>(axis)];
-    if (low != nullptr) mask = both(builder_, mask, builder_.CreateICmpSGE(index, low));
-    if (high != nullptr) mask = both(builder_, mask, builder_.CreateICmpSLT(index, high));
+    if (low != nullptr) access.all = both(builder_, access.all, builder_.CreateICmpSGE(index, low));
+    if (high != nullptr) access.all = both(builder_, access.all, builder_.CreateICmpSLT(index, high));
   }
-  return mask;
 }
+
+llvm::Value* Operands::whole_mask(const Access& access) { return both(builder_, access.mask, access.all); }
 
 void Operands::report_where(llvm::Value* bad) {
   Conditional report(builder_, any_lane(builder_, bad), "out_of_range");
@@ -184,22 +185,24 @@ void Operands::prepare_gather(int operand, llvm::Value* gather) {
   gathers_.back()[{operand, gather}] = check_gather(operand, gather, nullptr);
 }
 
-llvm::Value* Operands::checked_gather(int operand, llvm::Value* gather, llvm::Value*& mask) {
+llvm::Value* Operands::checked_gather(int operand, llvm::Value* gather, Access& access) {
   const auto prepared = gathers_.back().find({operand, gather});
-  const Gathered checked = prepared != gathers_.back().end() ? prepared->second : check_gather(operand, gather, mask);
-  mask = both(builder_, mask, checked.inside);
+  const Gathered checked = prepared != gathers_.back().end() ? prepared->second : check_gather(operand, gather, whole_mask(access));
+  llvm::Value*& condition = width_of(checked.inside) > 1 ? access.mask : access.all;
+  condition = both(builder_, condition, checked.inside);
   return checked.distance;
 }
 
 Operands::Access Operands::access(int operand, llvm::Value* gather, bool lanes) {
   Access result;
   const bool own_mask = mask_ != nullptr && (lanes || width_of(mask_) == 1);
-  result.mask = guarded(operand, own_mask ? mask_ : nullptr, lanes);
+  if (own_mask) (width_of(mask_) > 1 ? result.mask : result.all) = mask_;
+  add_guards(operand, result, lanes);
   Address address = addresses_.back()[static_cast<std::size_t>(operand)];
   result.pointer = with_terms(operand, address, 0);
   llvm::Value* steps = lanes ? address.steps : nullptr;
   if (gather != nullptr) {
-    llvm::Value* distance = checked_gather(operand, gather, result.mask);
+    llvm::Value* distance = checked_gather(operand, gather, result);
     if (steps == nullptr && lane_class(operand) == StrideClass::Unit && width_of(distance) > 1)
       steps = iota(builder_, builder_.getInt64Ty(), width_);
     steps = steps == nullptr ? distance : builder_.CreateAdd(steps, broadcast(builder_, distance, width_of(steps)));
@@ -240,58 +243,60 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
                              ? llvm::ConstantFP::get(type, source.fill)
                              : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
   if (width_of(from.pointer) > 1) {
-    llvm::Value* all = llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_));
-    llvm::Value* mask = from.mask == nullptr ? all : broadcast(builder_, from.mask, width_);
+    llvm::Value* mask = whole_mask(from);
+    mask = mask == nullptr ? llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_)) : broadcast(builder_, mask, width_);
     return builder_.CreateMaskedGather(type, from.pointer, align, mask, fill);
   }
   if (lane_class(operand) == StrideClass::Zero) {
     // The element is the same for all lanes; only the guard varies.
-    llvm::Value* any = from.mask == nullptr ? builder_.getTrue() : any_lane(builder_, from.mask);
+    llvm::Value* mask = whole_mask(from);
+    llvm::Value* any = mask == nullptr ? builder_.getTrue() : any_lane(builder_, mask);
     llvm::Value* pointer = builder_.CreateSelect(any, from.pointer, args_.ints);
     llvm::Value* value = broadcast(builder_, builder_.CreateAlignedLoad(element, pointer, align), width_);
-    return from.mask == nullptr ? value : builder_.CreateSelect(broadcast(builder_, from.mask, width_), value, fill);
+    return mask == nullptr ? value : builder_.CreateSelect(broadcast(builder_, mask, width_), value, fill);
   }
-  if (from.mask == nullptr) return builder_.CreateAlignedLoad(type, from.pointer, align);
-  // A masked load that loads nothing may still walk page tables, slowly: one condition for all lanes chooses an address instead.
-  if (width_of(from.mask) == 1)
-    return builder_.CreateAlignedLoad(type, builder_.CreateSelect(from.mask, from.pointer, fill_block(operand, fill)), align);
-  return builder_.CreateMaskedLoad(type, from.pointer, align, from.mask, fill);
+  // A masked load that loads nothing may still walk page tables, slowly: a condition for all lanes chooses an address instead.
+  llvm::Value* pointer = from.all == nullptr ? from.pointer : builder_.CreateSelect(from.all, from.pointer, fill_block(operand, fill));
+  if (from.mask == nullptr) return builder_.CreateAlignedLoad(type, pointer, align);
+  return builder_.CreateMaskedLoad(type, pointer, align, from.mask, fill);
 }
 
 llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
   const Access from = access(operand, gather, lanes && width_ > 1);
-  if (lanes && width_ > 1) return in_register(operand, load_vector(operand, from), from.mask);
+  if (lanes && width_ > 1) return in_register(operand, load_vector(operand, from), whole_mask(from));
   llvm::Type* type = element_type(operand);
   const rkernel::Operand& source = operand_at(operand);
   // A load that must not happen reads the slots instead, which are always there.
-  llvm::Value* pointer = from.mask == nullptr ? from.pointer : builder_.CreateSelect(from.mask, from.pointer, args_.ints);
+  llvm::Value* mask = whole_mask(from);
+  llvm::Value* pointer = mask == nullptr ? from.pointer : builder_.CreateSelect(mask, from.pointer, args_.ints);
   llvm::LoadInst* load = builder_.CreateAlignedLoad(type, pointer, llvm::Align(size_of(source.dtype)));
   llvm::Value* value = is_read_only(operand) ? invariant(load) : load;
-  if (from.mask != nullptr) {
+  if (mask != nullptr) {
     llvm::Constant* fill = type->isFloatingPointTy()
                                ? llvm::ConstantFP::get(type, source.fill)
                                : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
-    value = builder_.CreateSelect(from.mask, value, fill);
+    value = builder_.CreateSelect(mask, value, fill);
   }
-  return in_register(operand, value, from.mask);
+  return in_register(operand, value, mask);
 }
 
 void Operands::store(int operand, llvm::Value* value) {
   const bool lanes = width_of(value) > 1;
   Access to = access(operand, nullptr, lanes);
+  llvm::Value* mask = whole_mask(to);
   const llvm::Align align(size_of(operand_at(operand).dtype));
   value = in_memory(operand, value);
   llvm::Value* all = llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_));
   if (width_of(to.pointer) > 1) {
-    builder_.CreateMaskedScatter(value, to.pointer, align, to.mask == nullptr ? all : broadcast(builder_, to.mask, width_));
-  } else if (to.mask == nullptr && lanes && holding_) {
+    builder_.CreateMaskedScatter(value, to.pointer, align, mask == nullptr ? all : broadcast(builder_, mask, width_));
+  } else if (mask == nullptr && lanes && holding_) {
     held_.push_back({value, to.pointer, align.value()});
-  } else if (to.mask == nullptr) {
+  } else if (mask == nullptr) {
     builder_.CreateAlignedStore(value, to.pointer, align);
   } else if (lanes) {
-    builder_.CreateMaskedStore(value, to.pointer, align, broadcast(builder_, to.mask, width_));
+    builder_.CreateMaskedStore(value, to.pointer, align, broadcast(builder_, mask, width_));
   } else {
-    Conditional exists(builder_, to.mask, "store");
+    Conditional exists(builder_, mask, "store");
     builder_.CreateAlignedStore(value, to.pointer, align);
     exists.close();
   }

@@ -36,6 +36,11 @@ class Operands {
   void set_mask(llvm::Value* mask) { mask_ = mask; }
   llvm::Value* mask() const { return mask_; }
 
+  /// Guards along the lane axis are alike for all lanes of each body.
+  void set_segmented(bool segmented) { segmented_ = segmented; }
+  /// The index of lane 0.
+  llvm::Value* lane_start() const { return indices_[static_cast<std::size_t>(problem_.lane_axis)]; }
+
   /// The i64 in a slot.
   llvm::Value* slot(int slot);
   /// Indices along `axis`: along the lane axis ascending lanes, else one scalar.
@@ -88,6 +93,7 @@ class Operands {
   struct Access {
     llvm::Value* pointer = nullptr;  ///< one, or one for each lane
     llvm::Value* mask = nullptr;     ///< nullptr: all lanes
+    llvm::Value* all = nullptr;      ///< an i1: the lanes exist at all; nullptr: they do
   };
   StrideClass lane_class(int operand) const { return lane_classes_[static_cast<std::size_t>(operand)]; }
   const rkernel::Operand& operand_at(int operand) const { return problem_.operands[static_cast<std::size_t>(operand)]; }
@@ -97,9 +103,11 @@ class Operands {
   llvm::Value* in_memory(int operand, llvm::Value* value);
   llvm::Value* with_terms(int operand, Address& address, AxisSet inner);
   Access access(int operand, llvm::Value* gather, bool lanes);
-  llvm::Value* guarded(int operand, llvm::Value* mask, bool lanes);
+  void add_guards(int operand, Access& access, bool lanes);
+  /// mask and all.
+  llvm::Value* whole_mask(const Access& access);
   llvm::Value* lanes_between(llvm::Value* low, llvm::Value* high);
-  llvm::Value* checked_gather(int operand, llvm::Value* gather, llvm::Value*& mask);
+  llvm::Value* checked_gather(int operand, llvm::Value* gather, Access& access);
   Gathered check_gather(int operand, llvm::Value* gather, llvm::Value* mask);
   llvm::Value* load_vector(int operand, const Access& from);
   /// A vector of the operand's fill in memory.
@@ -117,7 +125,7 @@ class Operands {
   std::vector<std::vector<Address>> addresses_;  ///< a stack, one entry for each enter()
   using Gathers = std::map<std::pair<int, llvm::Value*>, Gathered>;
   std::vector<Gathers> gathers_;  ///< prepared; a stack as well
-  bool holding_ = false;
+  bool holding_ = false, segmented_ = false;
   std::vector<HeldStore> held_;
 };
 
