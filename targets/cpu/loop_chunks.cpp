@@ -122,7 +122,9 @@ void LoopCode::add_rows(const LoopPass& pass, int axis, Value* first, int count)
 
 void LoopCode::store_rows(const LoopPass& pass) {
   over_serial_axes(pass, 0, {}, nullptr, [&](const Values&, Value*) -> Values {
-    over_range(lanes_, streaming(pass.stores, lanes_), vectors(), [&](Value* begin, int count, Value* mask) {
+    // Accumulators are stored in whole vectors, which must begin where those of other passes do.
+    const Streaming stores = pass.reductions.empty() ? streaming(pass.stores, lanes_) : Streaming{};
+    over_range(lanes_, stores, vectors(), [&](Value* begin, int count, Value* mask) {
       for (int i = 0; i < count; ++i) {
         Body body{builder_.CreateAdd(begin, number(i * width_)), mask, {}};
         bind_reductions(body, &pass);

@@ -151,8 +151,9 @@ std::int64_t scratch_elements(const LoopProblem& loop, std::span<const std::int6
 std::int64_t scratch_bytes(const LoopProblem& loop, const LoopClass& loop_class, std::span<const std::int64_t> ints) {
   const std::int64_t lanes = loop.isa.f32_lanes, element_bytes = scratch_element_bytes(loop);
   if (loop.turned_axis >= 0) return static_cast<std::int64_t>(loop.turned_operands.size()) * lanes * lanes * 8;
-  if (!loop.lanes_reduced()) return ints[static_cast<std::size_t>(loop.chunk_slot)] * loop_class.reductions * element_bytes;
-  // The last vector of a row that does not begin at a whole block may end behind it.
+  // Vectors that do not begin at a whole block, for the sake of streams, may end behind the last one.
+  if (!loop.lanes_reduced())
+    return loop_class.reductions == 0 ? 0 : (ints[static_cast<std::size_t>(loop.chunk_slot)] * loop_class.reductions + lanes) * element_bytes;
   if (loop_class.scratch_values == 0) return 0;
   return (scratch_elements(loop, ints) * loop_class.scratch_values + lanes) * element_bytes;
 }
