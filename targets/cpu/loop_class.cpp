@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "targets/llvm/loop_passes.hpp"
 #include "targets/llvm/structure_key.hpp"
 
@@ -14,6 +16,26 @@ namespace {
 constexpr std::size_t most_classes = 32;
 /// Vectors of an element-wise body: enough independent work to hide latencies.
 constexpr int elementwise_vectors = 4;
+
+bool is_turned(const rkernel::Operand& operand, int lane_axis, int axis) {
+  const graph::Dim along = operand.strides[static_cast<std::size_t>(axis)], lanes = operand.strides[static_cast<std::size_t>(lane_axis)];
+  return !operand.written && !operand.gathers && operand.guards.empty() && along.constant() == 1 && lanes.constant() != 0 && lanes.constant() != 1;
+}
+
+/// The axis of the largest operand that is turned; -1: there is none.
+int find_turned_axis(const rkernel::Problem& problem) {
+  int found = -1;
+  std::ptrdiff_t most = 0;
+  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+    if (axis == problem.lane_axis || problem.axes[static_cast<std::size_t>(axis)].kind != rkernel::AxisKind::Parallel) continue;
+    for (const rkernel::Operand& operand : problem.operands) {
+      if (!is_turned(operand, problem.lane_axis, axis)) continue;
+      const auto varying = std::ranges::count_if(operand.strides, [](graph::Dim stride) { return stride.constant() != 0; });
+      if (varying > most) most = varying, found = axis;
+    }
+  }
+  return found;
+}
 
 rkernel::RKernel make_tree(const LoopProblem& loop) {
   const rkernel::Problem& problem = loop.problem;
@@ -28,8 +50,10 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
     if (problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction) {
       registers.loops.push_back({axis, rkernel::LoopKind::TemporalReduction, lanes ? reduction_lanes : 1});
     } else {
-      threads.loops.push_back({axis, rkernel::LoopKind::Parallel, lanes ? 0 : 1});
-      if (lanes) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, elementwise_vectors * width});
+      const bool turned = axis == loop.turned_axis;
+      threads.loops.push_back({axis, rkernel::LoopKind::Parallel, lanes || turned ? 0 : 1});
+      if (turned || (lanes && loop.turned_axis >= 0)) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, width});
+      else if (lanes) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, elementwise_vectors * width});
     }
   }
   tree.layers = {std::move(registers), std::move(threads)};
@@ -78,6 +102,12 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const Isa& used)
     : problem(codegen::with_lanes(source)), slots(problem), isa(used) {
   chunk_slot = slots.add_strategy_slot();
   chunks_slot = slots.add_strategy_slot();
+  stream_slot = slots.add_strategy_slot();
+  turned_chunk_slot = slots.add_strategy_slot();
+  turned_chunks_slot = slots.add_strategy_slot();
+  if (!reduces()) turned_axis = find_turned_axis(problem);
+  for (int operand = 0; turned_axis >= 0 && operand < static_cast<int>(problem.operands.size()); ++operand)
+    if (is_turned(problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis, turned_axis)) turned_operands.push_back(operand);
   tree = make_tree(*this);
 }
 
@@ -97,8 +127,12 @@ std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
     for (const int scratch : scratch_choices(loop, combination)) {
       std::string key = fmt::format("loop {} {} {}", scratch > 0 ? "scratch" : "plain", codegen::class_letters(combination),
                                     codegen::structure_key(loop.problem, loop.slots));
-      for (const rkernel::Loop& step : loop.tree.layers.front().loops) key += fmt::format("; tile {}", step.tile);
-      classes.push_back({combination, scratch, std::move(key)});
+      for (const rkernel::Loop& step : loop.tree.layers.front().loops) key += fmt::format("; tile {} of {}", step.tile, step.axis);
+      for (const int operand : loop.turned_operands) key += fmt::format("; turned {} along {}", operand, loop.turned_axis);
+      const codegen::LoopPasses plan = codegen::plan_passes(loop.problem, loop.slots, combination, scratch > 0);
+      int reductions = 0;
+      for (const codegen::LoopPass& pass : plan.passes) reductions += static_cast<int>(pass.reductions.size());
+      classes.push_back({combination, static_cast<int>(plan.passes.size()), reductions, scratch, std::move(key)});
     }
   return classes;
 }
@@ -112,6 +146,16 @@ std::int64_t scratch_elements(const LoopProblem& loop, std::span<const std::int6
     elements *= extent;
   }
   return elements;
+}
+
+std::int64_t scratch_bytes(const LoopProblem& loop, const LoopClass& loop_class, std::span<const std::int64_t> ints) {
+  const std::int64_t lanes = loop.isa.f32_lanes, element_bytes = scratch_element_bytes(loop);
+  if (loop.turned_axis >= 0) return static_cast<std::int64_t>(loop.turned_operands.size()) * lanes * lanes * 8;
+  // Vectors that do not begin at a whole block, for the sake of streams, may end behind the last one.
+  if (!loop.lanes_reduced())
+    return loop_class.reductions == 0 ? 0 : (ints[static_cast<std::size_t>(loop.chunk_slot)] * loop_class.reductions + lanes) * element_bytes;
+  if (loop_class.scratch_values == 0) return 0;
+  return (scratch_elements(loop, ints) * loop_class.scratch_values + lanes) * element_bytes;
 }
 
 int scratch_element_bytes(const LoopProblem& loop) {

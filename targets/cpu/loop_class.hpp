@@ -23,6 +23,12 @@ struct LoopProblem {
   codegen::SlotTable slots;
   int chunk_slot = 0;          ///< elements of the lane axis in one ticket (lanes along a parallel axis)
   int chunks_slot = 0;         ///< tickets along the lane axis
+  int stream_slot = 0;         ///< not 0: stores go past the caches
+  /// A parallel axis, not the lanes', along which some operands that are read lie one element after the other; -1: there is none.
+  /// Its blocks are transposed in registers.
+  int turned_axis = -1;
+  std::vector<int> turned_operands;
+  int turned_chunk_slot = 0, turned_chunks_slot = 0;  ///< of that axis, as of the lane axis
   Isa isa;
   rkernel::RKernel tree;
 };
@@ -33,6 +39,8 @@ inline constexpr int reduction_lanes = 32;
 /// One specialisation of a problem's code.
 struct LoopClass {
   std::vector<codegen::StrideClass> lane_classes;  ///< of each operand
+  int passes = 0;          ///< over the reduction axes
+  int reductions = 0;
   int scratch_values = 0;  ///< how many values that several passes need are kept; 0: they are computed again
   std::string key;       ///< all that the code depends on besides the ISA
 };
@@ -42,6 +50,8 @@ std::vector<LoopClass> loop_classes(const LoopProblem& problem);
 
 /// Elements of the reduction axes in scratch, for the values of slots: rows of whole blocks of reduction_lanes.
 std::int64_t scratch_elements(const LoopProblem& problem, std::span<const std::int64_t> ints);
+/// Scratch of one thread, for the values of all slots, the plan's among them.
+std::int64_t scratch_bytes(const LoopProblem& problem, const LoopClass& loop_class, std::span<const std::int64_t> ints);
 /// Bytes of one scratch element: 8 where an i64 may be kept, else 4.
 int scratch_element_bytes(const LoopProblem& problem);
 

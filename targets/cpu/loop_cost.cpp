@@ -13,19 +13,41 @@ namespace {
 constexpr std::int64_t least_chunk = 4096, most_chunk = 16384, chunk_multiple = 64;
 constexpr std::int64_t tickets_per_thread = 8;
 constexpr double elements_per_grain = 8192;
+// Accumulators of a chunk stay in L1 beside what streams by.
+constexpr std::int64_t most_accumulators = 4096;
+// A transposed block: whole lines are read, one row after the other, and written in long runs.
+constexpr std::int64_t turned_lanes = 1024, turned_steps = 64;
+// Rows shorter than this leave too many lines that are not stored whole.
+constexpr std::int64_t least_streamed_row_bytes = 1024, line_bytes = 64;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
+std::int64_t chunks_of(std::int64_t extent, std::int64_t chunk) { return (extent + chunk - 1) / chunk; }
+
+// Elements of the lane axis in one ticket, where lanes run along a parallel axis.
+std::int64_t chunk_for(const LoopProblem& loop, const LoopCost& cost, int passes, const rkernel::Machine& machine, int threads) {
+  const auto share = static_cast<std::int64_t>(cost.elements / static_cast<double>(threads * tickets_per_thread));
+  if (loop.turned_axis >= 0) return turned_lanes;
+  if (!loop.reduces()) return std::clamp(share, least_chunk, most_chunk);
+  // Rows outside, lanes inside: long runs of lanes, unless later passes should find the rows in cache.
+  std::int64_t most = most_accumulators;
+  const std::int64_t fair = threads == 1 ? cost.lanes : cost.lanes * cost.rows / (threads * 2);
+  if (passes > 1) most = std::min(most, machine.levels[1].bytes / 2 / std::max<std::int64_t>(cost.reduced * 4, 1));
+  return std::clamp(fair, chunk_multiple, std::max(most, chunk_multiple));
+}
+
 // Chunks, tickets and grain for this many threads.
-void divide(const LoopProblem& loop, LoopCost& cost, int threads) {
+void divide(const LoopProblem& loop, LoopCost& cost, int passes, const rkernel::Machine& machine, int threads) {
   cost.threads = threads;
   if (!loop.lanes_reduced()) {
-    const auto share = static_cast<std::int64_t>(cost.elements / static_cast<double>(threads * tickets_per_thread));
-    const std::int64_t points = std::clamp(share, least_chunk, most_chunk) / std::max<std::int64_t>(cost.reduced, 1);
-    cost.chunk = rounded_up(std::max(points, chunk_multiple), chunk_multiple);
-    cost.chunks = (cost.lanes + cost.chunk - 1) / cost.chunk;
+    cost.chunk = rounded_up(chunk_for(loop, cost, passes, machine, threads), chunk_multiple);
+    cost.chunks = chunks_of(cost.lanes, cost.chunk);
   }
-  cost.tickets = cost.rows * cost.chunks;
+  if (loop.turned_axis >= 0) {
+    cost.turned_chunk = turned_steps;
+    cost.turned_chunks = chunks_of(cost.turned, cost.turned_chunk);
+  }
+  cost.tickets = cost.rows * cost.chunks * cost.turned_chunks;
   cost.threads = static_cast<int>(std::min<std::int64_t>(threads, std::max<std::int64_t>(cost.tickets, 1)));
   const double per_ticket = cost.elements / static_cast<double>(std::max<std::int64_t>(cost.tickets, 1));
   const auto fair = (cost.tickets + cost.threads - 1) / cost.threads;
@@ -63,15 +85,21 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::sp
     cost.elements *= static_cast<double>(extent);
     if (axis == loop.problem.lane_axis) cost.lanes = extent;
     if (loop.problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction) cost.reduced *= extent;
+    else if (axis == loop.turned_axis) cost.turned = extent;
     else if (axis != loop.problem.lane_axis) cost.rows *= extent;
   }
   cost.bytes = codegen::bytes_of(loop.problem, loop.slots, loop_class.lane_classes, ints);
   cost.instructions = codegen::instructions_of(loop.problem, loop.slots, loop_class.lane_classes);
+  cost.written = codegen::bytes_of(loop.problem, loop.slots, loop_class.lane_classes, ints, true);
+  // What is stored exceeds the last cache: it would only push out what is there, and be read before it is written.
+  const auto last_cache = static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
+  const std::int64_t row_bytes = cost.lanes * 4;
+  cost.streams = cost.written > last_cache * 3 / 4 && (row_bytes >= least_streamed_row_bytes || row_bytes % line_bytes == 0);
   LoopCost best = cost;
-  divide(loop, best, 1);
+  divide(loop, best, loop_class.passes, machine, 1);
   predict(loop, best, machine);
   if (threads > 1) {
-    divide(loop, cost, threads);
+    divide(loop, cost, loop_class.passes, machine, threads);
     predict(loop, cost, machine);
     if (cost.threads > 1 && cost.seconds < best.seconds) best = cost;
   }

@@ -84,11 +84,12 @@ rkernel::Launch LoopKernel::plan(const rkernel::PlanRequest& request) const {
   launch.threads = cost.threads;
   launch.predicted_seconds = cost.seconds;
   launch.bytes = cost.bytes;
-  launch.scratch_bytes = static_cast<std::size_t>(scratch_elements(*problem_, launch.ints)) *
-                         static_cast<std::size_t>(scratch_element_bytes(*problem_)) *
-                         static_cast<std::size_t>(classes_[chosen].scratch_values);
   launch.ints[static_cast<std::size_t>(problem_->chunk_slot)] = cost.chunk;
   launch.ints[static_cast<std::size_t>(problem_->chunks_slot)] = cost.chunks;
+  launch.ints[static_cast<std::size_t>(problem_->stream_slot)] = cost.streams ? 1 : 0;
+  launch.ints[static_cast<std::size_t>(problem_->turned_chunk_slot)] = cost.turned_chunk;
+  launch.ints[static_cast<std::size_t>(problem_->turned_chunks_slot)] = cost.turned_chunks;
+  launch.scratch_bytes = static_cast<std::size_t>(scratch_bytes(*problem_, classes_[chosen], launch.ints));
   return launch;
 }
 

@@ -9,6 +9,11 @@ ExprCompiler::ExprCompiler(Builder& builder, const rkernel::Problem& problem, Op
     : builder_(builder), problem_(problem), operands_(operands), math_(builder, options),
       varies_(expr_axes(problem, operands.slots(), operands.lane_classes())), scopes_(1) {}
 
+void ExprCompiler::set_segmented(bool segmented) {
+  segmented_ = segmented;
+  operands_.set_segmented(segmented);
+}
+
 void ExprCompiler::enter(AxisSet inner, std::span<const int> roots) {
   operands_.enter(inner);
   scopes_.emplace_back();
@@ -31,6 +36,8 @@ void ExprCompiler::hoist(int expr, AxisSet inner) {
     return;
   }
   if (rkernel::is_reduction(definition.op)) return;
+  if (definition.op == ExprOp::Load && definition.args[0] >= 0 && (varies(definition.args[0]) & inner) == 0 && operands_.width() > 1)
+    operands_.prepare_gather(definition.operand, compile_natural(definition.args[0]));
   for (const int arg : definition.args)
     if (arg >= 0) hoist(arg, inner);
 }
@@ -87,6 +94,9 @@ llvm::Value* ExprCompiler::emit(const Expr& expr, bool lanes) {
     }
     default: break;
   }
+  const auto position = static_cast<int>(&expr - problem_.exprs.data());
+  if (segmented_ && is_border(problem_, position))
+    return math_.apply(expr.op, DType::i64, DType::boolean, operands_.lane_start(), compile_natural(expr.args[1]));
   const DType dtype = problem_.exprs[static_cast<std::size_t>(expr.args[expr.op == ExprOp::Select ? 1 : 0])].dtype;
   return math_.apply(expr.op, dtype, expr.dtype, argument(0), argument(1), argument(2));
 }

@@ -27,6 +27,9 @@ class ExprCompiler {
   /// Bodies have the width of `operands`.
   ExprCompiler(Builder& builder, const rkernel::Problem& problem, Operands& operands, MathOptions options);
 
+  /// Whether each body lies between two borders of the lane axis: comparisons with them are then scalars, and so are guards.
+  void set_segmented(bool segmented);
+
   /// Opens a scope inside of which only the axes `inner` will get new indices; sums addresses and compiles now what the
   /// roots need that does not vary along them.
   void enter(AxisSet inner, std::span<const int> roots = {});
@@ -48,7 +51,9 @@ class ExprCompiler {
 
   /// Axes along which an expression varies.
   AxisSet varies(int expr) const { return varies_[static_cast<std::size_t>(expr)]; }
-  bool varies_along_lanes(int expr) const { return (varies(expr) & axis_bit(problem_.lane_axis)) != 0; }
+  bool varies_along_lanes(int expr) const {
+    return (varies(expr) & axis_bit(problem_.lane_axis)) != 0 && !(segmented_ && is_border(problem_, expr));
+  }
 
  private:
   struct Entry {
@@ -63,6 +68,7 @@ class ExprCompiler {
   const rkernel::Problem& problem_;
   Operands& operands_;
   Math math_;
+  bool segmented_ = false;
   std::vector<AxisSet> varies_;
   std::vector<std::map<int, Entry>> scopes_;
 };

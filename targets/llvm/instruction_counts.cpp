@@ -35,9 +35,10 @@ double instructions_of(const rkernel::Problem& problem, const SlotTable& slots, 
 }
 
 double bytes_of(const rkernel::Problem& problem, const SlotTable& slots, std::span<const StrideClass> lane_classes,
-                std::span<const std::int64_t> ints) {
+                std::span<const std::int64_t> ints, bool only_written) {
   double bytes = 0;
   for (std::size_t operand = 0; operand < problem.operands.size(); ++operand) {
+    if (only_written && !problem.operands[operand].written) continue;
     const AxisSet axes = operand_axes(problem, slots, static_cast<int>(operand), lane_classes[operand]);
     double elements = 1;
     for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis)

@@ -15,8 +15,8 @@ double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& exp
 /// Of all expressions and stores of a problem without a contraction, for one vector of points; what does not vary along the lanes is free.
 double instructions_of(const rkernel::Problem& problem, const SlotTable& slots, std::span<const StrideClass> lane_classes);
 
-/// Compulsory traffic: each element of each operand once. `ints`: the values of the slots.
+/// Compulsory traffic: each element of each operand once. `ints`: the values of the slots. `only_written`: of stores alone.
 double bytes_of(const rkernel::Problem& problem, const SlotTable& slots, std::span<const StrideClass> lane_classes,
-                std::span<const std::int64_t> ints);
+                std::span<const std::int64_t> ints, bool only_written = false);
 
 }  // namespace dyn::codegen

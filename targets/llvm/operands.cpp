@@ -1,6 +1,9 @@
 #include "targets/llvm/operands.hpp"
 
+#include <llvm/IR/Module.h>
+
 #include <algorithm>
+#include <string>
 
 #include "src/rkernel/target.hpp"
 #include "targets/llvm/half.hpp"
@@ -9,6 +12,9 @@
 namespace dyn::codegen {
 
 namespace {
+
+/// Bytes of a cache line: what streaming stores should fill.
+constexpr std::uint64_t stream_align = 64;
 
 /// Nothing writes there while the kernel runs.
 llvm::LoadInst* invariant(llvm::LoadInst* load) {
@@ -97,9 +103,27 @@ void Operands::enter(AxisSet inner) {
     address.steps = builder_.CreateMul(iota(builder_, builder_.getInt64Ty(), width_), broadcast(builder_, stride, width_));
   }
   addresses_.push_back(std::move(addresses));
+  gathers_.push_back(gathers_.empty() ? Gathers() : gathers_.back());
 }
 
-void Operands::leave() { addresses_.pop_back(); }
+void Operands::leave() {
+  addresses_.pop_back();
+  gathers_.pop_back();
+}
+
+llvm::Value* Operands::pointer(int operand) {
+  Address address = addresses_.back()[static_cast<std::size_t>(operand)];
+  return with_terms(operand, address, 0);
+}
+
+void Operands::prefetch_next(int operand, int axis) {
+  const int stride = slots_.stride(operand, axis);
+  if (stride == SlotTable::none) return;
+  llvm::Value* next = builder_.CreateGEP(element_type(operand), pointer(operand), slot(stride));
+  constexpr std::uint32_t read = 0, keep = 3, data = 1;
+  builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {next->getType()},
+                           {next, builder_.getInt32(read), builder_.getInt32(keep), builder_.getInt32(data)});
+}
 
 llvm::Value* Operands::lanes_between(llvm::Value* low, llvm::Value* high) {
   llvm::Value* start = indices_[static_cast<std::size_t>(problem_.lane_axis)];
@@ -117,22 +141,23 @@ llvm::Value* Operands::lanes_between(llvm::Value* low, llvm::Value* high) {
   return mask;
 }
 
-llvm::Value* Operands::guarded(int operand, llvm::Value* mask, bool lanes) {
+void Operands::add_guards(int operand, Access& access, bool lanes) {
   for (int guard = 0; guard < static_cast<int>(operand_at(operand).guards.size()); ++guard) {
     const int axis = operand_at(operand).guards[static_cast<std::size_t>(guard)].axis;
     const int low_slot = slots_.guard_low(operand, guard), high_slot = slots_.guard_high(operand, guard);
     llvm::Value* low = low_slot == SlotTable::none ? nullptr : slot(low_slot);
     llvm::Value* high = high_slot == SlotTable::none ? nullptr : slot(high_slot);
-    if (lanes && axis == problem_.lane_axis) {
-      mask = both(builder_, mask, lanes_between(low, high));
+    if (lanes && axis == problem_.lane_axis && !segmented_) {
+      access.mask = both(builder_, access.mask, lanes_between(low, high));
       continue;
     }
     llvm::Value* index = indices_[static_cast<std::size_t>(axis)];
-    if (low != nullptr) mask = both(builder_, mask, builder_.CreateICmpSGE(index, low));
-    if (high != nullptr) mask = both(builder_, mask, builder_.CreateICmpSLT(index, high));
+    if (low != nullptr) access.all = both(builder_, access.all, builder_.CreateICmpSGE(index, low));
+    if (high != nullptr) access.all = both(builder_, access.all, builder_.CreateICmpSLT(index, high));
   }
-  return mask;
 }
+
+llvm::Value* Operands::whole_mask(const Access& access) { return both(builder_, access.mask, access.all); }
 
 void Operands::report_where(llvm::Value* bad) {
   Conditional report(builder_, any_lane(builder_, bad), "out_of_range");
@@ -142,7 +167,7 @@ void Operands::report_where(llvm::Value* bad) {
   report.close();
 }
 
-llvm::Value* Operands::checked_gather(int operand, llvm::Value* gather, llvm::Value*& mask) {
+Operands::Gathered Operands::check_gather(int operand, llvm::Value* gather, llvm::Value* mask) {
   const int width = width_of(gather);
   llvm::Value* extent = broadcast(builder_, slot(slots_.gather_extent(operand)), width);
   llvm::Value* zero = llvm::ConstantInt::get(gather->getType(), 0);
@@ -151,20 +176,33 @@ llvm::Value* Operands::checked_gather(int operand, llvm::Value* gather, llvm::Va
   llvm::Value* inside = builder_.CreateICmpULT(index, extent);
   llvm::Value* outside = builder_.CreateNot(inside);
   report_where(both(builder_, outside, mask));
-  mask = both(builder_, mask, inside);
   llvm::Value* safe = builder_.CreateSelect(inside, index, zero);
-  return builder_.CreateMul(safe, broadcast(builder_, slot(slots_.gather_stride(operand)), width));
+  return {builder_.CreateMul(safe, broadcast(builder_, slot(slots_.gather_stride(operand)), width)), inside};
+}
+
+void Operands::prepare_gather(int operand, llvm::Value* gather) {
+  if (!operand_at(operand).guards.empty() || width_of(gather) > 1 || gathers_.back().contains({operand, gather})) return;
+  gathers_.back()[{operand, gather}] = check_gather(operand, gather, nullptr);
+}
+
+llvm::Value* Operands::checked_gather(int operand, llvm::Value* gather, Access& access) {
+  const auto prepared = gathers_.back().find({operand, gather});
+  const Gathered checked = prepared != gathers_.back().end() ? prepared->second : check_gather(operand, gather, whole_mask(access));
+  llvm::Value*& condition = width_of(checked.inside) > 1 ? access.mask : access.all;
+  condition = both(builder_, condition, checked.inside);
+  return checked.distance;
 }
 
 Operands::Access Operands::access(int operand, llvm::Value* gather, bool lanes) {
   Access result;
   const bool own_mask = mask_ != nullptr && (lanes || width_of(mask_) == 1);
-  result.mask = guarded(operand, own_mask ? mask_ : nullptr, lanes);
+  if (own_mask) (width_of(mask_) > 1 ? result.mask : result.all) = mask_;
+  add_guards(operand, result, lanes);
   Address address = addresses_.back()[static_cast<std::size_t>(operand)];
   result.pointer = with_terms(operand, address, 0);
   llvm::Value* steps = lanes ? address.steps : nullptr;
   if (gather != nullptr) {
-    llvm::Value* distance = checked_gather(operand, gather, result.mask);
+    llvm::Value* distance = checked_gather(operand, gather, result);
     if (steps == nullptr && lane_class(operand) == StrideClass::Unit && width_of(distance) > 1)
       steps = iota(builder_, builder_.getInt64Ty(), width_);
     steps = steps == nullptr ? distance : builder_.CreateAdd(steps, broadcast(builder_, distance, width_of(steps)));
@@ -180,7 +218,7 @@ llvm::Value* Operands::in_register(int operand, llvm::Value* stored, llvm::Value
   if (!is_half(source.dtype)) return stored;
   llvm::Value* value = half_to_float(builder_, source.dtype, stored);
   if (mask == nullptr || source.fill == 0) return value;
-  return builder_.CreateSelect(mask, value, llvm::ConstantFP::get(value->getType(), source.fill));
+  return builder_.CreateSelect(broadcast(builder_, mask, width_of(value)), value, llvm::ConstantFP::get(value->getType(), source.fill));
 }
 
 llvm::Value* Operands::in_memory(int operand, llvm::Value* value) {
@@ -189,58 +227,104 @@ llvm::Value* Operands::in_memory(int operand, llvm::Value* value) {
   return is_half(dtype) ? float_to_half(builder_, dtype, value) : value;
 }
 
-llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
+llvm::Value* Operands::fill_block(int operand, llvm::Constant* fill) {
+  llvm::Module& module = *builder_.GetInsertBlock()->getModule();
+  const std::string name = "fill_of_operand_" + std::to_string(operand);
+  if (llvm::GlobalVariable* known = module.getNamedGlobal(name)) return known;
+  return new llvm::GlobalVariable(module, fill->getType(), true, llvm::GlobalValue::PrivateLinkage, fill, name);
+}
+
+llvm::Value* Operands::load_vector(int operand, const Access& from) {
   const rkernel::Operand& source = operand_at(operand);
-  lanes = lanes && width_ > 1;
-  Access from = access(operand, gather, lanes);
   llvm::Type* element = element_type(operand);
-  llvm::Type* type = lanes_of(element, lanes ? width_ : 1);
+  llvm::Type* type = lanes_of(element, width_);
   const llvm::Align align(size_of(source.dtype));
-  llvm::Value* fill = element->isFloatingPointTy()
-                          ? llvm::ConstantFP::get(type, source.fill)
-                          : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
-  llvm::Value* value;
-  if (!lanes) {
-    // A load that must not happen reads the slots instead, which are always there.
-    llvm::Value* pointer = from.mask == nullptr ? from.pointer : builder_.CreateSelect(from.mask, from.pointer, args_.ints);
-    llvm::LoadInst* load = builder_.CreateAlignedLoad(type, pointer, align);
-    value = is_read_only(operand) ? invariant(load) : load;
-    if (from.mask != nullptr) value = builder_.CreateSelect(from.mask, value, fill);
-  } else if (width_of(from.pointer) > 1) {
-    llvm::Value* all = llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_));
-    llvm::Value* mask = from.mask == nullptr ? all : broadcast(builder_, from.mask, width_);
-    value = builder_.CreateMaskedGather(type, from.pointer, align, mask, fill);
-  } else if (lane_class(operand) == StrideClass::Zero) {
-    // The element is the same for all lanes; only the guard varies.
-    llvm::Value* any = from.mask == nullptr ? builder_.getTrue() : any_lane(builder_, from.mask);
-    llvm::Value* pointer = builder_.CreateSelect(any, from.pointer, args_.ints);
-    value = broadcast(builder_, builder_.CreateAlignedLoad(element, pointer, align), width_);
-    if (from.mask != nullptr) value = builder_.CreateSelect(from.mask, value, fill);
-  } else if (from.mask == nullptr) {
-    value = builder_.CreateAlignedLoad(type, from.pointer, align);
-  } else {
-    value = builder_.CreateMaskedLoad(type, from.pointer, align, broadcast(builder_, from.mask, width_), fill);
+  llvm::Constant* fill = element->isFloatingPointTy()
+                             ? llvm::ConstantFP::get(type, source.fill)
+                             : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
+  if (width_of(from.pointer) > 1) {
+    llvm::Value* mask = whole_mask(from);
+    mask = mask == nullptr ? llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_)) : broadcast(builder_, mask, width_);
+    return builder_.CreateMaskedGather(type, from.pointer, align, mask, fill);
   }
-  return in_register(operand, value, from.mask);
+  if (lane_class(operand) == StrideClass::Zero) {
+    // The element is the same for all lanes; only the guard varies.
+    llvm::Value* mask = whole_mask(from);
+    llvm::Value* any = mask == nullptr ? builder_.getTrue() : any_lane(builder_, mask);
+    llvm::Value* pointer = builder_.CreateSelect(any, from.pointer, args_.ints);
+    llvm::Value* value = broadcast(builder_, builder_.CreateAlignedLoad(element, pointer, align), width_);
+    return mask == nullptr ? value : builder_.CreateSelect(broadcast(builder_, mask, width_), value, fill);
+  }
+  // A masked load that loads nothing may still walk page tables, slowly: a condition for all lanes chooses an address instead.
+  llvm::Value* pointer = from.all == nullptr ? from.pointer : builder_.CreateSelect(from.all, from.pointer, fill_block(operand, fill));
+  if (from.mask == nullptr) return builder_.CreateAlignedLoad(type, pointer, align);
+  return builder_.CreateMaskedLoad(type, pointer, align, from.mask, fill);
+}
+
+llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
+  const Access from = access(operand, gather, lanes && width_ > 1);
+  if (lanes && width_ > 1) return in_register(operand, load_vector(operand, from), whole_mask(from));
+  llvm::Type* type = element_type(operand);
+  const rkernel::Operand& source = operand_at(operand);
+  // A load that must not happen reads the slots instead, which are always there.
+  llvm::Value* mask = whole_mask(from);
+  llvm::Value* pointer = mask == nullptr ? from.pointer : builder_.CreateSelect(mask, from.pointer, args_.ints);
+  llvm::LoadInst* load = builder_.CreateAlignedLoad(type, pointer, llvm::Align(size_of(source.dtype)));
+  llvm::Value* value = is_read_only(operand) ? invariant(load) : load;
+  if (mask != nullptr) {
+    llvm::Constant* fill = type->isFloatingPointTy()
+                               ? llvm::ConstantFP::get(type, source.fill)
+                               : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
+    value = builder_.CreateSelect(mask, value, fill);
+  }
+  return in_register(operand, value, mask);
 }
 
 void Operands::store(int operand, llvm::Value* value) {
   const bool lanes = width_of(value) > 1;
   Access to = access(operand, nullptr, lanes);
+  llvm::Value* mask = whole_mask(to);
   const llvm::Align align(size_of(operand_at(operand).dtype));
   value = in_memory(operand, value);
   llvm::Value* all = llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_));
   if (width_of(to.pointer) > 1) {
-    builder_.CreateMaskedScatter(value, to.pointer, align, to.mask == nullptr ? all : broadcast(builder_, to.mask, width_));
-  } else if (to.mask == nullptr) {
+    builder_.CreateMaskedScatter(value, to.pointer, align, mask == nullptr ? all : broadcast(builder_, mask, width_));
+  } else if (mask == nullptr && lanes && holding_) {
+    held_.push_back({value, to.pointer, align.value()});
+  } else if (mask == nullptr) {
     builder_.CreateAlignedStore(value, to.pointer, align);
   } else if (lanes) {
-    builder_.CreateMaskedStore(value, to.pointer, align, broadcast(builder_, to.mask, width_));
+    builder_.CreateMaskedStore(value, to.pointer, align, broadcast(builder_, mask, width_));
   } else {
-    Conditional exists(builder_, to.mask, "store");
+    Conditional exists(builder_, mask, "store");
     builder_.CreateAlignedStore(value, to.pointer, align);
     exists.close();
   }
+}
+
+void Operands::release_stores(llvm::Value* streams) {
+  const auto write = [&](bool streaming) {
+    for (const HeldStore& store : held_) {
+      const std::uint64_t bytes = store.element_bytes * static_cast<std::uint64_t>(width_of(store.value));
+      const std::uint64_t align = streaming ? std::min<std::uint64_t>(bytes, stream_align) : store.element_bytes;
+      llvm::StoreInst* written = builder_.CreateAlignedStore(store.value, store.pointer, llvm::Align(align));
+      if (!streaming) continue;
+      llvm::Metadata* one = llvm::ConstantAsMetadata::get(builder_.getInt32(1));
+      written->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(builder_.getContext(), one));
+    }
+  };
+  if (streams != nullptr && !held_.empty()) {
+    Conditional past_caches(builder_, streams, "stream");
+    write(true);
+    past_caches.close();
+    Conditional through_caches(builder_, builder_.CreateNot(streams), "store");
+    write(false);
+    through_caches.close();
+  } else {
+    write(false);
+  }
+  held_.clear();
+  holding_ = false;
 }
 
 }  // namespace dyn::codegen

@@ -2,6 +2,8 @@
 // Operands of a problem in generated code: addresses, loads, stores, guards, gathers. Shared by all emitters.
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "src/rkernel/problem.hpp"
@@ -34,6 +36,11 @@ class Operands {
   void set_mask(llvm::Value* mask) { mask_ = mask; }
   llvm::Value* mask() const { return mask_; }
 
+  /// Guards along the lane axis are alike for all lanes of each body.
+  void set_segmented(bool segmented) { segmented_ = segmented; }
+  /// The index of lane 0.
+  llvm::Value* lane_start() const { return indices_[static_cast<std::size_t>(problem_.lane_axis)]; }
+
   /// The i64 in a slot.
   llvm::Value* slot(int slot);
   /// Indices along `axis`: along the lane axis ascending lanes, else one scalar.
@@ -44,6 +51,21 @@ class Operands {
   llvm::Value* load(int operand, llvm::Value* gather, bool lanes);
   /// Stores a vector, or one scalar; float values are rounded where the operand is f16 or bf16.
   void store(int operand, llvm::Value* value);
+
+  /// Holds back the stores of whole vectors to consecutive elements until release_stores().
+  void hold_stores() { holding_ = true; }
+  /// Writes what was held back, past the caches where `streams` (an i1; nullptr: nowhere) says so: each vector, or each 64 bytes of a
+  /// larger one, must then be aligned to its size, and the kernel must end with a store fence.
+  void release_stores(llvm::Value* streams);
+
+  /// The address of the element at the current indices (along the lane axis: of lane 0), whatever the guards say; nothing is gathered.
+  llvm::Value* pointer(int operand);
+  /// Elements as they lie in memory, as registers hold them.
+  llvm::Value* in_register(int operand, llvm::Value* stored, llvm::Value* mask = nullptr);
+  /// Brings the line of the element one step ahead along `axis` nearer.
+  void prefetch_next(int operand, int axis);
+  /// Checks a gathered index that is one scalar and computes its distance now, for the loads in this scope and inside of it.
+  void prepare_gather(int operand, llvm::Value* gather);
 
   /// Sums what is known of each address: offset and the terms of all axes that have an index and are not in `inner`.
   /// leave() forgets the sums made since the matching enter().
@@ -61,22 +83,35 @@ class Operands {
     AxisSet summed = 0;
     llvm::Value* steps = nullptr;  ///< of class Any: iota * stride along the lane axis
   };
+  struct Gathered {
+    llvm::Value *distance = nullptr, *inside = nullptr;
+  };
+  struct HeldStore {
+    llvm::Value *value = nullptr, *pointer = nullptr;
+    std::uint64_t element_bytes = 0;
+  };
   struct Access {
     llvm::Value* pointer = nullptr;  ///< one, or one for each lane
     llvm::Value* mask = nullptr;     ///< nullptr: all lanes
+    llvm::Value* all = nullptr;      ///< an i1: the lanes exist at all; nullptr: they do
   };
   StrideClass lane_class(int operand) const { return lane_classes_[static_cast<std::size_t>(operand)]; }
   const rkernel::Operand& operand_at(int operand) const { return problem_.operands[static_cast<std::size_t>(operand)]; }
   llvm::Type* element_type(int operand) const;
   /// No operand of the problem writes to its memory.
   bool is_read_only(int operand) const;
-  llvm::Value* in_register(int operand, llvm::Value* stored, llvm::Value* mask);
   llvm::Value* in_memory(int operand, llvm::Value* value);
   llvm::Value* with_terms(int operand, Address& address, AxisSet inner);
   Access access(int operand, llvm::Value* gather, bool lanes);
-  llvm::Value* guarded(int operand, llvm::Value* mask, bool lanes);
+  void add_guards(int operand, Access& access, bool lanes);
+  /// mask and all.
+  llvm::Value* whole_mask(const Access& access);
   llvm::Value* lanes_between(llvm::Value* low, llvm::Value* high);
-  llvm::Value* checked_gather(int operand, llvm::Value* gather, llvm::Value*& mask);
+  llvm::Value* checked_gather(int operand, llvm::Value* gather, Access& access);
+  Gathered check_gather(int operand, llvm::Value* gather, llvm::Value* mask);
+  llvm::Value* load_vector(int operand, const Access& from);
+  /// A vector of the operand's fill in memory.
+  llvm::Value* fill_block(int operand, llvm::Constant* fill);
   void report_where(llvm::Value* bad);
 
   Builder& builder_;
@@ -88,6 +123,10 @@ class Operands {
   std::vector<llvm::Value*> indices_;
   llvm::Value* mask_ = nullptr;
   std::vector<std::vector<Address>> addresses_;  ///< a stack, one entry for each enter()
+  using Gathers = std::map<std::pair<int, llvm::Value*>, Gathered>;
+  std::vector<Gathers> gathers_;  ///< prepared; a stack as well
+  bool holding_ = false, segmented_ = false;
+  std::vector<HeldStore> held_;
 };
 
 }  // namespace dyn::codegen

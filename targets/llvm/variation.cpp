@@ -12,6 +12,15 @@ AxisSet operand_axes(const rkernel::Problem& problem, const SlotTable& slots, in
   return axes;
 }
 
+bool is_border(const rkernel::Problem& problem, int expr) {
+  const rkernel::Expr& comparison = problem.exprs[static_cast<std::size_t>(expr)];
+  if (comparison.op != rkernel::ExprOp::Less && comparison.op != rkernel::ExprOp::GreaterEqual) return false;
+  const rkernel::Expr& left = problem.exprs[static_cast<std::size_t>(comparison.args[0])];
+  const rkernel::Expr& right = problem.exprs[static_cast<std::size_t>(comparison.args[1])];
+  return left.op == rkernel::ExprOp::Index && left.axis == problem.lane_axis && left.dtype == DType::i64 &&
+         right.op == rkernel::ExprOp::DimValue && right.dtype == DType::i64;
+}
+
 std::vector<AxisSet> expr_axes(const rkernel::Problem& problem, const SlotTable& slots,
                                std::span<const StrideClass> lane_classes) {
   AxisSet parallel = 0;

@@ -21,4 +21,7 @@ AxisSet operand_axes(const rkernel::Problem& problem, const SlotTable& slots, in
 std::vector<AxisSet> expr_axes(const rkernel::Problem& problem, const SlotTable& slots,
                                std::span<const StrideClass> lane_classes);
 
+/// A comparison of the index along the lane axis with a dim (is it below, is it not?): equal for all lanes between two such borders.
+bool is_border(const rkernel::Problem& problem, int expr);
+
 }  // namespace dyn::codegen

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
@@ -58,8 +59,10 @@ void unify_nans(DType dtype, std::vector<std::uint8_t>& bytes) {
 }  // namespace
 
 RunResult run_loop_kernel(const ProblemBuilder& builder, const cpu::Isa& isa, std::vector<std::vector<std::uint8_t>> initial,
-                          std::int64_t tickets, bool plain) {
-  const auto kernel = cpu::LoopKernel::create(builder.problem, isa, std::make_shared<rkernel::Machine>(round_machine()));
+                          std::int64_t tickets, bool plain, bool small_caches) {
+  auto machine = std::make_shared<rkernel::Machine>(round_machine());
+  for (rkernel::MemoryLevel& level : machine->levels) level.bytes = small_caches ? std::min<std::int64_t>(level.bytes, 64) : level.bytes;
+  const auto kernel = cpu::LoopKernel::create(builder.problem, isa, machine);
   const auto sources = kernel->sources();
   // Positions instead of addresses tell which class the plan takes; only that one is compiled.
   std::vector<char> positions(sources.size());
@@ -110,6 +113,7 @@ void check_problem(const ProblemBuilder& builder, unsigned seed, double toleranc
     const RunResult divided = run_loop_kernel(builder, isa, initial, 1 + static_cast<std::int64_t>(seed % 3));
     REQUIRE(divided.outputs == got.outputs);
     REQUIRE(run_loop_kernel(builder, isa, initial, 0, true).outputs == got.outputs);
+    REQUIRE(run_loop_kernel(builder, isa, initial, 0, false, true).outputs == got.outputs);
     if (!isa.fma) continue;
     if (with_fma) REQUIRE(with_fma->outputs == got.outputs);
     else with_fma = got;

@@ -161,6 +161,34 @@ bool same_bits(float a, float b) {
 
 }  // namespace
 
+TEST_SUITE("full") {
+  TEST_CASE("errors of the functions over fifty million floats of all exponents") {
+    constexpr std::uint64_t step = 83;  // a prime: all patterns of low bits
+    constexpr std::size_t batch = 1 << 16;
+    for (const Function& function : functions()) {
+      const Variant variant = compile(function.op)[3];
+      double worst = 0;
+      float worst_at = 0;
+      std::vector<float> x(batch), y;
+      for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32);) {
+        for (float& value : x) {
+          value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+          bits += step;
+        }
+        run(variant, x, x, y);
+        for (std::size_t i = 0; i < batch; ++i) {
+          const double error = ulps(function.exact(x[i]), y[i]);
+          if (error > worst) worst = error, worst_at = x[i];
+        }
+      }
+      fmt::print("note: {} on {}: at most {:.3f} ulp, at {:a}\n", name_of(function.op), variant.isa->name, worst, worst_at);
+      CAPTURE(name_of(function.op));
+      CAPTURE(worst_at);
+      CHECK(worst <= (variant.isa->fma ? function.limit_ulps : function.limit_without_fma));
+    }
+  }
+}
+
 TEST_CASE("unary functions are accurate over all floats") {
   const std::vector<float> x = sample();
   for (const Function& function : functions()) {

@@ -1,0 +1,133 @@
+#pragma once
+// The emitter of loop kernels. Its parts: tickets (loop_emitter.cpp), bodies of one vector and ranges of them (loop_bodies.cpp), lanes
+// along a parallel axis (loop_chunks.cpp), along a reduction axis (loop_rows.cpp), transposed blocks (loop_tiles.cpp).
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "targets/cpu/loop_class.hpp"
+#include "targets/llvm/expr_compiler.hpp"
+#include "targets/llvm/loop_passes.hpp"
+#include "targets/llvm/loops.hpp"
+#include "targets/llvm/reduction.hpp"
+
+namespace dyn::cpu {
+
+class LoopCode final : public rkernel::Emitter {
+ public:
+  LoopCode(llvm::Module& module, const std::string& symbol, const LoopProblem& loop, const LoopClass& loop_class);
+  void emit();
+
+  void open(int layer, const rkernel::Loop& loop) override;
+  void close(int layer, const rkernel::Loop& loop) override;
+  void move(int, const rkernel::Move&) override {}
+  void leaf(const rkernel::Layer& registers) override;
+
+ private:
+  using Value = llvm::Value;
+  using Values = std::vector<Value*>;
+
+  Value* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
+  Value* extent(int axis) { return operands_->slot(loop_.slots.extent(axis)); }
+  Value* rounded_down(Value* count, std::int64_t multiple) { return builder_.CreateAnd(count, number(-multiple)); }
+  int vectors() const { return block_ / width_; }
+  codegen::Reduction reduction(int expr) { return {builder_, math_, problem_.exprs[static_cast<std::size_t>(expr)]}; }
+
+  // Tickets.
+
+  /// What one ticket covers of an axis that tickets divide.
+  struct Part {
+    Value *begin = nullptr, *end = nullptr;
+  };
+  std::vector<int> digit_slots() const;
+  Values digits_of(Value* ticket);
+  Values following_digits();
+  void fence_streams();
+
+  // Bodies: one vector each, at the lanes [begin, begin + width), masked or full.
+
+  struct Body {
+    Value* begin = nullptr;
+    Value* mask = nullptr;                      ///< nullptr: all lanes
+    std::vector<std::pair<int, Value*>> bound;  ///< values of expressions that come from elsewhere
+  };
+  void in_body(const Body& body, const std::function<void()>& emit_it);
+  /// The first lanes, up to `end`.
+  Value* mask_until(Value* begin, Value* end);
+  /// One vector of a pass; accumulator `index` of `count` for each reduction.
+  void sweep(const codegen::LoopPass& pass, const Body& body, std::size_t index, std::size_t count, Values& accumulators, Value* row);
+  void store_all(const std::vector<int>& stores);
+  Values neutral(const codegen::LoopPass& pass, int count);
+
+  /// How a range of lanes is stored. Whole vectors go past the caches where `streams` holds, from `head` lanes after the begin on.
+  struct Streaming {
+    Value* streams = nullptr;  ///< nullptr: never
+    Value* head = nullptr;
+  };
+  Streaming streaming(const std::vector<int>& stores, const Part& lanes);
+  bool is_streamed(int store) const;
+  /// Calls `emit` for blocks of all lanes, in code for `count` whole vectors and for one that is masked, and releases the stores.
+  using EmitVectors = std::function<void(Value* begin, int count, Value* mask)>;
+  void over_range(const Part& lanes, const Streaming& streaming, int count, const EmitVectors& emit);
+
+  using Innermost = std::function<Values(const Values& accumulators, Value* scratch_row)>;
+  /// The loops over all reduction axes without lanes, from number `depth` on.
+  Values over_serial_axes(const codegen::LoopPass& pass, std::size_t depth, const Values& accumulators, Value* row, const Innermost& innermost);
+
+  Value* scratch_at(Value* element);
+  Value* load_scratch(DType dtype, Value* element);
+  void store_scratch(Value* value, Value* element);
+
+  // Lanes along a parallel axis.
+  void emit_chunk();
+  void emit_segments(const std::vector<int>& borders);
+  void emit_lanes_of_chunk(const Part& lanes);
+  void emit_reduced_chunk();
+  void reduce_rows(const codegen::LoopPass& pass);
+  void store_rows(const codegen::LoopPass& pass);
+  /// One pass over `count` rows from `first` of a serial axis on.
+  void add_rows(const codegen::LoopPass& pass, int axis, Value* first, int count);
+  Values load_accumulators(const codegen::LoopPass& pass, Value* lane);
+  void store_accumulators(const codegen::LoopPass& pass, const Values& accumulators, Value* lane);
+  Value* accumulator_at(int reduction, Value* lane);
+  void bind_reductions(Body& body, const codegen::LoopPass* before);
+
+  // Lanes along a reduction axis.
+  void emit_reduced_row();
+  Values over_lanes(const codegen::LoopPass& pass, const Values& initial, Value* row);
+  Value* kept(int expr, Value* row, Value* begin);
+  /// What the body of vector `index` of a block asks for of the next row.
+  void prefetch_next_row(const codegen::LoopPass& pass, const Body& body, int index);
+
+  // Transposed blocks.
+  void emit_tiles();
+  Value* tile_streams();
+  Values turned_columns(int operand, const Part& lanes, const Part& steps, bool whole);
+  void emit_whole_tile(Value* lane, Value* step, Value* streams);
+  void emit_part_of_tile(const Part& lanes, const Part& steps);
+  void emit_tile_body(Value* lane, Value* step, Value* mask, const std::vector<std::pair<int, Value*>>& turned);
+
+  const LoopProblem& loop_;
+  const rkernel::Problem& problem_;
+  const LoopClass& class_;
+  int width_;
+  codegen::Builder builder_;
+  codegen::MathOptions math_;
+  codegen::LoopPasses passes_;
+  llvm::Function* function_ = nullptr;
+  std::optional<codegen::Operands> operands_;
+  std::optional<codegen::ExprCompiler> compiler_;
+
+  Values digits_;
+  std::size_t next_digit_ = 0;
+  Part lanes_, steps_;            ///< of the ticket, along the lane axis and the turned axis
+  int block_ = 0;                 ///< lanes of one unrolled body
+  std::vector<int> serial_axes_;  ///< reduction axes without lanes
+  codegen::AxisSet inner_ = 0;
+  Value *padded_lanes_ = nullptr, *scratch_size_ = nullptr;
+};
+
+}  // namespace dyn::cpu
