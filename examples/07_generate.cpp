@@ -10,7 +10,7 @@
 
 namespace {
 
-/// One layer of attention between a table of words and its transpose. `with_cache` adds what makes it remember: two states, and where
+/// One layer of attention between a table of words and the scores of the next one. `with_cache` adds what makes it remember: two states, and where
 /// keys and values are appended to them. P is the session's length, C what it has room for.
 std::string model(bool with_cache) {
   const std::string states = R"(
@@ -32,6 +32,7 @@ std::string model(bool with_cache) {
     weight to_q: f32[32, 32] = random 2
     weight to_k: f32[32, 32] = random 3
     weight to_v: f32[32, 32] = random 4
+    weight next: f32[32, 64] = random 5
   )" + (with_cache ? states : "") + R"(
     graph language(ids: i64[B, S]) -> (logits: f32[B, S, 64]) {
       x = gather(words, ids) axis=0
@@ -39,7 +40,7 @@ std::string model(bool with_cache) {
       k = matmul(x, to_k)
       v = matmul(x, to_v)
   )" + (with_cache ? cached : "      a = attention(q, k, v) causal=true") + R"(
-      return matmul(x + 3.0 * a, words) transpose_b=true
+      return matmul(x + 3.0 * a, next)
     }
   )";
 }

@@ -95,11 +95,11 @@ TEST_CASE("no room left: the error says so, and the session is as before") {
   const Graph graph = Graph::from_text(memory, options());
   Session session(graph, {{"C", 4}});
   session.run({{"ids", ids({1, 2, 3})}});
-  check_error(ErrorKind::user, [&] { session.run({{"ids", ids({4, 5})}}); }, "the length after appending is P + S = 5",
+  check_error(ErrorKind::user, [&] { session.run({{"ids", ids({4, 5})}}); }, "the length after appending is S + P = 5",
               "the capacity of", "C = 4");
   CHECK(session.length() == 3);
   CHECK(seen(session.run({{"ids", ids({6})}})) == Tokens{1, 2, 3, 6});
-  check_error(ErrorKind::user, [&] { session.run({{"ids", ids({7})}}); }, "P + S = 5");
+  check_error(ErrorKind::user, [&] { session.run({{"ids", ids({7})}}); }, "S + P = 5");
   check_error(ErrorKind::user, [&] { session.truncate(5); }, "length 4", "truncated to 5");
   check_error(ErrorKind::user, [&] { session.truncate(-1); }, "truncated to -1");
 }
