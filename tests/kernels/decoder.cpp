@@ -124,7 +124,9 @@ TEST_CASE("a decoder with a cache gives in steps of any sizes what it gives with
       const std::int64_t first = session.length(), left = length - first;
       const std::int64_t step = decoder.random().chance(0.5) ? 1 : decoder.random().integer(1, left);
       const Outputs outputs = session.run({{"ids", columns(ids, first, step)}});
-      CAPTURE(batch), CAPTURE(first), CAPTURE(step);
+      CAPTURE(batch);
+      CAPTURE(first);
+      CAPTURE(step);
       CHECK(difference_at(outputs["logits"], expected, first) < bound);
     }
   }
