@@ -55,7 +55,7 @@ class Loader {
     wire();
     impl_.planner.emplace(impl_.module, impl_.wiring, impl_.kernels, impl_.threads);
     impl_.plans.emplace(impl_.options.plan_cache_bytes);
-    impl_.runs = RunPool::make(impl_.threads, impl_.device);
+    impl_.runs = std::make_unique<RunPool>(impl_.threads, impl_.device);
     LoadReport& report = impl_.report;
     report.total = seconds_since(start) - report.random_weights - report.machine;
     log();

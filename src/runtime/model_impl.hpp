@@ -46,12 +46,9 @@ struct Model::Impl {
 
   mutable std::optional<PlanCache> plans;
   mutable std::atomic<std::int64_t> shapes_planned{0};
-  std::shared_ptr<RunPool> runs;
+  std::unique_ptr<RunPool> runs;
 
   bool is_reference() const noexcept { return target == nullptr; }
-  ~Impl() {
-    if (runs) runs->close();
-  }
 };
 
 }  // namespace dyn::runtime

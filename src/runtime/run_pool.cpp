@@ -22,6 +22,7 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
   arena_.grow(std::max(plan->arena_bytes, arena_alignment), "intermediate tensors");
   scratch_stride_ = (plan->scratch_bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
   scratch_.grow(std::max(scratch_stride_ * static_cast<std::size_t>(plan->threads), arena_alignment), "scratch memory");
+  if (plan->shared_bytes > 0) shared_.grow(plan->shared_bytes, "partial results");
   pointers_.resize(wiring.operands.size());
   port_slots_.clear();
   for (std::size_t i = 0; i < wiring.operands.size(); ++i) {
@@ -46,7 +47,7 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
   }
   args_.resize(plan->launches.size());
   for (std::size_t group = 0; group < args_.size(); ++group) {
-    args_[group] = {pointers_.data() + wiring.first_operand[group], plan->launches[group].ints.data(), &status_};
+    args_[group] = {pointers_.data() + wiring.first_operand[group], plan->launches[group].ints.data(), &status_, shared_.data()};
   }
   if (wiring.on_device) {
     if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);
@@ -60,10 +61,11 @@ void Run::release() {
   plan_.reset();
   arena_ = MemoryBlock();
   scratch_ = MemoryBlock();
+  shared_ = MemoryBlock();
   on_device_.reset();
 }
 
-std::size_t Run::bytes() const { return arena_.size() + scratch_.size() + (on_device_ ? on_device_->bytes() : 0); }
+std::size_t Run::bytes() const { return arena_.size() + scratch_.size() + shared_.size() + (on_device_ ? on_device_->bytes() : 0); }
 
 bool Run::try_take() { return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire); }
 
@@ -74,38 +76,47 @@ void Run::set_ports(std::span<void* const> inputs, std::span<void* const> output
   }
 }
 
-void Run::launch(std::size_t group, Helpers& helpers) {
-  const rkernel::Launch& launch = plan_->launches[group];
-  if (launch.tickets <= 0) return;
-  if (launch.threads <= 1 || launch.tickets <= launch.grain) {
-    launch.function(&args_[group], 0, launch.tickets, scratch_.data());
+void Run::run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight) {
+  if (stage.tickets <= 0) return;
+  if (threads <= 1 || stage.tickets <= stage.grain) {
+    stage.function(stage.args, 0, stage.tickets, stage.scratch);
     return;
   }
-  helpers.call(launch.threads - 1);
-  board_.run({launch.function, &args_[group], launch.tickets, launch.grain, scratch_.data(), scratch_stride_}, launch.threads);
+  in_flight.run(stage, threads);
+}
+
+void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
+  const rkernel::Launch& launch = plan_->launches[group];
+  Stage stage{launch.function, &args_[group], launch.tickets, launch.grain, scratch_.data(), scratch_stride_};
+  run_stage(stage, launch.threads, in_flight);
+  if (launch.merge == nullptr) return;
+  stage.function = launch.merge;
+  stage.tickets = launch.merge_tickets;
+  stage.grain = 1;
+  run_stage(stage, launch.threads, in_flight);
 }
 
 int Run::execute(Helpers& helpers, RunProfile* profile) {
   const DefaultFloatingPoint floating_point;
   status_.store(0, std::memory_order_relaxed);
-  if (plan_->threads > 1) helpers.call(plan_->threads - 1);
-  return on_device_ ? execute_steps(helpers, profile) : execute_host(helpers, profile);
+  Helpers::InFlight in_flight(helpers, plan_->threads, board_);
+  return on_device_ ? execute_steps(in_flight, profile) : execute_host(in_flight, profile);
 }
 
-int Run::execute_host(Helpers& helpers, RunProfile* profile) {
+int Run::execute_host(Helpers::InFlight& in_flight, RunProfile* profile) {
   for (std::size_t group = 0; group < plan_->launches.size(); ++group) {
     const Clock::time_point start = profile != nullptr ? Clock::now() : Clock::time_point{};
-    launch(group, helpers);
+    launch(group, in_flight);
     if (profile != nullptr) profile->group_seconds[group] += seconds_since(start);
     if (status_.load(std::memory_order_relaxed) != 0) return static_cast<int>(group);
   }
   return -1;
 }
 
-int Run::execute_steps(Helpers& helpers, RunProfile* profile) {
+int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile) {
   try {
     on_device_->start();
-    const int on_host = take_steps(helpers, profile);
+    const int on_host = take_steps(in_flight, profile);
     const int on_device = on_device_->finish();
     // What a group on the device left undone may be why a later one on the host failed.
     if (on_device == no_group || (on_host != no_group && on_host < on_device)) return on_host;
@@ -118,10 +129,10 @@ int Run::execute_steps(Helpers& helpers, RunProfile* profile) {
   }
 }
 
-int Run::take_steps(Helpers& helpers, RunProfile* profile) {
+int Run::take_steps(Helpers::InFlight& in_flight, RunProfile* profile) {
   for (const Step& step : wiring_->steps) {
     const Clock::time_point start = profile != nullptr ? Clock::now() : Clock::time_point{};
-    const std::size_t group = take_step(step, helpers, profile != nullptr);
+    const std::size_t group = take_step(step, in_flight, profile != nullptr);
     if (profile != nullptr) profile->group_seconds[group] += seconds_since(start);
     if (status_.load(std::memory_order_relaxed) != 0) return static_cast<int>(group);
   }
@@ -129,7 +140,7 @@ int Run::take_steps(Helpers& helpers, RunProfile* profile) {
 }
 
 /// Returns the group that the step's time is counted for. With `profiled` every step is waited for, so that this time is its own.
-std::size_t Run::take_step(const Step& step, Helpers& helpers, bool profiled) {
+std::size_t Run::take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled) {
   std::size_t group = step.index;
   bool device_works = true;
   switch (step.kind) {
@@ -144,19 +155,15 @@ std::size_t Run::take_step(const Step& step, Helpers& helpers, bool profiled) {
     case Step::Kind::Launch:
       device_works = wiring_->spaces[group] == rkernel::Space::Device;
       if (device_works) on_device_->launch(group);
-      else launch(group, helpers);
+      else launch(group, in_flight);
       break;
   }
   if (step.kind == Step::Kind::Wait || (profiled && device_works)) on_device_->wait();
   return group;
 }
 
-std::shared_ptr<RunPool> RunPool::make(int threads, std::shared_ptr<rkernel::Device> device) {
-  std::shared_ptr<RunPool> pool(new RunPool);
-  pool->device_ = std::move(device);
-  pool->helpers_ = std::make_unique<Helpers>(threads - 1, std::weak_ptr<Workplace>(pool));
-  return pool;
-}
+RunPool::RunPool(int threads, std::shared_ptr<rkernel::Device> device)
+    : device_(std::move(device)), helpers_(Helpers::of_process(threads)) {}
 
 RunPool::~RunPool() {
   for (Run* run = first_.load(); run != nullptr;) delete std::exchange(run, run->next_);
@@ -194,18 +201,6 @@ bool RunPool::release_idle() {
     run->release();
     give_back(run);
   }
-  return any;
-}
-
-void RunPool::close() {
-  helpers_.reset();
-  for (Run* run = first_.load(); run != nullptr; run = run->next_) run->release();
-  device_.reset();
-}
-
-bool RunPool::help(int helper) {
-  bool any = false;
-  for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) any = run->board_.help(helper) || any;
   return any;
 }
 

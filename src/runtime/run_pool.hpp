@@ -11,13 +11,11 @@
 #include "src/runtime/memory_block.hpp"
 #include "src/runtime/model.hpp"
 #include "src/runtime/plan.hpp"
-#include "src/runtime/tickets.hpp"
 #include "src/runtime/wiring.hpp"
 
 namespace dyn::runtime {
 
-/// One run in flight: its arena, scratch memory and argument blocks. Belongs to one caller while it is taken; helpers look at
-/// its board only.
+/// One run in flight: its arena, scratch memory and argument blocks. Belongs to one caller while it is taken.
 class Run {
  public:
   /// Makes ready for a plan; does nothing where the last run had the same. Throws Error(device) for no memory.
@@ -37,22 +35,23 @@ class Run {
     int port;
     OperandSource::Kind kind;  ///< Input, Output or State
   };
-  void launch(std::size_t group, Helpers& helpers);
+  void run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight);
+  void launch(std::size_t group, Helpers::InFlight& in_flight);
   bool try_take();
   /// Gives back all memory, on host and device; the next bind() takes it anew.
   void release();
   std::size_t bytes() const;
-  int execute_host(Helpers& helpers, RunProfile* profile);
-  int execute_steps(Helpers& helpers, RunProfile* profile);
-  int take_steps(Helpers& helpers, RunProfile* profile);
-  std::size_t take_step(const Step& step, Helpers& helpers, bool profiled);
+  int execute_host(Helpers::InFlight& in_flight, RunProfile* profile);
+  int execute_steps(Helpers::InFlight& in_flight, RunProfile* profile);
+  int take_steps(Helpers::InFlight& in_flight, RunProfile* profile);
+  std::size_t take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled);
 
-  TicketBoard board_;
+  Board* board_ = nullptr;  ///< of the last run on several threads; belongs to the helpers
   std::atomic<bool> taken_{true};
   Run* next_ = nullptr;  ///< in the pool's list; set before the run is published
 
   PlanPtr plan_;
-  MemoryBlock arena_, scratch_;
+  MemoryBlock arena_, scratch_, shared_;
   std::size_t scratch_stride_ = 0;
   std::vector<void*> pointers_;
   std::vector<PortSlot> port_slots_;
@@ -65,11 +64,13 @@ class Run {
 };
 
 /// A list that only grows: as many runs as were ever in flight at once. Taking and returning one is lock-free.
-class RunPool final : public Workplace, public std::enable_shared_from_this<RunPool> {
+class RunPool {
  public:
-  /// `device`: of the groups that run there; must outlive close().
-  static std::shared_ptr<RunPool> make(int threads, std::shared_ptr<rkernel::Device> device = nullptr);
-  ~RunPool() override;
+  /// `threads`: of a run, its caller included. `device`: of the groups that run there.
+  explicit RunPool(int threads, std::shared_ptr<rkernel::Device> device = nullptr);
+  ~RunPool();
+  RunPool(const RunPool&) = delete;
+  RunPool& operator=(const RunPool&) = delete;
 
   /// `preferred` where it is free (it has the caller's plan), else any other, else a new one.
   Run* take(Run* preferred);
@@ -79,22 +80,17 @@ class RunPool final : public Workplace, public std::enable_shared_from_this<RunP
   /// once more. Throws Error(device) as Run::bind does.
   void bind(Run& run, const PlanPtr& plan, const Wiring& wiring);
 
-  /// At the end of the model, with no run in flight: a helper that has not left yet keeps the pool, but not its memory.
-  void close();
-
-  bool help(int helper) override;
   Helpers& helpers() { return *helpers_; }
   /// Bytes of all arenas, scratch memory and tables, on host and device. Only for tests, while nothing runs.
   std::size_t bytes() const;
 
  private:
-  RunPool() = default;
   /// Whether there was any memory to release.
   bool release_idle();
 
   std::atomic<Run*> first_{nullptr};
-  std::shared_ptr<rkernel::Device> device_;
-  std::unique_ptr<Helpers> helpers_;
+  const std::shared_ptr<rkernel::Device> device_;
+  const std::shared_ptr<Helpers> helpers_;
 };
 
 }  // namespace dyn::runtime

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "src/rkernel/target.hpp"
+#include "src/runtime/traffic.hpp"
 
 namespace dyn::runtime {
 
@@ -21,26 +22,40 @@ struct Stage {
 
 /// The state of a stage is one word: how many threads may take part, and how many chunks nobody has taken. A chunk belongs to
 /// the thread whose compare-and-swap took it, and only then does that thread look at the stage, so one that comes late, or
-/// to the board of another run, does no harm. The stage's fields change only while no chunk is taken.
+/// to a board that another run has by now, does no harm. The stage's fields change only while no chunk is taken.
+///
+/// Word and stage share one cache line: it goes to a helper once for a stage, and comes back with the last chunk.
 class TicketBoard {
  public:
-  /// The caller's part: returns when every ticket is done. Waits only for chunks that somebody took.
-  void run(const Stage& stage, int threads);
+  /// The caller's part: returns when every ticket is done. Waits only for chunks that somebody took. False where nobody helped.
+  bool run(const Stage& stage, int threads, const Traffic& traffic);
 
-  /// A helper's part: takes chunks until none is left; false where there was none. `helper` counts from 0 and is unlike
-  /// that of every other thread that helps now.
-  bool help(int helper);
+  /// A helper's part. `participant` counts from 1 and is unlike that of every other thread at this board.
+  /// Is there a chunk for it? Only reads.
+  bool has_work(int participant) const noexcept {
+    const std::uint64_t word = word_.load(std::memory_order_relaxed);
+    return left_of(word) != 0 && participant < threads_of(word);
+  }
+  /// Takes one chunk of the current stage and runs it; false where there is none.
+  bool take(int participant);
+  /// Tells the caller of chunks that were taken and are done. It waits for them.
+  void report(std::uint32_t chunks) noexcept { helped_.fetch_add(chunks, std::memory_order_release); }
 
  private:
-  /// Takes one chunk of the current stage and runs it as participant `participant`.
-  bool take(int participant);
-  void wait_for_helpers(std::uint32_t chunks) const;
+  static constexpr int left_bits = 32;
+  static constexpr std::uint64_t make_word(int threads, std::uint32_t left) { return (static_cast<std::uint64_t>(threads) << left_bits) | left; }
+  static constexpr std::uint32_t left_of(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+  static constexpr int threads_of(std::uint64_t word) { return static_cast<int>(word >> left_bits); }
+
+  void work(int participant, std::uint32_t left) const;
+  void wait_for(std::uint32_t helped, const Traffic& traffic) const;
 
   static constexpr int cache_line = 64;
   alignas(cache_line) std::atomic<std::uint64_t> word_{0};
-  alignas(cache_line) std::atomic<std::uint32_t> helped_{0};  ///< chunks of this stage that helpers have finished
-  alignas(cache_line) Stage stage_;
+  Stage stage_;
   std::uint32_t chunks_ = 0;
+  alignas(cache_line) std::atomic<std::uint32_t> helped_{0};   ///< chunks that helpers have ever finished here, modulo 2^32
+  alignas(cache_line) std::uint32_t expected_ = 0;             ///< of them; the caller's
 };
 
 }  // namespace dyn::runtime
