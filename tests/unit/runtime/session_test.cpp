@@ -22,10 +22,10 @@ dim C in 1..16 hint 8
 state tokens: i64[B, C]
 state sums: f32[B, C, 3]
 weight table: f32[10, 3] = random 7
-graph memory(ids: i64[B, S]) -> (seen: i64[B, _], rows: f32[B, _, 3], whole: f32[B, C, 3]) {
+graph memory(ids: i64[B, S]) -> (seen: i64[B, _], rows: f32[B, _, 3], whole: f32[B, C, 3], all: i64[B, C]) {
   kept = append(tokens, ids) at=P axis=1
   s = append(sums, gather(table, ids) axis=0) at=P
-  return slice(kept) axes=[1] starts=[0] ends=[P + S], slice(s) axes=[1] starts=[0] ends=[P + S], s * 1.0
+  return slice(kept) axes=[1] starts=[0] ends=[P + S], slice(s) axes=[1] starts=[0] ends=[P + S], s * 1.0, kept
 }
 )";
 
@@ -113,6 +113,8 @@ TEST_CASE("a run that fails on the way leaves no trace") {
   const Outputs after = session.run({{"ids", Tensor(DType::i64, {1, 0})}});
   const auto whole = after["whole"].data<float>();
   for (std::size_t i = 2 * 3; i < whole.size(); ++i) CHECK(whole[i] == 0);
+  const auto all = after["all"].data<std::int64_t>();
+  for (std::size_t i = 2; i < all.size(); ++i) CHECK(all[i] == 0);
 }
 
 TEST_CASE("a graph with state runs in a session only") {
