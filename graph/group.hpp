@@ -19,11 +19,11 @@ struct Group {
   Backbone backbone = Backbone::Elementwise;
   std::vector<int> nodes;           ///< ascending, so topological; a view is a member only as the one node of a Copy
   int backbone_node = -1;           ///< the matmul, the first reduction, the last of a chain, or the copied view
-  std::vector<ValueId> outputs;     ///< values written to memory
+  std::vector<ValueId> outputs;     ///< values written to memory; where their view's base is a state, into that
   std::vector<Dim> extents;         ///< of the axes of the index space; a matmul's last one is K, attention's last two are keys and depth
   std::vector<bool> reduced;        ///< for each axis whether the backbone reduces it
-  /// Where in outputs[i] an iteration writes; no terms along reduced axes: once for all of them. Empty for a Copy,
-  /// which writes its output densely in the order of its axes.
+  /// Where in outputs[i] an iteration writes; no terms along reduced axes: once for all of them. Empty for a Copy
+  /// that writes its output densely in the order of its axes; one of an append writes what is appended.
   std::vector<Coords> output_coords;
 };
 

@@ -34,6 +34,7 @@ enum class ValueKind : std::uint8_t {
   Input,     ///< a graph input
   Weight,    ///< a constant tensor: file, splat or random
   Constant,  ///< a scalar literal, rank 0
+  State,     ///< a buffer that a session keeps from run to run; only `append` takes it
   Result     ///< made by a node
 };
 
@@ -110,6 +111,10 @@ struct Module {
   /// claim on that dim (text `_`). Empty: no claims.
   std::vector<TensorType> output_types;
   std::vector<Constraint> constraints;
+  std::vector<ValueId> states;  ///< in the order of their declarations
+  /// The symbol P of `append ... at=P`, which a session gives, and how many positions a run adds to it; not valid where no
+  /// append has one.
+  Dim length, growth;
 
   Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }
   const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }

@@ -18,7 +18,7 @@ enum class OpClass : std::uint8_t {
   Reduction,    ///< one of sum, max, min, product over some axes
   Contraction,  ///< matmul
   Attention,    ///< two chained contractions with a softmax between; whole, or split by a pass
-  View,         ///< only another way to index its input: reshape, transpose, slice, expand
+  View,         ///< only another way to index its input: reshape, transpose, slice, expand; append
   Indexed,      ///< gather, concat, pad, range: each output element from a computed place
   Compound      ///< split into the others by a pass
 };
@@ -98,6 +98,9 @@ std::vector<Dim> attr_dims(const Module& module, const Node& node, std::string_v
 
 /// A negative axis counted from the end; nothing where it is out of range.
 std::optional<int> normalize_axis(std::int64_t axis, int rank);
+
+/// Of a View: the input that it shows in another way. `append` shows what it appends: its result is the state in which that lies.
+ValueId viewed(const Node& view);
 
 /// Worklist propagation (TSCompiler, Algorithm 1): infers every value's type, forwards and to siblings, unifying
 /// symbols, checking declared shapes, and recording what remains as module.constraints. Throws Error(model).

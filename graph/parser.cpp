@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "graph/literals.hpp"
+#include "graph/state.hpp"
 #include "graph/suggest.hpp"
 #include "graph/text.hpp"
 
@@ -18,7 +19,7 @@ namespace dyn::graph {
 namespace {
 
 constexpr std::array<std::string_view, 4> dim_functions = {"floordiv", "mod", "min", "max"};
-const std::vector<std::string_view> header_words = {"dim", "weights", "weight", "graph"};
+const std::vector<std::string_view> header_words = {"dim", "weights", "weight", "state", "graph"};
 
 }  // namespace
 
@@ -53,9 +54,9 @@ void Parser::parse_header() {
   if (token_.is_word("weights")) return parse_weights_line();
   if (token_.is_word("weight")) return parse_weight_line();
   if (token_.is_word("dyn")) fail(token_.location, "the version is given twice");
-  if (token_.is_word("state")) fail_unsupported(token_.location, "`state` is not supported by this library");
+  if (token_.is_word("state")) return parse_state_line();
   const std::string hint = token_.kind == TokenKind::Name ? did_you_mean(token_.text, header_words) : "";
-  fail(token_.location, fmt::format("expected `dim`, `weights`, `weight` or `graph`, found {}{}", describe(token_), hint));
+  fail(token_.location, fmt::format("expected `dim`, `weights`, `weight`, `state` or `graph`, found {}{}", describe(token_), hint));
 }
 
 void Parser::parse_dim_line() {
@@ -142,6 +143,22 @@ void Parser::parse_weight_line() {
   }
   expect_line_end("the weight");
   declare_weight(name, std::move(type), source);
+}
+
+void Parser::parse_state_line() {
+  take();
+  const Name name = take_name("the name of the state");
+  check_undefined(name);
+  expect(":", "the name of the state");
+  Value value;
+  value.name = name.text;
+  value.kind = ValueKind::State;
+  value.type = parse_type(DimsOf::State);
+  value.location = name.location;
+  const ValueId id = add_value(std::move(value));
+  define(name, id);
+  module_.states.push_back(id);
+  expect_line_end("the state");
 }
 
 void Parser::parse_graph() {
@@ -242,6 +259,7 @@ Module parse(std::string_view text, const std::string& source_name) {
   verify(module);
   resolve_literals(module, parser.open_literals());
   propagate_shapes(module);
+  find_length(module);
   return module;
 }
 

@@ -75,6 +75,7 @@ class Parser {
   void check_dim(const Token& name, const SymbolInfo& info) const;
   void parse_weights_line();
   void parse_weight_line();
+  void parse_state_line();
   void parse_graph();
   void parse_inputs();
   void parse_outputs();
@@ -83,7 +84,7 @@ class Parser {
   void parse_return(SourceLocation location);
 
   // Types and dims (parser_dim.cpp).
-  enum class DimsOf { Input, Output, Weight };
+  enum class DimsOf { Input, Output, Weight, State };
   TensorType parse_type(DimsOf owner);
   Dim parse_declared_dim(DimsOf owner);
   DType parse_dtype_name();

@@ -12,7 +12,7 @@ namespace dyn::graph {
 void Parser::parse_attributes(Node& node) {
   while (token_.kind == TokenKind::Name) {
     const Token name = take();
-    if (name.is_word("offsets") || name.is_word("state")) {
+    if (name.is_word("offsets")) {
       fail_unsupported(name.location, fmt::format("{} is not supported by this library", describe(name)));
     }
     if (!token_.is("=")) fail_expected(fmt::format("`=` after the attribute {}", describe(name)));

@@ -38,12 +38,15 @@ TensorType Parser::parse_type(DimsOf owner) {
 
 Dim Parser::parse_declared_dim(DimsOf owner) {
   const SourceLocation location = token_.location;
-  if (owner != DimsOf::Weight && token_.is_word("_")) {
+  if ((owner == DimsOf::Input || owner == DimsOf::Output) && token_.is_word("_")) {
     take();
     return owner == DimsOf::Input ? module_.dims->symbol({}) : Dim();
   }
   const Dim dim = parse_dim();
   if (owner == DimsOf::Weight && !dim.constant()) fail(location, "the dims of a weight are constants");
+  if (owner == DimsOf::State && bounds(dim).high == int64_max) {
+    fail(location, fmt::format("the dim {} of a state has no upper bound; declare one: `dim NAME in LOW..HIGH`", to_string(dim)));
+  }
   if (dim.constant().value_or(0) < 0) fail(location, fmt::format("the dim {} is negative", *dim.constant()));
   return dim;
 }

@@ -64,7 +64,7 @@ ValueId Parser::declare_weight(const Name& name, TensorType type, WeightSource s
   const Value& first = module_.value(known->second);
   if (first.kind != ValueKind::Weight || first.name != name.text) {
     fail(name.location, fmt::format("`{}` is {}, see line {}; a weight needs another name", clip(name.text),
-                                    first.kind == ValueKind::Input ? "an input" : "a value", first.location.line));
+                                    first.kind == ValueKind::Input ? "an input" : first.kind == ValueKind::State ? "a state" : "a value", first.location.line));
   }
   if (source.kind != WeightSource::Kind::File) {
     fail(name.location, fmt::format("the weight `{}` is defined twice, first in line {}", clip(name.text), first.location.line));

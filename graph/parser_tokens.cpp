@@ -60,7 +60,7 @@ Parser::Name Parser::take_name(std::string_view what) {
     return {unquote(token), token.location};
   }
   if (token_.kind != TokenKind::Name) fail_expected(what);
-  if (token_.is_word("state") || token_.is_word("offsets")) {
+  if (token_.is_word("offsets")) {
     fail_unsupported(token_.location, fmt::format("{} is a reserved word of the dyn text format, which this library "
                                                   "does not support; quote it to use it as a name",
                                                   describe(token_)));

@@ -71,7 +71,7 @@ class Printer {
 void Printer::choose_value_names() {
   std::unordered_set<std::string> taken;
   for (const Value& value : module_.values) {
-    if (value.kind == ValueKind::Input || value.kind == ValueKind::Weight) taken.insert(value.name);
+    if (value.kind != ValueKind::Result && value.kind != ValueKind::Constant) taken.insert(value.name);
   }
   std::vector<ValueId> nameless;
   names_.resize(module_.values.size());
@@ -110,6 +110,9 @@ void Printer::choose_dim_names() {
       const std::optional<int> symbol = dim.symbol();
       if (!symbol || ++direct_uses_[static_cast<std::size_t>(*symbol)] > 1) name_dims_of(dim);
     }
+  }
+  for (const ValueId id : module_.states) {
+    for (const Dim dim : module_.value(id).type.dims) name_dims_of(dim);
   }
   for (const TensorType& type : module_.output_types) {
     for (const Dim dim : type.dims) {
@@ -155,6 +158,9 @@ void Printer::print_header() {
                                                            : fmt::format("random {}", value.weight.seed);
     out_ += '\n';
     is_declared_[i] = true;
+  }
+  for (const ValueId id : module_.states) {
+    out_ += fmt::format("state {}: {}\n", names_[static_cast<std::size_t>(id)], to_string(module_.value(id).type));
   }
 }
 

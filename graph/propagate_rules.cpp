@@ -8,6 +8,7 @@
 
 #include "graph/diagnostic.hpp"
 #include "graph/propagate.hpp"
+#include "graph/state.hpp"
 
 namespace dyn::graph {
 
@@ -146,12 +147,13 @@ void Propagation::collect_constraints() {
   }
 }
 
-/// Every symbol that a run needs must be part of some input's dims.
+/// Every symbol that a run needs must be part of some input's dims, or given by a session.
 void Propagation::check_symbols() const {
   std::vector<bool> given(static_cast<std::size_t>(module_.dims->symbol_count()));
   for (ValueId input : module_.inputs)
     for (Dim dim : module_.value(input).type.dims)
       for_each_symbol(dim, [&](int symbol) { given[static_cast<std::size_t>(symbol)] = true; });
+  for_each_session_symbol(module_, [&](int symbol) { given[static_cast<std::size_t>(symbol)] = true; });
   const auto check = [&](Dim dim, SourceLocation where) {
     for_each_symbol(dim, [&](int symbol) {
       if (given[static_cast<std::size_t>(symbol)]) return;

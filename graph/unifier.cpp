@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "graph/checked.hpp"
+#include "graph/state.hpp"
 
 namespace dyn::graph {
 
@@ -48,6 +49,7 @@ Unifier::Unifier(Module& module) : module_(module) {
   for (int symbol : module.declared_symbols) declared_[static_cast<std::size_t>(symbol)] = true;
   for (ValueId input : module.inputs)
     for (Dim dim : module.value(input).type.dims) mark_given(dim);
+  for_each_session_symbol(module, [this](int symbol) { given_[static_cast<std::size_t>(symbol)] = true; });
 }
 
 void Unifier::mark_given(Dim dim) {

@@ -52,7 +52,7 @@ class Unifier {
   void mark_given(Dim dim);
 
   Module& module_;
-  std::vector<bool> declared_, given_;  ///< by symbol; given: part of an input's dims
+  std::vector<bool> declared_, given_;  ///< by symbol; given: part of an input's dims, or a session's
   std::vector<Dim> replacement_;        ///< by symbol
   std::vector<std::pair<int, Dim>> replaced_;
   std::vector<Constraint> constraints_;

@@ -9,6 +9,7 @@
 #include "graph/diagnostic.hpp"
 #include "graph/op.hpp"
 #include "graph/ops/infer.hpp"
+#include "graph/state.hpp"
 #include "graph/verify.hpp"
 
 namespace dyn::graph {
@@ -150,10 +151,13 @@ void verify_structure(const Module& module) {
   const auto known = [&](ValueId id) { return id >= 0 && id < static_cast<ValueId>(module.values.size()); };
   for (ValueId id : module.inputs)
     require(known(id) && module.value(id).kind == ValueKind::Input, fmt::format("input {} is none", id));
+  for (ValueId id : module.states)
+    require(known(id) && module.value(id).kind == ValueKind::State, fmt::format("state {} is none", id));
   for (ValueId id : module.outputs) require(known(id), fmt::format("output {} is no value", id));
   require(module.output_names.size() == module.outputs.size(), "not as many output names as outputs");
   require(module.output_types.empty() || module.output_types.size() == module.outputs.size(),
           "not as many declared output types as outputs");
+  verify_states(module);
 }
 
 void verify(const Module& module) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the five models of examples/models with PyTorch.
+"""Compares the models of examples/models with PyTorch.
 
 For each model: random asymmetric weights go into a safetensors file and into the model of the same name from
 `transformers`; then both run at random shapes, and max |difference| / max |expected| must stay within a bound.
@@ -10,6 +10,7 @@ Needs, from PyPI: torch transformers safetensors numpy. BERT-large needs 3 GB of
 import argparse
 import math
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -57,6 +58,7 @@ MODELS = {
     "distilbert": (distilbert, 30522, 512, {"ids": "input_ids", "mask": "attention_mask"}, ""),
     "albert": (albert, 30000, 512, {"ids": "input_ids", "type_ids": "token_type_ids", "mask": "attention_mask"}, ""),
     "gpt2": (gpt2, 50257, 1024, {"ids": "input_ids"}, "transformer."),
+    "gpt2_cached": (gpt2, 50257, 1024, {"ids": "input_ids"}, "transformer."),
 }
 
 
@@ -125,7 +127,7 @@ def compare(name, options, folder):
     source = SOURCE / "examples" / "models" / f"{name}.dyn"
     model = pathlib.Path(shutil.copy(source, folder))
     weights = random_weights(source.read_text(), random)
-    save_file(weights, folder / f"{name}.safetensors")
+    save_file(weights, folder / re.search(r'^weights "(.*)"', source.read_text(), re.MULTILINE).group(1))
     peer = make().eval()
     fill_peer(peer, weights, prefix)
     worst = 0.0

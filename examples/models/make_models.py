@@ -45,11 +45,16 @@ class Writer:
     def heads(self, target, x, heads, size):
         self(f"{target} = transpose(reshape({x}) shape=[B, S, {heads}, {size}]) perm=[0, 2, 1, 3]")
 
-    def attend(self, i, heads, width, rest):
+    def attend(self, i, heads, width, rest, cached=False):
         """q, k, v of layer i -> a, all heads side by side."""
         for part in "qkv":
             self.heads(f"{part}{i}h", f"{part}{i}", heads, width // heads)
-        self(f"a{i}h = attention(q{i}h, k{i}h, v{i}h{rest}")
+        if cached:
+            for part in "kv":
+                self(f"{part}{i}c = append(h.{i}.{part}, {part}{i}h) at=P")
+                self(f"{part}{i}a = slice({part}{i}c) axes=[2] starts=[0] ends=[P + S]")
+        keys, values = (f"k{i}a", f"v{i}a") if cached else (f"k{i}h", f"v{i}h")
+        self(f"a{i}h = attention(q{i}h, {keys}, {values}{rest}")
         self(f"a{i} = reshape(transpose(a{i}h) perm=[0, 2, 1, 3]) shape=[B, S, {width}]")
 
     def mask(self):
@@ -86,8 +91,14 @@ def encoder_layer(w, i, names, width, heads, inner, epsilon, gelu):
 
 
 def save(path, about, weights, signature, body, longest, batches=64):
+    dims = [f"B in 1..{batches}", f"S in 1..{longest} hint 128"]
+    save_with_dims(path, about, dims, weights, [], signature, body)
+
+
+def save_with_dims(path, about, dims, weights, states, signature, body):
     text = "".join(f"# {line}".rstrip() + "\n" for line in about)
-    text += f"\ndyn 1\ndim B in 1..{batches}\ndim S in 1..{longest} hint 128\nweights \"{weights}\"\n\n"
+    text += "\ndyn 1\n" + "".join(f"dim {dim}\n" for dim in dims) + f"weights \"{weights}\"\n"
+    text += "".join(f"state {state}\n" for state in states) + "\n"
     text += f"graph {signature} {{\n" + "\n".join(body.lines) + "\n}\n"
     path.write_text(text, encoding="utf-8")
 
@@ -154,18 +165,19 @@ def albert():
          "albert.safetensors", f"albert({IDS}, {TYPE_IDS}, {MASK}) -> (hidden: f32[B, S, 768])", w, 512)
 
 
-def gpt2():
+def gpt2(cached):
     width, heads, layers, words = 768, 12, 12, 50257
     w = Writer()
     w(f"words = gather({w.weight('wte.weight', words, width)}, ids) axis=0")
-    w(f"positions = slice({w.weight('wpe.weight', 1024, width)}) axes=[0] starts=[0] ends=[S]")
+    span = "starts=[P] ends=[P + S]" if cached else "starts=[0] ends=[S]"
+    w(f"positions = slice({w.weight('wpe.weight', 1024, width)}) axes=[0] {span}")
     w("x0 = words + positions")
     for i in range(layers):
         w.comment(f"Layer {i}.")
         w.norm(f"n{i}", f"x{i}", f"h.{i}.ln_1", width, "1e-5")
         w.linear(f"qkv{i}", f"n{i}", f"h.{i}.attn.c_attn", width, 3 * width)
         w(f"q{i}, k{i}, v{i} = split(qkv{i}) axis=2 sizes=[{width}, {width}, {width}]")
-        w.attend(i, heads, width, ") causal=true")
+        w.attend(i, heads, width, ") causal=true", cached)
         w.linear(f"o{i}", f"a{i}", f"h.{i}.attn.c_proj", width, width)
         w(f"y{i} = x{i} + o{i}")
         w.norm(f"m{i}", f"y{i}", f"h.{i}.ln_2", width, "1e-5")
@@ -175,9 +187,18 @@ def gpt2():
     w.comment("The table of words, once more, tells how well each word would follow.")
     w.norm("final", f"x{layers}", "ln_f", width, "1e-5")
     w(f"return matmul(final, {w.weight('wte.weight')}) transpose_b=true")
-    save(HERE / "gpt2.dyn", ["GPT-2 (124 million parameters): 12 layers, 768 wide, 12 heads, causal, without cache.", "",
-                             ABOUT_IDS, "logits    for each place the score of each next token"],
-         "gpt2.safetensors", f"gpt2({IDS}) -> (logits: f32[B, S, {words}])", w, 1024)
+    title = "GPT-2 (124 million parameters): 12 layers, 768 wide, 12 heads, causal, "
+    about_logits = "logits    for each place the score of each next token"
+    if not cached:
+        save(HERE / "gpt2.dyn", [title + "without cache.", "", ABOUT_IDS, about_logits], "gpt2.safetensors",
+             f"gpt2({IDS}) -> (logits: f32[B, S, {words}])", w, 1024)
+        return
+    states = [f"h.{i}.{part}: f32[B, {heads}, C, {width // heads}]" for i in range(layers) for part in "kv"]
+    dims = ["B in 1..64 hint 1", "S in 1..1024 hint 1", "P in 0..1024", "C in 1..1024 hint 1024"]
+    save_with_dims(HERE / "gpt2_cached.dyn",
+                   [title + "with a cache.", "", "A session keeps the keys and values of the P places so far, and has room for C.", "",
+                    "ids       the S tokens that follow", about_logits],
+                   dims, "gpt2.safetensors", states, f"gpt2_cached({IDS}) -> (logits: f32[B, S, {words}])", w)
 
 
 def encoder_small():
@@ -205,5 +226,6 @@ if __name__ == "__main__":
     bert("bert_large", "BERT large", 24, 1024, 16)
     distilbert()
     albert()
-    gpt2()
+    gpt2(cached=False)
+    gpt2(cached=True)
     encoder_small()

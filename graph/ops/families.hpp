@@ -13,5 +13,6 @@ std::vector<OpDef> normalization_ops();
 std::vector<OpDef> contraction_ops();
 std::vector<OpDef> view_ops();
 std::vector<OpDef> indexed_ops();
+std::vector<OpDef> state_ops();
 
 }  // namespace dyn::graph

@@ -32,7 +32,7 @@ void grow_all(FusionGraph& graph, Fusion& fusion) {
 /// Copies run right after what they copy.
 int time_of(const FusionGraph& graph, const Module& module, const Group& group) {
   if (group.backbone != Backbone::Copy) return graph.time_of(group.backbone_node);
-  const ValueId source = module.nodes[static_cast<std::size_t>(group.backbone_node)].inputs[0];
+  const ValueId source = viewed(module.nodes[static_cast<std::size_t>(group.backbone_node)]);
   return graph.available(graph.root(source));
 }
 

@@ -33,7 +33,7 @@ bool reads_memory(const Node& node, int input) {
 
 FusionGraph::FusionGraph(const Module& module)
     : module_(module), live_(module.nodes.size(), false), free_(module.nodes.size(), false),
-      output_(module.values.size(), false), position_(module.nodes.size(), -1),
+      output_(module.values.size(), false), in_state_(module.values.size(), false), position_(module.nodes.size(), -1),
       group_of_(module.nodes.size(), no_group), anchor_(module.nodes.size(), -1), readers_(module.values.size()) {
   for (std::size_t i = 0; i < module.values.size(); ++i) root_.push_back(static_cast<ValueId>(i));
   for (const Node& node : module.nodes) {
@@ -41,7 +41,9 @@ FusionGraph::FusionGraph(const Module& module)
       throw Error(ErrorKind::internal, "fuse: " + node.op->name + " has not been decomposed");
     }
     if (node.op->op_class == OpClass::View) {
-      root_[static_cast<std::size_t>(node.outputs[0])] = root(node.inputs[0]);
+      const auto result = static_cast<std::size_t>(node.outputs[0]);
+      root_[result] = root(viewed(node));
+      in_state_[result] = node.op->name == "append" || in_state(viewed(node));
     }
   }
   for (const ValueId id : module.outputs) output_[static_cast<std::size_t>(root(id))] = true;
@@ -127,9 +129,10 @@ bool FusionGraph::reads_only_free(const Node& node) const {
 }
 
 void FusionGraph::find_free() {
-  // A reshape that no affine function follows needs its input in memory.
+  // A reshape that no affine function follows needs its input in memory, as does an append.
   std::vector<bool> unfollowed(module_.values.size(), false);
   for (const Node& view : module_.nodes) {
+    if (view.op->name == "append") unfollowed[static_cast<std::size_t>(root(viewed(view)))] = true;
     if (view.op->name != "reshape") continue;
     for (const ReshapeBlock& block : reshape_blocks(dims(view.inputs[0]), dims(view.outputs[0]))) {
       if (block.from.size() > 1 && !block.to.empty()) unfollowed[static_cast<std::size_t>(root(view.inputs[0]))] = true;

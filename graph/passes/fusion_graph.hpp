@@ -41,8 +41,10 @@ class FusionGraph {
   /// Live nodes that are no views, by position.
   const std::vector<int>& order() const noexcept { return order_; }
 
-  /// The value behind all views: made by a node that is no view, or by none.
+  /// The value behind all views: made by a node that is no view, or by none. Of a state after its append: of what is appended.
   ValueId root(ValueId id) const { return root_[static_cast<std::size_t>(id)]; }
+  /// Whether the value is a state after its append, or a view of that: it is in memory, wherever its root is computed.
+  bool in_state(ValueId id) const { return in_state_[static_cast<std::size_t>(id)]; }
   /// The node that makes the root of `id`; -1: none.
   int root_producer(ValueId id) const { return module_.value(root(id)).producer; }
   /// Reads of a root by live nodes.
@@ -66,7 +68,7 @@ class FusionGraph {
   bool reads_only_free(const Node& node) const;
 
   const Module& module_;
-  std::vector<bool> live_, free_, output_;
+  std::vector<bool> live_, free_, output_, in_state_;
   std::vector<int> position_, order_, group_of_, anchor_;
   std::vector<ValueId> root_;
   std::vector<std::vector<Edge>> readers_;

@@ -108,7 +108,7 @@ std::optional<Coords> Grower::place_next_to_member(int id) const {
     const int producer = graph_.root_producer(input);
     if (producer < 0 || !is_member(producer) || !same_dims(graph_.dims(input), graph_.dims(node.outputs[0]))) continue;
     std::vector<int> views;
-    for (ValueId value = input; value != graph_.root(input); value = graph_.node(views.back()).inputs[0]) {
+    for (ValueId value = input; value != graph_.root(input); value = viewed(graph_.node(views.back()))) {
       views.push_back(module_.value(value).producer);
     }
     std::optional<Coords> coords = members_.at(producer);
@@ -132,7 +132,7 @@ std::optional<Coords> Grower::root_place(int id, int input, const Coords& coords
   while (place && value != graph_.root(value)) {
     const Node& view = graph_.node(module_.value(value).producer);
     place = coords_through_view(module_, view, *place);
-    value = view.inputs[0];
+    value = viewed(view);
   }
   return place;
 }

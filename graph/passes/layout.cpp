@@ -35,7 +35,7 @@ class Layouter {
     while (!needed(id)) {
       needed_[static_cast<std::size_t>(id)] = true;
       if (id == graph_.root(id)) return;
-      id = graph_.node(module_.value(id).producer).inputs[0];
+      id = viewed(graph_.node(module_.value(id).producer));
     }
   }
 
@@ -46,7 +46,7 @@ class Layouter {
         const Node& node = graph_.node(id);
         for (const ValueId input : node.inputs) {
           const int producer = graph_.root_producer(input);
-          const bool literal = module_.value(graph_.root(input)).kind == ValueKind::Constant;
+          const bool literal = module_.value(graph_.root(input)).kind == ValueKind::Constant && !graph_.in_state(input);
           const bool from_memory = producer < 0 ? !literal : !members.contains(producer);
           if (from_memory || (literal && needs_memory(node, input))) need(input);
         }
@@ -65,26 +65,61 @@ class Layouter {
       const ValueId result = module_.nodes[i].outputs[0];
       if (graph_.is_view(static_cast<int>(i)) && needed(result)) views[graph_.root(result)].push_back(static_cast<int>(i));
     }
+    for (const ValueId state : module_.states) store_densely(state);
     for (std::size_t i = 0; i < module_.values.size(); ++i) {
       const ValueKind kind = module_.values[i].kind;
       if (kind == ValueKind::Input || kind == ValueKind::Weight) store_densely(static_cast<ValueId>(i));
     }
     for (const Group& group : fusion_.groups) {
       for (const ValueId id : group.outputs) {
-        view_of(id) = stored_view(module_, id, choose_storage(graph_, id, views[id]));
+        view_of(id) = store_result(id, views[id]);
       }
     }
+  }
+
+  /// In the state that it is appended to, where strides reach that; else in a buffer of its own.
+  View store_result(ValueId id, std::vector<int>& views) {
+    for (const int view : views) {
+      const Node& node = graph_.node(view);
+      if (node.op->name != "append" || placed_.contains(node.outputs[0])) continue;
+      auto place = view_in_state(graph_, id, node);
+      if (!place) continue;
+      placed_.insert(node.outputs[0]);
+      fusion_.reasons.push_back({id, fmt::format("it is written to its place in the state {}", module_.value(place->base).name)});
+      return std::move(*place);
+    }
+    std::erase_if(views, [this](int view) { return graph_.in_state(graph_.node(view).outputs[0]); });
+    return stored_view(module_, id, choose_storage(graph_, id, views));
   }
 
   void store_densely(ValueId id) { view_of(id) = {id, module_.dims->constant(0), dense_strides(*module_.dims, dims(id))}; }
 
   void view(int id) {
     const Node& node = module_.nodes[static_cast<std::size_t>(id)];
+    if (node.op->name == "append") return append(id);
     const View& input = view_of(node.inputs[0]);
     if (input.base == no_value) return copy(id, "a literal has no memory of its own");
     auto result = view_through(module_, node, input);
     if (!result) return copy(id, fmt::format("no strides reach {} in this order", module_.value(node.inputs[0]).name));
     view_of(node.outputs[0]) = std::move(*result);
+  }
+
+  /// The result is the state's buffer; what is appended goes there in a copy of its own, where it is not there yet.
+  void append(int id) {
+    const Node& node = module_.nodes[static_cast<std::size_t>(id)];
+    const ValueId result = node.outputs[0], x = node.inputs[1];
+    view_of(result) = view_of(node.inputs[0]);
+    if (placed_.contains(result)) return;
+    Group group;
+    group.backbone = Backbone::Copy;
+    group.nodes = {id};
+    group.backbone_node = id;
+    group.outputs = {result};
+    group.output_coords = {appended_coords(module_, node)};
+    group.extents = dims(x);
+    group.reduced.assign(group.extents.size(), false);
+    fusion_.groups.push_back(std::move(group));
+    fusion_.reasons.push_back({result, fmt::format("a copy of {} alone, to its place in the state", module_.value(x).name)});
   }
 
   /// Makes the result of view node `id` a base of its own.
@@ -164,6 +199,7 @@ class Layouter {
   const FusionGraph& graph_;
   Fusion& fusion_;
   std::vector<bool> needed_;
+  std::set<ValueId> placed_;  ///< results of appends whose operand is computed in its place in the state
   const std::size_t node_count_ = module_.nodes.size();
 };
 

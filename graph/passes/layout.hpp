@@ -13,6 +13,17 @@ namespace dyn::graph {
 /// The memory of the view's result, given that of its input; nothing where no strides reach it.
 std::optional<View> view_through(const Module& module, const Node& view, const View& input);
 
+/// The inverse: the memory of the view's input, given that of its result; nothing where no strides reach it, and for views that
+/// leave elements out or repeat them.
+std::optional<View> view_before(const Module& module, const Node& view, const View& result);
+
+/// Where the element of what `append` appends lies in the result, by the former's axes.
+Coords appended_coords(const Module& module, const Node& append);
+
+/// The memory for `root`, of which the append's operand is a view, in which it is appended already. Nothing where no strides reach
+/// it, where they scatter the innermost axis, or where the graph returns the value.
+std::optional<View> view_in_state(const FusionGraph& graph, ValueId root, const Node& append);
+
 /// Whether elements in row-major order of `dims` lie one after the other, from the start of the buffer.
 bool is_dense(const View& view, std::span<const Dim> dims);
 

@@ -99,7 +99,7 @@ std::vector<bool> used_nodes(const Module& module) {
   return used;
 }
 
-/// Drops the nodes that no output needs, then all values that nothing refers to; inputs stay.
+/// Drops the nodes that no output needs, then all values that nothing refers to; inputs and states stay.
 void remove_dead(Module& module) {
   const std::vector<bool> used = used_nodes(module);
   std::vector<Node> nodes;
@@ -112,6 +112,7 @@ void remove_dead(Module& module) {
   };
   refer(module.inputs);
   refer(module.outputs);
+  refer(module.states);
   for (const Node& node : nodes) {
     refer(node.inputs);
     refer(node.outputs);
@@ -129,6 +130,7 @@ void remove_dead(Module& module) {
   };
   renumber(module.inputs);
   renumber(module.outputs);
+  renumber(module.states);
   for (Node& node : nodes) {
     renumber(node.inputs);
     renumber(node.outputs);

@@ -71,6 +71,19 @@ std::optional<View> view_through(const Module& module, const Node& view, const V
   throw Error(ErrorKind::internal, "view_through: no view: " + name);
 }
 
+std::optional<View> view_before(const Module& module, const Node& view, const View& result) {
+  const auto& from = module.value(view.inputs[0]).type.dims;
+  const auto& to = module.value(view.outputs[0]).type.dims;
+  if (view.op->name == "reshape") return reshaped(to, from, result);
+  if (view.op->name != "transpose") return std::nullopt;
+  View input = result;
+  const auto perm = attr_integers(view, "perm");
+  for (std::size_t i = 0; i < perm.size(); ++i) {
+    input.strides[static_cast<std::size_t>(*normalize_axis(perm[i], static_cast<int>(perm.size())))] = result.strides[i];
+  }
+  return input;
+}
+
 bool is_dense(const View& view, std::span<const Dim> dims) {
   if (view.offset.constant() != 0) return false;
   const auto dense = dense_strides(view.offset.table(), dims);

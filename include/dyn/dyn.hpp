@@ -6,5 +6,6 @@
 #include "dyn/export.hpp"
 #include "dyn/graph.hpp"
 #include "dyn/options.hpp"
+#include "dyn/session.hpp"
 #include "dyn/tensor.hpp"
 #include "dyn/version.hpp"

@@ -19,6 +19,7 @@ namespace dyn {
 namespace runtime {
 class Model;
 class CallState;
+class SessionState;
 }  // namespace runtime
 
 /// A named input or output as the model declares it. `shape` is text: "[B, S, 768]".
@@ -27,6 +28,8 @@ struct PortInfo {
   DType dtype;
   std::string shape;
 };
+
+class Session;
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
@@ -73,7 +76,8 @@ class DYN_API Graph {
   std::vector<PortInfo> outputs() const;
   const LoadReport& load_report() const;
 
-  /// Runs once; allocates the outputs. Throws Error(user) for inputs that do not fit, naming input, dim and values.
+  /// Runs once; allocates the outputs. Throws Error(user) for inputs that do not fit, naming input, dim and values, and for a model
+  /// with state, which a Session runs.
   Outputs run(const NamedTensors& inputs) const;
 
   /// The shapes that `run` would give, by output name, from input shapes alone. Same errors as `run`.
@@ -100,6 +104,8 @@ class DYN_API Graph {
 class DYN_API Call {
  public:
   explicit Call(const Graph& graph);
+  /// A call that runs in a session, and goes on with it. A run plans for the session's length, and so may allocate.
+  explicit Call(const Session& session);
   ~Call();
   Call(Call&&) noexcept;
   Call& operator=(Call&&) noexcept;

@@ -41,8 +41,13 @@ Repetition repetition_of(const Arguments& arguments) {
           arguments.warmup_seconds.value_or(defaults.warmup_seconds)};
 }
 
-double traffic_bytes(const Bench& bench, const runtime::Plan& plan, const std::vector<Tensor>& inputs, runtime::CallState& call) {
+double traffic_bytes(const Bench& bench, const runtime::Plan& plan, const std::vector<Tensor>& inputs, runtime::CallState& call,
+                     const runtime::SessionState* session) {
   double bytes = bench.model->weight_bytes_read(plan);
+  if (session != nullptr && bench.model->module().growth.valid()) {
+    const std::int64_t appended = graph::evaluate(bench.model->module().growth, plan.symbols);
+    bytes += static_cast<double>(session->bytes_below(session->length() + appended));
+  }
   for (const Tensor& input : inputs) bytes += static_cast<double>(input.bytes());
   for (std::size_t i = 0; i < bench.model->outputs().size(); ++i) bytes += static_cast<double>(call.output(i).bytes());
   return bytes;
@@ -66,7 +71,8 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   const Arguments& arguments = bench.arguments;
   const runtime::Model& model = *bench.model;
   const std::vector<Tensor> inputs = make_inputs(model, symbols, bench.loaded, arguments.options.seed);
-  runtime::CallState call(bench.model);
+  const std::shared_ptr<runtime::SessionState> session = make_session(bench.model, symbols, arguments.options.seed);
+  runtime::CallState call = make_call(bench.model, session);
   for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
 
   const double first = seconds_of([&] { call.run(); });
@@ -88,7 +94,7 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
     row.emplace_back(fmt::format("p{}_ms", percent), percentile(samples, percent) * ms);
   }
   row.emplace_back("gflops", flops / median / 1e9);
-  const std::optional<double> limit = limit_of(bench, flops, traffic_bytes(bench, plan, inputs, call));
+  const std::optional<double> limit = limit_of(bench, flops, traffic_bytes(bench, plan, inputs, call, session.get()));
   row.emplace_back("limit_ms", limit ? Cell(*limit * ms) : Cell());
   row.emplace_back("limit_ratio", limit ? Cell(*limit / median) : Cell());
   row.emplace_back("runs", static_cast<std::int64_t>(samples.size()));

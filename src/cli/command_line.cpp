@@ -94,7 +94,8 @@ struct Parser {
   void add_shape_flags(CLI::App* sub) {
     add_repeated(sub, "--dims", arguments.dims,
                  "Values of a dim: S=37, S=1,8,64, S=1..4 (each), S=16..128+16 (arithmetic), S=1..512*2 (geometric). "
-                 "Several --dims multiply. Dims without one take the model's hint");
+                 "Several --dims multiply. Dims without one take the model's hint. Of a model with state also what a session is made for, and "
+                 "how many positions it has, filled with random numbers");
     add_repeated(sub, "--shapes", arguments.shapes, "Shapes of inputs instead: ids=1x37 or ids=1x37,mask=1x37");
   }
 

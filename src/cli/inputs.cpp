@@ -109,6 +109,11 @@ std::optional<graph::Dim> index_extent(const graph::Module& module, graph::Value
   return extent;
 }
 
+void fill_state(Tensor& state, const std::string& name, std::uint64_t seed) {
+  std::mt19937_64 generator(seed_of(seed, name));
+  fill_randomly(state, plain_integer_extent, generator);
+}
+
 std::vector<Tensor> make_inputs(const runtime::Model& model, std::span<const std::int64_t> symbols,
                                 const std::map<std::string, Tensor>& given, std::uint64_t seed) {
   const graph::Module& module = model.module();

@@ -19,6 +19,9 @@ std::map<std::string, Tensor> load_inputs(std::span<const std::string> entries);
 /// where it never does.
 std::optional<graph::Dim> index_extent(const graph::Module& module, graph::ValueId input);
 
+/// Fills a state with seeded random numbers: normal floats, small integers.
+void fill_state(Tensor& state, const std::string& name, std::uint64_t seed);
+
 /// One tensor for each input of the model, in its order: `given` where there is one, random otherwise. Floats are normal,
 /// integers uniform in [0, extent), and whatever is called a mask is 1.
 std::vector<Tensor> make_inputs(const runtime::Model& model, std::span<const std::int64_t> symbols,

@@ -36,6 +36,17 @@ std::string ports_text(std::string_view title, const std::vector<PortInfo>& port
   return text;
 }
 
+std::string states_text(const graph::Module& module) {
+  std::string text;
+  for (const graph::ValueId id : module.states) {
+    text += fmt::format("{:<8} {}: {}\n", "state", module.value(id).name, to_string(module.value(id).type));
+  }
+  if (module.length.valid()) {
+    text += fmt::format("{:<8} {} is the session's length; a run adds {}\n", "length", to_string(module.length), to_string(module.growth));
+  }
+  return text;
+}
+
 std::string dims_text(const graph::Module& module) {
   std::string text;
   for (const int symbol : module.declared_symbols) {
@@ -132,7 +143,7 @@ void inspect_model(const Arguments& arguments) {
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
   const std::vector<std::size_t> groups = chosen_groups(*model, arguments.group);
   fmt::print("{:<8} {} on {}, {} threads\n", "model", model_name(arguments), model->device_name(), model->threads());
-  fmt::print("{}{}{}", dims_text(model->module()), ports_text("input", model->inputs()), ports_text("output", model->outputs()));
+  fmt::print("{}{}{}{}", dims_text(model->module()), states_text(model->module()), ports_text("input", model->inputs()), ports_text("output", model->outputs()));
   if (model->problems().empty()) {
     fmt::print("No groups: this device walks the operators one by one.\n");
     return;

@@ -77,7 +77,7 @@ void run_model(const Arguments& arguments) {
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
   const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, loaded);
   const std::vector<Tensor> inputs = make_inputs(*model, symbols, loaded, arguments.options.seed);
-  runtime::CallState call(model);
+  runtime::CallState call = make_call(model, make_session(model, symbols, arguments.options.seed));
   for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
   call.run();
   std::vector<Row> rows;

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/state.hpp"
+#include "src/cli/inputs.hpp"
 #include "src/cli/ranges.hpp"
 #include "src/cli/shapes.hpp"
 
@@ -59,6 +61,28 @@ std::vector<std::int64_t> requested_shape(const runtime::Model& model, const Arg
     throw Error(ErrorKind::user, fmt::format("--dims give {} shapes, but this command takes one; see dynrun bench", shapes.size()));
   }
   return std::move(shapes.front());
+}
+
+std::shared_ptr<runtime::SessionState> make_session(const std::shared_ptr<const runtime::Model>& model,
+                                                    std::span<const std::int64_t> symbols, std::uint64_t seed) {
+  const graph::Module& module = model->module();
+  if (module.states.empty()) return nullptr;
+  std::map<std::string, std::int64_t> dims;
+  graph::for_each_session_symbol(module, [&](int symbol) {
+    if (module.length.valid() && module.length.symbol() == symbol) return;
+    dims[module.dims->info(symbol).name] = symbols[static_cast<std::size_t>(symbol)];
+  });
+  auto session = std::make_shared<runtime::SessionState>(model, dims);
+  const std::int64_t length = module.length.valid() ? graph::evaluate(module.length, symbols) : 0;
+  std::vector<Tensor> states = session->tensors();
+  for (std::size_t i = 0; i < states.size() && length > 0; ++i) fill_state(states[i], module.value(module.states[i]).name, seed);
+  session->hold_at(length);
+  return session;
+}
+
+runtime::CallState make_call(const std::shared_ptr<const runtime::Model>& model,
+                             const std::shared_ptr<runtime::SessionState>& session) {
+  return session ? runtime::CallState(session) : runtime::CallState(model);
 }
 
 std::vector<std::pair<std::string, std::int64_t>> named_dims(const runtime::Model& model, std::span<const std::int64_t> symbols) {

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "dyn/tensor.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/runtime/model.hpp"
+#include "src/runtime/session_state.hpp"
 
 namespace dyn::cli {
 
@@ -24,6 +26,15 @@ std::vector<std::vector<std::int64_t>> requested_shapes(const runtime::Model& mo
 /// Exactly one shape; Error(user) where there are several.
 std::vector<std::int64_t> requested_shape(const runtime::Model& model, const Arguments& arguments,
                                           const std::map<std::string, Tensor>& loaded);
+
+/// A session for these values, of a model with states; nullptr for others. Every run finds as many positions as the values say, filled
+/// with seeded random numbers.
+std::shared_ptr<runtime::SessionState> make_session(const std::shared_ptr<const runtime::Model>& model,
+                                                    std::span<const std::int64_t> symbols, std::uint64_t seed);
+
+/// A call in the session where there is one, else of the model alone.
+runtime::CallState make_call(const std::shared_ptr<const runtime::Model>& model,
+                             const std::shared_ptr<runtime::SessionState>& session);
 
 /// The declared dims by name, for rows and messages.
 std::vector<std::pair<std::string, std::int64_t>> named_dims(const runtime::Model& model, std::span<const std::int64_t> symbols);

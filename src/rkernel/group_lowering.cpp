@@ -24,18 +24,18 @@ Problem GroupLowering::run() {
   make_axes();
   if (group_.backbone == Backbone::Matmul) make_contraction();
   if (group_.backbone == Backbone::Attention) make_attention();
-  if (group_.backbone == Backbone::Copy) {
+  if (group_.backbone == Backbone::Copy && group_.output_coords.empty()) {
     const auto dense = graph::dense_strides(*module_.dims, group_.extents);
     std::vector<Dim> strides(problem_.axes.size(), module_.dims->constant(0));
     for (std::size_t i = 0; i < dense.size(); ++i) {
       if (axis_of_[i] >= 0) strides[static_cast<std::size_t>(axis_of_[i])] = dense[i];
     }
-    store(group_.outputs[0], make_copy(), strides, module_.dims->constant(0));
+    store(group_.outputs[0], copied_value(), strides, module_.dims->constant(0));
     return std::move(problem_);
   }
   for (std::size_t i = 0; i < group_.outputs.size(); ++i) {
     const ValueId id = group_.outputs[i];
-    const int expr = value(id, group_.output_coords[i], {});
+    const int expr = group_.backbone == Backbone::Copy ? copied_value() : value(id, group_.output_coords[i], {});
     const Operand place = operand_at(id, group_.output_coords[i]);
     store(id, expr, place.strides, place.offset);
   }
@@ -123,18 +123,19 @@ void GroupLowering::make_attention() {
   problem_.attention = attention;
 }
 
-int GroupLowering::make_copy() {
+int GroupLowering::copied_value() {
   const Node& view = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
   const Coords here = graph::identity_coords(*module_.dims, static_cast<int>(group_.extents.size()));
+  if (view.op->name == "append") return value(view.inputs[1], here, {});
   if (view.op->name == "reshape") return value(view.inputs[0], here, {});
   return value(view.inputs[0], *coords_through_view(module_, view, here), {});
 }
 
 void GroupLowering::store(ValueId id, int expr, const std::vector<Dim>& strides, Dim offset) {
   Operand operand;
-  operand.name = module_.value(id).name;
+  operand.buffer = fusion_.views[static_cast<std::size_t>(id)].base;
+  operand.name = module_.value(operand.buffer).name;
   operand.dtype = dtype_of(id);
-  operand.buffer = id;
   operand.written = true;
   operand.offset = offset;
   operand.strides = strides;
@@ -146,7 +147,7 @@ ValueId GroupLowering::root_of(ValueId id) const {
   while (true) {
     const int producer = module_.value(id).producer;
     if (producer < 0 || module_.nodes[static_cast<std::size_t>(producer)].op->op_class != graph::OpClass::View) return id;
-    id = module_.nodes[static_cast<std::size_t>(producer)].inputs[0];
+    id = graph::viewed(module_.nodes[static_cast<std::size_t>(producer)]);
   }
 }
 

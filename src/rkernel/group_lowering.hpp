@@ -28,7 +28,7 @@ class GroupLowering {
   void make_axes();
   void make_contraction();
   void make_attention();
-  int make_copy();
+  int copied_value();
   void store(graph::ValueId id, int expr, const std::vector<graph::Dim>& strides, graph::Dim offset);
 
   int value(graph::ValueId id, const Coords& coords, const Guards& guards);

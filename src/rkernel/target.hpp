@@ -96,7 +96,9 @@ struct CompileReport {
 /// What the runtime knows of the buffers that operands name.
 struct BufferFacts {
   std::function<bool(graph::ValueId)> constant;  ///< a weight or constant
-  std::function<bool(graph::ValueId)> port;      ///< the caller's memory: an input, or what becomes an output
+  std::function<bool(graph::ValueId)> port;      ///< the caller's memory: an input, or what becomes an output; or a state
+  /// Memory of the host that a session keeps; none where empty. Only kernels in Space::Host can touch it.
+  std::function<bool(graph::ValueId)> state = {};
 };
 
 /// How a packed constant operand must lie: panels of `panel` columns, each spanning all of K, zero-filled at the edge.

@@ -69,6 +69,8 @@ std::vector<bool> used_symbols(const graph::Module& module) {
     }
   }
   for (const graph::ValueId id : module.inputs) mark_value(id);
+  for (const graph::ValueId id : module.states) mark_value(id);
+  if (module.length.valid()) mark_symbols(module.length, used), mark_symbols(module.growth, used);
   for (const graph::ValueId id : module.outputs) mark_value(id);
   for (const Constraint& constraint : module.constraints) {
     mark_symbols(constraint.left, used);
@@ -86,6 +88,11 @@ Binder::Binder(const graph::Module& module) : module_(module), used_(used_symbol
       axes_.push_back({static_cast<int>(i), static_cast<int>(axis), dims[axis], program_.slot(dims[axis])});
     }
   }
+  in_session_.resize(used_.size());
+  for (const graph::ValueId id : module.states) {
+    for (const Dim dim : module.value(id).type.dims) mark_symbols(dim, in_session_);
+  }
+  if (module.length.valid()) mark_symbols(module.length, in_session_);
   find_rules();
   require_bound();
   for (const Constraint& constraint : module.constraints) {
@@ -101,13 +108,14 @@ const Binder::Rule* Binder::rule_of(int symbol) const {
 }
 
 void Binder::find_rules() {
+  const auto is_open = [this](int symbol) { return !in_session_[static_cast<std::size_t>(symbol)] && rule_of(symbol) == nullptr; };
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const auto symbol = axes_[i].dim.symbol();
-    if (symbol && rule_of(*symbol) == nullptr) rules_.push_back({*symbol, i, 1, 0});
+    if (symbol && is_open(*symbol)) rules_.push_back({*symbol, i, 1, 0});
   }
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const auto linear = as_linear(axes_[i].dim);
-    if (linear && rule_of(linear->symbol) == nullptr) rules_.push_back({linear->symbol, i, linear->factor, linear->constant});
+    if (linear && is_open(linear->symbol)) rules_.push_back({linear->symbol, i, linear->factor, linear->constant});
   }
 }
 
@@ -116,7 +124,7 @@ void Binder::require_bound() const {
     std::vector<bool> in_axis(used_.size());
     mark_symbols(axis.dim, in_axis);
     for (std::size_t s = 0; s < in_axis.size(); ++s) {
-      if (!in_axis[s] || rule_of(static_cast<int>(s)) != nullptr) continue;
+      if (!in_axis[s] || in_session_[s] || rule_of(static_cast<int>(s)) != nullptr) continue;
       throw Error(ErrorKind::unsupported,
                   fmt::format("dim {} cannot be found from {}, which is {}; give an input an axis that is just {}",
                               module_.dims->info(static_cast<int>(s)).name, place(axis), to_string(axis.dim),
@@ -124,7 +132,7 @@ void Binder::require_bound() const {
     }
   }
   for (std::size_t s = 0; s < used_.size(); ++s) {
-    if (!used_[s] || rule_of(static_cast<int>(s)) != nullptr) continue;
+    if (!used_[s] || in_session_[s] || rule_of(static_cast<int>(s)) != nullptr) continue;
     throw Error(ErrorKind::model, fmt::format("dim {} is used, but no input has it in its shape, so its value cannot be known",
                                               module_.dims->info(static_cast<int>(s)).name));
   }
@@ -173,19 +181,21 @@ void Binder::solve(std::span<const Shape* const> shapes, std::vector<std::int64_
 
 void Binder::check_symbols(std::span<const std::int64_t> symbols) const {
   for (std::size_t s = 0; s < symbols.size(); ++s) {
-    if (!used_[s]) continue;
-    const graph::SymbolInfo& info = module_.dims->info(static_cast<int>(s));
-    const Rule* rule = rule_of(static_cast<int>(s));
-    const std::string where = rule == nullptr ? std::string() : " in " + place(axes_[rule->axis]);
-    if (symbols[s] < info.low || symbols[s] > info.high) {
-      const std::string bounds = info.high == std::numeric_limits<std::int64_t>::max()
-                                     ? fmt::format("at least {}", info.low)
-                                     : fmt::format("in {}..{}", info.low, info.high);
-      fail(fmt::format("dim {} is {}{}, but must be {}", info.name, symbols[s], where, bounds));
-    }
-    if (info.divisor > 1 && symbols[s] % info.divisor != 0) {
-      fail(fmt::format("dim {} is {}{}, but must be a multiple of {}", info.name, symbols[s], where, info.divisor));
-    }
+    if (used_[s]) check_symbol(static_cast<int>(s), symbols[s]);
+  }
+}
+
+void Binder::check_symbol(int symbol, std::int64_t value) const {
+  const graph::SymbolInfo& info = module_.dims->info(symbol);
+  const Rule* rule = rule_of(symbol);
+  const std::string where = rule == nullptr ? std::string() : " in " + place(axes_[rule->axis]);
+  if (value < info.low || value > info.high) {
+    const std::string bounds = info.high == std::numeric_limits<std::int64_t>::max() ? fmt::format("at least {}", info.low)
+                                                                                     : fmt::format("in {}..{}", info.low, info.high);
+    fail(fmt::format("dim {} is {}{}, but must be {}", info.name, value, where, bounds));
+  }
+  if (info.divisor > 1 && value % info.divisor != 0) {
+    fail(fmt::format("dim {} is {}{}, but must be a multiple of {}", info.name, value, where, info.divisor));
   }
 }
 
@@ -202,6 +212,9 @@ void Binder::check_axes(std::span<const Shape* const> shapes, std::span<const st
     const std::int64_t expected = values[static_cast<std::size_t>(axis.slot)];
     if (size == expected) continue;
     if (const auto symbol = axis.dim.symbol()) {
+      if (in_session_[static_cast<std::size_t>(*symbol)]) {
+        fail(fmt::format("dim {} is {} in this session, but {} in {}", module_.dims->info(*symbol).name, expected, size, place(axis)));
+      }
       fail(fmt::format("dim {} is {} in {} but {} in {}", module_.dims->info(*symbol).name, expected,
                        place(axes_[rule_of(*symbol)->axis]), size, place(axis)));
     }
@@ -222,9 +235,10 @@ void Binder::check_constraints(std::span<const std::int64_t> values) const {
   }
 }
 
-std::vector<std::int64_t> Binder::bind(std::span<const Shape* const> shapes) const {
+std::vector<std::int64_t> Binder::bind(std::span<const Shape* const> shapes, std::span<const std::int64_t> session) const {
   check_ranks(shapes);
-  std::vector<std::int64_t> symbols(used_.size());
+  std::vector<std::int64_t> symbols(session.begin(), session.end());
+  symbols.resize(used_.size());
   solve(shapes, symbols);
   // Axes come first: "7 here but 9 there" says more than that one of them is out of bounds.
   const std::vector<std::int64_t> values = evaluate(symbols);
@@ -244,7 +258,7 @@ std::vector<std::int64_t> Binder::bind_dims(const std::map<std::string, std::int
     const auto given = dims.find(info.name);
     if (given != dims.end()) {
       symbols[s] = given->second;
-    } else if (used_[s]) {
+    } else if (used_[s] && !(is_length(static_cast<int>(s)) && !info.hint)) {
       if (!info.hint) fail(fmt::format("dim '{}' has no value and no hint; give it one", info.name));
       symbols[s] = *info.hint;
     }

@@ -13,17 +13,21 @@
 namespace dyn::runtime {
 
 /// Immutable once built; thread-safe. A symbol is bound by the first input axis that is just the symbol, else by the first
-/// that is `factor * symbol + constant`; all other axes, bounds, divisors and the module's constraints are then checked.
+/// that is `factor * symbol + constant`, but those of a session by it; all other axes, bounds, divisors and the module's constraints are then checked.
 class Binder {
  public:
   /// Throws Error(unsupported) where an axis would have to be solved and is not of that form, Error(model) for a dim that
   /// the graph uses and no input has. `module` must outlive the binder.
   explicit Binder(const graph::Module& module);
 
-  /// One shape for each input, in the module's order. Throws Error(user) naming inputs, axes, dims and values.
-  std::vector<std::int64_t> bind(std::span<const Shape* const> shapes) const;
+  /// One shape for each input, in the module's order; of a module with states also what bind_session() gave, with the session's
+  /// length in its place. Throws Error(user) naming inputs, axes, dims and values.
+  std::vector<std::int64_t> bind(std::span<const Shape* const> shapes, std::span<const std::int64_t> session = {}) const;
 
-  /// From values by name. A dim without one takes its hint. Throws Error(user).
+  /// The values of the states' dims by name; a dim without one takes its hint. By symbol, 0 for all others. Throws Error(user).
+  std::vector<std::int64_t> bind_session(const std::map<std::string, std::int64_t>& dims) const;
+
+  /// From values by name. A dim without one takes its hint, and a session's length without that is 0. Throws Error(user).
   std::vector<std::int64_t> bind_dims(const std::map<std::string, std::int64_t>& dims) const;
 
   std::vector<Shape> input_shapes(std::span<const std::int64_t> symbols) const;
@@ -47,6 +51,7 @@ class Binder {
   };
 
   void find_rules();
+  bool is_length(int symbol) const { return module_.length.valid() && module_.length.symbol() == symbol; }
   void require_bound() const;
   const Rule* rule_of(int symbol) const;
   std::string place(const Axis& axis) const;                                               ///< "input 'ids' (axis 1)"
@@ -54,6 +59,7 @@ class Binder {
   void check_ranks(std::span<const Shape* const> shapes) const;
   void solve(std::span<const Shape* const> shapes, std::vector<std::int64_t>& symbols) const;
   void check_symbols(std::span<const std::int64_t> symbols) const;
+  void check_symbol(int symbol, std::int64_t value) const;
   std::vector<std::int64_t> evaluate(std::span<const std::int64_t> symbols) const;
   void check_axes(std::span<const Shape* const> shapes, std::span<const std::int64_t> symbols,
                   std::span<const std::int64_t> values) const;
@@ -64,7 +70,8 @@ class Binder {
   std::vector<Axis> axes_;
   std::vector<Rule> rules_;
   std::vector<Check> checks_;
-  std::vector<bool> used_;  ///< by symbol
+  std::vector<bool> used_;        ///< by symbol
+  std::vector<bool> in_session_;  ///< by symbol: a session gives it
 };
 
 }  // namespace dyn::runtime

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "dyn/error.hpp"
 #include "src/runtime/model_impl.hpp"
 #include "src/runtime/reference_run.hpp"
+#include "src/runtime/session_state.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -52,8 +54,9 @@ bool overlap(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 struct CallState::Impl {
-  explicit Impl(std::shared_ptr<const Model> loaded)
+  Impl(std::shared_ptr<const Model> loaded, std::shared_ptr<SessionState> of_session)
       : model(std::move(loaded)),
+        session(std::move(of_session)),
         parts(model->impl()),
         inputs(parts.inputs.size()),
         outputs(parts.outputs.size()),
@@ -71,6 +74,7 @@ struct CallState::Impl {
   void prepare();
 
   std::shared_ptr<const Model> model;
+  std::shared_ptr<SessionState> session;  ///< nullptr: none
   const Model::Impl& parts;
   std::vector<Port> inputs, outputs;  ///< an output that is not `given` is ours
   bool changed = true;                ///< a port was set since the last run
@@ -98,7 +102,8 @@ bool CallState::Impl::same_shapes() const {
 void CallState::Impl::bind() {
   std::vector<const Shape*> shapes;
   for (const Port& input : inputs) shapes.push_back(&input.tensor.shape());
-  plan = model->plan(parts.binder->bind(shapes));
+  const auto session_symbols = session ? session->symbols() : std::span<const std::int64_t>();
+  plan = model->plan(parts.binder->bind(shapes, session_symbols));
   for (std::size_t i = 0; i < inputs.size(); ++i) input_shapes[i] = inputs[i].tensor.shape();
 }
 
@@ -133,9 +138,9 @@ void CallState::Impl::check_overlaps() const {
 }
 
 void CallState::Impl::prepare() {
-  if (!changed) return;
+  if (!changed && !session) return;
   check_inputs();
-  if (!same_shapes()) bind();
+  if (session || !same_shapes()) bind();
   ready_outputs();
   check_overlaps();
   for (std::size_t i = 0; i < inputs.size(); ++i) input_data[i] = inputs[i].tensor.raw();
@@ -156,7 +161,7 @@ void CallState::Impl::execute(RunProfile* profile) {
     ~GiveBack() { pool.give_back(run); }
   } const give_back{pool, last_run};
   pool.bind(*last_run, plan, parts.wiring);
-  last_run->set_ports(input_data, output_data);
+  last_run->set_ports(input_data, output_data, session ? session->pointers() : std::span<void* const>());
   const int failed = last_run->execute(pool.helpers(), profile);
   if (failed < 0) return;
   fail(fmt::format("an index is out of range in '{}'; check the values of the inputs that hold indices",
@@ -167,10 +172,13 @@ void CallState::Impl::execute_reference() {
   std::vector<Tensor> given, wanted;
   for (const Port& input : inputs) given.push_back(input.tensor);
   for (const Port& output : outputs) wanted.push_back(output.tensor);
-  run_reference(parts, *plan, given, wanted);
+  std::vector<Tensor> states;
+  if (session) states = session->tensors();
+  run_reference(parts, *plan, given, wanted, states);
 }
 
-CallState::CallState(std::shared_ptr<const Model> model) : impl_(std::make_unique<Impl>(std::move(model))) {}
+CallState::CallState(std::shared_ptr<const Model> model) : impl_(std::make_unique<Impl>(std::move(model), nullptr)) {}
+CallState::CallState(std::shared_ptr<SessionState> session) : impl_(std::make_unique<Impl>(session->model(), session)) {}
 CallState::~CallState() = default;
 
 void CallState::set_input(std::size_t index, Tensor tensor) {
@@ -194,13 +202,18 @@ std::size_t CallState::output_index(std::string_view name) const { return find_p
 
 void CallState::run(RunProfile* profile) {
   if (impl_->parts.only_described) refuse_described(impl_->parts);
+  if (!impl_->session) impl_->model->refuse_states();
   try {
+    std::optional<SessionState::Turn> turn;
+    if (impl_->session) turn.emplace(*impl_->session);
     impl_->prepare();
+    if (turn) turn->begin(impl_->plan->symbols);
     if (impl_->parts.is_reference()) {
       impl_->execute_reference();
     } else {
       impl_->execute(profile);
     }
+    if (turn) turn->finish();
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::device, "no memory for a run of this shape");
   }

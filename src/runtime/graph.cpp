@@ -1,6 +1,6 @@
 // The public handles.
 
-#include "dyn/graph.hpp"
+#include "dyn/session.hpp"
 
 #include <filesystem>
 #include <utility>
@@ -9,6 +9,7 @@
 
 #include "src/runtime/mapped_file.hpp"
 #include "src/runtime/model.hpp"
+#include "src/runtime/run_named.hpp"
 
 namespace dyn {
 
@@ -51,17 +52,7 @@ const LoadReport& Graph::load_report() const { return model_->load_report(); }
 
 Outputs Graph::run(const NamedTensors& inputs) const {
   CallState call(model_);
-  std::vector<bool> given(model_->inputs().size());
-  for (const auto& [name, tensor] : inputs) {
-    const std::size_t index = call.input_index(name);
-    if (given[index]) throw Error(ErrorKind::user, fmt::format("input '{}' is given twice", name));
-    given[index] = true;
-    call.set_input(index, tensor);
-  }
-  call.run();
-  NamedTensors outputs;
-  for (std::size_t i = 0; i < model_->outputs().size(); ++i) outputs.emplace_back(model_->outputs()[i].name, call.output(i));
-  return Outputs(std::move(outputs));
+  return runtime::run_named(*model_, call, inputs);
 }
 
 std::vector<std::pair<std::string, Shape>> Graph::infer_shapes(const std::vector<std::pair<std::string, Shape>>& inputs) const {
@@ -74,6 +65,7 @@ std::int64_t Graph::kernels_compiled_since_load() const { return model_->kernels
 std::int64_t Graph::shapes_planned() const { return model_->shapes_planned(); }
 
 Call::Call(const Graph& graph) : state_(std::make_unique<CallState>(graph.model())) {}
+Call::Call(const Session& session) : state_(std::make_unique<CallState>(session.state())) {}
 Call::~Call() = default;
 Call::Call(Call&&) noexcept = default;
 Call& Call::operator=(Call&&) noexcept = default;

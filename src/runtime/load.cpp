@@ -53,6 +53,7 @@ class Loader {
       make_problems();
       compile();
     }
+    impl_.states = graph::appended_states(impl_.module);
     impl_.binder.emplace(impl_.module);
     place_weights();
     if (!impl_.only_described) load_weights();
@@ -87,9 +88,11 @@ class Loader {
 
   rkernel::BufferFacts buffer_facts() const {
     std::set<graph::ValueId> ports(impl_.module.inputs.begin(), impl_.module.inputs.end());
+    ports.insert(impl_.module.states.begin(), impl_.module.states.end());
     for (const graph::ValueId output : impl_.module.outputs) ports.insert(impl_.fusion.views.at(static_cast<std::size_t>(output)).base);
     return {[this](graph::ValueId id) { return impl_.module.value(id).kind == graph::ValueKind::Weight; },
-            [ports = std::move(ports)](graph::ValueId id) { return ports.contains(id); }};
+            [ports = std::move(ports)](graph::ValueId id) { return ports.contains(id); },
+            [this](graph::ValueId id) { return impl_.module.value(id).kind == graph::ValueKind::State; }};
   }
 
   void compile() {

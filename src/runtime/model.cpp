@@ -85,7 +85,15 @@ std::size_t Model::host_weight_bytes() const noexcept { return impl_->weights.by
 std::size_t Model::device_weight_bytes() const noexcept { return impl_->device_weights.bytes(); }
 
 std::vector<std::int64_t> Model::bind(const NamedShapes& inputs) const {
+  refuse_states();
   return impl_->binder->bind(in_model_order(impl_->inputs, inputs));
+}
+
+void Model::refuse_states() const {
+  if (impl_->states.empty()) return;
+  throw Error(ErrorKind::user, fmt::format("the model '{}' has state, '{}' among it, which lives in a session; make a dyn::Session of the "
+                                           "graph and run that",
+                                           impl_->module.name, impl_->module.value(impl_->states[0].state).name));
 }
 
 std::vector<std::int64_t> Model::bind_dims(const std::map<std::string, std::int64_t>& dims) const {

@@ -21,6 +21,7 @@
 namespace dyn::runtime {
 
 class RunPool;
+class SessionState;
 
 using NamedShapes = std::vector<std::pair<std::string, Shape>>;
 
@@ -78,10 +79,13 @@ class Model {
   std::size_t device_weight_bytes() const noexcept;
 
   // Shapes. Values of symbols are indexed as in module().dims.
-  /// Throws Error(user) where the shapes do not fit; dtypes are not looked at.
+  /// Throws Error(user) where the shapes do not fit, and for a model with states; dtypes are not looked at.
   std::vector<std::int64_t> bind(const NamedShapes& inputs) const;
+  /// Throws Error(user) where the model has states: what it computes depends on a session.
+  void refuse_states() const;
   /// The values of all symbols from those of the dims by name, as dynrun's --dims gives them. Throws Error(user) for a
-  /// name that is not a dim, a value out of bounds, a dim without a value (the hint stands in where there is one).
+  /// name that is not a dim, a value out of bounds, a dim without a value (the hint stands in where there is one; a session's
+  /// length without either is 0).
   std::vector<std::int64_t> bind_dims(const std::map<std::string, std::int64_t>& dims) const;
   /// The shape of every input at these values.
   NamedShapes input_shapes(std::span<const std::int64_t> symbols) const;
@@ -115,6 +119,7 @@ struct RunProfile {
 class CallState {
  public:
   explicit CallState(std::shared_ptr<const Model> model);
+  explicit CallState(std::shared_ptr<SessionState> session);
   ~CallState();
 
   void set_input(std::size_t index, Tensor tensor);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph/state.hpp"
 #include "src/runtime/binder.hpp"
 #include "src/runtime/device_weights.hpp"
 #include "src/runtime/model.hpp"
@@ -28,6 +29,7 @@ struct Model::Impl {
 
   graph::Module module;
   graph::Fusion fusion;
+  std::vector<graph::AppendedState> states;
   std::vector<rkernel::Problem> problems;
   std::shared_ptr<rkernel::Target> target;  ///< nullptr for device "reference"
   std::vector<std::unique_ptr<rkernel::Kernel>> kernels;

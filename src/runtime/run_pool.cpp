@@ -40,7 +40,8 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
         break;
       case Kind::Input:
       case Kind::Output:
-        port_slots_.push_back({i, source.index, source.kind == Kind::Output});
+      case Kind::State:
+        port_slots_.push_back({i, source.index, source.kind});
         break;
     }
   }
@@ -68,9 +69,10 @@ std::size_t Run::bytes() const { return arena_.size() + scratch_.size() + shared
 
 bool Run::try_take() { return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire); }
 
-void Run::set_ports(std::span<void* const> inputs, std::span<void* const> outputs) {
+void Run::set_ports(std::span<void* const> inputs, std::span<void* const> outputs, std::span<void* const> states) {
   for (const PortSlot& slot : port_slots_) {
-    pointers_[slot.operand] = (slot.output ? outputs : inputs)[static_cast<std::size_t>(slot.port)];
+    const auto ports = slot.kind == Kind::Input ? inputs : slot.kind == Kind::Output ? outputs : states;
+    pointers_[slot.operand] = ports[static_cast<std::size_t>(slot.port)];
   }
 }
 

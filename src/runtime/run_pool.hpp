@@ -20,8 +20,8 @@ class Run {
  public:
   /// Makes ready for a plan; does nothing where the last run had the same. Throws Error(device) for no memory.
   void bind(const PlanPtr& plan, const Wiring& wiring);
-  /// Tells where inputs and outputs are this time.
-  void set_ports(std::span<void* const> inputs, std::span<void* const> outputs);
+  /// Tells where inputs, outputs and states are this time.
+  void set_ports(std::span<void* const> inputs, std::span<void* const> outputs, std::span<void* const> states);
   /// Returns the index of the group that reported a status other than Ok (and stopped there), or -1. Allocates nothing. Throws
   /// Error(device) for what the device refuses; the next bind() makes all ready again.
   int execute(Helpers& helpers, RunProfile* profile);
@@ -33,7 +33,7 @@ class Run {
   struct PortSlot {
     std::size_t operand;
     int port;
-    bool output;
+    OperandSource::Kind kind;  ///< Input, Output or State
   };
   void run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight);
   void launch(std::size_t group, Helpers::InFlight& in_flight);

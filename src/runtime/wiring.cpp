@@ -26,6 +26,7 @@ bool is_fixed(const graph::Module& module, graph::ValueId value) {
 Sources port_sources(const graph::Module& module, const graph::Fusion& fusion) {
   Sources sources;
   for (std::size_t i = 0; i < module.inputs.size(); ++i) sources[module.inputs[i]] = {Kind::Input, static_cast<int>(i)};
+  for (std::size_t i = 0; i < module.states.size(); ++i) sources[module.states[i]] = {Kind::State, static_cast<int>(i)};
   for (std::size_t i = 0; i < module.outputs.size(); ++i) {
     const graph::ValueId base = fusion.views.at(static_cast<std::size_t>(module.outputs[i])).base;
     const bool own = base != graph::no_value && module.value(base).kind == graph::ValueKind::Result;

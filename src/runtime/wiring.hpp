@@ -18,10 +18,10 @@ namespace dyn::runtime {
 
 struct OperandSource {
   enum class Kind : std::uint8_t {
-    Arena, Input, Output, Fixed,  ///< memory of the host
+    Arena, Input, Output, State, Fixed,  ///< memory of the host
     DeviceArena, DeviceFixed
   } kind = Kind::Arena;
-  int index = 0;          ///< of the arena buffer, input, output, or entry of Wiring::device_fixed
+  int index = 0;          ///< of the arena buffer, input, output, state, or entry of Wiring::device_fixed
   void* fixed = nullptr;  ///< weights and constants of the host
   bool written = false;
 };

@@ -1,5 +1,6 @@
 #include "targets/ptx/ptx_target.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <unordered_map>
 
@@ -29,6 +30,11 @@ Prepared prepared(std::unique_ptr<Own> kernel) {
   return result;
 }
 
+bool touches_state(const rkernel::Problem& problem, const rkernel::BufferFacts& buffers) {
+  return buffers.state && std::any_of(problem.operands.begin(), problem.operands.end(),
+                                      [&](const rkernel::Operand& operand) { return buffers.state(operand.buffer); });
+}
+
 class PtxTarget final : public rkernel::Target {
  public:
   explicit PtxTarget(const TargetOptions& options)
@@ -44,7 +50,7 @@ class PtxTarget final : public rkernel::Target {
   std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers,
                                                         rkernel::CompileReport& report) override {
     std::vector<bool> own;
-    for (const rkernel::Problem& problem : problems) own.push_back(make(problem).kernel != nullptr);
+    for (const rkernel::Problem& problem : problems) own.push_back(!touches_state(problem, buffers) && make(problem).kernel != nullptr);
     narrow_buffers(problems, own, buffers, options_.precision);
     std::vector<Prepared> all;
     for (std::size_t i = 0; i < problems.size(); ++i) {

@@ -145,6 +145,17 @@ std::vector<Array> pad(const OpCall& call) {
   return {result};
 }
 
+std::vector<Array> append(const OpCall& call) {
+  Array result = call.input(0);
+  const Array& x = call.input(1);
+  const auto axis = call.axis("axis", result.dims.size());
+  const auto at = call.dim("at");
+  if (at < 0 || at + x.dims[axis] > result.dims[axis]) call.fail("the positions are outside of the state");
+  const auto strides = dense_strides(result.dims);
+  view_write(x, result, at * strides[axis], strides);
+  return {result};
+}
+
 /// result[.., i.., ..] = table[.., indices[i..], ..]; a negative index counts from the end.
 std::vector<Array> gather(const OpCall& call) {
   const Array &table = call.input(0), &indices = call.input(1);
@@ -181,7 +192,7 @@ std::vector<Array> range(const OpCall& call) {
 
 constexpr OpEntry entries[] = {
     {"reshape", reshape}, {"transpose", transpose}, {"expand", expand}, {"slice", slice}, {"split", split},
-    {"concat", concat},   {"pad", pad},             {"gather", gather}, {"range", range},
+    {"concat", concat},   {"pad", pad},             {"gather", gather}, {"range", range},   {"append", append},
 };
 
 }  // namespace

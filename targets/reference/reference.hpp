@@ -39,10 +39,11 @@ enum class Precision { f32, f64 };
 std::vector<std::int64_t> bind_symbols(const graph::Module& module,
                                        std::span<const std::vector<std::int64_t>> input_dims);
 
-/// The outputs of `module`. `weight` is asked once for each weight that a node or output uses. Throws Error(user)
-/// where an index is out of range, Error(internal) where an operator's result has not the shape that was inferred.
+/// The outputs of `module`. `weight` is asked once for each weight that a node or output uses. `states`, in the order of
+/// module.states, are read and get what the run makes of them. Throws Error(user) where an index is out of range, Error(internal)
+/// where an operator's result has not the shape that was inferred.
 std::vector<Array> run(const graph::Module& module, std::span<const std::int64_t> symbols,
                        const std::vector<Array>& inputs, const std::function<Array(graph::ValueId)>& weight,
-                       Precision precision);
+                       Precision precision, std::span<Array> states = {});
 
 }  // namespace dyn::reference

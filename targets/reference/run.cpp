@@ -69,9 +69,13 @@ class Runner {
     for (const auto id : module.outputs) ++uses_[static_cast<std::size_t>(id)];
   }
 
-  std::vector<Array> run(const std::vector<Array>& inputs) {
+  std::vector<Array> run(const std::vector<Array>& inputs, std::span<Array> states) {
     for (std::size_t i = 0; i < inputs.size(); ++i) store(module_.inputs[i], inputs[i]);
-    for (const auto& node : module_.nodes) step(node);
+    for (std::size_t i = 0; i < states.size(); ++i) store(module_.states[i], states[i]);
+    for (const auto& node : module_.nodes) {
+      step(node);
+      if (node.op->name == "append") keep_state(node, states);
+    }
     std::vector<Array> outputs;
     for (const auto id : module_.outputs) outputs.push_back(value(id));
     return outputs;
@@ -88,6 +92,11 @@ class Runner {
     auto results = function(call);
     for (const auto id : node.inputs) release(id);
     for (std::size_t i = 0; i < results.size(); ++i) store(node.outputs[i], std::move(results[i]));
+  }
+
+  void keep_state(const graph::Node& append, std::span<Array> states) {
+    const auto state = std::find(module_.states.begin(), module_.states.end(), append.inputs[0]);
+    states[static_cast<std::size_t>(state - module_.states.begin())] = value(append.outputs[0]);
   }
 
   const Array& value(ValueId id) {
@@ -142,11 +151,14 @@ class Runner {
 
 std::vector<Array> run(const graph::Module& module, std::span<const std::int64_t> symbols,
                        const std::vector<Array>& inputs, const std::function<Array(ValueId)>& weight,
-                       Precision precision) {
+                       Precision precision, std::span<Array> states) {
   if (inputs.size() != module.inputs.size()) {
     throw Error(ErrorKind::user, fmt::format("{} inputs given, {} wanted", inputs.size(), module.inputs.size()));
   }
-  return Runner(module, symbols, weight, precision).run(inputs);
+  if (states.size() != module.states.size()) {
+    throw Error(ErrorKind::user, fmt::format("{} states given, {} wanted", states.size(), module.states.size()));
+  }
+  return Runner(module, symbols, weight, precision).run(inputs, states);
 }
 
 }  // namespace dyn::reference

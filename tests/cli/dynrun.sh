@@ -80,6 +80,22 @@ expect "run on the reference" 0 "\[1, 8, 3\]" run model.dyn --dims B=1 --device 
 expect "run with avx2 or a clear refusal" "$(grep -qw avx2 /proc/cpuinfo && echo 0 || echo 1)" "\[1, 8, 3\]|avx2" run model.dyn --dims B=1 --isa avx2
 expect "run without a cache" 0 "\[1, 8, 3\]" run model.dyn --dims B=1 --cache-dir none
 
+cat >"$scratch/state.dyn" <<'MODEL'
+dyn 1
+dim S in 1..8 hint 2
+dim P in 0..16
+dim C in 1..16 hint 16
+state k: f32[C, 4]
+graph keep(x: f32[S, 4]) -> (y: f32[_, 4]) {
+  return slice(append(k, x) at=P) axes=[0] starts=[0] ends=[P + S]
+}
+MODEL
+expect "state: a session of length 0" 0 "\[2, 4\]" run "$scratch/state.dyn"
+expect "state: a session of some length" 0 "\[8, 4\]" run "$scratch/state.dyn" --dims P=5 --dims S=3
+expect "state: no room" 1 "the capacity of k is C = 4" run "$scratch/state.dyn" --dims P=3 --dims C=4
+expect "state: bench stays at a length" 0 "[|] +3 [|]" bench "$scratch/state.dyn" --dims P=5 --dims S=1 "${quick[@]}"
+expect "state: inspect" 0 "P is the session's length; a run adds S" inspect "$scratch/state.dyn"
+
 "$dynrun" run model.dyn --dims B=2 --dims S=5 --save-outputs "$scratch/a" >/dev/null 2>&1
 "$dynrun" run model.dyn --dims B=2 --dims S=5 --save-outputs "$scratch/b" >/dev/null 2>&1
 "$dynrun" run model.dyn --dims B=2 --dims S=5 --seed 1 --save-outputs "$scratch/c" >/dev/null 2>&1

@@ -109,7 +109,7 @@ struct Caller {
     last = pool.take(last);
     last->bind(plan, wiring);
     std::array<void*, 1> in = {input.data()}, out = {output.data()};
-    last->set_ports(in, out);
+    last->set_ports(in, out, {});
     const int failed = last->execute(pool.helpers(), nullptr);
     pool.give_back(last);
     return failed;
@@ -250,7 +250,7 @@ TEST_CASE("helpers help, and the caller waits for what they have taken") {
     std::array<void*, 1> out = {done.data()};
     Run* run = pool.take(nullptr);
     run->bind(plan, wiring);
-    run->set_ports({}, out);
+    run->set_ports({}, out, {});
     run->execute(pool.helpers(), nullptr);
     CHECK(std::count(done.begin(), done.end(), 0) == 0);
     helped += std::count(done.begin(), done.end(), 2);

@@ -45,8 +45,9 @@ TEST_CASE("kinds of errors") {
     return dyn::ErrorKind::internal;
   };
   CHECK(kind_of("dyn 2\n") == dyn::ErrorKind::unsupported);
-  CHECK(kind_of("dyn 1\nstate k: f32[4]\n") == dyn::ErrorKind::unsupported);
-  CHECK(kind_of(model("state = x\nreturn x")) == dyn::ErrorKind::unsupported);
+  CHECK(kind_of("dyn 1\nstate k: f32[4]\n") == dyn::ErrorKind::model);
+  CHECK(kind_of(model("state = x\nreturn x")) == dyn::ErrorKind::model);
+  CHECK(kind_of(model("offsets = x\nreturn x")) == dyn::ErrorKind::unsupported);
   CHECK(kind_of(model("r = relu(x) offsets=ids\nreturn r")) == dyn::ErrorKind::unsupported);
   CHECK(kind_of(model("r = relu(z)\nreturn r")) == dyn::ErrorKind::model);
 }
