@@ -59,3 +59,9 @@ dyn_compile_settings(dyn-gpu-check)
 target_include_directories(dyn-gpu-check SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(dyn-gpu-check PRIVATE dyn_cli dyn_test_support dyn_internal nlohmann_json::nlohmann_json)
 set_target_properties(dyn-gpu-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+
+# Many callers of one graph at once: by hand, not a test.
+add_executable(dyn-bench-callers EXCLUDE_FROM_ALL tests/bench/callers.cpp)
+dyn_compile_settings(dyn-bench-callers)
+target_include_directories(dyn-bench-callers SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(dyn-bench-callers PRIVATE dyn_cli dyn_internal)
