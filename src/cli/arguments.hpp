@@ -11,6 +11,16 @@
 
 namespace dyn::cli {
 
+/// What `dynrun op` takes besides.
+struct OpArguments {
+  std::string op, types, peers;
+  std::vector<std::string> suites, attributes;
+  std::vector<int> threads;  ///< each for itself; empty: the default number
+  bool cold = false;
+  int rounds = 5;
+  double slice_ms = 20;
+};
+
 struct Arguments {
   std::string program;  ///< dynrun's own file, for child processes
   std::string model;
@@ -22,6 +32,7 @@ struct Arguments {
   std::vector<double> percentiles = {95};
   bool profile = false, load_only = false, skip_load = false;
   Format format = Format::md;
+  OpArguments op;
 };
 
 // The commands. Each prints to stdout and throws dyn::Error.
@@ -29,6 +40,7 @@ void run_model(const Arguments& arguments);
 void bench_model(const Arguments& arguments);
 void inspect_model(const Arguments& arguments);
 void explain_model(const Arguments& arguments);
+void bench_op(const Arguments& arguments);
 void show_devices(const Arguments& arguments);
 void show_cache(const Arguments& arguments);
 void clear_cache(const Arguments& arguments);

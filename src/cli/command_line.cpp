@@ -34,6 +34,7 @@ struct Parser {
     add_bench();
     add_inspect();
     add_explain();
+    add_op();
     add_devices();
     add_cache();
   }
@@ -149,6 +150,41 @@ struct Parser {
     sub->add_option("--group", arguments.group, "Only this group");
     sub->add_option("--dump-ptx", arguments.dump_ptx, "Also write the PTX of all groups on the GPU, a file for each shape class, to DIR")
         ->type_name("DIR");
+  }
+
+  void add_op() {
+    CLI::App* sub = add_command("op", "Time one operator beside other libraries and the machine's limit", bench_op);
+    OpArguments& op = arguments.op;
+    sub->footer("dynrun op matmul \"f32[M,768] x f32[768,2304]\" --dims M=1..512*2 --peers onednn,openblas\n"
+                "dynrun op matmul --suite tests/bench/suites/gemm-transformer.txt --threads 1,2 --format csv\n"
+                "dynrun op softmax \"f32[B,S]\" --dims B=8 --dims S=128 --attr axis=-1 --cold");
+    sub->add_option("operator", op.op, "An operator of docs/ir.md")->required()->type_name("OP");
+    sub->add_option("types", op.types,
+                    "Its operands, separated by \" x \"; dims are numbers or names. An operand of numbers alone is a constant weight where "
+                    "another one has names; `const f32[...]` and `input f32[...]` decide it")
+        ->type_name("TYPES");
+    add_repeated(sub, "--suite", op.suites, "Instead of TYPES: a file of shapes (tests/bench/suites)");
+    add_repeated(sub, "--dims", arguments.dims, "Values of the named dims, as for bench; several multiply");
+    add_repeated(sub, "--attr", op.attributes, "An attribute of the operator: axis=-1, transpose_b=true, perm=[1,0]");
+    sub->add_option("--threads", op.threads, "Threads of dyn and of each peer; several are measured one after the other: 1,2")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 4096))
+        ->expected(1, 64)
+        ->allow_extra_args(false);
+    sub->add_flag("--cold", op.cold,
+                  "Operands from memory: the model holds as many copies of the operator, each with operands of its own, as exceed twice the "
+                  "last cache. Default: the same operands again and again");
+    sub->add_option("--peers", op.peers,
+                    "Libraries to compare with, each in a process of its own, in alternating slices: onednn, openblas, blis, mkl (found at "
+                    "run time), NAME=LIBRARY.so, or NAME=exec:PROGRAM ARGUMENTS for a program that speaks the protocol of docs/peers.md");
+    sub->add_option("--rounds", op.rounds, "Slices of each side for each shape (default 5)")->check(CLI::Range(1, 1000));
+    sub->add_option("--slice-ms", op.slice_ms, "Milliseconds of one slice, or one iteration where that takes longer (default 20)")
+        ->check(CLI::Range(0.01, 60000.0));
+    sub->add_option("--isa", arguments.options.isa, "Instruction set that dyn generates for; default: the best that the CPU has")
+        ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
+    sub->add_option("--cache-dir", arguments.options.cache_dir, "As for bench");
+    sub->add_option("--seed", arguments.options.seed, "Seed of random operands; default 0");
+    add_format(sub);
   }
 
   void add_devices() {

@@ -46,7 +46,7 @@ Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Stra
   return sizes;
 }
 
-// Mean seconds of one step of K of the block's tiles.
+// Seconds of one step of K of the block's row tiles, their mean.
 double seconds_per_k(const Machine& machine, const Tiling& rows, int columns) {
   double total = 0;
   for (const Run& run : {rows.first, rows.second}) {
@@ -57,12 +57,27 @@ double seconds_per_k(const Machine& machine, const Tiling& rows, int columns) {
   return rows.tiles() > 0 ? total / static_cast<double>(rows.tiles()) : 0;
 }
 
+// The same over all of the block's column tiles: the last one is narrower where no more of its panel exists.
+double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
+  const double whole = seconds_per_k(machine, sizes.rows, strategy.tile_columns);
+  const std::int64_t last = shape.n % machine.panel;
+  if (last == 0 || last > machine.vector_width || machine.most_rows(machine.vector_width) < strategy.tile_rows) return whole;
+  const double narrow = seconds_per_k(machine, sizes.rows, machine.vector_width);
+  const double share = 1 / (sizes.column_tiles * sizes.n_blocks);
+  return whole * (1 - share) + narrow * share;
+}
+
 // How much more often A is fetched where its rows fall into few cache sets.
 double conflict_factor(const ContractionShape& shape, const Strategy& strategy, double rows) {
   if (strategy.copy_a || shape.a_row_bytes <= 0) return 1;
   const auto distinct = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
   return rows_per_set > l1_ways_for_rows ? conflict_refetches : 1;
+}
+
+// Whether the rows of B, read as they lie, evict each other from L1 before the next row tile comes.
+bool shares_sets(const ContractionShape& shape, const Strategy& strategy) {
+  return strategy.direct_b && shape.b_row_bytes > 0 && std::gcd(l1_way_bytes, shape.b_row_bytes) * 4 >= l1_way_bytes;
 }
 
 // Seconds to read `bytes` by one of `active` threads from a level; the nearest is part of layer 0's measurement.
@@ -80,9 +95,10 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
   const std::size_t a_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
   // The first row tile brings B's panel near, the others find it there; blocks of other rows find it where all of B's block fits.
-  const std::size_t near_level = machine.level_of(2 * static_cast<std::int64_t>(b_bytes));
+  const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(b_bytes)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * float_bytes));
-  const std::size_t first_level = shape.b_packed ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
+  const bool in_place = shape.b_packed || strategy.direct_b;
+  const std::size_t first_level = in_place ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
   const double first = read_seconds(machine, b_bytes, first_level, active) / sizes.m_blocks +
                        read_seconds(machine, b_bytes, again_level, active) * (1 - 1 / sizes.m_blocks);
   terms.load = read_seconds(machine, a_bytes, a_level, active) + first / sizes.row_tiles +
@@ -104,7 +120,7 @@ double move_seconds(const Machine& machine, const ContractionShape& shape, const
     const double bytes = 2 * sizes.block_m * sizes.block_k * float_bytes;
     seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active);
   }
-  if (!shape.b_packed) {
+  if (!shape.b_packed && !strategy.direct_b) {
     const double bytes = 2 * sizes.block_n * sizes.block_k * float_bytes;
     seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.b_level), active) +
                sizes.block_n * sizes.block_k * machine.seconds_per_vector_operation;
@@ -134,7 +150,7 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
   const double tickets = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
   const int active = static_cast<int>(std::clamp(tickets, 1.0, static_cast<double>(threads)));
   const double register_tile =
-      sizes.block_k * seconds_per_k(machine, sizes.rows, strategy.tile_columns) + machine.seconds_per_call;
+      sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + machine.seconds_per_call;
   const LayerTerms l1 = tile_terms(machine, shape, strategy, sizes, active);
   LayerTerms l2{.name = "L2"};
   l2.reduction_trips = sizes.k_blocks;

@@ -30,8 +30,11 @@ double layer_cost(const LayerTerms& terms, double below, bool overlapped);
 
 /// Sizes and surroundings of one contraction.
 struct ContractionShape {
+  bool exchanged = false;        ///< a and b, m and n are those of a problem whose sides have changed places
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
-  bool b_packed = true;          ///< constant, packed at load; else packed by each ticket
+  bool b_packed = true;          ///< constant, packed at load; else packed by each ticket, or read as it lies
+  bool must_pack_b = false;      ///< a fresh B whose stride along n is not 1
+  std::int64_t b_row_bytes = 0;  ///< distance of a fresh B's rows
   bool must_copy_a = false;      ///< A's stride along k is not 1
   std::int64_t a_row_bytes = 0;  ///< distance of A's rows, for the risk that they share cache sets
   double epilogue_operations = 1;  ///< vector instructions for one vector of outputs

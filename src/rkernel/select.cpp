@@ -32,6 +32,19 @@ bool worth_considering(const Machine& machine, const Strategy& tile, const Contr
   return shape.m <= 2 * tile.tile_rows && shape.n > tile.tile_columns - machine.panel;
 }
 
+// How each operand is read: as it lies, or moved into scratch.
+void for_each_form(const ContractionShape& shape, Strategy strategy, const std::function<void(const Strategy&)>& visit) {
+  for (const bool direct_b : {false, true}) {
+    if (direct_b && (shape.b_packed || shape.must_pack_b)) continue;
+    for (const bool copy_a : {false, true}) {
+      if (!copy_a && shape.must_copy_a) continue;
+      strategy.copy_a = copy_a;
+      strategy.direct_b = direct_b;
+      visit(strategy);
+    }
+  }
+}
+
 }  // namespace
 
 CandidateSet make_candidates(const Machine& machine) {
@@ -62,15 +75,12 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates, c
     for (const std::int64_t block_m : block_sizes(shape.m, candidates.blocks_m, tile.tile_rows, threads)) {
       for (const std::int64_t block_n : blocks_n) {
         for (const std::int64_t block_k : blocks_k) {
-          for (const bool copy_a : {false, true}) {
-            if (!copy_a && shape.must_copy_a) continue;
-            Strategy strategy = tile;
-            strategy.block_m = block_m;
-            strategy.block_n = block_n;
-            strategy.block_k = block_k;
-            strategy.copy_a = copy_a;
-            visit(strategy);
-          }
+          Strategy strategy = tile;
+          strategy.block_m = block_m;
+          strategy.block_n = block_n;
+          strategy.block_k = block_k;
+          strategy.exchanged = shape.exchanged;
+          for_each_form(shape, strategy, visit);
         }
       }
     }

@@ -30,6 +30,8 @@ struct Strategy {
   std::int64_t block_m = 1, block_n = 1;          ///< threads: one ticket
   std::int64_t block_k = 1;                       ///< L2
   bool copy_a = false;                            ///< move A's block to scratch as a row copy
+  bool exchanged = false;                         ///< sides and output axes have changed places: lanes run along m
+  bool direct_b = false;                          ///< read a fresh B as it lies, where it is not packed at load
   bool operator==(const Strategy&) const = default;
 };
 

@@ -22,6 +22,7 @@ struct KernelArgs {
   void* const* pointers;        ///< one for each operand of the problem
   const std::int64_t* ints;     ///< sizes, strides, offsets and strategy, as the kernel's slots say
   std::atomic<std::int32_t>* status;
+  void* shared = nullptr;  ///< Launch::shared_bytes bytes, 64-byte aligned, of all threads of the run
 };
 
 /// Executes tickets [first, first + count) of the launch. `scratch`: Launch::scratch_bytes bytes, 64-byte aligned, of the
@@ -43,7 +44,12 @@ struct Launch {
   std::int64_t tickets = 0;       ///< independent units of work; 0: nothing to do
   std::int64_t grain = 1;         ///< tickets that one thread takes at a time
   std::size_t scratch_bytes = 0;  ///< per thread
-  int threads = 1;                ///< how many threads are worth it
+  /// A second stage, where there is one: its tickets begin when all of the first stage are done. What the first leaves for it (partial
+  /// results of a split reduction) lies in `KernelArgs::shared`; nothing else may be kept there.
+  KernelFunction merge = nullptr;
+  std::int64_t merge_tickets = 0;  ///< taken one at a time
+  std::size_t shared_bytes = 0;    ///< per run; contents undefined when the first stage begins
+  int threads = 1;                 ///< how many threads are worth it
   double predicted_seconds = 0;
   double flops = 0;               ///< of the contraction: 2 * M * N * K * batch; 0 for the rest
   double bytes = 0;               ///< compulsory traffic of all operands

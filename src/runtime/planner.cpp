@@ -102,6 +102,7 @@ PlanPtr Planner::make(std::span<const std::int64_t> symbols) const {
     launch.threads = std::clamp(launch.threads, 1, threads_);
     plan->threads = std::max(plan->threads, launch.threads);
     plan->scratch_bytes = std::max(plan->scratch_bytes, launch.scratch_bytes);
+    plan->shared_bytes = std::max(plan->shared_bytes, launch.shared_bytes);
   }
   plan->footprint_bytes = footprint(*plan);
   return plan;

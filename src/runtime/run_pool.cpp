@@ -22,6 +22,7 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
   arena_.grow(std::max(plan->arena_bytes, arena_alignment), "intermediate tensors");
   scratch_stride_ = (plan->scratch_bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
   scratch_.grow(std::max(scratch_stride_ * static_cast<std::size_t>(plan->threads), arena_alignment), "scratch memory");
+  if (plan->shared_bytes > 0) shared_.grow(plan->shared_bytes, "partial results");
   pointers_.resize(wiring.operands.size());
   port_slots_.clear();
   for (std::size_t i = 0; i < wiring.operands.size(); ++i) {
@@ -45,7 +46,7 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
   }
   args_.resize(plan->launches.size());
   for (std::size_t group = 0; group < args_.size(); ++group) {
-    args_[group] = {pointers_.data() + wiring.first_operand[group], plan->launches[group].ints.data(), &status_};
+    args_[group] = {pointers_.data() + wiring.first_operand[group], plan->launches[group].ints.data(), &status_, shared_.data()};
   }
   if (wiring.on_device) {
     if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);
@@ -59,10 +60,11 @@ void Run::release() {
   plan_.reset();
   arena_ = MemoryBlock();
   scratch_ = MemoryBlock();
+  shared_ = MemoryBlock();
   on_device_.reset();
 }
 
-std::size_t Run::bytes() const { return arena_.size() + scratch_.size() + (on_device_ ? on_device_->bytes() : 0); }
+std::size_t Run::bytes() const { return arena_.size() + scratch_.size() + shared_.size() + (on_device_ ? on_device_->bytes() : 0); }
 
 bool Run::try_take() { return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire); }
 
@@ -72,14 +74,24 @@ void Run::set_ports(std::span<void* const> inputs, std::span<void* const> output
   }
 }
 
-void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
-  const rkernel::Launch& launch = plan_->launches[group];
-  if (launch.tickets <= 0) return;
-  if (launch.threads <= 1 || launch.tickets <= launch.grain) {
-    launch.function(&args_[group], 0, launch.tickets, scratch_.data());
+void Run::run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight) {
+  if (stage.tickets <= 0) return;
+  if (threads <= 1 || stage.tickets <= stage.grain) {
+    stage.function(stage.args, 0, stage.tickets, stage.scratch);
     return;
   }
-  in_flight.run({launch.function, &args_[group], launch.tickets, launch.grain, scratch_.data(), scratch_stride_}, launch.threads);
+  in_flight.run(stage, threads);
+}
+
+void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
+  const rkernel::Launch& launch = plan_->launches[group];
+  Stage stage{launch.function, &args_[group], launch.tickets, launch.grain, scratch_.data(), scratch_stride_};
+  run_stage(stage, launch.threads, in_flight);
+  if (launch.merge == nullptr) return;
+  stage.function = launch.merge;
+  stage.tickets = launch.merge_tickets;
+  stage.grain = 1;
+  run_stage(stage, launch.threads, in_flight);
 }
 
 int Run::execute(Helpers& helpers, RunProfile* profile) {

@@ -35,6 +35,7 @@ class Run {
     int port;
     bool output;
   };
+  void run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight);
   void launch(std::size_t group, Helpers::InFlight& in_flight);
   bool try_take();
   /// Gives back all memory, on host and device; the next bind() takes it anew.
@@ -50,7 +51,7 @@ class Run {
   Run* next_ = nullptr;  ///< in the pool's list; set before the run is published
 
   PlanPtr plan_;
-  MemoryBlock arena_, scratch_;
+  MemoryBlock arena_, scratch_, shared_;
   std::size_t scratch_stride_ = 0;
   std::vector<void*> pointers_;
   std::vector<PortSlot> port_slots_;

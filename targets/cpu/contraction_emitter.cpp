@@ -38,7 +38,7 @@ class ContractionEmitter final : public rkernel::Emitter {
     llvm::Type* i64 = builder_.getInt64Ty();
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, i64, pointer}, false);
     function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
-    main_loop_type_ = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, pointer, i64, i64, pointer, i64}, false);
+    main_loop_type_ = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, pointer, i64, i64, i64, pointer, i64, i64}, false);
     builder_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function_));
   }
 
@@ -126,6 +126,8 @@ class ContractionEmitter final : public rkernel::Emitter {
     llvm::Type* pointer = builder_.getPtrTy();
     wide_table_ = builder_.CreateIntToPtr(slot(strategy_.wide_table), pointer);
     narrow_table_ = builder_.CreateIntToPtr(slot(strategy_.narrow_table), pointer);
+    half_table_ = builder_.CreateIntToPtr(slot(strategy_.half_table), pointer);
+    direct_b_ = class_.b_unit ? builder_.CreateICmpNE(slot(strategy_.direct_b), number(0)) : builder_.getFalse();
     a_scratch_ = scratch(slot(strategy_.a_scratch));
     b_scratch_ = scratch(slot(strategy_.b_scratch));
     panels_in_all_ = builder_.CreateUDiv(builder_.CreateAdd(extents_[at(contraction_.n)], number(isa_.panel_f32 - 1)), number(isa_.panel_f32));
@@ -154,8 +156,11 @@ class ContractionEmitter final : public rkernel::Emitter {
       m_tiles_ = builder_.CreateUDiv(builder_.CreateAdd(m_part_.size, builder_.CreateSub(tile_rows_, number(1))), tile_rows_);
     } else if (axis == contraction_.n) {
       n_part_ = part(panels_in_all_, n_blocks_, index);
-      wide_tiles_ = builder_.CreateUDiv(n_part_.size, tile_panels_);
-      n_tiles_ = builder_.CreateAdd(wide_tiles_, builder_.CreateURem(n_part_.size, tile_panels_));
+      // Where B is read as it lies, a panel with fewer columns is a tile of its own: it is packed.
+      llvm::Value* is_cut = builder_.CreateICmpSGT(builder_.CreateMul(builder_.CreateAdd(n_part_.start, n_part_.size), number(isa_.panel_f32)), extents_[at(axis)]);
+      cut_panels_ = builder_.CreateZExt(builder_.CreateAnd(direct_b_, is_cut), builder_.getInt64Ty());
+      wide_tiles_ = builder_.CreateUDiv(builder_.CreateSub(n_part_.size, cut_panels_), tile_panels_);
+      n_tiles_ = builder_.CreateSub(n_part_.size, builder_.CreateMul(wide_tiles_, builder_.CreateSub(tile_panels_, number(1))));
     } else {
       operands_->set_index(axis, index);
     }
@@ -172,9 +177,10 @@ class ContractionEmitter final : public rkernel::Emitter {
   }
 
   void open_depth() {
-    a_stride_m_ = stride(contraction_.a, contraction_.m);
+    // A right side that was packed for lanes along n is one panel here: its columns are contiguous.
+    a_stride_m_ = a_packed() ? number(1) : stride(contraction_.a, contraction_.m);
     llvm::Value* row0 = builder_.CreateMul(m_part_.start, a_stride_m_);
-    a_block_ = element(batch_base(contraction_.a), row0);
+    a_block_ = element(a_packed() ? bases_.at(contraction_.a) : batch_base(contraction_.a), row0);
     b_batch_ = packed() ? bases_.at(contraction_.b) : batch_base(contraction_.b);
     loops_.emplace_back(builder_, number(0), k_blocks_, number(1), "depth");
     k_index_ = loops_.back().index();
@@ -191,15 +197,32 @@ class ContractionEmitter final : public rkernel::Emitter {
     columns_ = builder_.CreateMul(builder_.CreateSelect(is_wide_, tile_panels_, number(1)), number(isa_.panel_f32));
     llvm::Value* first_panel = builder_.CreateAdd(n_part_.start, panel_);
     n0_ = builder_.CreateMul(first_panel, number(isa_.panel_f32));
+    llvm::Value* left = builder_.CreateSub(extents_[at(contraction_.n)], n0_);
+    valid_columns_ = minimum(columns_, left);
+    locate_b_tile(first_panel);
+    llvm::Value* is_narrow = builder_.CreateICmpEQ(columns_, number(isa_.panel_f32));
+    llvm::Value* is_half = builder_.CreateAnd(is_narrow, builder_.CreateICmpSLE(left, number(isa_.f32_lanes)));
+    table_ = builder_.CreateSelect(is_half, half_table_, builder_.CreateSelect(is_wide_, wide_table_, narrow_table_));
+  }
+
+  void locate_b_tile(llvm::Value* first_panel) {
+    llvm::Value* width = number(isa_.panel_f32);
+    b_k_stride_ = width;
     if (packed()) {
-      panel_stride_ = builder_.CreateMul(extents_[at(contraction_.k)], number(isa_.panel_f32));
-      llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(first_panel, panel_stride_), builder_.CreateMul(k0_, number(isa_.panel_f32)));
+      panel_stride_ = builder_.CreateMul(extents_[at(contraction_.k)], width);
+      llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(first_panel, panel_stride_), builder_.CreateMul(k0_, width));
       b_tile_ = element(b_batch_, offset);
-    } else {
-      panel_stride_ = builder_.CreateMul(k_size_, number(isa_.panel_f32));
-      b_tile_ = element(b_scratch_, builder_.CreateMul(panel_, panel_stride_));
+      return;
     }
-    table_ = builder_.CreateSelect(is_wide_, wide_table_, narrow_table_);
+    panel_stride_ = builder_.CreateMul(k_size_, width);
+    b_tile_ = element(b_scratch_, builder_.CreateMul(builder_.CreateSelect(direct_b_, number(0), panel_), panel_stride_));
+    if (!class_.b_unit) return;
+    llvm::Value* stride_k = stride(contraction_.b, contraction_.k);
+    llvm::Value* as_it_lies = element(b_batch_, builder_.CreateAdd(builder_.CreateMul(k0_, stride_k), n0_));
+    llvm::Value* is_direct = builder_.CreateAnd(direct_b_, builder_.CreateICmpEQ(valid_columns_, columns_));
+    b_tile_ = builder_.CreateSelect(is_direct, as_it_lies, b_tile_);
+    b_k_stride_ = builder_.CreateSelect(is_direct, stride_k, width);
+    panel_stride_ = builder_.CreateSelect(is_direct, width, panel_stride_);
   }
 
   void open_rows() {
@@ -221,33 +244,49 @@ class ContractionEmitter final : public rkernel::Emitter {
   void call_main_loop() {
     llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), table_, row_part_.size);
     llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
-    builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, panel_stride_, k_size_, c_tile_, k_index_});
+    builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, columns_, k_index_});
+  }
+
+  /// What the epilogue goes through: rows of outputs, each contiguous in scratch along the lane axis.
+  struct Outputs {
+    int row_axis, lane_axis;
+    llvm::Value *first_row, *rows, *first_lane, *lanes;
+    llvm::Value *tile, *tile_row;
+  };
+
+  Outputs outputs_of_tile() {
+    llvm::Value* first_row = builder_.CreateAdd(m_part_.start, row_part_.start);
+    if (!exchanged()) return {contraction_.m, contraction_.n, first_row, row_part_.size, n0_, valid_columns_, c_tile_, columns_};
+    llvm::Value* turned = scratch(slot(strategy_.turned_scratch));
+    llvm::Value* turned_row = builder_.CreateAnd(builder_.CreateAdd(tile_rows_, number(isa_.f32_lanes - 1)), number(-isa_.f32_lanes));
+    emit_transposition(builder_, isa_, {c_tile_, columns_, valid_columns_, row_part_.size, turned, turned_row}, number(0));
+    return {contraction_.n, contraction_.m, n0_, valid_columns_, first_row, row_part_.size, turned, turned_row};
   }
 
   void emit_epilogue() {
-    const codegen::AxisSet m = codegen::axis_bit(contraction_.m), n = codegen::axis_bit(contraction_.n);
-    llvm::Value* valid = minimum(columns_, builder_.CreateSub(extents_[at(contraction_.n)], n0_));
-    llvm::Value* whole = builder_.CreateAnd(valid, number(-isa_.f32_lanes));
+    const Outputs outputs = outputs_of_tile();
+    const codegen::AxisSet m = codegen::axis_bit(outputs.row_axis), n = codegen::axis_bit(outputs.lane_axis);
+    llvm::Value* whole = builder_.CreateAnd(outputs.lanes, number(-isa_.f32_lanes));
     compiler_->enter(m | n, roots());
-    CountedLoop rows(builder_, number(0), row_part_.size, number(1), "epilogue_row");
-    operands_->set_index(contraction_.m, builder_.CreateAdd(builder_.CreateAdd(m_part_.start, row_part_.start), rows.index()));
-    llvm::Value* tile_row = element(c_tile_, builder_.CreateMul(rows.index(), columns_));
+    CountedLoop rows(builder_, number(0), outputs.rows, number(1), "epilogue_row");
+    operands_->set_index(outputs.row_axis, builder_.CreateAdd(outputs.first_row, rows.index()));
+    llvm::Value* tile_row = element(outputs.tile, builder_.CreateMul(rows.index(), outputs.tile_row));
     compiler_->enter(n, roots());
     CountedLoop vectors(builder_, number(0), whole, number(isa_.f32_lanes), "epilogue_vector");
-    emit_epilogue_body(tile_row, vectors.index(), nullptr);
+    emit_epilogue_body(outputs, tile_row, vectors.index(), nullptr);
     vectors.close();
-    llvm::Value* rest = builder_.CreateSub(valid, whole);
+    llvm::Value* rest = builder_.CreateSub(outputs.lanes, whole);
     Conditional tail(builder_, builder_.CreateICmpSGT(rest, number(0)), "epilogue_tail");
     llvm::Value* lanes = codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes);
-    emit_epilogue_body(tile_row, whole, builder_.CreateICmpSLT(lanes, codegen::broadcast(builder_, rest, isa_.f32_lanes)));
+    emit_epilogue_body(outputs, tile_row, whole, builder_.CreateICmpSLT(lanes, codegen::broadcast(builder_, rest, isa_.f32_lanes)));
     tail.close();
     compiler_->leave();
     rows.close();
     compiler_->leave();
   }
 
-  void emit_epilogue_body(llvm::Value* tile_row, llvm::Value* column, llvm::Value* mask) {
-    operands_->set_index(contraction_.n, builder_.CreateAdd(n0_, column));
+  void emit_epilogue_body(const Outputs& outputs, llvm::Value* tile_row, llvm::Value* column, llvm::Value* mask) {
+    operands_->set_index(outputs.lane_axis, builder_.CreateAdd(outputs.first_lane, column));
     operands_->set_mask(mask);
     compiler_->enter(0);
     auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
@@ -263,10 +302,12 @@ class ContractionEmitter final : public rkernel::Emitter {
     return exprs;
   }
 
+  bool exchanged() const { return problem_.lane_axis != contraction_.n; }
+  bool a_packed() const { return problem_.operands[at(contraction_.a)].form == rkernel::Form::Packed; }
   bool packed() const { return problem_.operands[at(contraction_.b)].form == rkernel::Form::Packed; }
 
   void copy_a_block() {
-    llvm::Value* stride_k = class_.a_unit ? number(1) : stride(contraction_.a, contraction_.k);
+    llvm::Value* stride_k = class_.a_unit ? number(1) : a_packed() ? number(isa_.panel_f32) : stride(contraction_.a, contraction_.k);
     const StridedMatrix block{element(a_block_, builder_.CreateMul(k0_, stride_k)), a_stride_m_, stride_k, class_.a_unit};
     emit_row_copy(builder_, isa_, block, m_part_.size, k_size_, a_scratch_, a_row_);
   }
@@ -274,10 +315,12 @@ class ContractionEmitter final : public rkernel::Emitter {
   void pack_b_block() {
     llvm::Value* stride_k = stride(contraction_.b, contraction_.k);
     llvm::Value* stride_n = class_.b_unit ? number(1) : stride(contraction_.b, contraction_.n);
-    llvm::Value* column = builder_.CreateMul(n_part_.start, number(isa_.panel_f32));
+    llvm::Value* panels = builder_.CreateSelect(direct_b_, cut_panels_, n_part_.size);
+    llvm::Value* end = builder_.CreateAdd(n_part_.start, n_part_.size);
+    llvm::Value* column = builder_.CreateMul(builder_.CreateSub(end, panels), number(isa_.panel_f32));
     llvm::Value* corner = builder_.CreateAdd(builder_.CreateMul(k0_, stride_k), builder_.CreateMul(column, stride_n));
     const StridedMatrix block{element(b_batch_, corner), stride_k, stride_n, class_.b_unit};
-    emit_panels(builder_, isa_, block, k_size_, n_part_.size, builder_.CreateSub(extents_[at(contraction_.n)], column), b_scratch_);
+    emit_panels(builder_, isa_, block, k_size_, panels, builder_.CreateSub(extents_[at(contraction_.n)], column), b_scratch_);
   }
 
   Builder builder_;
@@ -299,12 +342,12 @@ class ContractionEmitter final : public rkernel::Emitter {
   std::vector<CountedLoop> loops_;
   llvm::Value *m_blocks_ = nullptr, *n_blocks_ = nullptr, *tile_rows_ = nullptr, *tile_panels_ = nullptr, *block_k_ = nullptr,
               *k_blocks_ = nullptr, *copy_a_ = nullptr, *a_row_ = nullptr, *wide_table_ = nullptr, *narrow_table_ = nullptr,
-              *a_scratch_ = nullptr, *b_scratch_ = nullptr, *panels_in_all_ = nullptr;
+              *half_table_ = nullptr, *direct_b_ = nullptr, *a_scratch_ = nullptr, *b_scratch_ = nullptr, *panels_in_all_ = nullptr;
   Part m_part_{}, n_part_{}, row_part_{};
-  llvm::Value *m_tiles_ = nullptr, *wide_tiles_ = nullptr, *n_tiles_ = nullptr;
+  llvm::Value *m_tiles_ = nullptr, *wide_tiles_ = nullptr, *cut_panels_ = nullptr, *n_tiles_ = nullptr;
   llvm::Value *a_block_ = nullptr, *a_stride_m_ = nullptr, *b_batch_ = nullptr, *k_index_ = nullptr, *k0_ = nullptr, *k_size_ = nullptr;
   llvm::Value *n_tile_ = nullptr, *is_wide_ = nullptr, *panel_ = nullptr, *columns_ = nullptr, *n0_ = nullptr, *panel_stride_ = nullptr,
-              *b_tile_ = nullptr, *table_ = nullptr;
+              *b_k_stride_ = nullptr, *valid_columns_ = nullptr, *b_tile_ = nullptr, *table_ = nullptr;
   llvm::Value *m_tile_ = nullptr, *a_tile_ = nullptr, *a_tile_row_ = nullptr, *c_tile_ = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/rkernel/layer.hpp"
+#include "targets/cpu/contraction_classes.hpp"
 #include "targets/cpu/isa.hpp"
 #include "targets/llvm/slots.hpp"
 
@@ -21,19 +22,15 @@ struct StrategySlots {
   int block_k;                 ///< depth of one block of K; the last may be shorter
   int k_blocks;                ///< at least 1
   int copy_a;                  ///< 0 or 1
+  int direct_b;                ///< 0 or 1: B's whole panels are read as they lie
   int wide_table;              ///< address of the main loops by rows, for tile_panels panels
   int narrow_table;            ///< the same for one panel
+  int half_table;              ///< the same for one vector: the last panel where no more of it exists
   int a_row;                   ///< elements between rows of A's copy
   int a_scratch, b_scratch;    ///< byte offsets in scratch; tiles lie at 0
+  int turned_scratch;          ///< the same, of a tile whose rows are lanes; only with sides exchanged
 };
 StrategySlots add_strategy_slots(codegen::SlotTable& slots);
-
-/// What the generated code is specialised on, besides the structure of the problem.
-struct ContractionClass {
-  std::vector<codegen::StrideClass> lanes;  ///< of each operand along n
-  bool a_unit = false;  ///< A's stride along k is 1; else A is always copied
-  bool b_unit = false;  ///< B's stride along n is 1 (fresh B only)
-};
 
 /// Layers of a contraction's rKernel on a CPU, above the registers (0) and L1 (1).
 inline constexpr int l2_layer = 2, threads_layer = 3;

@@ -9,6 +9,7 @@
 
 #include "src/rkernel/select.hpp"
 #include "src/rkernel/target.hpp"
+#include "targets/cpu/contraction_classes.hpp"
 #include "targets/cpu/contraction_emitter.hpp"
 #include "targets/cpu/measure.hpp"
 
@@ -46,22 +47,32 @@ class ContractionKernel final : public rkernel::Kernel {
   void bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
+  /// What plan() gives, for a choice of the caller's.
+  rkernel::Launch launch_with(const rkernel::PlanRequest& request, const rkernel::Choice& choice) const;
+  /// All choices that there are for a shape, each with its predicted time.
+  void for_each_choice(const rkernel::PlanRequest& request, const std::function<void(const rkernel::Choice&)>& visit) const;
   std::string explain(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override { return "cpu/" + context_->isa().name; }
   std::string describe() const override;
 
  private:
-  rkernel::ContractionShape shape_of(std::span<const std::int64_t> ints) const;
-  std::size_t class_for(std::span<const std::int64_t> ints) const;
+  /// A form, and where its classes' code begins.
+  struct BoundForm {
+    ContractionForm form;
+    std::size_t first_address = 0;
+  };
+  rkernel::ContractionShape shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const;
+  /// The shapes of all forms that may compute these sizes.
+  std::vector<rkernel::ContractionShape> shapes_of(std::span<const std::int64_t> ints) const;
+  std::string describe_choice(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool chosen) const;
+  rkernel::Choice choose(std::span<const std::int64_t> ints, int threads) const;
   void fill_strategy(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, rkernel::Launch& launch) const;
 
-  std::shared_ptr<const rkernel::Problem> problem_;
   std::shared_ptr<const ContractionContext> context_;
+  std::vector<BoundForm> forms_;  ///< as the problem came, then with sides exchanged where that may pay
   codegen::SlotTable slots_;
   StrategySlots strategy_;
   std::size_t constant_level_;
-  double epilogue_operations_ = 1, epilogue_bytes_ = 4;
-  std::vector<ContractionClass> classes_;
   std::vector<void*> addresses_;
 };
 

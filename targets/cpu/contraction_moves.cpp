@@ -1,11 +1,13 @@
 #include "targets/cpu/contraction_moves.hpp"
 
 #include "targets/llvm/loops.hpp"
+#include "targets/llvm/transpose.hpp"
 
 namespace dyn::cpu {
 namespace {
 
 using codegen::Builder;
+using codegen::Conditional;
 using codegen::CountedLoop;
 
 llvm::Value* element(Builder& builder, llvm::Value* base, llvm::Value* index) { return builder.CreateGEP(builder.getFloatTy(), base, index); }
@@ -59,24 +61,89 @@ void pack_strided_panel(Builder& builder, const Isa& isa, const StridedMatrix& f
   missing.close();
 }
 
+// A square of as many elements as a vector has: columns in, rows out.
+void transpose_block(Builder& builder, const Isa& isa, const Transposition& matrix, llvm::Value* i, llvm::Value* j, bool whole) {
+  llvm::FixedVectorType* vector = vector_type(builder, isa);
+  llvm::Value* source = element(builder, matrix.from, builder.CreateAdd(i, builder.CreateMul(j, matrix.from_stride)));
+  llvm::Value* row_left = builder.CreateSub(matrix.rows, i);
+  llvm::Value* exists = builder.CreateICmpSLT(codegen::iota(builder, builder.getInt64Ty(), isa.f32_lanes), codegen::broadcast(builder, row_left, isa.f32_lanes));
+  std::vector<llvm::Value*> columns;
+  for (int lane = 0; lane < isa.f32_lanes; ++lane) {
+    if (whole) {
+      columns.push_back(builder.CreateAlignedLoad(vector, source, llvm::Align(4)));
+    } else {
+      llvm::Value* in_matrix = builder.CreateICmpSLT(builder.CreateAdd(j, builder.getInt64(static_cast<std::uint64_t>(lane))), matrix.columns);
+      llvm::Value* mask = builder.CreateAnd(exists, codegen::broadcast(builder, in_matrix, isa.f32_lanes));
+      columns.push_back(builder.CreateMaskedLoad(vector, source, llvm::Align(4), mask, llvm::Constant::getNullValue(vector)));
+    }
+    source = element(builder, source, matrix.from_stride);
+  }
+  llvm::Value* target = element(builder, matrix.to, builder.CreateAdd(builder.CreateMul(i, matrix.to_stride), j));
+  for (llvm::Value* row : codegen::transpose(builder, columns)) {
+    builder.CreateAlignedStore(row, target, llvm::Align(4));
+    target = element(builder, target, matrix.to_stride);
+  }
+}
+
+void pack_panel(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* source, llvm::Value* rows, llvm::Value* left,
+                llvm::Value* to) {
+  if (from.unit) return pack_unit_panel(builder, isa, from, source, rows, left, to);
+  llvm::Value* width = builder.getInt64(static_cast<std::uint64_t>(isa.panel_f32));
+  llvm::Value* columns = builder.CreateSelect(builder.CreateICmpSLT(left, width), left, width);
+  llvm::Value* contiguous = builder.CreateICmpEQ(from.row_stride, builder.getInt64(1));
+  Conditional transposed(builder, contiguous, "pack_transposed");
+  emit_transposition(builder, isa, {source, from.column_stride, rows, columns, to, width}, width);
+  transposed.close();
+  Conditional strided(builder, builder.CreateNot(contiguous), "pack_strided");
+  pack_strided_panel(builder, isa, from, source, rows, left, to);
+  strided.close();
+}
+
 }  // namespace
+
+void emit_transposition(Builder& builder, const Isa& isa, const Transposition& matrix, llvm::Value* least_columns) {
+  llvm::Value* step = builder.getInt64(static_cast<std::uint64_t>(isa.f32_lanes));
+  llvm::Value* columns = builder.CreateSelect(builder.CreateICmpSLT(matrix.columns, least_columns), least_columns, matrix.columns);
+  CountedLoop column(builder, builder.getInt64(0), columns, step, "transpose_column");
+  CountedLoop row(builder, builder.getInt64(0), matrix.rows, step, "transpose_row");
+  llvm::Value* rows_fit = builder.CreateICmpSLE(builder.CreateAdd(row.index(), step), matrix.rows);
+  llvm::Value* columns_fit = builder.CreateICmpSLE(builder.CreateAdd(column.index(), step), matrix.columns);
+  llvm::Value* fits = builder.CreateAnd(rows_fit, columns_fit);
+  for (const bool whole : {true, false}) {
+    Conditional block(builder, whole ? fits : builder.CreateNot(fits), whole ? "whole_block" : "cut_block");
+    transpose_block(builder, isa, matrix, row.index(), column.index(), whole);
+    block.close();
+  }
+  row.close();
+  column.close();
+}
 
 void emit_row_copy(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns, llvm::Value* to,
                    llvm::Value* to_row) {
   llvm::Value* one = builder.getInt64(1);
-  CountedLoop row(builder, builder.getInt64(0), rows, one, "copy_row");
-  llvm::Value* source = element(builder, from.data, builder.CreateMul(row.index(), from.row_stride));
-  llvm::Value* target = element(builder, to, builder.CreateMul(row.index(), to_row));
-  llvm::Value* whole = builder.getInt64(0);
-  if (from.unit) {
-    whole = builder.CreateAnd(columns, builder.getInt64(static_cast<std::uint64_t>(-static_cast<std::int64_t>(isa.f32_lanes))));
-    CountedLoop vectors(builder, builder.getInt64(0), whole, builder.getInt64(static_cast<std::uint64_t>(isa.f32_lanes)), "copy_vector");
-    llvm::Value* value = builder.CreateAlignedLoad(vector_type(builder, isa), element(builder, source, vectors.index()), llvm::Align(4));
-    builder.CreateAlignedStore(value, element(builder, target, vectors.index()), llvm::Align(4));
-    vectors.close();
-  }
-  copy_elements(builder, source, from.column_stride, target, one, whole, columns);
-  row.close();
+  const auto copy_rows = [&] {
+    CountedLoop row(builder, builder.getInt64(0), rows, one, "copy_row");
+    llvm::Value* source = element(builder, from.data, builder.CreateMul(row.index(), from.row_stride));
+    llvm::Value* target = element(builder, to, builder.CreateMul(row.index(), to_row));
+    llvm::Value* whole = builder.getInt64(0);
+    if (from.unit) {
+      whole = builder.CreateAnd(columns, builder.getInt64(static_cast<std::uint64_t>(-static_cast<std::int64_t>(isa.f32_lanes))));
+      CountedLoop vectors(builder, builder.getInt64(0), whole, builder.getInt64(static_cast<std::uint64_t>(isa.f32_lanes)), "copy_vector");
+      llvm::Value* value = builder.CreateAlignedLoad(vector_type(builder, isa), element(builder, source, vectors.index()), llvm::Align(4));
+      builder.CreateAlignedStore(value, element(builder, target, vectors.index()), llvm::Align(4));
+      vectors.close();
+    }
+    copy_elements(builder, source, from.column_stride, target, one, whole, columns);
+    row.close();
+  };
+  if (from.unit) return copy_rows();
+  llvm::Value* contiguous = builder.CreateICmpEQ(from.row_stride, one);
+  Conditional transposed(builder, contiguous, "copy_transposed");
+  emit_transposition(builder, isa, {from.data, from.column_stride, rows, columns, to, to_row}, builder.getInt64(0));
+  transposed.close();
+  Conditional strided(builder, builder.CreateNot(contiguous), "copy_strided");
+  copy_rows();
+  strided.close();
 }
 
 void emit_panels(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* panels, llvm::Value* columns,
@@ -87,8 +154,7 @@ void emit_panels(Builder& builder, const Isa& isa, const StridedMatrix& from, ll
   llvm::Value* first = builder.CreateMul(panel.index(), width);
   llvm::Value* source = element(builder, from.data, builder.CreateMul(first, from.column_stride));
   llvm::Value* target = element(builder, to, builder.CreateMul(panel.index(), panel_size));
-  const auto pack = from.unit ? pack_unit_panel : pack_strided_panel;
-  pack(builder, isa, from, source, rows, builder.CreateSub(columns, first), target);
+  pack_panel(builder, isa, from, source, rows, builder.CreateSub(columns, first), target);
   panel.close();
 }
 

@@ -21,4 +21,17 @@ void emit_row_copy(codegen::Builder& builder, const Isa& isa, const StridedMatri
 void emit_panels(codegen::Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* panels,
                  llvm::Value* columns, llvm::Value* to);
 
+/// A matrix whose columns are contiguous, and a copy whose rows are.
+struct Transposition {
+  llvm::Value* from;            ///< element (i, j) at i + j * from_stride
+  llvm::Value* from_stride;
+  llvm::Value *rows, *columns;  ///< that exist; others read as zero
+  llvm::Value* to;              ///< element (i, j) at i * to_stride + j
+  llvm::Value* to_stride;
+};
+
+/// Writes whole blocks: up to a vector's length less one of rows beyond the last, and columns up to a multiple of it; at least
+/// `least_columns` of them.
+void emit_transposition(codegen::Builder& builder, const Isa& isa, const Transposition& matrix, llvm::Value* least_columns);
+
 }  // namespace dyn::cpu

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 
 #include "targets/cpu/contraction_emitter.hpp"
@@ -10,7 +11,7 @@ using rkernel::LoopKind;
 StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   StrategySlots strategy;
   for (int* slot : {&strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
-                    &strategy.copy_a, &strategy.wide_table, &strategy.narrow_table, &strategy.a_row, &strategy.a_scratch, &strategy.b_scratch}) {
+                    &strategy.copy_a, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row, &strategy.a_scratch, &strategy.b_scratch, &strategy.turned_scratch}) {
     *slot = slots.add_strategy_slot();
   }
   return strategy;
@@ -19,7 +20,8 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
 rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads) {
   using rkernel::Analysis;
   const rkernel::Contraction& contraction = *problem.contraction;
-  const Tile largest = main_loop_tiles(isa).front();
+  const std::vector<Tile> tiles = main_loop_tiles(isa);
+  const Tile largest = *std::find_if(tiles.begin(), tiles.end(), [&](const Tile& tile) { return tile.columns == isa.panel_f32; });
   rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
   kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction));
   kernel.layers.push_back({"L1", {{contraction.n, LoopKind::TemporalSpatial, 0}, {contraction.m, LoopKind::TemporalSpatial, 0}}, {}, Analysis::Analytical, 1});

@@ -10,10 +10,11 @@
 
 namespace dyn::cpu {
 
-/// c[r * columns + j] = (accumulate ? c[...] : 0) + sum over k of a[r * a_row_stride + k] * B(k, j), f32, K in order with one
-/// accumulator for each element. B(k, j) lies in panels: b[(j / P) * panel_stride + k * P + j % P], P the ISA's panel width.
-using MainLoop = void (*)(const float* a, std::int64_t a_row_stride, const float* b, std::int64_t panel_stride, std::int64_t k,
-                          float* c, std::int64_t accumulate);
+/// c[r * c_row_stride + j] = (accumulate ? c[...] : 0) + sum over k of a[r * a_row_stride + k] * B(k, j), f32, K in order with one
+/// accumulator for each element. B(k, j) = b[(j / P) * panel_stride + k * b_k_stride + j % P], P the ISA's panel width: packed panels
+/// have b_k_stride = P, rows as they lie have panel_stride = P. Strides in elements. Whole vectors of B are read, up to the tile's columns.
+using MainLoop = void (*)(const float* a, std::int64_t a_row_stride, const void* b, std::int64_t b_k_stride, std::int64_t panel_stride,
+                          std::int64_t k, float* c, std::int64_t c_row_stride, std::int64_t accumulate);
 
 /// A layer-0 tile: rows x columns of the output in registers.
 struct Tile {
@@ -21,7 +22,7 @@ struct Tile {
   bool operator==(const Tile&) const = default;
 };
 
-/// All tiles that the ISA's registers hold: columns are j panels, j a power of two.
+/// All tiles that the ISA's registers hold: columns are one vector, or j panels, j a power of two.
 std::vector<Tile> main_loop_tiles(const Isa& isa);
 
 /// The layer 0 of an rKernel for a contraction whose tile this is, and back: the tile that such a layer describes.

@@ -33,6 +33,8 @@ KernelArgsValues load_kernel_args(Builder& builder, llvm::Value* kernel_args) {
   return {load_field(builder, kernel_args, 0), load_field(builder, kernel_args, 1), load_field(builder, kernel_args, 2)};
 }
 
+llvm::Value* load_shared_memory(Builder& builder, llvm::Value* kernel_args) { return load_field(builder, kernel_args, 3); }
+
 Operands::Operands(Builder& builder, const rkernel::Problem& problem, const SlotTable& slots,
                    std::vector<StrideClass> lane_classes, KernelArgsValues args, int width)
     : builder_(builder), problem_(problem), slots_(slots), lane_classes_(std::move(lane_classes)), args_(args),

@@ -17,6 +17,8 @@ struct KernelArgsValues {
 };
 /// Loads them from the kernel's first argument at the builder's place (the entry block).
 KernelArgsValues load_kernel_args(Builder& builder, llvm::Value* kernel_args);
+/// KernelArgs::shared, for host kernels of two stages.
+llvm::Value* load_shared_memory(Builder& builder, llvm::Value* kernel_args);
 
 /// Emits accesses at the current indices. The emitter sets the index of each axis (along the lane axis: of lane 0) as its
 /// loops open, and the mask of lanes that exist. Memory is never touched for lanes that are masked, outside a guard,

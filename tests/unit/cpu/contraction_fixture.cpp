@@ -16,6 +16,76 @@ using rkernel::Operand;
 constexpr float guard = -12345.5f;
 constexpr std::size_t guard_elements = 64;
 
+/// The operands of a case, and what plain loops in double make of them.
+struct Data {
+  std::vector<float> a, b, bias, residual, packed;
+  std::vector<double> expected, bound;
+};
+
+Data make_data(const Case& c, const Isa& isa, std::mt19937_64& random) {
+  std::uniform_real_distribution<float> uniform(-1, 1.5f);
+  const auto filled = [&](std::int64_t count) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& value : values) value = uniform(random);
+    return values;
+  };
+  const std::int64_t a_row = (c.transpose_a ? c.m : c.k) + c.a_slack, a_rows = c.transpose_a ? c.k : c.m;
+  Data data{filled(c.batch * a_rows * a_row + 1), filled((c.packed ? 1 : c.batch) * c.n * c.k), filled(c.n + 1), filled(c.batch * c.m * c.n + 1), {}, {}, {}};
+  if (c.packed) {
+    data.packed.resize(static_cast<std::size_t>(packed_elements(isa.panel_f32, c.k, c.n)) + 1);
+    const std::int64_t panels = (c.n + isa.panel_f32 - 1) / isa.panel_f32;
+    pack_panels(data.b.data(), c.k, c.n, c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, isa.panel_f32, 0, panels, data.packed.data());
+  }
+  const double epsilon = std::numeric_limits<float>::epsilon();
+  for (std::int64_t batch = 0; batch < c.batch; ++batch) {
+    for (std::int64_t m = 0; m < c.m; ++m) {
+      for (std::int64_t n = 0; n < c.n; ++n) {
+        double sum = 0, magnitude = 0;
+        for (std::int64_t k = 0; k < c.k; ++k) {
+          const std::int64_t ai = batch * a_rows * a_row + (c.transpose_a ? k * a_row + m : m * a_row + k);
+          const std::int64_t bi = (c.packed ? 0 : batch * c.n * c.k) + (c.transpose_b ? n * c.k + k : k * c.n + n);
+          const double product = static_cast<double>(data.a[static_cast<std::size_t>(ai)]) * data.b[static_cast<std::size_t>(bi)];
+          sum += product;
+          magnitude += std::fabs(product);
+        }
+        const std::int64_t at = (batch * c.m + m) * c.n + n;
+        if (c.bias) sum += data.bias[static_cast<std::size_t>(n)];
+        if (c.relu) sum = std::max(sum, 0.0);
+        if (c.residual) sum += data.residual[static_cast<std::size_t>(at)];
+        data.expected.push_back(sum);
+        data.bound.push_back((static_cast<double>(c.k) + 4) * epsilon * (magnitude + 4));
+      }
+    }
+  }
+  return data;
+}
+
+/// Runs a launch; the largest error over its bound, infinity where something outside of the output was written.
+double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch) {
+  std::vector<float> output(data.expected.size() + 2 * guard_elements, guard);
+  const auto mutable_data = [](const std::vector<float>& values) { return const_cast<float*>(values.data()); };
+  std::vector<void*> pointers{mutable_data(data.a), mutable_data(c.packed ? data.packed : data.b)};
+  if (c.bias) pointers.push_back(mutable_data(data.bias));
+  if (c.residual) pointers.push_back(mutable_data(data.residual));
+  pointers.push_back(output.data() + guard_elements);
+  std::atomic<std::int32_t> status{0};
+  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status};
+  void* scratch = std::aligned_alloc(64, (launch.scratch_bytes + 127) / 64 * 64);
+  for (std::int64_t ticket = 0; ticket < launch.tickets; ticket += launch.grain) {
+    launch.function(&args, ticket, std::min(launch.grain, launch.tickets - ticket), scratch);
+  }
+  std::free(scratch);
+  for (std::size_t i = 0; i < guard_elements; ++i) {
+    if (output[i] != guard || output[output.size() - 1 - i] != guard) return std::numeric_limits<double>::infinity();
+  }
+  double worst = 0;
+  for (std::size_t i = 0; i < data.expected.size(); ++i) {
+    const double error = std::fabs(data.expected[i] - output[i + guard_elements]) / data.bound[i];
+    worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+  }
+  return worst;
+}
+
 }  // namespace
 
 Built build(const Case& c) {
@@ -92,65 +162,19 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
   return context;
 }
 
-double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads) {
+double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int random_strategies) {
   const Built built = build(c);
-  std::uniform_real_distribution<float> uniform(-1, 1.5f);
-  const auto filled = [&](std::int64_t count) {
-    std::vector<float> values(static_cast<std::size_t>(count));
-    for (float& value : values) value = uniform(random);
-    return values;
-  };
-  const std::int64_t a_row = (c.transpose_a ? c.m : c.k) + c.a_slack, a_rows = c.transpose_a ? c.k : c.m;
-  std::vector<float> a = filled(c.batch * a_rows * a_row + 1), b = filled((c.packed ? 1 : c.batch) * c.n * c.k + 1);
-  std::vector<float> bias = filled(c.n + 1), residual = filled(c.batch * c.m * c.n + 1);
-  std::vector<float> packed;
-  if (c.packed) {
-    packed.resize(static_cast<std::size_t>(packed_elements(isa.panel_f32, c.k, c.n)) + 1);
-    const std::int64_t panels = (c.n + isa.panel_f32 - 1) / isa.panel_f32;
-    pack_panels(b.data(), c.k, c.n, c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, isa.panel_f32, 0, panels, packed.data());
-  }
-  std::vector<float> output(static_cast<std::size_t>(c.batch * c.m * c.n) + 2 * guard_elements, guard);
-  ContractionKernel kernel(built.problem, context_for(isa, store), 2);
+  const Data data = make_data(c, isa, random);
+  const auto context = context_for(isa, store);
+  ContractionKernel kernel(built.problem, context, 2);
   rkernel::CompileReport report;
   kernel.bind(store.resolve(kernel.sources(), 2, report));
-  const rkernel::Launch launch = kernel.plan({built.symbols, threads});
-  std::vector<void*> pointers{a.data(), c.packed ? packed.data() : b.data()};
-  if (c.bias) pointers.push_back(bias.data());
-  if (c.residual) pointers.push_back(residual.data());
-  pointers.push_back(output.data() + guard_elements);
-  std::atomic<std::int32_t> status{0};
-  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status};
-  void* scratch = std::aligned_alloc(64, (launch.scratch_bytes + 127) / 64 * 64);
-  for (std::int64_t ticket = 0; ticket < launch.tickets; ticket += launch.grain) {
-    launch.function(&args, ticket, std::min(launch.grain, launch.tickets - ticket), scratch);
-  }
-  std::free(scratch);
-  double worst = 0;
-  for (std::size_t i = 0; i < guard_elements; ++i) {
-    if (output[i] != guard || output[output.size() - 1 - i] != guard) return std::numeric_limits<double>::infinity();
-  }
-  const double epsilon = std::numeric_limits<float>::epsilon();
-  for (std::int64_t batch = 0; batch < c.batch; ++batch) {
-    for (std::int64_t m = 0; m < c.m; ++m) {
-      for (std::int64_t n = 0; n < c.n; ++n) {
-        double sum = 0, magnitude = 0;
-        for (std::int64_t k = 0; k < c.k; ++k) {
-          const std::int64_t ai = batch * a_rows * a_row + (c.transpose_a ? k * a_row + m : m * a_row + k);
-          const std::int64_t bi = (c.packed ? 0 : batch * c.n * c.k) + (c.transpose_b ? n * c.k + k : k * c.n + n);
-          const double product = static_cast<double>(a[static_cast<std::size_t>(ai)]) * b[static_cast<std::size_t>(bi)];
-          sum += product;
-          magnitude += std::fabs(product);
-        }
-        double expected = sum;
-        const std::int64_t at = (batch * c.m + m) * c.n + n;
-        if (c.bias) expected += bias[static_cast<std::size_t>(n)];
-        if (c.relu) expected = std::max(expected, 0.0);
-        if (c.residual) expected += residual[static_cast<std::size_t>(at)];
-        const double bound = (static_cast<double>(c.k) + 4) * epsilon * (magnitude + 4);
-        const double error = std::fabs(expected - output[static_cast<std::size_t>(at) + guard_elements]) / bound;
-        worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
-      }
-    }
+  const rkernel::PlanRequest request{built.symbols, threads};
+  double worst = run_launch(c, data, kernel.plan(request));
+  std::vector<rkernel::Choice> choices;
+  kernel.for_each_choice(request, [&](const rkernel::Choice& choice) { choices.push_back(choice); });
+  for (int i = 0; i < random_strategies; ++i) {
+    worst = std::max(worst, run_launch(c, data, kernel.launch_with(request, choices.at(random() % choices.size()))));
   }
   return worst;
 }

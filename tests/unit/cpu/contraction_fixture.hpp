@@ -30,8 +30,8 @@ Built build(const Case& c);
 /// Main loops, machine and code for one ISA; measured once per process.
 std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store);
 
-/// The largest error of the kernel over the bound K * eps * (|A| |B|) + eps * |rest|; more than 1 is a defect. Writes outside of the output
+/// The largest error, of the chosen strategy and of `random_strategies` others that could be chosen, over the bound K * eps * (|A| |B|) + eps * |rest|; more than 1 is a defect. Writes outside of the output
 /// count as infinite.
-double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads);
+double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int random_strategies);
 
 }  // namespace dyn::cpu::testing

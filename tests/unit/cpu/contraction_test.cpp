@@ -42,14 +42,14 @@ TEST_CASE("contractions of all sizes and forms equal plain loops on every ISA of
       c.residual = random() % 2 == 0;
       c.relu = random() % 2 == 0;
       c.a_slack = random() % 3 == 0 ? static_cast<std::int64_t>(random() % 9) : 0;
-      const double error = run_case(c, isa, *store, random, 1 + static_cast<int>(random() % 2));
+      const double error = run_case(c, isa, *store, random, 1 + static_cast<int>(random() % 2), 4);
       INFO(describe(c));
       REQUIRE(error <= 1);
     }
     for (const Case& c : {Case{.m = 530, .n = 770, .k = 1100}, Case{.m = 1, .n = 2304, .k = 768, .bias = true}, Case{.m = 300, .n = 3, .k = 500},
                           Case{.batch = 3, .m = 128, .n = 128, .k = 64, .transpose_b = true, .packed = false}, Case{.m = 20, .n = 40, .k = 5000}}) {
       INFO(describe(c));
-      REQUIRE(run_case(c, isa, *store, random, 2) <= 1);
+      REQUIRE(run_case(c, isa, *store, random, 2, 3) <= 1);
     }
   }
 }

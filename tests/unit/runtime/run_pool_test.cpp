@@ -36,6 +36,22 @@ void fail_at_seven(const rkernel::KernelArgs* args, std::int64_t first, std::int
     args->status->compare_exchange_strong(ok, static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange));
 }
 
+/// The first of two stages: the sum of 5 elements a ticket, to the memory of the run.
+constexpr std::int64_t part_size = 5;
+void sum_parts(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void*) {
+  const auto* x = static_cast<const std::int64_t*>(args->pointers[0]);
+  auto* sums = static_cast<std::int64_t*>(args->shared);
+  for (std::int64_t i = first; i < first + count; ++i) sums[i] = std::accumulate(x + i * part_size, x + (i + 1) * part_size, std::int64_t{0});
+}
+
+/// The second: y[j] = the sum of what the first stage left, 7 * j from each part, so that every ticket needs all of them.
+void merge_parts(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void*) {
+  const auto* sums = static_cast<const std::int64_t*>(args->shared);
+  auto* y = static_cast<std::int64_t*>(args->pointers[1]);
+  const std::int64_t parts = args->ints[0];
+  for (std::int64_t j = first; j < first + count; ++j) y[j] = std::accumulate(sums, sums + parts, std::int64_t{0}) + 7 * j * parts;
+}
+
 constexpr int stages = 20;
 
 /// A chain of stages from input 0 through two arena buffers to output 0.
@@ -116,6 +132,35 @@ TEST_CASE("stages run in order at any number of threads, tickets and grain") {
         CHECK(caller.run(pool, wiring, plan) == -1);
         CHECK(caller.output == expected(caller.input));
       }
+    }
+  }
+}
+
+TEST_CASE("a second stage begins when the first is done, in memory that the run's threads share") {
+  Wiring wiring;
+  wiring.first_operand = {0, 2};
+  wiring.operands = {{OperandSource::Kind::Input, 0, nullptr}, {OperandSource::Kind::Output, 0, nullptr}};
+  for (const int threads : {1, 2, 3}) {
+    RunPool pool(threads);
+    for (const std::int64_t parts : {0, 1, 2, 60}) {
+      CAPTURE(threads);
+      CAPTURE(parts);
+      const std::int64_t size = parts * part_size;
+      auto plan = std::make_shared<Plan>();
+      rkernel::Launch launch;
+      launch.function = sum_parts;
+      launch.tickets = parts;
+      launch.merge = merge_parts;
+      launch.merge_tickets = 9;
+      launch.threads = threads;
+      launch.ints = {parts};
+      plan->launches.push_back(launch);
+      plan->shared_bytes = static_cast<std::size_t>(parts + 1) * 8;
+      plan->threads = threads;
+      Caller caller(size + 9);
+      CHECK(caller.run(pool, wiring, plan) == -1);
+      const std::int64_t sum = size * (size + 1) / 2;
+      for (std::size_t j = 0; j < 9; ++j) CHECK(caller.output[j] == sum + 7 * static_cast<std::int64_t>(j) * parts);
     }
   }
 }

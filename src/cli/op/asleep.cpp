@@ -1,0 +1,57 @@
+// When other threads have come to rest, as /proc shows it: spinning threads disturb whatever is timed after them.
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/cli/op/peer_process.hpp"
+
+namespace dyn::cli {
+namespace {
+
+constexpr int calm_looks = 3;  // a yielding thread may look asleep once
+constexpr int most_looks = 600;
+constexpr int pause_microseconds = 500;
+
+bool is_running(const std::string& stat_file) {
+  std::ifstream file(stat_file);
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');  // the name may hold anything
+  return name_end != std::string::npos && name_end + 2 < line.size() && line[name_end + 2] == 'R';
+}
+
+bool any_running(pid_t process, pid_t except) {
+  const std::string folder = fmt::format("/proc/{}/task", process);
+  DIR* tasks = opendir(folder.c_str());
+  if (tasks == nullptr) return false;
+  bool running = false;
+  while (const dirent* entry = readdir(tasks)) {
+    if (entry->d_name[0] == '.' || std::atoi(entry->d_name) == except) continue;
+    running = running || is_running(fmt::format("{}/{}/stat", folder, entry->d_name));
+  }
+  closedir(tasks);
+  return running;
+}
+
+void wait_until_calm(pid_t process, pid_t except) {
+  for (int looks = 0, calm = 0; looks < most_looks && calm < calm_looks; ++looks) {
+    calm = any_running(process, except) ? 0 : calm + 1;
+    if (calm < calm_looks) usleep(pause_microseconds);
+  }
+}
+
+}  // namespace
+
+void PeerProcess::wait_until_asleep() const {
+  if (alive()) wait_until_calm(process_, 0);
+}
+
+void wait_until_helpers_sleep() { wait_until_calm(getpid(), gettid()); }
+
+}  // namespace dyn::cli

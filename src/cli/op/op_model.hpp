@@ -1,0 +1,47 @@
+#pragma once
+// A model of one operator, made as text and run through the public path.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dyn/options.hpp"
+#include "src/cli/op/operand.hpp"
+#include "src/runtime/memory_block.hpp"
+#include "src/runtime/model.hpp"
+
+namespace dyn::cli {
+
+/// The operator's result at one shape. Throws Error(user) for an operator that does not exist or a dim without a value, Error(model)
+/// where it does not take these operands.
+struct OpResult {
+  DType dtype = DType::f32;
+  Shape shape;
+};
+OpResult result_of(const OpProblem& problem, const DimMap& values);
+
+/// `copies` independent instances of the operator, each with operands of its own; copy c has the inputs x0_c, x1_c, ... and the output
+/// y_c. The same errors.
+std::string model_text(const OpProblem& problem, int copies);
+
+/// Such a model at one shape, with random operands and outputs in huge pages. Not thread-safe.
+class OpRun {
+ public:
+  OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, std::uint64_t seed);
+
+  /// All copies once.
+  void run() { call_.run(); }
+
+  const runtime::Plan& plan() const { return call_.plan(); }  ///< of the last run
+
+ private:
+  runtime::MemoryBlock memory_;
+  runtime::CallState call_;
+};
+
+/// What one copy must move at least: each operand once, of those that the operator only selects from at most as much as it selects,
+/// and the result.
+double compulsory_bytes(const OpProblem& problem, const DimMap& values);
+
+}  // namespace dyn::cli

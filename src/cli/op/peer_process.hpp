@@ -1,0 +1,67 @@
+#pragma once
+// A peer: another library, timed in a process of its own over the line protocol of docs/peers.md.
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dyn::cli {
+
+/// How one peer is started, from `--peers`.
+struct PeerSpec {
+  std::string name;                  ///< of its columns
+  std::vector<std::string> command;  ///< words[0] is looked up in PATH
+
+  bool operator==(const PeerSpec&) const = default;
+};
+
+/// A comma separates peers, each one of: a known library's name (onednn, openblas, blis, mkl), NAME=LIBRARY.so, or
+/// NAME=exec:PROGRAM ARGUMENTS for any program that speaks the protocol. `peer_program` is dyn-peer's file. Throws Error(user) that
+/// quotes the text for anything else and for a name given twice.
+std::vector<PeerSpec> parse_peers(std::string_view text, const std::string& peer_program);
+
+/// Started at once and ended by the destructor. Whatever goes wrong (missing, dead, silent for long, nonsense) is remembered as a
+/// problem, after which the process has ended and every call does nothing. Not thread-safe.
+class PeerProcess {
+ public:
+  PeerProcess(PeerSpec spec, int threads);
+  ~PeerProcess();
+  PeerProcess(const PeerProcess&) = delete;
+  PeerProcess& operator=(const PeerProcess&) = delete;
+
+  const std::string& name() const noexcept { return spec_.name; }
+  const std::string& version() const noexcept { return version_; }  ///< as it says: "oneDNN 2.6.3"
+  bool alive() const noexcept { return process_ > 0; }
+  /// Why it ended; empty while it lives.
+  const std::string& problem() const noexcept { return problem_; }
+
+  /// Makes it ready for a problem. False where it cannot do this one, with its reason.
+  bool prepare(const std::string& problem_line, std::string& reason);
+  /// Seconds of one iteration of the prepared problem, the median over a slice.
+  std::optional<double> time(double slice_seconds);
+  /// Releases the problem's memory.
+  void done();
+  /// Returns when no thread of it runs any more, as those of thread pools do for a while after their work, or after a third of a second.
+  void wait_until_asleep() const;
+
+ private:
+  void start(int threads);
+  std::optional<std::string> ask(const std::string& line);
+  bool write_line(const std::string& line);
+  std::optional<std::string> read_line();
+  void fail(const std::string& problem);
+  void end(bool at_once);
+
+  PeerSpec spec_;
+  std::string version_, problem_, buffer_;
+  pid_t process_ = -1;
+  int to_ = -1, from_ = -1;
+};
+
+/// The same of this process: of all its threads but the calling one.
+void wait_until_helpers_sleep();
+
+}  // namespace dyn::cli

@@ -1,0 +1,24 @@
+#pragma once
+// Files of shapes to measure on (tests/bench/suites).
+
+#include <string>
+#include <vector>
+
+#include "src/cli/op/operand.hpp"
+
+namespace dyn::cli {
+
+/// One line of a table: an operator at one shape.
+struct OpCase {
+  OpProblem problem;
+  DimMap values;
+  std::string suite;               ///< empty: from the command line
+  std::vector<std::string> names;  ///< of the dims that the row shows, in order; all have values
+};
+
+/// The matmuls of a file. `#` starts a comment; the first other line names the columns: `M N K` (the second operand is a constant
+/// weight) or `M N K TA TB` (both are inputs; N or T says whether each is transposed). Throws Error(device) where the file cannot be
+/// read, Error(unsupported) for a file of convolutions, Error(user) with file, line number and text for a broken line.
+std::vector<OpCase> read_suite(const std::string& path);
+
+}  // namespace dyn::cli

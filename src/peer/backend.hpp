@@ -1,0 +1,35 @@
+#pragma once
+// What a library is to the protocol.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "src/peer/library.hpp"
+#include "src/peer/problem.hpp"
+
+namespace dyn::peer {
+
+/// A problem ready to run; copies use operands of their own.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  /// Every copy once.
+  virtual void run() = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string version() const = 0;
+  /// Throws Unsupported where the library cannot do it, and where its result is wrong.
+  virtual std::unique_ptr<Runner> prepare(const Problem& problem) = 0;
+};
+
+/// A known library by name, or a file; what it is, its functions tell. Throws Unsupported where it is missing or unknown.
+std::unique_ptr<Backend> open_backend(const std::string& library, int threads);
+
+std::unique_ptr<Backend> open_onednn(Library library, int threads);
+std::unique_ptr<Backend> open_blas(Library library, int threads);
+
+}  // namespace dyn::peer

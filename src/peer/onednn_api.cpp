@@ -1,0 +1,145 @@
+#include "src/peer/onednn_api.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dyn::peer {
+namespace {
+
+constexpr std::size_t desc_bytes = 4096;  // more than version 2's dnnl_memory_desc_t
+constexpr unsigned runtime_openmp = 2;
+constexpr int status_unimplemented = 3;
+
+struct Version {
+  int major, minor, patch;
+  const char* hash;
+  unsigned cpu_runtime, gpu_runtime;
+};
+
+Dims dims_of(const Shape& shape) {
+  Dims dims = {};
+  if (shape.empty() || shape.size() > dims.size()) throw Unsupported("tensors of rank 0 or above 12");
+  std::copy(shape.begin(), shape.end(), dims.begin());
+  return dims;
+}
+
+MemoryDesc blank_desc() {
+  std::shared_ptr<void> bytes(new std::max_align_t[desc_bytes / sizeof(std::max_align_t)](),
+                              [](void* pointer) { delete[] static_cast<std::max_align_t*>(pointer); });
+  return {bytes, bytes.get()};
+}
+
+void use_only_cpus(int count) {
+  cpu_set_t usable, chosen;
+  CPU_ZERO(&chosen);
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&chosen) < count; ++cpu) {
+    if (CPU_ISSET(cpu, &usable)) CPU_SET(cpu, &chosen);
+  }
+  sched_setaffinity(0, sizeof chosen, &chosen);
+}
+
+}  // namespace
+
+Shape dense_strides(const Shape& shape) {
+  Shape strides(shape.size(), 1);
+  for (std::size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * std::max<std::int64_t>(shape[axis], 1);
+  return strides;
+}
+
+Dnnl::Dnnl(Library library, int threads) : library_(std::move(library)) {
+  const auto* version = library_.function<const Version*()>("dnnl_version")();
+  major_ = version->major;
+  version_ = fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);
+  if (major_ != 2 && major_ != 3) throw Unsupported(fmt::format("{}: only versions 2 and 3 are known", version_));
+  if (version->cpu_runtime != runtime_openmp) use_only_cpus(threads);
+  void* made = nullptr;
+  check(library_.function<int(void**, int, std::size_t)>("dnnl_engine_create")(&made, dnnl_cpu, 0), "an engine");
+  engine_ = owned(made, "dnnl_engine_destroy");
+  check(library_.function<int(void**, void*, unsigned)>("dnnl_stream_create")(&made, engine(), dnnl_in_order), "a stream");
+  stream_ = owned(made, "dnnl_stream_destroy");
+  execute_ = library_.function<int(const void*, void*, int, const DnnlArgument*)>("dnnl_primitive_execute");
+  wait_ = library_.function<int(void*)>("dnnl_stream_wait");
+}
+
+void Dnnl::check(int status, const char* what) const {
+  if (status == 0) return;
+  if (status == status_unimplemented) throw Unsupported(fmt::format("{} has no implementation of {}", version_, what));
+  throw Unsupported(fmt::format("{} reports status {} for {}", version_, status, what));
+}
+
+Handle Dnnl::owned(void* pointer, const char* destroy) const { return {pointer, library_.function<int(void*)>(destroy)}; }
+
+MemoryDesc Dnnl::strided(const Shape& shape, const Shape& strides) const {
+  const Dims dims = dims_of(shape), steps = dims_of(strides);
+  const int rank = static_cast<int>(shape.size());
+  using Init = int(void*, int, const std::int64_t*, int, const std::int64_t*);
+  if (major_ == 2) {
+    MemoryDesc desc = blank_desc();
+    check(library_.function<Init>("dnnl_memory_desc_init_by_strides")(desc.owned.get(), rank, dims.data(), dnnl_f32, steps.data()), "a tensor");
+    return desc;
+  }
+  void* made = nullptr;
+  check(library_.function<Init>("dnnl_memory_desc_create_with_strides")(&made, rank, dims.data(), dnnl_f32, steps.data()), "a tensor");
+  return {owned(made, "dnnl_memory_desc_destroy"), made};
+}
+
+MemoryDesc Dnnl::dense(const Shape& shape) const { return strided(shape, dense_strides(shape)); }
+
+MemoryDesc Dnnl::any(const Shape& shape) const {
+  const Dims dims = dims_of(shape);
+  const int rank = static_cast<int>(shape.size());
+  using Init = int(void*, int, const std::int64_t*, int, int);
+  if (major_ == 2) {
+    MemoryDesc desc = blank_desc();
+    check(library_.function<Init>("dnnl_memory_desc_init_by_tag")(desc.owned.get(), rank, dims.data(), dnnl_f32, dnnl_tag_any), "a tensor");
+    return desc;
+  }
+  void* made = nullptr;
+  check(library_.function<Init>("dnnl_memory_desc_create_with_tag")(&made, rank, dims.data(), dnnl_f32, dnnl_tag_any), "a tensor");
+  return {owned(made, "dnnl_memory_desc_destroy"), made};
+}
+
+Handle Dnnl::primitive_desc(const std::function<int(void**)>& make) const {
+  void* made = nullptr;
+  check(make(&made), "this problem");
+  return owned(made, "dnnl_primitive_desc_destroy");
+}
+
+Handle Dnnl::primitive(const Handle& desc) const {
+  void* made = nullptr;
+  check(library_.function<int(void**, const void*)>("dnnl_primitive_create")(&made, desc.get()), "a primitive");
+  return owned(made, "dnnl_primitive_destroy");
+}
+
+MemoryDesc Dnnl::chosen(const Handle& desc, int query) const {
+  return {desc, library_.function<const void*(const void*, int, int)>("dnnl_primitive_desc_query_md")(desc.get(), query, 0)};
+}
+
+std::size_t Dnnl::bytes(const MemoryDesc& desc) const {
+  return library_.function<std::size_t(const void*)>("dnnl_memory_desc_get_size")(desc.pointer);
+}
+
+Memory Dnnl::memory(const MemoryDesc& desc, Buffer buffer) const {
+  void* made = nullptr;
+  check(library_.function<int(void**, const void*, void*, void*)>("dnnl_memory_create")(&made, desc.pointer, engine(), buffer.data()), "memory");
+  return {std::move(buffer), owned(made, "dnnl_memory_destroy")};
+}
+
+Handle Dnnl::reorder(const MemoryDesc& from, const MemoryDesc& to) const {
+  using Create = int(void**, const void*, void*, const void*, void*, const void*);
+  auto* create = library_.function<Create>("dnnl_reorder_primitive_desc_create");
+  return primitive(primitive_desc([&](void** made) { return create(made, from.pointer, engine(), to.pointer, engine(), nullptr); }));
+}
+
+void Dnnl::execute(const Handle& primitive, const std::vector<DnnlArgument>& arguments) const {
+  check(execute_(primitive.get(), stream_.get(), static_cast<int>(arguments.size()), arguments.data()), "an execution");
+  check(wait_(stream_.get()), "an execution");
+}
+
+}  // namespace dyn::peer

@@ -1,0 +1,139 @@
+#include "targets/cpu/contraction_classes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "targets/llvm/instruction_counts.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+constexpr std::size_t most_classes = 32;
+// For one vector of outputs: a tile's rows become columns in registers.
+constexpr double transposed_epilogue_operations = 8;
+
+bool may_be_unit(graph::Dim stride) {
+  const auto classes = codegen::possible_classes(stride);
+  return std::find(classes.begin(), classes.end(), codegen::StrideClass::Unit) != classes.end();
+}
+bool must_be_unit(graph::Dim stride) { return may_be_unit(stride) && codegen::possible_classes(stride).size() == 1; }
+
+// One class for each value that an undecided predicate may have; all undecided strides Any where that would be too many.
+std::vector<ContractionClass> enumerate_classes(const rkernel::Problem& problem) {
+  using codegen::StrideClass;
+  const rkernel::Contraction& contraction = *problem.contraction;
+  std::vector<std::vector<StrideClass>> options;
+  std::size_t combinations = 1;
+  for (std::size_t i = 0; i < problem.operands.size(); ++i) {
+    const bool factor = static_cast<int>(i) == contraction.a || static_cast<int>(i) == contraction.b;
+    options.push_back(factor ? std::vector{StrideClass::Any}
+                             : codegen::possible_classes(problem.operands[i].strides[static_cast<std::size_t>(problem.lane_axis)]));
+    combinations *= options.back().size();
+  }
+  std::vector<ContractionClass> classes(1);
+  for (auto& option : options) {
+    if (combinations > most_classes && option.size() > 1) option = {StrideClass::Any};
+    std::vector<ContractionClass> extended;
+    for (const ContractionClass& known : classes) {
+      for (const StrideClass stride_class : option) {
+        extended.push_back(known);
+        extended.back().lanes.push_back(stride_class);
+      }
+    }
+    classes = std::move(extended);
+  }
+  const auto& a = problem.operands[static_cast<std::size_t>(contraction.a)];
+  const auto& b = problem.operands[static_cast<std::size_t>(contraction.b)];
+  const graph::Dim a_stride = a.strides[static_cast<std::size_t>(contraction.k)];
+  const graph::Dim b_stride = b.strides[static_cast<std::size_t>(contraction.n)];
+  std::vector<ContractionClass> all;
+  for (const ContractionClass& known : classes) {
+    for (const bool a_unit : {true, false}) {
+      for (const bool b_unit : {true, false}) {
+        if (a.form == rkernel::Form::Packed ? a_unit : a_unit ? !may_be_unit(a_stride) : must_be_unit(a_stride)) continue;
+        if (b.form == rkernel::Form::Packed ? b_unit : b_unit ? !may_be_unit(b_stride) : must_be_unit(b_stride)) continue;
+        all.push_back(known);
+        all.back().a_unit = a_unit;
+        all.back().b_unit = b_unit;
+      }
+    }
+  }
+  return all;
+}
+
+// Loads the tile and stores the result beside what the expressions need.
+double operations_of(const rkernel::Problem& problem, const ContractionClass& shape_class) {
+  double operations = 2;
+  for (const rkernel::Expr& expr : problem.exprs) {
+    const auto lane_class = expr.operand < 0 ? codegen::StrideClass::Unit : shape_class.lanes[static_cast<std::size_t>(expr.operand)];
+    operations += codegen::instructions_of(problem, expr, lane_class);
+  }
+  return operations;
+}
+
+// Of operands that vary along both output axes.
+double dense_bytes(const rkernel::Problem& problem) {
+  const auto& [a, b, m, n, k] = *problem.contraction;
+  double bytes = 0;
+  for (std::size_t i = 0; i < problem.operands.size(); ++i) {
+    const rkernel::Operand& operand = problem.operands[i];
+    if (static_cast<int>(i) == a || static_cast<int>(i) == b) continue;
+    const bool dense = operand.strides[static_cast<std::size_t>(m)].constant() != 0 && operand.strides[static_cast<std::size_t>(n)].constant() != 0;
+    if (dense) bytes += static_cast<double>(size_of(operand.dtype));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+ContractionForm contraction_form(const rkernel::Problem& problem) {
+  ContractionForm form{problem, enumerate_classes(problem), 0, 0};
+  form.epilogue_operations = operations_of(problem, form.classes.front());
+  form.epilogue_bytes = dense_bytes(problem);
+  if (has_sides_exchanged(problem)) form.epilogue_operations += transposed_epilogue_operations;
+  return form;
+}
+
+bool has_sides_exchanged(const rkernel::Problem& problem) { return problem.lane_axis != problem.contraction->n; }
+
+bool is_thin(const Isa& isa, std::int64_t columns) { return columns <= isa.f32_lanes; }
+
+std::optional<rkernel::Problem> with_sides_exchanged(const rkernel::Problem& problem, const Isa& isa) {
+  const graph::Dim columns = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent;
+  const graph::Dim most = columns.table().constant(isa.f32_lanes);
+  if (graph::prove_less_equal(most + 1, columns) == true) return std::nullopt;
+  rkernel::Problem exchanged = problem;
+  std::swap(exchanged.contraction->a, exchanged.contraction->b);
+  std::swap(exchanged.contraction->m, exchanged.contraction->n);
+  return exchanged;
+}
+
+std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) {
+  const auto stride = [&](int operand, int axis) {
+    const int slot = slots.stride(operand, axis);
+    return slot == codegen::SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)];
+  };
+  const rkernel::Problem& problem = form.problem;
+  const rkernel::Contraction& contraction = *problem.contraction;
+  const bool a_packed = problem.operands[static_cast<std::size_t>(contraction.a)].form == rkernel::Form::Packed;
+  const bool packed = problem.operands[static_cast<std::size_t>(contraction.b)].form == rkernel::Form::Packed;
+  const bool a_unit = !a_packed && stride(contraction.a, contraction.k) == 1;
+  const bool b_unit = stride(contraction.b, contraction.n) == 1;
+  std::size_t generic = 0;
+  for (std::size_t i = 0; i < form.classes.size(); ++i) {
+    const ContractionClass& candidate = form.classes[i];
+    if ((candidate.a_unit && !a_unit) || (!packed && candidate.b_unit && !b_unit)) continue;
+    bool exact = candidate.a_unit == a_unit && (packed || candidate.b_unit == b_unit), possible = true;
+    for (std::size_t operand = 0; operand < candidate.lanes.size(); ++operand) {
+      const auto actual = codegen::class_of(stride(static_cast<int>(operand), problem.lane_axis));
+      if (static_cast<int>(operand) == contraction.a || static_cast<int>(operand) == contraction.b) continue;
+      exact = exact && candidate.lanes[operand] == actual;
+      possible = possible && (candidate.lanes[operand] == actual || candidate.lanes[operand] == codegen::StrideClass::Any);
+    }
+    if (exact) return i;
+    if (possible) generic = i;
+  }
+  return generic;
+}
+
+}  // namespace dyn::cpu
