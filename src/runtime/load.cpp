@@ -72,6 +72,7 @@ class Loader {
     if (!is_reference()) {
       graph::decompose(impl_.module);
       graph::simplify(impl_.module);
+      graph::merge_siblings(impl_.module);
       impl_.fusion = graph::fuse(impl_.module);
       impl_.problems = rkernel::lower(impl_.module, impl_.fusion);
     }
