@@ -66,3 +66,9 @@ add_executable(dyn-avx512-check ${avx512_check_sources} ${PROJECT_SOURCE_DIR}/te
 dyn_compile_settings(dyn-avx512-check)
 target_link_libraries(dyn-avx512-check PRIVATE dyn_test_support dyn_internal)
 set_target_properties(dyn-avx512-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+
+# Many callers of one graph at once: by hand, not a test.
+add_executable(dyn-bench-callers EXCLUDE_FROM_ALL tests/bench/callers.cpp)
+dyn_compile_settings(dyn-bench-callers)
+target_include_directories(dyn-bench-callers SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(dyn-bench-callers PRIVATE dyn_cli dyn_internal)

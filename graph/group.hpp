@@ -59,6 +59,10 @@ void decompose(Module& module, const DecomposeOptions& options = {});
 /// Folds constants, removes identities, duplicates (common subexpressions) and dead nodes.
 void simplify(Module& module);
 
+/// Makes one matmul of several that multiply the same value with constant weights, and one bias of theirs, where nothing is computed
+/// from the results element by element; the results become slices. Runs after simplify().
+void merge_siblings(Module& module);
+
 /// Chooses layouts (views) and groups. May insert `copy` groups where a view cannot be expressed or an output
 /// must be dense in its own buffer.
 Fusion fuse(Module& module);

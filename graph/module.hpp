@@ -40,9 +40,11 @@ enum class ValueKind : std::uint8_t {
 
 /// Where a weight's elements come from.
 struct WeightSource {
-  enum class Kind : std::uint8_t { File, Splat, Random } kind = Kind::File;
+  enum class Kind : std::uint8_t { File, Splat, Random, Parts } kind = Kind::File;
   double splat = 0;        ///< Splat: every element
   std::uint64_t seed = 0;  ///< Random: normal, 1/sqrt(fan-in), by this seed and the weight's name
+  /// Parts: other weights, each with a source of its own, joined along the last axis. Only passes make such weights.
+  std::vector<ValueId> parts;
 };
 
 struct Value {

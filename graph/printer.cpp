@@ -51,6 +51,7 @@ class Printer {
   void name_dims_of(Dim dim);
   void print_header();
   void print_signature();
+  std::string source(const Value& weight) const;
   void print_node(const Node& node);
   std::string operand(const Node& node, std::size_t index);
   std::string reference(ValueId id);
@@ -154,14 +155,29 @@ void Printer::print_header() {
     const Value& value = module_.values[i];
     if (value.kind != ValueKind::Weight || value.weight.kind == WeightSource::Kind::File) continue;
     out_ += fmt::format("weight {}: {} = ", names_[i], to_string(value.type));
-    out_ += value.weight.kind == WeightSource::Kind::Splat ? "splat " + element(value.type.dtype, value.weight.splat)
-                                                           : fmt::format("random {}", value.weight.seed);
+    out_ += source(value);
     out_ += '\n';
     is_declared_[i] = true;
   }
   for (const ValueId id : module_.states) {
     out_ += fmt::format("state {}: {}\n", names_[static_cast<std::size_t>(id)], to_string(module_.value(id).type));
   }
+}
+
+/// Where a weight that is not from a file comes from. The parser reads no parts: they are for people.
+std::string Printer::source(const Value& weight) const {
+  switch (weight.weight.kind) {
+    case WeightSource::Kind::Splat:
+      return "splat " + element(weight.type.dtype, weight.weight.splat);
+    case WeightSource::Kind::Random:
+      return fmt::format("random {}", weight.weight.seed);
+    case WeightSource::Kind::File:
+    case WeightSource::Kind::Parts:
+      break;
+  }
+  std::string text = "parts";
+  for (const ValueId part : weight.weight.parts) text += " " + names_[static_cast<std::size_t>(part)];
+  return text;
 }
 
 void Printer::print_signature() {

@@ -124,6 +124,23 @@ void verify_producer(const Module& module, ValueId id) {
   require(std::ranges::find(node.outputs, id) != node.outputs.end(), fmt::format("{} is no result of its producer", value.name));
 }
 
+/// A weight of parts is as wide as they are together.
+void verify_parts(const Module& module, const Value& value) {
+  if (value.weight.kind != WeightSource::Kind::Parts) return;
+  require(value.kind == ValueKind::Weight && !value.weight.parts.empty() && value.type.rank() > 0, fmt::format("{} cannot have parts", value.name));
+  std::int64_t last = 0;
+  for (const ValueId id : value.weight.parts) {
+    require(id >= 0 && id < static_cast<ValueId>(module.values.size()), fmt::format("{} has part {}", value.name, id));
+    const Value& part = module.value(id);
+    require(part.kind == ValueKind::Weight && part.weight.kind != WeightSource::Kind::Parts && part.type.dtype == value.type.dtype &&
+                part.type.rank() == value.type.rank() &&
+                std::equal(part.type.dims.begin(), part.type.dims.end() - 1, value.type.dims.begin()),
+            fmt::format("{} is no part of {}", part.name, value.name));
+    last += part.type.dims.back().constant().value_or(0);
+  }
+  require(value.type.dims.back().constant() == last, fmt::format("the parts of {} have {} columns together", value.name, last));
+}
+
 void verify_type(const Module& module, const Value& value) {
   if (value.type.rank() > max_rank)
     fail_at(module, value.location,
@@ -147,6 +164,7 @@ void verify_structure(const Module& module) {
   for (std::size_t i = 0; i < module.values.size(); ++i) {
     verify_producer(module, static_cast<ValueId>(i));
     if (module.values[i].kind != ValueKind::Result) verify_type(module, module.values[i]);
+    verify_parts(module, module.values[i]);
   }
   const auto known = [&](ValueId id) { return id >= 0 && id < static_cast<ValueId>(module.values.size()); };
   for (ValueId id : module.inputs)

@@ -72,6 +72,15 @@ ValueId Rewriter::constant(DType dtype, std::int64_t integer) {
   return known->second = static_cast<ValueId>(module_.values.size()) - 1;
 }
 
+ValueId Rewriter::joined_weight(const std::string& hint, TensorType type, std::vector<ValueId> parts) {
+  const ValueId id = result(hint, std::move(type));
+  Value& value = module_.value(id);
+  value.kind = ValueKind::Weight;
+  value.weight.kind = WeightSource::Kind::Parts;
+  value.weight.parts = std::move(parts);
+  return id;
+}
+
 void Rewriter::finish() {
   module_.nodes = std::move(nodes_);
   for (Value& value : module_.values) value.producer = -1;

@@ -37,6 +37,9 @@ class Rewriter {
   /// A new value of kind Result, its name made unique from `hint`.
   ValueId result(const std::string& hint, TensorType type);
 
+  /// A new weight made of others, its name made unique from `hint`.
+  ValueId joined_weight(const std::string& hint, TensorType type, std::vector<ValueId> parts);
+
   /// Makes the nodes given so far the module's.
   void finish();
 

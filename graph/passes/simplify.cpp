@@ -1,10 +1,11 @@
-// Constants, identities, common subexpressions, dead nodes.
+// Constants, identities, common subexpressions.
 
 #include <bit>
 #include <unordered_map>
 
 #include "graph/group.hpp"
 #include "graph/passes/identities.hpp"
+#include "graph/passes/remove_dead.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -85,61 +86,6 @@ class Simplifier {
   std::unordered_map<ValueId, Node> producers_;  ///< of views
   std::unordered_map<std::string, ValueId> computed_;
 };
-
-std::vector<bool> used_nodes(const Module& module) {
-  std::vector<bool> used(module.nodes.size(), false);
-  const auto use = [&](ValueId id) {
-    if (module.value(id).producer >= 0) used[static_cast<std::size_t>(module.value(id).producer)] = true;
-  };
-  for (const ValueId output : module.outputs) use(output);
-  for (std::size_t i = module.nodes.size(); i-- > 0;) {
-    if (!used[i]) continue;
-    for (const ValueId input : module.nodes[i].inputs) use(input);
-  }
-  return used;
-}
-
-/// Drops the nodes that no output needs, then all values that nothing refers to; inputs and states stay.
-void remove_dead(Module& module) {
-  const std::vector<bool> used = used_nodes(module);
-  std::vector<Node> nodes;
-  for (std::size_t i = 0; i < module.nodes.size(); ++i) {
-    if (used[i]) nodes.push_back(std::move(module.nodes[i]));
-  }
-  std::vector<bool> referred(module.values.size(), false);
-  const auto refer = [&](const std::vector<ValueId>& ids) {
-    for (const ValueId id : ids) referred[static_cast<std::size_t>(id)] = true;
-  };
-  refer(module.inputs);
-  refer(module.outputs);
-  refer(module.states);
-  for (const Node& node : nodes) {
-    refer(node.inputs);
-    refer(node.outputs);
-  }
-
-  std::vector<ValueId> renumbered(module.values.size(), no_value);
-  std::vector<Value> values;
-  for (std::size_t i = 0; i < module.values.size(); ++i) {
-    if (!referred[i]) continue;
-    renumbered[i] = static_cast<ValueId>(values.size());
-    values.push_back(std::move(module.values[i]));
-  }
-  const auto renumber = [&](std::vector<ValueId>& ids) {
-    for (ValueId& id : ids) id = renumbered[static_cast<std::size_t>(id)];
-  };
-  renumber(module.inputs);
-  renumber(module.outputs);
-  renumber(module.states);
-  for (Node& node : nodes) {
-    renumber(node.inputs);
-    renumber(node.outputs);
-  }
-  module.values = std::move(values);
-  Rewriter rewriter(module);
-  for (Node& node : nodes) rewriter.keep(std::move(node));
-  rewriter.finish();
-}
 
 }  // namespace
 

@@ -60,6 +60,18 @@ std::string dims_text(const graph::Module& module) {
   return text;
 }
 
+/// Weights that were joined, so that several matmuls are one.
+std::string merged_text(const graph::Module& module) {
+  std::string text;
+  for (const graph::Value& value : module.values) {
+    if (value.weight.kind != graph::WeightSource::Kind::Parts) continue;
+    std::vector<std::string> parts;
+    for (const graph::ValueId part : value.weight.parts) parts.push_back(module.value(part).name);
+    text += fmt::format("{:<8} {}: {} of {}\n", "joined", value.name, to_string(value.type), fmt::join(parts, ", "));
+  }
+  return text;
+}
+
 /// " B=1 S=8".
 std::string dims_of(const runtime::Model& model, std::span<const std::int64_t> symbols) {
   std::string dims;
@@ -148,6 +160,7 @@ void inspect_model(const Arguments& arguments) {
     fmt::print("No groups: this device walks the operators one by one.\n");
     return;
   }
+  fmt::print("{}", merged_text(model->module()));
   const auto shapes = inspected_shapes(*model, arguments);
   for (const auto& symbols : shapes) fmt::print("{}", memory_text(*model, symbols));
   for (const auto& symbols : shapes) fmt::print("{}", copies_text(*model, symbols));

@@ -81,6 +81,7 @@ class Loader {
     const Clock::time_point start = Clock::now();
     graph::decompose(impl_.module, {.keep_attention = impl_.target->fuses_attention()});
     graph::simplify(impl_.module);
+    graph::merge_siblings(impl_.module);
     impl_.fusion = graph::fuse(impl_.module);
     impl_.problems = rkernel::lower(impl_.module, impl_.fusion);
     impl_.report.parse += seconds_since(start);

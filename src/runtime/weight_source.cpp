@@ -1,5 +1,6 @@
 #include "src/runtime/weight_source.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -104,7 +105,9 @@ void WeightSources::open_files(const graph::Module& module, const LoadRequest& r
 WeightSources::Entry WeightSources::make_entry(const graph::Value& weight, const Options& options) const {
   const Shape shape = weight_shape(weight);
   Entry entry;
-  if (options.random_weights || weight.weight.kind == graph::WeightSource::Kind::Random) {
+  if (weight.weight.kind == graph::WeightSource::Kind::Parts) {
+    entry.kind = Entry::Kind::Parts;
+  } else if (options.random_weights || weight.weight.kind == graph::WeightSource::Kind::Random) {
     entry.kind = Entry::Kind::Random;
     entry.seed = weight_seed(options.random_weights ? options.seed : weight.weight.seed, weight.name);
     entry.spread = normal_spread(weight.name, shape);
@@ -141,7 +144,27 @@ std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weig
 
 std::span<const std::byte> WeightSources::file_bytes(graph::ValueId weight) const { return entries_.at(weight).bytes; }
 
-bool WeightSources::is_random(graph::ValueId weight) const { return entries_.at(weight).kind == Entry::Kind::Random; }
+bool WeightSources::is_random(graph::ValueId weight) const {
+  const Entry& entry = entries_.at(weight);
+  if (entry.kind != Entry::Kind::Parts) return entry.kind == Entry::Kind::Random;
+  return std::ranges::all_of(module_.value(weight).weight.parts, [this](graph::ValueId part) { return is_random(part); });
+}
+
+/// Row after row: a stretch of each part.
+void WeightSources::fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count, std::byte* out) const {
+  const std::int64_t columns = *weight.type.dims.back().constant();
+  const auto element_bytes = static_cast<std::int64_t>(size_of(weight.type.dtype));
+  const std::int64_t last = first + count;
+  for (std::int64_t row = first / columns; row * columns < last; ++row) {
+    std::int64_t start = row * columns;
+    for (const graph::ValueId part : weight.weight.parts) {
+      const std::int64_t width = *module_.value(part).type.dims.back().constant();
+      const std::int64_t from = std::max(first, start), to = std::min(last, start + width);
+      if (from < to) fill(part, row * width + (from - start), to - from, out + (from - first) * element_bytes);
+      start += width;
+    }
+  }
+}
 
 void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t count, void* out) const {
   if (count == 0) return;
@@ -158,6 +181,9 @@ void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t
       break;
     case Entry::Kind::Random:
       fill_random(dtype, entry.seed, entry.spread, first, count, out);
+      break;
+    case Entry::Kind::Parts:
+      fill_from_parts(module_.value(weight), first, count, static_cast<std::byte*>(out));
       break;
   }
 }

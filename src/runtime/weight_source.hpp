@@ -30,7 +30,7 @@ class WeightSources {
 
   /// The bytes in the file (perhaps unaligned); empty where the weight is not from a file.
   std::span<const std::byte> file_bytes(graph::ValueId weight) const;
-  /// Is it made by a generator of random numbers?
+  /// Is it made by a generator of random numbers? One of parts: are they all?
   bool is_random(graph::ValueId weight) const;
 
   /// Elements [first, first + count) of the weight, dense row-major, to `out`. Thread-safe.
@@ -38,12 +38,13 @@ class WeightSources {
 
  private:
   struct Entry {
-    enum class Kind : std::uint8_t { File, Splat, Random } kind = Kind::File;
+    enum class Kind : std::uint8_t { File, Splat, Random, Parts } kind = Kind::File;
     std::span<const std::byte> bytes;
     double splat = 0;
     std::uint64_t seed = 0;
     NormalSpread spread;
   };
+  void fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count, std::byte* out) const;
   void open_files(const graph::Module& module, const LoadRequest& request);
   Entry make_entry(const graph::Value& weight, const Options& options) const;
   std::span<const std::byte> find_in_files(const graph::Value& weight, const Shape& shape) const;

@@ -21,6 +21,8 @@ Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& 
   graph::verify(result.module);
   graph::simplify(result.module);
   graph::verify(result.module);
+  graph::merge_siblings(result.module);
+  graph::verify(result.module);
   result.fusion = graph::fuse(result.module);
   graph::verify(result.module);
   result.problems = rkernel::lower(result.module, result.fusion);
@@ -103,8 +105,28 @@ std::vector<Array> random_inputs(const graph::Module& module, const std::vector<
   return inputs;
 }
 
+namespace {
+
+/// The parts side by side: one row of each after the other.
+Array joined(const graph::Module& module, const graph::Value& value) {
+  Array result = reference::make_array(value.type.dtype, evaluate_dims(value.type.dims, {}));
+  std::size_t start = 0;
+  const auto columns = static_cast<std::size_t>(result.dims.back());
+  for (const ValueId id : value.weight.parts) {
+    const Array part = random_weight(module, id);
+    const auto width = static_cast<std::size_t>(part.dims.back());
+    for (std::size_t i = 0; i < part.floats.size(); ++i) result.floats[i / width * columns + start + i % width] = part.floats[i];
+    for (std::size_t i = 0; i < part.integers.size(); ++i) result.integers[i / width * columns + start + i % width] = part.integers[i];
+    start += width;
+  }
+  return result;
+}
+
+}  // namespace
+
 Array random_weight(const graph::Module& module, ValueId id) {
   const auto& value = module.value(id);
+  if (value.weight.kind == graph::WeightSource::Kind::Parts) return joined(module, value);
   std::mt19937_64 random(std::hash<std::string>()(value.name));
   return random_array(value.type.dtype, evaluate_dims(value.type.dims, {}), random);
 }
