@@ -52,6 +52,7 @@ std::vector<std::string> child_words(const Arguments& arguments, const std::stri
   if (!options.isa.empty()) words.insert(words.end(), {"--isa", options.isa});
   if (!options.gpu.empty()) words.insert(words.end(), {"--gpu", options.gpu});
   if (options.precision != Options().precision) words.insert(words.end(), {"--precision", options.precision});
+  words.insert(words.end(), {"--weight-cache", fmt::format("{}", options.weight_cache_bytes)});
   if (options.random_weights) words.emplace_back("--random-weights");
   return words;
 }
@@ -79,12 +80,14 @@ Row load_row(const std::string& model, const std::string& state, const LoadRepor
           {"compile_ms", report.compile * ms},
           {"measure_ms", report.measure * ms},
           {"weights_ms", report.weights * ms},
+          {"weights_write_ms", report.weights_write * ms},
           {"random_weights_ms", report.random_weights * ms},
           {"machine_ms", report.machine * ms},
           {"kernels", std::int64_t{report.kernels}},
           {"compiled", std::int64_t{report.kernels_compiled}},
           {"from_disk", std::int64_t{report.kernels_from_disk}},
-          {"weights_mb", static_cast<double>(report.weight_bytes) / 1e6}};
+          {"weights_mb", static_cast<double>(report.weight_bytes) / 1e6},
+          {"mapped_mb", static_cast<double>(report.weight_bytes_mapped) / 1e6}};
 }
 
 std::vector<Row> time_loads(const Arguments& arguments) {

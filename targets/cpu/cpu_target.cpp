@@ -5,6 +5,7 @@
 #include <set>
 
 #include "dyn/error.hpp"
+#include "targets/cpu/code_stamp.hpp"
 #include "targets/cpu/contraction_kernel.hpp"
 #include "targets/cpu/loop_kernel.hpp"
 #include "targets/cpu/pack.hpp"
@@ -63,6 +64,8 @@ class CpuTarget final : public rkernel::Target {
   std::int64_t functions_compiled() const override { return compiled_; }
 
   std::int64_t panel_width(DType) const override { return isa_.panel_f32; }
+
+  std::string packing() const override { return name() + " " + code_stamp(); }
 
   std::int64_t packed_elements(DType, std::int64_t k, std::int64_t n) const override { return cpu::packed_elements(isa_.panel_f32, k, n); }
 
