@@ -105,6 +105,7 @@ std::optional<std::span<const std::byte>> verified_payload(std::span<const std::
   if (!header || identity_of(file, *header) != identity || header->payload_bytes != payload_bytes) return std::nullopt;
   const std::span<const std::byte> payload = file.subspan(header->prefix_bytes);
   const std::byte* const sums = file.data() + sizeof(Header) + identity.size();
+  ::madvise(const_cast<std::byte*>(file.data()), file.size(), MADV_HUGEPAGE);  // where the file system has them
   std::atomic<bool> whole{true};
   parallel_for(static_cast<std::int64_t>(blocks_of(payload.size())), 4, threads, [&](std::int64_t first, std::int64_t last) {
     for (auto block = static_cast<std::size_t>(first); block < static_cast<std::size_t>(last) && whole; ++block) {

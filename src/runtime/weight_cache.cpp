@@ -33,14 +33,16 @@ std::span<const std::byte> bytes_of(std::string_view text) { return std::as_byte
 
 std::string identity_of(const WeightKey& key) { return key.files + key.layout; }
 
-/// 0, or the system's error.
-int write_all(int file, std::span<const std::byte> bytes) {
-  constexpr std::size_t most_bytes = std::size_t{8} << 20;
+/// 0, or the system's error. `offset` is the position in the file, before and after. File systems with large folios keep in huge pages what is
+/// written in pieces that end where huge pages do.
+int write_all(int file, std::span<const std::byte> bytes, std::size_t& offset) {
+  constexpr std::size_t piece_bytes = std::size_t{8} << 20;
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), std::min(bytes.size(), most_bytes));
+    const ssize_t written = ::write(file, bytes.data(), std::min(bytes.size(), piece_bytes - offset % piece_bytes));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return written < 0 ? errno : EIO;
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::size_t>(written);
   }
   return 0;
 }
@@ -49,8 +51,9 @@ int write_all(int file, std::span<const std::byte> bytes) {
 int write_file(const std::string& path, unsigned mode, std::span<const std::byte> prefix, std::span<const std::byte> payload) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (file < 0) return errno;
-  int error = write_all(file, prefix);
-  if (error == 0) error = write_all(file, payload);
+  std::size_t offset = 0;
+  int error = write_all(file, prefix, offset);
+  if (error == 0) error = write_all(file, payload, offset);
   if (::close(file) != 0 && error == 0) error = errno;
   if (error != 0) ::unlink(path.c_str());
   return error;
