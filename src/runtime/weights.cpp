@@ -102,6 +102,7 @@ Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem
       const rkernel::Operand& operand = problem.operands[i];
       const graph::ValueKind kind = module.value(operand.buffer).kind;
       if (kind != graph::ValueKind::Weight && kind != graph::ValueKind::Constant) continue;
+      if (operand.form == rkernel::Form::Packed && operand.gathers) continue;  // from panels that a contraction's operand has
       if (operand.form == rkernel::Form::Packed) {
         place_packed(module, target, packed_view(problem, i));
       } else {
@@ -183,11 +184,20 @@ std::string Weights::layout(const graph::Module& module, const WeightSources& so
   return lines;
 }
 
+std::size_t Weights::panels_of(const rkernel::Operand& gathering) const {
+  for (const auto& [view, offset] : packed_) {
+    if (gathers_from(gathering, view)) return offset;
+  }
+  throw Error(ErrorKind::internal, fmt::format("operand '{}' gathers from panels that no contraction reads", gathering.name));
+}
+
 void* Weights::operand(const rkernel::Problem& problem, std::size_t operand) const {
   if (base() == nullptr) return nullptr;
   const rkernel::Operand& source = problem.operands[operand];
-  const std::size_t offset =
-      source.form == rkernel::Form::Packed ? packed_.at(packed_view(problem, operand)) : plain_.at(source.buffer);
+  const bool packed = source.form == rkernel::Form::Packed;
+  const std::size_t offset = !packed          ? plain_.at(source.buffer)
+                             : source.gathers ? panels_of(source)
+                                              : packed_.at(packed_view(problem, operand));
   return const_cast<std::byte*>(base()) + offset;
 }
 

@@ -61,6 +61,7 @@ class Weights {
   void place_packed(const graph::Module& module, const rkernel::Target& target, const PackedView& view);
 
   const std::byte* base() const noexcept;
+  std::size_t panels_of(const rkernel::Operand& gathering) const;
 
   const rkernel::Target* target_ = nullptr;
   MemoryBlock block_;                            ///< of these two, one is filled

@@ -7,6 +7,7 @@
 #include "dyn/error.hpp"
 #include "targets/cpu/code_stamp.hpp"
 #include "targets/cpu/contraction_kernel.hpp"
+#include "targets/cpu/gather_panels.hpp"
 #include "targets/cpu/loop_kernel.hpp"
 #include "targets/cpu/pack.hpp"
 
@@ -26,6 +27,7 @@ class CpuTarget final : public rkernel::Target {
                                                         const rkernel::BufferFacts& buffers,
                                                         rkernel::CompileReport& report) override {
     mark_packed(problems, buffers.constant);
+    gather_from_panels(problems, isa_.panel_f32);
     const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction.has_value(); });
     if (!machine_) {
       machine_ = std::make_shared<const rkernel::Machine>(machine_figures(

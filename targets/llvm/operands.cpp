@@ -1,5 +1,7 @@
 #include "targets/llvm/operands.hpp"
 
+#include <llvm/Support/MathExtras.h>
+
 #include <algorithm>
 
 #include "src/rkernel/target.hpp"
@@ -87,7 +89,7 @@ void Operands::enter(AxisSet inner) {
   const int lane = problem_.lane_axis;
   for (int operand = 0; operand < static_cast<int>(addresses.size()); ++operand) {
     Address& address = addresses[static_cast<std::size_t>(operand)];
-    if (operand_at(operand).form == rkernel::Form::Packed) continue;
+    if (operand_at(operand).form == rkernel::Form::Packed && !operand_at(operand).gathers) continue;
     with_terms(operand, address, inner);
     if (address.steps != nullptr || lane_class(operand) != StrideClass::Any || width_ == 1) continue;
     llvm::Value* stride = slots_.stride(operand, lane) == SlotTable::none ? builder_.getInt64(0)
@@ -151,7 +153,12 @@ llvm::Value* Operands::checked_gather(int operand, llvm::Value* gather, llvm::Va
   report_where(both(builder_, outside, mask));
   mask = both(builder_, mask, inside);
   llvm::Value* safe = builder_.CreateSelect(inside, index, zero);
-  return builder_.CreateMul(safe, broadcast(builder_, slot(slots_.gather_stride(operand)), width));
+  llvm::Value* stride = broadcast(builder_, slot(slots_.gather_stride(operand)), width);
+  const std::int64_t panel = operand_at(operand).gather_panel;
+  if (panel == 1) return builder_.CreateMul(safe, stride);
+  const auto unsigned_panel = static_cast<std::uint64_t>(panel);
+  llvm::Value* start = builder_.CreateMul(builder_.CreateLShr(safe, llvm::Log2_64(unsigned_panel)), stride);
+  return builder_.CreateAdd(start, builder_.CreateAnd(safe, unsigned_panel - 1));
 }
 
 Operands::Access Operands::access(int operand, llvm::Value* gather, bool lanes) {
