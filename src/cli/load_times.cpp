@@ -80,14 +80,14 @@ Row load_row(const std::string& model, const std::string& state, const LoadRepor
           {"compile_ms", report.compile * ms},
           {"measure_ms", report.measure * ms},
           {"weights_ms", report.weights * ms},
-          {"weights_write_ms", report.weights_write * ms},
           {"random_weights_ms", report.random_weights * ms},
           {"machine_ms", report.machine * ms},
           {"kernels", std::int64_t{report.kernels}},
           {"compiled", std::int64_t{report.kernels_compiled}},
           {"from_disk", std::int64_t{report.kernels_from_disk}},
           {"weights_mb", static_cast<double>(report.weight_bytes) / 1e6},
-          {"mapped_mb", static_cast<double>(report.weight_bytes_mapped) / 1e6}};
+          {"mapped_mb", static_cast<double>(report.weight_bytes_mapped) / 1e6},
+          {"weights_write_ms", report.weights_write * ms}};
 }
 
 std::vector<Row> time_loads(const Arguments& arguments) {
