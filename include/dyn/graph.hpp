@@ -53,8 +53,11 @@ class DYN_API Outputs {
 struct LoadReport {
   double total = 0, parse = 0, compile = 0, measure = 0, weights = 0;
   double random_weights = 0, machine = 0;
+  double weights_write = 0;  ///< of `total`: writing prepacked weights to the cache directory
   int kernels = 0, kernels_compiled = 0, kernels_from_disk = 0;
-  std::size_t weight_bytes = 0;  ///< resident
+  std::size_t weight_bytes = 0;           ///< resident
+  std::size_t weight_bytes_mapped = 0;    ///< of them in a file of the cache directory, mapped and shared between processes
+  bool weights_from_disk = false;         ///< that file was there already: nothing was read from the weights files, and nothing packed
 };
 
 /// A model, loaded. Const functions may be called from any number of threads at once. Copies share one model.

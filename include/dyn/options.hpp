@@ -15,7 +15,7 @@ struct Options {
   /// Threads for one run, the caller's included. 0: as many as the process's affinity and cgroup quota allow.
   int threads = 0;
 
-  /// Where generated code and machine measurements are kept. Empty: $DYN_CACHE_DIR, else
+  /// Where generated code, machine measurements and prepacked weights are kept. Empty: $DYN_CACHE_DIR, else
   /// $XDG_CACHE_HOME/dyn, else $HOME/.cache/dyn. "none": keep nothing on disk.
   std::string cache_dir;
 
@@ -34,6 +34,11 @@ struct Options {
   /// The instruction set to generate for: "" (the best that the CPU has), "avx512", "avx2" or "sse2".
   /// One that the CPU lacks is an error.
   std::string isa;
+
+  /// Bytes of prepacked weights kept in the cache directory, in all; 0: none. A model's weights are written there after its first load
+  /// and mapped by later ones, which neither pack nor read the weights files, and share them with all processes that load the model. Beyond
+  /// the limit those of the models that were used least recently are removed. Weights from memory, random weights and less than 1 MiB are not kept.
+  std::size_t weight_cache_bytes = std::size_t{8} << 30;
 
   /// Bytes of memory kept between runs for plans; the least recently used are dropped beyond it.
   std::size_t plan_cache_bytes = std::size_t{64} << 20;

@@ -1,4 +1,4 @@
-// dynrun cache: the directory of generated code and measurements.
+// dynrun cache: the directory of generated code, measurements and prepacked weights.
 
 #include <cstdio>
 #include <filesystem>
@@ -9,13 +9,14 @@
 #include "dyn/error.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/runtime/cache_dir.hpp"
+#include "src/runtime/weight_cache.hpp"
 
 namespace dyn::cli {
 namespace {
 
 struct CacheContent {
   std::string directory;
-  std::vector<std::filesystem::path> code, measurements;
+  std::vector<std::filesystem::path> code, measurements, weights;
   std::uintmax_t bytes = 0;
 };
 
@@ -34,13 +35,15 @@ bool is_measurement(const std::string& name) {
 }
 
 CacheContent cache_content(const Arguments& arguments) {
-  CacheContent content{runtime::resolve_cache_dir(arguments.options.cache_dir), {}, {}, 0};
+  CacheContent content{runtime::resolve_cache_dir(arguments.options.cache_dir), {}, {}, {}, 0};
   if (content.directory.empty()) throw Error(ErrorKind::user, "the cache is switched off (--cache-dir or $DYN_CACHE_DIR is \"none\")");
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(content.directory, error)) {
     const std::string name = entry.path().filename().string();
-    if (!is_code(name) && !is_measurement(name)) continue;
-    (is_code(name) ? content.code : content.measurements).push_back(entry.path());
+    if (is_code(name)) content.code.push_back(entry.path());
+    else if (is_measurement(name)) content.measurements.push_back(entry.path());
+    else if (runtime::is_weight_cache_file(name)) content.weights.push_back(entry.path());
+    else continue;
     std::error_code gone;
     const std::uintmax_t bytes = entry.file_size(gone);
     content.bytes += gone ? 0 : bytes;
@@ -55,14 +58,17 @@ CacheContent cache_content(const Arguments& arguments) {
 
 void show_cache(const Arguments& arguments) {
   const CacheContent content = cache_content(arguments);
-  fmt::print("path          {}\ncode          {} kernels\nmeasurements  {}\nsize          {:.1f} KB\n", content.directory,
-             content.code.size(), content.measurements.size(), static_cast<double>(content.bytes) / 1e3);
+  fmt::print("path          {}\ncode          {} kernels\nmeasurements  {}\nweights       {} models\nsize          {:.1f} KB\n", content.directory,
+             content.code.size(), content.measurements.size(), content.weights.size(), static_cast<double>(content.bytes) / 1e3);
+  for (const runtime::KeptWeights& kept : runtime::kept_weights(content.directory)) {
+    fmt::print("  {:.1f} MB of {}\n", static_cast<double>(kept.bytes) / 1e6, kept.from.empty() ? kept.path + " (not whole)" : kept.from);
+  }
 }
 
 void clear_cache(const Arguments& arguments) {
   const CacheContent content = cache_content(arguments);
   std::size_t removed = 0;
-  for (const auto& files : {content.code, content.measurements}) {
+  for (const auto& files : {content.code, content.measurements, content.weights}) {
     for (const std::filesystem::path& file : files) {
       std::error_code error;
       removed += std::filesystem::remove(file, error) ? 1 : 0;

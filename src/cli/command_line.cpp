@@ -57,7 +57,7 @@ struct Parser {
     sub->add_option("--threads", options.threads, "Threads for one run, the caller's included; default: all that this process may use")
         ->check(CLI::Range(1, 4096));
     sub->add_option("--cache-dir", options.cache_dir,
-                    "Where generated code and measurements are kept; \"none\": nowhere. Default: $DYN_CACHE_DIR, "
+                    "Where generated code, measurements and prepacked weights are kept; \"none\": nowhere. Default: $DYN_CACHE_DIR, "
                     "$XDG_CACHE_HOME/dyn or ~/.cache/dyn");
   }
 
@@ -87,6 +87,10 @@ struct Parser {
         ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
     sub->add_option("--seed", options.seed, "Seed of random weights and inputs; default 0");
     sub->add_flag("--random-weights", options.random_weights, "Random weights instead of the model's; needs no weights file");
+    sub->add_option("--weight-cache", options.weight_cache_bytes,
+                    "Most bytes of prepacked weights in the cache directory, such as 500MB; 0: keep none. Default 8GiB")
+        ->transform(CLI::AsSizeValue(false))
+        ->type_name("SIZE");
     sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
     add_machine_flags(sub);
   }
@@ -195,7 +199,7 @@ struct Parser {
   }
 
   void add_cache() {
-    CLI::App* sub = app.add_subcommand("cache", "Show or clear the directory of generated code and measurements");
+    CLI::App* sub = app.add_subcommand("cache", "Show or clear the directory of generated code, measurements and prepacked weights");
     add_machine_flags(sub);
     sub->add_subcommand("show", "Path, files and size (the default)")->fallthrough();
     CLI::App* clear = sub->add_subcommand("clear", "Remove dyn's files from it")->fallthrough();

@@ -52,6 +52,7 @@ std::vector<std::string> child_words(const Arguments& arguments, const std::stri
   if (!options.isa.empty()) words.insert(words.end(), {"--isa", options.isa});
   if (!options.gpu.empty()) words.insert(words.end(), {"--gpu", options.gpu});
   if (options.precision != Options().precision) words.insert(words.end(), {"--precision", options.precision});
+  words.insert(words.end(), {"--weight-cache", fmt::format("{}", options.weight_cache_bytes)});
   if (options.random_weights) words.emplace_back("--random-weights");
   return words;
 }
@@ -84,7 +85,9 @@ Row load_row(const std::string& model, const std::string& state, const LoadRepor
           {"kernels", std::int64_t{report.kernels}},
           {"compiled", std::int64_t{report.kernels_compiled}},
           {"from_disk", std::int64_t{report.kernels_from_disk}},
-          {"weights_mb", static_cast<double>(report.weight_bytes) / 1e6}};
+          {"weights_mb", static_cast<double>(report.weight_bytes) / 1e6},
+          {"mapped_mb", static_cast<double>(report.weight_bytes_mapped) / 1e6},
+          {"weights_write_ms", report.weights_write * ms}};
 }
 
 std::vector<Row> time_loads(const Arguments& arguments) {

@@ -26,7 +26,11 @@ std::string address_text(const Problem& problem, const Operand& operand) {
     const std::string& axis = problem.axes[i].name;
     terms.push_back(stride.constant() == 1 ? axis : fmt::format("{} * ({})", axis, to_string(stride)));
   }
-  if (operand.gathers) terms.push_back(fmt::format("gathered * ({})", to_string(operand.gather_stride)));
+  if (operand.gather_panel > 1) {
+    terms.push_back(fmt::format("gathered / {0} * ({1}) + gathered % {0}", operand.gather_panel, to_string(operand.gather_stride)));
+  } else if (operand.gathers) {
+    terms.push_back(fmt::format("gathered * ({})", to_string(operand.gather_stride)));
+  }
   return terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + "));
 }
 

@@ -26,7 +26,8 @@ struct Guard {
   graph::Dim low, high;
 };
 
-/// How constant operands of a contraction lie: as in the file, or packed in panels of the target's width.
+/// How constant operands of a contraction lie: as in the file, or packed in panels of the target's width. An operand that gathers may be Packed
+/// where all contractions that read its buffer have it packed, in one view: it reads the same panels, and its offset and strides are theirs.
 enum class Form : std::uint8_t { Strided, Packed };
 
 /// A strided window on a buffer. Address of the element at the current indices, in elements of `dtype`:
@@ -43,9 +44,10 @@ struct Operand {
   std::vector<Guard> guards;
   double fill = 0;
   /// Loads through an index expression: its value v must be in [-gather_extent, gather_extent) (negative counts from
-  /// the end), else the kernel reports Status::IndexOutOfRange; adds v * gather_stride.
+  /// the end), else the kernel reports Status::IndexOutOfRange; adds (v / gather_panel) * gather_stride + v % gather_panel.
   bool gathers = false;
   graph::Dim gather_extent, gather_stride;
+  std::int64_t gather_panel = 1;  ///< a power of two; 1: indices are gather_stride apart. Else how many share a panel
 };
 
 /// One element written: exprs[expr] to operands[operand]. Where the operand's strides along all reduction axes are 0

@@ -126,6 +126,8 @@ class Target {
 
   /// Panel width for packed operands of this dtype, and packing: source element (k, n) at source[k * k_stride + n * n_stride].
   virtual std::int64_t panel_width(DType dtype) const = 0;
+  /// Names all that the bytes of pack() depend on besides its arguments, so that they can be kept on disk; "": they must not be.
+  virtual std::string packing() const { return {}; }
   virtual std::int64_t packed_elements(DType dtype, std::int64_t k, std::int64_t n) const = 0;
   /// Packs panels [first_panel, last_panel).
   virtual void pack(DType dtype, const void* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride,

@@ -12,6 +12,7 @@
 #include "src/runtime/model_impl.hpp"
 #include "src/runtime/target_factory.hpp"
 #include "src/runtime/thread_count.hpp"
+#include "src/runtime/weight_loader.hpp"
 #include "src/runtime/weight_source.hpp"
 
 namespace dyn::runtime {
@@ -140,10 +141,10 @@ class Loader {
     const Clock::time_point start = Clock::now();
     const WeightSources sources(impl_.module, request_, impl_.options);
     Weights::Times times;
-    impl_.weights.load(impl_.module, sources, impl_.threads, times);
+    WeightLoader(impl_.module, sources, impl_.options, impl_.threads).load(impl_.weights, times, impl_.report);
     if (impl_.device) impl_.device_weights.upload(impl_.module, *impl_.device, sources, impl_.threads, times);
     impl_.report.random_weights = times.random;
-    impl_.report.weights = seconds_since(start) - times.random;
+    impl_.report.weights = seconds_since(start) - times.random - impl_.report.weights_write;
   }
 
   void wire() {
@@ -160,9 +161,10 @@ class Loader {
     const LoadReport& report = impl_.report;
     impl_.options.log(
         LogLevel::info,
-        fmt::format("loaded '{}' in {:.0f} ms: {} groups ({} on a device), {} kernels ({} compiled, {} from disk), {:.1f} MB of weights",
+        fmt::format("loaded '{}' in {:.0f} ms: {} groups ({} on a device), {} kernels ({} compiled, {} from disk), {:.1f} MB of weights, {:.1f} MB of them mapped",
                     request_.source_name, report.total * 1e3, impl_.problems.size(), groups_in(rkernel::Space::Device).size(), report.kernels,
-                    report.kernels_compiled, report.kernels_from_disk, static_cast<double>(report.weight_bytes) / 1e6));
+                    report.kernels_compiled, report.kernels_from_disk, static_cast<double>(report.weight_bytes) / 1e6,
+                    static_cast<double>(report.weight_bytes_mapped) / 1e6));
   }
 
   Model::Impl& impl_;

@@ -20,7 +20,19 @@ namespace {
   throw Error(ErrorKind::device, fmt::format("cannot read '{}': {}", path, std::strerror(error)));
 }
 
+std::int64_t nanoseconds(const struct timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
+FileState state_of(const struct stat& info) {
+  return {static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_ino), nanoseconds(info.st_mtim), nanoseconds(info.st_ctim),
+          static_cast<unsigned>(info.st_mode & 0777)};
+}
+
 }  // namespace
+
+FileState file_state(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? state_of(info) : FileState();
+}
 
 MappedFile::MappedFile(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -28,9 +40,10 @@ MappedFile::MappedFile(const std::string& path) {
   struct stat info {};
   int error = ::fstat(file, &info) == 0 ? 0 : errno;
   if (error == 0 && !S_ISREG(info.st_mode)) error = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+  state_ = state_of(info);
   if (error == 0 && info.st_size > 0) {
     size_ = static_cast<std::size_t>(info.st_size);
-    data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+    data_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file, 0);
     if (data_ == MAP_FAILED) error = errno;
   }
   ::close(file);
@@ -42,7 +55,14 @@ MappedFile::~MappedFile() {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), state_(other.state_) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(state_, other.state_);
+  return *this;
+}
 
 std::string read_text_file(const std::string& path) {
   const MappedFile file(path);

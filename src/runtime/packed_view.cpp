@@ -28,6 +28,11 @@ std::int64_t PackedView::last_element() const {
   return last;
 }
 
+bool gathers_from(const rkernel::Operand& operand, const PackedView& view) {
+  return operand.gathers && operand.form == rkernel::Form::Packed && operand.buffer == view.weight && operand.gather_extent.constant() == view.n &&
+         operand.gather_stride.constant() == view.k * operand.gather_panel && view.batch.empty();
+}
+
 PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   const rkernel::Operand& source = problem.operands[operand];
   const auto constant = [&](graph::Dim dim) {

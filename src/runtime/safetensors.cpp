@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/runtime/content_hash.hpp"
 #include "src/runtime/safetensors_header.hpp"
 
 namespace dyn::runtime {
@@ -123,6 +124,7 @@ Safetensors Safetensors::from_bytes(const std::string& name, std::span<const std
 Safetensors::Safetensors(std::string name, std::span<const std::byte> bytes) : name_(std::move(name)) {
   try {
     const std::string_view header = header_text(bytes);
+    header_hash_ = content_hash(std::as_bytes(std::span(header)));
     const std::span<const std::byte> data = bytes.subspan(length_bytes + header.size());
     for (const RawEntry& raw : parse_safetensors_header(header)) entries_.emplace(raw.key, checked_entry(raw, data));
     check_overlaps(entries_);

@@ -31,6 +31,10 @@ class Safetensors {
   /// `bytes` must outlive the object.
   static Safetensors from_bytes(const std::string& name, std::span<const std::byte> bytes);
 
+  /// A checksum of the header, which places every tensor.
+  std::uint64_t header_hash() const noexcept { return header_hash_; }
+  /// The file's state when it was opened; nothing for bytes in memory.
+  std::optional<FileState> state() const { return file_ ? std::optional(file_->state()) : std::nullopt; }
   const std::string& name() const noexcept { return name_; }
   /// nullptr where the file has no such key.
   const SafetensorsEntry* find(std::string_view key) const;
@@ -40,6 +44,7 @@ class Safetensors {
   Safetensors(std::string name, std::span<const std::byte> bytes);
 
   std::string name_;
+  std::uint64_t header_hash_ = 0;
   std::optional<MappedFile> file_;
   std::map<std::string, SafetensorsEntry, std::less<>> entries_;
 };

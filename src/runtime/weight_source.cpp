@@ -144,6 +144,13 @@ std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weig
 
 std::span<const std::byte> WeightSources::file_bytes(graph::ValueId weight) const { return entries_.at(weight).bytes; }
 
+bool WeightSources::only_files() const {
+  const bool no_random = std::none_of(entries_.begin(), entries_.end(), [](const auto& entry) { return entry.second.kind == Entry::Kind::Random; });
+  return no_random && !files_.empty() && std::all_of(files_.begin(), files_.end(), [](const Safetensors& file) { return file.state().has_value(); });
+}
+
+double WeightSources::splat(graph::ValueId weight) const { return entries_.at(weight).splat; }
+
 bool WeightSources::is_random(graph::ValueId weight) const {
   const Entry& entry = entries_.at(weight);
   if (entry.kind != Entry::Kind::Parts) return entry.kind == Entry::Kind::Random;

@@ -33,6 +33,12 @@ class WeightSources {
   /// Is it made by a generator of random numbers? One of parts: are they all?
   bool is_random(graph::ValueId weight) const;
 
+  /// Are all weights copies of files, or splats, so that the state of the files says what they are?
+  bool only_files() const;
+  const std::deque<Safetensors>& files() const noexcept { return files_; }
+  /// Of a splat; 0 for others.
+  double splat(graph::ValueId weight) const;
+
   /// Elements [first, first + count) of the weight, dense row-major, to `out`. Thread-safe.
   void fill(graph::ValueId weight, std::int64_t first, std::int64_t count, void* out) const;
 

@@ -1,11 +1,13 @@
 #include "src/runtime/weights.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <functional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "src/runtime/parallel_for.hpp"
@@ -100,6 +102,7 @@ Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem
       const rkernel::Operand& operand = problem.operands[i];
       const graph::ValueKind kind = module.value(operand.buffer).kind;
       if (kind != graph::ValueKind::Weight && kind != graph::ValueKind::Constant) continue;
+      if (operand.form == rkernel::Form::Packed && operand.gathers) continue;  // from panels that a contraction's operand has
       if (operand.form == rkernel::Form::Packed) {
         place_packed(module, target, packed_view(problem, i));
       } else {
@@ -140,17 +143,70 @@ void Weights::load(const graph::Module& module, const WeightSources& sources, in
   for (const auto& [view, offset] : packed_) filler.packed(view, block_.data() + offset);
 }
 
+const std::byte* Weights::base() const noexcept { return mapped_ ? mapped_->bytes.data() : block_.data(); }
+
+std::span<const std::byte> Weights::content() const noexcept {
+  return base() == nullptr ? std::span<const std::byte>() : std::span(base(), next_);
+}
+
+void Weights::adopt(MappedWeights mapped) {
+  if (mapped.bytes.size() != next_) throw Error(ErrorKind::internal, "mapped weights are of another layout");
+  mapped_.emplace(std::move(mapped));
+  block_ = MemoryBlock();
+}
+
+std::string Weights::layout(const graph::Module& module, const WeightSources& sources) const {
+  std::string lines;
+  const auto add_source = [&](const auto& self, graph::ValueId id) -> void {
+    const graph::Value& value = module.value(id);
+    std::string content;
+    if (value.kind == graph::ValueKind::Constant) {
+      std::array<unsigned char, sizeof(std::int64_t)> bytes{};
+      store_constant(value, bytes.data());
+      content = fmt::format("constant {:02x}", fmt::join(bytes, ""));
+    } else if (value.weight.kind == graph::WeightSource::Kind::Splat) {
+      content = fmt::format("splat {:a}", sources.splat(id));
+    } else if (value.weight.kind == graph::WeightSource::Kind::Parts) {
+      content = fmt::format("of {} parts:", value.weight.parts.size());
+    } else {
+      content = fmt::format("file key {} {}", value.name.size(), value.name);
+    }
+    lines += fmt::format("{} {}\n", to_string(value.type), content);
+    for (const graph::ValueId part : value.weight.parts) self(self, part);
+  };
+  for (const auto& [value, offset] : plain_) {
+    lines += fmt::format("{} plain ", offset);
+    add_source(add_source, value);
+  }
+  for (const auto& [view, offset] : packed_) {
+    lines += fmt::format("{} packed k={} n={} from {} strides {} {}", offset, view.k, view.n, view.offset, view.k_stride, view.n_stride);
+    for (const PackedView::Batch& batch : view.batch) lines += fmt::format(" batch {} stride {}", batch.extent, batch.stride);
+    lines += fmt::format(" panels {} ", target_->panel_width(module.value(view.weight).type.dtype));
+    add_source(add_source, view.weight);
+  }
+  return lines;
+}
+
+std::size_t Weights::panels_of(const rkernel::Operand& gathering) const {
+  for (const auto& [view, offset] : packed_) {
+    if (gathers_from(gathering, view)) return offset;
+  }
+  throw Error(ErrorKind::internal, fmt::format("operand '{}' gathers from panels that no contraction reads", gathering.name));
+}
+
 void* Weights::operand(const rkernel::Problem& problem, std::size_t operand) const {
-  if (block_.data() == nullptr) return nullptr;
+  if (base() == nullptr) return nullptr;
   const rkernel::Operand& source = problem.operands[operand];
-  const std::size_t offset =
-      source.form == rkernel::Form::Packed ? packed_.at(packed_view(problem, operand)) : plain_.at(source.buffer);
-  return block_.data() + offset;
+  const bool packed = source.form == rkernel::Form::Packed;
+  const std::size_t offset = !packed          ? plain_.at(source.buffer)
+                             : source.gathers ? panels_of(source)
+                                              : packed_.at(packed_view(problem, operand));
+  return const_cast<std::byte*>(base()) + offset;
 }
 
 const void* Weights::plain(graph::ValueId value) const {
   const auto found = plain_.find(value);
-  return found == plain_.end() ? nullptr : block_.data() + found->second;
+  return found == plain_.end() ? nullptr : base() + found->second;
 }
 
 }  // namespace dyn::runtime

@@ -4,13 +4,16 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "graph/module.hpp"
 #include "src/rkernel/target.hpp"
 #include "src/runtime/memory_block.hpp"
 #include "src/runtime/packed_view.hpp"
+#include "src/runtime/weight_cache.hpp"
 #include "src/runtime/weight_source.hpp"
 
 namespace dyn::runtime {
@@ -34,8 +37,17 @@ class Weights {
   /// Fills them.
   void load(const graph::Module& module, const WeightSources& sources, int threads, Times& times);
 
+  /// Target::packing() of the target; empty where there is none.
+  std::string packing() const { return target_ == nullptr ? std::string() : target_->packing(); }
+  /// A line for each place: what lies there, in which form, and where it comes from. Equal layouts of equal sources have equal bytes.
+  std::string layout(const graph::Module& module, const WeightSources& sources) const;
+  /// Filled ones, as they lie; empty before load().
+  std::span<const std::byte> content() const noexcept;
+  /// Takes the content of others of the same layout, and gives back the memory that load() took.
+  void adopt(MappedWeights mapped);
+
   /// The memory of a weight or constant operand, in the operand's form; nullptr before load(). A packed operand's pointer is that of its
-  /// first panel: the operand's offset and strides have been spent in packing.
+  /// first panel: the operand's offset and strides have been spent in packing. Never to be written to.
   void* operand(const rkernel::Problem& problem, std::size_t operand) const;
   /// As it lies; nullptr where nothing reads it so.
   const void* plain(graph::ValueId value) const;
@@ -48,8 +60,12 @@ class Weights {
   void place_plain(const graph::Module& module, graph::ValueId value);
   void place_packed(const graph::Module& module, const rkernel::Target& target, const PackedView& view);
 
+  const std::byte* base() const noexcept;
+  std::size_t panels_of(const rkernel::Operand& gathering) const;
+
   const rkernel::Target* target_ = nullptr;
-  MemoryBlock block_;
+  MemoryBlock block_;                            ///< of these two, one is filled
+  std::optional<MappedWeights> mapped_;
   std::size_t next_ = 0;                         ///< end of the last place that was given
   std::map<graph::ValueId, std::size_t> plain_;  ///< byte offsets into block_
   std::map<PackedView, std::size_t> packed_;

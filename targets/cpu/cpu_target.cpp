@@ -6,8 +6,10 @@
 
 #include "dyn/error.hpp"
 #include "targets/cpu/attention_kernel.hpp"
+#include "targets/cpu/code_stamp.hpp"
 #include "targets/cpu/contraction_kernel.hpp"
 #include "targets/cpu/dot_loop.hpp"
+#include "targets/cpu/gather_panels.hpp"
 #include "targets/cpu/loop_kernel.hpp"
 #include "targets/cpu/pack.hpp"
 
@@ -29,6 +31,7 @@ class CpuTarget final : public rkernel::Target {
                                                         const rkernel::BufferFacts& buffers,
                                                         rkernel::CompileReport& report) override {
     mark_packed(problems, buffers.constant);
+    gather_from_panels(problems, isa_.panel_f32);
     const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction || problem.attention; });
     if (!machine_) {
       machine_ = std::make_shared<const rkernel::Machine>(machine_figures(
@@ -69,6 +72,8 @@ class CpuTarget final : public rkernel::Target {
   std::int64_t functions_compiled() const override { return compiled_; }
 
   std::int64_t panel_width(DType) const override { return isa_.panel_f32; }
+
+  std::string packing() const override { return name() + " " + code_stamp(); }
 
   std::int64_t packed_elements(DType, std::int64_t k, std::int64_t n) const override { return cpu::packed_elements(isa_.panel_f32, k, n); }
 

@@ -1,6 +1,7 @@
 #include "targets/llvm/operands.hpp"
 
 #include <llvm/IR/Module.h>
+#include <llvm/Support/MathExtras.h>
 
 #include <algorithm>
 #include <string>
@@ -95,7 +96,7 @@ void Operands::enter(AxisSet inner) {
   const int lane = problem_.lane_axis;
   for (int operand = 0; operand < static_cast<int>(addresses.size()); ++operand) {
     Address& address = addresses[static_cast<std::size_t>(operand)];
-    if (operand_at(operand).form == rkernel::Form::Packed) continue;
+    if (operand_at(operand).form == rkernel::Form::Packed && !operand_at(operand).gathers) continue;
     with_terms(operand, address, inner);
     if (address.steps != nullptr || lane_class(operand) != StrideClass::Any || width_ == 1) continue;
     llvm::Value* stride = slots_.stride(operand, lane) == SlotTable::none ? builder_.getInt64(0)
@@ -177,7 +178,12 @@ Operands::Gathered Operands::check_gather(int operand, llvm::Value* gather, llvm
   llvm::Value* outside = builder_.CreateNot(inside);
   report_where(both(builder_, outside, mask));
   llvm::Value* safe = builder_.CreateSelect(inside, index, zero);
-  return {builder_.CreateMul(safe, broadcast(builder_, slot(slots_.gather_stride(operand)), width)), inside};
+  llvm::Value* stride = broadcast(builder_, slot(slots_.gather_stride(operand)), width);
+  const std::int64_t panel = operand_at(operand).gather_panel;
+  if (panel == 1) return {builder_.CreateMul(safe, stride), inside};
+  const auto unsigned_panel = static_cast<std::uint64_t>(panel);
+  llvm::Value* start = builder_.CreateMul(builder_.CreateLShr(safe, llvm::Log2_64(unsigned_panel)), stride);
+  return {builder_.CreateAdd(start, builder_.CreateAnd(safe, unsigned_panel - 1)), inside};
 }
 
 void Operands::prepare_gather(int operand, llvm::Value* gather) {

@@ -17,7 +17,7 @@ std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots,
                        presence(slots.guard_high(index, guard)));
   }
   if (!operand.guards.empty()) key += fmt::format("f{:a}", operand.fill);
-  if (operand.gathers) key += "i";
+  if (operand.gathers) key += operand.gather_panel > 1 ? fmt::format("i{}", operand.gather_panel) : "i";
   return key;
 }
 

@@ -80,6 +80,43 @@ wait
 run "$scratch/parallel" --cache-dir "$scratch/shared"
 same "processes may fill one cache at once" "$scratch/parallel"
 
+# Weights files: floats of random bytes, positive and below 1.
+mkdir -p "$scratch/table"
+{
+  header='{"table":{"dtype":"F32","shape":[1000,500],"data_offsets":[0,2000000]}}'
+  printf "\\x$(printf %02x ${#header})\\0\\0\\0\\0\\0\\0\\0%s" "$header"
+  LC_ALL=C tr -dc '\001-\076' </dev/urandom | head -c 2000000
+} >"$scratch/table/table.safetensors"
+cat >"$scratch/table/table.dyn" <<'END'
+dyn 1
+dim B in 1..64
+weights "table.safetensors"
+graph g(x: f32[B, 1000]) -> (y: f32[B, 500]) {
+  y = matmul(x, table: f32[1000, 500])
+  return y
+}
+END
+run_table() {  # output directory, arguments...
+  local directory=$1
+  shift
+  mkdir -p "$directory"
+  "$dynrun" run "$scratch/table/table.dyn" --dims B=3 --seed 5 --save-outputs "$directory" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+}
+run_table "$scratch/first" --cache-dir none
+for process in 1 2 3 4; do run_table "$scratch/table_$process" --cache-dir "$scratch/weights" & done
+wait
+for process in 1 2 3 4; do same "process $process of four that write weights at once" "$scratch/table_$process"; done
+run_table "$scratch/mapped" --cache-dir "$scratch/weights"
+same "mapped weights" "$scratch/mapped"
+run_table "$scratch/unkept" --cache-dir "$scratch/weights" --weight-cache 0
+same "weights that are not taken from the cache" "$scratch/unkept"
+if [ "$(ls "$scratch/weights" | grep -c '^weights-.*\.bin$')" = 1 ] && "$dynrun" cache --cache-dir "$scratch/weights" | grep "MB of .*table.safetensors" >/dev/null; then
+  echo "ok one file of weights, which dynrun cache lists"
+else
+  echo "failed one file of weights, which dynrun cache lists: $(ls "$scratch/weights")"
+  failures=$((failures + 1))
+fi
+
 for isa in sse2 avx2 avx512; do
   if run "$scratch/$isa" --cache-dir "$cache" --isa $isa; then
     echo "ok runs on $isa"

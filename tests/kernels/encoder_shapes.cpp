@@ -1,7 +1,11 @@
 // The 2-layer encoder at thousands of shapes.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -49,6 +53,13 @@ void check_rows(const Graph& graph, const std::vector<Tensor>& inputs, const std
     const auto alone = run(graph, row_of(inputs, row)), among = row_of(outputs, row);
     for (std::size_t i = 0; i < alone.size(); ++i) CHECK(same_bits(alone[i], among[i]));
   }
+}
+
+std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 void check_shapes(Encoder& encoder, int shapes, int with_reference) {
@@ -105,6 +116,46 @@ TEST_SUITE("full") {
   TEST_CASE("encoder at 2000 shapes") {
     Encoder encoder("encoder");
     check_shapes(encoder, 2000, 200);
+  }
+}
+
+// All shapes that the model allows, in random order; minutes, so only on request (tests/shapes.sh).
+TEST_SUITE("sweep") {
+  TEST_CASE("encoder at all 8192 shapes" * doctest::skip()) {
+    Encoder encoder("encoder sweep");
+    std::vector<std::pair<std::int64_t, std::int64_t>> shapes;
+    for (std::int64_t batch = 1; batch <= largest_batch; ++batch) {
+      for (std::int64_t length = 1; length <= longest; ++length) shapes.emplace_back(batch, length);
+    }
+    for (std::size_t i = shapes.size(); i > 1; --i) std::swap(shapes[i - 1], shapes[static_cast<std::size_t>(encoder.random().integer(0, static_cast<std::int64_t>(i) - 1))]);
+    constexpr std::size_t warm_shapes = 1024, reference_every = 64;
+    std::size_t warm_bytes = 0, referred = 0;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const auto [batch, length] = shapes[i];
+      CAPTURE(batch);
+      CAPTURE(length);
+      const auto inputs = encoder.make_inputs(batch, length);
+      const auto outputs = run(encoder.graph(), inputs);
+      REQUIRE(outputs[0].shape() == Shape{batch, length, 72});
+      REQUIRE(outputs[1].shape() == Shape{batch, 72});
+      for (const auto& output : outputs) CHECK(all_finite(output));
+      // One row alone: a plan of another shape, which must give the same bits.
+      const std::int64_t row = encoder.random().integer(0, batch - 1);
+      const auto alone = run(encoder.graph(), row_of(inputs, row)), among = row_of(outputs, row);
+      for (std::size_t k = 0; k < alone.size(); ++k) CHECK(same_bits(alone[k], among[k]));
+      if (i % reference_every == 0 && length <= longest_of_reference) {
+        ++referred;
+        const auto expected = encoder.expect(inputs);
+        for (std::size_t k = 0; k < outputs.size(); ++k) check_near(outputs[k], expected[k], inputs[1]);
+      }
+      if (i + 1 == warm_shapes) warm_bytes = resident_bytes();
+    }
+    CHECK(encoder.graph().kernels_compiled_since_load() == 0);
+    // Only the plan cache may have grown, within its budget.
+    const std::size_t end_bytes = resident_bytes();
+    CHECK(end_bytes <= warm_bytes + Options().plan_cache_bytes);
+    std::printf("%zu shapes, %zu of them beside the reference; resident %.1f MB after %zu shapes, %.1f MB at the end\n", shapes.size(), referred,
+                static_cast<double>(warm_bytes) / 1e6, warm_shapes, static_cast<double>(end_bytes) / 1e6);
   }
 }
 

@@ -201,7 +201,8 @@ class Run {
       }
       if (gathered < 0) gathered += operand.gather_extent;
     }
-    return load_element(dtype, operand.memory, operand.place(at_) + gathered * operand.gather_stride);
+    const std::int64_t panel = operand.operand->gather_panel;
+    return load_element(dtype, operand.memory, operand.place(at_) + gathered / panel * operand.gather_stride + gathered % panel);
   }
 
   void evaluate_all(std::size_t index) {
