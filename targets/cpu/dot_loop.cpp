@@ -153,8 +153,8 @@ std::vector<Tile> dot_tiles(const Isa& isa) {
   std::vector<Tile> tiles;
   for (int columns = 1; columns <= most_columns; ++columns) {
     for (int rows = 1; rows <= most_rows; ++rows) {
-      // Sums, B's vectors, A's vector; without fused multiply-add a product.
-      if (rows * columns + columns + (isa.fma ? 2 : 3) > isa.vector_registers) break;
+      // Sums, B's vectors, A's vector; without fused multiply-add a product for each sum.
+      if (rows * columns + columns + (isa.fma ? 2 : rows * columns + 3) > isa.vector_registers) break;
       tiles.push_back({rows, columns});
     }
   }

@@ -12,6 +12,7 @@ namespace {
 
 /// Rows that are added at once: so often are accumulators loaded and stored less.
 constexpr int rows_at_once = 8;
+constexpr int no_axis = -1;
 
 /// Slots of the places along the lane axis where guards and comparisons change.
 std::vector<int> border_slots(const rkernel::Problem& problem, const codegen::SlotTable& slots) {
@@ -91,6 +92,8 @@ void LoopCode::emit_reduced_chunk() {
 }
 
 void LoopCode::reduce_rows(const LoopPass& pass) {
+  // Reduction axes of extent 1 are no axes: there is one row.
+  if (serial_axes_.empty()) return add_rows(pass, no_axis, nullptr, 1);
   const int axis = serial_axes_.back();
   serial_axes_.pop_back();
   over_serial_axes(pass, 0, {}, nullptr, [&](const Values&, Value*) -> Values {
@@ -112,10 +115,10 @@ void LoopCode::add_rows(const LoopPass& pass, int axis, Value* first, int count)
     bind_reductions(body, &pass);
     Values accumulators = load_accumulators(pass, begin);
     for (int i = 0; i < count; ++i) {
-      operands_->set_index(axis, builder_.CreateAdd(first, number(i)));
+      if (axis != no_axis) operands_->set_index(axis, builder_.CreateAdd(first, number(i)));
       sweep(pass, body, 0, 1, accumulators, nullptr);
     }
-    operands_->set_index(axis, nullptr);
+    if (axis != no_axis) operands_->set_index(axis, nullptr);
     store_accumulators(pass, accumulators, begin);
   });
 }

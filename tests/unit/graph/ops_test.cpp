@@ -23,7 +23,7 @@ struct Fixture : Builder {
 
 TEST_CASE("the registry is complete, sorted and documented") {
   const std::set<std::string> expected{
-      "abs",           "add",    "attention",  "cast",       "ceil",       "concat",      "cos",         "div",
+      "abs",           "add",    "append",     "attention",  "cast",       "ceil",       "concat",      "cos",         "div",
       "equal",         "erf",    "exp",        "expand",     "floor",      "gather",      "gelu",        "greater",
       "greater_equal", "isnan",  "layer_norm", "less",       "less_equal", "log",         "logical_and", "logical_not",
       "logical_or",    "matmul", "maximum",    "minimum",    "mod",        "mul",         "neg",         "not_equal",
