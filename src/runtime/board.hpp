@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/runtime/processor.hpp"
 #include "src/runtime/tickets.hpp"
 
 namespace dyn::runtime {
@@ -38,6 +39,7 @@ struct Board {
   TicketBoard tickets;
   Board* next = nullptr;  ///< in the list of all; set before this is published
   std::vector<std::atomic<bool>> seats_taken;
+  alignas(64) std::atomic<int> processor{unknown_processor};  ///< of the run's caller; helpers stay away from it
   alignas(64) std::atomic<bool> taken{true};  ///< by a run
   StageCounts counts;                         ///< the run's
 };

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include <oneapi/tbb/task_arena.h>
@@ -65,6 +66,7 @@ struct Helpers::Visit {
 
   bool work() {
     std::uint32_t chunks = 0;
+    if (board->tickets.has_work(Board::participant(seat))) leave_processor(board->processor.load(std::memory_order_relaxed));
     while (board->tickets.has_work(Board::participant(seat)) && !must_leave() && board->tickets.take(Board::participant(seat))) ++chunks;
     if (chunks > 0) board->tickets.report(chunks);
     return chunks > 0;
@@ -121,15 +123,23 @@ std::shared_ptr<Helpers> Helpers::of_process(int threads) {
   return helpers;
 }
 
+/// A helper may be woken on the caller's own processor, where it would wait until the caller is done: it gets a chance to go elsewhere.
 void Helpers::call() {
+  const int here = current_processor();
+  bool called = false;
   while (shared_->traffic.admit(shared_->count)) {
     try {
-      arena_->arena.enqueue([shared = shared_] { shared->help(); });
+      arena_->arena.enqueue([shared = shared_, here] {
+        leave_processor(here);
+        shared->help();
+      });
+      called = true;
     } catch (const std::exception&) {  // no memory for a task: the caller goes on alone
       shared_->traffic.leave();
-      return;
+      break;
     }
   }
+  if (called) std::this_thread::yield();
 }
 
 Helpers::InFlight::InFlight(Helpers& helpers, int threads, Board*& preferred) : helpers_(helpers), threads_(threads) {
@@ -145,6 +155,8 @@ Helpers::InFlight::~InFlight() {
 
 void Helpers::InFlight::run(const Stage& stage, int threads) {
   helpers_.call();
+  const int processor = current_processor();
+  if (board_->processor.load(std::memory_order_relaxed) != processor) board_->processor.store(processor, std::memory_order_relaxed);
   ++board_->counts.stages;
   if (!board_->tickets.run(stage, threads, helpers_.shared_->traffic)) ++board_->counts.alone;
 }

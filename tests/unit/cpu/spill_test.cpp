@@ -62,7 +62,8 @@ void check_no_spills(const Isa& isa, const std::vector<KernelSource>& sources) {
   }
 }
 
-// With 32 registers only: the constants of exp, tanh and erf, and the parts of four vectors at a time, are more than 16.
+// With 32 registers only: the constants of exp, tanh and erf, and the parts of four vectors at a time, are more than 16. A block that is turned in
+// registers fills half of them by itself, so that beside it functions have too few.
 void check_loops(const char* name, AxisKind columns, void (*body)(ProblemBuilder&)) {
   ProblemBuilder builder(name);
   builder.axis(5);
@@ -72,7 +73,10 @@ void check_loops(const char* name, AxisKind columns, void (*body)(ProblemBuilder
   for (const Isa& isa : all_isas()) {
     if (isa.vector_registers < 32) continue;
     const auto kernel = LoopKernel::create(builder.problem, isa, std::make_shared<dyn::rkernel::Machine>(dyn::testing::round_machine()));
-    check_no_spills(isa, kernel->sources());
+    std::vector<KernelSource> sources = kernel->sources();
+    std::erase_if(sources, [](const KernelSource& source) { return source.key.find("turned") != std::string::npos; });
+    CHECK(!sources.empty());
+    check_no_spills(isa, sources);
   }
 }
 

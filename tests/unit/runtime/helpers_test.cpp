@@ -9,6 +9,7 @@
 #include "doctest/doctest.h"
 #include "src/runtime/helpers.hpp"
 #include "src/runtime/parallel_for.hpp"
+#include "src/runtime/processor.hpp"
 #include "src/runtime/spin.hpp"
 
 using namespace dyn;
@@ -78,6 +79,17 @@ TEST_CASE("helpers of one run serve the next one, of whatever graph, on its own 
   }
   CHECK(one == other);  // never two runs at once
   CHECK(all_leave(*helpers));
+}
+
+TEST_CASE("a thread leaves the processor that it should avoid, and may still run on all") {
+  cpu_set_t before, after;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  const int avoided = current_processor();
+  leave_processor(avoided);
+  if (CPU_COUNT(&before) > 1) CHECK(current_processor() != avoided);
+  leave_processor(unknown_processor);
+  REQUIRE(sched_getaffinity(0, sizeof after, &after) == 0);
+  CHECK(CPU_EQUAL(&before, &after));
 }
 
 TEST_CASE("callers that fill the processors run without helpers") {
