@@ -97,13 +97,15 @@ double measure_gflops(const Kernels& kernels, int threads) {
 double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads) {
   std::vector<std::unique_ptr<Buffer>> buffers(static_cast<std::size_t>(threads));
   const std::size_t passes = std::max<std::size_t>(burst_bytes / level.bytes, 1);
+  auto* loop = kernels.reads[0];
   const auto read = [&](int thread, std::size_t times) {
     for (std::size_t pass = 0; pass < times; ++pass) {
-      sink = kernels.read(buffers[static_cast<std::size_t>(thread)]->data(), level.bytes);
+      sink = loop(buffers[static_cast<std::size_t>(thread)]->data(), level.bytes);
     }
   };
   double best = 0;
   for (int burst = 0; burst < bursts; ++burst) {
+    loop = kernels.reads[static_cast<std::size_t>(burst) % kernels.reads.size()];
     // The thread that reads a buffer touches it first, so that it lies in that thread's memory node.
     const auto prepare = [&](int thread) {
       auto& buffer = buffers[static_cast<std::size_t>(thread)];
