@@ -82,6 +82,11 @@ void LoopCode::emit_reduced_chunk() {
     clear.close();
     if (pass.stores.empty()) reduce_rows(pass);
     else store_rows(pass);
+    // What is the same in all lanes is hoisted out of bodies, and so must be found outside of them.
+    for (const int expr : pass.reductions) {
+      if (compiler_->varies_along_lanes(expr)) continue;
+      compiler_->bind(expr, load_scratch(problem_.exprs[static_cast<std::size_t>(expr)].dtype, accumulator_at(expr, lanes_.begin)));
+    }
   }
   over_range(lanes_, streaming(passes_.final_stores, lanes_), 1, [&](Value* begin, int, Value* mask) {
     Body body{begin, mask, {}};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "targets/llvm/instruction_counts.hpp"
 #include "targets/llvm/loop_passes.hpp"
 #include "targets/llvm/structure_key.hpp"
 
@@ -14,8 +15,17 @@ using codegen::StrideClass;
 namespace {
 
 constexpr std::size_t most_classes = 32;
-/// Vectors of an element-wise body: enough independent work to hide latencies.
-constexpr int elementwise_vectors = 4;
+/// Vectors of an element-wise body: enough independent work to hide latencies. Functions have chains of their own, and constants that need
+/// registers.
+constexpr int elementwise_vectors = 4, function_vectors = 2;
+constexpr double function_instructions = 20;
+
+int vectors_of_body(const rkernel::Problem& problem) {
+  const bool functions = std::ranges::any_of(problem.exprs, [&](const rkernel::Expr& expr) {
+    return expr.op != rkernel::ExprOp::Load && codegen::instructions_of(problem, expr, StrideClass::Unit) >= function_instructions;
+  });
+  return functions ? function_vectors : elementwise_vectors;
+}
 
 bool is_turned(const rkernel::Operand& operand, int lane_axis, int axis) {
   const graph::Dim along = operand.strides[static_cast<std::size_t>(axis)], lanes = operand.strides[static_cast<std::size_t>(lane_axis)];
@@ -53,7 +63,7 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
       const bool turned = axis == loop.turned_axis;
       threads.loops.push_back({axis, rkernel::LoopKind::Parallel, lanes || turned ? 0 : 1});
       if (turned || (lanes && loop.turned_axis >= 0)) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, width});
-      else if (lanes) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, elementwise_vectors * width});
+      else if (lanes) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, vectors_of_body(problem) * width});
     }
   }
   tree.layers = {std::move(registers), std::move(threads)};

@@ -62,8 +62,7 @@ void check_no_spills(const Isa& isa, const std::vector<KernelSource>& sources) {
   }
 }
 
-// With 32 registers only: the constants of exp, tanh and erf, and the parts of four vectors at a time, are more than 16. A block that is turned in
-// registers fills half of them by itself, so that beside it functions have too few.
+// With 32 registers only: the constants of exp, tanh and erf, and the parts of four vectors at a time, are more than 16.
 void check_loops(const char* name, AxisKind columns, void (*body)(ProblemBuilder&)) {
   ProblemBuilder builder(name);
   builder.axis(5);
@@ -73,11 +72,19 @@ void check_loops(const char* name, AxisKind columns, void (*body)(ProblemBuilder
   for (const Isa& isa : all_isas()) {
     if (isa.vector_registers < 32) continue;
     const auto kernel = LoopKernel::create(builder.problem, isa, std::make_shared<dyn::rkernel::Machine>(dyn::testing::round_machine()));
-    std::vector<KernelSource> sources = kernel->sources();
-    std::erase_if(sources, [](const KernelSource& source) { return source.key.find("turned") != std::string::npos; });
-    CHECK(!sources.empty());
-    check_no_spills(isa, sources);
+    check_no_spills(isa, kernel->sources());
   }
+}
+
+// Without operands along another axis: a block that is turned in registers fills half of them, and leaves a function too few.
+void gelu(ProblemBuilder& b) {
+  using dyn::DType;
+  using dyn::rkernel::ExprOp;
+  const int x = b.dense(DType::f32, {0, 1}), bias = b.dense(DType::f32, {1}), scale = b.dense(DType::f32, {0});
+  const int out = b.dense(DType::f32, {0, 1}, true);
+  const int sum = b.expr(ExprOp::Add, {b.expr(ExprOp::Mul, {b.load(x), b.load(scale)}), b.load(bias)});
+  const int curve = b.expr(ExprOp::Erf, {b.expr(ExprOp::Mul, {sum, b.number(0.70710678)})});
+  b.store(b.expr(ExprOp::Mul, {sum, b.expr(ExprOp::Add, {curve, b.number(1)})}), out);
 }
 
 }  // namespace
@@ -110,7 +117,7 @@ TEST_CASE("no epilogue or move of a contraction spills a vector register in its 
 TEST_CASE("no reduction, softmax or element-wise loop spills a vector register in its innermost loops") {
   check_loops("softmax", AxisKind::Reduction, dyn::testing::softmax);
   check_loops("layer_norm", AxisKind::Reduction, dyn::testing::layer_norm);
-  check_loops("element_wise", AxisKind::Parallel, dyn::testing::element_wise);
+  check_loops("gelu", AxisKind::Parallel, gelu);
   check_loops("pad", AxisKind::Parallel, [](ProblemBuilder& builder) { dyn::testing::pad(builder, 1, dyn::DType::f16); });
   check_loops("totals", AxisKind::Reduction, [](ProblemBuilder& builder) { dyn::testing::totals(builder, dyn::DType::f32); });
 }
