@@ -55,16 +55,14 @@ AttentionStrategy random_strategy(std::mt19937_64& random, const Isa& isa, const
   return strategy;
 }
 
-}  // namespace
-
-TEST_CASE("attention of all sizes, layouts, masks and strategies equals plain loops on every ISA of this CPU") {
+void check_attention(int cases) {
   MESSAGE("seed " << seed());
   for (const Isa& isa : all_isas()) {
     if (!cpu_has(isa)) continue;
     CAPTURE(isa.name);
     const auto store = CodeStore::open(isa, {});
     std::mt19937_64 random(seed());
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < cases; ++i) {
       const AttentionCase c = random_case(random);
       AttentionStrategy used;
       const auto choose = [&](const AttentionShape& shape) { return used = random_strategy(random, isa, shape); };
@@ -75,6 +73,14 @@ TEST_CASE("attention of all sizes, layouts, masks and strategies equals plain lo
       REQUIRE(error <= 1);
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("attention of many sizes, layouts, masks and strategies equals plain loops on every ISA of this CPU") { check_attention(20); }
+
+TEST_SUITE("full") {
+  TEST_CASE("attention of all sizes, layouts, masks and strategies equals plain loops on every ISA of this CPU") { check_attention(300); }
 }
 
 TEST_CASE("scores that are NaN or infinite stay in their row") {
