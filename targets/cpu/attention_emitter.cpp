@@ -5,6 +5,7 @@
 #include "targets/cpu/attention_function.hpp"
 #include "targets/cpu/attention_rows.hpp"
 #include "targets/cpu/contraction_moves.hpp"
+#include "targets/cpu/functions.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -81,9 +82,7 @@ class AttentionEmitter final : public rkernel::Emitter, private AttentionFunctio
     wide_table_ = table(strategy_.wide_table);
     panel_table_ = table(strategy_.panel_table);
     vector_table_ = table(strategy_.vector_table);
-    llvm::Type *pointer = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
-    main_loop_type_ =
-        llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, pointer, i64, i64, i64, pointer, i64, i64}, false);
+    main_loop_type_ = main_loop_type(builder_);
   }
 
   // Under a causal mask the last rows, which see most keys, come first, so that short tickets fill the end.
@@ -94,7 +93,7 @@ class AttentionEmitter final : public rkernel::Emitter, private AttentionFunctio
     batch_ = ticket;
     locate_batch(ticket);
     block_ = part(queries_, m_blocks_, block);
-    const Part panels = part(code_.ceil_div(keys_, panel()), splits_, split_);
+    const codegen::Part panels = part(code_.ceil_div(keys_, panel()), splits_, split_);
     first_key_ = builder_.CreateMul(panels.start, number(panel()));
     end_key_ = code_.minimum(keys_, builder_.CreateMul(builder_.CreateAdd(panels.start, panels.size), number(panel())));
     if (attention_.causal) end_key_ = code_.minimum(end_key_, seen_by(builder_.CreateAdd(block_.start, block_.size)));
@@ -297,11 +296,11 @@ class AttentionEmitter final : public rkernel::Emitter, private AttentionFunctio
   llvm::Value *queries_, *columns_, *keys_, *depth_, *ahead_, *k_row_, *v_row_, *whole_columns_, *scores_;
   // Of the ticket.
   llvm::Value *batch_, *split_, *first_key_, *end_key_, *k_base_, *v_base_, *mask_base_ = nullptr;
-  Part block_{};
+  codegen::Part block_{};
   // Of the block of keys.
   llvm::Value *key0_, *block_size_, *key_block_, *value_block_;
   // Of the tile of rows.
-  Part rows_{};
+  codegen::Part rows_{};
   llvm::Value *row0_, *q_tile_, *tile_keys_;
 };
 

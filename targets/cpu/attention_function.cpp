@@ -2,6 +2,8 @@
 
 #include <llvm/IR/Module.h>
 
+#include "targets/cpu/functions.hpp"
+
 namespace dyn::cpu {
 
 using codegen::CountedLoop;
@@ -10,11 +12,7 @@ AttentionFunction::AttentionFunction(llvm::Module& module, const std::string& sy
                                      const codegen::SlotTable& slots, const AttentionSlots& strategy, const AttentionClass& shape_class)
     : builder_(module.getContext()), code_(builder_, isa), kernel_(kernel), problem_(*kernel.problem), attention_(*problem_.attention),
       slots_(slots), strategy_(strategy), class_(shape_class), math_(builder_, {.fma = isa.fma}) {
-  llvm::Type* pointer = builder_.getPtrTy();
-  llvm::Type* i64 = builder_.getInt64Ty();
-  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, i64, pointer}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
-  builder_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function_));
+  function_ = create_kernel_function(builder_, module, symbol);
   args_ = codegen::load_kernel_args(builder_, function_->getArg(0));
   shared_ = codegen::load_shared_memory(builder_, function_->getArg(0));
   operands_.emplace(builder_, problem_, slots_, class_.lanes, args_, isa.f32_lanes);
@@ -24,14 +22,6 @@ AttentionFunction::AttentionFunction(llvm::Module& module, const std::string& sy
 
 llvm::Value* AttentionFunction::scratch(int byte_offset_slot) {
   return builder_.CreateGEP(builder_.getInt8Ty(), function_->getArg(3), slot(byte_offset_slot));
-}
-
-Part AttentionFunction::part(llvm::Value* value, llvm::Value* parts, llvm::Value* index) {
-  llvm::Value* size = builder_.CreateUDiv(value, parts);
-  llvm::Value* larger = builder_.CreateURem(value, parts);
-  llvm::Value* start = builder_.CreateAdd(builder_.CreateMul(index, size), code_.minimum(index, larger));
-  llvm::Value* one_more = builder_.CreateZExt(builder_.CreateICmpULT(index, larger), builder_.getInt64Ty());
-  return {start, builder_.CreateAdd(size, one_more)};
 }
 
 llvm::Value* AttentionFunction::take(llvm::Value*& ticket, llvm::Value* trips) {

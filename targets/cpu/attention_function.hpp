@@ -11,10 +11,7 @@
 
 namespace dyn::cpu {
 
-/// Part `index` of `extent` cut in parts as equal as they can be, larger ones first.
-struct Part {
-  llvm::Value *start, *size;
-};
+
 
 class AttentionFunction {
  public:
@@ -27,7 +24,7 @@ class AttentionFunction {
   llvm::Value* extent(int axis) { return extents_[static_cast<std::size_t>(axis)]; }
   llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
   llvm::Value* scratch(int byte_offset_slot);
-  Part part(llvm::Value* value, llvm::Value* parts, llvm::Value* index);
+  codegen::Part part(llvm::Value* value, llvm::Value* parts, llvm::Value* index) { return codegen::equal_part(builder_, value, parts, index); }
 
   /// Splits a ticket into indices of these loops, the last running fastest; returns what is left: the index of the batch.
   llvm::Value* take(llvm::Value*& ticket, llvm::Value* trips);

@@ -19,7 +19,7 @@ class MergeEmitter final : private AttentionFunction {
     CountedLoop tickets(builder_, function_->getArg(1), builder_.CreateAdd(function_->getArg(1), function_->getArg(2)), number(1), "ticket");
     llvm::Value* ticket = tickets.index();
     llvm::Value* m_blocks = slot(strategy_.m_blocks);
-    const Part block = part(extent(attention_.m), m_blocks, take(ticket, m_blocks));
+    const codegen::Part block = part(extent(attention_.m), m_blocks, take(ticket, m_blocks));
     locate_batch(ticket);
     CountedLoop rows(builder_, block.start, builder_.CreateAdd(block.start, block.size), number(1), "row");
     merge_row(ticket, rows.index());

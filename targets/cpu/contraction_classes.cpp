@@ -94,17 +94,13 @@ rkernel::Problem with_sides_exchanged(rkernel::Problem problem) {
 
 // B is copied by rows: its stride decides nothing.
 std::vector<ContractionClass> dot_classes(const rkernel::Problem& problem) {
-  std::vector<ContractionClass> classes;
-  for (ContractionClass candidate : enumerate_classes(problem)) {
-    if (candidate.b_unit) continue;
-    candidate.dot = true;
-    classes.push_back(candidate);
-  }
-  if (!classes.empty()) return classes;
-  for (ContractionClass candidate : enumerate_classes(problem)) {
-    candidate.b_unit = false;
-    candidate.dot = true;
-    classes.push_back(candidate);
+  std::vector<ContractionClass> classes = enumerate_classes(problem);
+  // Both values of b_unit stand there, or one alone.
+  const bool both = std::ranges::any_of(classes, &ContractionClass::b_unit) && !std::ranges::all_of(classes, &ContractionClass::b_unit);
+  if (both) std::erase_if(classes, std::mem_fn(&ContractionClass::b_unit));
+  for (ContractionClass& shape_class : classes) {
+    shape_class.b_unit = false;
+    shape_class.dot = true;
   }
   return classes;
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "targets/cpu/contraction_moves.hpp"
+#include "targets/cpu/functions.hpp"
 #include "targets/llvm/expr_compiler.hpp"
 #include "targets/llvm/loops.hpp"
 
@@ -15,12 +16,8 @@ namespace {
 using codegen::Builder;
 using codegen::CountedLoop;
 using codegen::Conditional;
+using codegen::Part;
 using rkernel::LoopKind;
-
-/// Part `index` of `extent` cut in `parts` parts as equal as they can be, larger ones first.
-struct Part {
-  llvm::Value *start, *size;
-};
 
 class ContractionEmitter final : public rkernel::Emitter {
  public:
@@ -34,12 +31,8 @@ class ContractionEmitter final : public rkernel::Emitter {
         slots_(slots),
         strategy_(strategy),
         class_(shape_class) {
-    llvm::Type* pointer = builder_.getPtrTy();
-    llvm::Type* i64 = builder_.getInt64Ty();
-    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, i64, pointer}, false);
-    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
-    main_loop_type_ = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, pointer, i64, i64, i64, pointer, i64, i64}, false);
-    builder_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function_));
+    function_ = create_kernel_function(builder_, module, symbol);
+    main_loop_type_ = main_loop_type(builder_);
   }
 
   void emit() {
@@ -106,13 +99,7 @@ class ContractionEmitter final : public rkernel::Emitter {
   llvm::Value* element(llvm::Value* base, llvm::Value* index) { return builder_.CreateGEP(builder_.getFloatTy(), base, index); }
   llvm::Value* scratch(llvm::Value* byte_offset) { return builder_.CreateGEP(builder_.getInt8Ty(), function_->getArg(3), byte_offset); }
 
-  Part part(llvm::Value* value, llvm::Value* parts, llvm::Value* index) {
-    llvm::Value* size = builder_.CreateUDiv(value, parts);
-    llvm::Value* larger = builder_.CreateURem(value, parts);
-    llvm::Value* start = builder_.CreateAdd(builder_.CreateMul(index, size), minimum(index, larger));
-    llvm::Value* one_more = builder_.CreateZExt(builder_.CreateICmpULT(index, larger), builder_.getInt64Ty());
-    return {start, builder_.CreateAdd(size, one_more)};
-  }
+  Part part(llvm::Value* value, llvm::Value* parts, llvm::Value* index) { return codegen::equal_part(builder_, value, parts, index); }
 
   void load_strategy() {
     for (std::size_t axis = 0; axis < problem_.axes.size(); ++axis) extents_.push_back(extent(static_cast<int>(axis)));

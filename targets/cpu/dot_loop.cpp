@@ -1,11 +1,12 @@
 #include "targets/cpu/dot_loop.hpp"
 
 #include <fmt/format.h>
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
 
+#include "targets/cpu/functions.hpp"
+#include "targets/cpu/vector_code.hpp"
 #include "targets/llvm/loops.hpp"
 
 namespace dyn::cpu {
@@ -22,35 +23,27 @@ constexpr int most_columns = 8;
 // Streams that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a second register.
 constexpr int streams_per_base = 4;
 
-enum Argument : unsigned { a_argument, a_row_argument, b_argument, b_k_argument, b_column_argument, k_argument, c_argument, c_row_argument, accumulate_argument };
-
 class DotLoopEmitter {
  public:
   DotLoopEmitter(llvm::Module& module, const std::string& symbol, const Isa& isa, const Tile& tile)
-      : builder_(module.getContext()), isa_(isa), rows_(tile.rows), columns_(tile.columns) {
-    llvm::Type* pointer = builder_.getPtrTy();
-    llvm::Type* i64 = builder_.getInt64Ty();
-    vector_ = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa.f32_lanes));
-    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, pointer, i64, i64, i64, pointer, i64, i64}, false);
-    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
-    for (const unsigned index : {a_argument, b_argument, c_argument}) function_->addParamAttr(index, llvm::Attribute::NoAlias);
+      : builder_(module.getContext()), code_(builder_, isa), isa_(isa), rows_(tile.rows), columns_(tile.columns) {
+    function_ = create_main_loop(builder_, module, symbol);
     builder_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function_));
   }
 
   void emit() {
     a_ = streams(argument(a_argument), argument(a_row_argument), rows_);
-    b_ = streams(argument(b_argument), argument(b_column_argument), columns_);
+    b_ = streams(argument(b_argument), argument(panel_argument), columns_);
     llvm::Value* k = argument(k_argument);
     llvm::Value* lanes = number(isa_.f32_lanes);
-    llvm::Value* whole = builder_.CreateAnd(k, number(-isa_.f32_lanes));
-    const Values zeros(static_cast<std::size_t>(rows_ * columns_), llvm::Constant::getNullValue(vector_));
+    llvm::Value* whole = code_.round_down(k, isa_.f32_lanes);
+    const Values zeros(static_cast<std::size_t>(rows_ * columns_), llvm::Constant::getNullValue(code_.vector_type()));
     CountedLoop steps(builder_, number(0), whole, lanes, "k", zeros);
     Values sums;
     for (std::size_t i = 0; i < zeros.size(); ++i) sums.push_back(steps.carried(i));
     step(sums, steps.index(), nullptr);
     sums = steps.close(sums);
-    llvm::Value* rest = codegen::broadcast(builder_, builder_.CreateSub(k, whole), isa_.f32_lanes);
-    step(sums, whole, builder_.CreateICmpSLT(codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes), rest));
+    step(sums, whole, code_.first_lanes(builder_.CreateSub(k, whole)));
     store(sums);
     builder_.CreateRetVoid();
   }
@@ -61,7 +54,7 @@ class DotLoopEmitter {
     Values bases, offsets;
   };
 
-  llvm::ConstantInt* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
+  llvm::ConstantInt* number(std::int64_t value) { return code_.number(value); }
   llvm::Argument* argument(unsigned index) { return function_->getArg(index); }
   llvm::Value* add_bytes(llvm::Value* pointer, llvm::Value* bytes) { return builder_.CreateGEP(builder_.getInt8Ty(), pointer, bytes); }
 
@@ -79,9 +72,7 @@ class DotLoopEmitter {
   llvm::Value* load(const Streams& from, int index, llvm::Value* k, llvm::Value* mask) {
     const auto i = static_cast<std::size_t>(index);
     llvm::Value* row = add_bytes(from.bases[i / streams_per_base], from.offsets[i % streams_per_base]);
-    llvm::Value* address = builder_.CreateGEP(builder_.getFloatTy(), row, k);
-    if (mask == nullptr) return builder_.CreateAlignedLoad(vector_, address, llvm::Align(4));
-    return builder_.CreateMaskedLoad(vector_, address, llvm::Align(4), mask, llvm::Constant::getNullValue(vector_));
+    return code_.load_vector(code_.element(row, k), mask);
   }
 
   void step(Values& sums, llvm::Value* k, llvm::Value* mask) {
@@ -91,14 +82,9 @@ class DotLoopEmitter {
       llvm::Value* a = load(a_, row, k, mask);
       for (int column = 0; column < columns_; ++column) {
         llvm::Value*& sum = sums[static_cast<std::size_t>(row * columns_ + column)];
-        sum = multiply_add(a, b[static_cast<std::size_t>(column)], sum);
+        sum = code_.fused(a, b[static_cast<std::size_t>(column)], sum);
       }
     }
-  }
-
-  llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
-    if (isa_.fma) return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {a, b, c});
-    return builder_.CreateFAdd(builder_.CreateFMul(a, b), c);
   }
 
   /// Sums of neighbouring lanes: those of `low`, then those of `high`.
@@ -131,18 +117,18 @@ class DotLoopEmitter {
       const auto first = sums.begin() + i;
       if (lane == 0) totals = reduced(Values(first, first + std::min<std::ptrdiff_t>(isa_.f32_lanes, sums.end() - first)));
       llvm::Value* address = builder_.CreateConstGEP1_64(builder_.getFloatTy(), row, static_cast<std::uint64_t>(i % columns_));
-      llvm::Value* before = builder_.CreateAlignedLoad(builder_.getFloatTy(), address, llvm::Align(4));
+      llvm::Value* before = code_.load(address);
       before = builder_.CreateSelect(keep, before, llvm::ConstantFP::get(builder_.getFloatTy(), 0));
       llvm::Value* sum = builder_.CreateFAdd(builder_.CreateExtractElement(totals, static_cast<std::uint64_t>(lane)), before);
-      builder_.CreateAlignedStore(sum, address, llvm::Align(4));
+      code_.store(sum, address);
       if ((i + 1) % columns_ == 0) row = add_bytes(row, row_bytes);
     }
   }
 
   Builder builder_;
+  VectorCode code_;
   const Isa& isa_;
   int rows_, columns_;
-  llvm::FixedVectorType* vector_;
   llvm::Function* function_ = nullptr;
   Streams a_, b_;
 };

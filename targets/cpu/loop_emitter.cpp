@@ -3,6 +3,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
+#include "targets/cpu/functions.hpp"
 #include "targets/cpu/loop_code.hpp"
 
 namespace dyn::cpu {
@@ -14,12 +15,8 @@ using llvm::Value;
 LoopCode::LoopCode(llvm::Module& module, const std::string& symbol, const LoopProblem& loop, const LoopClass& loop_class)
     : loop_(loop), problem_(loop.problem), class_(loop_class), width_(loop.isa.f32_lanes), builder_(module.getContext()),
       math_{loop.isa.fma}, passes_(codegen::plan_passes(problem_, loop.slots, loop_class.lane_classes, loop_class.scratch_values > 0)) {
-  llvm::Type* pointer = builder_.getPtrTy();
-  llvm::Type* i64 = builder_.getInt64Ty();
-  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64, i64, pointer}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
+  function_ = create_kernel_function(builder_, module, symbol);
   function_->setDoesNotThrow();
-  builder_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function_));
   operands_.emplace(builder_, problem_, loop.slots, class_.lane_classes, codegen::load_kernel_args(builder_, function_->getArg(0)), width_);
   compiler_.emplace(builder_, problem_, *operands_, math_);
 }

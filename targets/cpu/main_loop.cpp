@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "targets/cpu/functions.hpp"
+
 namespace dyn::cpu {
 namespace {
 
@@ -22,8 +24,6 @@ constexpr int line_bytes = 64;
 // more than half of the registers LLVM keeps broadcasts of several steps of K, and spills.
 constexpr int most_rows_of_one_vector = 14;
 
-enum Argument : unsigned { a_argument, a_row_argument, b_argument, b_k_argument, panel_argument, k_argument, c_argument, c_row_argument, accumulate_argument };
-
 class MainLoopEmitter {
  public:
   MainLoopEmitter(llvm::Module& module, const std::string& symbol, const Isa& isa, const Tile& tile)
@@ -35,10 +35,7 @@ class MainLoopEmitter {
         f32_(llvm::Type::getFloatTy(module.getContext())),
         i64_(llvm::Type::getInt64Ty(module.getContext())),
         vector_(llvm::FixedVectorType::get(f32_, static_cast<unsigned>(isa.f32_lanes))) {
-    llvm::Type* pointer = builder_.getPtrTy();
-    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, i64_, pointer, i64_, i64_, i64_, pointer, i64_, i64_}, false);
-    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
-    for (const unsigned argument : {a_argument, b_argument, c_argument}) function_->addParamAttr(argument, llvm::Attribute::NoAlias);
+    function_ = create_main_loop(builder_, module, symbol);
   }
 
   void emit() {
@@ -187,17 +184,12 @@ class MainLoopEmitter {
       llvm::Value* broadcast = builder_.CreateVectorSplat(static_cast<unsigned>(isa_.f32_lanes), a);
       for (int vector = 0; vector < vectors_; ++vector) {
         llvm::Value*& accumulator = state[pointer_count() + static_cast<std::size_t>(row * vectors_ + vector)];
-        accumulator = multiply_add(broadcast, b[static_cast<std::size_t>(vector)], accumulator);
+        accumulator = codegen::multiply_add(builder_, isa_.fma, broadcast, b[static_cast<std::size_t>(vector)], accumulator);
       }
     }
   }
 
-  llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
-    if (isa_.fma) return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {a, b, c});
-    return builder_.CreateFAdd(builder_.CreateFMul(a, b), c);
-  }
-
-  llvm::IRBuilder<> builder_;
+  codegen::Builder builder_;
   const Isa& isa_;
   int rows_, columns_, vectors_;
   llvm::Type* f32_;

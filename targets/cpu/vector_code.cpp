@@ -46,8 +46,7 @@ llvm::Value* VectorCode::larger(llvm::Value* next, llvm::Value* so_far) {
 }
 
 llvm::Value* VectorCode::fused(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
-  if (isa_.fma) return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
-  return builder_.CreateFAdd(builder_.CreateFMul(a, b), c);
+  return codegen::multiply_add(builder_, isa_.fma, a, b, c);
 }
 
 llvm::Value* VectorCode::across(llvm::Value* vector, const Combine& combine) {

@@ -68,4 +68,13 @@ std::vector<llvm::Value*> Conditional::close(std::span<llvm::Value* const> insid
   return results;
 }
 
+Part equal_part(Builder& builder, llvm::Value* extent, llvm::Value* parts, llvm::Value* index) {
+  llvm::Value* size = builder.CreateUDiv(extent, parts);
+  llvm::Value* larger = builder.CreateURem(extent, parts);
+  llvm::Value* larger_before = builder.CreateSelect(builder.CreateICmpSLT(index, larger), index, larger);
+  llvm::Value* start = builder.CreateAdd(builder.CreateMul(index, size), larger_before);
+  llvm::Value* one_more = builder.CreateZExt(builder.CreateICmpULT(index, larger), builder.getInt64Ty());
+  return {start, builder.CreateAdd(size, one_more)};
+}
+
 }  // namespace dyn::codegen

@@ -43,4 +43,10 @@ class Conditional {
   llvm::BasicBlock *before_, *after_;
 };
 
+/// Part `index` of `extent` cut in `parts` parts as equal as they can be, larger ones first.
+struct Part {
+  llvm::Value *start, *size;
+};
+Part equal_part(Builder& builder, llvm::Value* extent, llvm::Value* parts, llvm::Value* index);
+
 }  // namespace dyn::codegen

@@ -54,8 +54,7 @@ llvm::Value* Math::at_least(llvm::Value* x, double limit) {
 }
 
 llvm::Value* Math::fused(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
-  if (!options_.fma) return builder_.CreateFAdd(builder_.CreateFMul(a, b), c);
-  return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+  return multiply_add(builder_, options_.fma, a, b, c);
 }
 
 llvm::Value* Math::polynomial(llvm::Value* x, std::initializer_list<double> highest_first) {

@@ -54,4 +54,9 @@ llvm::Value* any_lane(Builder& builder, llvm::Value* mask) {
   return builder.CreateICmpNE(builder.CreateBitCast(mask, bits), llvm::ConstantInt::get(bits, 0));
 }
 
+llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+  if (fma) return builder.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+  return builder.CreateFAdd(builder.CreateFMul(a, b), c);
+}
+
 }  // namespace dyn::codegen

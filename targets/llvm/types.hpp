@@ -26,4 +26,7 @@ llvm::Value* iota(Builder& builder, llvm::Type* element, int width);
 /// True where one of the lanes is.
 llvm::Value* any_lane(Builder& builder, llvm::Value* mask);
 
+/// a * b + c of floats; rounded once with `fma`.
+llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+
 }  // namespace dyn::codegen
