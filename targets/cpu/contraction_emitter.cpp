@@ -1,13 +1,12 @@
 #include "targets/cpu/contraction_emitter.hpp"
 
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include <map>
 
+#include "targets/cpu/contraction_epilogue.hpp"
 #include "targets/cpu/contraction_moves.hpp"
 #include "targets/cpu/functions.hpp"
-#include "targets/llvm/expr_compiler.hpp"
 #include "targets/llvm/loops.hpp"
 
 namespace dyn::cpu {
@@ -40,8 +39,9 @@ class ContractionEmitter final : public rkernel::Emitter {
     pointers_ = args.pointers;
     codegen::Operands operands(builder_, problem_, slots_, class_.lanes, args, isa_.f32_lanes);
     codegen::ExprCompiler compiler(builder_, problem_, operands, codegen::MathOptions{.fma = isa_.fma});
+    ContractionEpilogue epilogue(builder_, problem_, isa_, operands, compiler);
     operands_ = &operands;
-    compiler_ = &compiler;
+    epilogue_ = &epilogue;
     load_strategy();
     CountedLoop tickets(builder_, function_->getArg(1), builder_.CreateAdd(function_->getArg(1), function_->getArg(2)), number(1), "ticket");
     locate_ticket(tickets.index());
@@ -86,7 +86,7 @@ class ContractionEmitter final : public rkernel::Emitter {
   void leaf(const rkernel::Layer&) override {
     call_main_loop();
     Conditional last(builder_, builder_.CreateICmpEQ(k_index_, builder_.CreateSub(k_blocks_, number(1))), "epilogue");
-    emit_epilogue();
+    epilogue_->emit(outputs_of_tile());
     last.close();
   }
 
@@ -247,59 +247,13 @@ class ContractionEmitter final : public rkernel::Emitter {
     builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, columns_, k_index_});
   }
 
-  /// What the epilogue goes through: rows of outputs, each contiguous in scratch along the lane axis.
-  struct Outputs {
-    int row_axis, lane_axis;
-    llvm::Value *first_row, *rows, *first_lane, *lanes;
-    llvm::Value *tile, *tile_row;
-  };
-
-  Outputs outputs_of_tile() {
+  TileOutputs outputs_of_tile() {
     llvm::Value* first_row = builder_.CreateAdd(m_part_.start, row_part_.start);
     if (!exchanged()) return {contraction_.m, contraction_.n, first_row, row_part_.size, n0_, valid_columns_, c_tile_, columns_};
     llvm::Value* turned = scratch(slot(strategy_.turned_scratch));
     llvm::Value* turned_row = builder_.CreateAnd(builder_.CreateAdd(tile_rows_, number(isa_.f32_lanes - 1)), number(-isa_.f32_lanes));
     emit_transposition(builder_, isa_, {c_tile_, columns_, valid_columns_, row_part_.size, turned, turned_row}, number(0));
     return {contraction_.n, contraction_.m, n0_, valid_columns_, first_row, row_part_.size, turned, turned_row};
-  }
-
-  void emit_epilogue() {
-    const Outputs outputs = outputs_of_tile();
-    const codegen::AxisSet m = codegen::axis_bit(outputs.row_axis), n = codegen::axis_bit(outputs.lane_axis);
-    llvm::Value* whole = builder_.CreateAnd(outputs.lanes, number(-isa_.f32_lanes));
-    compiler_->enter(m | n, roots());
-    CountedLoop rows(builder_, number(0), outputs.rows, number(1), "epilogue_row");
-    operands_->set_index(outputs.row_axis, builder_.CreateAdd(outputs.first_row, rows.index()));
-    llvm::Value* tile_row = element(outputs.tile, builder_.CreateMul(rows.index(), outputs.tile_row));
-    compiler_->enter(n, roots());
-    CountedLoop vectors(builder_, number(0), whole, number(isa_.f32_lanes), "epilogue_vector");
-    emit_epilogue_body(outputs, tile_row, vectors.index(), nullptr);
-    vectors.close();
-    llvm::Value* rest = builder_.CreateSub(outputs.lanes, whole);
-    Conditional tail(builder_, builder_.CreateICmpSGT(rest, number(0)), "epilogue_tail");
-    llvm::Value* lanes = codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes);
-    emit_epilogue_body(outputs, tile_row, whole, builder_.CreateICmpSLT(lanes, codegen::broadcast(builder_, rest, isa_.f32_lanes)));
-    tail.close();
-    compiler_->leave();
-    rows.close();
-    compiler_->leave();
-  }
-
-  void emit_epilogue_body(const Outputs& outputs, llvm::Value* tile_row, llvm::Value* column, llvm::Value* mask) {
-    operands_->set_index(outputs.lane_axis, builder_.CreateAdd(outputs.first_lane, column));
-    operands_->set_mask(mask);
-    compiler_->enter(0);
-    auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
-    compiler_->bind_accumulator(builder_.CreateAlignedLoad(vector, element(tile_row, column), llvm::Align(4)));
-    for (const rkernel::Store& store : problem_.stores) compiler_->store(store);
-    compiler_->leave();
-    operands_->set_mask(nullptr);
-  }
-
-  std::vector<int> roots() const {
-    std::vector<int> exprs;
-    for (const rkernel::Store& store : problem_.stores) exprs.push_back(store.expr);
-    return exprs;
   }
 
   bool exchanged() const { return problem_.lane_axis != contraction_.n; }
@@ -347,7 +301,7 @@ class ContractionEmitter final : public rkernel::Emitter {
   llvm::Function* function_ = nullptr;
   llvm::FunctionType* main_loop_type_ = nullptr;
   codegen::Operands* operands_ = nullptr;
-  codegen::ExprCompiler* compiler_ = nullptr;
+  ContractionEpilogue* epilogue_ = nullptr;
 
   llvm::Value* pointers_ = nullptr;
   std::map<int, llvm::Value*> bases_, block_index_;

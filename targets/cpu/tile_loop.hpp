@@ -1,0 +1,53 @@
+#pragma once
+// The innermost loop of a contraction: the steps of K of one register tile, as IR.
+
+#include <vector>
+
+#include "targets/cpu/isa.hpp"
+#include "targets/cpu/main_loop.hpp"
+#include "targets/llvm/types.hpp"
+
+namespace dyn::cpu {
+
+/// Distances in elements, as a MainLoop gets them.
+struct TileStrides {
+  llvm::Value *a_row, *b_k, *panel;
+};
+
+/// Emits the steps of K of a tile into the function in which the builder stands.
+class TileLoop {
+ public:
+  using Values = std::vector<llvm::Value*>;
+
+  /// Computes here what the strides give to all tiles.
+  TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides);
+
+  /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete.
+  Values emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Values& accumulators);
+
+  llvm::FixedVectorType* vector() const { return vector_; }
+  int rows() const { return rows_; }
+  int vectors() const { return vectors_; }  ///< of one row
+
+ private:
+  int panel_count() const { return (columns_ + isa_.panel_f32 - 1) / isa_.panel_f32; }
+  std::size_t row_groups() const;
+  std::size_t pointer_count() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
+  llvm::BasicBlock* block(const char* name);
+  Values multiples(llvm::Value* bytes);
+  llvm::Value* add_bytes(llvm::Value* pointer, llvm::Value* bytes);
+  llvm::Value* advance(llvm::Value* pointer, int elements);
+  void append_series(Values& pointers, llvm::Value* first, llvm::Value* step_bytes, int count);
+  Values emit_loop(const Values& state, llvm::Value* count, int unroll, const char* name);
+  void prefetch_panels(const Values& state);
+  void emit_step(Values& state, int step);
+
+  codegen::Builder& builder_;
+  const Isa& isa_;
+  int rows_, columns_, vectors_;
+  llvm::FixedVectorType* vector_;
+  Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
+  llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr, *prefetch_distance_ = nullptr;
+};
+
+}  // namespace dyn::cpu
