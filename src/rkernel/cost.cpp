@@ -14,6 +14,8 @@ constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share
 constexpr std::int64_t l1_ways_for_rows = 6;   ///< ways left to A's rows beside B's stream
 // A row whose line is evicted before its 16 elements are used comes from L2 this many times.
 constexpr double conflict_refetches = 4;
+// What is left of a call of a main loop, and its tile's way through scratch, where the epilogue is inlined.
+constexpr double inlined_share_of_call = 0.4;
 // Instructions that add up the lanes of one output, and store it.
 constexpr double dot_reduction_operations = 7;
 
@@ -41,7 +43,7 @@ Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Stra
   sizes.block_m = static_cast<double>(block_m);
   sizes.block_n = static_cast<double>(panels * machine.panel);
   sizes.block_k = static_cast<double>(shape.k) / sizes.k_blocks;
-  sizes.rows = equal_tiling(block_m, strategy.tile_rows);
+  sizes.rows = tiling_of(block_m, strategy.tile_rows);
   sizes.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes.rows.tiles()));
   // Panels that do not fill a wide tile run one at a time.
   sizes.column_tiles = static_cast<double>(panels / wide + panels % wide);
@@ -104,6 +106,13 @@ double output_seconds(const Machine& machine, const ContractionShape& shape, con
   const bool returns_late = sizes.column_tiles * sizes.n_blocks > 1 && machine.level_of(static_cast<std::int64_t>(rows_of_pass * row_bytes)) > 1;
   const double shared_lines = returns_late ? 2 * rows * line_bytes : 0;
   return read_seconds(machine, outputs * shape.epilogue_bytes + shared_lines, level, active);
+}
+
+// Of the calls of main loops, for one tile.
+double call_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
+  const bool inlines = sizes.k_blocks == 1 && strategy.tile_columns == machine.panel && sizes.rows.first.tile == shape.inlined_rows;
+  const double full = inlines ? static_cast<double>(sizes.rows.first.count) / sizes.row_tiles : 0;
+  return machine.seconds_per_call * (1 - full + full * inlined_share_of_call);
 }
 
 LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
@@ -174,7 +183,7 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
   const double tickets = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
   const int active = static_cast<int>(std::clamp(tickets, 1.0, static_cast<double>(threads)));
   const double register_tile =
-      sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + machine.seconds_per_call;
+      sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes);
   const LayerTerms l1 = tile_terms(machine, shape, strategy, sizes, active);
   LayerTerms l2{.name = "L2"};
   l2.reduction_trips = sizes.k_blocks;

@@ -40,8 +40,10 @@ std::vector<Strategy> tiles_for(const Machine& machine, const CandidateSet& cand
     return {tile};
   }
   std::vector<Strategy> tiles;
-  for (const Strategy& tile : candidates.tiles) {
-    if (worth_considering(machine, tile, shape)) tiles.push_back(tile);
+  for (Strategy tile : candidates.tiles) {
+    if (!worth_considering(machine, tile, shape)) continue;
+    if (tile.tile_columns == machine.panel && shape.inlined_rows > 0) tile.tile_rows = shape.inlined_rows;
+    tiles.push_back(tile);
   }
   return tiles;
 }

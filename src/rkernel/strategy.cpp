@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dyn::rkernel {
 
 Tiling equal_tiling(std::int64_t extent, std::int64_t largest) {
@@ -10,6 +12,16 @@ Tiling equal_tiling(std::int64_t extent, std::int64_t largest) {
   const std::int64_t small = extent / tiles, larger = extent % tiles;
   if (larger == 0) return {{small, tiles}, {}};
   return {{small + 1, larger}, {small, tiles - larger}};
+}
+
+Tiling tiling_of(std::int64_t extent, std::int64_t largest) {
+  if (extent <= 0) return {};
+  const std::int64_t tiles = (extent + largest - 1) / largest;
+  for (std::int64_t rest = 0; rest < std::min(tiles, largest); ++rest) {
+    const std::int64_t left = extent - (tiles - rest) * largest;
+    if (rest == 0 ? left == 0 : left % rest == 0 && 2 * left >= rest * largest) return {{largest, tiles - rest}, {rest > 0 ? left / rest : 0, rest}};
+  }
+  return equal_tiling(extent, largest);
 }
 
 std::string to_string(const Tiling& tiling) {

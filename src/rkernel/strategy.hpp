@@ -20,8 +20,11 @@ struct Tiling {
   bool operator==(const Tiling&) const = default;
 };
 
-/// As few tiles of at most `largest` as cover `extent`, as equal as they can be (larger ones first). Extent 0: no tiles.
+/// As few tiles of at most `largest` as cover `extent`, as equal as they can be, larger ones first. Extent 0: no tiles.
 Tiling equal_tiling(std::int64_t extent, std::int64_t largest);
+/// As few tiles of at most `largest` as cover `extent`: as many of `largest` as two runs allow whose second run has at least half of it;
+/// where there are none, equal_tiling().
+Tiling tiling_of(std::int64_t extent, std::int64_t largest);
 std::string to_string(const Tiling& tiling);  ///< "3 x 7 + 4 x 8"
 
 /// What runs along the lanes of layer 0: columns; rows, with the sides of the contraction exchanged; or steps of K, for few columns.

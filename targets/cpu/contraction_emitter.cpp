@@ -1,11 +1,13 @@
 #include "targets/cpu/contraction_emitter.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
 #include <map>
 
 #include "targets/cpu/contraction_epilogue.hpp"
 #include "targets/cpu/contraction_moves.hpp"
+#include "targets/cpu/full_tiles.hpp"
 #include "targets/cpu/functions.hpp"
 #include "targets/llvm/loops.hpp"
 
@@ -30,6 +32,9 @@ class ContractionEmitter final : public rkernel::Emitter {
         slots_(slots),
         strategy_(strategy),
         class_(shape_class) {
+    for (const Tile& tile : shape_class.full_tiles) {
+      full_tiles_.emplace_back(module, fmt::format("{}_full{}", symbol, tile.columns), problem_, isa, slots, shape_class, tile);
+    }
     function_ = create_kernel_function(builder_, module, symbol);
     main_loop_type_ = main_loop_type(builder_);
   }
@@ -141,7 +146,12 @@ class ContractionEmitter final : public rkernel::Emitter {
     llvm::Value* index = block_index_.at(axis);
     if (axis == contraction_.m) {
       m_part_ = part(extents_[at(axis)], m_blocks_, index);
-      m_tiles_ = builder_.CreateUDiv(builder_.CreateAdd(m_part_.size, builder_.CreateSub(tile_rows_, number(1))), tile_rows_);
+      llvm::Value* is_larger = builder_.CreateICmpSGT(builder_.CreateMul(m_part_.size, m_blocks_), extents_[at(axis)]);
+      const auto of_block = [&](int larger, int smaller) { return builder_.CreateSelect(is_larger, slot(larger), slot(smaller)); };
+      first_rows_ = of_block(strategy_.larger.first_rows, strategy_.smaller.first_rows);
+      first_tiles_ = of_block(strategy_.larger.first_tiles, strategy_.smaller.first_tiles);
+      second_rows_ = of_block(strategy_.larger.second_rows, strategy_.smaller.second_rows);
+      m_tiles_ = of_block(strategy_.larger.tiles, strategy_.smaller.tiles);
     } else if (axis == contraction_.n) {
       n_part_ = part(panels_in_all_, n_blocks_, index);
       // Where B is read as it lies, a panel with fewer columns is a tile of its own: it is packed.
@@ -190,8 +200,8 @@ class ContractionEmitter final : public rkernel::Emitter {
     valid_columns_ = minimum(columns_, left);
     locate_b_tile(first_panel);
     llvm::Value* is_narrow = builder_.CreateICmpEQ(columns_, number(isa_.panel_f32));
-    llvm::Value* is_half = builder_.CreateAnd(is_narrow, builder_.CreateICmpSLE(left, number(isa_.f32_lanes)));
-    table_ = builder_.CreateSelect(is_half, half_table_, builder_.CreateSelect(is_wide_, wide_table_, narrow_table_));
+    is_half_ = builder_.CreateAnd(is_narrow, builder_.CreateICmpSLE(left, number(isa_.f32_lanes)));
+    table_ = builder_.CreateSelect(is_half_, half_table_, builder_.CreateSelect(is_wide_, wide_table_, narrow_table_));
   }
 
   // All columns are one tile, whose rows lie a vector apart.
@@ -226,19 +236,47 @@ class ContractionEmitter final : public rkernel::Emitter {
   }
 
   void open_rows() {
-    loops_.emplace_back(builder_, number(0), m_tiles_, number(1), "rows");
-    m_tile_ = loops_.back().index();
-    row_part_ = part(m_part_.size, m_tiles_, m_tile_);
-    llvm::Value* as_it_lies = element(a_block_, builder_.CreateAdd(builder_.CreateMul(row_part_.start, a_stride_m_), k0_));
-    llvm::Value* copied = element(a_scratch_, builder_.CreateMul(row_part_.start, a_row_));
     llvm::Value* is_copied = class_.a_unit ? builder_.CreateICmpNE(copy_a_, number(0)) : builder_.getTrue();
-    a_tile_ = builder_.CreateSelect(is_copied, copied, as_it_lies);
+    llvm::Value* a_rows = builder_.CreateSelect(is_copied, a_scratch_, element(a_block_, k0_));
     a_tile_row_ = builder_.CreateSelect(is_copied, a_row_, a_stride_m_);
+    loops_.emplace_back(builder_, run_full_tiles(a_rows), m_tiles_, number(1), "rows");
+    m_tile_ = loops_.back().index();
+    locate_rows();
+    a_tile_ = element(a_rows, builder_.CreateMul(row_part_.start, a_tile_row_));
     // Between blocks of K every tile of the block keeps its own place.
     llvm::Value* keeps = builder_.CreateICmpSGT(k_blocks_, number(1));
     llvm::Value* tile_index = builder_.CreateAdd(builder_.CreateMul(n_tile_, m_tiles_), m_tile_);
     llvm::Value* tile_size = builder_.CreateMul(builder_.CreateMul(tile_rows_, tile_panels_), number(isa_.panel_f32));
     c_tile_ = element(function_->getArg(3), builder_.CreateSelect(keeps, builder_.CreateMul(tile_index, tile_size), number(0)));
+  }
+
+  // The tiles whose epilogue is inlined, all at once; returns how many these were.
+  llvm::Value* run_full_tiles(llvm::Value* a_rows) {
+    llvm::Value* done = number(0);
+    for (const FullTiles& full : full_tiles_) {
+      llvm::Value* fits = full.tile().columns < isa_.panel_f32 ? is_half_ : builder_.CreateNot(is_half_);
+      if (!full.masks()) fits = builder_.CreateAnd(fits, builder_.CreateICmpEQ(valid_columns_, columns_));
+      for (llvm::Value* condition : {builder_.CreateICmpEQ(columns_, number(isa_.panel_f32)), builder_.CreateICmpEQ(k_blocks_, number(1)),
+                                     builder_.CreateICmpEQ(first_rows_, number(full.tile().rows))}) {
+        fits = builder_.CreateAnd(fits, condition);
+      }
+      Conditional run(builder_, fits, "full_tiles");
+      std::vector<llvm::Value*> batch;
+      for (const int axis : batch_axes(problem_)) batch.push_back(block_index_.at(axis));
+      full.call(builder_, function_->getArg(0),
+                {a_rows, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, m_part_.start, first_tiles_, n0_, valid_columns_}, batch);
+      llvm::Value *inside[]{first_tiles_}, *outside[]{done};
+      done = run.close(inside, outside)[0];
+    }
+    return done;
+  }
+
+  void locate_rows() {
+    llvm::Value* in_first = builder_.CreateICmpSLT(m_tile_, first_tiles_);
+    llvm::Value* after_first = builder_.CreateMul(builder_.CreateSub(m_tile_, first_tiles_), second_rows_);
+    llvm::Value* in_second = builder_.CreateAdd(builder_.CreateMul(first_tiles_, first_rows_), after_first);
+    row_part_ = {builder_.CreateSelect(in_first, builder_.CreateMul(m_tile_, first_rows_), in_second),
+                 builder_.CreateSelect(in_first, first_rows_, second_rows_)};
   }
 
   void call_main_loop() {
@@ -311,6 +349,8 @@ class ContractionEmitter final : public rkernel::Emitter {
               *k_blocks_ = nullptr, *copy_a_ = nullptr, *a_row_ = nullptr, *wide_table_ = nullptr, *narrow_table_ = nullptr,
               *half_table_ = nullptr, *direct_b_ = nullptr, *a_scratch_ = nullptr, *b_scratch_ = nullptr, *panels_in_all_ = nullptr;
   Part m_part_{}, n_part_{}, row_part_{};
+  std::vector<FullTiles> full_tiles_;
+  llvm::Value *first_rows_ = nullptr, *first_tiles_ = nullptr, *second_rows_ = nullptr, *is_half_ = nullptr;
   llvm::Value *m_tiles_ = nullptr, *wide_tiles_ = nullptr, *cut_panels_ = nullptr, *n_tiles_ = nullptr;
   llvm::Value *a_block_ = nullptr, *a_stride_m_ = nullptr, *b_batch_ = nullptr, *k_index_ = nullptr, *k0_ = nullptr, *k_size_ = nullptr;
   llvm::Value *n_tile_ = nullptr, *is_wide_ = nullptr, *panel_ = nullptr, *columns_ = nullptr, *n0_ = nullptr, *panel_stride_ = nullptr,

@@ -15,10 +15,18 @@ class Module;
 
 namespace dyn::cpu {
 
+/// Slots that tell how the rows of one block are cut (rkernel::Tiling).
+struct RowSlots {
+  int first_rows, first_tiles;  ///< the first run: rows of a tile, and how many
+  int second_rows;              ///< rows of the other tiles
+  int tiles;                    ///< of both runs
+};
+
 /// Slots of KernelArgs::ints that the strategy fills, after those of the problem.
 struct StrategySlots {
   int m_blocks, n_blocks;      ///< blocks along m and n, as equal as they can be; n in panels
   int tile_rows, tile_panels;  ///< the main loops' tile: rows at most, panels
+  RowSlots larger, smaller;    ///< of blocks along m with the one more row that does not divide, and of the others
   int block_k;                 ///< depth of one block of K; the last may be shorter
   int k_blocks;                ///< at least 1
   int copy_a;                  ///< 0 or 1

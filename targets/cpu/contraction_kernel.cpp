@@ -46,8 +46,8 @@ std::int64_t ContractionContext::address(const Tables& tables, int columns) {
 
 rkernel::Choice ContractionContext::choose(const rkernel::ContractionShape& shape, int threads) const {
   const std::string key = fmt::format(
-      FMT_STRING("{} {} {} {} {} {}{} {} {} {:g} {:g} {}{} {}"), static_cast<int>(shape.lanes), shape.batch, shape.m, shape.n, shape.k, (shape.b_packed ? 0 : shape.must_pack_b ? 1 : 2), int{shape.must_copy_a},
-      shape.a_row_bytes, shape.b_row_bytes, shape.epilogue_operations, shape.epilogue_bytes, shape.a_level, shape.b_level, threads);
+      FMT_STRING("{} {} {} {} {} {}{} {} {} {:g} {:g} {} {}{} {}"), static_cast<int>(shape.lanes), shape.batch, shape.m, shape.n, shape.k, (shape.b_packed ? 0 : shape.must_pack_b ? 1 : 2), int{shape.must_copy_a},
+      shape.a_row_bytes, shape.b_row_bytes, shape.epilogue_operations, shape.epilogue_bytes, shape.inlined_rows, shape.a_level, shape.b_level, threads);
   {
     const std::shared_lock lock(mutex_);
     if (const auto found = memory_.find(key); found != memory_.end()) return found->second;
@@ -76,8 +76,10 @@ std::vector<KernelSource> ContractionKernel::sources() const {
     const rkernel::Problem& problem = bound.form.problem;
     const std::string structure = codegen::structure_key(problem, slots_);
     for (const ContractionClass& shape_class : bound.form.classes) {
-      sources.push_back({fmt::format("contraction {}{}{} {} {}", shape_class.dot ? "dot " : "", int{shape_class.a_unit}, int{shape_class.b_unit},
-                                     codegen::class_letters(shape_class.lanes), structure),
+      std::string full;
+      for (const Tile& tile : shape_class.full_tiles) full += fmt::format(" {}x{}", tile.rows, tile.columns);
+      sources.push_back({fmt::format("contraction {}{}{} {} {} full{}", shape_class.dot ? "dot " : "", int{shape_class.a_unit}, int{shape_class.b_unit},
+                                     codegen::class_letters(shape_class.lanes), structure, full),
                          [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
                            emit_contraction(module, symbol, contraction_rkernel(problem, context_->isa(), 1, shape_class.dot), context_->isa(), slots_, strategy_,
                                             shape_class);
@@ -110,6 +112,7 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
   }
   shape.epilogue_operations = form.epilogue_operations;
   shape.epilogue_bytes = form.epilogue_bytes;
+  shape.inlined_rows = form.inlined_rows;
   const rkernel::Machine& machine = context_->machine();
   const auto level = [&](int operand, std::int64_t extent) {
     return packed(operand) ? constant_level_ : machine.level_of(4 * shape.batch * extent * shape.k);
@@ -147,7 +150,7 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
   const std::int64_t block_m = ceil_div(shape.m, m_blocks);
   const std::int64_t block_panels = ceil_div(ceil_div(shape.n, isa.panel_f32), n_blocks);
   const std::int64_t tile_panels = strategy.tile_columns / isa.panel_f32;
-  const std::int64_t row_tiles = ceil_div(block_m, strategy.tile_rows);
+  const std::int64_t row_tiles = rkernel::tiling_of(block_m, strategy.tile_rows).tiles();
   const std::int64_t column_tiles = block_panels / tile_panels + block_panels % tile_panels;
   const std::int64_t tiles = k_blocks > 1 ? row_tiles * column_tiles : 1;
   const std::int64_t tile_bytes = round_up(tiles * strategy.tile_rows * strategy.tile_columns * 4, line_bytes);
@@ -162,6 +165,13 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
   set(strategy_.n_blocks, n_blocks);
   set(strategy_.tile_rows, strategy.tile_rows);
   set(strategy_.tile_panels, tile_panels);
+  for (const auto& [slots, rows] : {std::pair{strategy_.larger, block_m}, std::pair{strategy_.smaller, shape.m / m_blocks}}) {
+    const rkernel::Tiling tiling = rkernel::tiling_of(rows, strategy.tile_rows);
+    set(slots.first_rows, tiling.first.tile);
+    set(slots.first_tiles, tiling.first.count);
+    set(slots.second_rows, tiling.second.tile);
+    set(slots.tiles, tiling.tiles());
+  }
   set(strategy_.block_k, block_k);
   set(strategy_.k_blocks, k_blocks);
   set(strategy_.copy_a, strategy.copy_a ? 1 : 0);
@@ -223,7 +233,7 @@ std::string ContractionKernel::describe_choice(const rkernel::ContractionShape& 
   std::string text = fmt::format(
       "  {} {:.4g} us: tile {}x{}, rows {}, block {} x {} x {}, A {}, B {}{}, {} thread{}\n", chosen ? "chosen" : "      ", choice.seconds * 1e6,
       strategy.tile_rows, strategy.tile_columns,
-      rkernel::to_string(rkernel::equal_tiling(std::min(shape.m, strategy.block_m), strategy.tile_rows)), strategy.block_m, strategy.block_n,
+      rkernel::to_string(rkernel::tiling_of(std::min(shape.m, strategy.block_m), strategy.tile_rows)), strategy.block_m, strategy.block_n,
       strategy.block_k, strategy.copy_a ? "copied" : "as it lies",
       shape.b_packed ? "packed at load" : strategy.direct_b ? "as it lies" : "packed by each ticket",
       strategy.lanes == LaneAxis::M ? ", lanes along M" : strategy.lanes == LaneAxis::K ? ", lanes along K" : "", choice.threads, choice.threads == 1 ? "" : "s");

@@ -12,8 +12,12 @@ using rkernel::LoopKind;
 StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   StrategySlots strategy;
   for (int* slot : {&strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
-                    &strategy.copy_a, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row, &strategy.a_scratch, &strategy.b_scratch, &strategy.turned_scratch}) {
+                    &strategy.copy_a, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row,
+                    &strategy.a_scratch, &strategy.b_scratch, &strategy.turned_scratch}) {
     *slot = slots.add_strategy_slot();
+  }
+  for (RowSlots* rows : {&strategy.larger, &strategy.smaller}) {
+    for (int* slot : {&rows->first_rows, &rows->first_tiles, &rows->second_rows, &rows->tiles}) *slot = slots.add_strategy_slot();
   }
   return strategy;
 }
@@ -22,7 +26,7 @@ rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa&
   using rkernel::Analysis;
   const rkernel::Contraction& contraction = *problem.contraction;
   const std::vector<Tile> tiles = dot ? dot_tiles(isa) : main_loop_tiles(isa);
-  const Tile largest = *std::find_if(tiles.begin(), tiles.end(), [&](const Tile& tile) { return dot || tile.columns == isa.panel_f32; });
+  const Tile largest = *std::ranges::max_element(tiles, {}, [&](const Tile& tile) { return dot || tile.columns == isa.panel_f32 ? tile.rows : 0; });
   rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
   kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction, dot ? isa.f32_lanes : 1));
   kernel.layers.push_back({"L1", {{contraction.n, LoopKind::TemporalSpatial, 0}, {contraction.m, LoopKind::TemporalSpatial, 0}}, {}, Analysis::Analytical, 1});
