@@ -1,5 +1,6 @@
 #include "targets/cpu/full_tiles.hpp"
 
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include "targets/cpu/contraction_epilogue.hpp"
@@ -48,6 +49,7 @@ class FullTilesEmitter {
     const std::vector<Value*> masks = lane_masks(loop);
     codegen::CountedLoop tiles(builder_, builder_.getInt64(0), argument(tiles_argument), builder_.getInt64(1), "tile", first);
     const std::vector<Value*> zeros(static_cast<std::size_t>(loop.rows() * loop.vectors()), llvm::Constant::getNullValue(loop.vector()));
+    prefetch_outputs(builder_.CreateAdd(tiles.carried(1), tile_rows));
     const std::vector<Value*> sums = loop.emit(tiles.carried(0), argument(b_argument), argument(k_argument), zeros);
     epilogue_->emit_registers({sums, loop.vectors(), tiles.carried(1), argument(column_argument), masks});
     Value* following[]{builder_.CreateGEP(builder_.getFloatTy(), tiles.carried(0), tile_stride), builder_.CreateAdd(tiles.carried(1), tile_rows)};
@@ -57,6 +59,28 @@ class FullTilesEmitter {
 
  private:
   Value* argument(unsigned index) { return function_->getArg(index); }
+
+  // The lines that the next tile stores to: a store that waits for its line holds up those behind it.
+  void prefetch_outputs(Value* first_row) {
+    const rkernel::Contraction& contraction = *problem_.contraction;
+    operands_->set_index(contraction.m, first_row);
+    operands_->set_index(contraction.n, argument(column_argument));
+    operands_->enter(0);
+    for (int operand = 0; operand < static_cast<int>(problem_.operands.size()); ++operand) {
+      const int stride = operands_->slots().stride(operand, contraction.m);
+      if (!problem_.operands[static_cast<std::size_t>(operand)].written || stride == codegen::SlotTable::none) continue;
+      Value* row_bytes = builder_.CreateShl(operands_->slot(stride), 2);
+      Value* row = operands_->pointer(operand);
+      for (int i = 0; i < tile_.rows; ++i) {
+        for (int column = 0; column < tile_.columns; column += 16) {
+          Value* line = builder_.CreateConstGEP1_64(builder_.getFloatTy(), row, static_cast<std::uint64_t>(column));
+          builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder_.getPtrTy()}, {line, builder_.getInt32(0), builder_.getInt32(3), builder_.getInt32(1)});
+        }
+        row = builder_.CreateGEP(builder_.getInt8Ty(), row, row_bytes);
+      }
+    }
+    operands_->leave();
+  }
 
   // Of the lanes that exist in each vector of a row; empty: all.
   std::vector<Value*> lane_masks(const TileLoop& loop) {
