@@ -236,10 +236,14 @@ void add_contraction_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t s
   const auto add = [&](const char* name, const Case& form, bool all_loops = false) {
     checks.push_back(std::make_unique<ContractionCheck>(name, isa, form, seed++, all_loops));
   };
-  add("every main loop, packed weights", {}, true);
+  // Full tiles of smaller epilogues have loops of their own.
+  add("every main loop, packed weights", {.bias = true, .residual = true, .relu = true}, true);
+  add("packed weights, sums alone", {});
+  add("packed weights, bias, relu", {.bias = true, .relu = true});
   add("packed weights, bias, relu, residual, gaps between rows", {.bias = true, .residual = true, .relu = true, .a_slack = 5});
   add("packed weights, A transposed", {.transpose_a = true, .bias = true});
-  add("every main loop, fresh B", {.packed = false}, true);
+  add("every main loop, fresh B", {.packed = false, .bias = true, .residual = true, .relu = true}, true);
+  add("fresh B, sums alone", {.packed = false});
   add("fresh B transposed, residual", {.transpose_b = true, .packed = false, .residual = true});
   add("both operands fresh and transposed, relu", {.transpose_a = true, .transpose_b = true, .packed = false, .relu = true});
 }
