@@ -137,6 +137,7 @@ TEST_CASE("op: peers") {
 TEST_CASE("op: a model of one operator computes what the operator does") {
   const OpProblem problem{"matmul", {{"transpose_b", "true"}}, parse_operands("f32[M,K] x f32[N,K]")};
   CHECK(compulsory_bytes(problem, {{"M", 2}, {"K", 3}, {"N", 5}}) == 4 * (6 + 15 + 10));
+  CHECK(compulsory_bytes(problem, {{"M", 0}, {"K", 3}, {"N", 5}}) == 0);
   dyn::Options options;
   options.device = "reference";
   const dyn::Graph graph = dyn::Graph::from_text(model_text(problem, 3), options);
