@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "targets/cpu/code_stamp.hpp"
+#include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/measure.hpp"
 #include "targets/cpu/object_cache.hpp"
 

@@ -18,7 +18,7 @@ struct MainLoopTable {
   std::vector<MainLoop> functions;  ///< parallel to tiles
 };
 
-/// Measures levels of memory (1 .. threads threads) and every tile; under a second. Layer 0 is timed interleaved with a standard
+/// Measures levels of memory (for 1 .. threads threads) and every tile; about a second. Layer 0 is timed interleaved with a standard
 /// tile, minimum of 7, and kept as a ratio to it; where the ratios spread by more than 5 %, a prior from latency and throughput
 /// takes its place.
 rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, rkernel::CompileReport& report);
@@ -28,8 +28,5 @@ rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTabl
 /// `loops` is asked for the main loops only where they are measured.
 rkernel::Machine machine_figures(const Isa& isa, int threads, const std::function<MainLoopTable()>& loops, CodeStore& store,
                                  const std::string& cache_dir, rkernel::CompileReport& report);
-
-/// "AMD EPYC ..." as the CPU calls itself.
-std::string cpu_name();
 
 }  // namespace dyn::cpu

@@ -1,0 +1,38 @@
+#include "targets/cpu/cpu_info.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+namespace dyn::cpu {
+
+std::vector<Cache> cpu_caches() {
+  std::vector<Cache> caches;
+  for (int index = 0;; ++index) {
+    const std::string directory = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
+    std::string type;
+    if (!(std::ifstream(directory + "type") >> type)) return caches;
+    Cache cache{.unified = type == "Unified"};
+    std::int64_t kilobytes = 0;
+    std::ifstream(directory + "level") >> cache.level;
+    std::ifstream(directory + "size") >> kilobytes;  // "32768K"
+    cache.bytes = kilobytes << 10;
+    if (type != "Instruction" && cache.bytes > 0) caches.push_back(cache);
+  }
+}
+
+std::string cpu_info(const std::string& key) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with(key) && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return {};
+}
+
+std::string cpu_name() {
+  const std::string name = cpu_info("model name");
+  return name.empty() ? "x86-64 CPU" : name;
+}
+
+}  // namespace dyn::cpu
