@@ -74,6 +74,13 @@ std::vector<int> LoopCode::digit_slots() const {
   return slots;
 }
 
+int LoopCode::next_ticket_axis() const {
+  int axis = -1;
+  for (const rkernel::Loop& loop : loop_.tree.layers.back().loops)
+    if (loop.axis != problem_.lane_axis && loop.axis != loop_.turned_axis) axis = loop.axis;
+  return axis;
+}
+
 LoopCode::Values LoopCode::digits_of(Value* ticket) {
   const std::vector<int> slots = digit_slots();
   Values digits(slots.size());

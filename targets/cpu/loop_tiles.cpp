@@ -57,6 +57,8 @@ LoopCode::Values LoopCode::turned_columns(int operand, const Part& lanes, const 
                               : builder_.CreateSelect(builder_.CreateICmpSLT(builder_.CreateAdd(lanes.begin, number(i)), lanes.end), stride, number(0));
       pointer = builder_.CreateGEP(element, pointer, distance);
     }
+    // Hardware follows few of so many rows.
+    if (whole) operands_->prefetch(builder_.CreateGEP(element, pointer, builder_.CreateMul(stride, number(width_))));
     rows.push_back(whole ? static_cast<Value*>(builder_.CreateAlignedLoad(row, pointer, align))
                          : builder_.CreateMaskedLoad(row, pointer, align, mask, llvm::Constant::getNullValue(row)));
   }
