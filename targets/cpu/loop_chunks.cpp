@@ -74,7 +74,10 @@ void LoopCode::emit_lanes_of_chunk(const Part& lanes) {
         const DType dtype = problem_.operands[static_cast<std::size_t>(operand)].dtype;
         operands_->prefetch(builder_.CreateGEP(codegen::memory_type(builder_.getContext(), dtype), start, lane));
       }
+      // What is one run hardware follows better alone.
+      operands_->set_reading_ahead(next_ticket_axis() >= 0);
       in_body({lane, mask, {}}, [&] { store_all(passes_.final_stores); });
+      operands_->set_reading_ahead(false);
     }
   });
 }
@@ -130,7 +133,8 @@ void LoopCode::reduce_rows(const LoopPass& pass) {
   const int axis = serial_axes_.back();
   serial_axes_.pop_back();
   over_serial_axes(pass, 0, {}, nullptr, [&](const Values&, Value*) -> Values {
-    Value* whole = rounded_down(extent(axis), rows_at_once);
+    Value* grouped = builder_.CreateICmpNE(operands_->slot(loop_.grouped_slot), number(0));
+    Value* whole = builder_.CreateSelect(grouped, rounded_down(extent(axis), rows_at_once), number(0));
     CountedLoop rows(builder_, number(0), whole, number(rows_at_once), "rows");
     add_rows(pass, axis, rows.index(), rows_at_once);
     rows.close();
@@ -143,17 +147,22 @@ void LoopCode::reduce_rows(const LoopPass& pass) {
 }
 
 void LoopCode::add_rows(const LoopPass& pass, int axis, Value* first, int count) {
-  over_range(lanes_, {}, 1, [&](Value* begin, int, Value* mask) {
-    Body body{begin, mask, {}};
-    bind_reductions(body, &pass);
-    Values accumulators = load_accumulators(pass, begin);
-    for (int i = 0; i < count; ++i) {
-      if (axis != no_axis) operands_->set_index(axis, builder_.CreateAdd(first, number(i)));
-      if (count > 1) ask_for_later_rows(body, axis);
-      sweep(pass, body, 0, 1, accumulators, nullptr);
+  // Either several rows or several vectors are independent work.
+  over_range(lanes_, {}, count > 1 ? 1 : vectors(), [&](Value* begin, int vectors_here, Value* mask) {
+    for (int vector = 0; vector < vectors_here; ++vector) {
+      Body body{builder_.CreateAdd(begin, number(vector * width_)), mask, {}};
+      bind_reductions(body, &pass);
+      Values accumulators = load_accumulators(pass, body.begin);
+      for (int i = 0; i < count; ++i) {
+        if (axis != no_axis) operands_->set_index(axis, builder_.CreateAdd(first, number(i)));
+        if (count > 1) ask_for_later_rows(body, axis);
+        operands_->set_reading_ahead(count == 1);
+        sweep(pass, body, 0, 1, accumulators, nullptr);
+        operands_->set_reading_ahead(false);
+      }
+      if (axis != no_axis) operands_->set_index(axis, nullptr);
+      store_accumulators(pass, accumulators, body.begin);
     }
-    if (axis != no_axis) operands_->set_index(axis, nullptr);
-    store_accumulators(pass, accumulators, begin);
   });
 }
 

@@ -113,6 +113,7 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const Isa& used)
   chunk_slot = slots.add_strategy_slot();
   chunks_slot = slots.add_strategy_slot();
   stream_slot = slots.add_strategy_slot();
+  grouped_slot = slots.add_strategy_slot();
   ahead_slot = slots.add_strategy_slot();
   turned_chunk_slot = slots.add_strategy_slot();
   turned_chunks_slot = slots.add_strategy_slot();

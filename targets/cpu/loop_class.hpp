@@ -27,6 +27,7 @@ struct LoopProblem {
   int chunk_slot = 0;          ///< elements of the lane axis in one ticket (lanes along a parallel axis)
   int chunks_slot = 0;         ///< tickets along the lane axis
   int stream_slot = 0;         ///< not 0: stores go past the caches
+  int grouped_slot = 0;        ///< not 0: rows of a reduction are added rows_at_once at a time, else one after the other
   int ahead_slot = 0;          ///< rows between the one that is read and the one that is asked for
   /// A parallel axis, not the lanes', along which some operands that are read lie one element after the other; -1: there is none.
   /// Its blocks are transposed in registers.

@@ -111,7 +111,7 @@ class LoopCode final : public rkernel::Emitter {
   // Transposed blocks.
   void emit_tiles();
   Value* tile_streams();
-  Values turned_columns(int operand, const Part& lanes, const Part& steps, bool whole);
+  Values turned_columns(int operand, const Part& lanes, const Part& steps, bool whole, Value* streams);
   void emit_whole_tile(Value* lane, Value* step, Value* streams);
   void emit_part_of_tile(const Part& lanes, const Part& steps);
   void emit_tile_body(Value* lane, Value* step, Value* mask, const std::vector<std::pair<int, Value*>>& turned);

@@ -29,6 +29,7 @@ struct LoopCost {
   std::int64_t chunk = 0, chunks = 1;  ///< of the lane axis
   std::int64_t turned_chunk = 0, turned_chunks = 1;
   std::int64_t tickets = 0, grain = 1;
+  bool grouped = false;              ///< several rows of a reduction are added at once
   std::int64_t ahead = 1;            ///< rows between the one that is read and the one that is asked for
 };
 

@@ -16,6 +16,8 @@ namespace {
 
 /// Bytes of a cache line: what streaming stores should fill.
 constexpr std::uint64_t stream_align = 64;
+/// Of the distances 0.5 to 8 KiB the best on Zen 5.
+constexpr std::uint64_t read_ahead_bytes = 8192;
 
 /// Nothing writes there while the kernel runs.
 llvm::LoadInst* invariant(llvm::LoadInst* load) {
@@ -275,8 +277,9 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
   }
   // A masked load that loads nothing may still walk page tables, slowly: a condition for all lanes chooses an address instead.
   llvm::Value* pointer = from.all == nullptr ? from.pointer : builder_.CreateSelect(from.all, from.pointer, fill_block(operand, fill));
-  if (from.mask == nullptr) return builder_.CreateAlignedLoad(type, pointer, align);
-  return builder_.CreateMaskedLoad(type, pointer, align, from.mask, fill);
+  if (from.mask != nullptr) return builder_.CreateMaskedLoad(type, pointer, align, from.mask, fill);
+  if (reading_ahead_ && !source.gathers) prefetch(builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from.pointer, read_ahead_bytes));
+  return builder_.CreateAlignedLoad(type, pointer, align);
 }
 
 llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {

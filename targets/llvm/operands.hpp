@@ -76,6 +76,9 @@ class Operands {
   /// The same as pointer(), of the slice that a gathered index, one scalar, chooses; the index may be out of range, the address is then none.
   llvm::Value* gathered_pointer(int operand, llvm::Value* gather);
   void prefetch(llvm::Value* pointer);
+  /// Loads of whole vectors of consecutive elements also ask for the line some KiB further on, where the operand's next row may lie: hardware
+  /// loses a stream at the end of a row, a page, or a run of stores.
+  void set_reading_ahead(bool reading_ahead) { reading_ahead_ = reading_ahead; }
   /// Checks a gathered index that is one scalar and computes its distance now, for the loads in this scope and inside of it.
   void prepare_gather(int operand, llvm::Value* gather);
 
@@ -139,7 +142,7 @@ class Operands {
   std::vector<std::vector<Address>> addresses_;  ///< a stack, one entry for each enter()
   using Gathers = std::map<std::pair<int, llvm::Value*>, Gathered>;
   std::vector<Gathers> gathers_;  ///< prepared; a stack as well
-  bool holding_ = false, segmented_ = false;
+  bool holding_ = false, segmented_ = false, reading_ahead_ = false;
   std::vector<HeldStore> held_;
 };
 
