@@ -115,6 +115,7 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const Isa& used)
   stream_slot = slots.add_strategy_slot();
   grouped_slot = slots.add_strategy_slot();
   ahead_slot = slots.add_strategy_slot();
+  far_ahead_slot = slots.add_strategy_slot();
   turned_chunk_slot = slots.add_strategy_slot();
   turned_chunks_slot = slots.add_strategy_slot();
   if (!reduces()) turned_axis = find_turned_axis(problem);

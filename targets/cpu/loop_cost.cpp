@@ -53,6 +53,7 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const rkernel::
   cost.grouped = row_bytes <= most_grouped_row_bytes;
   const std::int64_t at_once = loop.reduces() && !loop.lanes_reduced() ? LoopProblem::rows_at_once : 1;
   cost.ahead = std::clamp(chunks_of(bytes_ahead, std::max<std::int64_t>(row_bytes, 1)), at_once, most_rows_ahead);
+  if (loop.lanes_reduced() && 4 * row_bytes > machine.levels[0].bytes) std::swap(cost.ahead, cost.far_ahead);
   if (loop.turned_axis >= 0) {
     cost.turned_chunk = turned_steps;
     cost.turned_chunks = chunks_of(cost.turned, cost.turned_chunk);

@@ -119,16 +119,17 @@ llvm::Value* Operands::pointer(int operand) {
   return with_terms(operand, address, 0);
 }
 
-void Operands::prefetch(llvm::Value* pointer) {
-  constexpr std::uint32_t read = 0, keep = 3, data = 1;
+void Operands::prefetch(llvm::Value* pointer, CacheLevel to) {
+  constexpr std::uint32_t read = 0, data = 1;
+  const std::uint32_t keep = to == CacheLevel::First ? 3 : 2;
   builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
                            {pointer, builder_.getInt32(read), builder_.getInt32(keep), builder_.getInt32(data)});
 }
 
-void Operands::prefetch_ahead(int operand, int axis, llvm::Value* steps) {
+void Operands::prefetch_ahead(int operand, int axis, llvm::Value* steps, CacheLevel to) {
   const int stride = slots_.stride(operand, axis);
   if (stride == SlotTable::none) return;
-  prefetch(builder_.CreateGEP(element_type(operand), pointer(operand), builder_.CreateMul(slot(stride), steps)));
+  prefetch(builder_.CreateGEP(element_type(operand), pointer(operand), builder_.CreateMul(slot(stride), steps)), to);
 }
 
 llvm::Value* Operands::gathered_pointer(int operand, llvm::Value* gather) {

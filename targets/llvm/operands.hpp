@@ -23,6 +23,9 @@ KernelArgsValues load_kernel_args(Builder& builder, llvm::Value* kernel_args);
 /// KernelArgs::shared, for host kernels of two stages.
 llvm::Value* load_shared_memory(Builder& builder, llvm::Value* kernel_args);
 
+/// Where a line comes that is asked for ahead.
+enum class CacheLevel : std::uint8_t { First, Second };
+
 /// Emits accesses at the current indices. The emitter sets the index of each axis (along the lane axis: of lane 0) as its
 /// loops open, and the mask of lanes that exist. Memory is never touched for lanes that are masked, outside a guard,
 /// or whose gathered index is out of range.
@@ -72,10 +75,10 @@ class Operands {
   /// Elements as they lie in memory, as registers hold them.
   llvm::Value* in_register(int operand, llvm::Value* stored, llvm::Value* mask = nullptr);
   /// Brings the line of the element `steps` ahead along `axis` nearer; it need not exist.
-  void prefetch_ahead(int operand, int axis, llvm::Value* steps);
+  void prefetch_ahead(int operand, int axis, llvm::Value* steps, CacheLevel to = CacheLevel::First);
   /// The same as pointer(), of the slice that a gathered index, one scalar, chooses; the index may be out of range, the address is then none.
   llvm::Value* gathered_pointer(int operand, llvm::Value* gather);
-  void prefetch(llvm::Value* pointer);
+  void prefetch(llvm::Value* pointer, CacheLevel to = CacheLevel::First);
   /// Loads of whole vectors of consecutive elements also ask for the line some KiB further on, where the operand's next row may lie: hardware
   /// loses a stream at the end of a row, a page, or a run of stores.
   void set_reading_ahead(bool reading_ahead) { reading_ahead_ = reading_ahead; }
