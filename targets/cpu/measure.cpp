@@ -65,8 +65,9 @@ std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTabl
 
 }  // namespace
 
-rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, rkernel::CompileReport& report) {
-  rkernel::Machine machine;
+MeasuredMachine measure_machine(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, rkernel::CompileReport& report) {
+  MeasuredMachine measured;
+  rkernel::Machine& machine = measured.machine;
   machine.name = cpu_name();
   machine.threads = threads;
   machine.vector_width = isa.f32_lanes;
@@ -74,7 +75,14 @@ rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTabl
   const std::vector<KernelSource> sources{read_loop_source(isa)};
   const auto loop = reinterpret_cast<ReadLoop>(store.resolve(sources, 1, report).front());
   double start = now_seconds();
-  machine.levels = measure_levels(loop, threads, static_cast<int>(std::thread::hardware_concurrency()));
+  constexpr int attempts = 3;
+  const int processors = static_cast<int>(std::thread::hardware_concurrency()), cores = cpu_cores();
+  machine.levels = measure_levels(loop, threads, processors);
+  for (int attempt = 1; attempt < attempts && is_disturbed(machine.levels, cores); ++attempt) {
+    machine.levels = best_of(machine.levels, measure_levels(loop, threads, processors));
+  }
+  measured.disturbed = is_disturbed(machine.levels, cores);
+  if (measured.disturbed) machine.levels = without_disturbance(machine.levels, cores);
   report.machine_seconds += now_seconds() - start;
   start = now_seconds();
   machine.tiles = measure_tiles(isa, loops);
@@ -89,13 +97,13 @@ rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTabl
   constexpr double handovers_of_stage = 2;
   start = now_seconds();
   const std::size_t standard = standard_tile(isa, loops);
-  const Overheads overheads = measure_overheads(loops.functions[standard], loops.tiles[standard], threads);
+  const Overheads overheads = measure_overheads(loops.functions[standard], loops.tiles[standard], std::min(threads, processors));
   report.machine_seconds += now_seconds() - start;
   machine.seconds_per_vector_operation = vector_operation_cycles * cycle;
   machine.seconds_per_call = overheads.call_seconds + tile_cycles * cycle;
   machine.seconds_per_ticket = overheads.ticket_seconds + ticket_cycles * cycle;
   machine.seconds_per_wakeup = handovers_of_stage * overheads.handover_seconds;
-  return machine;
+  return measured;
 }
 
 }  // namespace dyn::cpu
