@@ -1,6 +1,7 @@
 #pragma once
 // Kernels of problems with a contraction: planned by the cost model at each new shape.
 
+#include <map>
 #include <memory>
 #include <shared_mutex>
 #include <string>
@@ -18,14 +19,15 @@ namespace dyn::cpu {
 /// What all contraction kernels of one target share. Immutable after load but for the memory of choices, which is thread-safe.
 class ContractionContext {
  public:
-  /// `dot_loops` may be empty where no contraction has a form with lanes along K.
-  ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops);
+  /// `dot_loops` may be empty where no contraction has a form with lanes along K; `narrow_loops` has main loops for weights in other dtypes than f32.
+  ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
+                     const std::map<DType, MainLoopTable>& narrow_loops = {});
 
   const Isa& isa() const noexcept { return isa_; }
   const rkernel::Machine& machine() const noexcept { return machine_; }
   const rkernel::CandidateSet& candidates() const noexcept { return candidates_; }
-  /// Addresses of tables of main loops by rows, for tiles of so many columns; 0: none.
-  std::int64_t table(int columns) const { return address(tables_, columns); }
+  /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this dtype; 0: none.
+  std::int64_t table(int columns, DType weights = DType::f32) const;
   std::int64_t dot_table(int columns) const { return address(dot_tables_, columns); }
   /// The choice for a shape, remembered.
   rkernel::Choice choose(const rkernel::ContractionShape& shape, int threads) const;
@@ -37,7 +39,8 @@ class ContractionContext {
   const Isa& isa_;
   rkernel::Machine machine_;
   rkernel::CandidateSet candidates_;
-  Tables tables_, dot_tables_;
+  std::map<DType, Tables> tables_;
+  Tables dot_tables_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_map<std::string, rkernel::Choice> memory_;
 };

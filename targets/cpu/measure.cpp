@@ -111,6 +111,8 @@ double prior_cycles(const Isa& isa, const Tile& tile) {
   return std::max({tile.rows * vectors / 2, 4.0, (tile.rows + vectors) / 2});
 }
 
+}  // namespace
+
 std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTable& loops) {
   const Buffer a(1 << 20), b(1 << 20), c(1 << 20);
   const auto run = [&](std::size_t i) {
@@ -146,8 +148,6 @@ std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTabl
   }
   return speeds;
 }
-
-}  // namespace
 
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");

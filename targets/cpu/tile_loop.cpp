@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "targets/cpu/widening.hpp"
+
 namespace dyn::cpu {
 namespace {
 
@@ -17,17 +19,18 @@ constexpr int line_bytes = 64;
 
 }  // namespace
 
-TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides)
-    : builder_(builder), isa_(isa), rows_(tile.rows), columns_(tile.columns), vectors_(tile.columns / isa.f32_lanes),
+TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights)
+    : builder_(builder), isa_(isa), rows_(tile.rows), columns_(tile.columns), vectors_(tile.columns / isa.f32_lanes), weights_(weights),
       vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
   llvm::Value* row_bytes = builder_.CreateShl(strides.a_row, 2);
   row_offsets_ = multiples(row_bytes);
-  llvm::Value* step_bytes = builder_.CreateShl(strides.b_k, 2);
+  llvm::Value* step_bytes = bytes_of(builder_, weights_, strides.b_k);
   step_offsets_ = multiples(step_bytes);
   unrolled_bytes_ = builder_.CreateShl(step_bytes, 2);
-  prefetch_distance_ = builder_.CreateMul(step_bytes, builder_.getInt64(prefetch_bytes / 4 / static_cast<unsigned>(isa_.panel_f32)));
+  const std::size_t row_of_panel_bytes = size_of(weights_) * static_cast<std::size_t>(isa_.panel_f32);
+  prefetch_distance_ = builder_.CreateMul(step_bytes, builder_.getInt64(prefetch_bytes / row_of_panel_bytes));
   group_bytes_ = builder_.CreateShl(row_bytes, 2);
-  panel_bytes_ = builder_.CreateShl(strides.panel, 2);
+  panel_bytes_ = bytes_of(builder_, weights_, strides.panel);
 }
 
 TileLoop::Values TileLoop::emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Values& accumulators) {
@@ -100,12 +103,15 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
 // the next; addresses beyond the last are only hints. Hardware prefetchers stop at pages, and fall behind where few rows leave little
 // time for each line.
 void TileLoop::prefetch_panels(const Values& state) {
-  constexpr int line_floats = line_bytes / 4;
+  const int line_elements = line_bytes / static_cast<int>(size_of(weights_));
+  // Steps of K share a line where a panel's row is shorter.
+  const int steps_of_line = std::max(1, line_elements / isa_.panel_f32);
   for (std::size_t panel = row_groups(); panel < pointer_count(); ++panel) {
     llvm::Value* ahead = add_bytes(state[panel], prefetch_distance_);
-    for (int step = 0; step < k_unroll; ++step) {
-      for (int column = 0; column < std::min(columns_, isa_.panel_f32); column += line_floats) {
-        llvm::Value* address = advance(add_bytes(ahead, step_offsets_[static_cast<std::size_t>(step)]), column);
+    for (int step = 0; step < k_unroll; step += steps_of_line) {
+      for (int column = 0; column < std::min(columns_, isa_.panel_f32); column += line_elements) {
+        llvm::Value* row = add_bytes(ahead, step_offsets_[static_cast<std::size_t>(step)]);
+        llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column)));
         builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder_.getPtrTy()},
                                  {address, builder_.getInt32(0), builder_.getInt32(3), builder_.getInt32(1)});
       }
@@ -113,15 +119,18 @@ void TileLoop::prefetch_panels(const Values& state) {
   }
 }
 
-// One step of K: B's vectors, then for each row a broadcast of A and its multiply-adds.
+llvm::Value* TileLoop::load_b(const Values& state, int step, int vector) {
+  const int column = vector * isa_.f32_lanes;
+  llvm::Value* panel = state[row_groups() + static_cast<std::size_t>(column / isa_.panel_f32)];
+  llvm::Value* row = add_bytes(panel, step_offsets_[static_cast<std::size_t>(step)]);
+  llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column % isa_.panel_f32)));
+  return load_widened(builder_, weights_, address, isa_.f32_lanes);
+}
+
+// One step of K: B's vectors, then for each row a broadcast of A and its multiply-adds. A single row takes each vector of B when it needs it.
 void TileLoop::emit_step(Values& state, int step) {
   Values b;
-  for (int vector = 0; vector < vectors_; ++vector) {
-    const int column = vector * isa_.f32_lanes;
-    llvm::Value* panel = state[row_groups() + static_cast<std::size_t>(column / isa_.panel_f32)];
-    llvm::Value* row = add_bytes(panel, step_offsets_[static_cast<std::size_t>(step)]);
-    b.push_back(builder_.CreateAlignedLoad(vector_, advance(row, column % isa_.panel_f32), llvm::Align(4)));
-  }
+  for (int vector = 0; rows_ > 1 && vector < vectors_; ++vector) b.push_back(load_b(state, step, vector));
   for (int row = 0; row < rows_; ++row) {
     llvm::Value* base = state[static_cast<std::size_t>(row / rows_per_base)];
     llvm::Value* address = add_bytes(base, row_offsets_[static_cast<std::size_t>(row % rows_per_base)]);
@@ -129,8 +138,10 @@ void TileLoop::emit_step(Values& state, int step) {
     llvm::Value* broadcast = builder_.CreateVectorSplat(static_cast<unsigned>(isa_.f32_lanes), a);
     for (int vector = 0; vector < vectors_; ++vector) {
       llvm::Value*& accumulator = state[pointer_count() + static_cast<std::size_t>(row * vectors_ + vector)];
-      accumulator = codegen::multiply_add(builder_, isa_.fma, broadcast, b[static_cast<std::size_t>(vector)], accumulator);
+      llvm::Value* factor = rows_ > 1 ? b[static_cast<std::size_t>(vector)] : load_b(state, step, vector);
+      accumulator = codegen::multiply_add(builder_, isa_.fma, broadcast, factor, accumulator);
     }
+    if (getenv("FENCE") && row % atoi(getenv("FENCE")) == atoi(getenv("FENCE"))-1) builder_.CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
   }
 }
 

@@ -19,8 +19,8 @@ class TileLoop {
  public:
   using Values = std::vector<llvm::Value*>;
 
-  /// Computes here what the strides give to all tiles.
-  TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides);
+  /// Computes here what the strides give to all tiles. B's elements are `weights`; only packed ones may be narrower than f32.
+  TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights = DType::f32);
 
   /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete.
   Values emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Values& accumulators);
@@ -40,11 +40,13 @@ class TileLoop {
   void append_series(Values& pointers, llvm::Value* first, llvm::Value* step_bytes, int count);
   Values emit_loop(const Values& state, llvm::Value* count, int unroll, const char* name);
   void prefetch_panels(const Values& state);
+  llvm::Value* load_b(const Values& state, int step, int vector);
   void emit_step(Values& state, int step);
 
   codegen::Builder& builder_;
   const Isa& isa_;
   int rows_, columns_, vectors_;
+  DType weights_;
   llvm::FixedVectorType* vector_;
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
   llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr, *prefetch_distance_ = nullptr;
