@@ -40,7 +40,9 @@ struct ContractionShape {
   bool must_copy_a = false;      ///< A's stride along k is not 1
   std::int64_t a_row_bytes = 0;  ///< distance of A's rows, for the risk that they share cache sets
   double epilogue_operations = 1;  ///< vector instructions for one vector of outputs
+  int inlined_rows = 0;            ///< of the full tiles of one panel, over all of K, whose epilogue is inlined; 0: none is
   double epilogue_bytes = 8;     ///< read and written for each output element
+  std::int64_t fixed_slices = 0;   ///< of K; 0: as many as pay
   /// Level of memory where each operand is expected when the kernel starts.
   std::size_t a_level = 0, b_level = 0;
 };

@@ -1,6 +1,7 @@
 #include "targets/cpu/contraction_classes.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "targets/cpu/dot_loop.hpp"
@@ -12,6 +13,10 @@ namespace {
 constexpr std::size_t most_classes = 32;
 // For one vector of outputs: a tile's rows become columns in registers.
 constexpr double transposed_epilogue_operations = 8;
+constexpr double store_operations = 2;  ///< the tile is read, the result stored
+// Full tiles of an epilogue of more instructions go through scratch as all others do: with less LLVM keeps a tile in registers from the loop over K to
+// the stores without spills, and what calls and scratch cost is little beside more.
+constexpr double most_inlined_operations = 6;
 
 bool may_be_unit(graph::Dim stride) {
   const auto classes = codegen::possible_classes(stride);
@@ -62,9 +67,9 @@ std::vector<ContractionClass> enumerate_classes(const rkernel::Problem& problem)
   return all;
 }
 
-// Loads the tile and stores the result beside what the expressions need.
+// Vector instructions of an epilogue, for one vector of outputs.
 double operations_of(const rkernel::Problem& problem, const ContractionClass& shape_class) {
-  double operations = 2;
+  double operations = store_operations;
   for (const rkernel::Expr& expr : problem.exprs) {
     const auto lane_class = expr.operand < 0 ? codegen::StrideClass::Unit : shape_class.lanes[static_cast<std::size_t>(expr.operand)];
     operations += codegen::instructions_of(problem, expr, lane_class);
@@ -105,10 +110,37 @@ std::vector<ContractionClass> dot_classes(const rkernel::Problem& problem) {
   return classes;
 }
 
-ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& problem) {
-  ContractionForm form{problem, lanes, lanes == rkernel::LaneAxis::K ? dot_classes(problem) : enumerate_classes(problem), 0, 0};
+// Where nothing but stores follows, the largest tile; else one that leaves registers to operands and constants of the epilogue.
+int inlined_rows(const Isa& isa, double operations) {
+  constexpr int registers_of_epilogue = 3;
+  const int vectors = isa.panel_f32 / isa.f32_lanes;
+  const int most = (isa.vector_registers - vectors - 1 - (operations > store_operations ? registers_of_epilogue : 0)) / vectors;
+  return std::ranges::count_if(main_loop_tiles(isa), [&](const Tile& tile) { return tile.columns == isa.panel_f32 && tile.rows <= most; });
+}
+
+// Of whole panels, and of a last one with at most a vector of columns, as far as the output may have them.
+std::vector<Tile> full_tiles(const rkernel::Problem& problem, const Isa& isa, double operations) {
+  if (operations > most_inlined_operations) return {};
+  const int rows = inlined_rows(isa, operations);
+  const std::optional<std::int64_t> n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
+  std::vector<Tile> tiles;
+  if (!n || *n >= isa.panel_f32 || (*n > isa.f32_lanes && isa.mask_registers)) tiles.push_back({rows, isa.panel_f32});
+  const std::int64_t rest = n ? *n % isa.panel_f32 : 1;
+  if (rest > 0 && rest <= isa.f32_lanes) tiles.push_back({rows, isa.f32_lanes});
+  return tiles;
+}
+
+ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& problem, const Isa& isa) {
+  ContractionForm form{problem, lanes, lanes == rkernel::LaneAxis::K ? dot_classes(problem) : enumerate_classes(problem), 0, 0, 0};
+  if (lanes == rkernel::LaneAxis::N) {
+    for (ContractionClass& shape_class : form.classes) {
+      shape_class.full_tiles = full_tiles(problem, isa, operations_of(problem, shape_class));
+    }
+  }
   form.epilogue_operations = operations_of(problem, form.classes.front());
   form.epilogue_bytes = dense_bytes(problem);
+  const std::vector<Tile>& inlined = form.classes.front().full_tiles;
+  form.inlined_rows = inlined.empty() ? 0 : inlined.front().rows;
   if (lanes == rkernel::LaneAxis::M) form.epilogue_operations += transposed_epilogue_operations;
   return form;
 }
@@ -124,9 +156,9 @@ bool has_dot_form(const rkernel::Problem& problem, const Isa& isa) { return may_
 
 std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const Isa& isa) {
   using rkernel::LaneAxis;
-  std::vector<ContractionForm> forms{make_form(LaneAxis::N, problem)};
-  if (may_have_only(problem, isa.f32_lanes)) forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem)));
-  if (has_dot_form(problem, isa)) forms.push_back(make_form(LaneAxis::K, problem));
+  std::vector<ContractionForm> forms{make_form(LaneAxis::N, problem, isa)};
+  if (may_have_only(problem, isa.f32_lanes)) forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem), isa));
+  if (has_dot_form(problem, isa)) forms.push_back(make_form(LaneAxis::K, problem, isa));
   return forms;
 }
 

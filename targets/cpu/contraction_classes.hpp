@@ -8,6 +8,7 @@
 #include "src/rkernel/problem.hpp"
 #include "src/rkernel/strategy.hpp"
 #include "targets/cpu/isa.hpp"
+#include "targets/cpu/main_loop.hpp"
 #include "targets/llvm/slots.hpp"
 
 namespace dyn::cpu {
@@ -18,6 +19,7 @@ struct ContractionClass {
   bool a_unit = false;  ///< A's stride along k is 1; else A is always copied
   bool b_unit = false;  ///< B's stride along n is 1 (fresh B only)
   bool dot = false;     ///< lanes run along K: B's few columns are copied as rows
+  std::vector<Tile> full_tiles;  ///< those whose epilogue is inlined: of a panel, of a vector, both or none; equal rows
 };
 
 /// One way to compute a contraction: with lanes along n; along m, with the sides exchanged, so that tiles cover few columns; or along K. The epilogue's
@@ -28,6 +30,7 @@ struct ContractionForm {
   std::vector<ContractionClass> classes;  ///< one for each value that an undecided predicate may have
   double epilogue_operations = 0;         ///< vector instructions for one vector of outputs
   double epilogue_bytes = 0;              ///< read and written for each output element
+  int inlined_rows = 0;                   ///< of full tiles whose epilogue is inlined; 0: there are none
 };
 
 /// All forms that the output may need: the one with lanes along n first.

@@ -1,11 +1,13 @@
 #include "targets/cpu/contraction_emitter.hpp"
 
+#include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
 #include <map>
 
 #include "targets/cpu/contraction_epilogue.hpp"
 #include "targets/cpu/contraction_moves.hpp"
+#include "targets/cpu/full_tiles.hpp"
 #include "targets/cpu/functions.hpp"
 #include "targets/cpu/widening.hpp"
 #include "targets/llvm/loops.hpp"
@@ -31,6 +33,9 @@ class ContractionEmitter final : public rkernel::Emitter {
         slots_(slots),
         strategy_(strategy),
         class_(shape_class) {
+    for (const Tile& tile : shape_class.full_tiles) {
+      full_tiles_.emplace_back(module, fmt::format("{}_full{}", symbol, tile.columns), problem_, isa, slots, shape_class, tile);
+    }
     function_ = create_kernel_function(builder_, module, symbol);
     main_loop_type_ = main_loop_type(builder_);
   }
@@ -38,6 +43,7 @@ class ContractionEmitter final : public rkernel::Emitter {
   void emit() {
     const codegen::KernelArgsValues args = codegen::load_kernel_args(builder_, function_->getArg(0));
     pointers_ = args.pointers;
+    shared_ = codegen::load_shared_memory(builder_, function_->getArg(0));
     codegen::Operands operands(builder_, problem_, slots_, class_.lanes, args, isa_.f32_lanes);
     codegen::ExprCompiler compiler(builder_, problem_, operands, codegen::MathOptions{.fma = isa_.fma});
     ContractionEpilogue epilogue(builder_, problem_, isa_, operands, compiler);
@@ -86,7 +92,8 @@ class ContractionEmitter final : public rkernel::Emitter {
 
   void leaf(const rkernel::Layer&) override {
     call_main_loop();
-    Conditional last(builder_, builder_.CreateICmpEQ(k_index_, builder_.CreateSub(k_blocks_, number(1))), "epilogue");
+    llvm::Value* is_last = builder_.CreateICmpEQ(k_index_, builder_.CreateSub(k_blocks_, number(1)));
+    Conditional last(builder_, builder_.CreateAnd(is_last, builder_.CreateNot(is_split_)), "epilogue");
     epilogue_->emit(outputs_of_tile());
     last.close();
   }
@@ -106,6 +113,8 @@ class ContractionEmitter final : public rkernel::Emitter {
     for (std::size_t axis = 0; axis < problem_.axes.size(); ++axis) extents_.push_back(extent(static_cast<int>(axis)));
     m_blocks_ = slot(strategy_.m_blocks);
     n_blocks_ = slot(strategy_.n_blocks);
+    k_slices_ = slot(strategy_.k_slices);
+    sums_row_ = slot(strategy_.sums_row);
     tile_rows_ = slot(strategy_.tile_rows);
     tile_panels_ = slot(strategy_.tile_panels);
     block_k_ = slot(strategy_.block_k);
@@ -132,7 +141,10 @@ class ContractionEmitter final : public rkernel::Emitter {
   void locate_ticket(llvm::Value* ticket) {
     const std::vector<rkernel::Loop>& loops = kernel_.layers[threads_layer].loops;
     for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-      llvm::Value* trips = loop->axis == contraction_.m ? m_blocks_ : loop->axis == contraction_.n ? n_blocks_ : extents_[at(loop->axis)];
+      llvm::Value* trips = loop->axis == contraction_.m   ? m_blocks_
+                           : loop->axis == contraction_.n ? n_blocks_
+                           : loop->axis == contraction_.k ? k_slices_
+                                                          : extents_[at(loop->axis)];
       block_index_[loop->axis] = builder_.CreateURem(ticket, trips);
       ticket = builder_.CreateUDiv(ticket, trips);
     }
@@ -142,7 +154,12 @@ class ContractionEmitter final : public rkernel::Emitter {
     llvm::Value* index = block_index_.at(axis);
     if (axis == contraction_.m) {
       m_part_ = part(extents_[at(axis)], m_blocks_, index);
-      m_tiles_ = builder_.CreateUDiv(builder_.CreateAdd(m_part_.size, builder_.CreateSub(tile_rows_, number(1))), tile_rows_);
+      llvm::Value* is_larger = builder_.CreateICmpSGT(builder_.CreateMul(m_part_.size, m_blocks_), extents_[at(axis)]);
+      const auto of_block = [&](int larger, int smaller) { return builder_.CreateSelect(is_larger, slot(larger), slot(smaller)); };
+      first_rows_ = of_block(strategy_.larger.first_rows, strategy_.smaller.first_rows);
+      first_tiles_ = of_block(strategy_.larger.first_tiles, strategy_.smaller.first_tiles);
+      second_rows_ = of_block(strategy_.larger.second_rows, strategy_.smaller.second_rows);
+      m_tiles_ = of_block(strategy_.larger.tiles, strategy_.smaller.tiles);
     } else if (axis == contraction_.n) {
       n_part_ = part(panels_in_all_, n_blocks_, index);
       // Where B is read as it lies, a panel with fewer columns is a tile of its own: it is packed.
@@ -150,6 +167,8 @@ class ContractionEmitter final : public rkernel::Emitter {
       cut_panels_ = builder_.CreateZExt(builder_.CreateAnd(direct_b_, is_cut), builder_.getInt64Ty());
       wide_tiles_ = builder_.CreateUDiv(builder_.CreateSub(n_part_.size, cut_panels_), tile_panels_);
       n_tiles_ = builder_.CreateSub(n_part_.size, builder_.CreateMul(wide_tiles_, builder_.CreateSub(tile_panels_, number(1))));
+    } else if (axis == contraction_.k) {
+      k_part_ = part(extents_[at(axis)], k_slices_, index);
     } else {
       operands_->set_index(axis, index);
     }
@@ -158,10 +177,7 @@ class ContractionEmitter final : public rkernel::Emitter {
   // Pointer to element (batch, 0, 0) of an operand of the contraction.
   llvm::Value* batch_base(int operand) {
     llvm::Value* offset = slot(slots_.offset(operand));
-    for (const rkernel::Loop& loop : kernel_.layers[threads_layer].loops) {
-      if (loop.axis == contraction_.m || loop.axis == contraction_.n) continue;
-      offset = builder_.CreateAdd(offset, builder_.CreateMul(block_index_.at(loop.axis), stride(operand, loop.axis)));
-    }
+    for (const int axis : batch_axes(problem_)) offset = builder_.CreateAdd(offset, builder_.CreateMul(block_index_.at(axis), stride(operand, axis)));
     return element(bases_.at(operand), offset);
   }
 
@@ -173,8 +189,9 @@ class ContractionEmitter final : public rkernel::Emitter {
     b_batch_ = packed() ? bases_.at(contraction_.b) : batch_base(contraction_.b);
     loops_.emplace_back(builder_, number(0), k_blocks_, number(1), "depth");
     k_index_ = loops_.back().index();
-    k0_ = builder_.CreateMul(k_index_, block_k_);
-    k_size_ = minimum(block_k_, builder_.CreateSub(extents_[at(contraction_.k)], k0_));
+    llvm::Value* before = builder_.CreateMul(k_index_, block_k_);
+    k0_ = builder_.CreateAdd(k_part_.start, before);
+    k_size_ = minimum(block_k_, builder_.CreateSub(k_part_.size, before));
   }
 
   void open_columns() {
@@ -191,8 +208,8 @@ class ContractionEmitter final : public rkernel::Emitter {
     valid_columns_ = minimum(columns_, left);
     locate_b_tile(first_panel);
     llvm::Value* is_narrow = builder_.CreateICmpEQ(columns_, number(isa_.panel_f32));
-    llvm::Value* is_half = builder_.CreateAnd(is_narrow, builder_.CreateICmpSLE(left, number(isa_.f32_lanes)));
-    table_ = builder_.CreateSelect(is_half, half_table_, builder_.CreateSelect(is_wide_, wide_table_, narrow_table_));
+    is_half_ = builder_.CreateAnd(is_narrow, builder_.CreateICmpSLE(left, number(isa_.f32_lanes)));
+    table_ = builder_.CreateSelect(is_half_, half_table_, builder_.CreateSelect(is_wide_, wide_table_, narrow_table_));
   }
 
   // All columns are one tile, whose rows lie a vector apart.
@@ -227,25 +244,65 @@ class ContractionEmitter final : public rkernel::Emitter {
   }
 
   void open_rows() {
-    loops_.emplace_back(builder_, number(0), m_tiles_, number(1), "rows");
-    m_tile_ = loops_.back().index();
-    row_part_ = part(m_part_.size, m_tiles_, m_tile_);
-    llvm::Value* as_it_lies = element(a_block_, builder_.CreateAdd(builder_.CreateMul(row_part_.start, a_stride_m_), k0_));
-    llvm::Value* copied = element(a_scratch_, builder_.CreateMul(row_part_.start, a_row_));
     llvm::Value* is_copied = class_.a_unit ? builder_.CreateICmpNE(copy_a_, number(0)) : builder_.getTrue();
-    a_tile_ = builder_.CreateSelect(is_copied, copied, as_it_lies);
+    llvm::Value* a_rows = builder_.CreateSelect(is_copied, a_scratch_, element(a_block_, k0_));
     a_tile_row_ = builder_.CreateSelect(is_copied, a_row_, a_stride_m_);
+    loops_.emplace_back(builder_, run_full_tiles(a_rows), m_tiles_, number(1), "rows");
+    m_tile_ = loops_.back().index();
+    locate_rows();
+    a_tile_ = element(a_rows, builder_.CreateMul(row_part_.start, a_tile_row_));
     // Between blocks of K every tile of the block keeps its own place.
     llvm::Value* keeps = builder_.CreateICmpSGT(k_blocks_, number(1));
     llvm::Value* tile_index = builder_.CreateAdd(builder_.CreateMul(n_tile_, m_tiles_), m_tile_);
     llvm::Value* tile_size = builder_.CreateMul(builder_.CreateMul(tile_rows_, tile_panels_), number(isa_.panel_f32));
     c_tile_ = element(function_->getArg(3), builder_.CreateSelect(keeps, builder_.CreateMul(tile_index, tile_size), number(0)));
+    is_split_ = builder_.CreateICmpSGT(k_slices_, number(1));
+    c_tile_ = builder_.CreateSelect(is_split_, sums_of_slice(), c_tile_);
+    c_row_ = builder_.CreateSelect(is_split_, sums_row_, columns_);
+  }
+
+  // The tile's place among the sums of its slice, for the second stage.
+  llvm::Value* sums_of_slice() {
+    llvm::Value* index = block_index_.at(contraction_.k);
+    for (const int axis : batch_axes(problem_)) index = builder_.CreateAdd(builder_.CreateMul(index, extents_[at(axis)]), block_index_.at(axis));
+    llvm::Value* row = builder_.CreateAdd(m_part_.start, row_part_.start);
+    row = builder_.CreateAdd(builder_.CreateMul(index, extents_[at(contraction_.m)]), row);
+    return element(shared_, builder_.CreateAdd(builder_.CreateMul(row, sums_row_), n0_));
+  }
+
+  // The tiles whose epilogue is inlined, all at once; returns how many these were.
+  llvm::Value* run_full_tiles(llvm::Value* a_rows) {
+    llvm::Value* done = number(0);
+    for (const FullTiles& full : full_tiles_) {
+      llvm::Value* fits = full.tile().columns < isa_.panel_f32 ? is_half_ : builder_.CreateNot(is_half_);
+      if (!full.masks()) fits = builder_.CreateAnd(fits, builder_.CreateICmpEQ(valid_columns_, columns_));
+      for (llvm::Value* condition : {builder_.CreateICmpEQ(columns_, number(isa_.panel_f32)), builder_.CreateICmpEQ(builder_.CreateMul(k_blocks_, k_slices_), number(1)),
+                                     builder_.CreateICmpEQ(first_rows_, number(full.tile().rows))}) {
+        fits = builder_.CreateAnd(fits, condition);
+      }
+      Conditional run(builder_, fits, "full_tiles");
+      std::vector<llvm::Value*> batch;
+      for (const int axis : batch_axes(problem_)) batch.push_back(block_index_.at(axis));
+      full.call(builder_, function_->getArg(0),
+                {a_rows, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, m_part_.start, first_tiles_, n0_, valid_columns_}, batch);
+      llvm::Value *inside[]{first_tiles_}, *outside[]{done};
+      done = run.close(inside, outside)[0];
+    }
+    return done;
+  }
+
+  void locate_rows() {
+    llvm::Value* in_first = builder_.CreateICmpSLT(m_tile_, first_tiles_);
+    llvm::Value* after_first = builder_.CreateMul(builder_.CreateSub(m_tile_, first_tiles_), second_rows_);
+    llvm::Value* in_second = builder_.CreateAdd(builder_.CreateMul(first_tiles_, first_rows_), after_first);
+    row_part_ = {builder_.CreateSelect(in_first, builder_.CreateMul(m_tile_, first_rows_), in_second),
+                 builder_.CreateSelect(in_first, first_rows_, second_rows_)};
   }
 
   void call_main_loop() {
     llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), table_, row_part_.size);
     llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
-    builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, columns_, k_index_});
+    builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, c_row_, k_index_});
   }
 
   TileOutputs outputs_of_tile() {
@@ -314,7 +371,10 @@ class ContractionEmitter final : public rkernel::Emitter {
   llvm::Value *m_blocks_ = nullptr, *n_blocks_ = nullptr, *tile_rows_ = nullptr, *tile_panels_ = nullptr, *block_k_ = nullptr,
               *k_blocks_ = nullptr, *copy_a_ = nullptr, *a_row_ = nullptr, *wide_table_ = nullptr, *narrow_table_ = nullptr,
               *half_table_ = nullptr, *direct_b_ = nullptr, *a_scratch_ = nullptr, *b_scratch_ = nullptr, *panels_in_all_ = nullptr;
-  Part m_part_{}, n_part_{}, row_part_{};
+  llvm::Value *k_slices_ = nullptr, *sums_row_ = nullptr, *shared_ = nullptr, *is_split_ = nullptr, *c_row_ = nullptr;
+  Part m_part_{}, n_part_{}, k_part_{}, row_part_{};
+  std::vector<FullTiles> full_tiles_;
+  llvm::Value *first_rows_ = nullptr, *first_tiles_ = nullptr, *second_rows_ = nullptr, *is_half_ = nullptr;
   llvm::Value *m_tiles_ = nullptr, *wide_tiles_ = nullptr, *cut_panels_ = nullptr, *n_tiles_ = nullptr;
   llvm::Value *a_block_ = nullptr, *a_stride_m_ = nullptr, *b_batch_ = nullptr, *k_index_ = nullptr, *k0_ = nullptr, *k_size_ = nullptr;
   llvm::Value *n_tile_ = nullptr, *is_wide_ = nullptr, *panel_ = nullptr, *columns_ = nullptr, *n0_ = nullptr, *panel_stride_ = nullptr,

@@ -37,16 +37,42 @@ void ContractionEpilogue::emit(const TileOutputs& outputs) {
   compiler_.leave();
 }
 
+void ContractionEpilogue::emit_registers(const TileRegisters& tile) {
+  const rkernel::Contraction& contraction = *problem_.contraction;
+  const int rows = static_cast<int>(tile.sums.size()) / tile.vectors;
+  for (int vector = 0; vector < tile.vectors; ++vector) {
+    operands_.set_mask(tile.masks.empty() ? nullptr : tile.masks[static_cast<std::size_t>(vector)]);
+    llvm::Value* column = builder_.getInt64(static_cast<std::uint64_t>(vector * isa_.f32_lanes));
+    operands_.set_index(contraction.n, builder_.CreateAdd(tile.first_column, column));
+    compiler_.enter(axis_bit(contraction.m), roots_);
+    for (int row = 0; row < rows; ++row) {
+      // A block of its own, as instructions are ordered within blocks: sums leave their registers one after the other, and nothing is spilled.
+      llvm::BasicBlock* next = llvm::BasicBlock::Create(builder_.getContext(), "row", builder_.GetInsertBlock()->getParent());
+      builder_.CreateBr(next);
+      builder_.SetInsertPoint(next);
+      operands_.set_index(contraction.m, builder_.CreateAdd(tile.first_row, builder_.getInt64(static_cast<std::uint64_t>(row))));
+      store_vector(tile.sums[static_cast<std::size_t>(row * tile.vectors + vector)]);
+    }
+    compiler_.leave();
+  }
+  operands_.set_mask(nullptr);
+}
+
 void ContractionEpilogue::emit_vector(const TileOutputs& outputs, llvm::Value* tile_row, llvm::Value* column, llvm::Value* mask) {
   operands_.set_index(outputs.lane_axis, builder_.CreateAdd(outputs.first_lane, column));
   operands_.set_mask(mask);
-  compiler_.enter(0);
   auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
   llvm::Value* address = builder_.CreateGEP(builder_.getFloatTy(), tile_row, column);
-  compiler_.bind_accumulator(builder_.CreateAlignedLoad(vector, address, llvm::Align(4)));
+  store_vector(builder_.CreateAlignedLoad(vector, address, llvm::Align(4)));
+  operands_.set_mask(nullptr);
+}
+
+// At the current indices, with the current mask.
+void ContractionEpilogue::store_vector(llvm::Value* sums) {
+  compiler_.enter(0);
+  compiler_.bind_accumulator(sums);
   for (const rkernel::Store& store : problem_.stores) compiler_.store(store);
   compiler_.leave();
-  operands_.set_mask(nullptr);
 }
 
 }  // namespace dyn::cpu

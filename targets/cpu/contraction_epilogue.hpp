@@ -1,6 +1,7 @@
 #pragma once
-// What follows the sums of a contraction: the group's expressions and stores, from a tile in scratch, as IR.
+// What follows the sums of a contraction: the group's expressions and stores, from a tile in scratch or in registers, as IR.
 
+#include <span>
 #include <vector>
 
 #include "targets/cpu/isa.hpp"
@@ -15,6 +16,14 @@ struct TileOutputs {
   llvm::Value *tile, *tile_row;  ///< f32, and elements from row to row
 };
 
+/// A tile of sums in registers, with lanes along n.
+struct TileRegisters {
+  std::span<llvm::Value* const> sums;  ///< row by row
+  int vectors;                         ///< of one row
+  llvm::Value *first_row, *first_column;
+  std::span<llvm::Value* const> masks; ///< of the lanes that exist in each vector of a row; empty: all
+};
+
 /// Emits where the builder of the compiler stands; indices of batch axes have been set.
 class ContractionEpilogue {
  public:
@@ -22,9 +31,11 @@ class ContractionEpilogue {
                       codegen::ExprCompiler& compiler);
 
   void emit(const TileOutputs& outputs);
+  void emit_registers(const TileRegisters& tile);
 
  private:
   void emit_vector(const TileOutputs& outputs, llvm::Value* tile_row, llvm::Value* column, llvm::Value* mask);
+  void store_vector(llvm::Value* sums);
 
   codegen::Builder& builder_;
   const rkernel::Problem& problem_;

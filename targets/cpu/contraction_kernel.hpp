@@ -19,12 +19,16 @@ namespace dyn::cpu {
 /// What all contraction kernels of one target share. Immutable after load but for the memory of choices, which is thread-safe.
 class ContractionContext {
  public:
-  /// `dot_loops` may be empty where no contraction has a form with lanes along K; `narrow_loops` has main loops for weights in other dtypes than f32.
+  /// `dot_loops` may be empty where no contraction has a form with lanes along K.
+  /// `deterministic`: K is split by the shape alone. `narrow_loops`: main loops for weights in other dtypes than f32.
   ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
-                     const std::map<DType, MainLoopTable>& narrow_loops = {});
+                     bool deterministic = false, const std::map<DType, MainLoopTable>& narrow_loops = {});
 
   const Isa& isa() const noexcept { return isa_; }
   const rkernel::Machine& machine() const noexcept { return machine_; }
+  bool deterministic() const noexcept { return deterministic_; }
+  /// Whether any choice may split K.
+  bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
   const rkernel::CandidateSet& candidates() const noexcept { return candidates_; }
   /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this dtype; 0: none.
   std::int64_t table(int columns, DType weights = DType::f32) const;
@@ -38,6 +42,7 @@ class ContractionContext {
 
   const Isa& isa_;
   rkernel::Machine machine_;
+  bool deterministic_;
   rkernel::CandidateSet candidates_;
   std::map<DType, Tables> tables_;
   Tables dot_tables_;
@@ -63,17 +68,20 @@ class ContractionKernel final : public rkernel::Kernel {
   std::string describe() const override;
 
  private:
-  /// A form, and where its classes' code begins.
+  /// A form, and where its classes' code begins; after it that of their second stages, where K may be split.
   struct BoundForm {
     ContractionForm form;
     std::size_t first_address = 0;
+    bool splits = false;
   };
   rkernel::ContractionShape shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const;
   /// The shapes of all forms that may compute these sizes.
   std::vector<rkernel::ContractionShape> shapes_of(std::span<const std::int64_t> ints) const;
   std::string describe_choice(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool chosen) const;
   rkernel::Choice choose(std::span<const std::int64_t> ints, int threads) const;
+  rkernel::Launch launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const;
   void fill_strategy(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, rkernel::Launch& launch) const;
+  void fill_merge(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, int threads, rkernel::Launch& launch) const;
 
   std::shared_ptr<const ContractionContext> context_;
   std::vector<BoundForm> forms_;  ///< as the problem came, then with sides exchanged where that may pay

@@ -11,9 +11,13 @@ using rkernel::LoopKind;
 
 StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   StrategySlots strategy;
-  for (int* slot : {&strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
-                    &strategy.copy_a, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row, &strategy.a_scratch, &strategy.b_scratch, &strategy.turned_scratch}) {
+  for (int* slot : {&strategy.k_slices, &strategy.sums_row, &strategy.merge_rows, &strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
+                    &strategy.copy_a, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row,
+                    &strategy.a_scratch, &strategy.b_scratch, &strategy.turned_scratch}) {
     *slot = slots.add_strategy_slot();
+  }
+  for (RowSlots* rows : {&strategy.larger, &strategy.smaller}) {
+    for (int* slot : {&rows->first_rows, &rows->first_tiles, &rows->second_rows, &rows->tiles}) *slot = slots.add_strategy_slot();
   }
   return strategy;
 }
@@ -22,11 +26,12 @@ rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa&
   using rkernel::Analysis;
   const rkernel::Contraction& contraction = *problem.contraction;
   const std::vector<Tile> tiles = dot ? dot_tiles(isa) : main_loop_tiles(isa);
-  const Tile largest = *std::find_if(tiles.begin(), tiles.end(), [&](const Tile& tile) { return dot || tile.columns == isa.panel_f32; });
+  const Tile largest = *std::ranges::max_element(tiles, {}, [&](const Tile& tile) { return dot || tile.columns == isa.panel_f32 ? tile.rows : 0; });
   rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
   kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction, dot ? isa.f32_lanes : 1));
   kernel.layers.push_back({"L1", {{contraction.n, LoopKind::TemporalSpatial, 0}, {contraction.m, LoopKind::TemporalSpatial, 0}}, {}, Analysis::Analytical, 1});
   rkernel::Layer l2{"L2", {{contraction.k, LoopKind::TemporalReduction, 0}}, {{contraction.a, threads_layer, l2_layer, rkernel::MoveForm::RowCopy}}, Analysis::Analytical, 1};
+  l2.carried = {{"sum", {contraction.m, contraction.n}, 0, "sum + a * b", "sum over slices, in their order"}};
   if (dot) {
     l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::RowCopy});
   } else if (problem.operands[static_cast<std::size_t>(contraction.b)].form != rkernel::Form::Packed) {
@@ -37,6 +42,7 @@ rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa&
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
     if (axis != contraction.m && axis != contraction.n && axis != contraction.k) top.loops.push_back({axis, LoopKind::Parallel, 1});
   }
+  top.loops.push_back({contraction.k, LoopKind::Parallel, 0});
   top.loops.push_back({contraction.n, LoopKind::Parallel, 0});
   top.loops.push_back({contraction.m, LoopKind::Parallel, 0});
   kernel.layers.push_back(std::move(top));

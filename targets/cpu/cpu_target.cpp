@@ -128,7 +128,8 @@ class CpuTarget final : public rkernel::Target {
       const MainLoopTable& loops = narrow[dtype] = main_loops(dtype, report);
       machine.narrow_tiles[dtype] = tile_figures(isa_, dtype, [&] { return loops; }, options_.cache_dir, report);
     }
-    return std::make_shared<const ContractionContext>(isa_, std::move(machine), main_loops(DType::f32, report), dot_loops(problems, report), narrow);
+    return std::make_shared<const ContractionContext>(isa_, std::move(machine), main_loops(DType::f32, report), dot_loops(problems, report),
+                                                      options_.deterministic, narrow);
   }
 
   static std::set<DType> packed_dtypes(const std::vector<rkernel::Problem>& problems) {

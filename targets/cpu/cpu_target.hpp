@@ -17,6 +17,7 @@ struct TargetOptions {
   std::string cache_dir;  ///< "" to keep nothing on disk
   int threads = 1;        ///< of one run; also used to compile
   DType weights = DType::f32;  ///< of constant right sides of contractions in memory: f32, bf16, f16 or i8
+  bool deterministic = false;  ///< Options::deterministic
   bool perf_map = false, debugger = false;
   std::function<void(LogLevel, std::string_view)> log;
 };

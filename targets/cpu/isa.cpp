@@ -13,9 +13,9 @@ namespace {
 // 6 x 16 (16 registers) or 14 x 32 (32 registers) tiles fill the register file without spills.
 const std::array<Isa, 3>& table() {
   static const std::array<Isa, 3> isas = {{
-      {"avx512", 16, 32, true, 32, "x86-64-v4", "+avx512f,+avx512bw,+avx512dq,+avx512vl,+fma,+f16c"},
-      {"avx2", 8, 16, true, 16, "x86-64-v3", "+avx2,+fma,+f16c"},
-      {"sse2", 4, 16, false, 8, "x86-64", ""},
+      {"avx512", 16, 32, true, true, 32, "x86-64-v4", "+avx512f,+avx512bw,+avx512dq,+avx512vl,+fma,+f16c"},
+      {"avx2", 8, 16, true, false, 16, "x86-64-v3", "+avx2,+fma,+f16c"},
+      {"sse2", 4, 16, false, false, 8, "x86-64", ""},
   }};
   return isas;
 }

@@ -13,6 +13,7 @@ struct Isa {
   int f32_lanes;               ///< of one vector register
   int vector_registers;
   bool fma;
+  bool mask_registers;         ///< masks are no vectors: a masked store costs what any store costs
   int panel_f32;               ///< columns of a packed f32 panel
   std::string llvm_cpu;        ///< -mcpu
   std::string llvm_features;   ///< -mattr, "+avx2,+fma,..."

@@ -38,10 +38,19 @@ TileLoop::Values TileLoop::emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, 
   append_series(state, a, group_bytes_, static_cast<int>(row_groups()));
   append_series(state, b, panel_bytes_, panel_count());
   state.insert(state.end(), accumulators.begin(), accumulators.end());
-  llvm::Value* whole = builder_.CreateAnd(k, builder_.getInt64(~std::uint64_t{k_unroll - 1}));
-  state = emit_loop(state, whole, k_unroll, "k4");
-  state = emit_loop(state, builder_.CreateSub(k, whole), 1, "k1");
+  if (unroll() > 1) {
+    llvm::Value* whole = builder_.CreateAnd(k, builder_.getInt64(~std::uint64_t{k_unroll - 1}));
+    state = emit_loop(state, whole, k_unroll, "k4");
+    k = builder_.CreateSub(k, whole);
+  }
+  state = emit_loop(state, k, 1, "k1");
   return {state.begin() + static_cast<std::ptrdiff_t>(pointer_count()), state.end()};
+}
+
+// Conversions take long, so LLVM begins those of the next step early where steps stand in one block: with more accumulators it spills.
+int TileLoop::unroll() const {
+  constexpr int most_accumulators_of_f16 = 26;
+  return weights_ == DType::f16 && rows_ * vectors_ > most_accumulators_of_f16 ? 1 : k_unroll;
 }
 
 std::size_t TileLoop::row_groups() const { return static_cast<std::size_t>((rows_ + rows_per_base - 1) / rows_per_base); }
@@ -67,10 +76,10 @@ void TileLoop::append_series(Values& pointers, llvm::Value* first, llvm::Value* 
   }
 }
 
-// `count` steps of K, `unroll` at a time; state is the pointers of A's row groups and B's panels, then the accumulators.
+// `count` steps of K, `steps` at a time; state is the pointers of A's row groups and B's panels, then the accumulators.
 // The test stands in the header, so that the values after the loop are its phis: a second set of phis would make the
 // register allocator permute full register files through the stack.
-TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, int unroll, const char* name) {
+TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, int steps, const char* name) {
   auto* before = builder_.GetInsertBlock();
   auto* header = block("header");
   auto* body = block(name);
@@ -87,12 +96,12 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
   Values current(phis.begin(), phis.end());
   builder_.CreateCondBr(builder_.CreateICmpSGT(remaining, builder_.getInt64(0)), body, after);
   builder_.SetInsertPoint(body);
-  for (int step = 0; step < unroll; ++step) emit_step(current, step);
-  if (unroll > 1 && rows_ > 1) prefetch_panels(current);
-  for (std::size_t i = 0; i < row_groups(); ++i) current[i] = advance(current[i], unroll);
-  llvm::Value* b_bytes = unroll == 1 ? step_offsets_[1] : unrolled_bytes_;
+  for (int step = 0; step < steps; ++step) emit_step(current, step);
+  if (steps > 1 && rows_ > 1) prefetch_panels(current);
+  for (std::size_t i = 0; i < row_groups(); ++i) current[i] = advance(current[i], steps);
+  llvm::Value* b_bytes = steps == 1 ? step_offsets_[1] : unrolled_bytes_;
   for (std::size_t i = row_groups(); i < pointer_count(); ++i) current[i] = add_bytes(current[i], b_bytes);
-  remaining->addIncoming(builder_.CreateSub(remaining, builder_.getInt64(static_cast<std::uint64_t>(unroll))), body);
+  remaining->addIncoming(builder_.CreateSub(remaining, builder_.getInt64(static_cast<std::uint64_t>(steps))), body);
   for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(current[i], body);
   builder_.CreateBr(header);
   builder_.SetInsertPoint(after);
@@ -141,7 +150,6 @@ void TileLoop::emit_step(Values& state, int step) {
       llvm::Value* factor = rows_ > 1 ? b[static_cast<std::size_t>(vector)] : load_b(state, step, vector);
       accumulator = codegen::multiply_add(builder_, isa_.fma, broadcast, factor, accumulator);
     }
-    if (getenv("FENCE") && row % atoi(getenv("FENCE")) == atoi(getenv("FENCE"))-1) builder_.CreateFence(llvm::AtomicOrdering::AcquireRelease, llvm::SyncScope::SingleThread);
   }
 }
 

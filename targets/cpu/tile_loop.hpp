@@ -31,6 +31,7 @@ class TileLoop {
 
  private:
   int panel_count() const { return (columns_ + isa_.panel_f32 - 1) / isa_.panel_f32; }
+  int unroll() const;  ///< steps of K in one iteration
   std::size_t row_groups() const;
   std::size_t pointer_count() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
   llvm::BasicBlock* block(const char* name);
@@ -38,7 +39,7 @@ class TileLoop {
   llvm::Value* add_bytes(llvm::Value* pointer, llvm::Value* bytes);
   llvm::Value* advance(llvm::Value* pointer, int elements);
   void append_series(Values& pointers, llvm::Value* first, llvm::Value* step_bytes, int count);
-  Values emit_loop(const Values& state, llvm::Value* count, int unroll, const char* name);
+  Values emit_loop(const Values& state, llvm::Value* count, int steps, const char* name);
   void prefetch_panels(const Values& state);
   llvm::Value* load_b(const Values& state, int step, int vector);
   void emit_step(Values& state, int step);

@@ -141,7 +141,7 @@ class ContractionCheck final : public Check {
     std::map<DType, cpu::MainLoopTable> narrow;
     if (form_.weights != DType::f32) narrow[form_.weights] = {tiles_, loops.weights};
     return std::make_shared<const cpu::ContractionContext>(isa_, plain_machine(isa_), cpu::MainLoopTable{tiles_, loops.f32},
-                                                           cpu::MainLoopTable{dot_tiles_, loops.dot}, narrow);
+                                                           cpu::MainLoopTable{dot_tiles_, loops.dot}, false, narrow);
   }
 
   /// As many rows as each main loop has, columns around its own; then edges, and long K.
@@ -221,10 +221,13 @@ class ContractionCheck final : public Check {
     pointers.push_back(output.data());
     if (c.weights == DType::i8) pointers.push_back(reinterpret_cast<std::byte*>(operands.packed.data()) + operands.layout.scales_offset_bytes());
     std::atomic<std::int32_t> status{0};
-    const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status};
+    const GuardedBuffer shared(launch.shared_bytes);
+    const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data()};
     for (std::int64_t first = 0; first < launch.tickets; first += launch.grain) {
       launch.function(&args, first, std::min(launch.grain, launch.tickets - first), scratch.data());
     }
+    for (std::int64_t ticket = 0; launch.merge != nullptr && ticket < launch.merge_tickets; ++ticket) launch.merge(&args, ticket, 1, scratch.data());
+    if (!shared.intact()) throw Failure("bytes before the memory of the run were written");
     if (!output.intact() || !scratch.intact()) throw Failure("bytes before the output or the scratch memory were written");
     for (const Matrix* matrix : {&operands.a, &operands.b, &operands.packed, &operands.bias, &operands.residual}) {
       if (!matrix->intact()) throw Failure("bytes before an input were written");
@@ -250,15 +253,21 @@ void add_contraction_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t s
   const auto add = [&](const char* name, const Case& form, bool all_loops = false) {
     checks.push_back(std::make_unique<ContractionCheck>(name, isa, form, seed++, all_loops));
   };
-  add("every main loop, packed weights", {}, true);
+  // Full tiles of smaller epilogues have loops of their own.
+  add("every main loop, packed weights", {.bias = true, .residual = true, .relu = true}, true);
+  add("packed weights, sums alone", {});
+  add("packed weights, bias, relu", {.bias = true, .relu = true});
   add("packed weights, bias, relu, residual, gaps between rows", {.bias = true, .residual = true, .relu = true, .a_slack = 5});
   add("packed weights, A transposed", {.transpose_a = true, .bias = true});
-  add("every main loop, weights of bf16", {.weights = DType::bf16}, true);
-  add("every main loop, weights of f16", {.weights = DType::f16}, true);
-  add("every main loop, weights of i8", {.weights = DType::i8}, true);
+  add("every main loop, weights of bf16", {.bias = true, .residual = true, .relu = true, .weights = DType::bf16}, true);
+  add("every main loop, weights of f16", {.bias = true, .residual = true, .relu = true, .weights = DType::f16}, true);
+  add("every main loop, weights of i8", {.bias = true, .residual = true, .relu = true, .weights = DType::i8}, true);
+  add("weights of bf16, sums alone", {.weights = DType::bf16});
+  add("weights of i8, sums alone", {.weights = DType::i8});
   add("weights of bf16, A transposed, bias, relu, residual", {.transpose_a = true, .bias = true, .residual = true, .relu = true, .weights = DType::bf16});
   add("weights of i8, transposed, bias, relu, residual", {.transpose_b = true, .bias = true, .residual = true, .relu = true, .weights = DType::i8});
-  add("every main loop, fresh B", {.packed = false}, true);
+  add("every main loop, fresh B", {.packed = false, .bias = true, .residual = true, .relu = true}, true);
+  add("fresh B, sums alone", {.packed = false});
   add("fresh B transposed, residual", {.transpose_b = true, .packed = false, .residual = true});
   add("both operands fresh and transposed, relu", {.transpose_a = true, .transpose_b = true, .packed = false, .relu = true});
 }

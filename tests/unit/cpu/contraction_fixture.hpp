@@ -2,6 +2,7 @@
 // Contractions by hand: a problem of given sizes and forms, run by the CPU target's kernel and by plain loops in double.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
@@ -39,5 +40,12 @@ std::vector<DType> weight_dtypes(const Isa& isa);
 /// weights are narrow, B is what they are rounded to, and beside that the weights as they were, whose bound grows by |A| times the rounding. Writes outside of the output
 /// count as infinite.
 double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int random_strategies);
+
+/// The same of all choices for `threads` threads that `wanted` says.
+double run_choices(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads,
+                   const std::function<bool(const rkernel::Choice&)>& wanted);
+
+/// Both stages of a launch, on this thread.
+void run_stages(const rkernel::Launch& launch, std::vector<const float*> operands);
 
 }  // namespace dyn::cpu::testing

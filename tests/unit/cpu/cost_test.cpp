@@ -28,17 +28,23 @@ TEST_CASE("the cost of a layer is the formula of Vortex with one store for each 
   CHECK(layer_cost(terms, 5, true) == doctest::Approx(3 * (2 + 11 * 5 + 5 + 3 * 7)));
 }
 
-TEST_CASE("equal tilings cover the extent with at most two sizes that differ by one") {
+TEST_CASE("a tiling covers the extent with as few tiles as there can be, of at most two sizes, and many of them full") {
   for (std::int64_t extent = 0; extent < 300; ++extent) {
     for (std::int64_t largest = 1; largest < 20; ++largest) {
-      const Tiling tiling = equal_tiling(extent, largest);
+      const Tiling tiling = tiling_of(extent, largest);
       CHECK(tiling.first.tile * tiling.first.count + tiling.second.tile * tiling.second.count == extent);
       CHECK(tiling.first.tile <= largest);
-      if (tiling.second.count > 0) CHECK(tiling.first.tile == tiling.second.tile + 1);
       CHECK(tiling.tiles() == (extent + largest - 1) / largest);
+      if (tiling.second.count > 0) {
+        CHECK(tiling.second.tile < tiling.first.tile);
+        CHECK(2 * tiling.second.tile >= tiling.first.tile - 1);
+      }
+      if (extent > largest * largest) CHECK(tiling.first.tile == largest);
     }
   }
-  CHECK(to_string(equal_tiling(53, 8)) == "4 x 8 + 3 x 7");
+  CHECK(to_string(tiling_of(53, 8)) == "6 x 8 + 1 x 5");
+  CHECK(to_string(tiling_of(15, 14)) == "1 x 8 + 1 x 7");
+  CHECK(to_string(tiling_of(46, 14)) == "2 x 14 + 2 x 9");
 }
 
 TEST_CASE("predictions cannot be faster than the arithmetic of layer 0 or the bytes of B allow") {

@@ -48,7 +48,6 @@ TEST_CASE("no main loop spills a vector register, and each has its tile's multip
 }
 
 TEST_CASE("no main loop over narrow weights spills a vector register, and each has its tile's multiply-adds") {
-  constexpr int unroll_and_remainder = 4 + 1;
   for (const Isa& isa : all_isas()) {
     if (!isa.fma) continue;  // SSE2 widens with registers of its own
     Compiler compiler(isa);
@@ -60,7 +59,8 @@ TEST_CASE("no main loop over narrow weights spills a vector register, and each h
         CAPTURE(tile.columns);
         const std::string assembly = compiler.assembly(main_loop_source(isa, register_layer(tile, contraction), weights), "f");
         CHECK(lines_with(assembly, {"mm", "(%rsp"}) == 0);
-        CHECK(lines_with(assembly, {"vfmadd"}) == unroll_and_remainder * tile.rows * tile.columns / isa.f32_lanes);
+        const bool is_unrolled = weights != dyn::DType::f16 || tile.rows * tile.columns / isa.f32_lanes <= 26;
+        CHECK(lines_with(assembly, {"vfmadd"}) == (is_unrolled ? 4 + 1 : 1) * tile.rows * tile.columns / isa.f32_lanes);
       }
     }
   }

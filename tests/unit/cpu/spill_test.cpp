@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <random>
 #include <sstream>
 
 #include "targets/cpu/compiler.hpp"
@@ -101,15 +102,58 @@ TEST_CASE("spills are seen in the innermost loops, and only there") {
 TEST_CASE("no epilogue or move of a contraction spills a vector register in its innermost loops") {
   for (const Isa& isa : all_isas()) {
     if (!isa.fma) continue;  // SSE2 is there for completeness, not for speed
-    for (const bool packed : {true, false}) {
-      for (const bool transpose : {true, false}) {
-        const testing::Case form{.transpose_a = transpose, .transpose_b = transpose, .packed = packed, .bias = true, .residual = true, .relu = true};
+    for (int bits = 0; bits < 32; ++bits) {
+      const bool transpose = (bits & 1) != 0, packed = (bits & 2) != 0;
+      const testing::Case form{.transpose_a = transpose, .transpose_b = transpose, .packed = packed, .bias = (bits & 4) != 0,
+                               .residual = (bits & 8) != 0, .relu = (bits & 16) != 0};
+      const testing::Built built = testing::build(form);
+      const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
+      const auto context = std::make_shared<const ContractionContext>(isa, dyn::testing::round_machine(), loops, MainLoopTable{});
+      const ContractionKernel kernel(built.problem, context, 2);
+      check_no_spills(isa, kernel.sources());
+    }
+  }
+}
+
+TEST_CASE("no contraction with narrow weights spills a vector register in its innermost loops") {
+  for (const Isa& isa : all_isas()) {
+    if (!isa.fma) continue;
+    for (const dyn::DType weights : testing::weight_dtypes(isa)) {
+      for (int bits = 0; bits < 8; ++bits) {
+        const testing::Case form{.bias = (bits & 1) != 0, .residual = (bits & 2) != 0, .relu = (bits & 4) != 0, .weights = weights};
         const testing::Built built = testing::build(form);
         const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
-        const auto context = std::make_shared<const ContractionContext>(isa, dyn::testing::round_machine(), loops, MainLoopTable{});
-        const ContractionKernel kernel(built.problem, context, 2);
-        check_no_spills(isa, kernel.sources());
+        const auto context = std::make_shared<const ContractionContext>(isa, dyn::testing::round_machine(), loops, MainLoopTable{}, false,
+                                                                        std::map<dyn::DType, MainLoopTable>{{weights, loops}});
+        check_no_spills(isa, ContractionKernel(built.problem, context, 2).sources());
       }
+    }
+  }
+}
+
+// Any few operations on the sums, bias, residual, factors of rows, and two outputs: what full tiles inline.
+TEST_CASE("no small epilogue makes full tiles spill") {
+  using dyn::rkernel::ExprOp;
+  std::mt19937 random(20261121);
+  for (int repeat = 0; repeat < 24; ++repeat) {
+    testing::Built built = testing::build({.packed = repeat % 2 == 0, .bias = repeat % 3 != 0, .residual = repeat % 4 == 0});
+    dyn::rkernel::Problem& problem = built.problem;
+    dyn::rkernel::Store& store = problem.stores.front();
+    for (int operations = static_cast<int>(random() % 3); operations > 0; --operations) {
+      constexpr ExprOp ops[]{ExprOp::Relu, ExprOp::Neg, ExprOp::Abs, ExprOp::Mul, ExprOp::Max, ExprOp::Sub};
+      dyn::rkernel::Expr expr;
+      expr.op = ops[random() % std::size(ops)];
+      expr.dtype = dyn::DType::f32;
+      expr.args[0] = store.expr;
+      if (expr.op == ExprOp::Mul || expr.op == ExprOp::Max || expr.op == ExprOp::Sub) expr.args[1] = static_cast<int>(random() % static_cast<unsigned>(store.expr + 1));
+      problem.exprs.push_back(expr);
+      store.expr = static_cast<int>(problem.exprs.size()) - 1;
+    }
+    for (const Isa& isa : all_isas()) {
+      if (!isa.fma) continue;
+      const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
+      const auto context = std::make_shared<const ContractionContext>(isa, dyn::testing::round_machine(), loops, MainLoopTable{});
+      check_no_spills(isa, ContractionKernel(problem, context, 2).sources());
     }
   }
 }

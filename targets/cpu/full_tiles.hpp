@@ -1,0 +1,48 @@
+#pragma once
+// Runs of full tiles with the epilogue inlined: sums go from registers through the group's expressions to memory.
+
+#include <string>
+#include <vector>
+
+#include "src/rkernel/problem.hpp"
+#include "targets/cpu/contraction_classes.hpp"
+#include "targets/cpu/main_loop.hpp"
+#include "targets/llvm/slots.hpp"
+#include "targets/llvm/types.hpp"
+
+namespace llvm {
+class Module;
+}
+
+namespace dyn::cpu {
+
+/// A function of the module: tiles one below the other, each over all of K.
+class FullTiles {
+ public:
+  /// What one call needs; strides as a MainLoop gets them.
+  struct Run {
+    llvm::Value *a, *a_row_stride, *b, *b_k_stride, *panel_stride, *k;
+    llvm::Value *first_row, *tiles, *first_column, *columns;  ///< that exist: at most the tile's
+  };
+
+  /// Writes the function. Lanes run along n.
+  FullTiles(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa, const codegen::SlotTable& slots,
+            const ContractionClass& shape_class, const Tile& tile);
+
+  /// Calls it where the builder stands: with the kernel's arguments, and an index for each batch axis of the problem, in their order.
+  void call(codegen::Builder& builder, llvm::Value* kernel_args, const Run& run, const std::vector<llvm::Value*>& batch) const;
+
+  const Tile& tile() const { return tile_; }
+  /// Whether its columns may be fewer than the tile's.
+  bool masks() const { return masks_; }
+
+ private:
+  llvm::Function* function_;
+  Tile tile_;
+  bool masks_;
+};
+
+/// The axes of the batch, in their order.
+std::vector<int> batch_axes(const rkernel::Problem& problem);
+
+}  // namespace dyn::cpu
