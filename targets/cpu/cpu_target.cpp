@@ -16,7 +16,6 @@
 #include "targets/cpu/loop_kernel.hpp"
 #include "targets/cpu/narrow_weights.hpp"
 #include "targets/cpu/pack.hpp"
-#include "targets/cpu/widening.hpp"
 
 namespace dyn::cpu {
 namespace {

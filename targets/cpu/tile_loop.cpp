@@ -97,7 +97,7 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
   builder_.CreateCondBr(builder_.CreateICmpSGT(remaining, builder_.getInt64(0)), body, after);
   builder_.SetInsertPoint(body);
   for (int step = 0; step < steps; ++step) emit_step(current, step);
-  if (steps > 1 && rows_ > 1) prefetch_panels(current);
+  if (steps > 1 && (rows_ > 1 || weights_ != DType::f32)) prefetch_panels(current);
   for (std::size_t i = 0; i < row_groups(); ++i) current[i] = advance(current[i], steps);
   llvm::Value* b_bytes = steps == 1 ? step_offsets_[1] : unrolled_bytes_;
   for (std::size_t i = row_groups(); i < pointer_count(); ++i) current[i] = add_bytes(current[i], b_bytes);

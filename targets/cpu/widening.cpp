@@ -17,8 +17,6 @@ llvm::Type* element_type(codegen::Builder& builder, DType dtype) {
 
 }  // namespace
 
-bool can_widen(const Isa& isa, DType dtype) { return dtype != DType::f16 || isa.llvm_features.find("+f16c") != std::string::npos; }
-
 llvm::Value* load_widened(codegen::Builder& builder, DType dtype, llvm::Value* address, int width) {
   llvm::Type* stored = codegen::lanes_of(element_type(builder, dtype), width);
   llvm::Type* wide = codegen::lanes_of(builder.getFloatTy(), width);

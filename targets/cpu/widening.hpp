@@ -6,10 +6,7 @@
 
 namespace dyn::cpu {
 
-/// Whether an ISA has instructions for weights in this dtype: f32, bf16, i8, and f16 where it can convert them.
-bool can_widen(const Isa& isa, DType dtype);
-
-/// `width` elements of `dtype` at `address`, as f32; i8 without its scale. The ISA must be able to.
+/// `width` elements of `dtype` at `address`, as f32; i8 without its scale. The ISA must be able to (can_widen).
 llvm::Value* load_widened(codegen::Builder& builder, DType dtype, llvm::Value* address, int width);
 
 /// The address of element `index`.

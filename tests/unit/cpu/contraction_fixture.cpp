@@ -7,7 +7,6 @@
 #include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/narrow_weights.hpp"
 #include "targets/cpu/pack.hpp"
-#include "targets/cpu/widening.hpp"
 #include "tests/support/half.hpp"
 
 namespace dyn::cpu::testing {
