@@ -193,7 +193,8 @@ class ContractionCheck final : public Check {
     std::map<int, std::vector<std::size_t>> by_columns;
     kernel.for_each_choice(request, [&](const rkernel::Choice& choice) {
       const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
-      const bool whole_tiles = strategy.block_m >= std::min<std::int64_t>(c.m, strategy.tile_rows) && strategy.block_n >= strategy.tile_columns;
+      const bool whole_tiles = strategy.lanes == rkernel::LaneAxis::N && strategy.block_m >= std::min<std::int64_t>(c.m, strategy.tile_rows) &&
+                               strategy.block_n >= std::min<std::int64_t>(c.n, strategy.tile_columns);
       if (whole_tiles) by_columns[strategy.tile_columns].push_back(all.size());
       all.push_back(choice);
     });
