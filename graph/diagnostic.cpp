@@ -26,11 +26,26 @@ std::string_view line_of(std::string_view text, int line) {
   return text;
 }
 
-/// Keeps a message on one line and free of control characters, whatever the source holds.
+/// Bytes of the UTF-8 sequence that `text` begins with; 0 where there is none. Overlong forms count as sequences.
+std::size_t sequence_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first < 0x80 ? 1 : first >= 0xf8 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+/// Keeps a message on one line and free of control characters and of what is no UTF-8, whatever the source holds.
 std::string printable(std::string_view text) {
-  std::string out(text);
-  std::ranges::replace_if(
-      out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const bool control = static_cast<unsigned char>(text.front()) < 0x20 || text.front() == 0x7f;
+    out += length == 0 ? "?" : control ? " " : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
   return out;
 }
 

@@ -35,7 +35,8 @@ fail() {  # name, log file
   failed=$((failed + 1))
   failures+=("$1")
   echo "FAILED $1"
-  [ -n "${2:-}" ] && tail -n 60 "$2" | sed 's/^/    /'
+  [ -n "${2:-}" ] || return 0
+  { grep -E '^DYN_SEED=' "$2"; tail -n 60 "$2"; } | sed 's/^/    /'
 }
 
 wanted() { [[ -z $filter || $1 == *"$filter"* ]]; }

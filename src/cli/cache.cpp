@@ -36,7 +36,8 @@ bool is_measurement(const std::string& name) {
 
 CacheContent cache_content(const Arguments& arguments) {
   CacheContent content{runtime::resolve_cache_dir(arguments.options.cache_dir), {}, {}, {}, 0};
-  if (content.directory.empty()) throw Error(ErrorKind::user, "the cache is switched off (--cache-dir or $DYN_CACHE_DIR is \"none\")");
+  if (content.directory.empty()) throw Error(ErrorKind::user, "the cache is switched off: --cache-dir or $DYN_CACHE_DIR is \"none\", or none of $DYN_CACHE_DIR, "
+                                                                    "$XDG_CACHE_HOME and $HOME is set");
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(content.directory, error)) {
     const std::string name = entry.path().filename().string();

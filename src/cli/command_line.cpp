@@ -16,6 +16,7 @@ namespace dyn::cli {
 namespace {
 
 constexpr int usage_error = 2;
+constexpr int most_threads = 1024;  // as Options::threads
 
 using Command = void (*)(const Arguments&);
 
@@ -55,7 +56,7 @@ struct Parser {
   void add_machine_flags(CLI::App* sub) {
     Options& options = arguments.options;
     sub->add_option("--threads", options.threads, "Threads for one run, the caller's included; default: all that this process may use")
-        ->check(CLI::Range(1, 4096));
+        ->check(CLI::Range(1, most_threads));
     sub->add_option("--cache-dir", options.cache_dir,
                     "Where generated code, measurements and prepacked weights are kept; \"none\": nowhere. Default: $DYN_CACHE_DIR, "
                     "$XDG_CACHE_HOME/dyn or ~/.cache/dyn");
@@ -64,7 +65,7 @@ struct Parser {
   void add_format(CLI::App* sub) {
     static const std::map<std::string, Format> names{{"md", Format::md}, {"csv", Format::csv}, {"json", Format::json}};
     sub->add_option("--format", arguments.format, "md (default), csv or json")
-        ->transform(CLI::CheckedTransformer(names, CLI::ignore_case))
+        ->transform(CLI::CheckedTransformer(names, CLI::ignore_case).description(""))
         ->default_str("md")
         ->type_name("md|csv|json");
   }
@@ -90,7 +91,7 @@ struct Parser {
     sub->add_flag("--random-weights", options.random_weights, "Random weights instead of the model's; needs no weights file");
     sub->add_option("--weight-cache", options.weight_cache_bytes,
                     "Most bytes of prepacked weights in the cache directory, such as 500MB; 0: keep none. Default 8GiB")
-        ->transform(CLI::AsSizeValue(false))
+        ->transform(CLI::AsSizeValue(false).description(""))
         ->type_name("SIZE");
     sub->add_flag("--deterministic", options.deterministic, "Results on the CPU do not depend on the number of threads");
     sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
@@ -165,7 +166,7 @@ struct Parser {
     sub->footer("dynrun op matmul \"f32[M,768] x f32[768,2304]\" --dims M=1..512*2 --peers onednn,openblas\n"
                 "dynrun op matmul --suite tests/bench/suites/gemm-transformer.txt --threads 1,2 --format csv\n"
                 "dynrun op softmax \"f32[B,S]\" --dims B=8 --dims S=128 --attr axis=-1 --cold");
-    sub->add_option("operator", op.op, "An operator of docs/ir.md")->required()->type_name("OP");
+    sub->add_option("operator", op.op, "An operator of docs/ir.md; with --suite matmul, if none is given")->type_name("OP");
     sub->add_option("types", op.types,
                     "Its operands, separated by \" x \"; dims are numbers or names. An operand of numbers alone is a constant weight where "
                     "another one has names; `const f32[...]` and `input f32[...]` decide it")
@@ -175,7 +176,7 @@ struct Parser {
     add_repeated(sub, "--attr", op.attributes, "An attribute of the operator: axis=-1, transpose_b=true, perm=[1,0]");
     sub->add_option("--threads", op.threads, "Threads of dyn and of each peer; several are measured one after the other: 1,2")
         ->delimiter(',')
-        ->check(CLI::Range(1, 4096))
+        ->check(CLI::Range(1, most_threads))
         ->expected(1, 64)
         ->allow_extra_args(false);
     sub->add_flag("--cold", op.cold,

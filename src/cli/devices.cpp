@@ -1,8 +1,6 @@
 // dynrun devices: this machine's CPU and GPUs, what was measured of them, and the described GPUs.
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include "src/cli/peak.hpp"
 #include "src/cli/profile.hpp"
 #include "src/runtime/thread_count.hpp"
+#include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/isa.hpp"
 #include "targets/ptx/cuda_device.hpp"
 #include "targets/ptx/gpu_descriptions.hpp"
@@ -19,23 +18,11 @@
 namespace dyn::cli {
 namespace {
 
-std::string first_word(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::string word;
-  stream >> word;
-  return word;
-}
-
 /// "L1d 48K, L2 1024K, L3 32768K" of the first CPU.
 std::string cache_sizes() {
-  const std::filesystem::path folder = "/sys/devices/system/cpu/cpu0/cache";
   std::string text;
-  for (int index = 0; std::filesystem::exists(folder / fmt::format("index{}", index)); ++index) {
-    const std::filesystem::path entry = folder / fmt::format("index{}", index);
-    const std::string type = first_word(entry / "type");
-    if (type == "Instruction") continue;
-    text += fmt::format("{}L{}{} {}", text.empty() ? "" : ", ", first_word(entry / "level"), type == "Data" ? "d" : "",
-                        first_word(entry / "size"));
+  for (const cpu::Cache& cache : cpu::cpu_caches()) {
+    text += fmt::format("{}L{}{} {}K", text.empty() ? "" : ", ", cache.level, cache.unified ? "" : "d", cache.bytes >> 10);
   }
   return text.empty() ? "unknown" : text;
 }
@@ -111,7 +98,7 @@ void show_devices(const Arguments& arguments) {
     fmt::print("{}", to_text(rows, arguments.format));
     return;
   }
-  fmt::print("cpu          {}\n", cpu_model());
+  fmt::print("cpu          {}\n", cpu::cpu_name());
   fmt::print("threads      {} may be used by this process\n", runtime::default_threads());
   fmt::print("isa          {} (the first is the default)\n", isa_names());
   fmt::print("caches       {}\n", cache_sizes());

@@ -16,24 +16,16 @@
 #include "src/cli/session.hpp"
 #include "src/runtime/cache_dir.hpp"
 #include "src/runtime/thread_count.hpp"
+#include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/object_cache.hpp"
 
 namespace dyn::cli {
 namespace {
 
-std::string cpu_info(const std::string& key) {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with(key) && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
 std::string cache_file(const Arguments& arguments) {
   const std::string directory = runtime::resolve_cache_dir(arguments.options.cache_dir);
   if (directory.empty()) return {};
-  const std::string key = fmt::format("caches|{}|{}|{}", cpu_model(), cpu_flags(), runtime::default_threads());
+  const std::string key = fmt::format("caches|{}|{}|{}", cpu::cpu_name(), cpu::cpu_info("flags"), runtime::default_threads());
   return fmt::format("{}/peak-{:016x}.json", directory, cpu::checksum(key));
 }
 
@@ -134,7 +126,5 @@ std::optional<Peak> machine_peak(const Arguments& arguments, std::string& proble
   }
 }
 
-std::string cpu_model() { return cpu_info("model name"); }
-std::string cpu_flags() { return cpu_info("flags"); }
 
 }  // namespace dyn::cli

@@ -40,8 +40,4 @@ Peak parse_peak(const std::string& json);
 /// program is missing or fails; `problem` then says why.
 std::optional<Peak> machine_peak(const Arguments& arguments, std::string& problem);
 
-/// The CPU's model name and feature flags, as the kernel reports them.
-std::string cpu_model();
-std::string cpu_flags();
-
 }  // namespace dyn::cli

@@ -65,6 +65,7 @@ DimValues parse_dim_values(std::string_view text) {
   for (;;) {
     const std::size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
+    if (item.find('=') != std::string_view::npos) fail(text, "each dim needs a --dims of its own: --dims B=1 --dims S=37");
     if (const std::size_t dots = item.find(".."); dots != std::string_view::npos) {
       append_range(parse_range(item, dots, text), text, dim.values);
     } else {

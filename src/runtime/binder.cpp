@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "src/runtime/linear_dim.hpp"
@@ -248,10 +249,18 @@ std::vector<std::int64_t> Binder::bind(std::span<const Shape* const> shapes, std
   return symbols;
 }
 
+std::string Binder::known_dims() const {
+  std::vector<std::string_view> names;
+  for (std::size_t s = 0; s < used_.size(); ++s) {
+    if (used_[s]) names.push_back(module_.dims->info(static_cast<int>(s)).name);
+  }
+  return names.empty() ? "it has none" : fmt::format("it has {}", fmt::join(names, ", "));
+}
+
 std::vector<std::int64_t> Binder::bind_dims(const std::map<std::string, std::int64_t>& dims) const {
   std::vector<std::int64_t> symbols(used_.size());
   for (const auto& [name, value] : dims) {
-    if (!module_.dims->find_symbol(name)) fail(fmt::format("the model has no dim '{}'", name));
+    if (!module_.dims->find_symbol(name)) fail(fmt::format("the model has no dim '{}'; {}", name, known_dims()));
   }
   for (std::size_t s = 0; s < symbols.size(); ++s) {
     const graph::SymbolInfo& info = module_.dims->info(static_cast<int>(s));

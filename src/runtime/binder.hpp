@@ -30,6 +30,9 @@ class Binder {
   /// From values by name. A dim without one takes its hint, and a session's length without that is 0. Throws Error(user).
   std::vector<std::int64_t> bind_dims(const std::map<std::string, std::int64_t>& dims) const;
 
+  /// "it has B, S": for messages.
+  std::string known_dims() const;
+
   std::vector<Shape> input_shapes(std::span<const std::int64_t> symbols) const;
 
  private:

@@ -102,6 +102,17 @@ Board* Helpers::Shared::take_board(Board* preferred) {
   return board;
 }
 
+/// What a worker of oneTBB gets. A type with a name, for tests/thread_sanitizer.supp.
+struct Helpers::Task {
+  std::shared_ptr<Shared> shared;
+  int caller_processor;
+
+  void operator()() const {
+    leave_processor(caller_processor);
+    shared->help();
+  }
+};
+
 struct Helpers::Arena {
   explicit Arena(int count) : arena(count, /*reserved_for_masters=*/0) {}
   tbb::task_arena arena;
@@ -129,10 +140,7 @@ void Helpers::call() {
   bool called = false;
   while (shared_->traffic.admit(shared_->count)) {
     try {
-      arena_->arena.enqueue([shared = shared_, here] {
-        leave_processor(here);
-        shared->help();
-      });
+      arena_->arena.enqueue(Task{shared_, here});
       called = true;
     } catch (const std::exception&) {  // no memory for a task: the caller goes on alone
       shared_->traffic.leave();

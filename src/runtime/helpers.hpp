@@ -48,6 +48,7 @@ class Helpers {
  private:
   struct Shared;
   struct Visit;
+  struct Task;
   struct Arena;
   explicit Helpers(int processors);
   /// Sees to it that all helpers that runs want are here or on their way, or as many as there is room for. Cheap where they are.

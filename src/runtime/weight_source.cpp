@@ -81,6 +81,18 @@ void store_constant(const graph::Value& value, void* out) {
   throw Error(ErrorKind::unsupported, fmt::format("constants of {} are not available", name_of(value.type.dtype)));
 }
 
+namespace {
+
+Safetensors open_file(const std::string& path) {
+  if (!std::filesystem::exists(path)) {
+    throw Error(ErrorKind::device, fmt::format("cannot read the model's weights file '{}': there is no such file. Options::random_weights "
+                                               "(dynrun --random-weights) needs none", path));
+  }
+  return Safetensors::open(path);
+}
+
+}  // namespace
+
 WeightSources::WeightSources(const graph::Module& module, const LoadRequest& request, const Options& options) : module_(module) {
   if (!options.random_weights) open_files(module, request);
   for (std::size_t id = 0; id < module.values.size(); ++id) {
@@ -92,7 +104,7 @@ WeightSources::WeightSources(const graph::Module& module, const LoadRequest& req
 void WeightSources::open_files(const graph::Module& module, const LoadRequest& request) {
   for (const std::string& name : module.weight_files) {
     if (request.files == nullptr) {
-      files_.push_back(Safetensors::open((std::filesystem::path(request.weight_directory) / name).string()));
+      files_.push_back(open_file((std::filesystem::path(request.weight_directory) / name).string()));
       continue;
     }
     const auto found = request.files->find(name);

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "targets/cpu/code_stamp.hpp"
+#include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/measure.hpp"
 #include "targets/cpu/object_cache.hpp"
 
@@ -97,6 +98,13 @@ void write(const std::string& path, const std::string& text) {
   if (!file || error) std::filesystem::remove(temporary, error);
 }
 
+/// Figures, and whether they are worth keeping on disk.
+template <class Figures>
+struct Made {
+  Figures figures;
+  bool lasting;
+};
+
 /// What is found under `name` in this process or in the directory and is fit, else what is made, which is kept there.
 template <class Figures, class Read, class Make>
 Figures kept_figures(const std::string& name, const std::string& cache_dir, const Read& read, const Make& make) {
@@ -114,8 +122,9 @@ Figures kept_figures(const std::string& name, const std::string& cache_dir, cons
     }
   }
   if (!figures) {
-    figures = make();
-    if (!cache_dir.empty()) write(path, to_json(*figures).dump(1));
+    Made<Figures> made = make();
+    figures = std::move(made.figures);
+    if (!cache_dir.empty() && made.lasting) write(path, to_json(*figures).dump(1));
   }
   return known.emplace(name, std::move(*figures)).first->second;
 }
@@ -129,7 +138,10 @@ rkernel::Machine machine_figures(const Isa& isa, int threads, const std::functio
     rkernel::Machine machine = from_json(value);
     return fits(machine, isa, threads) ? std::optional(std::move(machine)) : std::nullopt;
   };
-  return kept_figures<rkernel::Machine>(name, cache_dir, read, [&] { return measure_machine(isa, threads, loops(), store, report); });
+  return kept_figures<rkernel::Machine>(name, cache_dir, read, [&] {
+    MeasuredMachine made = measure_machine(isa, threads, loops(), store, report);
+    return Made<rkernel::Machine>{std::move(made.machine), !made.disturbed};
+  });
 }
 
 std::vector<rkernel::TileSpeed> tile_figures(const Isa& isa, DType weights, const std::function<MainLoopTable()>& loops, const std::string& cache_dir,
@@ -145,7 +157,7 @@ std::vector<rkernel::TileSpeed> tile_figures(const Isa& isa, DType weights, cons
     const auto start = std::chrono::steady_clock::now();
     Tiles tiles = measure_tiles(isa, table);
     report.measure_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return tiles;
+    return Made<Tiles>{std::move(tiles), true};
   });
 }
 

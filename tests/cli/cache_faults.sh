@@ -1,13 +1,8 @@
 #!/usr/bin/env bash
 # The code cache when things go wrong: whatever lies on the disk, a model loads and gives the same bits.
 #   tests/cli/cache_faults.sh BUILD_DIR
-# Prints "ok NAME" or "failed NAME: ..." for each check.
-set -uo pipefail
-dynrun=$(cd "$1" && pwd)/bin/dynrun
+. "$(dirname "$0")/../support/cli.sh" "$@"
 cd "$(dirname "$0")"
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failures=0
 
 run() {  # output directory, arguments...
   local directory=$1
@@ -16,14 +11,8 @@ run() {  # output directory, arguments...
   "$dynrun" run model.dyn --dims B=3 --dims S=7 --seed 5 --save-outputs "$directory" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
 }
 
-same() {  # name: the outputs of the run just made are those of the first one
-  if cmp -s "$scratch/first/y.npy" "$2/y.npy"; then
-    echo "ok $1"
-  else
-    echo "failed $1: other outputs"
-    sed 's/^/    /' "$scratch/err" | head -5
-    failures=$((failures + 1))
-  fi
+same() {  # name, directory: the outputs of the run just made are those of the first one
+  if cmp -s "$scratch/first/y.npy" "$2/y.npy"; then echo "ok $1"; else problem "$1" "other outputs"; fi
 }
 
 cache=$scratch/cache
@@ -68,12 +57,7 @@ same "a file in the place of the directory is done without" "$scratch/plain_file
   run "$scratch/full" --cache-dir "$scratch/full_cache"
 )
 same "a full disk is done without" "$scratch/full"
-if ls "$scratch/full_cache"/*.tmp >/dev/null 2>&1; then
-  echo "failed a full disk leaves no temporary file: $(ls "$scratch/full_cache")"
-  failures=$((failures + 1))
-else
-  echo "ok a full disk leaves no temporary file"
-fi
+report "a full disk leaves no temporary file" "$(ls "$scratch/full_cache" | grep '\.tmp$')"
 
 for _ in 1 2 3 4; do run "$scratch/parallel" --cache-dir "$scratch/shared" & done
 wait
@@ -113,8 +97,7 @@ same "weights that are not taken from the cache" "$scratch/unkept"
 if [ "$(ls "$scratch/weights" | grep -c '^weights-.*\.bin$')" = 1 ] && "$dynrun" cache --cache-dir "$scratch/weights" | grep "MB of .*table.safetensors" >/dev/null; then
   echo "ok one file of weights, which dynrun cache lists"
 else
-  echo "failed one file of weights, which dynrun cache lists: $(ls "$scratch/weights")"
-  failures=$((failures + 1))
+  problem "one file of weights, which dynrun cache lists" "$(ls "$scratch/weights")"
 fi
 
 for isa in sse2 avx2 avx512; do
@@ -123,9 +106,8 @@ for isa in sse2 avx2 avx512; do
   elif grep -q "does not have the instruction set '$isa'" "$scratch/err" && [ $isa != sse2 ]; then
     echo "ok refuses $isa, which this CPU lacks"
   else
-    echo "failed runs on $isa: $(cat "$scratch/err")"
-    failures=$((failures + 1))
+    problem "runs on $isa" "neither runs nor refuses"
   fi
 done
 
-exit $((failures > 0))
+finish

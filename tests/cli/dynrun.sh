@@ -1,44 +1,8 @@
 #!/usr/bin/env bash
 # Drives dynrun as a user would: what it prints, what it says when it refuses, and its exit codes.
 #   tests/cli/dynrun.sh BUILD_DIR
-# Prints "ok NAME" or "failed NAME: ..." for each check.
-set -uo pipefail
-build=$(cd "$1" && pwd)
-dynrun=$build/bin/dynrun
+. "$(dirname "$0")/../support/cli.sh" "$@"
 cd "$(dirname "$0")"
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-export DYN_CACHE_DIR=$scratch/cache
-failures=0
-
-# expect NAME CODE PATTERN ARGUMENTS...: the exit code, and a pattern in stdout and stderr together.
-expect() {
-  local name=$1 wanted=$2 pattern=$3 code
-  shift 3
-  "$dynrun" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
-  code=$?
-  if [ $code -ne "$wanted" ]; then
-    problem "$name" "exit code $code instead of $wanted"
-  elif ! cat "$scratch/out" "$scratch/err" | grep -qE -- "$pattern"; then
-    problem "$name" "the output lacks $pattern"
-  elif [ "$wanted" -ne 0 ] && [ -s "$scratch/out" ]; then
-    problem "$name" "an error wrote to stdout"
-  else
-    echo "ok $name"
-  fi
-}
-
-problem() {
-  echo "failed $1: $2"
-  cat "$scratch/out" "$scratch/err" 2>/dev/null | head -20 | sed 's/^/    /'
-  failures=$((failures + 1))
-}
-
-check() {  # name, command...
-  local name=$1
-  shift
-  if "$@" >"$scratch/log" 2>&1; then echo "ok $name"; else problem "$name" "$(tail -5 "$scratch/log")"; fi
-}
 
 quick=(--skip-load --iterations 3 --warmup 0)
 
@@ -51,15 +15,18 @@ expect "unknown flag" 2 "frobnicate" run model.dyn --frobnicate
 expect "no model" 2 "model" run
 expect "unknown format" 2 "xml" run model.dyn --format xml
 expect "unknown device" 2 "abacus" run model.dyn --device abacus
+expect "formats in the help, once" 0 "--format md.csv.json(=md)? +md \(default" run --help
+expect "more threads than there can be" 2 "1024" run model.dyn --threads 1025
 expect "threads below 1" 2 "threads" run model.dyn --threads 0
 
 expect "missing file" 1 "nowhere\.dyn" run nowhere.dyn
 printf 'dyn 1\ngraph broken' >"$scratch/broken.dyn"
 expect "broken model: file, line and column" 1 "broken\.dyn:2:[0-9]+" run "$scratch/broken.dyn"
 expect "dim without a value" 1 "dim 'B'" run model.dyn
-expect "unknown dim" 1 "X" run model.dyn --dims B=1 --dims X=3
+expect "unknown dim" 1 "no dim .X.; it has B, S" run model.dyn --dims B=1 --dims X=3
 expect "dim out of bounds" 1 "65" run model.dyn --dims B=65
 expect "malformed dims" 1 'B=1\.\.' run model.dyn --dims B=1..
+expect "several dims in one flag" 1 "a --dims of its own" run model.dyn --dims B=1,S=2
 expect "a dim twice" 1 "twice" run model.dyn --dims B=1 --dims B=2
 expect "several shapes for run" 1 "dynrun bench" run model.dyn --dims B=1,2
 expect "dims and shapes together" 1 "exclude each other" run model.dyn --dims B=1 --shapes ids=1x2
@@ -75,7 +42,9 @@ expect "run" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5
 expect "run by shapes of one input" 0 "\[3, 4, 3\]" run model.dyn --shapes ids=3x4
 expect "run with a hint" 0 "\[1, 8, 3\]" run model.dyn --dims B=1
 expect "run at size 0" 0 "\[1, 0, 3\]" run model.dyn --dims B=1 --dims S=0
-expect "run on one thread" 0 "\[1, 8, 3\]" run model.dyn --dims B=1 --threads 1
+for threads in 1 3 100; do
+  expect "run on $threads threads" 0 "\[1, 8, 3\]" run model.dyn --dims B=1 --threads $threads
+done
 expect "run on the reference" 0 "\[1, 8, 3\]" run model.dyn --dims B=1 --device reference
 expect "run with avx2 or a clear refusal" "$(grep -qw avx2 /proc/cpuinfo && echo 0 || echo 1)" "\[1, 8, 3\]|avx2" run model.dyn --dims B=1 --isa avx2
 expect "run without a cache" 0 "\[1, 8, 3\]" run model.dyn --dims B=1 --cache-dir none
@@ -158,6 +127,7 @@ expect "a described GPU explains" 0 "cuda/a100|multiprocessors|waves|a100" expla
 expect "a described GPU does not run" 1 "only a description" run model.dyn --dims B=1 "${described[@]}"
 printf 'dyn 1\ndim S in 1..64 hint 8\nweights "nowhere.safetensors"\ngraph g(x: f32[S, 32]) -> (y: f32[S, 48]) {\n  y = matmul(x, w: f32[32, 48])\n  return y\n}\n' >"$scratch/unweighted.dyn"
 expect "a described GPU explains without weights" 0 "matmul" explain "$scratch/unweighted.dyn" "${described[@]}"
+expect "a missing weights file: the flag that needs none" 1 "nowhere\.safetensors.*--random-weights" inspect "$scratch/unweighted.dyn"
 expect "inspect shows copies" 0 "host to GPU" inspect model.dyn "${described[@]}"
 expect "inspect shows the groups' targets" 0 "target cuda/a100" inspect model.dyn "${described[@]}"
 expect "dump of PTX" 0 "[1-9][0-9]* files of PTX" explain model.dyn --dims B=1 "${described[@]}" --precision bf16 --dump-ptx "$scratch/ptx"
@@ -218,6 +188,7 @@ touch "$DYN_CACHE_DIR/precious.txt"
 expect "cache: clear" 0 "removed [1-9]" cache clear
 check "cache: clear leaves other files alone" test -e "$DYN_CACHE_DIR/precious.txt"
 expect "cache: empty after clear" 0 "code +0 kernels" cache show
+HOME= XDG_CACHE_HOME= DYN_CACHE_DIR= expect "cache: no home" 1 "HOME is set" cache
 expect "cache: switched off" 1 "switched off" cache --cache-dir none
 
-exit $((failures > 0))
+finish

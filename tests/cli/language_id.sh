@@ -1,25 +1,10 @@
 #!/usr/bin/env bash
 # The program language_id: accuracy on held-out lines and on sentences from elsewhere, its output's form, and that its weights matter.
 #   tests/cli/language_id.sh BUILD_DIR
-set -uo pipefail
-program=$(cd "$1" && pwd)/bin/language_id
+. "$(dirname "$0")/../support/cli.sh" "$@"
+program=$build/bin/language_id
 folder=$(cd "$(dirname "$0")/../../examples/language_id" && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"  # it must work from any directory
-export DYN_CACHE_DIR=$scratch/cache
-failures=0
-
-check() {  # name, command...
-  local name=$1
-  shift
-  if "$@" >"$scratch/log" 2>&1; then
-    echo "ok $name"
-  else
-    echo "failed $name: $(tail -3 "$scratch/log")"
-    failures=$((failures + 1))
-  fi
-}
 
 # Percent of the lines of a file of CODE<tab>TEXT that are told right; further arguments go to the program.
 accuracy() {
@@ -81,4 +66,4 @@ check "wrong with zeroed weights" awk -v value="$zeroed_accuracy" 'BEGIN { exit 
 
 check "the only safetensors file of the examples, at most 4 MB" \
   bash -c "[ \$(find '$folder/..' -name '*.safetensors' | wc -l) -eq 1 ] && [ \$(stat -Lc %s '$weights') -le 4000000 ]"
-exit $((failures > 0))
+finish

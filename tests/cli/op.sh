@@ -1,42 +1,7 @@
 #!/usr/bin/env bash
 # Drives dynrun op: shapes, suites, cold operands, formats, peers that work, die, talk nonsense or are missing.
 #   tests/cli/op.sh BUILD_DIR
-# Prints "ok NAME" or "failed NAME: ..." for each check.
-set -uo pipefail
-build=$(cd "$1" && pwd)
-dynrun=$build/bin/dynrun
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-export DYN_CACHE_DIR=$scratch/cache
-failures=0
-
-# expect NAME CODE PATTERN ARGUMENTS...: the exit code, and a pattern in stdout and stderr together.
-expect() {
-  local name=$1 wanted=$2 pattern=$3 code
-  shift 3
-  "$dynrun" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
-  code=$?
-  if [ $code -ne "$wanted" ]; then
-    problem "$name" "exit code $code instead of $wanted"
-  elif ! cat "$scratch/out" "$scratch/err" | grep -qE -- "$pattern"; then
-    problem "$name" "the output lacks $pattern"
-  elif [ "$wanted" -ne 0 ] && [ -s "$scratch/out" ]; then
-    problem "$name" "an error wrote to stdout"
-  else
-    echo "ok $name"
-  fi
-}
-
-problem() {
-  echo "failed $1: $2"
-  cat "$scratch/out" "$scratch/err" 2>/dev/null | head -20 | sed 's/^/    /'
-  failures=$((failures + 1))
-}
-
-# has NAME PATTERN: in the output of the last expect.
-has() {
-  if cat "$scratch/out" "$scratch/err" | grep -qE -- "$2"; then echo "ok $1"; else problem "$1" "the output lacks $2"; fi
-}
+. "$(dirname "$0")/../support/cli.sh" "$@"
 
 # The machine's figures, so that nothing is measured here.
 cat >"$scratch/peak.json" <<'END'
@@ -72,6 +37,7 @@ types="f32[M,8] x f32[8,16]"
 
 expect "op: help" 0 "M=1\.\.512" op --help
 expect "op: no types and no suite" 1 "TYPES" op matmul
+expect "op: nothing at all" 1 "OPERATOR" op
 expect "op: types and a suite" 1 "TYPES" op matmul "$types" --suite x
 expect "op: broken types" 1 'f32\[M,' op matmul "f32[M," --dims M=1
 expect "op: unknown operator" 1 "frobnicate" op frobnicate "f32[M]" --dims M=1
@@ -86,6 +52,7 @@ has "op: the line's text" "^  4 five 6"
 expect "op: a suite of convolutions" 1 "no convolution yet" op matmul --suite "$(dirname "$0")/../bench/suites/conv-cnn.txt"
 
 expect "op: shapes" 0 "matmul .* 5 .*cpu/" op matmul "$types" --dims M=1,5,0 --threads 1 "${quick[@]}"
+expect "op: an empty result has no limit" 0 "^matmul,0,1,[^,]*,warm,[^,]*,[^,]*,,0,,,?" op matmul "$types" --dims M=0 --threads 1 --format csv "${quick[@]}"
 expect "op: another operator, csv" 0 "^op,B,S,axis,threads" op softmax "f32[B,S]" --dims B=3 --dims S=7 --attr axis=-1 --threads 1 --format csv "${quick[@]}"
 has "op: csv summary" "^# summary=limit_ratio threads=1 state=warm shapes=1"
 expect "op: an index operand" 0 "gather" op gather "f32[30,8] x i64[S]" --dims S=3 --attr axis=0 --threads 1 "${quick[@]}"
@@ -125,4 +92,4 @@ else
   problem "op: dyn-peer refuses what it does not understand" "the answers differ"
 fi
 
-exit $((failures > 0))
+finish

@@ -1,27 +1,14 @@
 #!/usr/bin/env bash
 # The PTX of whole models: the same for every length, and taken by the assembler for every generation of GPUs, without spills.
-# Prints "ok NAME", "failed NAME: ..." or "skipped NAME: reason"; the argument is a build folder. With DYN_TEST_FAST=yes one small model only.
-set -uo pipefail
-build=${1:?the build folder}
-dynrun=$build/bin/dynrun
+#   tests/cli/ptx.sh BUILD_DIR
+# With DYN_TEST_FAST=yes one small model only.
+. "$(dirname "$0")/../support/cli.sh" "$@"
 models=$(cd "$(dirname "$0")/../.." && pwd)/examples
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
-
-report() {  # name, message: empty where all is well
-  if [ -z "$2" ]; then
-    echo "ok $1"
-  else
-    echo "failed $1: $2"
-    failures=$((failures + 1))
-  fi
-}
 
 dump() {  # folder, model, dims...
   local into=$1 model=$2
   shift 2
-  "$dynrun" explain "$models/$model" --random-weights --device cuda --gpu a100 "$@" --dump-ptx "$into" >"$folder/log" 2>&1 || tail -5 "$folder/log"
+  "$dynrun" explain "$models/$model" --random-weights --device cuda --gpu a100 "$@" --dump-ptx "$into" >"$scratch/log" 2>&1 || tail -5 "$scratch/log"
 }
 
 # One kernel: its registers and spilled bytes for a GPU, or what the assembler says.
@@ -37,37 +24,37 @@ export -f assemble
 PATH=$PATH:/usr/local/cuda/bin
 cases=("language_id/language_id.dyn bf16")
 [ "${DYN_TEST_FAST:-no}" = yes ] || cases+=("models/bert_base.dyn bf16" "models/gpt2.dyn f16" "language_id/language_id.dyn f32" "models/distilbert.dyn tf32")
-mkdir "$folder/all"
+mkdir "$scratch/all"
 for case in "${cases[@]}"; do
   read -r model precision <<<"$case"
   name="$(basename "$model" .dyn) in $precision"
-  one=$(dump "$folder/one" "$model" --dims B=1 --dims S=7 --precision "$precision")
-  other=$(dump "$folder/other" "$model" --dims B=3 --dims S=512 --precision "$precision")
-  files=$(find "$folder/one" -name '*.ptx' | wc -l)
+  one=$(dump "$scratch/one" "$model" --dims B=1 --dims S=7 --precision "$precision")
+  other=$(dump "$scratch/other" "$model" --dims B=3 --dims S=512 --precision "$precision")
+  files=$(find "$scratch/one" -name '*.ptx' | wc -l)
   if [ -n "$one$other" ]; then
     report "PTX of $name" "$one$other"
   elif [ "$files" -eq 0 ]; then
     report "PTX of $name" "no files were written"
   else
-    report "PTX of $name is the same for every length ($files kernels)" "$(diff -rq "$folder/one" "$folder/other" 2>&1)"
+    report "PTX of $name is the same for every length ($files kernels)" "$(diff -rq "$scratch/one" "$scratch/other" 2>&1)"
   fi
-  for file in "$folder"/one/*.ptx; do cp "$file" "$folder/all/$(sha1sum <"$file" | cut -c 1-16).ptx"; done
-  rm -rf "$folder/one" "$folder/other"
+  for file in "$scratch"/one/*.ptx; do cp "$file" "$scratch/all/$(sha1sum <"$file" | cut -c 1-16).ptx"; done
+  rm -rf "$scratch/one" "$scratch/other"
 done
 
-if ! command -v ptxas >"$folder/log"; then
+if ! command -v ptxas >"$scratch/log"; then
   echo "skipped ptx.models: ptxas is not installed"
 else
   for gpu in sm_80 sm_90 sm_100; do
-    find "$folder/all" -name '*.ptx' -print0 | xargs -0 -P "$(nproc)" -I{} bash -c "assemble $gpu {}" >"$folder/results"
-    kernels=$(grep -c '^registers' "$folder/results")
-    most=$(awk '/^registers/ && $2 > most { most = $2 } END { print most + 0 }' "$folder/results")
-    spilled=$(awk '/^registers/ && $4 > 0' "$folder/results" | wc -l)
+    find "$scratch/all" -name '*.ptx' -print0 | xargs -0 -P "$(nproc)" -I{} bash -c "assemble $gpu {}" >"$scratch/results"
+    kernels=$(grep -c '^registers' "$scratch/results")
+    most=$(awk '/^registers/ && $2 > most { most = $2 } END { print most + 0 }' "$scratch/results")
+    spilled=$(awk '/^registers/ && $4 > 0' "$scratch/results" | wc -l)
     echo "note: ptxas assembled $kernels kernels of models for $gpu, at most $most registers, $spilled with spills"
-    message=$(grep -m 3 '^FAILED' "$folder/results" | sed "s|$folder/all/||")
+    message=$(grep -m 3 '^FAILED' "$scratch/results" | sed "s|$scratch/all/||")
     [ "$kernels" -gt 0 ] || message="no kernel was assembled. $message"
     [ "$spilled" -eq 0 ] || message="$spilled kernels spill registers. $message"
     report "ptxas takes the kernels of all models for $gpu" "$message"
   done
 fi
-exit $((failures > 0))
+finish

@@ -1,21 +1,11 @@
 #include "tests/kernels/random.hpp"
 
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <span>
 
-namespace dyn::testing {
+#include "tests/support/seed.hpp"
 
-std::uint64_t test_seed() {
-  static const std::uint64_t seed = [] {
-    const char* given = std::getenv("DYN_SEED");
-    const std::uint64_t value = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::printf("DYN_SEED=%llu\n", static_cast<unsigned long long>(value));
-    return value;
-  }();
-  return seed;
-}
+namespace dyn::testing {
 
 Random::Random(std::string_view test) {
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a, as its authors give it.

@@ -9,9 +9,6 @@
 
 namespace dyn::testing {
 
-/// The environment's DYN_SEED, else a fresh one; printed once, so that any failure can be repeated.
-std::uint64_t test_seed();
-
 /// Draws for one named test: the same seed and name give the same draws, whatever other tests run.
 class Random {
  public:

@@ -68,9 +68,10 @@ std::vector<OpCase> cases_from_types(const Arguments& arguments) {
 
 std::vector<OpCase> requested_cases(const Arguments& arguments) {
   const OpArguments& op = arguments.op;
+  if (op.op.empty() && op.suites.empty()) throw Error(ErrorKind::user, "give an OPERATOR and the TYPES of its operands, or --suite FILE");
   if (op.suites.empty() == op.types.empty()) throw Error(ErrorKind::user, "give either the TYPES of the operands, or --suite FILE");
   if (!op.types.empty()) return cases_from_types(arguments);
-  if (op.op != "matmul") throw Error(ErrorKind::unsupported, fmt::format("--suite holds shapes of matmul, not of {}", op.op));
+  if (!op.op.empty() && op.op != "matmul") throw Error(ErrorKind::unsupported, fmt::format("--suite holds shapes of matmul, not of {}", op.op));
   if (!arguments.dims.empty() || !op.attributes.empty()) throw Error(ErrorKind::user, "--dims and --attr do not go with --suite");
   std::vector<OpCase> cases;
   for (const std::string& path : op.suites) {
@@ -82,7 +83,7 @@ std::vector<OpCase> requested_cases(const Arguments& arguments) {
 
 /// So many that together they exceed the caches, in steps of about a half, so that similar shapes share a model.
 int copies_for(const OpBench& bench, double bytes) {
-  if (!bench.arguments.op.cold) return 1;
+  if (!bench.arguments.op.cold || bytes == 0) return 1;
   double cache = bench.peak ? bench.peak->cache_bytes[2] : 0;
   if (cache <= 0) cache = usual_last_cache_bytes;
   int copies = 1;
@@ -175,7 +176,7 @@ OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double 
   row.emplace_back("p95_ms", times.p95_seconds / copies * ms);
   row.emplace_back("gflops", flops > 0 ? Cell(flops / median / 1e9) : Cell());
   row.emplace_back("gb_per_s", bytes / median / 1e9);
-  row.emplace_back("intensity", flops / bytes);
+  row.emplace_back("intensity", bytes > 0 ? Cell(flops / bytes) : Cell());
   if (bench.peak && bytes > 0) {
     const double limit = std::max(flops / (bench.peak->at(bench.threads).gflops * 1e9),
                                   bytes / bench.peak->bytes_per_second(all_bytes, bench.threads));

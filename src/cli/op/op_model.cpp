@@ -156,6 +156,7 @@ double compulsory_bytes(const OpProblem& problem, const DimMap& values, const st
   const auto result_bytes = static_cast<double>(bytes_of(result.dtype, result.shape));
   const graph::OpClass kind = op_of(problem).op_class;
   const bool selects = kind == graph::OpClass::Indexed || kind == graph::OpClass::View;
+  if (result_bytes == 0) return 0;
   double total = result_bytes;
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
     const OpOperand& operand = problem.operands[i];

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -20,6 +19,7 @@
 #include "src/cli/op/peer_process.hpp"
 #include "src/cli/op/slices.hpp"
 #include "src/cli/op/suite.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn::cli;
 using dyn::DType;
@@ -137,15 +137,13 @@ TEST_CASE("op: peers") {
 TEST_CASE("op: a model of one operator computes what the operator does") {
   const OpProblem problem{"matmul", {{"transpose_b", "true"}}, parse_operands("f32[M,K] x f32[N,K]")};
   CHECK(compulsory_bytes(problem, {{"M", 2}, {"K", 3}, {"N", 5}}, "f32") == 4 * (6 + 15 + 10));
+  CHECK(compulsory_bytes(problem, {{"M", 0}, {"K", 3}, {"N", 5}}, "bf16") == 0);
   dyn::Options options;
   options.device = "reference";
   const dyn::Graph graph = dyn::Graph::from_text(model_text(problem, 3), options);
   REQUIRE(graph.inputs().size() == 6);
   REQUIRE(graph.outputs().size() == 3);
-  const char* set = std::getenv("DYN_SEED");
-  const auto seed = set != nullptr ? std::strtoull(set, nullptr, 10) : std::random_device{}();
-  MESSAGE("DYN_SEED=" << seed);
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(dyn::testing::test_seed());
   std::uniform_real_distribution<float> uniform(-1, 2);
   dyn::NamedTensors inputs;
   for (int copy = 0; copy < 3; ++copy) {

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <limits>
 
+#include "tests/support/seed.hpp"
 #include "tests/unit/cpu/attention_fixture.hpp"
 
 using namespace dyn::cpu;
@@ -15,10 +15,7 @@ using dyn::rkernel::ScoreForm;
 
 namespace {
 
-std::uint64_t seed() {
-  const char* text = std::getenv("DYN_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 20261121;
-}
+std::uint64_t seed() { return dyn::testing::test_seed(20261121); }
 
 std::int64_t pick(std::mt19937_64& random, const std::vector<std::int64_t>& from) { return from[random() % from.size()]; }
 
@@ -56,7 +53,6 @@ AttentionStrategy random_strategy(std::mt19937_64& random, const Isa& isa, const
 }
 
 void check_attention(int cases) {
-  MESSAGE("seed " << seed());
   for (const Isa& isa : all_isas()) {
     if (!cpu_has(isa)) continue;
     CAPTURE(isa.name);

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 
+#include "tests/support/seed.hpp"
 #include "tests/unit/cpu/contraction_fixture.hpp"
 
 using namespace dyn::cpu;
@@ -10,10 +10,7 @@ using dyn::cpu::testing::run_case;
 
 namespace {
 
-std::uint64_t seed() {
-  const char* text = std::getenv("DYN_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 20250817;
-}
+std::uint64_t seed() { return dyn::testing::test_seed(20250817); }
 
 std::string describe(const Case& c) {
   return "batch " + std::to_string(c.batch) + " M " + std::to_string(c.m) + " N " + std::to_string(c.n) + " K " + std::to_string(c.k) +
@@ -66,7 +63,6 @@ void check_narrow_weights(int cases) {
 }
 
 void check_contractions(int cases) {
-  MESSAGE("seed " << seed());
   for (const Isa& isa : all_isas()) {
     if (!cpu_has(isa)) continue;
     CAPTURE(isa.name);

@@ -2,7 +2,6 @@
 
 #include "graph/dim_rules.hpp"
 
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <string>
@@ -11,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "dyn/error.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn::graph;
 
@@ -143,14 +143,6 @@ std::optional<std::int64_t> value_of(Dim dim, const std::vector<std::int64_t>& s
   }
 }
 
-std::uint64_t seed() {
-  static const std::uint64_t value = [] {
-    const char* given = std::getenv("DYN_SEED");
-    return given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  }();
-  return value;
-}
-
 /// The expression built once more from its parts.
 Dim rebuild(DimTable& table, Dim dim) {
   if (dim.node()->operands.empty()) return dim;
@@ -163,8 +155,8 @@ Dim rebuild(DimTable& table, Dim dim) {
 }  // namespace
 
 TEST_CASE("every rule keeps the value, and every rule is used") {
-  INFO("seed ", seed());
-  std::mt19937_64 random(seed());
+  INFO("DYN_SEED=", dyn::testing::test_seed());
+  std::mt19937_64 random(dyn::testing::test_seed());
   std::map<std::string, int> used;
   for (int round = 0; round < 60; ++round) {
     Symbols symbols;
@@ -210,8 +202,8 @@ TEST_CASE("every rule keeps the value, and every rule is used") {
 }
 
 TEST_CASE("bounds, divisors and proofs hold") {
-  INFO("seed ", seed());
-  std::mt19937_64 random(seed() + 1);
+  INFO("DYN_SEED=", dyn::testing::test_seed());
+  std::mt19937_64 random(dyn::testing::test_seed() + 1);
   for (int round = 0; round < 40; ++round) {
     Symbols symbols;
     Generator generator(symbols, random);
@@ -245,8 +237,8 @@ TEST_CASE("bounds, divisors and proofs hold") {
 }
 
 TEST_CASE("simplification is idempotent") {
-  INFO("seed ", seed());
-  std::mt19937_64 random(seed() + 2);
+  INFO("DYN_SEED=", dyn::testing::test_seed());
+  std::mt19937_64 random(dyn::testing::test_seed() + 2);
   for (int round = 0; round < 40; ++round) {
     Symbols symbols;
     Generator generator(symbols, random);
@@ -277,8 +269,8 @@ TEST_CASE("a division leaves no quotient that is exact") {
 }
 
 TEST_CASE("a program gives what evaluate gives") {
-  INFO("seed ", seed());
-  std::mt19937_64 random(seed() + 3);
+  INFO("DYN_SEED=", dyn::testing::test_seed());
+  std::mt19937_64 random(dyn::testing::test_seed() + 3);
   Symbols symbols;
   Generator generator(symbols, random);
   for (int i = 0; i < 300; ++i) {

@@ -6,16 +6,12 @@
 #include <fstream>
 
 #include "dyn/error.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/passes/pipeline.hpp"
 #include "tests/unit/passes/random_graph.hpp"
 
 namespace dyn::testing {
 namespace {
-
-std::uint64_t first_seed() {
-  const char* given = std::getenv("DYN_SEED");
-  return given ? std::strtoull(given, nullptr, 10) : 1;
-}
 
 int graph_count() {
   const char* given = std::getenv("DYN_GRAPHS");
@@ -38,7 +34,7 @@ std::string check(const std::string& text, std::mt19937_64& random, const graph:
 
 TEST_CASE("random graphs agree with the reference") {
   for (int i = 0; i < graph_count(); ++i) {
-    const std::uint64_t seed = first_seed() + static_cast<std::uint64_t>(i);
+    const std::uint64_t seed = test_seed(1) + static_cast<std::uint64_t>(i);
     std::mt19937_64 random(seed);
     const std::string text = random_graph(random, 2 + static_cast<int>(random() % 14));
     CAPTURE(seed);

@@ -2,12 +2,12 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
 #include "graph/op.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/passes/pipeline.hpp"
 
 namespace dyn::testing {
@@ -53,7 +53,7 @@ const Case cases[] = {
 };
 
 TEST_CASE("siblings merge where that pays, and give what they gave") {
-  std::mt19937_64 random(std::getenv("DYN_SEED") ? std::strtoull(std::getenv("DYN_SEED"), nullptr, 10) : 7);
+  std::mt19937_64 random(test_seed(7));
   for (const Case& test : cases) {
     CAPTURE(test.what);
     const std::string text = text_of(test.body);
@@ -72,7 +72,7 @@ TEST_CASE("siblings merge where that pays, and give what they gave") {
 }
 
 TEST_CASE("random siblings of one input give what they gave") {
-  const std::uint64_t first = std::getenv("DYN_SEED") ? std::strtoull(std::getenv("DYN_SEED"), nullptr, 10) : 1;
+  const std::uint64_t first = test_seed(1);
   for (std::uint64_t seed = first; seed < first + 60; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);

@@ -6,8 +6,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <cstdlib>
-#include <random>
 
 #include "targets/ptx/device_module.hpp"
 #include "targets/ptx/device_ops.hpp"
@@ -49,12 +47,6 @@ KernelText KernelText::with(const std::string& from, const std::string& to) cons
   REQUIRE_MESSAGE(at != std::string::npos, from);
   for (; at != std::string::npos; at = changed.body.find(from, at + to.size())) changed.body.replace(at, from.size(), to);
   return changed;
-}
-
-std::uint64_t test_seed() {
-  static const std::uint64_t seed =
-      std::getenv("DYN_SEED") != nullptr ? std::strtoull(std::getenv("DYN_SEED"), nullptr, 10) : std::random_device{}();
-  return seed;
 }
 
 Emulated& shared_emulator() {

@@ -21,8 +21,6 @@ struct KernelText {
   KernelText with(const std::string& from, const std::string& to) const;
 };
 
-/// Seeds: DYN_SEED, or another one for each run; printed by a failing test.
-std::uint64_t test_seed();
 
 /// Loads and launches with an emulator that all tests share.
 Emulated& shared_emulator();

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "emulator_fixture.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
@@ -15,7 +16,7 @@ using namespace dyn::test;
 namespace {
 
 std::vector<std::uint32_t> random_words(std::size_t count, std::uint64_t salt) {
-  std::mt19937_64 random(test_seed() + salt);
+  std::mt19937_64 random(dyn::testing::test_seed() + salt);
   std::vector<std::uint32_t> words(count);
   for (std::uint32_t& word : words) word = static_cast<std::uint32_t>(random());
   return words;
@@ -55,7 +56,7 @@ TEST_CASE("emulator: indices") {
 }
 
 TEST_CASE("emulator: shuffles and votes") {
-  INFO("DYN_SEED=" << test_seed());
+  INFO("DYN_SEED=" << dyn::testing::test_seed());
   const auto input = random_words(64, 1);
   for (const char* mode : {"bfly", "down", "idx"}) {
     for (const int segment_lanes : {32, 16, 8, 4}) {
@@ -164,7 +165,7 @@ TEST_CASE("emulator: conversions") {
 }
 
 TEST_CASE("emulator: ldmatrix") {
-  INFO("DYN_SEED=" << test_seed());
+  INFO("DYN_SEED=" << dyn::testing::test_seed());
   for (const std::string kind : {"x1", "x2", "x4", "x2.trans", "x4.trans"}) {
     INFO(kind);
     const int matrices = kind[1] - '0';
@@ -226,10 +227,10 @@ namespace {
 /// a: 16 x k, b: k x 8, c and d: 16 x 8, as plain rows; each lane loads its fragments by the layouts of the PTX ISA, written down
 /// here as the table of its figures.
 void check_mma(const std::string& kind, const char* op) {
-  INFO(kind << ", DYN_SEED=" << test_seed());
+  INFO(kind << ", DYN_SEED=" << dyn::testing::test_seed());
   const bool tf32 = kind == "tf32", half = kind == "f16";
   const int k = tf32 ? 8 : 16;
-  std::mt19937_64 random(test_seed() + 3);
+  std::mt19937_64 random(dyn::testing::test_seed() + 3);
   std::normal_distribution<float> normal;
   std::vector<float> a(static_cast<std::size_t>(16 * k)), b(static_cast<std::size_t>(8 * k)), c(128), d(128);
   std::vector<std::uint32_t> words(32 * 6);

@@ -4,20 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <random>
 
 #include "targets/ptx/gpu_descriptions.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn;
 using namespace dyn::rkernel;
 
 namespace {
-
-std::uint64_t test_seed() {
-  const char* given = std::getenv("DYN_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-}
 
 struct Sample {
   GpuMachine machine;
@@ -61,7 +56,7 @@ GpuContraction square(std::int64_t size, double bytes) {
 }  // namespace
 
 TEST_CASE("no prediction is below the machine's limit") {
-  const std::uint64_t seed = test_seed();
+  const std::uint64_t seed = dyn::testing::test_seed();
   MESSAGE("DYN_SEED=" << seed);
   Samples samples(seed);
   for (int round = 0; round < rounds; ++round) {
@@ -79,7 +74,7 @@ TEST_CASE("no prediction is below the machine's limit") {
 }
 
 TEST_CASE("a better machine is never slower") {
-  const std::uint64_t seed = test_seed();
+  const std::uint64_t seed = dyn::testing::test_seed();
   MESSAGE("DYN_SEED=" << seed);
   Samples samples(seed);
   std::mt19937_64 random(seed + 1);

@@ -3,13 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <set>
 
 #include "emulated_loop.hpp"
 #include "loop_cases.hpp"
 #include "tests/support/random_problem.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
@@ -18,12 +17,7 @@ namespace {
 
 constexpr double tolerance = 1e-4;
 
-unsigned first_seed() {
-  const char* given = std::getenv("DYN_SEED");
-  const unsigned seed = given != nullptr ? static_cast<unsigned>(std::atoi(given)) : 1000;
-  std::printf("DYN_SEED=%u\n", seed);
-  return seed;
-}
+unsigned first_seed() { return static_cast<unsigned>(dyn::testing::test_seed(1000)); }
 
 /// Indices for gathers, each within [-7, 7).
 std::map<int, std::vector<std::uint8_t>> indices_for(const testing::ProblemBuilder& builder, int operand, unsigned seed) {

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
 #include "tests/support/half.hpp"
+#include "tests/support/seed.hpp"
 
 namespace dyn::ptx::testing {
 namespace {
@@ -132,11 +131,6 @@ bool is_fma_loop(const MatmulCase& c, const std::vector<Bytes>& buffers, const B
   return true;
 }
 
-std::uint64_t printed_seed() {
-  const char* text = std::getenv("DYN_SEED");
-  const std::uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 10) : 20251121;
-  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
+std::uint64_t contraction_seed() { return dyn::testing::test_seed(20251121); }
 
 }  // namespace dyn::ptx::testing

@@ -21,7 +21,7 @@ double worst_error(const MatmulCase& c, const std::vector<Bytes>& buffers, const
 /// Whether an f32 output without epilogue has the bits of one loop of fused multiply-adds for each element, K ascending.
 bool is_fma_loop(const MatmulCase& c, const std::vector<Bytes>& buffers, const Bytes& output);
 
-/// From the environment variable DYN_SEED, else fixed; printed.
-std::uint64_t printed_seed();
+/// test_seed, else a fixed one.
+std::uint64_t contraction_seed();
 
 }  // namespace dyn::ptx::testing

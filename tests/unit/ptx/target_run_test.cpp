@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
@@ -12,6 +11,7 @@
 #include "targets/ptx/emulator/emulator.hpp"
 #include "targets/ptx/gpu_descriptions.hpp"
 #include "tests/support/problem_interpreter.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/ptx/target_fixture.hpp"
 
 using namespace dyn;
@@ -22,11 +22,6 @@ namespace {
 
 using Symbols = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
-
-std::uint64_t test_seed() {
-  const char* given = std::getenv("DYN_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-}
 
 // To nearest, ties to even; the values of these tests are neither NaN nor beyond f16's normal numbers.
 std::uint16_t to_bf16(float value) {
@@ -216,7 +211,7 @@ TEST_CASE("one row of a product on the emulator, and none") {
 
 TEST_SUITE("full") {
   TEST_CASE("a perceptron on the emulator") {
-    const std::uint64_t seed = test_seed();
+    const std::uint64_t seed = dyn::testing::test_seed();
     MESSAGE("DYN_SEED=" << seed);
     std::mt19937_64 random(seed);
     for (const auto& [dtype, tf32, tolerance] : precisions) {
@@ -229,7 +224,7 @@ TEST_SUITE("full") {
   }
 
   TEST_CASE("attention and layer norm on the emulator") {
-    const std::uint64_t seed = test_seed();
+    const std::uint64_t seed = dyn::testing::test_seed();
     MESSAGE("DYN_SEED=" << seed);
     std::mt19937_64 random(seed);
     for (const auto& [dtype, tf32, tolerance] : precisions) {
@@ -240,7 +235,7 @@ TEST_SUITE("full") {
   }
 
   TEST_CASE("products of any sizes on the emulator: every way of copying") {
-    const std::uint64_t seed = test_seed();
+    const std::uint64_t seed = dyn::testing::test_seed();
     MESSAGE("DYN_SEED=" << seed);
     std::mt19937_64 random(seed);
     // K and N are multiples of 4 or not, so that rows of A and of B begin at 16 bytes or do not.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -16,6 +15,7 @@
 #include "targets/ptx/gpu_descriptions.hpp"
 #include "tensor_core_kernel.hpp"
 #include "tests/support/half.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
@@ -27,12 +27,7 @@ using rkernel::GpuTile;
 namespace {
 
 std::mt19937& random_engine() {
-  static std::mt19937 engine = [] {
-    const char* given = std::getenv("DYN_SEED");
-    const unsigned seed = given != nullptr ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device()();
-    std::printf("DYN_SEED=%u\n", seed);
-    return std::mt19937(seed);
-  }();
+  static std::mt19937 engine(static_cast<unsigned>(dyn::testing::test_seed()));
   return engine;
 }
 

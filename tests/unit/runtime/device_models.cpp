@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "tests/support/seed.hpp"
 #include "tests/unit/runtime/fake_target.hpp"
 #include "tests/unit/runtime/support.hpp"
 
@@ -72,12 +73,7 @@ ModelPtr load_reference(const std::string& text) {
   return load_model(text, make_fake_target, options);
 }
 
-unsigned device_seed() {
-  const char* given = std::getenv("DYN_SEED");
-  const unsigned seed = given == nullptr ? 11 : static_cast<unsigned>(std::atoi(given));
-  MESSAGE("seed " << seed);
-  return seed;
-}
+unsigned device_seed() { return static_cast<unsigned>(testing::test_seed(11)); }
 
 std::vector<Tensor> random_inputs(const Model& model, const std::map<std::string, std::int64_t>& dims, std::mt19937& random) {
   std::vector<Tensor> inputs;

@@ -22,7 +22,7 @@ extern const char* const chain;
 ModelPtr load_model(const std::string& text, const runtime::TargetFactory& factory, const Options& options = {});
 ModelPtr load_reference(const std::string& text);
 
-/// $DYN_SEED, or a fixed one; printed.
+/// test_seed, else a fixed one.
 unsigned device_seed();
 
 /// For `ids` of [0, 7); floats of [-1, 1).

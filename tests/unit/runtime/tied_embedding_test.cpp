@@ -1,13 +1,13 @@
 // A table that is gathered and multiplied with is in memory once, in panels, and gives the same as two copies.
 
 #include <cmath>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "dyn/dyn.hpp"
 #include "src/runtime/model.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
@@ -24,10 +24,7 @@ Options quiet() {
 }
 
 std::vector<std::int64_t> random_ids(std::size_t count, std::int64_t rows) {
-  const char* given = std::getenv("DYN_SEED");
-  const unsigned seed = given != nullptr ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
-  std::printf("DYN_SEED=%u\n", seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(static_cast<unsigned>(dyn::testing::test_seed()));
   std::vector<std::int64_t> ids(count);
   for (std::int64_t& id : ids) id = static_cast<std::int64_t>(random() % static_cast<unsigned>(2 * rows)) - rows;
   ids.front() = rows - 1;

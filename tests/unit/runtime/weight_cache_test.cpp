@@ -20,6 +20,7 @@
 #include "src/runtime/model_impl.hpp"
 #include "src/runtime/weight_cache.hpp"
 #include "src/runtime/weight_loader.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
@@ -40,15 +41,7 @@ graph g(x: f32[M, 120]) -> (y: f32[M, 301]) {
 constexpr std::int64_t rows = 3, depth = 120, hidden = 1000, columns = 301;
 constexpr std::size_t elements = depth * hidden + hidden + columns * hidden;
 
-unsigned seed() {
-  static const unsigned value = [] {
-    const char* given = std::getenv("DYN_SEED");
-    const unsigned chosen = given != nullptr ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
-    std::printf("DYN_SEED=%u\n", chosen);
-    return chosen;
-  }();
-  return value;
-}
+unsigned seed() { return static_cast<unsigned>(dyn::testing::test_seed()); }
 
 std::vector<float> random_values(std::size_t count, unsigned salt) {
   std::mt19937 random(seed() + salt);

@@ -1,0 +1,35 @@
+#pragma once
+// How fast threads read each level of memory together.
+
+#include <cstdint>
+#include <vector>
+
+#include "src/rkernel/machine.hpp"
+#include "targets/cpu/read_loop.hpp"
+
+namespace dyn::cpu {
+
+/// For which numbers of threads a machine is measured that has `processors`, of at most `threads`: each up to 8, then growing by a
+/// quarter, and the last one. More threads than processors share what the processors have.
+std::vector<int> measured_thread_counts(int threads, int processors);
+
+/// Values for 1 .. threads, from those at `counts`: linear in between, the last one beyond.
+std::vector<double> for_each_count(const std::vector<int>& counts, const std::vector<double>& values, int threads);
+
+/// Where a thread reads its `bytes` of a buffer: one after the other, from the start again where the buffer ends.
+std::int64_t part_offset(std::int64_t buffer_bytes, std::int64_t bytes, int thread);
+
+/// Caches and DRAM with what 1 .. threads threads read from them, in bytes per second; no more than `processors` are started.
+std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int processors);
+
+/// Whether something else ran meanwhile: threads on `cores` cores, each with a first cache of its own, read much less from it together than one
+/// thread times their number.
+bool is_disturbed(const std::vector<rkernel::MemoryLevel>& levels, int cores);
+
+/// The same levels after another measurement: the better figure of each, as nothing makes a machine faster than it is.
+std::vector<rkernel::MemoryLevel> best_of(std::vector<rkernel::MemoryLevel> levels, const std::vector<rkernel::MemoryLevel>& others);
+
+/// What disturbed figures may be taken for: L1 and L2 of each core as fast as that of one, shared levels never slower with more threads.
+std::vector<rkernel::MemoryLevel> without_disturbance(std::vector<rkernel::MemoryLevel> levels, int cores);
+
+}  // namespace dyn::cpu

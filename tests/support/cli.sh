@@ -1,0 +1,51 @@
+# For the scripts of tests/cli, which source it with their arguments: BUILD_DIR.
+# Sets build, dynrun, scratch (removed at the end), a cache directory in there, and failures. Each check prints "ok NAME" or "failed NAME: ...".
+set -uo pipefail
+build=$(cd "${1:?the build folder}" && pwd) || exit
+dynrun=$build/bin/dynrun
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export DYN_CACHE_DIR=$scratch/cache
+failures=0
+: >"$scratch/out" >"$scratch/err"
+
+# problem NAME MESSAGE: a failed check, with what the last program printed.
+problem() {
+  echo "failed $1: $2"
+  cat "$scratch/out" "$scratch/err" | head -20 | sed 's/^/    /'
+  failures=$((failures + 1))
+}
+
+# report NAME MESSAGE: failed with the message, or ok where it is empty.
+report() {
+  if [ -z "$2" ]; then echo "ok $1"; else problem "$1" "$2"; fi
+}
+
+# expect NAME CODE PATTERN ARGUMENTS...: runs dynrun; its exit code, and a pattern in stdout and stderr together.
+expect() {
+  local name=$1 wanted=$2 pattern=$3 code
+  shift 3
+  "$dynrun" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+  code=$?
+  if [ $code -ne "$wanted" ]; then
+    problem "$name" "exit code $code instead of $wanted"
+  elif [ "$wanted" -ne 0 ] && [ -s "$scratch/out" ]; then
+    problem "$name" "an error wrote to stdout"
+  else
+    has "$name" "$pattern"
+  fi
+}
+
+# has NAME PATTERN: in the output of the last expect.
+has() {
+  if cat "$scratch/out" "$scratch/err" | grep -qE -- "$2"; then echo "ok $1"; else problem "$1" "the output lacks $2"; fi
+}
+
+# check NAME COMMAND...: the command succeeds.
+check() {
+  local name=$1
+  shift
+  if "$@" >"$scratch/log" 2>&1; then echo "ok $name"; else problem "$name" "$(tail -5 "$scratch/log")"; fi
+}
+
+finish() { exit $((failures > 0)); }
