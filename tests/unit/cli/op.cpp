@@ -137,6 +137,9 @@ TEST_CASE("op: peers") {
 TEST_CASE("op: a model of one operator computes what the operator does") {
   const OpProblem problem{"matmul", {{"transpose_b", "true"}}, parse_operands("f32[M,K] x f32[N,K]")};
   CHECK(compulsory_bytes(problem, {{"M", 2}, {"K", 3}, {"N", 5}}, "f32") == 4 * (6 + 15 + 10));
+  const OpProblem constant{"matmul", {}, parse_operands("f32[M,4] x f32[4,8]")};
+  CHECK(compulsory_bytes(constant, {{"M", 2}}, "f32") == 4 * (8 + 32 + 16));
+  CHECK(compulsory_bytes(constant, {{"M", 2}}, "i8") == 4 * (8 + 16) + 32);
   CHECK(compulsory_bytes(problem, {{"M", 0}, {"K", 3}, {"N", 5}}, "bf16") == 0);
   dyn::Options options;
   options.device = "reference";
