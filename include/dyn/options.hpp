@@ -27,6 +27,9 @@ struct Options {
   /// a described GPU, which the emulator imitates, and for which kernels can be explained without having one.
   std::string gpu;
 
+  /// With "cpu": how the constant right sides of matmuls lie in memory: "f32", "bf16", "f16" (each half the bytes; numbers beyond 65504 become
+  /// infinite in f16) or "i8" (a quarter; the largest magnitude of each column is 127, NaN and infinity are an error). All computing is in f32, and so is
+  /// every other tensor. An embedding that is also such a right side is bf16 with "i8". "f16" is an error with ISA "sse2".
   /// With "cuda" and "emulator": what matmuls multiply in, and how weights and intermediate tensors between GPU kernels are kept:
   /// "f32", "tf32" (f32 in memory, tensor cores of 10 bits of mantissa), "f16" or "bf16". Sums are always f32.
   std::string precision = "f32";

@@ -82,8 +82,9 @@ struct Parser {
                     "the described GPU that it imitates (default a100). dynrun devices lists both")
         ->type_name("NAME|INDEX");
     sub->add_option("--precision", options.precision,
-                    "With cuda and emulator, what matmuls multiply in: f32 (default), tf32, f16 or bf16; sums are f32")
-        ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
+                    "f32 (default), or with cpu how weights of matmuls are kept: bf16, f16, or i8 with a scale for each column; computing is in f32. "
+                    "With cuda and emulator what matmuls multiply in: tf32, f16 or bf16; sums are f32")
+        ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16", "i8"}));
     sub->add_option("--isa", options.isa, "Instruction set to generate for; default: the best that the CPU has")
         ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
     sub->add_option("--seed", options.seed, "Seed of random weights and inputs; default 0");
@@ -187,6 +188,9 @@ struct Parser {
     sub->add_option("--rounds", op.rounds, "Slices of each side for each shape (default 5)")->check(CLI::Range(1, 1000));
     sub->add_option("--slice-ms", op.slice_ms, "Milliseconds of one slice, or one iteration where that takes longer (default 20)")
         ->check(CLI::Range(0.01, 60000.0));
+    sub->add_option("--precision", arguments.options.precision,
+                    "How dyn keeps constant right sides of matmuls: f32 (default), bf16, f16 or i8; limits count these bytes. Peers compute as ever")
+        ->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
     sub->add_option("--isa", arguments.options.isa, "Instruction set that dyn generates for; default: the best that the CPU has")
         ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
     sub->add_option("--cache-dir", arguments.options.cache_dir, "As for bench");

@@ -53,11 +53,11 @@ Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Stra
 }
 
 // Seconds of one step of K of the block's row tiles, their mean.
-double seconds_per_k(const Machine& machine, const Tiling& rows, int columns) {
+double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DType weights) {
   double total = 0;
   for (const Run& run : {rows.first, rows.second}) {
     if (run.count == 0) continue;
-    const TileSpeed* tile = machine.find_tile(static_cast<int>(run.tile), columns);
+    const TileSpeed* tile = machine.find_tile(static_cast<int>(run.tile), columns, weights);
     total += static_cast<double>(run.count) * (tile != nullptr ? tile->seconds_per_k : 1);
   }
   return rows.tiles() > 0 ? total / static_cast<double>(rows.tiles()) : 0;
@@ -72,10 +72,10 @@ double dot_seconds_per_k(const Machine& machine, const Sizes& sizes, double colu
 // The same over all of the block's column tiles: the last one is narrower where no more of its panel exists.
 double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
   if (strategy.lanes == LaneAxis::K) return dot_seconds_per_k(machine, sizes, static_cast<double>(shape.n));
-  const double whole = seconds_per_k(machine, sizes.rows, strategy.tile_columns);
+  const double whole = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
   const std::int64_t last = shape.n % machine.panel;
   if (last == 0 || last > machine.vector_width || machine.most_rows(machine.vector_width) < strategy.tile_rows) return whole;
-  const double narrow = seconds_per_k(machine, sizes.rows, machine.vector_width);
+  const double narrow = seconds_per_k(machine, sizes.rows, machine.vector_width, shape.b_dtype);
   const double share = 1 / (sizes.column_tiles * sizes.n_blocks);
   return whole * (1 - share) + narrow * share;
 }
@@ -123,12 +123,13 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
   const double a_bytes = rows * sizes.block_k * float_bytes * conflict_factor(shape, strategy, rows);
-  const double b_bytes = columns * sizes.block_k * float_bytes;
+  const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
+  const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
   const std::size_t a_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
   // The first row tile brings B's panel near, the others find it there; blocks of other rows find it where all of B's block fits.
   const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(b_bytes)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
-  const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * float_bytes));
+  const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
   const bool in_place = shape.b_packed || strategy.direct_b;
   const std::size_t first_level = in_place ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
   const double first = read_seconds(machine, b_bytes, first_level, active) / sizes.m_blocks +
@@ -150,7 +151,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
 double move_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   double seconds = 0;
   if (strategy.copy_a) {
-    const double bytes = 2 * sizes.block_m * sizes.block_k * float_bytes;
+    const double bytes = sizes.block_m * sizes.block_k * (static_cast<double>(size_of(shape.a_dtype)) + float_bytes);
     seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active);
   }
   if (strategy.lanes == LaneAxis::K) {

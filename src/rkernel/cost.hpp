@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dyn/dtype.hpp"
 #include "src/rkernel/machine.hpp"
 #include "src/rkernel/strategy.hpp"
 
@@ -32,6 +33,7 @@ double layer_cost(const LayerTerms& terms, double below, bool overlapped);
 struct ContractionShape {
   LaneAxis lanes = LaneAxis::N;  ///< with M, a and b, m and n are those of a problem whose sides have changed places
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  DType a_dtype = DType::f32, b_dtype = DType::f32;  ///< in memory; computing is in f32
   bool b_packed = true;          ///< constant, packed at load; else packed by each ticket, or read as it lies
   bool must_pack_b = false;      ///< a fresh B whose stride along n is not 1
   std::int64_t b_row_bytes = 0;  ///< distance of a fresh B's rows

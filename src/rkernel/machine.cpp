@@ -17,8 +17,9 @@ std::size_t Machine::level_of(std::int64_t bytes) const {
   return levels.size() - 1;
 }
 
-const TileSpeed* Machine::find_tile(int rows, int columns) const {
-  for (const TileSpeed& tile : tiles) {
+const TileSpeed* Machine::find_tile(int rows, int columns, DType weights) const {
+  const auto narrow = narrow_tiles.find(weights);
+  for (const TileSpeed& tile : narrow == narrow_tiles.end() ? tiles : narrow->second) {
     if (tile.rows == rows && tile.columns == columns) return &tile;
   }
   return nullptr;

@@ -2,8 +2,11 @@
 // A machine as the cost model sees it: measured numbers only.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
+
+#include "dyn/dtype.hpp"
 
 namespace dyn::rkernel {
 
@@ -31,13 +34,15 @@ struct Machine {
   double seconds_per_wakeup = 0;            ///< until a second thread takes part in a stage
   std::vector<MemoryLevel> levels;
   std::vector<TileSpeed> tiles;  ///< sorted by columns, then rows; rows from 1 without gaps
+  std::map<DType, std::vector<TileSpeed>> narrow_tiles;  ///< the same tiles over weights in other dtypes than f32, where a model has such
   std::vector<int> dot_rows;     ///< by columns: the most rows of a tile whose lanes run along K; 0: there is none
 
   /// Bytes per second of one thread when `active` threads read from `level`.
   double bandwidth_per_thread(std::size_t level, int active) const;
   /// Index of the nearest level that holds `bytes`.
   std::size_t level_of(std::int64_t bytes) const;
-  const TileSpeed* find_tile(int rows, int columns) const;
+  /// Of f32 where nothing was measured for these weights; nullptr where there is no such tile.
+  const TileSpeed* find_tile(int rows, int columns, DType weights = DType::f32) const;
   int most_rows(int columns) const;  ///< of the tiles with these columns; 0: none
 };
 

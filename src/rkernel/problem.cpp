@@ -39,6 +39,7 @@ std::string operand_text(const Problem& problem, std::size_t i) {
   std::string text = fmt::format("  {} {} {}: {}[{}]", operand.written ? "out" : "in", i, name_of(operand.dtype),
                                  operand.name, address_text(problem, operand));
   if (operand.form == Form::Packed) text += ", packed";
+  if (operand.form == Form::Scales) text += ", scales";
   if (operand.gathers) text += fmt::format(", gathers below {}", to_string(operand.gather_extent));
   for (const Guard& guard : operand.guards) {
     text += fmt::format(", {} <= {} < {}", to_string(guard.low), axis_name(problem, guard.axis), to_string(guard.high));

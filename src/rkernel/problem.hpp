@@ -27,8 +27,9 @@ struct Guard {
 };
 
 /// How constant operands of a contraction lie: as in the file, or packed in panels of the target's width. An operand that gathers may be Packed
-/// where all contractions that read its buffer have it packed, in one view: it reads the same panels, and its offset and strides are theirs.
-enum class Form : std::uint8_t { Strided, Packed };
+/// where all contractions that read its buffer have it packed, in one view: it reads the same panels, and its offset and strides are theirs. Scales:
+/// those of the packed right side of the problem's contraction, one f32 for each column (PackedLayout).
+enum class Form : std::uint8_t { Strided, Packed, Scales };
 
 /// A strided window on a buffer. Address of the element at the current indices, in elements of `dtype`:
 /// offset + sum over axes of index * strides[axis] (+ gathered index * gather_stride). f16 and bf16 are dtypes of memory alone: a Load

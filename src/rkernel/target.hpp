@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/rkernel/device.hpp"
+#include "src/rkernel/packed_layout.hpp"
 #include "src/rkernel/problem.hpp"
 
 namespace dyn::rkernel {
@@ -101,8 +102,6 @@ struct BufferFacts {
   std::function<bool(graph::ValueId)> state = {};
 };
 
-/// How a packed constant operand must lie: panels of `panel` columns, each spanning all of K, zero-filled at the edge.
-/// Element (k, n) of batch b: b * batch_stride + (n / panel) * K * panel + k * panel + n % panel.
 class Target {
  public:
   virtual ~Target() = default;
@@ -124,14 +123,14 @@ class Target {
   /// How many functions this process has compiled for this target so far. A run must never change it.
   virtual std::int64_t functions_compiled() const { return 0; }
 
-  /// Panel width for packed operands of this dtype, and packing: source element (k, n) at source[k * k_stride + n * n_stride].
+  /// Of the PackedLayout of operands of this dtype.
   virtual std::int64_t panel_width(DType dtype) const = 0;
   /// Names all that the bytes of pack() depend on besides its arguments, so that they can be kept on disk; "": they must not be.
   virtual std::string packing() const { return {}; }
-  virtual std::int64_t packed_elements(DType dtype, std::int64_t k, std::int64_t n) const = 0;
-  /// Packs panels [first_panel, last_panel).
-  virtual void pack(DType dtype, const void* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride,
-                    std::int64_t first_panel, std::int64_t last_panel, void* destination) const = 0;
+  /// Packs panels [first_panel, last_panel), and their scales, of source element (k, n) at source[k * k_stride + n * n_stride] into a matrix at
+  /// `destination`. Throws Error(model) for numbers that the dtype has no place for.
+  virtual void pack(const PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
+                    std::int64_t last_panel, void* destination) const = 0;
 };
 
 }  // namespace dyn::rkernel

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/runtime/narrow.hpp"
+#include "src/rkernel/narrow.hpp"
 #include "src/runtime/parallel_for.hpp"
 
 namespace dyn::runtime {
@@ -55,7 +55,7 @@ class Filler {
     grow(converted_, count * static_cast<std::int64_t>(size_of(to)));
     const Clock::time_point start = Clock::now();
     parallel_for(count, thread_elements, threads_, [&](std::int64_t first, std::int64_t last) {
-      convert(from, plain_.data() + first * static_cast<std::int64_t>(size_of(from)), to,
+      rkernel::convert(from, plain_.data() + first * static_cast<std::int64_t>(size_of(from)), to,
               converted_.data() + first * static_cast<std::int64_t>(size_of(to)), last - first);
     });
     add_time(times_.other, start);
@@ -78,7 +78,7 @@ DeviceWeights::DeviceWeights(const graph::Module& module, const std::vector<rker
     for (const rkernel::Operand& operand : problems[group].operands) {
       const graph::Value& value = module.value(operand.buffer);
       if (value.kind != graph::ValueKind::Weight && value.kind != graph::ValueKind::Constant) continue;
-      if (!converts(value.type.dtype, operand.dtype) || operand.form != rkernel::Form::Strided) {
+      if (!rkernel::converts(value.type.dtype, operand.dtype) || operand.form != rkernel::Form::Strided) {
         throw Error(ErrorKind::internal, fmt::format("'{}' cannot be read as {} by '{}' on a device", value.name, name_of(operand.dtype), problems[group].name));
       }
       const auto [found, is_new] = places_.emplace(std::pair(operand.buffer, operand.dtype), Place{});

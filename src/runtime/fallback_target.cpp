@@ -47,10 +47,9 @@ class FallbackTarget final : public rkernel::Target {
   std::int64_t functions_compiled() const override { return first_->functions_compiled() + (host_ ? host_->functions_compiled() : 0); }
   std::int64_t panel_width(DType dtype) const override { return host().panel_width(dtype); }
   std::string packing() const override { return host_ ? host_->packing() : std::string(); }
-  std::int64_t packed_elements(DType dtype, std::int64_t k, std::int64_t n) const override { return host().packed_elements(dtype, k, n); }
-  void pack(DType dtype, const void* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
+  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
             std::int64_t last_panel, void* destination) const override {
-    host().pack(dtype, source, k, n, k_stride, n_stride, first_panel, last_panel, destination);
+    host().pack(layout, source, k_stride, n_stride, first_panel, last_panel, destination);
   }
 
  private:

@@ -29,7 +29,7 @@ std::int64_t PackedView::last_element() const {
 }
 
 bool gathers_from(const rkernel::Operand& operand, const PackedView& view) {
-  return operand.gathers && operand.form == rkernel::Form::Packed && operand.buffer == view.weight && operand.gather_extent.constant() == view.n &&
+  return operand.gathers && operand.form == rkernel::Form::Packed && operand.buffer == view.weight && operand.dtype == view.dtype && operand.gather_extent.constant() == view.n &&
          operand.gather_stride.constant() == view.k * operand.gather_panel && view.batch.empty();
 }
 
@@ -52,6 +52,7 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   const int n = is_b ? problem.contraction->n : problem.contraction->m;
   PackedView view;
   view.weight = source.buffer;
+  view.dtype = source.dtype;
   view.offset = constant(source.offset);
   for (std::size_t i = 0; i < problem.axes.size(); ++i) {
     const int axis = static_cast<int>(i);

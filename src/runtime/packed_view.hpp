@@ -9,7 +9,7 @@
 
 namespace dyn::runtime {
 
-/// For each batch (in row-major order of `batch`) a k by n matrix: element (k, n) at offset + batch strides + k * k_stride +
+/// For each batch (in row-major order of `batch`) a k by n matrix, in panels of `dtype`: element (k, n) at offset + batch strides + k * k_stride +
 /// n * n_stride. Two operands with equal views share one packed copy.
 struct PackedView {
   struct Batch {
@@ -17,6 +17,7 @@ struct PackedView {
     auto operator<=>(const Batch&) const = default;
   };
   graph::ValueId weight = graph::no_value;
+  DType dtype = DType::f32;  ///< of the panels
   std::int64_t offset = 0, k = 0, n = 0, k_stride = 0, n_stride = 0;
   std::vector<Batch> batch;
   auto operator<=>(const PackedView&) const = default;

@@ -22,14 +22,17 @@ namespace {
 struct Precision {
   const char* name;
   DType dtype;
-  bool allow_tf32;
+  bool allow_tf32, on_cpu, on_gpu;
 };
-constexpr std::array<Precision, 4> precisions = {{
-    {"f32", DType::f32, false}, {"tf32", DType::f32, true}, {"f16", DType::f16, false}, {"bf16", DType::bf16, false}}};
+constexpr std::array<Precision, 5> precisions = {{{"f32", DType::f32, false, true, true},
+                                                  {"tf32", DType::f32, true, false, true},
+                                                  {"f16", DType::f16, false, true, true},
+                                                  {"bf16", DType::bf16, false, true, true},
+                                                  {"i8", DType::i8, false, true, false}}};
 
 const Precision& find_precision(const std::string& name) {
   const auto found = std::find_if(precisions.begin(), precisions.end(), [&](const Precision& precision) { return precision.name == name; });
-  if (found == precisions.end()) throw Error(ErrorKind::user, fmt::format("there is no precision '{}'; there are f32, tf32, f16 and bf16", name));
+  if (found == precisions.end()) throw Error(ErrorKind::user, fmt::format("there is no precision '{}'; there are f32, tf32, f16, bf16 and i8", name));
   return *found;
 }
 
@@ -39,11 +42,13 @@ bool is_index(const std::string& gpu) {
   return std::all_of(gpu.begin(), gpu.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads) {
+/// `weights`: how it keeps weights that it packs.
+std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, DType weights) {
   cpu::TargetOptions target;
   target.isa = options.isa;
   target.cache_dir = resolve_cache_dir(options.cache_dir);
   target.threads = threads;
+  target.weights = weights;
   target.deterministic = options.deterministic;
   target.perf_map = options.perf_map;
   target.debugger = options.debugger;
@@ -72,19 +77,23 @@ void choose_gpu(const Options& options, ptx::TargetOptions& target) {
 
 void check_device_options(const Options& options) {
   const Precision& precision = find_precision(options.precision);
-  if (is_gpu(options.device)) return;
+  if (is_gpu(options.device)) {
+    if (precision.on_gpu) return;
+    throw Error(ErrorKind::unsupported, fmt::format("device '{}' has no kernels for precision '{}'; use f32, tf32, f16 or bf16 there, or device 'cpu'",
+                                                    options.device, precision.name));
+  }
   if (!options.gpu.empty()) {
     throw Error(ErrorKind::user, fmt::format("GPU '{}' is asked for, but device is '{}'; GPUs belong to devices 'cuda' and 'emulator'",
                                              options.gpu, options.device));
   }
-  if (options.precision != precisions.front().name) {
-    throw Error(ErrorKind::unsupported, fmt::format("device '{}' computes in f32 only; precision '{}' needs device 'cuda' or 'emulator'",
-                                                    options.device, precision.name));
+  if (options.device == "cpu" ? !precision.on_cpu : options.precision != precisions.front().name) {
+    throw Error(ErrorKind::unsupported, fmt::format("device '{}' computes in f32 only; precision '{}' needs {}", options.device, precision.name,
+                                                    precision.on_cpu ? "another device" : "device 'cuda' or 'emulator'"));
   }
 }
 
 std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads) {
-  if (options.device == "cpu") return make_cpu(options, threads);
+  if (options.device == "cpu") return make_cpu(options, threads, find_precision(options.precision).dtype);
   if (!is_gpu(options.device)) {
     throw Error(ErrorKind::user,
                 fmt::format("there is no device '{}'; this build has 'cpu', 'cuda', 'emulator' and 'reference'", options.device));
@@ -96,7 +105,7 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
   target.allow_tf32 = precision.allow_tf32;
   target.threads = threads;
   target.log = options.log;
-  return with_fallback(ptx::make_ptx_target(target), [options, threads] { return make_cpu(options, threads); });
+  return with_fallback(ptx::make_ptx_target(target), [options, threads] { return make_cpu(options, threads, DType::f32); });
 }
 
 Options with_usable_device(Options options) {
@@ -104,6 +113,7 @@ Options with_usable_device(Options options) {
   if (const std::string refusal = cpu::code_memory_refusal(); !refusal.empty()) {
     if (options.log) options.log(LogLevel::warning, refusal + "; running on the slow reference instead");
     options.device = "reference";
+    if (find_precision(options.precision).on_cpu) options.precision = precisions.front().name;  // it keeps all weights as they are
   }
   return options;
 }

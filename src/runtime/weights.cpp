@@ -25,8 +25,8 @@ std::size_t plain_bytes(const graph::Value& value) {
   return static_cast<std::size_t>(element_count(weight_shape(value))) * size_of(value.type.dtype);
 }
 
-std::size_t packed_matrix_bytes(const rkernel::Target& target, DType dtype, const PackedView& view) {
-  return static_cast<std::size_t>(target.packed_elements(dtype, view.k, view.n)) * size_of(dtype);
+rkernel::PackedLayout layout_of(const rkernel::Target& target, const PackedView& view) {
+  return {view.dtype, target.panel_width(view.dtype), view.k, view.n};
 }
 
 /// Runs `body` and adds its time to `sum`.
@@ -71,22 +71,19 @@ struct Weights::Filler {
 
   void packed(const PackedView& view, std::byte* out) {
     const graph::Value& value = module.value(view.weight);
-    const DType dtype = value.type.dtype;
-    if (view.last_element() >= element_count(weight_shape(value))) {
-      throw Error(ErrorKind::internal, fmt::format("a packed operand reads beyond the end of weight '{}'", value.name));
+    if (value.type.dtype != DType::f32 || view.last_element() >= element_count(weight_shape(value))) {
+      throw Error(ErrorKind::internal, fmt::format("a packed operand of f32 reads beyond the end of weight '{}', or it is {}", value.name, to_string(value.type)));
     }
-    if (view.last_element() < 0) return;
-    const std::byte* source = aligned_elements(view.weight);
-    const std::int64_t width = target->panel_width(dtype);
-    const std::int64_t panels = (view.n + width - 1) / width;
-    const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
-    const std::int64_t panel_bytes = std::max(view.k * width * element_bytes, std::int64_t{1});
+    if (view.last_element() < 0) return;  // nothing but scales of columns without elements, which are 0 as fresh memory is
+    const auto* source = reinterpret_cast<const float*>(aligned_elements(view.weight));
+    const rkernel::PackedLayout layout = layout_of(*target, view);
+    const std::int64_t panel_bytes = std::max(layout.bytes() / layout.panels(), std::int64_t{1});
     timed(times.other, [&] {
       for (std::int64_t batch = 0; batch < view.batch_count(); ++batch) {
-        const std::byte* matrix = source + view.batch_offset(batch) * element_bytes;
-        std::byte* destination = out + static_cast<std::size_t>(batch) * packed_matrix_bytes(*target, dtype, view);
-        parallel_for(panels, part_bytes / panel_bytes, threads, [&](std::int64_t first, std::int64_t last) {
-          target->pack(dtype, matrix, view.k, view.n, view.k_stride, view.n_stride, first, last, destination);
+        const float* matrix = source + view.batch_offset(batch);
+        std::byte* destination = out + batch * layout.bytes();
+        parallel_for(layout.panels(), part_bytes / panel_bytes, threads, [&](std::int64_t first, std::int64_t last) {
+          target->pack(layout, matrix, view.k_stride, view.n_stride, first, last, destination);
         });
       }
     });
@@ -103,8 +100,9 @@ Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem
       const graph::ValueKind kind = module.value(operand.buffer).kind;
       if (kind != graph::ValueKind::Weight && kind != graph::ValueKind::Constant) continue;
       if (operand.form == rkernel::Form::Packed && operand.gathers) continue;  // from panels that a contraction's operand has
+      if (operand.form == rkernel::Form::Scales) continue;                     // behind those panels
       if (operand.form == rkernel::Form::Packed) {
-        place_packed(module, target, packed_view(problem, i));
+        place_packed(target, packed_view(problem, i));
       } else {
         place_plain(module, operand.buffer);
       }
@@ -130,17 +128,22 @@ void Weights::place_plain(const graph::Module& module, graph::ValueId value) {
   if (!plain_.contains(value)) plain_[value] = place(plain_bytes(module.value(value)));
 }
 
-void Weights::place_packed(const graph::Module& module, const rkernel::Target& target, const PackedView& view) {
+void Weights::place_packed(const rkernel::Target& target, const PackedView& view) {
   if (packed_.contains(view)) return;
-  const std::size_t matrix = packed_matrix_bytes(target, module.value(view.weight).type.dtype, view);
-  packed_[view] = place(matrix * static_cast<std::size_t>(view.batch_count()));
+  packed_[view] = place(static_cast<std::size_t>(layout_of(target, view).bytes() * view.batch_count()));
 }
 
 void Weights::load(const graph::Module& module, const WeightSources& sources, int threads, Times& times) {
   block_ = MemoryBlock(std::max(next_, alignment), "weights");
   Filler filler{module, target_, sources, threads, times, {}};
   for (const auto& [value, offset] : plain_) filler.plain(value, block_.data() + offset);
-  for (const auto& [view, offset] : packed_) filler.packed(view, block_.data() + offset);
+  for (const auto& [view, offset] : packed_) {
+    try {
+      filler.packed(view, block_.data() + offset);
+    } catch (const Error& error) {
+      throw error.within(fmt::format("packing weight '{}' as {}", module.value(view.weight).name, name_of(view.dtype)));
+    }
+  }
 }
 
 const std::byte* Weights::base() const noexcept { return mapped_ ? mapped_->bytes.data() : block_.data(); }
@@ -179,9 +182,9 @@ std::string Weights::layout(const graph::Module& module, const WeightSources& so
     add_source(add_source, value);
   }
   for (const auto& [view, offset] : packed_) {
-    lines += fmt::format("{} packed k={} n={} from {} strides {} {}", offset, view.k, view.n, view.offset, view.k_stride, view.n_stride);
+    lines += fmt::format("{} packed {} k={} n={} from {} strides {} {}", offset, name_of(view.dtype), view.k, view.n, view.offset, view.k_stride, view.n_stride);
     for (const PackedView::Batch& batch : view.batch) lines += fmt::format(" batch {} stride {}", batch.extent, batch.stride);
-    lines += fmt::format(" panels {} ", target_->panel_width(module.value(view.weight).type.dtype));
+    lines += fmt::format(" panels {} ", target_->panel_width(view.dtype));
     add_source(add_source, view.weight);
   }
   return lines;
@@ -194,14 +197,20 @@ std::size_t Weights::panels_of(const rkernel::Operand& gathering) const {
   throw Error(ErrorKind::internal, fmt::format("operand '{}' gathers from panels that no contraction reads", gathering.name));
 }
 
+std::size_t Weights::offset_of(const rkernel::Problem& problem, std::size_t operand) const {
+  const rkernel::Operand& source = problem.operands[operand];
+  switch (source.form) {
+    case rkernel::Form::Strided: return plain_.at(source.buffer);
+    case rkernel::Form::Packed: return source.gathers ? panels_of(source) : packed_.at(packed_view(problem, operand));
+    case rkernel::Form::Scales: break;
+  }
+  const PackedView view = packed_view(problem, static_cast<std::size_t>(problem.contraction.value().b));
+  return packed_.at(view) + static_cast<std::size_t>(layout_of(*target_, view).scales_offset_bytes());
+}
+
 void* Weights::operand(const rkernel::Problem& problem, std::size_t operand) const {
   if (base() == nullptr) return nullptr;
-  const rkernel::Operand& source = problem.operands[operand];
-  const bool packed = source.form == rkernel::Form::Packed;
-  const std::size_t offset = !packed          ? plain_.at(source.buffer)
-                             : source.gathers ? panels_of(source)
-                                              : packed_.at(packed_view(problem, operand));
-  return const_cast<std::byte*>(base()) + offset;
+  return const_cast<std::byte*>(base()) + offset_of(problem, operand);
 }
 
 const void* Weights::plain(graph::ValueId value) const {

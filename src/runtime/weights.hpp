@@ -58,10 +58,11 @@ class Weights {
   struct Filler;
   std::size_t place(std::size_t bytes);
   void place_plain(const graph::Module& module, graph::ValueId value);
-  void place_packed(const graph::Module& module, const rkernel::Target& target, const PackedView& view);
+  void place_packed(const rkernel::Target& target, const PackedView& view);
 
   const std::byte* base() const noexcept;
   std::size_t panels_of(const rkernel::Operand& gathering) const;
+  std::size_t offset_of(const rkernel::Problem& problem, std::size_t operand) const;
 
   const rkernel::Target* target_ = nullptr;
   MemoryBlock block_;                            ///< of these two, one is filled

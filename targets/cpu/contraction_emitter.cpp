@@ -9,6 +9,7 @@
 #include "targets/cpu/contraction_moves.hpp"
 #include "targets/cpu/full_tiles.hpp"
 #include "targets/cpu/functions.hpp"
+#include "targets/cpu/widening.hpp"
 #include "targets/llvm/loops.hpp"
 
 namespace dyn::cpu {
@@ -184,7 +185,7 @@ class ContractionEmitter final : public rkernel::Emitter {
     // A right side that was packed for lanes along n is one panel here: its columns are contiguous.
     a_stride_m_ = a_packed() ? number(1) : stride(contraction_.a, contraction_.m);
     llvm::Value* row0 = builder_.CreateMul(m_part_.start, a_stride_m_);
-    a_block_ = element(a_packed() ? bases_.at(contraction_.a) : batch_base(contraction_.a), row0);
+    a_block_ = a_packed() ? element_of(builder_, dtype_of(contraction_.a), bases_.at(contraction_.a), row0) : element(batch_base(contraction_.a), row0);
     b_batch_ = packed() ? bases_.at(contraction_.b) : batch_base(contraction_.b);
     loops_.emplace_back(builder_, number(0), k_blocks_, number(1), "depth");
     k_index_ = loops_.back().index();
@@ -228,7 +229,7 @@ class ContractionEmitter final : public rkernel::Emitter {
     if (packed()) {
       panel_stride_ = builder_.CreateMul(extents_[at(contraction_.k)], width);
       llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(first_panel, panel_stride_), builder_.CreateMul(k0_, width));
-      b_tile_ = element(b_batch_, offset);
+      b_tile_ = element_of(builder_, dtype_of(contraction_.b), b_batch_, offset);
       return;
     }
     panel_stride_ = builder_.CreateMul(k_size_, width);
@@ -315,11 +316,13 @@ class ContractionEmitter final : public rkernel::Emitter {
 
   bool exchanged() const { return problem_.lane_axis != contraction_.n; }
   bool a_packed() const { return problem_.operands[at(contraction_.a)].form == rkernel::Form::Packed; }
+  DType dtype_of(int operand) const { return problem_.operands[at(operand)].dtype; }
   bool packed() const { return problem_.operands[at(contraction_.b)].form == rkernel::Form::Packed; }
 
   void copy_a_block() {
     llvm::Value* stride_k = class_.a_unit ? number(1) : a_packed() ? number(isa_.panel_f32) : stride(contraction_.a, contraction_.k);
-    const StridedMatrix block{element(a_block_, builder_.CreateMul(k0_, stride_k)), a_stride_m_, stride_k, class_.a_unit};
+    const DType dtype = dtype_of(contraction_.a);
+    const StridedMatrix block{element_of(builder_, dtype, a_block_, builder_.CreateMul(k0_, stride_k)), a_stride_m_, stride_k, class_.a_unit, dtype};
     emit_row_copy(builder_, isa_, block, m_part_.size, k_size_, a_scratch_, a_row_);
   }
 
@@ -327,11 +330,12 @@ class ContractionEmitter final : public rkernel::Emitter {
   void copy_b_rows() {
     llvm::Value* stride_n = packed() ? number(1) : stride(contraction_.b, contraction_.n);
     llvm::Value* stride_k = packed() ? number(isa_.panel_f32) : stride(contraction_.b, contraction_.k);
-    llvm::Value* corner = element(b_batch_, builder_.CreateMul(k0_, stride_k));
+    const DType dtype = dtype_of(contraction_.b);
+    llvm::Value* corner = element_of(builder_, dtype, b_batch_, builder_.CreateMul(k0_, stride_k));
     llvm::Value* contiguous = builder_.CreateICmpEQ(stride_k, number(1));
     for (const bool unit : {true, false}) {
       Conditional copy(builder_, unit ? contiguous : builder_.CreateNot(contiguous), unit ? "copy_b" : "turn_b");
-      emit_row_copy(builder_, isa_, {corner, stride_n, stride_k, unit}, extents_[at(contraction_.n)], k_size_, b_scratch_, a_row_);
+      emit_row_copy(builder_, isa_, {corner, stride_n, stride_k, unit, dtype}, extents_[at(contraction_.n)], k_size_, b_scratch_, a_row_);
       copy.close();
     }
   }

@@ -33,9 +33,11 @@ std::unordered_map<int, std::vector<MainLoop>> by_columns(const MainLoopTable& l
 }  // namespace
 
 ContractionContext::ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
-                                       bool deterministic)
-    : isa_(isa), machine_(std::move(machine)), deterministic_(deterministic), candidates_(rkernel::make_candidates(machine_)), tables_(by_columns(loops)),
+                                       bool deterministic, const std::map<DType, MainLoopTable>& narrow_loops)
+    : isa_(isa), machine_(std::move(machine)), deterministic_(deterministic), candidates_(rkernel::make_candidates(machine_)),
       dot_tables_(by_columns(dot_loops)) {
+  tables_.emplace(DType::f32, by_columns(loops));
+  for (const auto& [dtype, narrow] : narrow_loops) tables_.emplace(dtype, by_columns(narrow));
   machine_.dot_rows.assign(static_cast<std::size_t>(most_dot_columns(isa)) + 1, 0);
   for (const Tile& tile : dot_tiles(isa)) machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
 }
@@ -45,9 +47,12 @@ std::int64_t ContractionContext::address(const Tables& tables, int columns) {
   return found == tables.end() ? 0 : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(found->second.data()));
 }
 
+std::int64_t ContractionContext::table(int columns, DType weights) const { return address(tables_.at(weights), columns); }
+
 rkernel::Choice ContractionContext::choose(const rkernel::ContractionShape& shape, int threads) const {
   const std::string key = fmt::format(
-      FMT_STRING("{} {} {} {} {} {}{} {} {} {:g} {:g} {} {} {}{} {}"), static_cast<int>(shape.lanes), shape.batch, shape.m, shape.n, shape.k, (shape.b_packed ? 0 : shape.must_pack_b ? 1 : 2), int{shape.must_copy_a},
+      FMT_STRING("{} {} {} {} {} {} {} {}{} {} {} {:g} {:g} {} {} {}{} {}"), static_cast<int>(shape.lanes), static_cast<int>(shape.a_dtype),
+      static_cast<int>(shape.b_dtype), shape.batch, shape.m, shape.n, shape.k, (shape.b_packed ? 0 : shape.must_pack_b ? 1 : 2), int{shape.must_copy_a},
       shape.a_row_bytes, shape.b_row_bytes, shape.epilogue_operations, shape.epilogue_bytes, shape.inlined_rows, shape.fixed_slices, shape.a_level, shape.b_level, threads);
   {
     const std::shared_lock lock(mutex_);
@@ -111,6 +116,8 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
     else if (axis == contraction.k) shape.k = extent;
     else shape.batch *= extent;
   }
+  shape.a_dtype = problem.operands[static_cast<std::size_t>(contraction.a)].dtype;
+  shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
   shape.b_packed = packed(contraction.b);
   shape.must_copy_a = packed(contraction.a) || value(slots_.stride(contraction.a, contraction.k)) != 1;
   shape.a_row_bytes = 4 * value(slots_.stride(contraction.a, contraction.m));
@@ -191,9 +198,9 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
   set(strategy_.copy_a, strategy.copy_a ? 1 : 0);
   set(strategy_.direct_b, strategy.direct_b ? 1 : 0);
   const bool dot = strategy.lanes == LaneAxis::K;
-  set(strategy_.wide_table, dot ? context_->dot_table(static_cast<int>(shape.n)) : context_->table(strategy.tile_columns));
-  set(strategy_.narrow_table, context_->table(isa.panel_f32));
-  set(strategy_.half_table, context_->table(isa.f32_lanes));
+  set(strategy_.wide_table, dot ? context_->dot_table(static_cast<int>(shape.n)) : context_->table(strategy.tile_columns, shape.b_dtype));
+  set(strategy_.narrow_table, context_->table(isa.panel_f32, shape.b_dtype));
+  set(strategy_.half_table, context_->table(isa.f32_lanes, shape.b_dtype));
   set(strategy_.a_row, a_row);
   set(strategy_.a_scratch, tile_bytes);
   set(strategy_.b_scratch, tile_bytes + a_bytes);
@@ -244,8 +251,13 @@ rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, c
   launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * choice.threads));
   launch.predicted_seconds = choice.seconds;
   launch.flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-  launch.bytes = 4.0 * static_cast<double>(shape.batch) * (static_cast<double>(shape.m * shape.k) + static_cast<double>(shape.m * shape.n)) +
-                 4.0 * static_cast<double>(shape.b_packed ? 1 : shape.batch) * static_cast<double>(shape.n * shape.k);
+  // Constant operands are there once for all batches.
+  const bool a_packed = bound.form.problem.operands[static_cast<std::size_t>(bound.form.problem.contraction->a)].form == rkernel::Form::Packed;
+  const auto bytes_of = [&](DType dtype, bool shared, std::int64_t elements) {
+    return static_cast<double>(size_of(dtype)) * static_cast<double>(shared ? 1 : shape.batch) * static_cast<double>(elements);
+  };
+  launch.bytes = bytes_of(shape.a_dtype, a_packed, shape.m * shape.k) + bytes_of(shape.b_dtype, shape.b_packed, shape.n * shape.k) +
+                 bytes_of(DType::f32, false, shape.m * shape.n);
   return launch;
 }
 

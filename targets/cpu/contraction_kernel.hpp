@@ -1,6 +1,7 @@
 #pragma once
 // Kernels of problems with a contraction: planned by the cost model at each new shape.
 
+#include <map>
 #include <memory>
 #include <shared_mutex>
 #include <string>
@@ -19,9 +20,9 @@ namespace dyn::cpu {
 class ContractionContext {
  public:
   /// `dot_loops` may be empty where no contraction has a form with lanes along K.
-  /// `deterministic`: K is split by the shape alone.
+  /// `deterministic`: K is split by the shape alone. `narrow_loops`: main loops for weights in other dtypes than f32.
   ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
-                     bool deterministic = false);
+                     bool deterministic = false, const std::map<DType, MainLoopTable>& narrow_loops = {});
 
   const Isa& isa() const noexcept { return isa_; }
   const rkernel::Machine& machine() const noexcept { return machine_; }
@@ -29,8 +30,8 @@ class ContractionContext {
   /// Whether any choice may split K.
   bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
   const rkernel::CandidateSet& candidates() const noexcept { return candidates_; }
-  /// Addresses of tables of main loops by rows, for tiles of so many columns; 0: none.
-  std::int64_t table(int columns) const { return address(tables_, columns); }
+  /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this dtype; 0: none.
+  std::int64_t table(int columns, DType weights = DType::f32) const;
   std::int64_t dot_table(int columns) const { return address(dot_tables_, columns); }
   /// The choice for a shape, remembered.
   rkernel::Choice choose(const rkernel::ContractionShape& shape, int threads) const;
@@ -43,7 +44,8 @@ class ContractionContext {
   rkernel::Machine machine_;
   bool deterministic_;
   rkernel::CandidateSet candidates_;
-  Tables tables_, dot_tables_;
+  std::map<DType, Tables> tables_;
+  Tables dot_tables_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_map<std::string, rkernel::Choice> memory_;
 };

@@ -1,5 +1,6 @@
 #include "targets/cpu/contraction_moves.hpp"
 
+#include "targets/cpu/widening.hpp"
 #include "targets/llvm/loops.hpp"
 #include "targets/llvm/transpose.hpp"
 
@@ -16,12 +17,12 @@ llvm::FixedVectorType* vector_type(Builder& builder, const Isa& isa) {
   return llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes));
 }
 
-// to[i * to_stride] = from[i * from_stride] for i in [begin, end).
-void copy_elements(Builder& builder, llvm::Value* from, llvm::Value* from_stride, llvm::Value* to, llvm::Value* to_stride, llvm::Value* begin,
-                   llvm::Value* end) {
+// to[i * to_stride] = from[i * from_stride], of `dtype`, for i in [begin, end).
+void copy_elements(Builder& builder, DType dtype, llvm::Value* from, llvm::Value* from_stride, llvm::Value* to, llvm::Value* to_stride,
+                   llvm::Value* begin, llvm::Value* end) {
   CountedLoop elements(builder, begin, end, builder.getInt64(1), "copy_element");
-  llvm::Value* source = element(builder, from, builder.CreateMul(elements.index(), from_stride));
-  llvm::Value* value = builder.CreateAlignedLoad(builder.getFloatTy(), source, llvm::Align(4));
+  llvm::Value* source = element_of(builder, dtype, from, builder.CreateMul(elements.index(), from_stride));
+  llvm::Value* value = load_widened(builder, dtype, source, 1);
   builder.CreateAlignedStore(value, element(builder, to, builder.CreateMul(elements.index(), to_stride)), llvm::Align(4));
   elements.close();
 }
@@ -51,7 +52,7 @@ void pack_strided_panel(Builder& builder, const Isa& isa, const StridedMatrix& f
   llvm::Value* columns = builder.CreateSelect(builder.CreateICmpSLT(left, width), left, width);
   CountedLoop lanes(builder, builder.getInt64(0), columns, builder.getInt64(1), "pack_lane");
   llvm::Value* column = element(builder, source, builder.CreateMul(lanes.index(), from.column_stride));
-  copy_elements(builder, column, from.row_stride, element(builder, to, lanes.index()), width, builder.getInt64(0), rows);
+  copy_elements(builder, from.dtype, column, from.row_stride, element(builder, to, lanes.index()), width, builder.getInt64(0), rows);
   lanes.close();
   CountedLoop missing(builder, columns, width, builder.getInt64(1), "pack_missing");
   CountedLoop depth(builder, builder.getInt64(0), rows, builder.getInt64(1), "pack_zero");
@@ -64,19 +65,27 @@ void pack_strided_panel(Builder& builder, const Isa& isa, const StridedMatrix& f
 // A square of as many elements as a vector has: columns in, rows out.
 void transpose_block(Builder& builder, const Isa& isa, const Transposition& matrix, llvm::Value* i, llvm::Value* j, bool whole) {
   llvm::FixedVectorType* vector = vector_type(builder, isa);
-  llvm::Value* source = element(builder, matrix.from, builder.CreateAdd(i, builder.CreateMul(j, matrix.from_stride)));
+  const auto next = [&](llvm::Value* address, llvm::Value* elements) { return element_of(builder, matrix.dtype, address, elements); };
+  llvm::Value* source = next(matrix.from, builder.CreateAdd(i, builder.CreateMul(j, matrix.from_stride)));
   llvm::Value* row_left = builder.CreateSub(matrix.rows, i);
   llvm::Value* exists = builder.CreateICmpSLT(codegen::iota(builder, builder.getInt64Ty(), isa.f32_lanes), codegen::broadcast(builder, row_left, isa.f32_lanes));
   std::vector<llvm::Value*> columns;
   for (int lane = 0; lane < isa.f32_lanes; ++lane) {
     if (whole) {
-      columns.push_back(builder.CreateAlignedLoad(vector, source, llvm::Align(4)));
+      columns.push_back(load_widened(builder, matrix.dtype, source, isa.f32_lanes));
     } else {
       llvm::Value* in_matrix = builder.CreateICmpSLT(builder.CreateAdd(j, builder.getInt64(static_cast<std::uint64_t>(lane))), matrix.columns);
       llvm::Value* mask = builder.CreateAnd(exists, codegen::broadcast(builder, in_matrix, isa.f32_lanes));
-      columns.push_back(builder.CreateMaskedLoad(vector, source, llvm::Align(4), mask, llvm::Constant::getNullValue(vector)));
+      llvm::Constant* zero = llvm::Constant::getNullValue(vector);
+      if (matrix.dtype == DType::f32) {
+        columns.push_back(builder.CreateMaskedLoad(vector, source, llvm::Align(4), mask, zero));
+      } else {
+        // Masked loads of narrow elements are slow or missing; a column that does not exist reads the first one instead.
+        llvm::Value* address = builder.CreateSelect(in_matrix, source, matrix.from);
+        columns.push_back(builder.CreateSelect(mask, load_widened(builder, matrix.dtype, address, isa.f32_lanes), zero));
+      }
     }
-    source = element(builder, source, matrix.from_stride);
+    source = next(source, matrix.from_stride);
   }
   llvm::Value* target = element(builder, matrix.to, builder.CreateAdd(builder.CreateMul(i, matrix.to_stride), j));
   for (llvm::Value* row : codegen::transpose(builder, columns)) {
@@ -123,23 +132,23 @@ void emit_row_copy(Builder& builder, const Isa& isa, const StridedMatrix& from, 
   llvm::Value* one = builder.getInt64(1);
   const auto copy_rows = [&] {
     CountedLoop row(builder, builder.getInt64(0), rows, one, "copy_row");
-    llvm::Value* source = element(builder, from.data, builder.CreateMul(row.index(), from.row_stride));
+    llvm::Value* source = element_of(builder, from.dtype, from.data, builder.CreateMul(row.index(), from.row_stride));
     llvm::Value* target = element(builder, to, builder.CreateMul(row.index(), to_row));
     llvm::Value* whole = builder.getInt64(0);
     if (from.unit) {
       whole = builder.CreateAnd(columns, builder.getInt64(static_cast<std::uint64_t>(-static_cast<std::int64_t>(isa.f32_lanes))));
       CountedLoop vectors(builder, builder.getInt64(0), whole, builder.getInt64(static_cast<std::uint64_t>(isa.f32_lanes)), "copy_vector");
-      llvm::Value* value = builder.CreateAlignedLoad(vector_type(builder, isa), element(builder, source, vectors.index()), llvm::Align(4));
+      llvm::Value* value = load_widened(builder, from.dtype, element_of(builder, from.dtype, source, vectors.index()), isa.f32_lanes);
       builder.CreateAlignedStore(value, element(builder, target, vectors.index()), llvm::Align(4));
       vectors.close();
     }
-    copy_elements(builder, source, from.column_stride, target, one, whole, columns);
+    copy_elements(builder, from.dtype, source, from.column_stride, target, one, whole, columns);
     row.close();
   };
   if (from.unit) return copy_rows();
   llvm::Value* contiguous = builder.CreateICmpEQ(from.row_stride, one);
   Conditional transposed(builder, contiguous, "copy_transposed");
-  emit_transposition(builder, isa, {from.data, from.column_stride, rows, columns, to, to_row}, builder.getInt64(0));
+  emit_transposition(builder, isa, {from.data, from.column_stride, rows, columns, to, to_row, from.dtype}, builder.getInt64(0));
   transposed.close();
   Conditional strided(builder, builder.CreateNot(contiguous), "copy_strided");
   copy_rows();

@@ -6,10 +6,11 @@
 
 namespace dyn::cpu {
 
-/// f32 element (row, column) lies at data + row * row_stride + column * column_stride; `unit`: column_stride is 1.
+/// Element (row, column) lies at data + row * row_stride + column * column_stride; `unit`: column_stride is 1.
 struct StridedMatrix {
   llvm::Value *data, *row_stride, *column_stride;
   bool unit;
+  DType dtype = DType::f32;  ///< of the elements; narrower ones are a panel of weights, whose rows exist up to a whole vector
 };
 
 /// to[row * to_row + column] = from(row, column): rows of A that neither share cache sets nor have strides along K.
@@ -28,6 +29,7 @@ struct Transposition {
   llvm::Value *rows, *columns;  ///< that exist; others read as zero
   llvm::Value* to;              ///< element (i, j) at i * to_stride + j
   llvm::Value* to_stride;
+  DType dtype = DType::f32;     ///< of `from`; narrower than f32: elements up to a multiple of a vector's length exist in each column
 };
 
 /// Writes whole blocks: up to a vector's length less one of rows beyond the last, and columns up to a multiple of it; at least

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <set>
+
+#include <fmt/format.h>
 
 #include "dyn/error.hpp"
 #include "targets/cpu/attention_kernel.hpp"
@@ -11,6 +14,7 @@
 #include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/gather_panels.hpp"
 #include "targets/cpu/loop_kernel.hpp"
+#include "targets/cpu/narrow_weights.hpp"
 #include "targets/cpu/pack.hpp"
 
 namespace dyn::cpu {
@@ -21,7 +25,12 @@ class CpuTarget final : public rkernel::Target {
   explicit CpuTarget(const TargetOptions& options)
       : options_(options),
         isa_(select_isa(options.isa)),
-        store_(CodeStore::open(isa_, {options.cache_dir, options.perf_map, options.debugger, options.log})) {}
+        store_(CodeStore::open(isa_, {options.cache_dir, options.perf_map, options.debugger, options.log})) {
+    if (!can_widen(isa_, options.weights)) {
+      throw Error(ErrorKind::unsupported, fmt::format("instruction set '{}' cannot convert {} weights to f32; use avx2 or avx512, or precision bf16",
+                                                      isa_.name, name_of(options.weights)));
+    }
+  }
 
   std::string name() const override { return "cpu/" + isa_.name; }
 
@@ -32,12 +41,13 @@ class CpuTarget final : public rkernel::Target {
                                                         rkernel::CompileReport& report) override {
     mark_packed(problems, buffers.constant);
     gather_from_panels(problems, isa_.panel_f32);
+    narrow_weights(problems, options_.weights);
     const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction || problem.attention; });
     if (!machine_) {
       machine_ = std::make_shared<const rkernel::Machine>(machine_figures(
-          isa_, options_.threads, [&] { return main_loops(report); }, *store_, options_.cache_dir, report));
+          isa_, options_.threads, [&] { return main_loops(DType::f32, report); }, *store_, options_.cache_dir, report));
     }
-    if (contracts && !context_) context_ = std::make_shared<const ContractionContext>(isa_, *machine_, main_loops(report), dot_loops(problems, report), options_.deterministic);
+    if (contracts && !context_) context_ = make_context(problems, report);
     const std::size_t constant_level = machine_->level_of(packed_bytes(problems));
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     std::vector<KernelSource> sources;
@@ -75,11 +85,9 @@ class CpuTarget final : public rkernel::Target {
 
   std::string packing() const override { return name() + " " + code_stamp(); }
 
-  std::int64_t packed_elements(DType, std::int64_t k, std::int64_t n) const override { return cpu::packed_elements(isa_.panel_f32, k, n); }
-
-  void pack(DType, const void* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
+  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
             std::int64_t last_panel, void* destination) const override {
-    pack_panels(static_cast<const float*>(source), k, n, k_stride, n_stride, isa_.panel_f32, first_panel, last_panel, static_cast<float*>(destination));
+    pack_panels(layout, source, k_stride, n_stride, first_panel, last_panel, destination);
   }
 
  private:
@@ -106,15 +114,37 @@ class CpuTarget final : public rkernel::Target {
       if (b.form != rkernel::Form::Packed || !counted.insert(b.buffer).second) continue;
       const auto k = problem.axes[static_cast<std::size_t>(problem.contraction->k)].extent.constant();
       const auto n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
-      bytes += 4 * packed_elements(DType::f32, k.value_or(0), n.value_or(0));
+      bytes += rkernel::PackedLayout{b.dtype, isa_.panel_f32, k.value_or(0), n.value_or(0)}.bytes();
     }
     return bytes;
   }
 
-  MainLoopTable main_loops(rkernel::CompileReport& report) {
+  std::shared_ptr<const ContractionContext> make_context(const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
+    rkernel::Machine machine = *machine_;
+    std::map<DType, MainLoopTable> narrow;
+    for (const DType dtype : packed_dtypes(problems)) {
+      if (dtype == DType::f32) continue;
+      const MainLoopTable& loops = narrow[dtype] = main_loops(dtype, report);
+      machine.narrow_tiles[dtype] = tile_figures(isa_, dtype, [&] { return loops; }, options_.cache_dir, report);
+    }
+    return std::make_shared<const ContractionContext>(isa_, std::move(machine), main_loops(DType::f32, report), dot_loops(problems, report),
+                                                      options_.deterministic, narrow);
+  }
+
+  static std::set<DType> packed_dtypes(const std::vector<rkernel::Problem>& problems) {
+    std::set<DType> dtypes;
+    for (const rkernel::Problem& problem : problems) {
+      for (const rkernel::Operand& operand : problem.operands) {
+        if (operand.form == rkernel::Form::Packed) dtypes.insert(operand.dtype);
+      }
+    }
+    return dtypes;
+  }
+
+  MainLoopTable main_loops(DType weights, rkernel::CompileReport& report) {
     MainLoopTable loops;
     loops.tiles = main_loop_tiles(isa_);
-    for (void* address : store_->resolve(main_loop_sources(isa_), options_.threads, report)) {
+    for (void* address : store_->resolve(main_loop_sources(isa_, weights), options_.threads, report)) {
       loops.functions.push_back(reinterpret_cast<MainLoop>(address));
     }
     return loops;

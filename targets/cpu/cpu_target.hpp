@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "dyn/dtype.hpp"
 #include "dyn/options.hpp"
 #include "src/rkernel/target.hpp"
 
@@ -15,6 +16,7 @@ struct TargetOptions {
   std::string isa;        ///< "" for the best that the CPU has
   std::string cache_dir;  ///< "" to keep nothing on disk
   int threads = 1;        ///< of one run; also used to compile
+  DType weights = DType::f32;  ///< of constant right sides of contractions in memory: f32, bf16, f16 or i8
   bool deterministic = false;  ///< Options::deterministic
   bool perf_map = false, debugger = false;
   std::function<void(LogLevel, std::string_view)> log;
@@ -23,7 +25,7 @@ struct TargetOptions {
 /// Why this system lets no code be generated (what refuses, and how to allow it); empty where it does.
 std::string code_memory_refusal();
 
-/// Throws Error(user) for an unknown ISA, Error(unsupported) for one that the CPU lacks.
+/// Throws Error(user) for an unknown ISA, Error(unsupported) for one that the CPU lacks, or that has no instructions for the weights' dtype.
 std::unique_ptr<rkernel::Target> make_cpu_target(const TargetOptions& options);
 
 }  // namespace dyn::cpu

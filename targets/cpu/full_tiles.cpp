@@ -42,7 +42,8 @@ class FullTilesEmitter {
   void emit() {
     unsigned next = batch_argument;
     for (const int axis : batch_axes(problem_)) operands_->set_index(axis, argument(next++));
-    TileLoop loop(builder_, isa_, tile_, {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)});
+    const DType weights = problem_.operands[static_cast<std::size_t>(problem_.contraction->b)].dtype;
+    TileLoop loop(builder_, isa_, tile_, {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)}, weights);
     Value* tile_rows = builder_.getInt64(static_cast<std::uint64_t>(tile_.rows));
     Value* tile_stride = builder_.CreateMul(argument(a_row_argument), tile_rows);
     Value* first[]{argument(a_argument), argument(row_argument)};

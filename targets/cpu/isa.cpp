@@ -34,6 +34,8 @@ bool cpu_has(const Isa& isa) {
   return __builtin_cpu_supports("sse2");
 }
 
+bool can_widen(const Isa& isa, DType dtype) { return dtype != DType::f16 || isa.llvm_features.find("+f16c") != std::string::npos; }
+
 const Isa& select_isa(std::string_view name) {
   std::string names;
   for (const Isa& isa : all_isas()) {

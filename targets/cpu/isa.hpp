@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "dyn/dtype.hpp"
+
 namespace dyn::cpu {
 
 struct Isa {
@@ -25,5 +27,7 @@ std::span<const Isa> all_isas();
 /// Error(unsupported) for one that the CPU lacks.
 const Isa& select_isa(std::string_view name);
 bool cpu_has(const Isa& isa);
+/// Whether there are instructions for weights in this dtype: f32, bf16, i8, and f16 where it can be converted.
+bool can_widen(const Isa& isa, DType dtype);
 
 }  // namespace dyn::cpu

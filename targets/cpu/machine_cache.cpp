@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "targets/cpu/code_stamp.hpp"
 #include "targets/cpu/cpu_info.hpp"
@@ -17,10 +20,21 @@ namespace {
 
 using nlohmann::json;
 
+json to_json(const std::vector<rkernel::TileSpeed>& speeds) {
+  json tiles = json::array();
+  for (const auto& tile : speeds) tiles.push_back({tile.rows, tile.columns, tile.seconds_per_k});
+  return tiles;
+}
+
+std::vector<rkernel::TileSpeed> tiles_from(const json& value) {
+  std::vector<rkernel::TileSpeed> speeds;
+  for (const json& tile : value) speeds.push_back({tile.at(0), tile.at(1), tile.at(2)});
+  return speeds;
+}
+
 json to_json(const rkernel::Machine& machine) {
-  json levels = json::array(), tiles = json::array();
+  json levels = json::array();
   for (const auto& level : machine.levels) levels.push_back({{"name", level.name}, {"bytes", level.bytes}, {"bandwidth", level.bandwidth}});
-  for (const auto& tile : machine.tiles) tiles.push_back({tile.rows, tile.columns, tile.seconds_per_k});
   return {{"name", machine.name},
           {"threads", machine.threads},
           {"vector_width", machine.vector_width},
@@ -30,7 +44,7 @@ json to_json(const rkernel::Machine& machine) {
           {"seconds_per_ticket", machine.seconds_per_ticket},
           {"seconds_per_wakeup", machine.seconds_per_wakeup},
           {"levels", levels},
-          {"tiles", tiles}};
+          {"tiles", to_json(machine.tiles)}};
 }
 
 rkernel::Machine from_json(const json& value) {
@@ -46,8 +60,15 @@ rkernel::Machine from_json(const json& value) {
   for (const json& level : value.at("levels")) {
     machine.levels.push_back({level.at("name"), level.at("bytes"), level.at("bandwidth").get<std::vector<double>>()});
   }
-  for (const json& tile : value.at("tiles")) machine.tiles.push_back({tile.at(0), tile.at(1), tile.at(2)});
+  machine.tiles = tiles_from(value.at("tiles"));
   return machine;
+}
+
+bool fits(const std::vector<rkernel::TileSpeed>& speeds, const Isa& isa) {
+  const std::vector<Tile> tiles = main_loop_tiles(isa);
+  return std::equal(speeds.begin(), speeds.end(), tiles.begin(), tiles.end(), [](const rkernel::TileSpeed& speed, const Tile& tile) {
+    return speed.rows == tile.rows && speed.columns == tile.columns && speed.seconds_per_k > 0;
+  });
 }
 
 // A file is believed only where it is about these tiles, this CPU and these threads.
@@ -62,12 +83,7 @@ bool fits(const rkernel::Machine& machine, const Isa& isa, int threads) {
       if (!(figure > 0)) return false;
     }
   }
-  const std::vector<Tile> tiles = main_loop_tiles(isa);
-  for (const Tile& tile : tiles) {
-    const rkernel::TileSpeed* speed = machine.find_tile(tile.rows, tile.columns);
-    if (speed == nullptr || !(speed->seconds_per_k > 0)) return false;
-  }
-  return machine.tiles.size() == tiles.size() && machine.seconds_per_ticket > 0;
+  return fits(machine.tiles, isa) && machine.seconds_per_ticket > 0;
 }
 
 void write(const std::string& path, const std::string& text) {
@@ -82,32 +98,67 @@ void write(const std::string& path, const std::string& text) {
   if (!file || error) std::filesystem::remove(temporary, error);
 }
 
+/// Figures, and whether they are worth keeping on disk.
+template <class Figures>
+struct Made {
+  Figures figures;
+  bool lasting;
+};
+
+/// What is found under `name` in this process or in the directory and is fit, else what is made, which is kept there.
+template <class Figures, class Read, class Make>
+Figures kept_figures(const std::string& name, const std::string& cache_dir, const Read& read, const Make& make) {
+  static std::mutex mutex;
+  static std::map<std::string, Figures> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(name); found != known.end()) return found->second;
+  std::optional<Figures> figures;
+  const std::string path = cache_dir + "/" + name;
+  if (!cache_dir.empty()) {
+    std::ifstream file(path);
+    try {
+      figures = read(json::parse(file));
+    } catch (const std::exception&) {  // of json, or of a stream that cannot be read: missing or damaged, measured again
+    }
+  }
+  if (!figures) {
+    Made<Figures> made = make();
+    figures = std::move(made.figures);
+    if (!cache_dir.empty() && made.lasting) write(path, to_json(*figures).dump(1));
+  }
+  return known.emplace(name, std::move(*figures)).first->second;
+}
+
 }  // namespace
 
 rkernel::Machine machine_figures(const Isa& isa, int threads, const std::function<MainLoopTable()>& loops, CodeStore& store,
                                  const std::string& cache_dir, rkernel::CompileReport& report) {
-  static std::mutex mutex;
-  static std::map<std::string, rkernel::Machine> measured;
-  const std::lock_guard lock(mutex);
   const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, threads, checksum(cpu_name() + code_stamp()));
-  if (const auto found = measured.find(name); found != measured.end()) return found->second;
-  rkernel::Machine machine;
-  bool known = false;
-  if (!cache_dir.empty()) {
-    std::ifstream file(cache_dir + "/" + name);
-    try {
-      machine = from_json(json::parse(file));
-      known = fits(machine, isa, threads);
-    } catch (const std::exception&) {  // of json, or of a stream that cannot be read
-      known = false;  // missing or damaged: measured again
-    }
-  }
-  if (!known) {
+  const auto read = [&](const json& value) {
+    rkernel::Machine machine = from_json(value);
+    return fits(machine, isa, threads) ? std::optional(std::move(machine)) : std::nullopt;
+  };
+  return kept_figures<rkernel::Machine>(name, cache_dir, read, [&] {
     MeasuredMachine made = measure_machine(isa, threads, loops(), store, report);
-    machine = std::move(made.machine);
-    if (!cache_dir.empty() && !made.disturbed) write(cache_dir + "/" + name, to_json(machine).dump(1));
-  }
-  return measured.emplace(name, std::move(machine)).first->second;
+    return Made<rkernel::Machine>{std::move(made.machine), !made.disturbed};
+  });
+}
+
+std::vector<rkernel::TileSpeed> tile_figures(const Isa& isa, DType weights, const std::function<MainLoopTable()>& loops, const std::string& cache_dir,
+                                             rkernel::CompileReport& report) {
+  using Tiles = std::vector<rkernel::TileSpeed>;
+  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, name_of(weights), checksum(cpu_name() + code_stamp()));
+  const auto read = [&](const json& value) {
+    Tiles tiles = tiles_from(value);
+    return fits(tiles, isa) ? std::optional(std::move(tiles)) : std::nullopt;
+  };
+  return kept_figures<Tiles>(name, cache_dir, read, [&] {
+    const MainLoopTable table = loops();
+    const auto start = std::chrono::steady_clock::now();
+    Tiles tiles = measure_tiles(isa, table);
+    report.measure_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return Made<Tiles>{std::move(tiles), true};
+  });
 }
 
 }  // namespace dyn::cpu

@@ -17,12 +17,12 @@ constexpr int most_rows_of_one_vector = 14;
 
 class MainLoopEmitter {
  public:
-  MainLoopEmitter(llvm::Module& module, const std::string& symbol, const Isa& isa, const Tile& tile)
-      : builder_(module.getContext()), isa_(isa), tile_(tile), function_(create_main_loop(builder_, module, symbol)) {}
+  MainLoopEmitter(llvm::Module& module, const std::string& symbol, const Isa& isa, const Tile& tile, DType weights)
+      : builder_(module.getContext()), isa_(isa), tile_(tile), weights_(weights), function_(create_main_loop(builder_, module, symbol)) {}
 
   void emit() {
     builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", function_));
-    TileLoop loop(builder_, isa_, tile_, {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)});
+    TileLoop loop(builder_, isa_, tile_, {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)}, weights_);
     const Values sums = loop.emit(argument(a_argument), argument(b_argument), argument(k_argument), initial_accumulators(loop));
     std::size_t next = 0;
     for (llvm::Value* address : tile_addresses(loop)) builder_.CreateAlignedStore(sums[next++], address, llvm::Align(4));
@@ -64,6 +64,7 @@ class MainLoopEmitter {
   codegen::Builder builder_;
   const Isa& isa_;
   Tile tile_;
+  DType weights_;
   llvm::Function* function_;
 };
 
@@ -104,16 +105,16 @@ Tile tile_of(const rkernel::Layer& registers) {
   return {static_cast<int>(registers.loops.at(1).tile), static_cast<int>(registers.loops.at(2).tile)};
 }
 
-KernelSource main_loop_source(const Isa& isa, const rkernel::Layer& registers) {
+KernelSource main_loop_source(const Isa& isa, const rkernel::Layer& registers, DType weights) {
   const Tile tile = tile_of(registers);
-  return {fmt::format("main loop f32 {}x{}", tile.rows, tile.columns),
-          [&isa, tile](llvm::Module& module, const std::string& symbol) { MainLoopEmitter(module, symbol, isa, tile).emit(); }};
+  return {fmt::format("main loop {} {}x{}", name_of(weights), tile.rows, tile.columns),
+          [&isa, tile, weights](llvm::Module& module, const std::string& symbol) { MainLoopEmitter(module, symbol, isa, tile, weights).emit(); }};
 }
 
-std::vector<KernelSource> main_loop_sources(const Isa& isa) {
+std::vector<KernelSource> main_loop_sources(const Isa& isa, DType weights) {
   const rkernel::Contraction contraction{.a = 0, .b = 1, .m = 0, .n = 1, .k = 2};
   std::vector<KernelSource> sources;
-  for (const Tile& tile : main_loop_tiles(isa)) sources.push_back(main_loop_source(isa, register_layer(tile, contraction)));
+  for (const Tile& tile : main_loop_tiles(isa)) sources.push_back(main_loop_source(isa, register_layer(tile, contraction), weights));
   return sources;
 }
 

@@ -12,7 +12,8 @@ namespace dyn::cpu {
 
 /// c[r * c_row_stride + j] = (accumulate ? c[...] : 0) + sum over k of a[r * a_row_stride + k] * B(k, j), f32, K in order with one
 /// accumulator for each element. B(k, j) = b[(j / P) * panel_stride + k * b_k_stride + j % P], P the ISA's panel width: packed panels
-/// have b_k_stride = P, rows as they lie have panel_stride = P. Strides in elements. Whole vectors of B are read, up to the tile's columns.
+/// have b_k_stride = P, rows as they lie have panel_stride = P. Strides in elements. Whole vectors of B are read, up to the tile's columns. B is
+/// f32, or packed weights of f16, bf16 or i8 that become f32 (exactly) before they are multiplied.
 using MainLoop = void (*)(const float* a, std::int64_t a_row_stride, const void* b, std::int64_t b_k_stride, std::int64_t panel_stride,
                           std::int64_t k, float* c, std::int64_t c_row_stride, std::int64_t accumulate);
 
@@ -30,9 +31,9 @@ rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& cont
 Tile tile_of(const rkernel::Layer& registers);
 
 /// The source of the main loop that a register layer describes.
-KernelSource main_loop_source(const Isa& isa, const rkernel::Layer& registers);
+KernelSource main_loop_source(const Isa& isa, const rkernel::Layer& registers, DType weights = DType::f32);
 
 /// The sources for all tiles of an ISA, in the order of main_loop_tiles().
-std::vector<KernelSource> main_loop_sources(const Isa& isa);
+std::vector<KernelSource> main_loop_sources(const Isa& isa, DType weights = DType::f32);
 
 }  // namespace dyn::cpu

@@ -30,6 +30,8 @@ std::size_t standard_tile(const Isa& isa, const MainLoopTable& loops) {
   return standard;
 }
 
+}  // namespace
+
 std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTable& loops) {
   const MeasureBuffer a(1 << 20), b(1 << 20), c(1 << 20);
   const auto run = [&](std::size_t i) {
@@ -62,8 +64,6 @@ std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTabl
   }
   return speeds;
 }
-
-}  // namespace
 
 MeasuredMachine measure_machine(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, rkernel::CompileReport& report) {
   MeasuredMachine measured;

@@ -33,4 +33,10 @@ MeasuredMachine measure_machine(const Isa& isa, int threads, const MainLoopTable
 rkernel::Machine machine_figures(const Isa& isa, int threads, const std::function<MainLoopTable()>& loops, CodeStore& store,
                                  const std::string& cache_dir, rkernel::CompileReport& report);
 
+/// Speeds of all tiles whose main loops these are, as measure_machine() finds them.
+std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTable& loops);
+/// The same, kept in `cache_dir` as machine_figures() are. `loops` is asked only where they are measured.
+std::vector<rkernel::TileSpeed> tile_figures(const Isa& isa, DType weights, const std::function<MainLoopTable()>& loops, const std::string& cache_dir,
+                                             rkernel::CompileReport& report);
+
 }  // namespace dyn::cpu

@@ -1,7 +1,17 @@
 #include "targets/cpu/pack.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
 #include <cstring>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "src/rkernel/narrow.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -9,29 +19,90 @@ namespace {
 // Blocks of K keep the lines that are written in L1.
 constexpr std::int64_t depth_block = 64;
 
-void pack_columns(const float* from, std::int64_t k, std::int64_t columns, std::int64_t k_stride, std::int64_t n_stride, std::int64_t width, float* out) {
-  for (std::int64_t start = 0; start < k; start += depth_block) {
-    const std::int64_t end = std::min(k, start + depth_block);
-    for (std::int64_t column = 0; column < columns; ++column) {
-      for (std::int64_t row = start; row < end; ++row) out[row * width + column] = from[row * k_stride + column * n_stride];
+/// Columns from one of the source on.
+struct Columns {
+  const float* from;
+  std::int64_t k, count, k_stride, n_stride;
+};
+
+void pack_columns(const Columns& columns, std::int64_t width, float* out) {
+  for (std::int64_t start = 0; start < columns.k; start += depth_block) {
+    const std::int64_t end = std::min(columns.k, start + depth_block);
+    for (std::int64_t column = 0; column < columns.count; ++column) {
+      for (std::int64_t row = start; row < end; ++row) out[row * width + column] = columns.from[row * columns.k_stride + column * columns.n_stride];
+    }
+  }
+}
+
+void pack_panel(const Columns& columns, std::int64_t width, float* out) {
+  if (columns.count < width) std::memset(out, 0, static_cast<std::size_t>(columns.k * width) * sizeof(float));
+  if (columns.n_stride != 1) return pack_columns(columns, width, out);
+  for (std::int64_t row = 0; row < columns.k; ++row) {
+    std::memcpy(out + row * width, columns.from + row * columns.k_stride, static_cast<std::size_t>(columns.count) * sizeof(float));
+  }
+}
+
+/// To nearest, ties to even, for magnitudes below 2^22: what is added has no bits of fraction.
+float nearest(float value) {
+  constexpr float shift = 0x1.8p23f;
+  return value + shift - shift;
+}
+
+/// The largest magnitude in each column of a panel. As integers the bits of magnitudes are in their order, infinity and NaN above all numbers.
+std::vector<float> largest_magnitudes(const std::vector<float>& panel, std::size_t width) {
+  std::vector<std::uint32_t> largest(width, 0);
+  for (std::size_t row = 0; row < panel.size(); row += width) {
+    for (std::size_t column = 0; column < width; ++column) {
+      largest[column] = std::max(largest[column], std::bit_cast<std::uint32_t>(panel[row + column]) & 0x7fff'ffffu);
+    }
+  }
+  std::vector<float> magnitudes;
+  for (const std::uint32_t bits : largest) magnitudes.push_back(std::bit_cast<float>(bits));
+  return magnitudes;
+}
+
+/// A panel of f32 as multiples of its columns' scales; `first_column` is for the message.
+void quantise(const std::vector<float>& panel, std::int64_t columns, std::int64_t first_column, std::int8_t* out, float* scales) {
+  constexpr float most = 127;
+  const auto width = static_cast<std::size_t>(columns);
+  const std::vector<float> largest = largest_magnitudes(panel, width);
+  std::vector<float> divisors;
+  for (std::size_t column = 0; column < width; ++column) {
+    if (!std::isfinite(largest[column])) {
+      throw Error(ErrorKind::model, fmt::format("column {} holds {}, which has no place in i8; load with precision bf16 or f32",
+                                                first_column + static_cast<std::int64_t>(column), largest[column]));
+    }
+    scales[column] = largest[column] / most;
+    divisors.push_back(scales[column] == 0 ? std::numeric_limits<float>::infinity() : scales[column]);
+  }
+  for (std::size_t row = 0; row < panel.size(); row += width) {
+    for (std::size_t column = 0; column < width; ++column) {
+      // A denormal scale is rough: the quotient may be larger than it should be.
+      const float quotient = std::clamp(panel[row + column] / divisors[column], -most, most);
+      out[row + column] = static_cast<std::int8_t>(static_cast<std::int32_t>(nearest(quotient)));
     }
   }
 }
 
 }  // namespace
 
-void pack_panels(const float* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride, std::int64_t width,
-                 std::int64_t first_panel, std::int64_t last_panel, float* destination) noexcept {
-  for (std::int64_t panel = first_panel; panel < last_panel; ++panel) {
-    float* out = destination + panel * k * width;
-    const std::int64_t columns = std::min(width, n - panel * width);
-    if (columns < width) std::memset(out, 0, static_cast<std::size_t>(k * width) * sizeof(float));
-    if (n_stride == 1) {
-      for (std::int64_t row = 0; row < k; ++row) {
-        std::memcpy(out + row * width, source + row * k_stride + panel * width, static_cast<std::size_t>(columns) * sizeof(float));
-      }
+void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
+                 std::int64_t last_panel, void* destination) {
+  const std::int64_t width = layout.panel, panel_elements = layout.k * width;
+  auto* out = static_cast<std::byte*>(destination);
+  std::vector<float> panel(layout.dtype == DType::f32 ? 0 : static_cast<std::size_t>(panel_elements));
+  for (std::int64_t i = first_panel; i < last_panel; ++i) {
+    const Columns columns{source + i * width * n_stride, layout.k, std::min(width, layout.n - i * width), k_stride, n_stride};
+    std::byte* to = out + i * panel_elements * static_cast<std::int64_t>(size_of(layout.dtype));
+    if (layout.dtype == DType::f32) {
+      pack_panel(columns, width, reinterpret_cast<float*>(to));
+      continue;
+    }
+    pack_panel(columns, width, panel.data());
+    if (layout.dtype == DType::i8) {
+      quantise(panel, width, i * width, reinterpret_cast<std::int8_t*>(to), reinterpret_cast<float*>(out + layout.scales_offset_bytes()) + i * width);
     } else {
-      pack_columns(source + panel * width * n_stride, k, columns, k_stride, n_stride, width, out);
+      rkernel::convert(DType::f32, panel.data(), layout.dtype, to, panel_elements);
     }
   }
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "targets/cpu/widening.hpp"
+
 namespace dyn::cpu {
 namespace {
 
@@ -17,17 +19,18 @@ constexpr int line_bytes = 64;
 
 }  // namespace
 
-TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides)
-    : builder_(builder), isa_(isa), rows_(tile.rows), columns_(tile.columns), vectors_(tile.columns / isa.f32_lanes),
+TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights)
+    : builder_(builder), isa_(isa), rows_(tile.rows), columns_(tile.columns), vectors_(tile.columns / isa.f32_lanes), weights_(weights),
       vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
   llvm::Value* row_bytes = builder_.CreateShl(strides.a_row, 2);
   row_offsets_ = multiples(row_bytes);
-  llvm::Value* step_bytes = builder_.CreateShl(strides.b_k, 2);
+  llvm::Value* step_bytes = bytes_of(builder_, weights_, strides.b_k);
   step_offsets_ = multiples(step_bytes);
   unrolled_bytes_ = builder_.CreateShl(step_bytes, 2);
-  prefetch_distance_ = builder_.CreateMul(step_bytes, builder_.getInt64(prefetch_bytes / 4 / static_cast<unsigned>(isa_.panel_f32)));
+  const std::size_t row_of_panel_bytes = size_of(weights_) * static_cast<std::size_t>(isa_.panel_f32);
+  prefetch_distance_ = builder_.CreateMul(step_bytes, builder_.getInt64(prefetch_bytes / row_of_panel_bytes));
   group_bytes_ = builder_.CreateShl(row_bytes, 2);
-  panel_bytes_ = builder_.CreateShl(strides.panel, 2);
+  panel_bytes_ = bytes_of(builder_, weights_, strides.panel);
 }
 
 TileLoop::Values TileLoop::emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Values& accumulators) {
@@ -35,10 +38,19 @@ TileLoop::Values TileLoop::emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, 
   append_series(state, a, group_bytes_, static_cast<int>(row_groups()));
   append_series(state, b, panel_bytes_, panel_count());
   state.insert(state.end(), accumulators.begin(), accumulators.end());
-  llvm::Value* whole = builder_.CreateAnd(k, builder_.getInt64(~std::uint64_t{k_unroll - 1}));
-  state = emit_loop(state, whole, k_unroll, "k4");
-  state = emit_loop(state, builder_.CreateSub(k, whole), 1, "k1");
+  if (unroll() > 1) {
+    llvm::Value* whole = builder_.CreateAnd(k, builder_.getInt64(~std::uint64_t{k_unroll - 1}));
+    state = emit_loop(state, whole, k_unroll, "k4");
+    k = builder_.CreateSub(k, whole);
+  }
+  state = emit_loop(state, k, 1, "k1");
   return {state.begin() + static_cast<std::ptrdiff_t>(pointer_count()), state.end()};
+}
+
+// Conversions take long, so LLVM begins those of the next step early where steps stand in one block: with more accumulators it spills.
+int TileLoop::unroll() const {
+  constexpr int most_accumulators_of_f16 = 26;
+  return weights_ == DType::f16 && rows_ * vectors_ > most_accumulators_of_f16 ? 1 : k_unroll;
 }
 
 std::size_t TileLoop::row_groups() const { return static_cast<std::size_t>((rows_ + rows_per_base - 1) / rows_per_base); }
@@ -64,10 +76,10 @@ void TileLoop::append_series(Values& pointers, llvm::Value* first, llvm::Value* 
   }
 }
 
-// `count` steps of K, `unroll` at a time; state is the pointers of A's row groups and B's panels, then the accumulators.
+// `count` steps of K, `steps` at a time; state is the pointers of A's row groups and B's panels, then the accumulators.
 // The test stands in the header, so that the values after the loop are its phis: a second set of phis would make the
 // register allocator permute full register files through the stack.
-TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, int unroll, const char* name) {
+TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, int steps, const char* name) {
   auto* before = builder_.GetInsertBlock();
   auto* header = block("header");
   auto* body = block(name);
@@ -84,12 +96,12 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
   Values current(phis.begin(), phis.end());
   builder_.CreateCondBr(builder_.CreateICmpSGT(remaining, builder_.getInt64(0)), body, after);
   builder_.SetInsertPoint(body);
-  for (int step = 0; step < unroll; ++step) emit_step(current, step);
-  if (unroll > 1 && rows_ > 1) prefetch_panels(current);
-  for (std::size_t i = 0; i < row_groups(); ++i) current[i] = advance(current[i], unroll);
-  llvm::Value* b_bytes = unroll == 1 ? step_offsets_[1] : unrolled_bytes_;
+  for (int step = 0; step < steps; ++step) emit_step(current, step);
+  if (steps > 1 && (rows_ > 1 || weights_ != DType::f32)) prefetch_panels(current);
+  for (std::size_t i = 0; i < row_groups(); ++i) current[i] = advance(current[i], steps);
+  llvm::Value* b_bytes = steps == 1 ? step_offsets_[1] : unrolled_bytes_;
   for (std::size_t i = row_groups(); i < pointer_count(); ++i) current[i] = add_bytes(current[i], b_bytes);
-  remaining->addIncoming(builder_.CreateSub(remaining, builder_.getInt64(static_cast<std::uint64_t>(unroll))), body);
+  remaining->addIncoming(builder_.CreateSub(remaining, builder_.getInt64(static_cast<std::uint64_t>(steps))), body);
   for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(current[i], body);
   builder_.CreateBr(header);
   builder_.SetInsertPoint(after);
@@ -100,12 +112,15 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
 // the next; addresses beyond the last are only hints. Hardware prefetchers stop at pages, and fall behind where few rows leave little
 // time for each line.
 void TileLoop::prefetch_panels(const Values& state) {
-  constexpr int line_floats = line_bytes / 4;
+  const int line_elements = line_bytes / static_cast<int>(size_of(weights_));
+  // Steps of K share a line where a panel's row is shorter.
+  const int steps_of_line = std::max(1, line_elements / isa_.panel_f32);
   for (std::size_t panel = row_groups(); panel < pointer_count(); ++panel) {
     llvm::Value* ahead = add_bytes(state[panel], prefetch_distance_);
-    for (int step = 0; step < k_unroll; ++step) {
-      for (int column = 0; column < std::min(columns_, isa_.panel_f32); column += line_floats) {
-        llvm::Value* address = advance(add_bytes(ahead, step_offsets_[static_cast<std::size_t>(step)]), column);
+    for (int step = 0; step < k_unroll; step += steps_of_line) {
+      for (int column = 0; column < std::min(columns_, isa_.panel_f32); column += line_elements) {
+        llvm::Value* row = add_bytes(ahead, step_offsets_[static_cast<std::size_t>(step)]);
+        llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column)));
         builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder_.getPtrTy()},
                                  {address, builder_.getInt32(0), builder_.getInt32(3), builder_.getInt32(1)});
       }
@@ -113,15 +128,18 @@ void TileLoop::prefetch_panels(const Values& state) {
   }
 }
 
-// One step of K: B's vectors, then for each row a broadcast of A and its multiply-adds.
+llvm::Value* TileLoop::load_b(const Values& state, int step, int vector) {
+  const int column = vector * isa_.f32_lanes;
+  llvm::Value* panel = state[row_groups() + static_cast<std::size_t>(column / isa_.panel_f32)];
+  llvm::Value* row = add_bytes(panel, step_offsets_[static_cast<std::size_t>(step)]);
+  llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column % isa_.panel_f32)));
+  return load_widened(builder_, weights_, address, isa_.f32_lanes);
+}
+
+// One step of K: B's vectors, then for each row a broadcast of A and its multiply-adds. A single row takes each vector of B when it needs it.
 void TileLoop::emit_step(Values& state, int step) {
   Values b;
-  for (int vector = 0; vector < vectors_; ++vector) {
-    const int column = vector * isa_.f32_lanes;
-    llvm::Value* panel = state[row_groups() + static_cast<std::size_t>(column / isa_.panel_f32)];
-    llvm::Value* row = add_bytes(panel, step_offsets_[static_cast<std::size_t>(step)]);
-    b.push_back(builder_.CreateAlignedLoad(vector_, advance(row, column % isa_.panel_f32), llvm::Align(4)));
-  }
+  for (int vector = 0; rows_ > 1 && vector < vectors_; ++vector) b.push_back(load_b(state, step, vector));
   for (int row = 0; row < rows_; ++row) {
     llvm::Value* base = state[static_cast<std::size_t>(row / rows_per_base)];
     llvm::Value* address = add_bytes(base, row_offsets_[static_cast<std::size_t>(row % rows_per_base)]);
@@ -129,7 +147,8 @@ void TileLoop::emit_step(Values& state, int step) {
     llvm::Value* broadcast = builder_.CreateVectorSplat(static_cast<unsigned>(isa_.f32_lanes), a);
     for (int vector = 0; vector < vectors_; ++vector) {
       llvm::Value*& accumulator = state[pointer_count() + static_cast<std::size_t>(row * vectors_ + vector)];
-      accumulator = codegen::multiply_add(builder_, isa_.fma, broadcast, b[static_cast<std::size_t>(vector)], accumulator);
+      llvm::Value* factor = rows_ > 1 ? b[static_cast<std::size_t>(vector)] : load_b(state, step, vector);
+      accumulator = codegen::multiply_add(builder_, isa_.fma, broadcast, factor, accumulator);
     }
   }
 }

@@ -19,8 +19,8 @@ class TileLoop {
  public:
   using Values = std::vector<llvm::Value*>;
 
-  /// Computes here what the strides give to all tiles.
-  TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides);
+  /// Computes here what the strides give to all tiles. B's elements are `weights`; only packed ones may be narrower than f32.
+  TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights = DType::f32);
 
   /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete.
   Values emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Values& accumulators);
@@ -31,6 +31,7 @@ class TileLoop {
 
  private:
   int panel_count() const { return (columns_ + isa_.panel_f32 - 1) / isa_.panel_f32; }
+  int unroll() const;  ///< steps of K in one iteration
   std::size_t row_groups() const;
   std::size_t pointer_count() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
   llvm::BasicBlock* block(const char* name);
@@ -38,13 +39,15 @@ class TileLoop {
   llvm::Value* add_bytes(llvm::Value* pointer, llvm::Value* bytes);
   llvm::Value* advance(llvm::Value* pointer, int elements);
   void append_series(Values& pointers, llvm::Value* first, llvm::Value* step_bytes, int count);
-  Values emit_loop(const Values& state, llvm::Value* count, int unroll, const char* name);
+  Values emit_loop(const Values& state, llvm::Value* count, int steps, const char* name);
   void prefetch_panels(const Values& state);
+  llvm::Value* load_b(const Values& state, int step, int vector);
   void emit_step(Values& state, int step);
 
   codegen::Builder& builder_;
   const Isa& isa_;
   int rows_, columns_, vectors_;
+  DType weights_;
   llvm::FixedVectorType* vector_;
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
   llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr, *prefetch_distance_ = nullptr;

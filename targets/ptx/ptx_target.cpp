@@ -66,8 +66,7 @@ class PtxTarget final : public rkernel::Target {
   }
 
   std::int64_t panel_width(DType) const override { return 1; }
-  std::int64_t packed_elements(DType, std::int64_t k, std::int64_t n) const override { return k * n; }
-  void pack(DType, const void*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*) const override {
+  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*) const override {
     throw Error(ErrorKind::internal, name_ + " packs no operands: its kernels read them as they lie");
   }
 

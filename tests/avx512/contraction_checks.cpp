@@ -59,13 +59,14 @@ struct Operands {
       : a_row((c.transpose_a ? c.m : c.k) + c.a_slack),
         a(c.batch * (c.transpose_a ? c.k : c.m) * a_row, random),
         b((c.packed ? 1 : c.batch) * c.n * c.k, random),
-        packed(c.packed ? cpu::packed_elements(isa.panel_f32, c.k, c.n) : 0, random),
+        layout{c.weights, isa.panel_f32, c.k, c.n},
+        packed(c.packed ? layout.bytes() / static_cast<std::int64_t>(sizeof(float)) : 0, random),
         bias(c.n, random),
         residual(c.batch * c.m * c.n, random) {
-    if (c.packed) {
-      cpu::pack_panels(b.data(), c.k, c.n, c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, isa.panel_f32, 0,
-                       (c.n + isa.panel_f32 - 1) / isa.panel_f32, packed.data());
-    }
+    const std::int64_t k_stride = c.transpose_b ? 1 : c.n, n_stride = c.transpose_b ? c.k : 1;
+    // The scale of a column whose largest magnitude is 127 is 1: integers stay what they are.
+    for (std::int64_t n = 0; c.weights == DType::i8 && c.k > 0 && n < c.n; ++n) b.data()[c.k / 2 * k_stride + n * n_stride] = n % 2 == 0 ? 127 : -127;
+    if (c.packed) cpu::pack_panels(layout, b.data(), k_stride, n_stride, 0, layout.panels(), packed.data());
   }
 
   float expected(const Case& c, std::int64_t batch, std::int64_t m, std::int64_t n) const {
@@ -82,7 +83,9 @@ struct Operands {
   }
 
   std::int64_t a_row;
-  Matrix a, b, packed, bias, residual;
+  Matrix a, b;
+  rkernel::PackedLayout layout;
+  Matrix packed, bias, residual;
 };
 
 std::string text_of(const Case& c) { return fmt::format("batch {} M {} N {} K {}", c.batch, c.m, c.n, c.k); }
@@ -98,20 +101,23 @@ class ContractionCheck final : public Check {
   ContractionCheck(std::string name, const cpu::Isa& isa, const Case& form, std::uint64_t seed, bool all_loops)
       : Check(std::move(name)), isa_(isa), form_(form), built_(build(form)), random_(seed), all_loops_(all_loops) {
     // Addresses of main loops come with run(); the code does not depend on them.
-    kernel_ = std::make_unique<cpu::ContractionKernel>(built_.problem, context_with(std::vector<cpu::MainLoop>(tiles_.size()), std::vector<cpu::MainLoop>(dot_tiles_.size())), 2);
+    const std::vector<cpu::MainLoop> none(tiles_.size());
+    kernel_ = std::make_unique<cpu::ContractionKernel>(built_.problem, context_with({none, none, std::vector<cpu::MainLoop>(dot_tiles_.size())}), 2);
   }
 
   std::vector<cpu::KernelSource> sources() const override {
     std::vector<cpu::KernelSource> all = cpu::main_loop_sources(isa_);
-    for (const std::vector<cpu::KernelSource>& more : {cpu::dot_loop_sources(isa_), kernel_->sources()}) all.insert(all.end(), more.begin(), more.end());
+    for (const std::vector<cpu::KernelSource>& more : {cpu::main_loop_sources(isa_, form_.weights), cpu::dot_loop_sources(isa_), kernel_->sources()}) all.insert(all.end(), more.begin(), more.end());
     return all;
   }
 
   void run(std::span<void* const> addresses) override {
-    const auto loops = main_loops(addresses.first(tiles_.size()));
-    const auto dot_loops = main_loops(addresses.subspan(tiles_.size(), dot_tiles_.size()));
-    cpu::ContractionKernel kernel(built_.problem, context_with(CountedLoops::wrap(loops), dot_loops), 2);
-    const std::span<void* const> own = addresses.subspan(tiles_.size() + dot_tiles_.size());
+    Loops loops{main_loops(addresses.first(tiles_.size())), main_loops(addresses.subspan(tiles_.size(), tiles_.size())),
+                main_loops(addresses.subspan(2 * tiles_.size(), dot_tiles_.size()))};
+    std::vector<cpu::MainLoop>& counted = form_.weights == DType::f32 ? loops.f32 : loops.weights;
+    counted = CountedLoops::wrap(counted);
+    cpu::ContractionKernel kernel(built_.problem, context_with(loops), 2);
+    const std::span<void* const> own = addresses.subspan(2 * tiles_.size() + dot_tiles_.size());
     kernel.bind({own.begin(), own.end()});
     for (const Case& c : sizes()) run_size(kernel, c);
     for (std::size_t i = 0; all_loops_ && i < tiles_.size(); ++i) {
@@ -126,9 +132,16 @@ class ContractionCheck final : public Check {
     return loops;
   }
 
-  std::shared_ptr<const cpu::ContractionContext> context_with(std::vector<cpu::MainLoop> loops, std::vector<cpu::MainLoop> dot_loops) const {
-    return std::make_shared<const cpu::ContractionContext>(isa_, plain_machine(isa_), cpu::MainLoopTable{tiles_, std::move(loops)},
-                                                           cpu::MainLoopTable{dot_tiles_, std::move(dot_loops)});
+  /// Main loops over f32, over the form's weights, and with lanes along K.
+  struct Loops {
+    std::vector<cpu::MainLoop> f32, weights, dot;
+  };
+
+  std::shared_ptr<const cpu::ContractionContext> context_with(const Loops& loops) const {
+    std::map<DType, cpu::MainLoopTable> narrow;
+    if (form_.weights != DType::f32) narrow[form_.weights] = {tiles_, loops.weights};
+    return std::make_shared<const cpu::ContractionContext>(isa_, plain_machine(isa_), cpu::MainLoopTable{tiles_, loops.f32},
+                                                           cpu::MainLoopTable{dot_tiles_, loops.dot}, false, narrow);
   }
 
   /// As many rows as each main loop has, columns around its own; then edges, and long K.
@@ -180,7 +193,8 @@ class ContractionCheck final : public Check {
     std::map<int, std::vector<std::size_t>> by_columns;
     kernel.for_each_choice(request, [&](const rkernel::Choice& choice) {
       const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
-      const bool whole_tiles = strategy.block_m >= std::min<std::int64_t>(c.m, strategy.tile_rows) && strategy.block_n >= strategy.tile_columns;
+      const bool whole_tiles = strategy.lanes == rkernel::LaneAxis::N && strategy.block_m >= std::min<std::int64_t>(c.m, strategy.tile_rows) &&
+                               strategy.block_n >= std::min<std::int64_t>(c.n, strategy.tile_columns);
       if (whole_tiles) by_columns[strategy.tile_columns].push_back(all.size());
       all.push_back(choice);
     });
@@ -206,6 +220,7 @@ class ContractionCheck final : public Check {
     if (c.bias) pointers.push_back(operands.bias.data());
     if (c.residual) pointers.push_back(operands.residual.data());
     pointers.push_back(output.data());
+    if (c.weights == DType::i8) pointers.push_back(reinterpret_cast<std::byte*>(operands.packed.data()) + operands.layout.scales_offset_bytes());
     std::atomic<std::int32_t> status{0};
     const GuardedBuffer shared(launch.shared_bytes);
     const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data()};
@@ -245,6 +260,13 @@ void add_contraction_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t s
   add("packed weights, bias, relu", {.bias = true, .relu = true});
   add("packed weights, bias, relu, residual, gaps between rows", {.bias = true, .residual = true, .relu = true, .a_slack = 5});
   add("packed weights, A transposed", {.transpose_a = true, .bias = true});
+  add("every main loop, weights of bf16", {.bias = true, .residual = true, .relu = true, .weights = DType::bf16}, true);
+  add("every main loop, weights of f16", {.bias = true, .residual = true, .relu = true, .weights = DType::f16}, true);
+  add("every main loop, weights of i8", {.bias = true, .residual = true, .relu = true, .weights = DType::i8}, true);
+  add("weights of bf16, sums alone", {.weights = DType::bf16});
+  add("weights of i8, sums alone", {.weights = DType::i8});
+  add("weights of bf16, A transposed, bias, relu, residual", {.transpose_a = true, .bias = true, .residual = true, .relu = true, .weights = DType::bf16});
+  add("weights of i8, transposed, bias, relu, residual", {.transpose_b = true, .bias = true, .residual = true, .relu = true, .weights = DType::i8});
   add("every main loop, fresh B", {.packed = false, .bias = true, .residual = true, .relu = true}, true);
   add("fresh B, sums alone", {.packed = false});
   add("fresh B transposed, residual", {.transpose_b = true, .packed = false, .residual = true});

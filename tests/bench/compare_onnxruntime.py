@@ -144,9 +144,9 @@ class Peer:
         self.process.wait()
 
 
-def dyn_row(options, threads, length):
+def dyn_row(options, threads, length, precision):
     command = [options.dynrun, "bench", str(MODEL), "--random-weights", "--skip-load", "--dims", "B=1", "--dims",
-               f"S={length}", "--threads", str(threads), "--warmup", "0.2", "--duration", str(options.slice),
+               f"S={length}", "--threads", str(threads), "--precision", precision, "--warmup", "0.2", "--duration", str(options.slice),
                "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -157,16 +157,18 @@ def dyn_row(options, threads, length):
 def compare(options, path, threads):
     peer = Peer(path, threads)
     for length in options.lengths:
-        ours, theirs, limits = [], [], []
+        theirs, ours = [], {precision: [] for precision in options.precisions}
         for _ in range(options.rounds):
             theirs.append(peer.median_ms(length, options.slice))
             time.sleep(0.05)  # The peer's threads spin for a while after a run.
-            row = dyn_row(options, threads, length)
-            ours.append(row["median_ms"])
-            limits.append(row.get("limit_ratio"))
-        mine, other = statistics.median(ours), statistics.median(theirs)
-        limit = f"{statistics.median(limits):.2f}" if None not in limits else ""
-        print(f"| {threads} | {length} | {mine:.2f} | {other:.2f} | {other / mine:.2f} | {limit} |", flush=True)
+            for precision in options.precisions:
+                ours[precision].append(dyn_row(options, threads, length, precision))
+        other = statistics.median(theirs)
+        for precision, rows in ours.items():
+            mine = statistics.median(row["median_ms"] for row in rows)
+            limits = [row.get("limit_ratio") for row in rows]
+            limit = f"{statistics.median(limits):.2f}" if None not in limits else ""
+            print(f"| {threads} | {length} | {precision} | {mine:.2f} | {other:.2f} | {other / mine:.2f} | {limit} |", flush=True)
     peer.close()
 
 
@@ -175,6 +177,7 @@ def main():
     parser.add_argument("--dynrun", default="dynrun", help="the program (default: from PATH)")
     parser.add_argument("--lengths", type=int, nargs="+", default=[1, 2, 7, 16, 53, 128, 203, 389, 512])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--precisions", nargs="+", default=["f32"], help="how dyn keeps the weights of matmuls: f32, bf16, f16, i8")
     parser.add_argument("--rounds", type=int, default=3, help="slices of each side")
     parser.add_argument("--slice", type=float, default=1.0, help="seconds of one slice")
     parser.add_argument("--temp", help="where the ONNX file of 440 MB goes (default: the system's)")
@@ -183,7 +186,7 @@ def main():
     if options.serve:
         return serve(options.serve, options.threads[0])
     print(f"onnxruntime {onnxruntime.__version__}, onnx {onnx.__version__}, {os.cpu_count()} CPUs, BERT-base, B=1, f32")
-    print("| threads | S | dyn ms | onnxruntime ms | ratio_onnxruntime | limit_ratio |\n|---|---|---|---|---|---|")
+    print("| threads | S | weights | dyn ms | onnxruntime ms | ratio_onnxruntime | limit_ratio |\n|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(dir=options.temp) as folder:
         path = str(pathlib.Path(folder) / "bert_base.onnx")
         onnx.save(build(random_weights(MODEL.read_text(), numpy.random.default_rng(1))), path)

@@ -157,7 +157,7 @@ std::vector<PeerProcess*> prepared_peers(OpBench& bench, const std::string& line
 }
 
 OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double flops, const SliceTimes& times) {
-  const double bytes = compulsory_bytes(test.problem, test.values), all_bytes = bytes * copies;
+  const double bytes = compulsory_bytes(test.problem, test.values, bench.arguments.options.precision), all_bytes = bytes * copies;
   OpRecord record{{{"op", test.problem.op}}, describe(test), bench.threads, bench.arguments.op.cold ? "cold" : "warm", {}, times.ratios};
   Row& row = record.row;
   if (!test.suite.empty()) row.emplace_back("suite", test.suite);
@@ -165,6 +165,7 @@ OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double 
   for (const auto& [name, value] : test.problem.attributes) row.emplace_back(name, value);
   row.emplace_back("threads", std::int64_t{bench.threads});
   row.emplace_back("device", bench.model->device_name());
+  if (bench.arguments.options.precision != Options().precision) row.emplace_back("weights", bench.arguments.options.precision);
   row.emplace_back("state", record.state);
   if (bench.arguments.op.cold) {
     row.emplace_back("copies", std::int64_t{copies});
@@ -191,7 +192,7 @@ OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double 
 
 void bench_case(OpBench& bench, const OpCase& test) {
   const OpArguments& op = bench.arguments.op;
-  const int copies = copies_for(bench, compulsory_bytes(test.problem, test.values));
+  const int copies = copies_for(bench, compulsory_bytes(test.problem, test.values, bench.arguments.options.precision));
   DimMap named;
   for (const std::string& name : dim_names(test.problem.operands)) named[name] = test.values.at(name);
   OpRun run(load_op(bench, test.problem, copies), named, bench.arguments.options.seed);

@@ -151,15 +151,18 @@ OpRun::OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, 
   for (std::size_t i = 0; i < outputs.size(); ++i) call_.set_output(i, next(model->outputs()[i].dtype, outputs[i].second));
 }
 
-double compulsory_bytes(const OpProblem& problem, const DimMap& values) {
+double compulsory_bytes(const OpProblem& problem, const DimMap& values, const std::string& precision) {
   const OpResult result = result_of(problem, values);
   const auto result_bytes = static_cast<double>(bytes_of(result.dtype, result.shape));
   const graph::OpClass kind = op_of(problem).op_class;
   const bool selects = kind == graph::OpClass::Indexed || kind == graph::OpClass::View;
   if (result_bytes == 0) return 0;
   double total = result_bytes;
-  for (const OpOperand& operand : problem.operands) {
-    const auto bytes = static_cast<double>(bytes_of(operand.dtype, shape_of(operand, values)));
+  for (std::size_t i = 0; i < problem.operands.size(); ++i) {
+    const OpOperand& operand = problem.operands[i];
+    const bool kept_narrow = problem.op == "matmul" && i == 1 && operand.constant && operand.dtype == DType::f32 && operand.dims.size() == 2;
+    const DType dtype = kept_narrow ? parse_dtype(precision).value_or(DType::f32) : operand.dtype;
+    const auto bytes = static_cast<double>(bytes_of(dtype, shape_of(operand, values)));
     total += selects ? std::min(bytes, result_bytes) : bytes;
   }
   return total;

@@ -41,7 +41,7 @@ class OpRun {
 };
 
 /// What one copy must move at least: each operand once, of those that the operator only selects from at most as much as it selects,
-/// and the result.
-double compulsory_bytes(const OpProblem& problem, const DimMap& values);
+/// and the result. The constant right side of a matmul counts as Options::precision says that it lies.
+double compulsory_bytes(const OpProblem& problem, const DimMap& values, const std::string& precision);
 
 }  // namespace dyn::cli

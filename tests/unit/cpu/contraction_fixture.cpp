@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "targets/cpu/dot_loop.hpp"
+#include "targets/cpu/narrow_weights.hpp"
 #include "targets/cpu/pack.hpp"
+#include "tests/support/half.hpp"
 
 namespace dyn::cpu::testing {
 namespace {
@@ -21,7 +23,27 @@ constexpr std::size_t guard_elements = 64;
 struct Data {
   std::vector<float> a, b, bias, residual, packed;
   std::vector<double> expected, bound;
+  std::vector<double> unrounded, wide_bound;  ///< of the weights before they were rounded
+  const void* scales = nullptr;
 };
+
+/// A weight as its dtype keeps it, and the most that it may be away from there.
+struct Rounded {
+  double value, error;
+};
+
+Rounded rounded(DType dtype, float weight, float largest_of_column) {
+  const double magnitude = std::fabs(double{weight});
+  switch (dtype) {
+    case DType::bf16: return {dyn::testing::half_value(dtype, dyn::testing::half_bits(dtype, weight)), magnitude * 0x1p-8};
+    case DType::f16: return {dyn::testing::half_value(dtype, dyn::testing::half_bits(dtype, weight)), magnitude * 0x1p-11 + 0x1p-25};
+    case DType::i8: {
+      const float scale = largest_of_column / 127;
+      return {scale == 0 ? 0 : std::nearbyint(weight / scale) * double{scale}, scale * 0.501};
+    }
+    default: return {weight, 0};
+  }
+}
 
 Data make_data(const Case& c, const Isa& isa, std::mt19937_64& random) {
   std::uniform_real_distribution<float> uniform(-1, 1.5f);
@@ -31,30 +53,47 @@ Data make_data(const Case& c, const Isa& isa, std::mt19937_64& random) {
     return values;
   };
   const std::int64_t a_row = (c.transpose_a ? c.m : c.k) + c.a_slack, a_rows = c.transpose_a ? c.k : c.m;
-  Data data{filled(c.batch * a_rows * a_row + 1), filled((c.packed ? 1 : c.batch) * c.n * c.k), filled(c.n + 1), filled(c.batch * c.m * c.n + 1), {}, {}, {}};
+  Data data;
+  data.a = filled(c.batch * a_rows * a_row + 1);
+  data.b = filled((c.packed ? 1 : c.batch) * c.n * c.k);
+  data.bias = filled(c.n + 1);
+  data.residual = filled(c.batch * c.m * c.n + 1);
   if (c.packed) {
-    data.packed.resize(static_cast<std::size_t>(packed_elements(isa.panel_f32, c.k, c.n)) + 1);
-    const std::int64_t panels = (c.n + isa.panel_f32 - 1) / isa.panel_f32;
-    pack_panels(data.b.data(), c.k, c.n, c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, isa.panel_f32, 0, panels, data.packed.data());
+    const rkernel::PackedLayout layout{c.weights, isa.panel_f32, c.k, c.n};
+    data.packed.resize(static_cast<std::size_t>(layout.bytes()) / sizeof(float) + 1);
+    pack_panels(layout, data.b.data(), c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, 0, layout.panels(), data.packed.data());
+    data.scales = reinterpret_cast<const std::byte*>(data.packed.data()) + layout.scales_offset_bytes();
+  }
+  const auto weight = [&](std::int64_t batch, std::int64_t k, std::int64_t n) {
+    return data.b[static_cast<std::size_t>((c.packed ? 0 : batch * c.n * c.k) + (c.transpose_b ? n * c.k + k : k * c.n + n))];
+  };
+  std::vector<float> largest(static_cast<std::size_t>(c.n), 0);
+  for (std::int64_t n = 0; c.packed && n < c.n; ++n) {
+    for (std::int64_t k = 0; k < c.k; ++k) largest[static_cast<std::size_t>(n)] = std::max(largest[static_cast<std::size_t>(n)], std::fabs(weight(0, k, n)));
   }
   const double epsilon = std::numeric_limits<float>::epsilon();
   for (std::int64_t batch = 0; batch < c.batch; ++batch) {
     for (std::int64_t m = 0; m < c.m; ++m) {
       for (std::int64_t n = 0; n < c.n; ++n) {
-        double sum = 0, magnitude = 0;
+        double sum = 0, unrounded = 0, magnitude = 0, rounding = 0;
         for (std::int64_t k = 0; k < c.k; ++k) {
-          const std::int64_t ai = batch * a_rows * a_row + (c.transpose_a ? k * a_row + m : m * a_row + k);
-          const std::int64_t bi = (c.packed ? 0 : batch * c.n * c.k) + (c.transpose_b ? n * c.k + k : k * c.n + n);
-          const double product = static_cast<double>(data.a[static_cast<std::size_t>(ai)]) * data.b[static_cast<std::size_t>(bi)];
-          sum += product;
-          magnitude += std::fabs(product);
+          const double a = data.a[static_cast<std::size_t>(batch * a_rows * a_row + (c.transpose_a ? k * a_row + m : m * a_row + k))];
+          const Rounded b = rounded(c.weights, weight(batch, k, n), largest[static_cast<std::size_t>(n)]);
+          sum += a * b.value;
+          unrounded += a * weight(batch, k, n);
+          magnitude += std::fabs(a * b.value);
+          rounding += std::fabs(a) * b.error;
         }
-        const std::int64_t at = (batch * c.m + m) * c.n + n;
-        if (c.bias) sum += data.bias[static_cast<std::size_t>(n)];
-        if (c.relu) sum = std::max(sum, 0.0);
-        if (c.residual) sum += data.residual[static_cast<std::size_t>(at)];
-        data.expected.push_back(sum);
+        const auto at = static_cast<std::size_t>((batch * c.m + m) * c.n + n);
+        const auto finished = [&](double value) {
+          if (c.bias) value += data.bias[static_cast<std::size_t>(n)];
+          if (c.relu) value = std::max(value, 0.0);
+          return c.residual ? value + data.residual[at] : value;
+        };
+        data.expected.push_back(finished(sum));
+        data.unrounded.push_back(finished(unrounded));
         data.bound.push_back((static_cast<double>(c.k) + 4) * epsilon * (magnitude + 4));
+        data.wide_bound.push_back(data.bound.back() + rounding);
       }
     }
   }
@@ -68,6 +107,7 @@ double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch
   if (c.bias) pointers.push_back(data.bias.data());
   if (c.residual) pointers.push_back(data.residual.data());
   pointers.push_back(output.data() + guard_elements);
+  if (c.weights == DType::i8) pointers.push_back(static_cast<const float*>(data.scales));
   run_stages(launch, pointers);
   for (std::size_t i = 0; i < guard_elements; ++i) {
     if (output[i] != guard || output[output.size() - 1 - i] != guard) return std::numeric_limits<double>::infinity();
@@ -75,7 +115,8 @@ double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch
   double worst = 0;
   for (std::size_t i = 0; i < data.expected.size(); ++i) {
     const double error = std::fabs(data.expected[i] - output[i + guard_elements]) / data.bound[i];
-    worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+    const double from_unrounded = std::fabs(data.unrounded[i] - output[i + guard_elements]) / data.wide_bound[i];
+    worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max({worst, error, from_unrounded});
   }
   return worst;
 }
@@ -139,7 +180,26 @@ Built build(const Case& c) {
   }
   operand("c", 4, {m * n, n, one, zero}, true);
   problem.stores.push_back({value, static_cast<int>(problem.operands.size()) - 1});
+  std::vector<rkernel::Problem> problems{problem};
+  narrow_weights(problems, c.weights);
+  problem = problems.front();
   return built;
+}
+
+MainLoopTable loops_for(const Isa& isa, CodeStore& store, DType weights) {
+  MainLoopTable loops;
+  loops.tiles = main_loop_tiles(isa);
+  rkernel::CompileReport report;
+  for (void* address : store.resolve(main_loop_sources(isa, weights), 2, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
+  return loops;
+}
+
+std::vector<DType> weight_dtypes(const Isa& isa) {
+  std::vector<DType> dtypes;
+  for (const DType dtype : {DType::bf16, DType::f16, DType::i8}) {
+    if (can_widen(isa, dtype)) dtypes.push_back(dtype);
+  }
+  return dtypes;
 }
 
 std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store) {
@@ -149,15 +209,15 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
   auto& context = contexts[isa.name];
   if (!context) {
     kept.push_back(CodeStore::open(isa, {}));
-    MainLoopTable loops;
-    loops.tiles = main_loop_tiles(isa);
+    const MainLoopTable loops = loops_for(isa, store, DType::f32);
     rkernel::CompileReport report;
-    for (void* address : store.resolve(main_loop_sources(isa), 2, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
     rkernel::Machine machine = machine_figures(isa, 2, [&] { return loops; }, store, "", report);
     MainLoopTable dot_loops;
     dot_loops.tiles = dot_tiles(isa);
     for (void* address : store.resolve(dot_loop_sources(isa), 2, report)) dot_loops.functions.push_back(reinterpret_cast<MainLoop>(address));
-    context = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops);
+    std::map<DType, MainLoopTable> narrow_loops;
+    for (const DType dtype : weight_dtypes(isa)) narrow_loops[dtype] = loops_for(isa, store, dtype);
+    context = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops, false, narrow_loops);
   }
   return context;
 }

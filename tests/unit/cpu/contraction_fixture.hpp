@@ -18,6 +18,7 @@ struct Case {
   bool packed = true;    ///< B is constant; batch must be 1 for B
   bool bias = false, residual = false, relu = false;
   std::int64_t a_slack = 0;  ///< extra elements between rows of A
+  DType weights = DType::f32;  ///< of a packed B in memory
 };
 
 /// A problem with its own DimTable; sizes are symbols, so that nothing is known at load.
@@ -31,7 +32,12 @@ Built build(const Case& c);
 /// Main loops, machine and code for one ISA; measured once per process.
 std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store);
 
-/// The largest error, of the chosen strategy and of `random_strategies` others that could be chosen, over the bound K * eps * (|A| |B|) + eps * |rest|; more than 1 is a defect. Writes outside of the output
+/// Main loops of an ISA by the dtype of packed weights, of those that it can widen.
+MainLoopTable loops_for(const Isa& isa, CodeStore& store, DType weights);
+std::vector<DType> weight_dtypes(const Isa& isa);
+
+/// The largest error, of the chosen strategy and of `random_strategies` others that could be chosen, over the bound K * eps * (|A| |B|) + eps * |rest|; more than 1 is a defect. Where
+/// weights are narrow, B is what they are rounded to, and beside that the weights as they were, whose bound grows by |A| times the rounding. Writes outside of the output
 /// count as infinite.
 double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int random_strategies);
 

@@ -15,10 +15,52 @@ std::uint64_t seed() { return dyn::testing::test_seed(20250817); }
 std::string describe(const Case& c) {
   return "batch " + std::to_string(c.batch) + " M " + std::to_string(c.m) + " N " + std::to_string(c.n) + " K " + std::to_string(c.k) +
          (c.transpose_a ? " A transposed" : "") + (c.transpose_b ? " B transposed" : "") + (c.packed ? " packed" : " fresh") +
-         (c.bias ? " bias" : "") + (c.relu ? " relu" : "") + (c.residual ? " residual" : "") + " slack " + std::to_string(c.a_slack);
+         " weights " + std::string(name_of(c.weights)) + (c.bias ? " bias" : "") + (c.relu ? " relu" : "") + (c.residual ? " residual" : "") + " slack " + std::to_string(c.a_slack);
 }
 
 constexpr int all_cases = 400;
+
+Case random_case(std::mt19937_64& random) {
+  const std::vector<std::int64_t> sizes{0, 1, 2, 3, 5, 7, 8, 13, 14, 15, 16, 17, 29, 31, 32, 33, 53, 63, 64, 65, 97, 127, 130, 200};
+  const auto pick = [&] { return sizes[random() % sizes.size()]; };
+  Case c{.batch = static_cast<std::int64_t>(random() % 4), .m = pick(), .n = pick(), .k = pick()};
+  if (random() % 3 != 0) c.batch = 1;
+  c.transpose_a = random() % 4 == 0;
+  c.transpose_b = random() % 2 == 0;
+  c.packed = random() % 2 == 0;
+  c.bias = random() % 2 == 0;
+  c.residual = random() % 2 == 0;
+  c.relu = random() % 2 == 0;
+  c.a_slack = random() % 3 == 0 ? static_cast<std::int64_t>(random() % 9) : 0;
+  return c;
+}
+
+void check_narrow_weights(int cases) {
+  MESSAGE("seed " << seed());
+  for (const Isa& isa : all_isas()) {
+    if (!cpu_has(isa)) continue;
+    CAPTURE(isa.name);
+    const auto store = CodeStore::open(isa, {});
+    std::mt19937_64 random(seed() + 1);
+    for (const dyn::DType weights : testing::weight_dtypes(isa)) {
+      for (int i = 0; i < cases; ++i) {
+        Case c = random_case(random);
+        c.packed = true;
+        c.weights = weights;
+        if (random() % 4 == 0) c.n = 1 + static_cast<std::int64_t>(random() % 16);  // lanes along M and K
+        INFO(describe(c));
+        REQUIRE(run_case(c, isa, *store, random, 1 + static_cast<int>(random() % 2), 4) <= 1);
+      }
+      if (cases < all_cases / 4) continue;
+      for (Case c : {Case{.m = 530, .n = 770, .k = 1100}, Case{.m = 1, .n = 2304, .k = 768, .bias = true}, Case{.m = 300, .n = 3, .k = 500},
+                     Case{.m = 300, .n = 12, .k = 1500}, Case{.m = 20, .n = 40, .k = 5000}}) {
+        c.weights = weights;
+        INFO(describe(c));
+        REQUIRE(run_case(c, isa, *store, random, 2, 6) <= 1);
+      }
+    }
+  }
+}
 
 void check_contractions(int cases) {
   for (const Isa& isa : all_isas()) {
@@ -26,18 +68,8 @@ void check_contractions(int cases) {
     CAPTURE(isa.name);
     const auto store = CodeStore::open(isa, {});
     std::mt19937_64 random(seed());
-    const std::vector<std::int64_t> sizes{0, 1, 2, 3, 5, 7, 8, 13, 14, 15, 16, 17, 29, 31, 32, 33, 53, 63, 64, 65, 97, 127, 130, 200};
-    const auto pick = [&] { return sizes[random() % sizes.size()]; };
     for (int i = 0; i < cases; ++i) {
-      Case c{.batch = static_cast<std::int64_t>(random() % 4), .m = pick(), .n = pick(), .k = pick()};
-      if (random() % 3 != 0) c.batch = 1;
-      c.transpose_a = random() % 4 == 0;
-      c.transpose_b = random() % 2 == 0;
-      c.packed = random() % 2 == 0;
-      c.bias = random() % 2 == 0;
-      c.residual = random() % 2 == 0;
-      c.relu = random() % 2 == 0;
-      c.a_slack = random() % 3 == 0 ? static_cast<std::int64_t>(random() % 9) : 0;
+      const Case c = random_case(random);
       const double error = run_case(c, isa, *store, random, 1 + static_cast<int>(random() % 2), 4);
       INFO(describe(c));
       REQUIRE(error <= 1);
@@ -55,6 +87,11 @@ void check_contractions(int cases) {
 
 TEST_CASE("contractions of many sizes and forms equal plain loops on every ISA of this CPU") { check_contractions(80); }
 
+TEST_CASE("contractions with narrow weights equal plain loops over the rounded weights on every ISA of this CPU") { check_narrow_weights(30); }
+
 TEST_SUITE("full") {
+  TEST_CASE("contractions with narrow weights of all sizes equal plain loops over the rounded weights on every ISA of this CPU") {
+    check_narrow_weights(all_cases / 4);
+  }
   TEST_CASE("contractions of all sizes and forms equal plain loops on every ISA of this CPU") { check_contractions(all_cases); }
 }

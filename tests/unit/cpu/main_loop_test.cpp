@@ -47,6 +47,25 @@ TEST_CASE("no main loop spills a vector register, and each has its tile's multip
   }
 }
 
+TEST_CASE("no main loop over narrow weights spills a vector register, and each has its tile's multiply-adds") {
+  for (const Isa& isa : all_isas()) {
+    if (!isa.fma) continue;  // SSE2 widens with registers of its own
+    Compiler compiler(isa);
+    for (const dyn::DType weights : {dyn::DType::bf16, dyn::DType::f16, dyn::DType::i8}) {
+      for (const Tile& tile : main_loop_tiles(isa)) {
+        CAPTURE(isa.name);
+        CAPTURE(dyn::name_of(weights));
+        CAPTURE(tile.rows);
+        CAPTURE(tile.columns);
+        const std::string assembly = compiler.assembly(main_loop_source(isa, register_layer(tile, contraction), weights), "f");
+        CHECK(lines_with(assembly, {"mm", "(%rsp"}) == 0);
+        const bool is_unrolled = weights != dyn::DType::f16 || tile.rows * tile.columns / isa.f32_lanes <= 26;
+        CHECK(lines_with(assembly, {"vfmadd"}) == (is_unrolled ? 4 + 1 : 1) * tile.rows * tile.columns / isa.f32_lanes);
+      }
+    }
+  }
+}
+
 TEST_CASE("no loop with lanes along K spills a vector register, and each has its tile's multiply-adds") {
   constexpr int whole_and_cut_vector = 2;
   for (const Isa& isa : all_isas()) {

@@ -115,6 +115,22 @@ TEST_CASE("no epilogue or move of a contraction spills a vector register in its 
   }
 }
 
+TEST_CASE("no contraction with narrow weights spills a vector register in its innermost loops") {
+  for (const Isa& isa : all_isas()) {
+    if (!isa.fma) continue;
+    for (const dyn::DType weights : testing::weight_dtypes(isa)) {
+      for (int bits = 0; bits < 8; ++bits) {
+        const testing::Case form{.bias = (bits & 1) != 0, .residual = (bits & 2) != 0, .relu = (bits & 4) != 0, .weights = weights};
+        const testing::Built built = testing::build(form);
+        const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
+        const auto context = std::make_shared<const ContractionContext>(isa, dyn::testing::round_machine(), loops, MainLoopTable{}, false,
+                                                                        std::map<dyn::DType, MainLoopTable>{{weights, loops}});
+        check_no_spills(isa, ContractionKernel(built.problem, context, 2).sources());
+      }
+    }
+  }
+}
+
 // Any few operations on the sums, bias, residual, factors of rows, and two outputs: what full tiles inline.
 TEST_CASE("no small epilogue makes full tiles spill") {
   using dyn::rkernel::ExprOp;

@@ -181,6 +181,5 @@ TEST_CASE("a problem that device code cannot run has no kernel, and the others d
 
 TEST_CASE("device kernels pack nothing") {
   const auto target = make_ptx_target(options_for(DType::f32));
-  CHECK(target->packed_elements(DType::f32, 3, 5) == 15);
-  CHECK_THROWS_AS(target->pack(DType::f32, nullptr, 0, 0, 0, 0, 0, 0, nullptr), Error);
+  CHECK_THROWS_AS(target->pack({}, nullptr, 0, 0, 0, 0, nullptr), Error);
 }

@@ -70,8 +70,7 @@ class FakeGpuTarget final : public rkernel::Target {
   }
   std::shared_ptr<rkernel::Device> device() const override { return gpu_.device; }
   std::int64_t panel_width(DType) const override { return 1; }
-  std::int64_t packed_elements(DType, std::int64_t, std::int64_t) const override { return 0; }
-  void pack(DType, const void*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*) const override {}
+  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*) const override {}
 
  private:
   void narrow(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers) const {

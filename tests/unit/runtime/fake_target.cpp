@@ -56,10 +56,9 @@ class FakeTarget final : public rkernel::Target {
   }
   std::int64_t panel_width(DType) const override { return 4; }
   std::string packing() const override { return "panels of 4"; }
-  std::int64_t packed_elements(DType, std::int64_t k, std::int64_t n) const override { return (n + 3) / 4 * 4 * k; }
-  void pack(DType, const void* source, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride,
-            std::int64_t first_panel, std::int64_t last_panel, void* destination) const override {
-    const auto* from = static_cast<const float*>(source);
+  void pack(const rkernel::PackedLayout& layout, const float* from, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
+            std::int64_t last_panel, void* destination) const override {
+    const std::int64_t k = layout.k, n = layout.n;
     auto* to = static_cast<float*>(destination);
     for (std::int64_t column = first_panel * 4; column < last_panel * 4; ++column) {
       for (std::int64_t row = 0; row < k; ++row) {

@@ -3,12 +3,12 @@
 #include <limits>
 #include <random>
 
-#include "src/runtime/narrow.hpp"
+#include "src/rkernel/narrow.hpp"
 #include "tests/support/half.hpp"
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
-using namespace dyn::runtime;
+using namespace dyn::rkernel;
 
 namespace {
 

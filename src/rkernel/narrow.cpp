@@ -1,4 +1,4 @@
-#include "src/runtime/narrow.hpp"
+#include "src/rkernel/narrow.hpp"
 
 #include <bit>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include "dyn/error.hpp"
 
-namespace dyn::runtime {
+namespace dyn::rkernel {
 namespace {
 
 constexpr std::uint32_t sign_bit = 0x8000'0000, infinity_bits = 0x7f80'0000;
@@ -65,4 +65,4 @@ void convert(DType from, const void* in, DType to, void* out, std::int64_t count
   }
 }
 
-}  // namespace dyn::runtime
+}  // namespace dyn::rkernel

@@ -5,7 +5,7 @@
 
 #include "dyn/dtype.hpp"
 
-namespace dyn::runtime {
+namespace dyn::rkernel {
 
 /// NaN stays NaN.
 std::uint16_t to_bf16(float value) noexcept;
@@ -17,4 +17,4 @@ bool converts(DType from, DType to) noexcept;
 /// `count` elements from `in` to `out`: a copy where the dtypes are the same.
 void convert(DType from, const void* in, DType to, void* out, std::int64_t count);
 
-}  // namespace dyn::runtime
+}  // namespace dyn::rkernel

@@ -1,0 +1,15 @@
+#pragma once
+// Packed weights in fewer bytes.
+
+#include <vector>
+
+#include "src/rkernel/problem.hpp"
+
+namespace dyn::cpu {
+
+/// Keeps what contractions and gathers read in panels in `dtype` (f32, bf16, f16 or i8), alike in all problems. With i8 the accumulator is
+/// multiplied by the scale of its column, an operand of Form::Scales; panels that are gathered from are bf16 then, as a gather knows no scales. To be called
+/// when operands have been marked as packed.
+void narrow_weights(std::vector<rkernel::Problem>& problems, DType dtype);
+
+}  // namespace dyn::cpu
