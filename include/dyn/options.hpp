@@ -40,6 +40,11 @@ struct Options {
   /// the limit those of the models that were used least recently are removed. Weights from memory, random weights and less than 1 MiB are not kept.
   std::size_t weight_cache_bytes = std::size_t{8} << 30;
 
+  /// On the CPU: the bits of a result depend on the inputs, their sizes and the instruction set alone, not on the number of threads or on
+  /// what was measured of the machine. Otherwise long sums may be cut in as many slices as there are threads to add them up. Costs speed
+  /// where outputs are few.
+  bool deterministic = false;
+
   /// Bytes of memory kept between runs for plans; the least recently used are dropped beyond it.
   std::size_t plan_cache_bytes = std::size_t{64} << 20;
 

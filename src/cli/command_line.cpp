@@ -92,6 +92,7 @@ struct Parser {
                     "Most bytes of prepacked weights in the cache directory, such as 500MB; 0: keep none. Default 8GiB")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->type_name("SIZE");
+    sub->add_flag("--deterministic", options.deterministic, "Results on the CPU do not depend on the number of threads");
     sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
     add_machine_flags(sub);
   }

@@ -18,6 +18,7 @@ struct AttentionShape {
   bool causal = false, masked = false;
   bool keys_unit = true;    ///< keys lie with stride 1 along d: Dots are possible
   bool values_unit = true;  ///< values lie with stride 1 along n: read as they lie
+  bool fixed_order = false; ///< the order of sums depends on the sizes alone (Options::deterministic)
 };
 
 struct AttentionStrategy {

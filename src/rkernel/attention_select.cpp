@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "src/rkernel/attention_cost.hpp"
 
@@ -44,6 +45,21 @@ AttentionStrategy with_tile(const Machine& machine, const AttentionShape& shape,
   return strategy;
 }
 
+std::vector<std::int64_t> split_counts(const Machine& machine, const AttentionShape& shape, std::int64_t tickets, int threads) {
+  if (shape.fixed_order) return {fixed_slices(shape.batch * shape.queries * shape.value_depth, shape.keys)};
+  std::vector<std::int64_t> counts{1};
+  for (std::int64_t splits = 2; threads > 1 && splits * tickets <= tickets_per_thread * threads && splits * machine.panel * 2 <= shape.keys; ++splits) {
+    counts.push_back(splits);
+  }
+  return counts;
+}
+
+std::vector<ScoreForm> score_forms(const AttentionShape& shape, std::int64_t block_rows) {
+  const bool dots = shape.keys_unit && block_rows <= most_dot_rows;
+  if (shape.fixed_order) return {shape.keys_unit && shape.queries <= most_dot_rows ? ScoreForm::Dots : ScoreForm::Panels};
+  return dots ? std::vector{ScoreForm::Panels, ScoreForm::Dots} : std::vector{ScoreForm::Panels};
+}
+
 }  // namespace
 
 void for_each_attention_strategy(const Machine& machine, const AttentionShape& shape, int threads,
@@ -51,16 +67,12 @@ void for_each_attention_strategy(const Machine& machine, const AttentionShape& s
   for (const std::int64_t block_rows : row_block_sizes(shape.queries, threads)) {
     const std::int64_t tickets = std::max<std::int64_t>(1, shape.batch * ceil_div(shape.queries, block_rows));
     for (const std::int64_t block_keys : key_blocks) {
-      for (std::int64_t splits = 1;; ++splits) {
-        const bool useful = splits == 1 || (splits * tickets <= tickets_per_thread * threads && splits * machine.panel * 2 <= shape.keys);
-        if (!useful) break;
-        for (const ScoreForm form : {ScoreForm::Panels, ScoreForm::Dots}) {
-          if (form == ScoreForm::Dots && (!shape.keys_unit || block_rows > most_dot_rows)) continue;
+      for (const std::int64_t splits : split_counts(machine, shape, tickets, threads)) {
+        for (const ScoreForm form : score_forms(shape, block_rows)) {
           visit(with_tile(machine, shape, {.form = form, .block_rows = block_rows, .block_keys = block_keys, .splits = splits}));
         }
-        if (threads == 1) break;
       }
-      if (block_keys >= shape.keys) break;
+      if (block_keys >= shape.keys || shape.fixed_order) break;
     }
   }
 }

@@ -23,7 +23,7 @@ struct Sizes {
   Tiling rows;               ///< of one block
   double row_tiles, column_tiles, k_blocks;
   double block_m, block_n, block_k;
-  double m_blocks, n_blocks;
+  double m_blocks, n_blocks, slices;
 };
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -32,7 +32,9 @@ Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Stra
   Sizes sizes;
   const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(shape.m, strategy.block_m));
   const std::int64_t n_blocks = std::max<std::int64_t>(1, ceil_div(shape.n, strategy.block_n));
-  const std::int64_t k_blocks = std::max<std::int64_t>(1, ceil_div(shape.k, strategy.block_k));
+  const std::int64_t slice_k = ceil_div(shape.k, strategy.split_k);
+  const std::int64_t k_blocks = std::max<std::int64_t>(1, ceil_div(slice_k, strategy.block_k));
+  sizes.slices = static_cast<double>(strategy.split_k);
   sizes.m_blocks = static_cast<double>(m_blocks);
   sizes.n_blocks = static_cast<double>(n_blocks);
   sizes.k_blocks = static_cast<double>(k_blocks);
@@ -42,7 +44,7 @@ Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Stra
   const std::int64_t wide = strategy.tile_columns / machine.panel;
   sizes.block_m = static_cast<double>(block_m);
   sizes.block_n = static_cast<double>(panels * machine.panel);
-  sizes.block_k = static_cast<double>(shape.k) / sizes.k_blocks;
+  sizes.block_k = static_cast<double>(slice_k) / sizes.k_blocks;
   sizes.rows = tiling_of(block_m, strategy.tile_rows);
   sizes.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes.rows.tiles()));
   // Panels that do not fill a wide tile run one at a time.
@@ -110,7 +112,7 @@ double output_seconds(const Machine& machine, const ContractionShape& shape, con
 
 // Of the calls of main loops, for one tile.
 double call_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
-  const bool inlines = sizes.k_blocks == 1 && strategy.tile_columns == machine.panel && sizes.rows.first.tile == shape.inlined_rows;
+  const bool inlines = sizes.k_blocks == 1 && sizes.slices == 1 && strategy.tile_columns == machine.panel && sizes.rows.first.tile == shape.inlined_rows;
   const double full = inlines ? static_cast<double>(sizes.rows.first.count) / sizes.row_tiles : 0;
   return machine.seconds_per_call * (1 - full + full * inlined_share_of_call);
 }
@@ -161,6 +163,18 @@ double move_seconds(const Machine& machine, const ContractionShape& shape, const
   return seconds;
 }
 
+// The second stage of a split K: every slice's sums are written, then read by all threads, and the epilogue runs.
+double merge_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, int threads) {
+  if (sizes.slices == 1) return 0;
+  const double outputs = static_cast<double>(shape.batch * shape.m) * sizes.block_n * sizes.n_blocks;
+  const double bytes = outputs * sizes.slices * float_bytes;
+  const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(bytes)));
+  const double operations = outputs * (sizes.slices + shape.epilogue_operations) / machine.vector_width * machine.seconds_per_vector_operation;
+  const int active = static_cast<int>(std::min<double>(threads, static_cast<double>(shape.batch * shape.m)));
+  // Threads wait for each other between the stages.
+  return 2 * machine.seconds_per_ticket + (operations + 2 * read_seconds(machine, bytes, level, active)) / active;
+}
+
 }  // namespace
 
 double layer_cost(const LayerTerms& terms, double below, bool overlapped) {
@@ -180,7 +194,7 @@ double layer_cost(const LayerTerms& terms, double below, bool overlapped) {
 double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
                         CostBreakdown* breakdown) {
   const Sizes sizes = sizes_of(machine, shape, strategy);
-  const double tickets = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
+  const double tickets = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices;
   const int active = static_cast<int>(std::clamp(tickets, 1.0, static_cast<double>(threads)));
   const double register_tile =
       sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes);
@@ -195,7 +209,7 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
   const double l1_cost = layer_cost(l1, register_tile, true);
   // Moves do not overlap with the tiles that wait for them.
   const double l2_cost = sizes.k_blocks * (l2.load + l1_cost);
-  const double seconds = layer_cost(top, l2_cost, false);
+  const double seconds = layer_cost(top, l2_cost, false) + merge_seconds(machine, shape, sizes, threads);
   if (breakdown != nullptr) {
     *breakdown = {register_tile, {l1, l2, top}, {l1_cost, l2_cost, seconds}, static_cast<std::int64_t>(tickets), seconds};
   }

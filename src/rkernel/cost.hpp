@@ -40,6 +40,7 @@ struct ContractionShape {
   double epilogue_operations = 1;  ///< vector instructions for one vector of outputs
   int inlined_rows = 0;            ///< of the full tiles of one panel, over all of K, whose epilogue is inlined; 0: none is
   double epilogue_bytes = 8;     ///< read and written for each output element
+  std::int64_t fixed_slices = 0;   ///< of K; 0: as many as pay
   /// Level of memory where each operand is expected when the kernel starts.
   std::size_t a_level = 0, b_level = 0;
 };

@@ -48,6 +48,21 @@ std::vector<Strategy> tiles_for(const Machine& machine, const CandidateSet& cand
   return tiles;
 }
 
+// Slices of K for blocks that are fewer than the threads, each deep enough to pay for its sums.
+std::vector<std::int64_t> slices_for(const ContractionShape& shape, const Strategy& strategy, int threads) {
+  constexpr std::int64_t least_slice = 256;
+  if (shape.lanes == LaneAxis::M) return {1};
+  if (shape.fixed_slices > 0) return {shape.fixed_slices};
+  const std::int64_t blocks = shape.batch * ceil_div(shape.m, strategy.block_m) * ceil_div(shape.n, strategy.block_n);
+  std::vector<std::int64_t> slices{1};
+  if (blocks <= 0 || blocks >= threads) return slices;
+  const std::int64_t enough = std::min(ceil_div(threads, blocks), shape.k / least_slice);
+  for (const std::int64_t count : {enough, 2 * enough}) {
+    if (count > 1 && shape.k / count >= least_slice) slices.push_back(count);
+  }
+  return slices;
+}
+
 // How each operand is read: as it lies, or moved into scratch.
 void for_each_form(const ContractionShape& shape, Strategy strategy, const std::function<void(const Strategy&)>& visit) {
   for (const bool direct_b : {false, true}) {
@@ -95,7 +110,10 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates, c
           strategy.block_n = block_n;
           strategy.block_k = block_k;
           strategy.lanes = shape.lanes;
-          for_each_form(shape, strategy, visit);
+          for (const std::int64_t slices : slices_for(shape, strategy, threads)) {
+            strategy.split_k = slices;
+            for_each_form(shape, strategy, visit);
+          }
         }
       }
     }

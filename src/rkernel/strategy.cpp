@@ -24,6 +24,11 @@ Tiling tiling_of(std::int64_t extent, std::int64_t largest) {
   return equal_tiling(extent, largest);
 }
 
+std::int64_t fixed_slices(std::int64_t outputs, std::int64_t depth) {
+  constexpr std::int64_t few_outputs = 4096, least_depth = 1024, most_slices = 8;
+  return outputs > few_outputs ? 1 : std::clamp<std::int64_t>(depth / least_depth, 1, most_slices);
+}
+
 std::string to_string(const Tiling& tiling) {
   std::string text = fmt::format("{} x {}", tiling.first.count, tiling.first.tile);
   if (tiling.second.count > 0) text += fmt::format(" + {} x {}", tiling.second.count, tiling.second.tile);

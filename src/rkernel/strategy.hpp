@@ -34,12 +34,17 @@ enum class LaneAxis : std::uint8_t { N, M, K };
 struct Strategy {
   int tile_rows = 1, tile_columns = 1;            ///< registers: at most this many rows
   std::int64_t block_m = 1, block_n = 1;          ///< threads: one ticket
-  std::int64_t block_k = 1;                       ///< L2
+  std::int64_t block_k = 1;                       ///< L2; within one slice
+  std::int64_t split_k = 1;                       ///< threads: equal slices of K, whose sums are added in their order
   bool copy_a = false;                            ///< move A's block to scratch as a row copy
   LaneAxis lanes = LaneAxis::N;
   bool direct_b = false;                          ///< read a fresh B as it lies, where it is not packed at load
   bool operator==(const Strategy&) const = default;
 };
+
+/// How many slices a reduction has where their number may depend on its sizes alone (Options::deterministic): `outputs` elements, each of
+/// `depth` terms.
+std::int64_t fixed_slices(std::int64_t outputs, std::int64_t depth);
 
 /// A part of the output with its own strategy.
 struct Region {

@@ -44,6 +44,7 @@ std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads) {
   target.isa = options.isa;
   target.cache_dir = resolve_cache_dir(options.cache_dir);
   target.threads = threads;
+  target.deterministic = options.deterministic;
   target.perf_map = options.perf_map;
   target.debugger = options.debugger;
   target.log = options.log;

@@ -11,7 +11,7 @@ constexpr std::size_t most_choices = 1 << 14;  ///< remembered; beyond it the me
 
 rkernel::AttentionChoice AttentionChoices::choose(const rkernel::Machine& machine, const rkernel::AttentionShape& shape, int threads) const {
   const Key key{shape.batch, shape.queries, shape.keys, shape.depth, shape.value_depth, shape.causal, shape.masked, shape.keys_unit,
-                shape.values_unit, threads};
+                shape.values_unit, shape.fixed_order, threads};
   {
     const std::shared_lock lock(mutex_);
     if (const auto found = memory_.find(key); found != memory_.end()) return found->second;

@@ -15,7 +15,7 @@ class AttentionChoices {
   rkernel::AttentionChoice choose(const rkernel::Machine& machine, const rkernel::AttentionShape& shape, int threads) const;
 
  private:
-  using Key = std::array<std::int64_t, 10>;
+  using Key = std::array<std::int64_t, 11>;
   mutable std::shared_mutex mutex_;
   mutable std::map<Key, rkernel::AttentionChoice> memory_;
 };

@@ -115,6 +115,7 @@ AttentionShape AttentionKernel::shape_of(std::span<const std::int64_t> ints) con
   shape.causal = attention.causal;
   shape.masked = attention.mask >= 0;
   shape.keys_unit = value(slots_.stride(attention.k, attention.d)) == 1;
+  shape.fixed_order = context_->deterministic();
   shape.values_unit = value(slots_.stride(attention.v, attention.n)) == 1;
   return shape;
 }

@@ -42,6 +42,7 @@ class ContractionEmitter final : public rkernel::Emitter {
   void emit() {
     const codegen::KernelArgsValues args = codegen::load_kernel_args(builder_, function_->getArg(0));
     pointers_ = args.pointers;
+    shared_ = codegen::load_shared_memory(builder_, function_->getArg(0));
     codegen::Operands operands(builder_, problem_, slots_, class_.lanes, args, isa_.f32_lanes);
     codegen::ExprCompiler compiler(builder_, problem_, operands, codegen::MathOptions{.fma = isa_.fma});
     ContractionEpilogue epilogue(builder_, problem_, isa_, operands, compiler);
@@ -90,7 +91,8 @@ class ContractionEmitter final : public rkernel::Emitter {
 
   void leaf(const rkernel::Layer&) override {
     call_main_loop();
-    Conditional last(builder_, builder_.CreateICmpEQ(k_index_, builder_.CreateSub(k_blocks_, number(1))), "epilogue");
+    llvm::Value* is_last = builder_.CreateICmpEQ(k_index_, builder_.CreateSub(k_blocks_, number(1)));
+    Conditional last(builder_, builder_.CreateAnd(is_last, builder_.CreateNot(is_split_)), "epilogue");
     epilogue_->emit(outputs_of_tile());
     last.close();
   }
@@ -110,6 +112,8 @@ class ContractionEmitter final : public rkernel::Emitter {
     for (std::size_t axis = 0; axis < problem_.axes.size(); ++axis) extents_.push_back(extent(static_cast<int>(axis)));
     m_blocks_ = slot(strategy_.m_blocks);
     n_blocks_ = slot(strategy_.n_blocks);
+    k_slices_ = slot(strategy_.k_slices);
+    sums_row_ = slot(strategy_.sums_row);
     tile_rows_ = slot(strategy_.tile_rows);
     tile_panels_ = slot(strategy_.tile_panels);
     block_k_ = slot(strategy_.block_k);
@@ -136,7 +140,10 @@ class ContractionEmitter final : public rkernel::Emitter {
   void locate_ticket(llvm::Value* ticket) {
     const std::vector<rkernel::Loop>& loops = kernel_.layers[threads_layer].loops;
     for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-      llvm::Value* trips = loop->axis == contraction_.m ? m_blocks_ : loop->axis == contraction_.n ? n_blocks_ : extents_[at(loop->axis)];
+      llvm::Value* trips = loop->axis == contraction_.m   ? m_blocks_
+                           : loop->axis == contraction_.n ? n_blocks_
+                           : loop->axis == contraction_.k ? k_slices_
+                                                          : extents_[at(loop->axis)];
       block_index_[loop->axis] = builder_.CreateURem(ticket, trips);
       ticket = builder_.CreateUDiv(ticket, trips);
     }
@@ -159,6 +166,8 @@ class ContractionEmitter final : public rkernel::Emitter {
       cut_panels_ = builder_.CreateZExt(builder_.CreateAnd(direct_b_, is_cut), builder_.getInt64Ty());
       wide_tiles_ = builder_.CreateUDiv(builder_.CreateSub(n_part_.size, cut_panels_), tile_panels_);
       n_tiles_ = builder_.CreateSub(n_part_.size, builder_.CreateMul(wide_tiles_, builder_.CreateSub(tile_panels_, number(1))));
+    } else if (axis == contraction_.k) {
+      k_part_ = part(extents_[at(axis)], k_slices_, index);
     } else {
       operands_->set_index(axis, index);
     }
@@ -167,10 +176,7 @@ class ContractionEmitter final : public rkernel::Emitter {
   // Pointer to element (batch, 0, 0) of an operand of the contraction.
   llvm::Value* batch_base(int operand) {
     llvm::Value* offset = slot(slots_.offset(operand));
-    for (const rkernel::Loop& loop : kernel_.layers[threads_layer].loops) {
-      if (loop.axis == contraction_.m || loop.axis == contraction_.n) continue;
-      offset = builder_.CreateAdd(offset, builder_.CreateMul(block_index_.at(loop.axis), stride(operand, loop.axis)));
-    }
+    for (const int axis : batch_axes(problem_)) offset = builder_.CreateAdd(offset, builder_.CreateMul(block_index_.at(axis), stride(operand, axis)));
     return element(bases_.at(operand), offset);
   }
 
@@ -182,8 +188,9 @@ class ContractionEmitter final : public rkernel::Emitter {
     b_batch_ = packed() ? bases_.at(contraction_.b) : batch_base(contraction_.b);
     loops_.emplace_back(builder_, number(0), k_blocks_, number(1), "depth");
     k_index_ = loops_.back().index();
-    k0_ = builder_.CreateMul(k_index_, block_k_);
-    k_size_ = minimum(block_k_, builder_.CreateSub(extents_[at(contraction_.k)], k0_));
+    llvm::Value* before = builder_.CreateMul(k_index_, block_k_);
+    k0_ = builder_.CreateAdd(k_part_.start, before);
+    k_size_ = minimum(block_k_, builder_.CreateSub(k_part_.size, before));
   }
 
   void open_columns() {
@@ -248,6 +255,18 @@ class ContractionEmitter final : public rkernel::Emitter {
     llvm::Value* tile_index = builder_.CreateAdd(builder_.CreateMul(n_tile_, m_tiles_), m_tile_);
     llvm::Value* tile_size = builder_.CreateMul(builder_.CreateMul(tile_rows_, tile_panels_), number(isa_.panel_f32));
     c_tile_ = element(function_->getArg(3), builder_.CreateSelect(keeps, builder_.CreateMul(tile_index, tile_size), number(0)));
+    is_split_ = builder_.CreateICmpSGT(k_slices_, number(1));
+    c_tile_ = builder_.CreateSelect(is_split_, sums_of_slice(), c_tile_);
+    c_row_ = builder_.CreateSelect(is_split_, sums_row_, columns_);
+  }
+
+  // The tile's place among the sums of its slice, for the second stage.
+  llvm::Value* sums_of_slice() {
+    llvm::Value* index = block_index_.at(contraction_.k);
+    for (const int axis : batch_axes(problem_)) index = builder_.CreateAdd(builder_.CreateMul(index, extents_[at(axis)]), block_index_.at(axis));
+    llvm::Value* row = builder_.CreateAdd(m_part_.start, row_part_.start);
+    row = builder_.CreateAdd(builder_.CreateMul(index, extents_[at(contraction_.m)]), row);
+    return element(shared_, builder_.CreateAdd(builder_.CreateMul(row, sums_row_), n0_));
   }
 
   // The tiles whose epilogue is inlined, all at once; returns how many these were.
@@ -256,7 +275,7 @@ class ContractionEmitter final : public rkernel::Emitter {
     for (const FullTiles& full : full_tiles_) {
       llvm::Value* fits = full.tile().columns < isa_.panel_f32 ? is_half_ : builder_.CreateNot(is_half_);
       if (!full.masks()) fits = builder_.CreateAnd(fits, builder_.CreateICmpEQ(valid_columns_, columns_));
-      for (llvm::Value* condition : {builder_.CreateICmpEQ(columns_, number(isa_.panel_f32)), builder_.CreateICmpEQ(k_blocks_, number(1)),
+      for (llvm::Value* condition : {builder_.CreateICmpEQ(columns_, number(isa_.panel_f32)), builder_.CreateICmpEQ(builder_.CreateMul(k_blocks_, k_slices_), number(1)),
                                      builder_.CreateICmpEQ(first_rows_, number(full.tile().rows))}) {
         fits = builder_.CreateAnd(fits, condition);
       }
@@ -282,7 +301,7 @@ class ContractionEmitter final : public rkernel::Emitter {
   void call_main_loop() {
     llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), table_, row_part_.size);
     llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
-    builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, columns_, k_index_});
+    builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, c_row_, k_index_});
   }
 
   TileOutputs outputs_of_tile() {
@@ -348,7 +367,8 @@ class ContractionEmitter final : public rkernel::Emitter {
   llvm::Value *m_blocks_ = nullptr, *n_blocks_ = nullptr, *tile_rows_ = nullptr, *tile_panels_ = nullptr, *block_k_ = nullptr,
               *k_blocks_ = nullptr, *copy_a_ = nullptr, *a_row_ = nullptr, *wide_table_ = nullptr, *narrow_table_ = nullptr,
               *half_table_ = nullptr, *direct_b_ = nullptr, *a_scratch_ = nullptr, *b_scratch_ = nullptr, *panels_in_all_ = nullptr;
-  Part m_part_{}, n_part_{}, row_part_{};
+  llvm::Value *k_slices_ = nullptr, *sums_row_ = nullptr, *shared_ = nullptr, *is_split_ = nullptr, *c_row_ = nullptr;
+  Part m_part_{}, n_part_{}, k_part_{}, row_part_{};
   std::vector<FullTiles> full_tiles_;
   llvm::Value *first_rows_ = nullptr, *first_tiles_ = nullptr, *second_rows_ = nullptr, *is_half_ = nullptr;
   llvm::Value *m_tiles_ = nullptr, *wide_tiles_ = nullptr, *cut_panels_ = nullptr, *n_tiles_ = nullptr;

@@ -24,11 +24,14 @@ struct RowSlots {
 
 /// Slots of KernelArgs::ints that the strategy fills, after those of the problem.
 struct StrategySlots {
+  int k_slices;                ///< at least 1
+  int sums_row;                ///< elements between rows of a slice's sums in KernelArgs::shared: [slice][batch][m][sums_row]
+  int merge_rows;              ///< rows of one ticket of the second stage
   int m_blocks, n_blocks;      ///< blocks along m and n, as equal as they can be; n in panels
   int tile_rows, tile_panels;  ///< the main loops' tile: rows at most, panels
   RowSlots larger, smaller;    ///< of blocks along m with the one more row that does not divide, and of the others
-  int block_k;                 ///< depth of one block of K; the last may be shorter
-  int k_blocks;                ///< at least 1
+  int block_k;                 ///< depth of one block of K; the last of a slice may be shorter
+  int k_blocks;                ///< of one slice; at least 1
   int copy_a;                  ///< 0 or 1
   int direct_b;                ///< 0 or 1: B's whole panels are read as they lie
   int wide_table;              ///< address of the main loops by rows, for tile_panels panels
@@ -43,6 +46,10 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots);
 /// Layers of a contraction's rKernel on a CPU, above the registers (0) and L1 (1).
 inline constexpr int l2_layer = 2, threads_layer = 3;
 rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads, bool dot);
+
+/// Writes the second stage of a split K: tickets are blocks of rows of all of the batch. Lanes run along n.
+void emit_contraction_merge(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa,
+                            const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class);
 
 /// Writes the function `symbol` (a KernelFunction) for this problem and class, by a walk over its rKernel.
 void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,

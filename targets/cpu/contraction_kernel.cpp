@@ -32,8 +32,9 @@ std::unordered_map<int, std::vector<MainLoop>> by_columns(const MainLoopTable& l
 
 }  // namespace
 
-ContractionContext::ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops)
-    : isa_(isa), machine_(std::move(machine)), candidates_(rkernel::make_candidates(machine_)), tables_(by_columns(loops)),
+ContractionContext::ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
+                                       bool deterministic)
+    : isa_(isa), machine_(std::move(machine)), deterministic_(deterministic), candidates_(rkernel::make_candidates(machine_)), tables_(by_columns(loops)),
       dot_tables_(by_columns(dot_loops)) {
   machine_.dot_rows.assign(static_cast<std::size_t>(most_dot_columns(isa)) + 1, 0);
   for (const Tile& tile : dot_tiles(isa)) machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
@@ -46,8 +47,8 @@ std::int64_t ContractionContext::address(const Tables& tables, int columns) {
 
 rkernel::Choice ContractionContext::choose(const rkernel::ContractionShape& shape, int threads) const {
   const std::string key = fmt::format(
-      FMT_STRING("{} {} {} {} {} {}{} {} {} {:g} {:g} {} {}{} {}"), static_cast<int>(shape.lanes), shape.batch, shape.m, shape.n, shape.k, (shape.b_packed ? 0 : shape.must_pack_b ? 1 : 2), int{shape.must_copy_a},
-      shape.a_row_bytes, shape.b_row_bytes, shape.epilogue_operations, shape.epilogue_bytes, shape.inlined_rows, shape.a_level, shape.b_level, threads);
+      FMT_STRING("{} {} {} {} {} {}{} {} {} {:g} {:g} {} {} {}{} {}"), static_cast<int>(shape.lanes), shape.batch, shape.m, shape.n, shape.k, (shape.b_packed ? 0 : shape.must_pack_b ? 1 : 2), int{shape.must_copy_a},
+      shape.a_row_bytes, shape.b_row_bytes, shape.epilogue_operations, shape.epilogue_bytes, shape.inlined_rows, shape.fixed_slices, shape.a_level, shape.b_level, threads);
   {
     const std::shared_lock lock(mutex_);
     if (const auto found = memory_.find(key); found != memory_.end()) return found->second;
@@ -65,8 +66,9 @@ ContractionKernel::ContractionKernel(const rkernel::Problem& problem, std::share
   std::size_t address = 0;
   for (ContractionForm& form : contraction_forms(problem, context_->isa())) {
     const std::size_t classes = form.classes.size();
-    forms_.push_back({std::move(form), address});
-    address += classes;
+    const bool splits = context_->splits() && form.lanes != LaneAxis::M;
+    forms_.push_back({std::move(form), address, splits});
+    address += splits ? 2 * classes : classes;
   }
 }
 
@@ -75,6 +77,7 @@ std::vector<KernelSource> ContractionKernel::sources() const {
   for (const BoundForm& bound : forms_) {
     const rkernel::Problem& problem = bound.form.problem;
     const std::string structure = codegen::structure_key(problem, slots_);
+    std::vector<KernelSource> merges;
     for (const ContractionClass& shape_class : bound.form.classes) {
       std::string full;
       for (const Tile& tile : shape_class.full_tiles) full += fmt::format(" {}x{}", tile.rows, tile.columns);
@@ -84,7 +87,12 @@ std::vector<KernelSource> ContractionKernel::sources() const {
                            emit_contraction(module, symbol, contraction_rkernel(problem, context_->isa(), 1, shape_class.dot), context_->isa(), slots_, strategy_,
                                             shape_class);
                          }});
+      merges.push_back({fmt::format("contraction merge {} {}", codegen::class_letters(shape_class.lanes), structure),
+                        [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
+                          emit_contraction_merge(module, symbol, problem, context_->isa(), slots_, strategy_, shape_class);
+                        }});
     }
+    if (bound.splits) sources.insert(sources.end(), merges.begin(), merges.end());
   }
   return sources;
 }
@@ -113,6 +121,8 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
   shape.epilogue_operations = form.epilogue_operations;
   shape.epilogue_bytes = form.epilogue_bytes;
   shape.inlined_rows = form.inlined_rows;
+  if (!context_->splits()) shape.fixed_slices = 1;
+  else if (context_->deterministic()) shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
   const rkernel::Machine& machine = context_->machine();
   const auto level = [&](int operand, std::int64_t extent) {
     return packed(operand) ? constant_level_ : machine.level_of(4 * shape.batch * extent * shape.k);
@@ -126,6 +136,8 @@ std::vector<rkernel::ContractionShape> ContractionKernel::shapes_of(std::span<co
   std::vector<rkernel::ContractionShape> shapes{shape_of(forms_.front().form, ints)};
   const std::int64_t columns = shapes.front().n;
   for (std::size_t i = 1; i < forms_.size(); ++i) {
+    // Lanes along K add in another order.
+    if (context_->deterministic() && forms_[i].form.lanes == LaneAxis::K) continue;
     if (covers(forms_[i].form, context_->isa(), columns)) shapes.push_back(shape_of(forms_[i].form, ints));
   }
   return shapes;
@@ -144,9 +156,10 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
   const Isa& isa = context_->isa();
   const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(shape.m, strategy.block_m));
   const std::int64_t n_blocks = std::max<std::int64_t>(1, ceil_div(shape.n, strategy.block_n));
-  const std::int64_t wanted_k_blocks = std::max<std::int64_t>(1, ceil_div(shape.k, strategy.block_k));
-  const std::int64_t block_k = std::max<std::int64_t>(round_up(ceil_div(shape.k, wanted_k_blocks), copy_slack), copy_slack);
-  const std::int64_t k_blocks = std::max<std::int64_t>(1, ceil_div(shape.k, block_k));
+  const std::int64_t slice_k = ceil_div(shape.k, strategy.split_k);
+  const std::int64_t wanted_k_blocks = std::max<std::int64_t>(1, ceil_div(slice_k, strategy.block_k));
+  const std::int64_t block_k = std::max<std::int64_t>(round_up(ceil_div(slice_k, wanted_k_blocks), copy_slack), copy_slack);
+  const std::int64_t k_blocks = std::max<std::int64_t>(1, ceil_div(slice_k, block_k));
   const std::int64_t block_m = ceil_div(shape.m, m_blocks);
   const std::int64_t block_panels = ceil_div(ceil_div(shape.n, isa.panel_f32), n_blocks);
   const std::int64_t tile_panels = strategy.tile_columns / isa.panel_f32;
@@ -161,6 +174,7 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
   const std::int64_t b_bytes = strategy.lanes == LaneAxis::K ? round_up(round_up(shape.n, isa.f32_lanes) * a_row * 4, line_bytes)
                                                              : moved_panels * isa.panel_f32 * round_up(block_k, isa.f32_lanes) * 4;
   const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
+  set(strategy_.k_slices, strategy.split_k);
   set(strategy_.m_blocks, m_blocks);
   set(strategy_.n_blocks, n_blocks);
   set(strategy_.tile_rows, strategy.tile_rows);
@@ -187,21 +201,44 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
       strategy.lanes == LaneAxis::M ? strategy.tile_columns * round_up(strategy.tile_rows, isa.f32_lanes) * 4 : 0;
   set(strategy_.turned_scratch, tile_bytes + a_bytes + b_bytes);
   launch.scratch_bytes = static_cast<std::size_t>(tile_bytes + a_bytes + b_bytes + turned_bytes);
-  launch.tickets = shape.m > 0 && shape.n > 0 ? shape.batch * m_blocks * n_blocks : 0;
+  launch.tickets = shape.m > 0 && shape.n > 0 ? shape.batch * m_blocks * n_blocks * strategy.split_k : 0;
+}
+
+void ContractionKernel::fill_merge(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, int threads, rkernel::Launch& launch) const {
+  constexpr std::int64_t tickets_per_thread = 2;
+  const std::int64_t sums_row = round_up(shape.n, context_->isa().panel_f32);
+  const std::int64_t row_blocks = std::clamp<std::int64_t>(ceil_div(tickets_per_thread * threads, shape.batch), 1, shape.m);
+  const std::int64_t merge_rows = ceil_div(shape.m, row_blocks);
+  launch.ints[static_cast<std::size_t>(strategy_.sums_row)] = sums_row;
+  launch.ints[static_cast<std::size_t>(strategy_.merge_rows)] = merge_rows;
+  launch.merge_tickets = shape.batch * ceil_div(shape.m, merge_rows);
+  launch.shared_bytes = static_cast<std::size_t>(strategy.split_k * shape.batch * shape.m * sums_row * 4);
+  launch.scratch_bytes = std::max(launch.scratch_bytes, static_cast<std::size_t>(round_up(sums_row * 4, line_bytes)));
 }
 
 rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) const {
-  return launch_with(request, choose(slots_.evaluate(request.symbols), request.threads));
+  std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+  const rkernel::Choice choice = choose(ints, request.threads);
+  return launch_with(std::move(ints), choice);
 }
 
 rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& request, const rkernel::Choice& choice) const {
+  return launch_with(slots_.evaluate(request.symbols), choice);
+}
+
+rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const {
   const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
   const BoundForm& bound = *std::find_if(forms_.begin(), forms_.end(), [&](const BoundForm& form) { return form.form.lanes == strategy.lanes; });
   rkernel::Launch launch;
-  launch.ints = slots_.evaluate(request.symbols);
+  launch.ints = std::move(ints);
   const rkernel::ContractionShape shape = shape_of(bound.form, launch.ints);
   fill_strategy(shape, strategy, launch);
-  launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + class_for(bound.form, slots_, launch.ints)));
+  const std::size_t shape_class = class_for(bound.form, slots_, launch.ints);
+  launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + shape_class));
+  if (strategy.split_k > 1 && launch.tickets > 0) {
+    fill_merge(shape, strategy, choice.threads, launch);
+    launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + bound.form.classes.size() + shape_class));
+  }
   launch.threads = choice.threads;
   // Batches of small matrices have many tickets: several at a time keep the counter cheap, and the last ones balanced.
   launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * choice.threads));
@@ -231,10 +268,10 @@ void ContractionKernel::for_each_choice(const rkernel::PlanRequest& request, con
 std::string ContractionKernel::describe_choice(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool chosen) const {
   const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
   std::string text = fmt::format(
-      "  {} {:.4g} us: tile {}x{}, rows {}, block {} x {} x {}, A {}, B {}{}, {} thread{}\n", chosen ? "chosen" : "      ", choice.seconds * 1e6,
+      "  {} {:.4g} us: tile {}x{}, rows {}, block {} x {} x {}{}, A {}, B {}{}, {} thread{}\n", chosen ? "chosen" : "      ", choice.seconds * 1e6,
       strategy.tile_rows, strategy.tile_columns,
       rkernel::to_string(rkernel::tiling_of(std::min(shape.m, strategy.block_m), strategy.tile_rows)), strategy.block_m, strategy.block_n,
-      strategy.block_k, strategy.copy_a ? "copied" : "as it lies",
+      strategy.block_k, strategy.split_k > 1 ? fmt::format(" of {} slices", strategy.split_k) : "", strategy.copy_a ? "copied" : "as it lies",
       shape.b_packed ? "packed at load" : strategy.direct_b ? "as it lies" : "packed by each ticket",
       strategy.lanes == LaneAxis::M ? ", lanes along M" : strategy.lanes == LaneAxis::K ? ", lanes along K" : "", choice.threads, choice.threads == 1 ? "" : "s");
   rkernel::CostBreakdown breakdown;

@@ -19,10 +19,15 @@ namespace dyn::cpu {
 class ContractionContext {
  public:
   /// `dot_loops` may be empty where no contraction has a form with lanes along K.
-  ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops);
+  /// `deterministic`: K is split by the shape alone.
+  ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
+                     bool deterministic = false);
 
   const Isa& isa() const noexcept { return isa_; }
   const rkernel::Machine& machine() const noexcept { return machine_; }
+  bool deterministic() const noexcept { return deterministic_; }
+  /// Whether any choice may split K.
+  bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
   const rkernel::CandidateSet& candidates() const noexcept { return candidates_; }
   /// Addresses of tables of main loops by rows, for tiles of so many columns; 0: none.
   std::int64_t table(int columns) const { return address(tables_, columns); }
@@ -36,6 +41,7 @@ class ContractionContext {
 
   const Isa& isa_;
   rkernel::Machine machine_;
+  bool deterministic_;
   rkernel::CandidateSet candidates_;
   Tables tables_, dot_tables_;
   mutable std::shared_mutex mutex_;
@@ -60,17 +66,20 @@ class ContractionKernel final : public rkernel::Kernel {
   std::string describe() const override;
 
  private:
-  /// A form, and where its classes' code begins.
+  /// A form, and where its classes' code begins; after it that of their second stages, where K may be split.
   struct BoundForm {
     ContractionForm form;
     std::size_t first_address = 0;
+    bool splits = false;
   };
   rkernel::ContractionShape shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const;
   /// The shapes of all forms that may compute these sizes.
   std::vector<rkernel::ContractionShape> shapes_of(std::span<const std::int64_t> ints) const;
   std::string describe_choice(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool chosen) const;
   rkernel::Choice choose(std::span<const std::int64_t> ints, int threads) const;
+  rkernel::Launch launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const;
   void fill_strategy(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, rkernel::Launch& launch) const;
+  void fill_merge(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, int threads, rkernel::Launch& launch) const;
 
   std::shared_ptr<const ContractionContext> context_;
   std::vector<BoundForm> forms_;  ///< as the problem came, then with sides exchanged where that may pay

@@ -11,7 +11,7 @@ using rkernel::LoopKind;
 
 StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   StrategySlots strategy;
-  for (int* slot : {&strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
+  for (int* slot : {&strategy.k_slices, &strategy.sums_row, &strategy.merge_rows, &strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
                     &strategy.copy_a, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row,
                     &strategy.a_scratch, &strategy.b_scratch, &strategy.turned_scratch}) {
     *slot = slots.add_strategy_slot();
@@ -31,6 +31,7 @@ rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa&
   kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction, dot ? isa.f32_lanes : 1));
   kernel.layers.push_back({"L1", {{contraction.n, LoopKind::TemporalSpatial, 0}, {contraction.m, LoopKind::TemporalSpatial, 0}}, {}, Analysis::Analytical, 1});
   rkernel::Layer l2{"L2", {{contraction.k, LoopKind::TemporalReduction, 0}}, {{contraction.a, threads_layer, l2_layer, rkernel::MoveForm::RowCopy}}, Analysis::Analytical, 1};
+  l2.carried = {{"sum", {contraction.m, contraction.n}, 0, "sum + a * b", "sum over slices, in their order"}};
   if (dot) {
     l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::RowCopy});
   } else if (problem.operands[static_cast<std::size_t>(contraction.b)].form != rkernel::Form::Packed) {
@@ -41,6 +42,7 @@ rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa&
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
     if (axis != contraction.m && axis != contraction.n && axis != contraction.k) top.loops.push_back({axis, LoopKind::Parallel, 1});
   }
+  top.loops.push_back({contraction.k, LoopKind::Parallel, 0});
   top.loops.push_back({contraction.n, LoopKind::Parallel, 0});
   top.loops.push_back({contraction.m, LoopKind::Parallel, 0});
   kernel.layers.push_back(std::move(top));

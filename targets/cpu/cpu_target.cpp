@@ -37,7 +37,7 @@ class CpuTarget final : public rkernel::Target {
       machine_ = std::make_shared<const rkernel::Machine>(machine_figures(
           isa_, options_.threads, [&] { return main_loops(report); }, *store_, options_.cache_dir, report));
     }
-    if (contracts && !context_) context_ = std::make_shared<const ContractionContext>(isa_, *machine_, main_loops(report), dot_loops(problems, report));
+    if (contracts && !context_) context_ = std::make_shared<const ContractionContext>(isa_, *machine_, main_loops(report), dot_loops(problems, report), options_.deterministic);
     const std::size_t constant_level = machine_->level_of(packed_bytes(problems));
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     std::vector<KernelSource> sources;

@@ -15,6 +15,7 @@ struct TargetOptions {
   std::string isa;        ///< "" for the best that the CPU has
   std::string cache_dir;  ///< "" to keep nothing on disk
   int threads = 1;        ///< of one run; also used to compile
+  bool deterministic = false;  ///< Options::deterministic
   bool perf_map = false, debugger = false;
   std::function<void(LogLevel, std::string_view)> log;
 };

@@ -1,10 +1,10 @@
 #include "targets/cpu/measure.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/measure_buffer.hpp"
+#include "targets/cpu/measure_overheads.hpp"
 #include "targets/cpu/read_bandwidth.hpp"
 
 namespace dyn::cpu {
@@ -20,6 +20,15 @@ double prior_cycles(const Isa& isa, const Tile& tile) {
   return std::max({tile.rows * vectors / 2, 4.0, (tile.rows + vectors) / 2});
 }
 
+// The largest tile of one panel.
+std::size_t standard_tile(const Isa& isa, const MainLoopTable& loops) {
+  std::size_t standard = 0;
+  for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
+    if (loops.tiles[i].columns == isa.panel_f32) standard = i;
+  }
+  return standard;
+}
+
 std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTable& loops) {
   const MeasureBuffer a(1 << 20), b(1 << 20), c(1 << 20);
   const auto run = [&](std::size_t i) {
@@ -30,10 +39,7 @@ std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTabl
     }
     return (now_seconds() - start) / 4;
   };
-  std::size_t standard = 0;
-  for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
-    if (loops.tiles[i].columns == isa.panel_f32) standard = i;
-  }
+  const std::size_t standard = standard_tile(isa, loops);
   double standard_seconds = 1e9;
   std::vector<std::vector<double>> ratios(loops.tiles.size());
   for (int round = 0; round < rounds; ++round) {
@@ -59,6 +65,7 @@ std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTabl
 }  // namespace
 
 rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, rkernel::CompileReport& report) {
+  const int processors = usable_processors();
   rkernel::Machine machine;
   machine.name = cpu_name();
   machine.threads = threads;
@@ -67,7 +74,7 @@ rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTabl
   const std::vector<KernelSource> sources{read_loop_source(isa)};
   const auto loop = reinterpret_cast<ReadLoop>(store.resolve(sources, 1, report).front());
   double start = now_seconds();
-  machine.levels = measure_levels(loop, threads, static_cast<int>(std::thread::hardware_concurrency()));
+  machine.levels = measure_levels(loop, threads, processors);
   report.machine_seconds += now_seconds() - start;
   start = now_seconds();
   machine.tiles = measure_tiles(isa, loops);
@@ -76,12 +83,18 @@ rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTabl
   for (const rkernel::TileSpeed& tile : machine.tiles) {
     cycle = std::min(cycle, tile.seconds_per_k * 2 * isa.f32_lanes / (static_cast<double>(tile.rows) * tile.columns));
   }
-  // Cycles, from counting instructions of the generated code.
-  constexpr double vector_operation_cycles = 0.75, call_cycles = 60, ticket_cycles = 300, wakeup_cycles = 4000;
+  // Cycles, from counting instructions of the generated code: what a kernel does for each tile and ticket beside what is measured.
+  constexpr double vector_operation_cycles = 0.75, tile_cycles = 15, ticket_cycles = 150;
+  // A stage's description goes to the helper, and its report comes back.
+  constexpr double handovers_of_stage = 2;
+  start = now_seconds();
+  const std::size_t standard = standard_tile(isa, loops);
+  const Overheads overheads = measure_overheads(loops.functions[standard], loops.tiles[standard], threads, processors);
+  report.machine_seconds += now_seconds() - start;
   machine.seconds_per_vector_operation = vector_operation_cycles * cycle;
-  machine.seconds_per_call = call_cycles * cycle;
-  machine.seconds_per_ticket = ticket_cycles * cycle;
-  machine.seconds_per_wakeup = wakeup_cycles * cycle;
+  machine.seconds_per_call = overheads.call_seconds + tile_cycles * cycle;
+  machine.seconds_per_ticket = overheads.ticket_seconds + ticket_cycles * cycle;
+  machine.seconds_per_wakeup = handovers_of_stage * overheads.handover_seconds;
   return machine;
 }
 

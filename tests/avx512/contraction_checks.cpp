@@ -207,10 +207,13 @@ class ContractionCheck final : public Check {
     if (c.residual) pointers.push_back(operands.residual.data());
     pointers.push_back(output.data());
     std::atomic<std::int32_t> status{0};
-    const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status};
+    const GuardedBuffer shared(launch.shared_bytes);
+    const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data()};
     for (std::int64_t first = 0; first < launch.tickets; first += launch.grain) {
       launch.function(&args, first, std::min(launch.grain, launch.tickets - first), scratch.data());
     }
+    for (std::int64_t ticket = 0; launch.merge != nullptr && ticket < launch.merge_tickets; ++ticket) launch.merge(&args, ticket, 1, scratch.data());
+    if (!shared.intact()) throw Failure("bytes before the memory of the run were written");
     if (!output.intact() || !scratch.intact()) throw Failure("bytes before the output or the scratch memory were written");
     for (const Matrix* matrix : {&operands.a, &operands.b, &operands.packed, &operands.bias, &operands.residual}) {
       if (!matrix->intact()) throw Failure("bytes before an input were written");

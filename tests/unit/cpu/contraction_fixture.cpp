@@ -64,18 +64,11 @@ Data make_data(const Case& c, const Isa& isa, std::mt19937_64& random) {
 /// Runs a launch; the largest error over its bound, infinity where something outside of the output was written.
 double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch) {
   std::vector<float> output(data.expected.size() + 2 * guard_elements, guard);
-  const auto mutable_data = [](const std::vector<float>& values) { return const_cast<float*>(values.data()); };
-  std::vector<void*> pointers{mutable_data(data.a), mutable_data(c.packed ? data.packed : data.b)};
-  if (c.bias) pointers.push_back(mutable_data(data.bias));
-  if (c.residual) pointers.push_back(mutable_data(data.residual));
+  std::vector<const float*> pointers{data.a.data(), (c.packed ? data.packed : data.b).data()};
+  if (c.bias) pointers.push_back(data.bias.data());
+  if (c.residual) pointers.push_back(data.residual.data());
   pointers.push_back(output.data() + guard_elements);
-  std::atomic<std::int32_t> status{0};
-  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status};
-  void* scratch = std::aligned_alloc(64, (launch.scratch_bytes + 127) / 64 * 64);
-  for (std::int64_t ticket = 0; ticket < launch.tickets; ticket += launch.grain) {
-    launch.function(&args, ticket, std::min(launch.grain, launch.tickets - ticket), scratch);
-  }
-  std::free(scratch);
+  run_stages(launch, pointers);
   for (std::size_t i = 0; i < guard_elements; ++i) {
     if (output[i] != guard || output[output.size() - 1 - i] != guard) return std::numeric_limits<double>::infinity();
   }
@@ -167,6 +160,35 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
     context = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops);
   }
   return context;
+}
+
+void run_stages(const rkernel::Launch& launch, std::vector<const float*> operands) {
+  std::vector<void*> pointers;
+  for (const float* operand : operands) pointers.push_back(const_cast<float*>(operand));
+  std::atomic<std::int32_t> status{0};
+  std::vector<float> shared(launch.shared_bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
+  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data()};
+  void* scratch = std::aligned_alloc(64, (launch.scratch_bytes + 127) / 64 * 64);
+  for (std::int64_t ticket = 0; ticket < launch.tickets; ticket += launch.grain) {
+    launch.function(&args, ticket, std::min(launch.grain, launch.tickets - ticket), scratch);
+  }
+  for (std::int64_t ticket = 0; launch.merge != nullptr && ticket < launch.merge_tickets; ++ticket) launch.merge(&args, ticket, 1, scratch);
+  std::free(scratch);
+}
+
+double run_choices(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads,
+                   const std::function<bool(const rkernel::Choice&)>& wanted) {
+  const Built built = build(c);
+  const Data data = make_data(c, isa, random);
+  ContractionKernel kernel(built.problem, context_for(isa, store), 2);
+  rkernel::CompileReport report;
+  kernel.bind(store.resolve(kernel.sources(), 2, report));
+  const rkernel::PlanRequest request{built.symbols, threads};
+  double worst = 0;
+  kernel.for_each_choice(request, [&](const rkernel::Choice& choice) {
+    if (wanted(choice)) worst = std::max(worst, run_launch(c, data, kernel.launch_with(request, choice)));
+  });
+  return worst;
 }
 
 double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int random_strategies) {

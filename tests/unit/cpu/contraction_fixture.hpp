@@ -2,6 +2,7 @@
 // Contractions by hand: a problem of given sizes and forms, run by the CPU target's kernel and by plain loops in double.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
@@ -33,5 +34,12 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
 /// The largest error, of the chosen strategy and of `random_strategies` others that could be chosen, over the bound K * eps * (|A| |B|) + eps * |rest|; more than 1 is a defect. Writes outside of the output
 /// count as infinite.
 double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int random_strategies);
+
+/// The same of all choices for `threads` threads that `wanted` says.
+double run_choices(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads,
+                   const std::function<bool(const rkernel::Choice&)>& wanted);
+
+/// Both stages of a launch, on this thread.
+void run_stages(const rkernel::Launch& launch, std::vector<const float*> operands);
 
 }  // namespace dyn::cpu::testing
