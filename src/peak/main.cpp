@@ -13,9 +13,11 @@
 namespace {
 
 constexpr const char* usage =
-    "dyn-peak [--threads N]\n"
-    "Measures f32 multiply-adds and read bandwidth of each level of memory with 1, 2, 4, ... N threads, and prints JSON.\n"
-    "Takes 5 to 20 seconds; N defaults to the CPUs that this process may use.\n";
+    "dyn-peak [--threads N] [--dram BYTES]\n"
+    "Measures f32 multiply-adds, read bandwidth of each level of memory, and of DRAM the rates of filling, copying and adding arrays past\n"
+    "the caches and of copying through them (bytes read and written together), with 1, 2, 4, ... N threads, and prints JSON.\n"
+    "Takes 5 to 20 seconds; N defaults to the CPUs that this process may use. --dram: nothing but DRAM, with N threads, by arrays of\n"
+    "BYTES in all; the highest rates and the medians. Takes about a second.\n";
 
 /// 1, 2, 4, ... and the last one.
 std::vector<int> thread_counts(int most) {
@@ -27,28 +29,49 @@ std::vector<int> thread_counts(int most) {
 
 void print_figures(const dyn::peak::Kernels& kernels, int threads, bool last) {
   std::printf("  {\"threads\": %d, \"gflops\": %.2f", threads, dyn::peak::measure_gflops(kernels, threads));
-  for (const dyn::peak::Level& level : dyn::peak::memory_levels(threads)) {
+  const std::vector<dyn::peak::Level> levels = dyn::peak::memory_levels(threads);
+  for (const dyn::peak::Level& level : levels) {
     const double rate = dyn::peak::measure_gb_per_s(kernels, level, threads);
     std::printf(", \"%s_gb_per_s\": %.2f", level.name.c_str(), rate);
   }
+  for (const dyn::peak::TrafficKind& kind : dyn::peak::best_traffic()) {
+    if (!kind.writes) continue;
+    const double rate = dyn::peak::measure_traffic(kind, levels.back().bytes * static_cast<std::size_t>(threads), threads).best;
+    std::printf(", \"dram_%s_gb_per_s\": %.2f", kind.name.c_str(), rate);
+  }
   std::printf("}%s\n", last ? "" : ",");
+}
+
+void print_traffic(std::size_t array_bytes, int threads) {
+  std::printf("  {\"threads\": %d, \"array_bytes\": %zu", threads, array_bytes);
+  for (const dyn::peak::TrafficKind& kind : dyn::peak::best_traffic()) {
+    const dyn::peak::TrafficRate rate = dyn::peak::measure_traffic(kind, array_bytes, threads);
+    std::printf(", \"dram_%s_gb_per_s\": %.2f, \"dram_%s_median_gb_per_s\": %.2f", kind.name.c_str(), rate.best, kind.name.c_str(), rate.median);
+  }
+  std::printf("}\n");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   int most = dyn::peak::usable_cpus();
-  if (argc == 3 && std::strcmp(argv[1], "--threads") == 0) most = std::atoi(argv[2]);
-  else if (argc != 1) most = 0;
-  if (most < 1 || most > 4096) {
+  long long array_bytes = 0;
+  for (int i = 1; i < argc; ++i) {
+    const bool value = i + 1 < argc;
+    if (value && std::strcmp(argv[i], "--dram") == 0) array_bytes = std::atoll(argv[++i]);
+    else if (value && std::strcmp(argv[i], "--threads") == 0) most = std::atoi(argv[++i]);
+    else most = 0;
+  }
+  if (most < 1 || most > 4096 || array_bytes < 0) {
     std::fputs(usage, stderr);
     return 2;
   }
   const dyn::peak::Kernels kernels = dyn::peak::best_kernels();
   std::printf("{\"isa\": \"%s\", \"cache_bytes\": [%zu, %zu, %zu], \"figures\": [\n", kernels.isa.c_str(), dyn::peak::cache_bytes(1),
               dyn::peak::cache_bytes(2), dyn::peak::cache_bytes(3));
-  const std::vector<int> counts = thread_counts(most);
+  const std::vector<int> counts = array_bytes > 0 ? std::vector<int>() : thread_counts(most);
   for (const int count : counts) print_figures(kernels, count, count == counts.back());
+  if (array_bytes > 0) print_traffic(static_cast<std::size_t>(array_bytes), most);
   std::printf("]}\n");
   return std::fflush(stdout) == 0 ? 0 : 1;
 }

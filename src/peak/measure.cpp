@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -16,7 +17,7 @@ namespace dyn::peak {
 namespace {
 
 // Shorter than a scheduler's time slice, and so many that some run undisturbed.
-constexpr int bursts = 100;
+constexpr int bursts = 100, traffic_bursts = 40;
 constexpr double burst_flops = 2e8;
 constexpr std::size_t burst_bytes = 1u << 25;   // read again and again from small buffers
 constexpr std::size_t granule = 1u << 21;       // a huge page
@@ -41,7 +42,7 @@ class Buffer {
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  const void* data() const { return data_; }
+  void* data() const { return data_; }
 
  private:
   std::size_t bytes_;
@@ -50,7 +51,7 @@ class Buffer {
 
 std::size_t dram_bytes(std::size_t caches) {
   const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return std::min({std::max(5 * caches, least_dram_bytes), most_dram_bytes, memory / 4});
+  return std::min({std::max(5 * caches, least_dram_bytes), most_dram_bytes, memory / 8});
 }
 
 std::size_t whole_lines(std::size_t bytes) { return std::max<std::size_t>(bytes / 512 * 512, 512); }
@@ -120,6 +121,35 @@ double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads)
     best = std::max(best, static_cast<double>(passes) * static_cast<double>(level.bytes) * threads / seconds);
   }
   return best / 1e9;
+}
+
+TrafficRate measure_traffic(const TrafficKind& kind, std::size_t array_bytes, int threads) {
+  const auto count = static_cast<std::size_t>(threads), arrays = static_cast<std::size_t>(kind.sources) + (kind.writes ? 1 : 0);
+  const std::size_t bytes = whole_lines(array_bytes / count);
+  std::vector<std::array<std::unique_ptr<Buffer>, most_sources + 1>> buffers(count);
+  const auto data = [&](int thread, std::size_t array) { return buffers[static_cast<std::size_t>(thread)][array]->data(); };
+  // Each thread touches its own arrays first.
+  timed_together(threads, [](int) {}, [&](int thread) {
+    for (auto& buffer : buffers[static_cast<std::size_t>(thread)]) buffer = std::make_unique<Buffer>(bytes);
+  });
+  for (int thread = 0; thread < threads; ++thread)
+    for (std::size_t array = 0; array <= most_sources; ++array)
+      if (data(thread, array) == nullptr) return {};
+  std::array<std::vector<double>, 2> rates;
+  for (int burst = 0; burst < traffic_bursts; ++burst) {
+    const std::size_t version = static_cast<std::size_t>(burst) % rates.size();
+    const double seconds = timed_together(threads, [](int) {}, [&](int thread) {
+      kind.versions[version](data(thread, 0), {data(thread, 1), data(thread, 2)}, bytes);
+    });
+    rates[version].push_back(static_cast<double>(arrays * bytes * count) / seconds / 1e9);
+  }
+  TrafficRate result;
+  for (std::vector<double>& sorted : rates) {
+    std::ranges::sort(sorted);
+    result.best = std::max(result.best, sorted.back());
+    result.median = std::max(result.median, sorted[sorted.size() / 2]);
+  }
+  return result;
 }
 
 }  // namespace dyn::peak

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/peak/kernels.hpp"
+#include "src/peak/traffic.hpp"
 
 namespace dyn::peak {
 
@@ -22,6 +23,13 @@ double measure_gflops(const Kernels& kernels, int threads);
 
 /// Bytes that `threads` threads read together from their own memory, in GB/s.
 double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads);
+
+/// Bytes read and written together, in GB/s. The median is that of the faster version.
+struct TrafficRate {
+  double best = 0, median = 0;
+};
+/// Of `threads` threads that share the arrays, each of `array_bytes` in all: of DRAM, where these exceed the caches.
+TrafficRate measure_traffic(const TrafficKind& kind, std::size_t array_bytes, int threads);
 
 /// Bytes of the first CPU's cache at `level` (1 to 3), the data or unified one; 0: there is none.
 std::size_t cache_bytes(int level);

@@ -18,6 +18,9 @@ struct Cache {
 /// where CPUID may tell of the whole socket.
 std::vector<Cache> cpu_caches();
 
+/// Cores under the CPUs that this process may run on: those that share one count once. Where the system does not tell, its CPUs.
+int cpu_cores();
+
 /// A line of /proc/cpuinfo, such as "model name" or "flags", of the first CPU; empty where there is none.
 std::string cpu_info(const std::string& key);
 

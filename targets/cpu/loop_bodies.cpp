@@ -68,6 +68,11 @@ bool LoopCode::is_streamed(int store) const {
   return class_.lane_classes[operand] == StrideClass::Unit && problem_.operands[operand].guards.empty();
 }
 
+bool LoopCode::is_streamed_in(int operand) const {
+  const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
+  return class_.lane_classes[static_cast<std::size_t>(operand)] == StrideClass::Unit && !source.written && !source.gathers;
+}
+
 LoopCode::Streaming LoopCode::streaming(const std::vector<int>& stores, const Part& lanes) {
   Streaming result;
   llvm::Type* i64 = builder_.getInt64Ty();

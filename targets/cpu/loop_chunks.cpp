@@ -10,8 +10,7 @@ using llvm::Value;
 
 namespace {
 
-/// Rows that are added at once: so often are accumulators loaded and stored less.
-constexpr int rows_at_once = 8;
+constexpr int rows_at_once = LoopProblem::rows_at_once;
 constexpr int no_axis = -1;
 
 /// Slots of the places along the lane axis where guards and comparisons change.
@@ -35,6 +34,7 @@ std::vector<int> border_slots(const rkernel::Problem& problem, const codegen::Sl
 void LoopCode::emit_chunk() {
   const std::vector<int> roots = passes_.final_roots();
   const std::vector<int> borders = border_slots(problem_, loop_.slots);
+  gathers_ahead_ = gathers_ahead();
   compiler_->set_segmented(!borders.empty());
   compiler_->enter(inner_, roots);
   if (borders.empty()) emit_lanes_of_chunk(lanes_);
@@ -68,9 +68,40 @@ void LoopCode::emit_segments(const std::vector<int>& borders) {
 
 void LoopCode::emit_lanes_of_chunk(const Part& lanes) {
   over_range(lanes, streaming(passes_.final_stores, lanes), vectors(), [&](Value* begin, int count, Value* mask) {
-    for (int i = 0; i < count; ++i)
-      in_body({builder_.CreateAdd(begin, number(i * width_)), mask, {}}, [&] { store_all(passes_.final_stores); });
+    for (int i = 0; i < count; ++i) {
+      Value* lane = builder_.CreateAdd(begin, number(i * width_));
+      for (const auto& [operand, start] : gathers_ahead_) {
+        const DType dtype = problem_.operands[static_cast<std::size_t>(operand)].dtype;
+        operands_->prefetch(builder_.CreateGEP(codegen::memory_type(builder_.getContext(), dtype), start, lane));
+      }
+      // What is one run hardware follows better alone.
+      operands_->set_reading_ahead(next_ticket_axis() >= 0);
+      in_body({lane, mask, {}}, [&] { store_all(passes_.final_stores); });
+      operands_->set_reading_ahead(false);
+    }
   });
+}
+
+/// Hardware cannot guess which slice an index names.
+std::vector<std::pair<int, Value*>> LoopCode::gathers_ahead() {
+  std::vector<std::pair<int, Value*>> starts;
+  const int axis = next_ticket_axis();
+  if (axis < 0) return starts;
+  Value* here = operands_->index(axis);
+  Value* later = builder_.CreateAdd(here, operands_->slot(loop_.ahead_slot));
+  operands_->set_index(axis, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, later, builder_.CreateSub(extent(axis), number(1))));
+  compiler_->enter(inner_);
+  for (const rkernel::Expr& expr : problem_.exprs) {
+    if (expr.op != rkernel::ExprOp::Load || expr.args[0] < 0) continue;
+    const bool unit = class_.lane_classes[static_cast<std::size_t>(expr.operand)] == codegen::StrideClass::Unit;
+    if (!unit || compiler_->varies_along_lanes(expr.args[0]) || (compiler_->varies(expr.args[0]) & codegen::axis_bit(axis)) == 0) continue;
+    const DType dtype = problem_.exprs[static_cast<std::size_t>(expr.args[0])].dtype;
+    Value* index = codegen::Math(builder_, math_).cast(dtype, DType::i64, compiler_->compile_natural(expr.args[0]));
+    starts.emplace_back(expr.operand, operands_->gathered_pointer(expr.operand, index));
+  }
+  compiler_->leave();
+  operands_->set_index(axis, here);
+  return starts;
 }
 
 /// Serial axes outside, lanes inside, accumulators in scratch: memory is read in long runs, whatever the strides of the serial axes.
@@ -102,7 +133,8 @@ void LoopCode::reduce_rows(const LoopPass& pass) {
   const int axis = serial_axes_.back();
   serial_axes_.pop_back();
   over_serial_axes(pass, 0, {}, nullptr, [&](const Values&, Value*) -> Values {
-    Value* whole = rounded_down(extent(axis), rows_at_once);
+    Value* grouped = builder_.CreateICmpNE(operands_->slot(loop_.grouped_slot), number(0));
+    Value* whole = builder_.CreateSelect(grouped, rounded_down(extent(axis), rows_at_once), number(0));
     CountedLoop rows(builder_, number(0), whole, number(rows_at_once), "rows");
     add_rows(pass, axis, rows.index(), rows_at_once);
     rows.close();
@@ -115,16 +147,22 @@ void LoopCode::reduce_rows(const LoopPass& pass) {
 }
 
 void LoopCode::add_rows(const LoopPass& pass, int axis, Value* first, int count) {
-  over_range(lanes_, {}, 1, [&](Value* begin, int, Value* mask) {
-    Body body{begin, mask, {}};
-    bind_reductions(body, &pass);
-    Values accumulators = load_accumulators(pass, begin);
-    for (int i = 0; i < count; ++i) {
-      if (axis != no_axis) operands_->set_index(axis, builder_.CreateAdd(first, number(i)));
-      sweep(pass, body, 0, 1, accumulators, nullptr);
+  // Either several rows or several vectors are independent work.
+  over_range(lanes_, {}, count > 1 ? 1 : vectors(), [&](Value* begin, int vectors_here, Value* mask) {
+    for (int vector = 0; vector < vectors_here; ++vector) {
+      Body body{builder_.CreateAdd(begin, number(vector * width_)), mask, {}};
+      bind_reductions(body, &pass);
+      Values accumulators = load_accumulators(pass, body.begin);
+      for (int i = 0; i < count; ++i) {
+        if (axis != no_axis) operands_->set_index(axis, builder_.CreateAdd(first, number(i)));
+        if (count > 1) ask_for_later_rows(body, axis);
+        operands_->set_reading_ahead(count == 1);
+        sweep(pass, body, 0, 1, accumulators, nullptr);
+        operands_->set_reading_ahead(false);
+      }
+      if (axis != no_axis) operands_->set_index(axis, nullptr);
+      store_accumulators(pass, accumulators, body.begin);
     }
-    if (axis != no_axis) operands_->set_index(axis, nullptr);
-    store_accumulators(pass, accumulators, begin);
   });
 }
 
@@ -142,6 +180,14 @@ void LoopCode::store_rows(const LoopPass& pass) {
       }
     });
     return {};
+  });
+}
+
+/// Hardware follows few of so many rows.
+void LoopCode::ask_for_later_rows(const Body& body, int axis) {
+  in_body(body, [&] {
+    for (int operand = 0; operand < static_cast<int>(problem_.operands.size()); ++operand)
+      if (is_streamed_in(operand)) operands_->prefetch_ahead(operand, axis, operands_->slot(loop_.ahead_slot));
   });
 }
 

@@ -113,6 +113,9 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const Isa& used)
   chunk_slot = slots.add_strategy_slot();
   chunks_slot = slots.add_strategy_slot();
   stream_slot = slots.add_strategy_slot();
+  grouped_slot = slots.add_strategy_slot();
+  ahead_slot = slots.add_strategy_slot();
+  far_ahead_slot = slots.add_strategy_slot();
   turned_chunk_slot = slots.add_strategy_slot();
   turned_chunks_slot = slots.add_strategy_slot();
   if (!reduces()) turned_axis = find_turned_axis(problem);

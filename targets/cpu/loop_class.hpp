@@ -16,6 +16,9 @@ struct LoopProblem {
   LoopProblem(const LoopProblem&) = delete;
   LoopProblem& operator=(const LoopProblem&) = delete;
 
+  /// Rows of a reduction that are added at once where lanes run along a parallel axis: so often are accumulators loaded and stored less.
+  static constexpr int rows_at_once = 8;
+
   bool lanes_reduced() const;  ///< lanes run along a reduction axis
   bool reduces() const;        ///< has reduction axes
 
@@ -24,6 +27,9 @@ struct LoopProblem {
   int chunk_slot = 0;          ///< elements of the lane axis in one ticket (lanes along a parallel axis)
   int chunks_slot = 0;         ///< tickets along the lane axis
   int stream_slot = 0;         ///< not 0: stores go past the caches
+  int grouped_slot = 0;        ///< not 0: rows of a reduction are added rows_at_once at a time, else one after the other
+  int ahead_slot = 0;          ///< rows between the one that is read and the one that is asked for; 0: none is
+  int far_ahead_slot = 0;      ///< the same, where lanes are reduced, for rows that would push too much out of the first cache
   /// A parallel axis, not the lanes', along which some operands that are read lie one element after the other; -1: there is none.
   /// Its blocks are transposed in registers.
   int turned_axis = -1;

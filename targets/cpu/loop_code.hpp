@@ -43,6 +43,8 @@ class LoopCode final : public rkernel::Emitter {
     Value *begin = nullptr, *end = nullptr;
   };
   std::vector<int> digit_slots() const;
+  /// The axis along which the next ticket has the next index, where it is not the lanes' or the turned one; -1: there is none.
+  int next_ticket_axis() const;
   Values digits_of(Value* ticket);
   Values following_digits();
   void fence_streams();
@@ -69,6 +71,7 @@ class LoopCode final : public rkernel::Emitter {
   };
   Streaming streaming(const std::vector<int>& stores, const Part& lanes);
   bool is_streamed(int store) const;
+  bool is_streamed_in(int operand) const;  ///< read, element by element along the lanes, at no gathered place
   /// Calls `emit` for blocks of all lanes, in code for `count` whole vectors and for one that is masked, and releases the stores.
   using EmitVectors = std::function<void(Value* begin, int count, Value* mask)>;
   void over_range(const Part& lanes, const Streaming& streaming, int count, const EmitVectors& emit);
@@ -85,11 +88,14 @@ class LoopCode final : public rkernel::Emitter {
   void emit_chunk();
   void emit_segments(const std::vector<int>& borders);
   void emit_lanes_of_chunk(const Part& lanes);
+  /// Starts of the slices that a later ticket will gather, by operand.
+  std::vector<std::pair<int, Value*>> gathers_ahead();
   void emit_reduced_chunk();
   void reduce_rows(const codegen::LoopPass& pass);
   void store_rows(const codegen::LoopPass& pass);
   /// One pass over `count` rows from `first` of a serial axis on.
   void add_rows(const codegen::LoopPass& pass, int axis, Value* first, int count);
+  void ask_for_later_rows(const Body& body, int axis);
   Values load_accumulators(const codegen::LoopPass& pass, Value* lane);
   void store_accumulators(const codegen::LoopPass& pass, const Values& accumulators, Value* lane);
   Value* accumulator_at(int reduction, Value* lane);
@@ -105,7 +111,7 @@ class LoopCode final : public rkernel::Emitter {
   // Transposed blocks.
   void emit_tiles();
   Value* tile_streams();
-  Values turned_columns(int operand, const Part& lanes, const Part& steps, bool whole);
+  Values turned_columns(int operand, const Part& lanes, const Part& steps, bool whole, Value* streams);
   void emit_whole_tile(Value* lane, Value* step, Value* streams);
   void emit_part_of_tile(const Part& lanes, const Part& steps);
   void emit_tile_body(Value* lane, Value* step, Value* mask, const std::vector<std::pair<int, Value*>>& turned);
@@ -123,6 +129,7 @@ class LoopCode final : public rkernel::Emitter {
 
   Values digits_;
   std::size_t next_digit_ = 0;
+  std::vector<std::pair<int, Value*>> gathers_ahead_;
   Part lanes_, steps_;            ///< of the ticket, along the lane axis and the turned axis
   int block_ = 0;                 ///< lanes of one unrolled body
   std::vector<int> serial_axes_;  ///< reduction axes without lanes

@@ -12,7 +12,13 @@ namespace {
 
 constexpr std::int64_t least_chunk = 4096, most_chunk = 16384, chunk_multiple = 64;
 constexpr std::int64_t tickets_per_thread = 8;
-constexpr double elements_per_grain = 8192;
+constexpr double elements_per_grain = 8192, most_elements_per_grain = 1 << 20;
+// A thread finds this many grains at least, so that the last ones end together.
+constexpr std::int64_t grains_per_thread = 32;
+// What is asked for this early has come when it is needed.
+// Longer rows repay that accumulators are loaded and stored for each of them by being read in one run.
+constexpr std::int64_t most_grouped_row_bytes = 256;
+constexpr std::int64_t bytes_ahead = 8192, most_rows_ahead = 64;
 // Accumulators of a chunk stay in L1 beside what streams by.
 constexpr std::int64_t most_accumulators = 4096;
 // A transposed block: whole lines are read, one row after the other, and written in long runs.
@@ -43,6 +49,11 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const rkernel::
     cost.chunk = rounded_up(chunk_for(loop, cost, passes, machine, threads), chunk_multiple);
     cost.chunks = chunks_of(cost.lanes, cost.chunk);
   }
+  const std::int64_t row_bytes = 4 * (loop.lanes_reduced() ? cost.lanes : std::min(cost.chunk, cost.lanes));
+  cost.grouped = row_bytes <= most_grouped_row_bytes;
+  const std::int64_t at_once = loop.reduces() && !loop.lanes_reduced() ? LoopProblem::rows_at_once : 1;
+  cost.ahead = std::clamp(chunks_of(bytes_ahead, std::max<std::int64_t>(row_bytes, 1)), at_once, most_rows_ahead);
+  if (loop.lanes_reduced() && 4 * row_bytes > machine.levels[0].bytes) std::swap(cost.ahead, cost.far_ahead);
   if (loop.turned_axis >= 0) {
     cost.turned_chunk = turned_steps;
     cost.turned_chunks = chunks_of(cost.turned, cost.turned_chunk);
@@ -51,7 +62,9 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const rkernel::
   cost.threads = static_cast<int>(std::min<std::int64_t>(threads, std::max<std::int64_t>(cost.tickets, 1)));
   const double per_ticket = cost.elements / static_cast<double>(std::max<std::int64_t>(cost.tickets, 1));
   const auto fair = (cost.tickets + cost.threads - 1) / cost.threads;
-  cost.grain = static_cast<std::int64_t>(elements_per_grain / std::max(per_ticket, 1.0));
+  // Long runs for each thread: hardware, and the code too, read ahead of what they need.
+  const double elements = std::clamp(cost.elements / static_cast<double>(cost.threads * grains_per_thread), elements_per_grain, most_elements_per_grain);
+  cost.grain = static_cast<std::int64_t>(elements / std::max(per_ticket, 1.0));
   cost.grain = std::max<std::int64_t>(cost.threads == 1 ? cost.tickets : std::min(cost.grain, fair), 1);
 }
 

@@ -29,6 +29,9 @@ struct LoopCost {
   std::int64_t chunk = 0, chunks = 1;  ///< of the lane axis
   std::int64_t turned_chunk = 0, turned_chunks = 1;
   std::int64_t tickets = 0, grain = 1;
+  bool grouped = false;              ///< several rows of a reduction are added at once
+  std::int64_t ahead = 1;            ///< rows between the one that is read and the one that is asked for, in the first cache
+  std::int64_t far_ahead = 0;        ///< the same in the second one; one of the two is 0
 };
 
 /// The cheapest division of the work over 1 or `threads` threads, by rkernel::layer_cost.

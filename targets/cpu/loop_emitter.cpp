@@ -12,9 +12,15 @@ using codegen::axis_bit;
 using codegen::CountedLoop;
 using llvm::Value;
 
+namespace {
+
+constexpr int avx512_lanes = 16;
+
+}  // namespace
+
 LoopCode::LoopCode(llvm::Module& module, const std::string& symbol, const LoopProblem& loop, const LoopClass& loop_class)
     : loop_(loop), problem_(loop.problem), class_(loop_class), width_(loop.isa.f32_lanes), builder_(module.getContext()),
-      math_{loop.isa.fma}, passes_(codegen::plan_passes(problem_, loop.slots, loop_class.lane_classes, loop_class.scratch_values > 0)) {
+      math_{.fma = loop.isa.fma, .scalef = loop.isa.f32_lanes == avx512_lanes}, passes_(codegen::plan_passes(problem_, loop.slots, loop_class.lane_classes, loop_class.scratch_values > 0)) {
   function_ = create_kernel_function(builder_, module, symbol);
   function_->setDoesNotThrow();
   operands_.emplace(builder_, problem_, loop.slots, class_.lane_classes, codegen::load_kernel_args(builder_, function_->getArg(0)), width_);
@@ -72,6 +78,13 @@ std::vector<int> LoopCode::digit_slots() const {
     else slots.push_back(loop_.slots.extent(loop.axis));
   }
   return slots;
+}
+
+int LoopCode::next_ticket_axis() const {
+  int axis = -1;
+  for (const rkernel::Loop& loop : loop_.tree.layers.back().loops)
+    if (loop.axis != problem_.lane_axis && loop.axis != loop_.turned_axis) axis = loop.axis;
+  return axis;
 }
 
 LoopCode::Values LoopCode::digits_of(Value* ticket) {

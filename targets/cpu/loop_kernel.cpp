@@ -87,6 +87,9 @@ rkernel::Launch LoopKernel::plan(const rkernel::PlanRequest& request) const {
   launch.ints[static_cast<std::size_t>(problem_->chunk_slot)] = cost.chunk;
   launch.ints[static_cast<std::size_t>(problem_->chunks_slot)] = cost.chunks;
   launch.ints[static_cast<std::size_t>(problem_->stream_slot)] = cost.streams ? 1 : 0;
+  launch.ints[static_cast<std::size_t>(problem_->grouped_slot)] = cost.grouped ? 1 : 0;
+  launch.ints[static_cast<std::size_t>(problem_->ahead_slot)] = cost.ahead;
+  launch.ints[static_cast<std::size_t>(problem_->far_ahead_slot)] = cost.far_ahead;
   launch.ints[static_cast<std::size_t>(problem_->turned_chunk_slot)] = cost.turned_chunk;
   launch.ints[static_cast<std::size_t>(problem_->turned_chunks_slot)] = cost.turned_chunks;
   launch.scratch_bytes = static_cast<std::size_t>(scratch_bytes(*problem_, classes_[chosen], launch.ints));

@@ -71,18 +71,18 @@ LoopCode::Values LoopCode::over_lanes(const LoopPass& pass, const Values& initia
 }
 
 /// The first pass waits for memory, later ones compute: while they do, what the next row's first pass will read comes nearer, spread
-/// over all of them, since only so many lines can be on their way at a time.
+/// over all of them, since only so many lines can be on their way at a time. One of the two distances is 0, for a line that is there.
 void LoopCode::prefetch_next_row(const LoopPass& pass, const Body& body, int index) {
   const auto number = static_cast<int>(&pass - passes_.passes.data()), later = static_cast<int>(passes_.passes.size()) - 1;
   if (number == 0 || index % std::min(later, vectors()) != (number - 1) % vectors()) return;
-  int axis = -1;
-  for (const rkernel::Loop& loop : loop_.tree.layers.back().loops) axis = loop.axis;
+  const int axis = next_ticket_axis();
   if (axis < 0) return;
   for (int operand = 0; operand < static_cast<int>(problem_.operands.size()); ++operand) {
-    const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
-    const bool unit = class_.lane_classes[static_cast<std::size_t>(operand)] == StrideClass::Unit;
-    if (!unit || source.written || source.gathers) continue;
-    in_body(body, [&] { operands_->prefetch_next(operand, axis); });
+    if (!is_streamed_in(operand)) continue;
+    in_body(body, [&] {
+      operands_->prefetch_ahead(operand, axis, operands_->slot(loop_.ahead_slot));
+      operands_->prefetch_ahead(operand, axis, operands_->slot(loop_.far_ahead_slot), codegen::CacheLevel::Second);
+    });
   }
 }
 

@@ -40,7 +40,7 @@ void LoopCode::emit_tiles() {
 
 /// For each of `width` steps a vector along the lanes, as memory holds its elements. Where the tile is not whole, rows beyond the last
 /// lane repeat it, and nothing is read beyond the last step.
-LoopCode::Values LoopCode::turned_columns(int operand, const Part& lanes, const Part& steps, bool whole) {
+LoopCode::Values LoopCode::turned_columns(int operand, const Part& lanes, const Part& steps, bool whole, Value* streams) {
   const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
   llvm::Type* element = codegen::memory_type(builder_.getContext(), source.dtype);
   llvm::Type* row = codegen::lanes_of(element, width_);
@@ -50,6 +50,9 @@ LoopCode::Values LoopCode::turned_columns(int operand, const Part& lanes, const 
   Value* pointer = operands_->pointer(operand);
   Value* stride = operands_->slot(loop_.slots.stride(operand, problem_.lane_axis));
   Value* mask = whole ? nullptr : mask_until(steps.begin, steps.end);
+  // Hardware follows few of so many rows. Where stores go through the caches, these have enough to do.
+  Value* next = builder_.CreateMul(stride, number(width_));
+  Value* ahead = streams == nullptr ? number(0) : builder_.CreateSelect(streams, next, number(0));
   Values rows;
   for (int i = 0; i < width_; ++i) {
     if (i > 0) {
@@ -57,6 +60,7 @@ LoopCode::Values LoopCode::turned_columns(int operand, const Part& lanes, const 
                               : builder_.CreateSelect(builder_.CreateICmpSLT(builder_.CreateAdd(lanes.begin, number(i)), lanes.end), stride, number(0));
       pointer = builder_.CreateGEP(element, pointer, distance);
     }
+    if (streams != nullptr) operands_->prefetch(builder_.CreateGEP(element, pointer, ahead));
     rows.push_back(whole ? static_cast<Value*>(builder_.CreateAlignedLoad(row, pointer, align))
                          : builder_.CreateMaskedLoad(row, pointer, align, mask, llvm::Constant::getNullValue(row)));
   }
@@ -67,7 +71,7 @@ LoopCode::Values LoopCode::turned_columns(int operand, const Part& lanes, const 
 
 void LoopCode::emit_whole_tile(Value* lane, Value* step, Value* streams) {
   std::vector<Values> columns;
-  for (const int operand : loop_.turned_operands) columns.push_back(turned_columns(operand, {lane, nullptr}, {step, nullptr}, true));
+  for (const int operand : loop_.turned_operands) columns.push_back(turned_columns(operand, {lane, nullptr}, {step, nullptr}, true, streams));
   operands_->hold_stores();
   for (int i = 0; i < width_; ++i) {
     std::vector<std::pair<int, Value*>> turned;
@@ -85,7 +89,7 @@ void LoopCode::emit_part_of_tile(const Part& lanes, const Part& steps) {
   };
   std::vector<llvm::Type*> types;
   for (std::size_t t = 0; t < loop_.turned_operands.size(); ++t) {
-    const Values columns = turned_columns(loop_.turned_operands[t], lanes, steps, false);
+    const Values columns = turned_columns(loop_.turned_operands[t], lanes, steps, false, nullptr);
     types.push_back(columns.front()->getType());
     for (int i = 0; i < width_; ++i) builder_.CreateAlignedStore(columns[static_cast<std::size_t>(i)], place(t, number(i)), llvm::Align(8));
   }

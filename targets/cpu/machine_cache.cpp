@@ -103,8 +103,9 @@ rkernel::Machine machine_figures(const Isa& isa, int threads, const std::functio
     }
   }
   if (!known) {
-    machine = measure_machine(isa, threads, loops(), store, report);
-    if (!cache_dir.empty()) write(cache_dir + "/" + name, to_json(machine).dump(1));
+    MeasuredMachine made = measure_machine(isa, threads, loops(), store, report);
+    machine = std::move(made.machine);
+    if (!cache_dir.empty() && !made.disturbed) write(cache_dir + "/" + name, to_json(machine).dump(1));
   }
   return measured.emplace(name, std::move(machine)).first->second;
 }

@@ -21,10 +21,14 @@ struct MainLoopTable {
 /// Measures levels of memory (for 1 .. threads threads) and every tile; about a second. Layer 0 is timed interleaved with a standard
 /// tile, minimum of 7, and kept as a ratio to it; where the ratios spread by more than 5 %, a prior from latency and throughput
 /// takes its place.
-rkernel::Machine measure_machine(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, rkernel::CompileReport& report);
+struct MeasuredMachine {
+  rkernel::Machine machine;
+  bool disturbed = false;  ///< other programs took so much of the CPUs that the figures are partly assumed
+};
+MeasuredMachine measure_machine(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, rkernel::CompileReport& report);
 
 /// The same from `cache_dir` where it was measured before on this CPU with these threads; measures and keeps it otherwise.
-/// An empty directory: measured once per process.
+/// An empty directory, or other programs that took much of the CPUs meanwhile: measured once per process.
 /// `loops` is asked for the main loops only where they are measured.
 rkernel::Machine machine_figures(const Isa& isa, int threads, const std::function<MainLoopTable()>& loops, CodeStore& store,
                                  const std::string& cache_dir, rkernel::CompileReport& report);

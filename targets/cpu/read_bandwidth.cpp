@@ -83,6 +83,36 @@ std::vector<double> for_each_count(const std::vector<int>& counts, const std::ve
   return all;
 }
 
+bool is_disturbed(const std::vector<rkernel::MemoryLevel>& levels, int cores) {
+  constexpr double least_share = 0.8;
+  const std::vector<double>& first = levels.front().bandwidth;
+  for (std::size_t i = 0; i < std::min(first.size(), static_cast<std::size_t>(cores)); ++i) {
+    if (first[i] < least_share * static_cast<double>(i + 1) * first.front()) return true;
+  }
+  return false;
+}
+
+std::vector<rkernel::MemoryLevel> best_of(std::vector<rkernel::MemoryLevel> levels, const std::vector<rkernel::MemoryLevel>& others) {
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    for (std::size_t i = 0; i < levels[level].bandwidth.size(); ++i) {
+      levels[level].bandwidth[i] = std::max(levels[level].bandwidth[i], others.at(level).bandwidth.at(i));
+    }
+  }
+  return levels;
+}
+
+std::vector<rkernel::MemoryLevel> without_disturbance(std::vector<rkernel::MemoryLevel> levels, int cores) {
+  constexpr std::size_t private_levels = 2;
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    std::vector<double>& bandwidth = levels[level].bandwidth;
+    for (std::size_t i = 1; i < bandwidth.size(); ++i) {
+      const bool own = level < private_levels && i < static_cast<std::size_t>(cores);
+      bandwidth[i] = own ? static_cast<double>(i + 1) * bandwidth.front() : std::max(bandwidth[i], bandwidth[i - 1]);
+    }
+  }
+  return levels;
+}
+
 std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int processors) {
   const std::int64_t l1 = cache_bytes(1, 32 << 10);
   const std::int64_t l2 = cache_bytes(2, 512 << 10);

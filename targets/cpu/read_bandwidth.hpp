@@ -22,4 +22,14 @@ std::int64_t part_offset(std::int64_t buffer_bytes, std::int64_t bytes, int thre
 /// Caches and DRAM with what 1 .. threads threads read from them, in bytes per second; no more than `processors` are started.
 std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int processors);
 
+/// Whether something else ran meanwhile: threads on `cores` cores, each with a first cache of its own, read much less from it together than one
+/// thread times their number.
+bool is_disturbed(const std::vector<rkernel::MemoryLevel>& levels, int cores);
+
+/// The same levels after another measurement: the better figure of each, as nothing makes a machine faster than it is.
+std::vector<rkernel::MemoryLevel> best_of(std::vector<rkernel::MemoryLevel> levels, const std::vector<rkernel::MemoryLevel>& others);
+
+/// What disturbed figures may be taken for: L1 and L2 of each core as fast as that of one, shared levels never slower with more threads.
+std::vector<rkernel::MemoryLevel> without_disturbance(std::vector<rkernel::MemoryLevel> levels, int cores);
+
 }  // namespace dyn::cpu

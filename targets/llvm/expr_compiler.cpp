@@ -74,6 +74,20 @@ llvm::Value* ExprCompiler::compile(int expr) {
   return lanes;
 }
 
+bool ExprCompiler::find_choices(int expr, llvm::Value* condition, std::vector<Operands::Choice>& choices) {
+  const Expr& definition = problem_.exprs[static_cast<std::size_t>(expr)];
+  if (find(expr) != nullptr) return false;
+  if (definition.op == ExprOp::Load) {
+    if (definition.args[0] >= 0 || !operands_.are_alike(definition.operand, choices.empty() ? definition.operand : choices.front().operand)) return false;
+    choices.push_back({condition, definition.operand});
+    return true;
+  }
+  if (definition.op != ExprOp::Select || varies_along_lanes(definition.args[0])) return false;
+  llvm::Value* first = compile_natural(definition.args[0]);
+  llvm::Value* both = condition == nullptr ? first : builder_.CreateAnd(condition, first);
+  return find_choices(definition.args[1], both, choices) && find_choices(definition.args[2], condition, choices);
+}
+
 llvm::Value* ExprCompiler::emit(const Expr& expr, bool lanes) {
   const auto argument = [&](int i) -> llvm::Value* {
     if (expr.args[i] < 0) return nullptr;
@@ -95,6 +109,8 @@ llvm::Value* ExprCompiler::emit(const Expr& expr, bool lanes) {
     default: break;
   }
   const auto position = static_cast<int>(&expr - problem_.exprs.data());
+  if (std::vector<Operands::Choice> choices; lanes && expr.op == ExprOp::Select && operands_.width() > 1 && find_choices(position, nullptr, choices))
+    return operands_.load_one_of(choices);
   if (segmented_ && is_border(problem_, position))
     return math_.apply(expr.op, DType::i64, DType::boolean, operands_.lane_start(), compile_natural(expr.args[1]));
   const DType dtype = problem_.exprs[static_cast<std::size_t>(expr.args[expr.op == ExprOp::Select ? 1 : 0])].dtype;

@@ -63,6 +63,8 @@ class ExprCompiler {
   void hoist(int expr, AxisSet inner);
   const Entry* find(int expr) const;
   llvm::Value* emit(const rkernel::Expr& expr, bool lanes);
+  /// Where an expression only chooses among loads, by conditions that are the same for all lanes: the choices. Else false.
+  bool find_choices(int expr, llvm::Value* condition, std::vector<Operands::Choice>& choices);
 
   Builder& builder_;
   const rkernel::Problem& problem_;

@@ -11,6 +11,7 @@ namespace dyn::codegen {
 /// What the mathematics may use.
 struct MathOptions {
   bool fma = true;  ///< llvm.fma is one instruction; such CPUs have rounding instructions as well
+  bool scalef = false;  ///< AVX-512's multiplication of 16 floats by powers of two, whatever their exponents; it gives the bits that several steps give
 };
 
 /// Emits operators on f32, i64, i32 and i1 values, scalar or vector. NaN propagates, integers wrap, integer division by zero
@@ -61,7 +62,7 @@ class Math {
   /// sin(x + quadrant * pi / 2).
   llvm::Value* sine(llvm::Value* x, int quadrant);
   struct Exponential {
-    llvm::Value *fraction, *exponent;  ///< e^x = fraction * 2^exponent, fraction within [0.7, 1.5]
+    llvm::Value *fraction, *exponent, *exponent_float;  ///< e^x = fraction * 2^exponent, fraction within [0.7, 1.5]
   };
   Exponential exp_parts(llvm::Value* x);
   /// For |x| < 87, NaN gives NaN: one scaling, no special values.
@@ -88,6 +89,8 @@ class Math {
   };
   /// Without poison for any x; meaningful for |x| < 2^22 (2^51).
   Nearest nearest(llvm::Value* x);
+  /// fraction * 2^n by one instruction; nullptr: there is none for it.
+  llvm::Value* scaled(llvm::Value* fraction, llvm::Value* n);
   /// 2^n for n within the exponents of normal numbers.
   llvm::Value* power_of_two(llvm::Value* n, llvm::Value* like);
 

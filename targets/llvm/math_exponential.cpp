@@ -19,17 +19,19 @@ Math::Exponential Math::exp_parts(llvm::Value* x) {
   r = fused(n.value, number(x, -ln2_low), r);
   llvm::Value* p =
       polynomial(r, {0.00138144712302, 0.0083687806896, 0.0416683941486, 0.166665201048, 0.499999934127});
-  return {builder_.CreateFAdd(fused(builder_.CreateFMul(r, r), p, r), number(x, 1)), n.bits};
+  return {builder_.CreateFAdd(fused(builder_.CreateFMul(r, r), p, r), number(x, 1)), n.bits, n.value};
 }
 
 llvm::Value* Math::exp_normal(llvm::Value* x) {
   const Exponential parts = exp_parts(x);
+  if (llvm::Value* result = scaled(parts.fraction, parts.exponent_float)) return result;
   return builder_.CreateFMul(parts.fraction, power_of_two(parts.exponent, x));
 }
 
 llvm::Value* Math::exp(llvm::Value* x) {
   // Beyond these bounds the result is infinite, or rounds to 0.
   const Exponential parts = exp_parts(at_least(at_most(x, 89), -104));
+  if (llvm::Value* result = scaled(parts.fraction, parts.exponent_float)) return result;
   // 2^n in two factors, each a normal number: only the last product rounds.
   llvm::Value* half = builder_.CreateAShr(parts.exponent, bits(x, 1));
   llvm::Value* rest = builder_.CreateSub(parts.exponent, half);

@@ -1,5 +1,7 @@
 // Parts that the functions of Math are made of.
 
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <cmath>
 
 #include "targets/llvm/math.hpp"
@@ -68,6 +70,13 @@ Math::Nearest Math::nearest(llvm::Value* x) {
   llvm::Value* shift = number(x, integer_shift(x));
   llvm::Value* shifted = builder_.CreateFAdd(x, shift);
   return {builder_.CreateFSub(shifted, shift), builder_.CreateSub(as_bits(shifted), as_bits(shift))};
+}
+
+llvm::Value* Math::scaled(llvm::Value* fraction, llvm::Value* n) {
+  constexpr int lanes = 16, rounding_of_mxcsr = 4;
+  if (!options_.scalef || width_of(fraction) != lanes || is_double(fraction)) return nullptr;
+  return builder_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                  {fraction, n, fraction, builder_.getInt16(0xffff), builder_.getInt32(rounding_of_mxcsr)});
 }
 
 llvm::Value* Math::power_of_two(llvm::Value* n, llvm::Value* like) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct KernelArgsValues {
 KernelArgsValues load_kernel_args(Builder& builder, llvm::Value* kernel_args);
 /// KernelArgs::shared, for host kernels of two stages.
 llvm::Value* load_shared_memory(Builder& builder, llvm::Value* kernel_args);
+
+/// Where a line comes that is asked for ahead.
+enum class CacheLevel : std::uint8_t { First, Second };
 
 /// Emits accesses at the current indices. The emitter sets the index of each axis (along the lane axis: of lane 0) as its
 /// loops open, and the mask of lanes that exist. Memory is never touched for lanes that are masked, outside a guard,
@@ -49,6 +53,14 @@ class Operands {
   /// The elements at the current indices, as registers hold them (f16 and bf16 as float): one scalar where `lanes` is false (the emitter's width is 1,
   /// or the element does not vary along the lane axis), else a vector. `gather` is nullptr, or the gathered index, i64.
   llvm::Value* load(int operand, llvm::Value* gather, bool lanes);
+  /// One of several operands of one dtype, fill and class of stride: the first whose condition, a scalar, holds (the last one's is nullptr).
+  /// A vector from one place: a masked load, which a choice between loaded vectors becomes, keeps hardware from reading ahead.
+  struct Choice {
+    llvm::Value* condition = nullptr;
+    int operand = 0;
+  };
+  llvm::Value* load_one_of(std::span<const Choice> choices);
+  bool are_alike(int first, int second) const;
   /// Stores a vector, or one scalar; float values are rounded where the operand is f16 or bf16.
   void store(int operand, llvm::Value* value);
 
@@ -62,8 +74,14 @@ class Operands {
   llvm::Value* pointer(int operand);
   /// Elements as they lie in memory, as registers hold them.
   llvm::Value* in_register(int operand, llvm::Value* stored, llvm::Value* mask = nullptr);
-  /// Brings the line of the element one step ahead along `axis` nearer.
-  void prefetch_next(int operand, int axis);
+  /// Brings the line of the element `steps` ahead along `axis` nearer; it need not exist.
+  void prefetch_ahead(int operand, int axis, llvm::Value* steps, CacheLevel to = CacheLevel::First);
+  /// The same as pointer(), of the slice that a gathered index, one scalar, chooses; the index may be out of range, the address is then none.
+  llvm::Value* gathered_pointer(int operand, llvm::Value* gather);
+  void prefetch(llvm::Value* pointer, CacheLevel to = CacheLevel::First);
+  /// Loads of whole vectors of consecutive elements also ask for the line some KiB further on, where the operand's next row may lie: hardware
+  /// loses a stream at the end of a row, a page, or a run of stores.
+  void set_reading_ahead(bool reading_ahead) { reading_ahead_ = reading_ahead; }
   /// Checks a gathered index that is one scalar and computes its distance now, for the loads in this scope and inside of it.
   void prepare_gather(int operand, llvm::Value* gather);
 
@@ -108,6 +126,8 @@ class Operands {
   llvm::Value* whole_mask(const Access& access);
   llvm::Value* lanes_between(llvm::Value* low, llvm::Value* high);
   llvm::Value* checked_gather(int operand, llvm::Value* gather, Access& access);
+  /// Elements from the operand's start to the slice at an index in range.
+  llvm::Value* gather_distance(int operand, llvm::Value* index);
   Gathered check_gather(int operand, llvm::Value* gather, llvm::Value* mask);
   llvm::Value* load_vector(int operand, const Access& from);
   /// A vector of the operand's fill in memory.
@@ -125,7 +145,7 @@ class Operands {
   std::vector<std::vector<Address>> addresses_;  ///< a stack, one entry for each enter()
   using Gathers = std::map<std::pair<int, llvm::Value*>, Gathered>;
   std::vector<Gathers> gathers_;  ///< prepared; a stack as well
-  bool holding_ = false, segmented_ = false;
+  bool holding_ = false, segmented_ = false, reading_ahead_ = false;
   std::vector<HeldStore> held_;
 };
 

@@ -45,7 +45,8 @@ llvm::Value* Reduction::neutral(int width) {
 }
 
 llvm::Value* Reduction::step(llvm::Value* so_far, llvm::Value* next) {
-  return math_.apply(step_of(expr_.op), expr_.dtype, expr_.dtype, so_far, next);
+  // An extremum looks for NaN in its first argument, which must not lengthen the chain.
+  return math_.apply(step_of(expr_.op), expr_.dtype, expr_.dtype, next, so_far);
 }
 
 llvm::Value* Reduction::masked_step(llvm::Value* so_far, llvm::Value* next, llvm::Value* mask) {

@@ -68,3 +68,17 @@ TEST_CASE("bandwidths for more threads than processors") { check_levels(3); }
 TEST_SUITE("full") {
 TEST_CASE("bandwidths for more processors than a buffer has parts") { check_levels(90); }
 }
+
+TEST_CASE("figures that other programs disturbed are known, and never say that more threads read less") {
+  const std::vector<rkernel::MemoryLevel> good{{"L1", 1, {400, 790}}, {"L2", 2, {270, 500}}, {"L3", 3, {120, 240}}, {"DRAM", 0, {50, 64}}};
+  std::vector<rkernel::MemoryLevel> bad{{"L1", 1, {410, 304}}, {"L2", 2, {278, 199}}, {"L3", 3, {136, 123}}, {"DRAM", 0, {53, 52}}};
+  CHECK(!is_disturbed(good, 2));
+  CHECK(is_disturbed(bad, 2));
+  CHECK(!is_disturbed(bad, 1));  // two threads of one core share its caches
+  CHECK(!is_disturbed(best_of(bad, good), 2));
+  bad = without_disturbance(bad, 2);
+  CHECK(bad[0].bandwidth == std::vector<double>{410, 820});
+  CHECK(bad[1].bandwidth == std::vector<double>{278, 556});
+  CHECK(bad[2].bandwidth == std::vector<double>{136, 136});
+  CHECK(bad[3].bandwidth == std::vector<double>{53, 53});
+}

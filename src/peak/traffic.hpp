@@ -1,0 +1,28 @@
+#pragma once
+// What limits programs that only move memory: reads and writes in the shares that kernels without a contraction have.
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+namespace dyn::peak {
+
+/// Arrays that one kind of traffic reads at most.
+inline constexpr int most_sources = 2;
+
+/// Moves `bytes` of each array (a multiple of 512, all aligned to 64) once.
+using Traffic = void (*)(void* to, const std::array<const void*, most_sources>& from, std::size_t bytes);
+
+/// One mix of reads and writes.
+struct TrafficKind {
+  std::string name;
+  int sources;  ///< arrays that are read
+  bool writes;  ///< one array is written
+  /// The second asks for lines ahead: which of them is faster depends on the machine.
+  std::array<Traffic, 2> versions;
+};
+
+/// read; fill, copy and add, which write past the caches; cached_copy, which does not, so that each line is read before it is written.
+std::array<TrafficKind, 5> best_traffic();
+
+}  // namespace dyn::peak
