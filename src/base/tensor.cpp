@@ -1,5 +1,7 @@
 #include "dyn/tensor.hpp"
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <limits>
 #include <new>
@@ -12,11 +14,24 @@ namespace {
 
 constexpr std::align_val_t tensor_alignment{64};
 
+/// From here on a tensor's memory comes from the system and goes back to it. In the heap, large tensors of ever other sizes would leave holes that
+/// the small objects that stay (plans) make useless: resident memory would grow with the number of shapes.
+constexpr std::size_t least_mapped_bytes = 256 << 10;
+
+[[noreturn]] void fail_without_memory(std::size_t bytes) {
+  throw Error(ErrorKind::device, "no memory for a tensor of " + std::to_string(bytes) + " bytes");
+}
+
+std::shared_ptr<void> mapped_memory(std::size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) fail_without_memory(bytes);
+  return {memory, [bytes](void* pointer) { munmap(pointer, bytes); }};
+}
+
 std::shared_ptr<void> zeroed_memory(std::size_t bytes) {
+  if (bytes >= least_mapped_bytes) return mapped_memory(bytes);
   void* memory = ::operator new(bytes, tensor_alignment, std::nothrow);
-  if (memory == nullptr) {
-    throw Error(ErrorKind::device, "no memory for a tensor of " + std::to_string(bytes) + " bytes");
-  }
+  if (memory == nullptr) fail_without_memory(bytes);
   std::memset(memory, 0, bytes);
   return {memory, [](void* pointer) { ::operator delete(pointer, tensor_alignment); }};
 }

@@ -38,6 +38,15 @@ Handle make_desc(const Dnnl& dnnl, const std::function<int(void*)>& describe, co
   });
 }
 
+void PrimitiveRunner::run() {
+  for (const Copy& copy : copies_) dnnl_.execute(primitive_, copy.arguments);
+}
+
+void PrimitiveRunner::Copy::add(int argument, Memory memory) {
+  arguments.push_back({argument, memory.handle.get()});
+  memories.push_back(std::move(memory));
+}
+
 std::unique_ptr<Backend> open_onednn(Library library, int threads) { return std::make_unique<OneDnn>(std::move(library), threads); }
 
 }  // namespace dyn::peer

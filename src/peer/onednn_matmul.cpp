@@ -39,9 +39,9 @@ Handle matmul_desc(const Dnnl& dnnl, const Descs& descs) {
       });
 }
 
-class MatmulRunner : public Runner {
+class MatmulRunner : public PrimitiveRunner {
  public:
-  MatmulRunner(const Dnnl& dnnl, const Problem& problem) : dnnl_(dnnl) {
+  MatmulRunner(const Dnnl& dnnl, const Problem& problem) : PrimitiveRunner(dnnl) {
     const MatmulShape shape = matmul_shape(problem);
     const std::size_t rank = problem.output.shape.size();
     const bool prepack = problem.operands[1].constant;
@@ -55,41 +55,25 @@ class MatmulRunner : public Runner {
     for (int copy = 0; copy < problem.copies; ++copy) add_copy(problem, descs, plain_b, reorder, shape, static_cast<std::uint32_t>(2 * copy));
   }
 
-  void run() override {
-    for (const Copy& copy : copies_) run_copy(copy);
-  }
-
  private:
-  struct Copy {
-    Memory a, b, c;
-    std::vector<DnnlArgument> arguments;
-  };
-
-  void run_copy(const Copy& copy) { dnnl_.execute(primitive_, copy.arguments); }
-
   void add_copy(const Problem& problem, const Descs& descs, const MemoryDesc& plain_b, const Handle& reorder, const MatmulShape& shape,
                 std::uint32_t seed) {
-    Copy& copy = copies_.emplace_back();
-    copy.a = dnnl_.memory(descs.a, random_floats(element_count(problem.operands[0].shape), seed + 1));
-    Memory b = dnnl_.memory(plain_b, random_floats(element_count(problem.operands[1].shape), seed + 2)), spare;
+    Memory a = dnnl_.memory(descs.a, random_floats(element_count(problem.operands[0].shape), seed + 1));
+    Memory b = dnnl_.memory(plain_b, random_floats(element_count(problem.operands[1].shape), seed + 2)), packed;
+    Memory c = dnnl_.memory(descs.c, random_floats(element_count(problem.output.shape), 0));
+    const float *a_floats = a.buffer.floats(), *b_floats = b.buffer.floats(), *c_floats = c.buffer.floats();
     if (reorder != nullptr) {
-      copy.b = dnnl_.memory(descs.b);
-      dnnl_.execute(reorder, {{dnnl_arg_src, b.handle.get()}, {dnnl_arg_dst, copy.b.handle.get()}});
-      spare = std::move(b);
-    } else {
-      copy.b = std::move(b);
+      packed = dnnl_.memory(descs.b);
+      dnnl_.execute(reorder, {{dnnl_arg_src, b.handle.get()}, {dnnl_arg_dst, packed.handle.get()}});
     }
-    copy.c = dnnl_.memory(descs.c, random_floats(element_count(problem.output.shape), 0));
-    copy.arguments = {{dnnl_arg_src, copy.a.handle.get()}, {dnnl_arg_weights, copy.b.handle.get()}, {dnnl_arg_dst, copy.c.handle.get()}};
+    Copy& copy = copies_.emplace_back();
+    copy.add(dnnl_arg_src, std::move(a));
+    copy.add(dnnl_arg_weights, std::move(reorder != nullptr ? packed : b));
+    copy.add(dnnl_arg_dst, std::move(c));
     if (copies_.size() > 1) return;
-    run_copy(copy);
-    const float* plain = reorder != nullptr ? spare.buffer.floats() : copy.b.buffer.floats();
-    check_matmul(shape, copy.a.buffer.floats(), plain, copy.c.buffer.floats());
+    run();
+    check_matmul(shape, a_floats, b_floats, c_floats);
   }
-
-  const Dnnl& dnnl_;
-  Handle primitive_;
-  std::vector<Copy> copies_;
 };
 
 }  // namespace

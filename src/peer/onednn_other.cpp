@@ -165,42 +165,29 @@ void check_eltwise(const Problem& problem, const float* x, const float* y) {
   }
 }
 
-class OtherRunner : public Runner {
+class OtherRunner : public PrimitiveRunner {
  public:
-  OtherRunner(const Dnnl& dnnl, const Problem& problem) : dnnl_(dnnl), plan_(plan_of(dnnl, problem)) {
-    for (int copy = 0; copy < problem.copies; ++copy) add_copy(problem, static_cast<std::uint32_t>(copy));
+  OtherRunner(const Dnnl& dnnl, const Problem& problem) : PrimitiveRunner(dnnl) {
+    const Plan plan = plan_of(dnnl, problem);
+    primitive_ = plan.primitive;
+    for (int copy = 0; copy < problem.copies; ++copy) add_copy(plan, problem, static_cast<std::uint32_t>(copy));
     run();
     check_eltwise(problem, copies_.front().memories[0].buffer.floats(), copies_.front().memories[1].buffer.floats());
   }
 
-  void run() override {
-    for (const Copy& copy : copies_) dnnl_.execute(plan_.primitive, copy.arguments);
-  }
-
  private:
-  struct Copy {
-    std::vector<Memory> memories;
-    std::vector<DnnlArgument> arguments;
-  };
-
-  void add(Copy& copy, int argument, const MemoryDesc& desc, std::int64_t count, std::uint32_t seed) {
-    copy.memories.push_back(dnnl_.memory(desc, random_floats(count, seed)));
-    copy.arguments.push_back({argument, copy.memories.back().handle.get()});
-  }
-
-  void add_copy(const Problem& problem, std::uint32_t seed) {
+  void add_copy(const Plan& plan, const Problem& problem, std::uint32_t seed) {
     Copy& copy = copies_.emplace_back();
-    add(copy, dnnl_arg_src, plan_.source, element_count(problem.operands[0].shape), 3 * seed);
-    add(copy, dnnl_arg_dst, plan_.result, element_count(problem.output.shape), 0);
-    for (std::size_t i = 0; i < plan_.vectors.size(); ++i) {
+    const auto add = [&](int argument, const MemoryDesc& desc, const Shape& shape, std::uint32_t own_seed) {
+      copy.add(argument, dnnl_.memory(desc, random_floats(element_count(shape), own_seed)));
+    };
+    add(dnnl_arg_src, plan.source, problem.operands[0].shape, 3 * seed);
+    add(dnnl_arg_dst, plan.result, problem.output.shape, 0);
+    for (std::size_t i = 0; i < plan.vectors.size(); ++i) {
       const Shape& shape = problem.operands[i + 1].shape;
-      add(copy, plan_.vectors[i], dnnl_.dense(shape), element_count(shape), 3 * seed + static_cast<std::uint32_t>(i) + 1);
+      add(plan.vectors[i], dnnl_.dense(shape), shape, 3 * seed + static_cast<std::uint32_t>(i) + 1);
     }
   }
-
-  const Dnnl& dnnl_;
-  Plan plan_;
-  std::vector<Copy> copies_;
 };
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include "src/runtime/thread_count.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
-#include <thread>
+
+#include "targets/cpu/cpu_info.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -53,13 +52,6 @@ std::string file_text(const char* path) {
   return text.str();
 }
 
-int affinity_threads() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::thread::hardware_concurrency());
-}
-
 }  // namespace
 
 double cgroup_cpus(const std::string& cgroup_root, const std::string& membership) {
@@ -81,7 +73,7 @@ double cgroup_cpus(const std::string& cgroup_root, const std::string& membership
 }
 
 int default_threads() {
-  int threads = std::max(1, affinity_threads());
+  int threads = cpu::usable_processors();
   const double quota = cgroup_cpus("/sys/fs/cgroup", file_text("/proc/self/cgroup"));
   if (quota > 0) threads = std::min(threads, std::max(1, static_cast<int>(std::ceil(quota))));
   return threads;

@@ -5,7 +5,7 @@
 namespace dyn::cpu {
 namespace {
 
-constexpr std::size_t most_choices = 1 << 14;  ///< remembered; beyond it the memory starts anew
+constexpr std::size_t most_choices = 1 << 10;  ///< remembered; beyond it the memory starts anew
 
 }  // namespace
 

@@ -13,7 +13,9 @@ namespace {
 
 using rkernel::LaneAxis;
 
-constexpr std::size_t most_choices = 1 << 16;  ///< remembered; beyond it the memory starts anew
+/// Remembered; beyond it the memory starts anew. Layers of one model share choices, while shapes seen before have plans: few are enough, and many
+/// small objects that stay would keep the heap from reusing the memory of large tensors.
+constexpr std::size_t most_choices = 1 << 10;
 constexpr std::int64_t line_bytes = 64;
 constexpr std::int64_t copy_slack = 16;        ///< floats between rows of A's copy, so that rows do not share cache sets
 

@@ -1,9 +1,9 @@
 #include "targets/cpu/cpu_info.hpp"
 
 #include <fmt/format.h>
-
 #include <sched.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -53,6 +53,13 @@ std::string cpu_info(const std::string& key) {
 std::string cpu_name() {
   const std::string name = cpu_info("model name");
   return name.empty() ? "x86-64 CPU" : name;
+}
+
+int usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 }  // namespace dyn::cpu

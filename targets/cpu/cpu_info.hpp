@@ -1,5 +1,5 @@
 #pragma once
-// What the system tells about the CPU: its name, its caches.
+// What the system tells about the CPU: its name, its caches, its processors.
 
 #include <cstdint>
 #include <string>
@@ -26,5 +26,8 @@ std::string cpu_info(const std::string& key);
 
 /// The CPU's model name.
 std::string cpu_name();
+
+/// Processors that this process may run on (its affinity mask); at least 1.
+int usable_processors();
 
 }  // namespace dyn::cpu

@@ -1,7 +1,6 @@
 #include "targets/cpu/measure.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/measure_buffer.hpp"
@@ -76,7 +75,7 @@ MeasuredMachine measure_machine(const Isa& isa, int threads, const MainLoopTable
   const auto loop = reinterpret_cast<ReadLoop>(store.resolve(sources, 1, report).front());
   double start = now_seconds();
   constexpr int attempts = 3;
-  const int processors = static_cast<int>(std::thread::hardware_concurrency()), cores = cpu_cores();
+  const int processors = usable_processors(), cores = cpu_cores();
   machine.levels = measure_levels(loop, threads, processors);
   for (int attempt = 1; attempt < attempts && is_disturbed(machine.levels, cores); ++attempt) {
     machine.levels = best_of(machine.levels, measure_levels(loop, threads, processors));
@@ -97,7 +96,7 @@ MeasuredMachine measure_machine(const Isa& isa, int threads, const MainLoopTable
   constexpr double handovers_of_stage = 2;
   start = now_seconds();
   const std::size_t standard = standard_tile(isa, loops);
-  const Overheads overheads = measure_overheads(loops.functions[standard], loops.tiles[standard], std::min(threads, processors));
+  const Overheads overheads = measure_overheads(loops.functions[standard], loops.tiles[standard], threads, processors);
   report.machine_seconds += now_seconds() - start;
   machine.seconds_per_vector_operation = vector_operation_cycles * cycle;
   machine.seconds_per_call = overheads.call_seconds + tile_cycles * cycle;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <limits>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int rounds = 7;
+constexpr double scheduled_handover_seconds = 1e-3;  // of threads that share a processor: a scheduler's tick
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -30,33 +32,35 @@ double measure_call(MainLoop loop, const Tile& tile) {
   return best;
 }
 
-// By the caller and others, who begin and end each round together.
+// By the caller and others, who begin and end each round together; by fewer where the system refuses threads.
 double measure_ticket(int threads) {
   constexpr std::int64_t tickets = 4096;
-  alignas(64) std::atomic<std::int64_t> counter{0};
-  alignas(64) std::atomic<int> ready{0};
-  const auto take_all = [&] {
-    std::int64_t left = counter.load();
-    while (left > 0) counter.compare_exchange_weak(left, left - 1);
-  };
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < rounds; ++round) {
-    ready = 0;
-    counter = 0;
+    alignas(64) std::atomic<std::int64_t> counter{0};
+    alignas(64) std::atomic<int> ready{0};
+    alignas(64) std::atomic<bool> begun{false};
+    const auto take_all = [&] {
+      std::int64_t left = counter.load();
+      while (left > 0) counter.compare_exchange_weak(left, left - 1);
+    };
     std::vector<std::jthread> others;
-    for (int thread = 1; thread < threads; ++thread) {
-      others.emplace_back([&] {
-        ++ready;
-        while (counter.load() == 0 && ready.load() < threads) _mm_pause();
-        take_all();
-      });
+    try {
+      for (int thread = 1; thread < threads; ++thread) {
+        others.emplace_back([&] {
+          ++ready;
+          while (!begun.load()) _mm_pause();
+          take_all();
+        });
+      }
+    } catch (const std::system_error&) {
     }
-    while (ready.load() < threads - 1) std::this_thread::yield();
+    while (ready.load() < static_cast<int>(others.size())) std::this_thread::yield();
     const Clock::time_point start = Clock::now();
     counter = tickets;
-    ready = threads;
+    begun = true;
     take_all();
-    best = std::min(best, seconds_since(start) * threads / static_cast<double>(tickets));
+    best = std::min(best, seconds_since(start) * static_cast<double>(others.size() + 1) / static_cast<double>(tickets));
   }
   return best;
 }
@@ -65,12 +69,17 @@ double measure_handover() {
   constexpr int exchanges = 200;
   alignas(64) std::atomic<int> flag{0};
   alignas(64) std::atomic<int> answer{0};
-  std::jthread other([&] {
-    for (int i = 1; i <= rounds * exchanges; ++i) {
-      while (flag.load(std::memory_order_acquire) < i) _mm_pause();
-      answer.store(i, std::memory_order_release);
-    }
-  });
+  std::jthread other;
+  try {
+    other = std::jthread([&] {
+      for (int i = 1; i <= rounds * exchanges; ++i) {
+        while (flag.load(std::memory_order_acquire) < i) _mm_pause();
+        answer.store(i, std::memory_order_release);
+      }
+    });
+  } catch (const std::system_error&) {
+    return scheduled_handover_seconds;
+  }
   double best = std::numeric_limits<double>::infinity();
   int sent = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -86,8 +95,9 @@ double measure_handover() {
 
 }  // namespace
 
-Overheads measure_overheads(MainLoop loop, const Tile& tile, int threads) {
-  return {measure_call(loop, tile), measure_ticket(threads), threads > 1 ? measure_handover() : 0};
+Overheads measure_overheads(MainLoop loop, const Tile& tile, int threads, int processors) {
+  const double handover = threads == 1 ? 0 : processors == 1 ? scheduled_handover_seconds : measure_handover();
+  return {measure_call(loop, tile), measure_ticket(std::min(threads, processors)), handover};
 }
 
 }  // namespace dyn::cpu

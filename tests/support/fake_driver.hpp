@@ -47,6 +47,31 @@ class FakeDriver {
   int (*current_)() = nullptr;
 };
 
+/// A context of device 1 that somebody else made current on this thread; it must be current still at the end.
+class ForeignContext {
+ public:
+  explicit ForeignContext(const FakeDriver& fake) : fake_(fake), driver_(fake.open()) {
+    fake->devices = 2;
+    REQUIRE(driver_->cuDevicePrimaryCtxRetain(&context_, 1) == ptx::cuda::Result::Success);
+    REQUIRE(driver_->cuCtxPushCurrent(context_) == ptx::cuda::Result::Success);
+  }
+  ForeignContext(const ForeignContext&) = delete;
+  ForeignContext& operator=(const ForeignContext&) = delete;
+  ~ForeignContext() {
+    CHECK(fake_.current_device() == 1);
+    ptx::cuda::ContextHandle popped = nullptr;
+    CHECK(driver_->cuCtxPopCurrent(&popped) == ptx::cuda::Result::Success);
+    CHECK(popped == context_);
+    CHECK(driver_->cuDevicePrimaryCtxRelease(1) == ptx::cuda::Result::Success);
+  }
+  const std::shared_ptr<const ptx::cuda::Driver>& driver() const { return driver_; }
+
+ private:
+  const FakeDriver& fake_;
+  std::shared_ptr<const ptx::cuda::Driver> driver_;
+  ptx::cuda::ContextHandle context_ = nullptr;
+};
+
 /// The message of the Error of this kind that the work must throw.
 inline std::string message_of(ErrorKind kind, const std::function<void()>& work) {
   try {

@@ -211,9 +211,7 @@ TEST_CASE("one row of a product on the emulator, and none") {
 
 TEST_SUITE("full") {
   TEST_CASE("a perceptron on the emulator") {
-    const std::uint64_t seed = dyn::testing::test_seed();
-    MESSAGE("DYN_SEED=" << seed);
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(dyn::testing::test_seed());
     for (const auto& [dtype, tf32, tolerance] : precisions) {
       CAPTURE(name_of(dtype));
       CAPTURE(tf32);
@@ -224,9 +222,7 @@ TEST_SUITE("full") {
   }
 
   TEST_CASE("attention and layer norm on the emulator") {
-    const std::uint64_t seed = dyn::testing::test_seed();
-    MESSAGE("DYN_SEED=" << seed);
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(dyn::testing::test_seed());
     for (const auto& [dtype, tf32, tolerance] : precisions) {
       CAPTURE(name_of(dtype));
       CAPTURE(tf32);
@@ -235,9 +231,7 @@ TEST_SUITE("full") {
   }
 
   TEST_CASE("products of any sizes on the emulator: every way of copying") {
-    const std::uint64_t seed = dyn::testing::test_seed();
-    MESSAGE("DYN_SEED=" << seed);
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(dyn::testing::test_seed());
     // K and N are multiples of 4 or not, so that rows of A and of B begin at 16 bytes or do not.
     constexpr std::int64_t sizes[][4] = {{2, 5, 7, 3}, {1, 33, 64, 36}, {3, 17, 68, 41}, {2, 40, 101, 48}, {1, 1, 1, 1}, {2, 3, 4, 0}};
     for (const auto& [dtype, tf32, tolerance] : precisions) {

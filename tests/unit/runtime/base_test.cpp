@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <limits>
+#include <span>
 
 #include "dyn/dtype.hpp"
 #include "dyn/tensor.hpp"
@@ -72,4 +74,16 @@ TEST_CASE("bad shapes, dtypes and sizes are user errors") {
       ErrorKind::user, [&] { view.mutable_data<float>(); }, "read-only");
   check_error(
       ErrorKind::user, [] { Tensor::view(static_cast<float*>(nullptr), {1}); }, "null");
+}
+
+TEST_CASE("tensors begin as zeros at 64 bytes, whether their memory is the heap's or the system's") {
+  for (const std::int64_t count : {1, 65'535, 65'536, 3'000'001}) {
+    for (int round = 0; round < 2; ++round) {  // the second time memory may have been somebody's
+      dyn::Tensor tensor(dyn::DType::f32, {count});
+      const std::span<float> data = tensor.mutable_data<float>();
+      CHECK(reinterpret_cast<std::uintptr_t>(data.data()) % 64 == 0);
+      CHECK(std::all_of(data.begin(), data.end(), [](float value) { return value == 0; }));
+      std::fill(data.begin(), data.end(), 1.5F);
+    }
+  }
 }

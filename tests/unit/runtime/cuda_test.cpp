@@ -12,6 +12,7 @@ using namespace dyn::runtime;
 using namespace dyn::testing;
 using ptx::cuda::Result;
 using test::FakeDriver;
+using test::ForeignContext;
 
 namespace {
 
@@ -51,13 +52,9 @@ TEST_CASE("a model on a GPU behind the driver: all is given back at the end") {
 
 TEST_CASE("a foreign context of the calling thread stays current through load, run, failure and end") {
   const FakeDriver fake;
-  fake->devices = 2;
-  const auto driver = fake.open();
-  ptx::cuda::ContextHandle foreign = nullptr;
-  REQUIRE(driver->cuDevicePrimaryCtxRetain(&foreign, 1) == Result::Success);
-  REQUIRE(driver->cuCtxPushCurrent(foreign) == Result::Success);
   {
-    const ModelPtr model = load_model(chain, on_driver(driver));
+    const ForeignContext foreign(fake);
+    const ModelPtr model = load_model(chain, on_driver(foreign.driver()));
     CHECK(fake.current_device() == 1);
     CallState call(model);
     bind(call, *model, 5);
@@ -67,9 +64,6 @@ TEST_CASE("a foreign context of the calling thread stays current through load, r
     CHECK_THROWS_AS(call.run(), Error);
     CHECK(fake.current_device() == 1);
   }
-  CHECK(fake.current_device() == 1);
-  CHECK(driver->cuCtxPopCurrent(&foreign) == Result::Success);
-  CHECK(driver->cuDevicePrimaryCtxRelease(1) == Result::Success);
   CHECK(fake->counts.even());
 }
 

@@ -14,6 +14,7 @@
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
+using testing::uncached;
 
 namespace {
 
@@ -31,13 +32,6 @@ graph g(x: f32[B, S, 24]) -> (y: f32[B, S, 40], p: f32[B, S, 24]) {
   return y, p
 }
 )";
-
-Options quiet(int threads) {
-  Options options;
-  options.cache_dir = "none";
-  options.threads = threads;
-  return options;
-}
 
 Tensor input(std::int64_t batch, std::int64_t length, unsigned seed) {
   Tensor tensor(DType::f32, {batch, length, 24});
@@ -71,7 +65,7 @@ bool same(const Tensor& a, const Tensor& b) {
 
 TEST_CASE("a steady call allocates nothing, at any number of threads") {
   for (const int threads : {1, 2}) {
-    const Graph graph = Graph::from_text(layer, quiet(threads));
+    const Graph graph = Graph::from_text(layer, uncached(threads));
     Call call(graph);
     call.set_input(0, input(4, 64, 1));
     for (int i = 0; i < 50; ++i) call.run();
@@ -84,7 +78,7 @@ TEST_CASE("a steady call allocates nothing, at any number of threads") {
 }
 
 TEST_CASE("each row of a batch has the bits of the row alone, and so has each thread") {
-  const Graph graph = Graph::from_text(layer, quiet(2));
+  const Graph graph = Graph::from_text(layer, uncached(2));
   const Tensor whole = input(3, 17, 5);
   const Outputs expected = graph.run({{"x", whole}});
   const auto x = whole.data<float>();
@@ -109,7 +103,7 @@ TEST_CASE("each row of a batch has the bits of the row alone, and so has each th
 
 TEST_CASE("the host's floating-point mode neither changes the bits nor is changed") {
 #if defined(__x86_64__)
-  const Graph graph = Graph::from_text(layer, quiet(2));
+  const Graph graph = Graph::from_text(layer, uncached(2));
   const Tensor x = input(2, 9, 3);
   const Outputs expected = graph.run({{"x", x}});
   const unsigned before = __builtin_ia32_stmxcsr();
@@ -126,7 +120,7 @@ TEST_CASE("the host's floating-point mode neither changes the bits nor is change
 // Resident memory means little under a sanitizer, which keeps what was freed; sanitized runs leave this suite out.
 TEST_SUITE("full") {
 TEST_CASE("memory is flat over 10,000 random shapes") {
-  Options options = quiet(2);
+  Options options = uncached(2);
   options.plan_cache_bytes = 256 << 10;
   const Graph graph = Graph::from_text(layer, options);
   Call call(graph);
@@ -146,8 +140,8 @@ TEST_CASE("memory is flat over 10,000 random shapes") {
 }
 
 TEST_CASE("loading and destroying leaves memory, threads and mappings as they were") {
-  const auto load = [] { Graph::from_text(layer, quiet(2)).run({{"x", input(1, 3, 1)}}); };
-  const Graph keeps_the_code = Graph::from_text(layer, quiet(2));
+  const auto load = [] { Graph::from_text(layer, uncached(2)).run({{"x", input(1, 3, 1)}}); };
+  const Graph keeps_the_code = Graph::from_text(layer, uncached(2));
   for (int i = 0; i < 20; ++i) load();
   const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"), threads = thread_count();
   for (int i = 0; i < 1000; ++i) load();
@@ -158,7 +152,7 @@ TEST_CASE("loading and destroying leaves memory, threads and mappings as they we
 
 TEST_CASE("a thousand loads that each drop their code leave nothing") {
   const std::string directory = (std::filesystem::temp_directory_path() / ("dyn-loads-" + std::to_string(getpid()))).string();
-  Options options = quiet(2);
+  Options options = uncached(2);
   options.cache_dir = directory;
   const auto load = [&] { Graph::from_text(layer, options).run({{"x", input(1, 3, 1)}}); };
   for (int i = 0; i < 20; ++i) load();
@@ -172,7 +166,7 @@ TEST_CASE("a thousand loads that each drop their code leave nothing") {
 }
 
 TEST_CASE("the handles' own errors") {
-  const Graph graph = Graph::from_text(layer, quiet(1));
+  const Graph graph = Graph::from_text(layer, uncached(1));
   CHECK(graph.inputs().front().shape == "[B, S, 24]");
   CHECK(graph.outputs().size() == 2);
   const Outputs outputs = graph.run({{"x", input(1, 2, 1)}});

@@ -9,6 +9,7 @@
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
+using testing::uncached;
 using testing::check_error;
 
 namespace {
@@ -29,14 +30,6 @@ graph memory(ids: i64[B, S]) -> (seen: i64[B, _], rows: f32[B, _, 3], whole: f32
 }
 )";
 
-Options options(const std::string& device = "cpu", int threads = 2) {
-  Options options;
-  options.cache_dir = "none";
-  options.threads = threads;
-  options.device = device;
-  return options;
-}
-
 Tensor ids(std::initializer_list<std::int64_t> values, std::int64_t batch = 1) {
   return Tensor::from(values, {batch, static_cast<std::int64_t>(values.size()) / batch});
 }
@@ -53,7 +46,7 @@ using Tokens = std::vector<std::int64_t>;
 TEST_CASE("a session keeps what its runs append, on the CPU, the reference and beside an emulated GPU") {
   for (const char* device : {"cpu", "reference", "emulator"}) {
     CAPTURE(std::string(device));
-    const Graph graph = Graph::from_text(memory, options(device));
+    const Graph graph = Graph::from_text(memory, uncached(2, device));
     Session session(graph);
     CHECK(session.length() == 0);
     CHECK(seen(session.run({{"ids", ids({4, 1, 3})}})) == Tokens{4, 1, 3});
@@ -77,7 +70,7 @@ TEST_CASE("a session keeps what its runs append, on the CPU, the reference and b
 }
 
 TEST_CASE("batches, and the dims that a session is made for") {
-  const Graph graph = Graph::from_text(memory, options());
+  const Graph graph = Graph::from_text(memory, uncached());
   Session session(graph, {{"B", 2}, {"C", 5}});
   CHECK(session.bytes() >= 2 * 5 * (8 + 3 * 4));
   CHECK(seen(session.run({{"ids", ids({1, 2, 3, 4}, 2)}})) == Tokens{1, 2, 3, 4});
@@ -87,12 +80,12 @@ TEST_CASE("batches, and the dims that a session is made for") {
   check_error(ErrorKind::user, [&] { Session(graph, {{"S", 2}}); }, "no dim 'S' to choose", "B, C");
   check_error(ErrorKind::user, [&] { Session(graph, {{"P", 2}}); }, "no dim 'P' to choose");
   const Graph no_hint = Graph::from_text("dyn 1\ndim C in 1..8\ndim P in 0..8\nstate k: f32[C, 1]\n"
-                                         "graph g(x: f32[1, 1]) -> (r: f32[C, 1]) {\nreturn append(k, x) at=P\n}\n", options());
+                                         "graph g(x: f32[1, 1]) -> (r: f32[C, 1]) {\nreturn append(k, x) at=P\n}\n", uncached());
   check_error(ErrorKind::user, [&] { Session session(no_hint); }, "dim C", "no value and no hint");
 }
 
 TEST_CASE("no room left: the error says so, and the session is as before") {
-  const Graph graph = Graph::from_text(memory, options());
+  const Graph graph = Graph::from_text(memory, uncached());
   Session session(graph, {{"C", 4}});
   session.run({{"ids", ids({1, 2, 3})}});
   check_error(ErrorKind::user, [&] { session.run({{"ids", ids({4, 5})}}); }, "the length after appending is S + P = 5",
@@ -105,7 +98,7 @@ TEST_CASE("no room left: the error says so, and the session is as before") {
 }
 
 TEST_CASE("a run that fails on the way leaves no trace") {
-  const Graph graph = Graph::from_text(memory, options());
+  const Graph graph = Graph::from_text(memory, uncached());
   Session session(graph);
   session.run({{"ids", ids({1, 2})}});
   check_error(ErrorKind::user, [&] { session.run({{"ids", ids({3, 99})}}); }, "index is out of range");
@@ -118,7 +111,7 @@ TEST_CASE("a run that fails on the way leaves no trace") {
 }
 
 TEST_CASE("a graph with state runs in a session only") {
-  const Graph graph = Graph::from_text(memory, options());
+  const Graph graph = Graph::from_text(memory, uncached());
   check_error(ErrorKind::user, [&] { graph.run({{"ids", ids({1})}}); }, "'memory' has state", "dyn::Session");
   check_error(ErrorKind::user, [&] { graph.infer_shapes({{"ids", {1, 1}}}); }, "dyn::Session");
   Call without(graph);
@@ -140,7 +133,7 @@ TEST_CASE("a graph with state runs in a session only") {
 
 TEST_CASE("states at fixed places are overwritten, and the length stays 0") {
   const Graph graph = Graph::from_text("dyn 1\nstate last: f32[2, 2]\n"
-                                       "graph g(x: f32[1, 2]) -> (r: f32[2, 2]) {\nreturn append(last, x) at=1\n}\n", options());
+                                       "graph g(x: f32[1, 2]) -> (r: f32[2, 2]) {\nreturn append(last, x) at=1\n}\n", uncached());
   Session session(graph);
   session.run({{"x", Tensor::from({1.f, 2.f}, {1, 2})}});
   const Outputs again = session.run({{"x", Tensor::from({3.f, 4.f}, {1, 2})}});
@@ -151,7 +144,7 @@ TEST_CASE("states at fixed places are overwritten, and the length stays 0") {
 }
 
 TEST_CASE("sessions of one graph run at once; one session runs once at a time") {
-  const Graph graph = Graph::from_text(memory, options());
+  const Graph graph = Graph::from_text(memory, uncached());
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (std::int64_t t = 0; t < 4; ++t) {

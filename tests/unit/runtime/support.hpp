@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "dyn/error.hpp"
+#include "dyn/options.hpp"
 
 namespace dyn::testing {
 
@@ -35,6 +36,15 @@ void check_error(ErrorKind kind, const std::function<void()>& body, const Parts&
     CAPTURE(part);
     CHECK(text.find(part) != std::string::npos);
   }
+}
+
+/// Nothing is read from or written to a cache directory.
+inline Options uncached(int threads = 2, const std::string& device = "cpu") {
+  Options options;
+  options.cache_dir = "none";
+  options.threads = threads;
+  options.device = device;
+  return options;
 }
 
 /// A file of safetensors: header length, header, data.

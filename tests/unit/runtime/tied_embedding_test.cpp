@@ -11,17 +11,11 @@
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
+using testing::uncached;
 
 namespace {
 
 constexpr std::int64_t width = 24;
-
-Options quiet() {
-  Options options;
-  options.cache_dir = "none";
-  options.threads = 2;
-  return options;
-}
 
 std::vector<std::int64_t> random_ids(std::size_t count, std::int64_t rows) {
   std::mt19937 random(static_cast<unsigned>(dyn::testing::test_seed()));
@@ -35,9 +29,9 @@ std::vector<std::int64_t> random_ids(std::size_t count, std::int64_t rows) {
 /// The model on the CPU and on the reference, whose weights lie as in the file. Returns the resident bytes of the former.
 std::size_t check_model(const std::string& text, std::int64_t rows) {
   CAPTURE(text);
-  Options reference = quiet();
+  Options reference = uncached();
   reference.device = "reference";
-  const Graph graph = Graph::from_text(text, quiet()), expected_graph = Graph::from_text(text, reference);
+  const Graph graph = Graph::from_text(text, uncached()), expected_graph = Graph::from_text(text, reference);
   for (const auto& [batch, length] : {std::pair(1, 1), std::pair(3, 7), std::pair(2, 33)}) {
     std::vector<std::int64_t> ids = random_ids(static_cast<std::size_t>(batch * length), rows);
     const NamedTensors inputs = {{"ids", Tensor::view(ids.data(), {batch, length})}};
