@@ -101,10 +101,37 @@ TEST_CASE("two parts of a row, and what neither has") {
     }
 }
 
+TEST_CASE("several parts, each of which is rows") {
+  // The same part may be chosen in two places, a choice may stand within another one, and fills may differ, so that parts are not alike.
+  for (const std::int64_t columns : {1, 15, 16, 64, 130, 300})
+    for (const bool alike : {true, false}) {
+      ProblemBuilder b("concat_of_rows");
+      const int rows = b.axis(9), lanes = b.axis(columns);
+      const auto one = b.constant(1), width = b.symbol(columns);
+      const std::int64_t starts[] = {0, 2, 5, 9};
+      std::vector<int> parts;
+      for (int part = 0; part < 3; ++part) {
+        const std::int64_t start = starts[part], end = starts[part + 1];
+        parts.push_back(b.operand(DType::f32, {width, one}, (end - start) * columns));
+        dyn::rkernel::Operand& operand = b.problem.operands[static_cast<std::size_t>(parts.back())];
+        operand.guards = {{rows, b.constant(start), b.constant(end)}};
+        operand.offset = width * -start;
+        operand.fill = alike ? 0 : part;
+      }
+      const auto below = [&](std::int64_t end) { return b.expr(ExprOp::Less, {b.index(rows), b.dim(b.constant(end))}, DType::boolean); };
+      const int first = b.expr(ExprOp::Select, {below(2), b.load(parts[0]), b.load(parts[1])});
+      b.store(b.expr(ExprOp::Select, {below(5), first, b.load(parts[2])}), b.dense(DType::f32, {rows, lanes}, true));
+      const int rest = b.expr(ExprOp::Select, {below(5), b.load(parts[1]), b.load(parts[2])});
+      b.store(b.expr(ExprOp::Select, {below(2), b.load(parts[0]), rest}), b.dense(DType::f32, {rows, lanes}, true));
+      b.problem.lane_axis = lanes;
+      check_problem(b, static_cast<unsigned>(columns), 1e-6, true);
+    }
+}
+
 TEST_CASE("sums over outer axes, around the number of rows that are added at once") {
   unsigned seed = 500;
   for (const std::int64_t rows : {0, 1, 7, 8, 9, 17})
-    for (const std::int64_t columns : {1, 16, 65, 200}) {
+    for (const std::int64_t columns : {1, 16, 33, 63, 65, 200}) {
       ProblemBuilder b("outer_sums");
       const int lanes = b.axis(columns), outer = b.axis(2, AxisKind::Reduction), inner = b.axis(rows, AxisKind::Reduction);
       const int x = b.load(b.dense(DType::f32, {outer, inner, lanes}));

@@ -26,7 +26,7 @@ using dyn::codegen::Builder;
 using dyn::rkernel::ExprOp;
 
 /// out[i] = op(a[i], b[i]), `width` at a time.
-void emit_map(llvm::Module& module, const std::string& symbol, ExprOp op, DType from, DType to, int width, bool fma) {
+void emit_map(llvm::Module& module, const std::string& symbol, ExprOp op, DType from, DType to, int width, dyn::codegen::MathOptions options) {
   llvm::LLVMContext& context = module.getContext();
   Builder builder(context);
   llvm::Type* pointer = builder.getPtrTy();
@@ -46,7 +46,7 @@ void emit_map(llvm::Module& module, const std::string& symbol, ExprOp op, DType 
     return builder.CreateAlignedLoad(dyn::codegen::lanes_of(in, width), builder.CreateGEP(in, buffers[i], loop.index()),
                                      llvm::Align(dyn::size_of(from)));
   };
-  dyn::codegen::Math math(builder, {fma});
+  dyn::codegen::Math math(builder, options);
   llvm::Value* b = dyn::rkernel::argument_count(op) == 2 ? load(1) : nullptr;
   llvm::Value* value = math.apply(op, from, to, load(0), b);
   if (to == DType::boolean) value = builder.CreateZExt(value, dyn::codegen::lanes_of(out, width));
@@ -72,8 +72,8 @@ std::vector<Variant> compile(ExprOp op, DType from = DType::f32, DType to = DTyp
     const int widths[] = {1, 4, 8, 16};
     for (const int width : widths)
       sources.push_back({fmt::format("map {} {} {} {}", name_of(op), name_of(from), name_of(to), width),
-                         [=, fma = isa.fma](llvm::Module& module, const std::string& symbol) {
-                           emit_map(module, symbol, op, from, to, width, fma);
+                         [=, options = dyn::codegen::MathOptions{.fma = isa.fma, .scalef = isa.name == "avx512"}](llvm::Module& module, const std::string& symbol) {
+                           emit_map(module, symbol, op, from, to, width, options);
                          }});
     dyn::rkernel::CompileReport report;
     const auto addresses = stores.back()->resolve(sources, 1, report);
