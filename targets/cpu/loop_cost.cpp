@@ -16,7 +16,7 @@ constexpr double elements_per_grain = 8192, most_elements_per_grain = 1 << 20;
 // A thread finds this many grains at least, so that the last ones end together.
 constexpr std::int64_t grains_per_thread = 32;
 // What is asked for this early has come when it is needed.
-// Longer rows repay that accumulators are loaded and stored for each of them by being read in one run.
+// Longer rows repay that accumulators are loaded and stored for each of them by being read in one run, where a ticket has whole rows.
 constexpr std::int64_t most_grouped_row_bytes = 256;
 constexpr std::int64_t bytes_ahead = 8192, most_rows_ahead = 64;
 // Accumulators of a chunk stay in L1 beside what streams by.
@@ -50,7 +50,7 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const rkernel::
     cost.chunks = chunks_of(cost.lanes, cost.chunk);
   }
   const std::int64_t row_bytes = 4 * (loop.lanes_reduced() ? cost.lanes : std::min(cost.chunk, cost.lanes));
-  cost.grouped = row_bytes <= most_grouped_row_bytes;
+  cost.grouped = row_bytes <= most_grouped_row_bytes || cost.chunks > 1;
   const std::int64_t at_once = loop.reduces() && !loop.lanes_reduced() ? LoopProblem::rows_at_once : 1;
   cost.ahead = std::clamp(chunks_of(bytes_ahead, std::max<std::int64_t>(row_bytes, 1)), at_once, most_rows_ahead);
   if (loop.lanes_reduced() && 4 * row_bytes > machine.levels[0].bytes) std::swap(cost.ahead, cost.far_ahead);
