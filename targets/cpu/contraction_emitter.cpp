@@ -299,10 +299,18 @@ class ContractionEmitter final : public rkernel::Emitter {
                  builder_.CreateSelect(in_first, first_rows_, second_rows_)};
   }
 
+  // All row tiles but the first find B near: the last ones ask for the columns that come next, which the memory brings while they compute.
+  llvm::Value* ahead_of_tile() {
+    llvm::Value* next_columns = builder_.CreateMul(builder_.CreateUDiv(columns_, number(isa_.panel_f32)), panel_stride_);
+    llvm::Value* is_last = builder_.CreateICmpSGE(m_tile_, builder_.CreateSub(m_tiles_, number(FullTiles::tiles_that_ask_ahead)));
+    llvm::Value* asks = builder_.CreateAnd(is_last, builder_.CreateICmpSGT(m_tile_, number(0)));
+    return builder_.CreateSelect(asks, next_columns, number(0));
+  }
+
   void call_main_loop() {
     llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), table_, row_part_.size);
     llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
-    builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, c_row_, k_index_});
+    builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, c_row_, k_index_, ahead_of_tile()});
   }
 
   TileOutputs outputs_of_tile() {

@@ -51,7 +51,7 @@ class FullTilesEmitter {
     codegen::CountedLoop tiles(builder_, builder_.getInt64(0), argument(tiles_argument), builder_.getInt64(1), "tile", first);
     const std::vector<Value*> zeros(static_cast<std::size_t>(loop.rows() * loop.vectors()), llvm::Constant::getNullValue(loop.vector()));
     prefetch_outputs(builder_.CreateAdd(tiles.carried(1), tile_rows));
-    const std::vector<Value*> sums = loop.emit(tiles.carried(0), argument(b_argument), argument(k_argument), zeros);
+    const std::vector<Value*> sums = loop.emit(tiles.carried(0), argument(b_argument), argument(k_argument), ahead_of(tiles.index()), zeros);
     epilogue_->emit_registers({sums, loop.vectors(), tiles.carried(1), argument(column_argument), masks});
     Value* following[]{builder_.CreateGEP(builder_.getFloatTy(), tiles.carried(0), tile_stride), builder_.CreateAdd(tiles.carried(1), tile_rows)};
     tiles.close(following);
@@ -60,6 +60,12 @@ class FullTilesEmitter {
 
  private:
   Value* argument(unsigned index) { return function_->getArg(index); }
+
+  Value* ahead_of(Value* tile) {
+    Value* first_asking = builder_.CreateSub(argument(tiles_argument), builder_.getInt64(FullTiles::tiles_that_ask_ahead));
+    Value* asks = builder_.CreateAnd(builder_.CreateICmpSGE(tile, first_asking), builder_.CreateICmpSGT(tile, builder_.getInt64(0)));
+    return builder_.CreateSelect(asks, argument(panel_argument), builder_.getInt64(0));
+  }
 
   // The lines that the next tile stores to: a store that waits for its line holds up those behind it.
   void prefetch_outputs(Value* first_row) {

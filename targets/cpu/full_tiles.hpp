@@ -25,6 +25,9 @@ class FullTiles {
     llvm::Value *first_row, *tiles, *first_column, *columns;  ///< that exist: at most the tile's
   };
 
+  /// The last tiles of a run, but not its first, ask for the panel that comes next.
+  static constexpr int tiles_that_ask_ahead = 2;
+
   /// Writes the function. Lanes run along n.
   FullTiles(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa, const codegen::SlotTable& slots,
             const ContractionClass& shape_class, const Tile& tile);

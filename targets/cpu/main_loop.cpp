@@ -11,10 +11,6 @@
 namespace dyn::cpu {
 namespace {
 
-// Beyond so many rows a tile of one vector gains nothing: its loads of A bound it, and its chains of multiply-adds are long enough. With
-// more than half of the registers LLVM keeps broadcasts of several steps of K, and spills.
-constexpr int most_rows_of_one_vector = 14;
-
 class MainLoopEmitter {
  public:
   MainLoopEmitter(llvm::Module& module, const std::string& symbol, const Isa& isa, const Tile& tile, DType weights)
@@ -23,7 +19,7 @@ class MainLoopEmitter {
   void emit() {
     builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", function_));
     TileLoop loop(builder_, isa_, tile_, {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)}, weights_);
-    const Values sums = loop.emit(argument(a_argument), argument(b_argument), argument(k_argument), initial_accumulators(loop));
+    const Values sums = loop.emit(argument(a_argument), argument(b_argument), argument(k_argument), argument(ahead_argument), initial_accumulators(loop));
     std::size_t next = 0;
     for (llvm::Value* address : tile_addresses(loop)) builder_.CreateAlignedStore(sums[next++], address, llvm::Align(4));
     builder_.CreateRetVoid();
@@ -75,11 +71,12 @@ std::vector<Tile> main_loop_tiles(const Isa& isa) {
   std::vector<int> widths{isa.f32_lanes};
   for (int columns = isa.panel_f32; columns <= 4 * isa.panel_f32; columns *= 2) widths.push_back(columns);
   for (const int columns : widths) {
-    const int vectors = columns / isa.f32_lanes;
-    for (int rows = 1; vectors > 1 || rows <= std::min(most_rows_of_one_vector, isa.vector_registers / 2); ++rows) {
+    // A tile of one vector takes the place of one of a panel where no more columns exist: it has as many rows.
+    const int vectors = columns / isa.f32_lanes, counted = std::max(columns, isa.panel_f32) / isa.f32_lanes;
+    for (int rows = 1;; ++rows) {
       // Accumulators, the broadcast, and B's vectors; a single row uses each vector of B once, straight from memory.
       // Without fused multiply-add each vector's product needs a register as well.
-      const int registers = rows * vectors + 1 + (rows > 1 ? vectors : 0) + (isa.fma ? 0 : 2 * vectors);
+      const int registers = rows * counted + 1 + (rows > 1 ? counted : 0) + (isa.fma ? 0 : 2 * counted);
       if (registers > isa.vector_registers) break;
       // Between its two loops LLVM permutes the accumulators of wide tiles through the stack where they fill three quarters of
       // the registers (6 x 64 on AVX-512); narrower tiles cover the same rows as fast.

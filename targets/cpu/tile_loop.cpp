@@ -28,12 +28,14 @@ TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, 
   step_offsets_ = multiples(step_bytes);
   unrolled_bytes_ = builder_.CreateShl(step_bytes, 2);
   const std::size_t row_of_panel_bytes = size_of(weights_) * static_cast<std::size_t>(isa_.panel_f32);
-  prefetch_distance_ = builder_.CreateMul(step_bytes, builder_.getInt64(prefetch_bytes / row_of_panel_bytes));
+  near_ahead_ = builder_.CreateMul(step_bytes, builder_.getInt64(prefetch_bytes / row_of_panel_bytes));
   group_bytes_ = builder_.CreateShl(row_bytes, 2);
   panel_bytes_ = bytes_of(builder_, weights_, strides.panel);
 }
 
-TileLoop::Values TileLoop::emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Values& accumulators) {
+TileLoop::Values TileLoop::emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, llvm::Value* ahead, const Values& accumulators) {
+  llvm::Value* is_near = builder_.CreateICmpEQ(ahead, builder_.getInt64(0));
+  prefetch_distance_ = builder_.CreateSelect(is_near, near_ahead_, bytes_of(builder_, weights_, ahead));
   Values state;
   append_series(state, a, group_bytes_, static_cast<int>(row_groups()));
   append_series(state, b, panel_bytes_, panel_count());

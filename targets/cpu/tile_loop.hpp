@@ -22,8 +22,8 @@ class TileLoop {
   /// Computes here what the strides give to all tiles. B's elements are `weights`; only packed ones may be narrower than f32.
   TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights = DType::f32);
 
-  /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete.
-  Values emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Values& accumulators);
+  /// `ahead` as a MainLoop gets it. Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete.
+  Values emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, llvm::Value* ahead, const Values& accumulators);
 
   llvm::FixedVectorType* vector() const { return vector_; }
   int rows() const { return rows_; }
@@ -50,7 +50,7 @@ class TileLoop {
   DType weights_;
   llvm::FixedVectorType* vector_;
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
-  llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr, *prefetch_distance_ = nullptr;
+  llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr, *near_ahead_ = nullptr, *prefetch_distance_ = nullptr;
 };
 
 }  // namespace dyn::cpu
