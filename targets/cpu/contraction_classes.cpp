@@ -1,6 +1,7 @@
 #include "targets/cpu/contraction_classes.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -131,7 +132,14 @@ std::vector<Tile> full_tiles(const rkernel::Problem& problem, const Isa& isa, do
 }
 
 ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& problem, const Isa& isa) {
-  ContractionForm form{problem, lanes, lanes == rkernel::LaneAxis::K ? dot_classes(problem) : enumerate_classes(problem), 0, 0, 0};
+  ContractionForm form;
+  form.problem = problem;
+  form.lanes = lanes;
+  form.classes = lanes == rkernel::LaneAxis::K ? dot_classes(problem) : enumerate_classes(problem);
+  form.least_columns = lanes == rkernel::LaneAxis::K ? 1 : 0;
+  form.most_columns = lanes == rkernel::LaneAxis::K   ? most_dot_columns(isa)
+                      : lanes == rkernel::LaneAxis::M ? isa.f32_lanes
+                                                      : std::numeric_limits<std::int64_t>::max();
   if (lanes == rkernel::LaneAxis::N) {
     for (ContractionClass& shape_class : form.classes) {
       shape_class.full_tiles = full_tiles(problem, isa, operations_of(problem, shape_class));
@@ -160,15 +168,6 @@ std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, 
   if (may_have_only(problem, isa.f32_lanes)) forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem), isa));
   if (has_dot_form(problem, isa)) forms.push_back(make_form(LaneAxis::K, problem, isa));
   return forms;
-}
-
-bool covers(const ContractionForm& form, const Isa& isa, std::int64_t columns) {
-  switch (form.lanes) {
-    case rkernel::LaneAxis::N: return true;
-    case rkernel::LaneAxis::M: return columns <= isa.f32_lanes;
-    case rkernel::LaneAxis::K: return columns >= 1 && columns <= most_dot_columns(isa);
-  }
-  return false;
 }
 
 std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) {

@@ -30,6 +30,7 @@ struct ContractionForm {
   std::vector<ContractionClass> classes;  ///< one for each value that an undecided predicate may have
   double epilogue_operations = 0;         ///< vector instructions for one vector of outputs
   double epilogue_bytes = 0;              ///< read and written for each output element
+  std::int64_t least_columns = 0, most_columns = 0;  ///< of the outputs that it may compute
   int inlined_rows = 0;                   ///< of full tiles whose epilogue is inlined; 0: there are none
 };
 
@@ -40,7 +41,7 @@ std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, 
 bool has_dot_form(const rkernel::Problem& problem, const Isa& isa);
 
 /// Whether a form may compute an output of so many columns.
-bool covers(const ContractionForm& form, const Isa& isa, std::int64_t columns);
+inline bool covers(const ContractionForm& form, std::int64_t columns) { return columns >= form.least_columns && columns <= form.most_columns; }
 
 /// The class of these slots' values.
 std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slots, std::span<const std::int64_t> ints);

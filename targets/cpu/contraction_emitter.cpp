@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
-#include <map>
-
+#include "targets/cpu/contraction_blocks.hpp"
 #include "targets/cpu/contraction_epilogue.hpp"
 #include "targets/cpu/contraction_moves.hpp"
 #include "targets/cpu/full_tiles.hpp"
@@ -15,26 +14,16 @@
 namespace dyn::cpu {
 namespace {
 
-using codegen::Builder;
 using codegen::CountedLoop;
 using codegen::Conditional;
 using codegen::Part;
 using rkernel::LoopKind;
 
-class ContractionEmitter final : public rkernel::Emitter {
+class ContractionEmitter final : public rkernel::Emitter, private ContractionBlocks {
  public:
-  ContractionEmitter(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
-                     const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class)
-      : builder_(module.getContext()),
-        kernel_(kernel),
-        problem_(*kernel.problem),
-        contraction_(*problem_.contraction),
-        isa_(isa),
-        slots_(slots),
-        strategy_(strategy),
-        class_(shape_class) {
-    for (const Tile& tile : shape_class.full_tiles) {
-      full_tiles_.emplace_back(module, fmt::format("{}_full{}", symbol, tile.columns), problem_, isa, slots, shape_class, tile);
+  ContractionEmitter(llvm::Module& module, const std::string& symbol, const ContractionSource& source) : ContractionBlocks(module, source) {
+    for (const Tile& tile : class_.full_tiles) {
+      full_tiles_.emplace_back(module, fmt::format("{}_full{}", symbol, tile.columns), problem_, isa_, slots_, class_, tile);
     }
     function_ = create_kernel_function(builder_, module, symbol);
     main_loop_type_ = main_loop_type(builder_);
@@ -42,14 +31,12 @@ class ContractionEmitter final : public rkernel::Emitter {
 
   void emit() {
     const codegen::KernelArgsValues args = codegen::load_kernel_args(builder_, function_->getArg(0));
-    pointers_ = args.pointers;
-    shared_ = codegen::load_shared_memory(builder_, function_->getArg(0));
     codegen::Operands operands(builder_, problem_, slots_, class_.lanes, args, isa_.f32_lanes);
     codegen::ExprCompiler compiler(builder_, problem_, operands, codegen::MathOptions{.fma = isa_.fma});
     ContractionEpilogue epilogue(builder_, problem_, isa_, operands, compiler);
     operands_ = &operands;
     epilogue_ = &epilogue;
-    load_strategy();
+    load_strategy(args);
     CountedLoop tickets(builder_, function_->getArg(1), builder_.CreateAdd(function_->getArg(1), function_->getArg(2)), number(1), "ticket");
     locate_ticket(tickets.index());
     rkernel::walk(kernel_, *this);
@@ -99,88 +86,6 @@ class ContractionEmitter final : public rkernel::Emitter {
   }
 
  private:
-  llvm::ConstantInt* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
-  llvm::Value* slot(int index) { return index == codegen::SlotTable::none ? number(0) : operands_->slot(index); }
-  llvm::Value* extent(int axis) { return slot(slots_.extent(axis)); }
-  llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
-  llvm::Value* minimum(llvm::Value* a, llvm::Value* b) { return builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b); }
-  llvm::Value* element(llvm::Value* base, llvm::Value* index) { return builder_.CreateGEP(builder_.getFloatTy(), base, index); }
-  llvm::Value* scratch(llvm::Value* byte_offset) { return builder_.CreateGEP(builder_.getInt8Ty(), function_->getArg(3), byte_offset); }
-
-  Part part(llvm::Value* value, llvm::Value* parts, llvm::Value* index) { return codegen::equal_part(builder_, value, parts, index); }
-
-  void load_strategy() {
-    for (std::size_t axis = 0; axis < problem_.axes.size(); ++axis) extents_.push_back(extent(static_cast<int>(axis)));
-    m_blocks_ = slot(strategy_.m_blocks);
-    n_blocks_ = slot(strategy_.n_blocks);
-    k_slices_ = slot(strategy_.k_slices);
-    sums_row_ = slot(strategy_.sums_row);
-    tile_rows_ = slot(strategy_.tile_rows);
-    tile_panels_ = slot(strategy_.tile_panels);
-    block_k_ = slot(strategy_.block_k);
-    k_blocks_ = slot(strategy_.k_blocks);
-    copy_a_ = slot(strategy_.copy_a);
-    a_row_ = slot(strategy_.a_row);
-    llvm::Type* pointer = builder_.getPtrTy();
-    wide_table_ = builder_.CreateIntToPtr(slot(strategy_.wide_table), pointer);
-    narrow_table_ = builder_.CreateIntToPtr(slot(strategy_.narrow_table), pointer);
-    half_table_ = builder_.CreateIntToPtr(slot(strategy_.half_table), pointer);
-    direct_b_ = class_.b_unit ? builder_.CreateICmpNE(slot(strategy_.direct_b), number(0)) : builder_.getFalse();
-    a_scratch_ = scratch(slot(strategy_.a_scratch));
-    b_scratch_ = scratch(slot(strategy_.b_scratch));
-    panels_in_all_ = builder_.CreateUDiv(builder_.CreateAdd(extents_[at(contraction_.n)], number(isa_.panel_f32 - 1)), number(isa_.panel_f32));
-    for (const int operand : {contraction_.a, contraction_.b}) {
-      llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, pointers_, static_cast<std::uint64_t>(operand));
-      bases_[operand] = builder_.CreateAlignedLoad(pointer, field, llvm::Align(8));
-    }
-  }
-
-  static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
-
-  // The block of each axis of the threads layer: the last loop's runs fastest.
-  void locate_ticket(llvm::Value* ticket) {
-    const std::vector<rkernel::Loop>& loops = kernel_.layers[threads_layer].loops;
-    for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-      llvm::Value* trips = loop->axis == contraction_.m   ? m_blocks_
-                           : loop->axis == contraction_.n ? n_blocks_
-                           : loop->axis == contraction_.k ? k_slices_
-                                                          : extents_[at(loop->axis)];
-      block_index_[loop->axis] = builder_.CreateURem(ticket, trips);
-      ticket = builder_.CreateUDiv(ticket, trips);
-    }
-  }
-
-  void open_block(int axis) {
-    llvm::Value* index = block_index_.at(axis);
-    if (axis == contraction_.m) {
-      m_part_ = part(extents_[at(axis)], m_blocks_, index);
-      llvm::Value* is_larger = builder_.CreateICmpSGT(builder_.CreateMul(m_part_.size, m_blocks_), extents_[at(axis)]);
-      const auto of_block = [&](int larger, int smaller) { return builder_.CreateSelect(is_larger, slot(larger), slot(smaller)); };
-      first_rows_ = of_block(strategy_.larger.first_rows, strategy_.smaller.first_rows);
-      first_tiles_ = of_block(strategy_.larger.first_tiles, strategy_.smaller.first_tiles);
-      second_rows_ = of_block(strategy_.larger.second_rows, strategy_.smaller.second_rows);
-      m_tiles_ = of_block(strategy_.larger.tiles, strategy_.smaller.tiles);
-    } else if (axis == contraction_.n) {
-      n_part_ = part(panels_in_all_, n_blocks_, index);
-      // Where B is read as it lies, a panel with fewer columns is a tile of its own: it is packed.
-      llvm::Value* is_cut = builder_.CreateICmpSGT(builder_.CreateMul(builder_.CreateAdd(n_part_.start, n_part_.size), number(isa_.panel_f32)), extents_[at(axis)]);
-      cut_panels_ = builder_.CreateZExt(builder_.CreateAnd(direct_b_, is_cut), builder_.getInt64Ty());
-      wide_tiles_ = builder_.CreateUDiv(builder_.CreateSub(n_part_.size, cut_panels_), tile_panels_);
-      n_tiles_ = builder_.CreateSub(n_part_.size, builder_.CreateMul(wide_tiles_, builder_.CreateSub(tile_panels_, number(1))));
-    } else if (axis == contraction_.k) {
-      k_part_ = part(extents_[at(axis)], k_slices_, index);
-    } else {
-      operands_->set_index(axis, index);
-    }
-  }
-
-  // Pointer to element (batch, 0, 0) of an operand of the contraction.
-  llvm::Value* batch_base(int operand) {
-    llvm::Value* offset = slot(slots_.offset(operand));
-    for (const int axis : batch_axes(problem_)) offset = builder_.CreateAdd(offset, builder_.CreateMul(block_index_.at(axis), stride(operand, axis)));
-    return element(bases_.at(operand), offset);
-  }
-
   void open_depth() {
     // A right side that was packed for lanes along n is one panel here: its columns are contiguous.
     a_stride_m_ = a_packed() ? number(1) : stride(contraction_.a, contraction_.m);
@@ -284,7 +189,9 @@ class ContractionEmitter final : public rkernel::Emitter {
       std::vector<llvm::Value*> batch;
       for (const int axis : batch_axes(problem_)) batch.push_back(block_index_.at(axis));
       full.call(builder_, function_->getArg(0),
-                {a_rows, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, m_part_.start, first_tiles_, n0_, valid_columns_}, batch);
+                {a_rows, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, builder_.CreateSelect(ask_ahead_, panel_stride_, number(0)),
+                 m_part_.start, first_tiles_, n0_, valid_columns_},
+                batch);
       llvm::Value *inside[]{first_tiles_}, *outside[]{done};
       done = run.close(inside, outside)[0];
     }
@@ -299,11 +206,10 @@ class ContractionEmitter final : public rkernel::Emitter {
                  builder_.CreateSelect(in_first, first_rows_, second_rows_)};
   }
 
-  // All row tiles but the first find B near: the last ones ask for the columns that come next, which the memory brings while they compute.
+  // All row tiles but the first find B near: they ask for the columns that come next, which the memory brings while they compute.
   llvm::Value* ahead_of_tile() {
     llvm::Value* next_columns = builder_.CreateMul(builder_.CreateUDiv(columns_, number(isa_.panel_f32)), panel_stride_);
-    llvm::Value* is_last = builder_.CreateICmpSGE(m_tile_, builder_.CreateSub(m_tiles_, number(FullTiles::tiles_that_ask_ahead)));
-    llvm::Value* asks = builder_.CreateAnd(is_last, builder_.CreateICmpSGT(m_tile_, number(0)));
+    llvm::Value* asks = builder_.CreateAnd(ask_ahead_, builder_.CreateICmpSGT(m_tile_, number(0)));
     return builder_.CreateSelect(asks, next_columns, number(0));
   }
 
@@ -321,11 +227,6 @@ class ContractionEmitter final : public rkernel::Emitter {
     emit_transposition(builder_, isa_, {c_tile_, columns_, valid_columns_, row_part_.size, turned, turned_row}, number(0));
     return {contraction_.n, contraction_.m, n0_, valid_columns_, first_row, row_part_.size, turned, turned_row};
   }
-
-  bool exchanged() const { return problem_.lane_axis != contraction_.n; }
-  bool a_packed() const { return problem_.operands[at(contraction_.a)].form == rkernel::Form::Packed; }
-  DType dtype_of(int operand) const { return problem_.operands[at(operand)].dtype; }
-  bool packed() const { return problem_.operands[at(contraction_.b)].form == rkernel::Form::Packed; }
 
   void copy_a_block() {
     llvm::Value* stride_k = class_.a_unit ? number(1) : a_packed() ? number(isa_.panel_f32) : stride(contraction_.a, contraction_.k);
@@ -359,31 +260,13 @@ class ContractionEmitter final : public rkernel::Emitter {
     emit_panels(builder_, isa_, block, k_size_, panels, builder_.CreateSub(extents_[at(contraction_.n)], column), b_scratch_);
   }
 
-  Builder builder_;
-  const rkernel::RKernel& kernel_;
-  const rkernel::Problem& problem_;
-  const rkernel::Contraction& contraction_;
-  const Isa& isa_;
-  const codegen::SlotTable& slots_;
-  const StrategySlots& strategy_;
-  const ContractionClass& class_;
-  llvm::Function* function_ = nullptr;
   llvm::FunctionType* main_loop_type_ = nullptr;
-  codegen::Operands* operands_ = nullptr;
   ContractionEpilogue* epilogue_ = nullptr;
-
-  llvm::Value* pointers_ = nullptr;
-  std::map<int, llvm::Value*> bases_, block_index_;
-  std::vector<llvm::Value*> extents_;
-  std::vector<CountedLoop> loops_;
-  llvm::Value *m_blocks_ = nullptr, *n_blocks_ = nullptr, *tile_rows_ = nullptr, *tile_panels_ = nullptr, *block_k_ = nullptr,
-              *k_blocks_ = nullptr, *copy_a_ = nullptr, *a_row_ = nullptr, *wide_table_ = nullptr, *narrow_table_ = nullptr,
-              *half_table_ = nullptr, *direct_b_ = nullptr, *a_scratch_ = nullptr, *b_scratch_ = nullptr, *panels_in_all_ = nullptr;
-  llvm::Value *k_slices_ = nullptr, *sums_row_ = nullptr, *shared_ = nullptr, *is_split_ = nullptr, *c_row_ = nullptr;
-  Part m_part_{}, n_part_{}, k_part_{}, row_part_{};
   std::vector<FullTiles> full_tiles_;
-  llvm::Value *first_rows_ = nullptr, *first_tiles_ = nullptr, *second_rows_ = nullptr, *is_half_ = nullptr;
-  llvm::Value *m_tiles_ = nullptr, *wide_tiles_ = nullptr, *cut_panels_ = nullptr, *n_tiles_ = nullptr;
+  std::vector<CountedLoop> loops_;
+
+  Part row_part_{};
+  llvm::Value *is_split_ = nullptr, *c_row_ = nullptr, *is_half_ = nullptr;
   llvm::Value *a_block_ = nullptr, *a_stride_m_ = nullptr, *b_batch_ = nullptr, *k_index_ = nullptr, *k0_ = nullptr, *k_size_ = nullptr;
   llvm::Value *n_tile_ = nullptr, *is_wide_ = nullptr, *panel_ = nullptr, *columns_ = nullptr, *n0_ = nullptr, *panel_stride_ = nullptr,
               *b_k_stride_ = nullptr, *valid_columns_ = nullptr, *b_tile_ = nullptr, *table_ = nullptr;
@@ -395,7 +278,7 @@ class ContractionEmitter final : public rkernel::Emitter {
 void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
                       const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class) {
   rkernel::legalise(kernel, {.vector_registers = isa.vector_registers});
-  ContractionEmitter(module, symbol, kernel, isa, slots, strategy, shape_class).emit();
+  ContractionEmitter(module, symbol, {kernel, isa, slots, strategy, shape_class}).emit();
 }
 
 }  // namespace dyn::cpu

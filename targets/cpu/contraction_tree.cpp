@@ -12,7 +12,7 @@ using rkernel::LoopKind;
 StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   StrategySlots strategy;
   for (int* slot : {&strategy.k_slices, &strategy.sums_row, &strategy.merge_rows, &strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
-                    &strategy.copy_a, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row,
+                    &strategy.copy_a, &strategy.ask_ahead, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row,
                     &strategy.a_scratch, &strategy.b_scratch, &strategy.turned_scratch}) {
     *slot = slots.add_strategy_slot();
   }

@@ -142,23 +142,13 @@ class CpuTarget final : public rkernel::Target {
   }
 
   MainLoopTable main_loops(DType weights, rkernel::CompileReport& report) {
-    MainLoopTable loops;
-    loops.tiles = main_loop_tiles(isa_);
-    for (void* address : store_->resolve(main_loop_sources(isa_, weights), options_.threads, report)) {
-      loops.functions.push_back(reinterpret_cast<MainLoop>(address));
-    }
-    return loops;
+    return main_loop_table(main_loop_tiles(isa_), store_->resolve(main_loop_sources(isa_, weights), options_.threads, report));
   }
 
   MainLoopTable dot_loops(const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
-    MainLoopTable loops;
     const bool thin = std::any_of(problems.begin(), problems.end(), [&](const rkernel::Problem& problem) { return problem.contraction && has_dot_form(problem, isa_); });
-    if (!thin) return loops;
-    loops.tiles = dot_tiles(isa_);
-    for (void* address : store_->resolve(dot_loop_sources(isa_), options_.threads, report)) {
-      loops.functions.push_back(reinterpret_cast<MainLoop>(address));
-    }
-    return loops;
+    if (!thin) return {};
+    return main_loop_table(dot_tiles(isa_), store_->resolve(dot_loop_sources(isa_), options_.threads, report));
   }
 
   TargetOptions options_;

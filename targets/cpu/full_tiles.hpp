@@ -22,11 +22,9 @@ class FullTiles {
   /// What one call needs; strides as a MainLoop gets them.
   struct Run {
     llvm::Value *a, *a_row_stride, *b, *b_k_stride, *panel_stride, *k;
+    llvm::Value* ahead;  ///< of all tiles but the first, as a MainLoop gets it
     llvm::Value *first_row, *tiles, *first_column, *columns;  ///< that exist: at most the tile's
   };
-
-  /// The last tiles of a run, but not its first, ask for the panel that comes next.
-  static constexpr int tiles_that_ask_ahead = 2;
 
   /// Writes the function. Lanes run along n.
   FullTiles(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa, const codegen::SlotTable& slots,

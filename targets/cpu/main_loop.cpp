@@ -66,6 +66,12 @@ class MainLoopEmitter {
 
 }  // namespace
 
+MainLoopTable main_loop_table(std::vector<Tile> tiles, std::span<void* const> addresses) {
+  MainLoopTable table{std::move(tiles), {}};
+  for (void* address : addresses) table.functions.push_back(reinterpret_cast<MainLoop>(address));
+  return table;
+}
+
 std::vector<Tile> main_loop_tiles(const Isa& isa) {
   std::vector<Tile> tiles;
   std::vector<int> widths{isa.f32_lanes};

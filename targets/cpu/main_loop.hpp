@@ -2,6 +2,7 @@
 // Main loops: the layer-0 kernels of contractions. They belong to the machine; all models share them.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "src/rkernel/layer.hpp"
@@ -23,6 +24,14 @@ struct Tile {
   int rows = 0, columns = 0;
   bool operator==(const Tile&) const = default;
 };
+
+/// Main loops with their addresses.
+struct MainLoopTable {
+  std::vector<Tile> tiles;
+  std::vector<MainLoop> functions;  ///< parallel to tiles
+};
+/// `addresses`: of the functions of these tiles, in their order; kernels with lanes along K have the same type.
+MainLoopTable main_loop_table(std::vector<Tile> tiles, std::span<void* const> addresses);
 
 /// All tiles that the ISA's registers hold: columns are one vector, or j panels, j a power of two.
 std::vector<Tile> main_loop_tiles(const Isa& isa);

@@ -12,12 +12,6 @@
 
 namespace dyn::cpu {
 
-/// Main loops with their addresses.
-struct MainLoopTable {
-  std::vector<Tile> tiles;
-  std::vector<MainLoop> functions;  ///< parallel to tiles
-};
-
 /// Measures levels of memory (for 1 .. threads threads) and every tile; about a second. Layer 0 is timed interleaved with a standard
 /// tile, minimum of 7, and kept as a ratio to it; where the ratios spread by more than 5 %, a prior from latency and throughput
 /// takes its place.

@@ -127,9 +127,7 @@ class ContractionCheck final : public Check {
 
  private:
   static std::vector<cpu::MainLoop> main_loops(std::span<void* const> addresses) {
-    std::vector<cpu::MainLoop> loops;
-    for (void* address : addresses) loops.push_back(reinterpret_cast<cpu::MainLoop>(address));
-    return loops;
+    return cpu::main_loop_table({}, addresses).functions;
   }
 
   /// Main loops over f32, over the form's weights, and with lanes along K.

@@ -187,11 +187,8 @@ Built build(const Case& c) {
 }
 
 MainLoopTable loops_for(const Isa& isa, CodeStore& store, DType weights) {
-  MainLoopTable loops;
-  loops.tiles = main_loop_tiles(isa);
   rkernel::CompileReport report;
-  for (void* address : store.resolve(main_loop_sources(isa, weights), 2, report)) loops.functions.push_back(reinterpret_cast<MainLoop>(address));
-  return loops;
+  return main_loop_table(main_loop_tiles(isa), store.resolve(main_loop_sources(isa, weights), 2, report));
 }
 
 std::vector<DType> weight_dtypes(const Isa& isa) {
@@ -212,9 +209,7 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
     const MainLoopTable loops = loops_for(isa, store, DType::f32);
     rkernel::CompileReport report;
     rkernel::Machine machine = machine_figures(isa, 2, [&] { return loops; }, store, "", report);
-    MainLoopTable dot_loops;
-    dot_loops.tiles = dot_tiles(isa);
-    for (void* address : store.resolve(dot_loop_sources(isa), 2, report)) dot_loops.functions.push_back(reinterpret_cast<MainLoop>(address));
+    const MainLoopTable dot_loops = main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report));
     std::map<DType, MainLoopTable> narrow_loops;
     for (const DType dtype : weight_dtypes(isa)) narrow_loops[dtype] = loops_for(isa, store, dtype);
     context = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops, false, narrow_loops);
