@@ -173,7 +173,8 @@ double merge_seconds(const Machine& machine, const ContractionShape& shape, cons
   const double operations = outputs * (sizes.slices + shape.epilogue_operations) / machine.vector_width * machine.seconds_per_vector_operation;
   const int active = static_cast<int>(std::min<double>(threads, static_cast<double>(shape.batch * shape.m)));
   // Threads wait for each other between the stages.
-  return 2 * machine.seconds_per_ticket + (operations + 2 * read_seconds(machine, bytes, level, active)) / active;
+  const double handover = threads > 1 ? machine.seconds_per_wakeup : 0;
+  return handover + 2 * machine.seconds_per_ticket + (operations + 2 * read_seconds(machine, bytes, level, active)) / active;
 }
 
 }  // namespace

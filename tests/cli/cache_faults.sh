@@ -84,7 +84,7 @@ run_table() {  # output directory, arguments...
   local directory=$1
   shift
   mkdir -p "$directory"
-  "$dynrun" run "$scratch/table/table.dyn" --dims B=3 --seed 5 --save-outputs "$directory" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+  "$dynrun" run "$scratch/table/table.dyn" --dims B=3 --seed 5 --deterministic --save-outputs "$directory" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
 }
 run_table "$scratch/first" --cache-dir none
 for process in 1 2 3 4; do run_table "$scratch/table_$process" --cache-dir "$scratch/weights" & done
