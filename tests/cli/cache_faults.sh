@@ -8,7 +8,7 @@ run() {  # output directory, arguments...
   local directory=$1
   shift
   mkdir -p "$directory"
-  "$dynrun" run model.dyn --dims B=3 --dims S=7 --seed 5 --save-outputs "$directory" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+  "$dynrun" run model.dyn --dims B=3 --dims S=7 --seed 5 --deterministic --save-outputs "$directory" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
 }
 
 same() {  # name, directory: the outputs of the run just made are those of the first one
