@@ -35,6 +35,7 @@ void pack_columns(const Columns& columns, std::int64_t width, float* out) {
 }
 
 void pack_panel(const Columns& columns, std::int64_t width, float* out) {
+  if (columns.k == 0) return;  // there may be no memory
   if (columns.count < width) std::memset(out, 0, static_cast<std::size_t>(columns.k * width) * sizeof(float));
   if (columns.n_stride != 1) return pack_columns(columns, width, out);
   for (std::int64_t row = 0; row < columns.k; ++row) {
