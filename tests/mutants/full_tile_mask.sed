@@ -2,4 +2,4 @@
 # file: targets/cpu/full_tiles.cpp
 # target: test_cpu
 # test: contractions of many sizes and forms*
-s/masks_ && vector </false && vector </
+s/masks_ && vector </false \&\& vector </
