@@ -87,8 +87,7 @@ void prefetch_group(VectorCode& code, const KeyBlock& block, const Values& keys)
   llvm::Value* ahead = builder.CreateMul(block.row_stride, code.number(groups_ahead * code.lanes()));
   CountedLoop lines(builder, ahead, builder.CreateAdd(ahead, block.depth), code.number(line_floats), "prefetch");
   for (llvm::Value* key : keys) {
-    builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder.getPtrTy()},
-                            {code.element(key, lines.index()), builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
+    codegen::prefetch(builder, code.element(key, lines.index()));
   }
   lines.close();
 }

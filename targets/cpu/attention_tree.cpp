@@ -22,10 +22,7 @@ rkernel::RKernel attention_rkernel(const rkernel::Problem& problem, const Isa& i
   using rkernel::Analysis;
   using rkernel::MoveForm;
   const rkernel::Attention& attention = *problem.attention;
-  Tile largest;
-  for (const Tile& tile : main_loop_tiles(isa)) {
-    if (tile.columns == isa.panel_f32) largest = tile;
-  }
+  const Tile largest = largest_panel_tile(isa);
   rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
   kernel.layers.push_back({"registers",
                            {{attention.d, LoopKind::TemporalReduction, 1},

@@ -3,6 +3,7 @@
 
 #include "targets/cpu/contraction_emitter.hpp"
 #include "targets/cpu/dot_loop.hpp"
+#include "targets/cpu/full_tiles.hpp"
 #include "targets/cpu/main_loop.hpp"
 
 namespace dyn::cpu {
@@ -25,8 +26,7 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
 rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads, bool dot) {
   using rkernel::Analysis;
   const rkernel::Contraction& contraction = *problem.contraction;
-  const std::vector<Tile> tiles = dot ? dot_tiles(isa) : main_loop_tiles(isa);
-  const Tile largest = *std::ranges::max_element(tiles, {}, [&](const Tile& tile) { return dot || tile.columns == isa.panel_f32 ? tile.rows : 0; });
+  const Tile largest = dot ? std::ranges::max(dot_tiles(isa), {}, &Tile::rows) : largest_panel_tile(isa);
   rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
   kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction, dot ? isa.f32_lanes : 1));
   kernel.layers.push_back({"L1", {{contraction.n, LoopKind::TemporalSpatial, 0}, {contraction.m, LoopKind::TemporalSpatial, 0}}, {}, Analysis::Analytical, 1});
@@ -39,9 +39,7 @@ rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa&
   }
   kernel.layers.push_back(std::move(l2));
   rkernel::Layer top{"threads", {}, {}, Analysis::Analytical, threads};
-  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-    if (axis != contraction.m && axis != contraction.n && axis != contraction.k) top.loops.push_back({axis, LoopKind::Parallel, 1});
-  }
+  for (const int axis : batch_axes(problem)) top.loops.push_back({axis, LoopKind::Parallel, 1});
   top.loops.push_back({contraction.k, LoopKind::Parallel, 0});
   top.loops.push_back({contraction.n, LoopKind::Parallel, 0});
   top.loops.push_back({contraction.m, LoopKind::Parallel, 0});

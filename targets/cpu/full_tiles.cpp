@@ -1,6 +1,5 @@
 #include "targets/cpu/full_tiles.hpp"
 
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include "targets/cpu/contraction_epilogue.hpp"
@@ -67,6 +66,7 @@ class FullTilesEmitter {
 
   // The lines that the next tile stores to: a store that waits for its line holds up those behind it.
   void prefetch_outputs(Value* first_row) {
+    constexpr int line_floats = 16;
     const rkernel::Contraction& contraction = *problem_.contraction;
     operands_->set_index(contraction.m, first_row);
     operands_->set_index(contraction.n, argument(column_argument));
@@ -77,9 +77,8 @@ class FullTilesEmitter {
       Value* row_bytes = builder_.CreateShl(operands_->slot(stride), 2);
       Value* row = operands_->pointer(operand);
       for (int i = 0; i < tile_.rows; ++i) {
-        for (int column = 0; column < tile_.columns; column += 16) {
-          Value* line = builder_.CreateConstGEP1_64(builder_.getFloatTy(), row, static_cast<std::uint64_t>(column));
-          builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder_.getPtrTy()}, {line, builder_.getInt32(0), builder_.getInt32(3), builder_.getInt32(1)});
+        for (int column = 0; column < tile_.columns; column += line_floats) {
+          codegen::prefetch(builder_, builder_.CreateConstGEP1_64(builder_.getFloatTy(), row, static_cast<std::uint64_t>(column)));
         }
         row = builder_.CreateGEP(builder_.getInt8Ty(), row, row_bytes);
       }

@@ -72,7 +72,7 @@ void LoopCode::emit_lanes_of_chunk(const Part& lanes) {
       Value* lane = builder_.CreateAdd(begin, number(i * width_));
       for (const auto& [operand, start] : gathers_ahead_) {
         const DType dtype = problem_.operands[static_cast<std::size_t>(operand)].dtype;
-        operands_->prefetch(builder_.CreateGEP(codegen::memory_type(builder_.getContext(), dtype), start, lane));
+        codegen::prefetch(builder_, builder_.CreateGEP(codegen::memory_type(builder_.getContext(), dtype), start, lane));
       }
       // What is one run hardware follows better alone.
       operands_->set_reading_ahead(next_ticket_axis() >= 0);

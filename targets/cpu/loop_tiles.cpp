@@ -60,7 +60,7 @@ LoopCode::Values LoopCode::turned_columns(int operand, const Part& lanes, const 
                               : builder_.CreateSelect(builder_.CreateICmpSLT(builder_.CreateAdd(lanes.begin, number(i)), lanes.end), stride, number(0));
       pointer = builder_.CreateGEP(element, pointer, distance);
     }
-    if (streams != nullptr) operands_->prefetch(builder_.CreateGEP(element, pointer, ahead));
+    if (streams != nullptr) codegen::prefetch(builder_, builder_.CreateGEP(element, pointer, ahead));
     rows.push_back(whole ? static_cast<Value*>(builder_.CreateAlignedLoad(row, pointer, align))
                          : builder_.CreateMaskedLoad(row, pointer, align, mask, llvm::Constant::getNullValue(row)));
   }

@@ -93,6 +93,10 @@ std::vector<Tile> main_loop_tiles(const Isa& isa) {
   return tiles;
 }
 
+Tile largest_panel_tile(const Isa& isa) {
+  return std::ranges::max(main_loop_tiles(isa), {}, [&](const Tile& tile) { return tile.columns == isa.panel_f32 ? tile.rows : 0; });
+}
+
 rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction, int k_tile) {
   using rkernel::LoopKind;
   return {"registers",

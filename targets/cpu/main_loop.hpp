@@ -35,6 +35,8 @@ MainLoopTable main_loop_table(std::vector<Tile> tiles, std::span<void* const> ad
 
 /// All tiles that the ISA's registers hold: columns are one vector, or j panels, j a power of two.
 std::vector<Tile> main_loop_tiles(const Isa& isa);
+/// The one of a panel with the most rows.
+Tile largest_panel_tile(const Isa& isa);
 
 /// The layer 0 of an rKernel for a contraction whose tile this is, and back: the tile that such a layer describes.
 rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction, int k_tile = 1);

@@ -22,11 +22,7 @@ double prior_cycles(const Isa& isa, const Tile& tile) {
 
 // The largest tile of one panel.
 std::size_t standard_tile(const Isa& isa, const MainLoopTable& loops) {
-  std::size_t standard = 0;
-  for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
-    if (loops.tiles[i].columns == isa.panel_f32) standard = i;
-  }
-  return standard;
+  return static_cast<std::size_t>(std::ranges::find(loops.tiles, largest_panel_tile(isa)) - loops.tiles.begin());
 }
 
 }  // namespace

@@ -123,8 +123,7 @@ void TileLoop::prefetch_panels(const Values& state) {
       for (int column = 0; column < std::min(columns_, isa_.panel_f32); column += line_elements) {
         llvm::Value* row = add_bytes(ahead, step_offsets_[static_cast<std::size_t>(step)]);
         llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column)));
-        builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {builder_.getPtrTy()},
-                                 {address, builder_.getInt32(0), builder_.getInt32(3), builder_.getInt32(1)});
+        codegen::prefetch(builder_, address);
       }
     }
   }

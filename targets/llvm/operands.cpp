@@ -119,17 +119,10 @@ llvm::Value* Operands::pointer(int operand) {
   return with_terms(operand, address, 0);
 }
 
-void Operands::prefetch(llvm::Value* pointer, CacheLevel to) {
-  constexpr std::uint32_t read = 0, data = 1;
-  const std::uint32_t keep = to == CacheLevel::First ? 3 : 2;
-  builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
-                           {pointer, builder_.getInt32(read), builder_.getInt32(keep), builder_.getInt32(data)});
-}
-
 void Operands::prefetch_ahead(int operand, int axis, llvm::Value* steps, CacheLevel to) {
   const int stride = slots_.stride(operand, axis);
   if (stride == SlotTable::none) return;
-  prefetch(builder_.CreateGEP(element_type(operand), pointer(operand), builder_.CreateMul(slot(stride), steps)), to);
+  codegen::prefetch(builder_, builder_.CreateGEP(element_type(operand), pointer(operand), builder_.CreateMul(slot(stride), steps)), to);
 }
 
 llvm::Value* Operands::gathered_pointer(int operand, llvm::Value* gather) {
@@ -279,7 +272,7 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
   // A masked load that loads nothing may still walk page tables, slowly: a condition for all lanes chooses an address instead.
   llvm::Value* pointer = from.all == nullptr ? from.pointer : builder_.CreateSelect(from.all, from.pointer, fill_block(operand, fill));
   if (from.mask != nullptr) return builder_.CreateMaskedLoad(type, pointer, align, from.mask, fill);
-  if (reading_ahead_ && !source.gathers) prefetch(builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from.pointer, read_ahead_bytes));
+  if (reading_ahead_ && !source.gathers) codegen::prefetch(builder_, builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from.pointer, read_ahead_bytes));
   return builder_.CreateAlignedLoad(type, pointer, align);
 }
 

@@ -23,9 +23,6 @@ KernelArgsValues load_kernel_args(Builder& builder, llvm::Value* kernel_args);
 /// KernelArgs::shared, for host kernels of two stages.
 llvm::Value* load_shared_memory(Builder& builder, llvm::Value* kernel_args);
 
-/// Where a line comes that is asked for ahead.
-enum class CacheLevel : std::uint8_t { First, Second };
-
 /// Emits accesses at the current indices. The emitter sets the index of each axis (along the lane axis: of lane 0) as its
 /// loops open, and the mask of lanes that exist. Memory is never touched for lanes that are masked, outside a guard,
 /// or whose gathered index is out of range.
@@ -78,7 +75,6 @@ class Operands {
   void prefetch_ahead(int operand, int axis, llvm::Value* steps, CacheLevel to = CacheLevel::First);
   /// The same as pointer(), of the slice that a gathered index, one scalar, chooses; the index may be out of range, the address is then none.
   llvm::Value* gathered_pointer(int operand, llvm::Value* gather);
-  void prefetch(llvm::Value* pointer, CacheLevel to = CacheLevel::First);
   /// Loads of whole vectors of consecutive elements also ask for the line some KiB further on, where the operand's next row may lie: hardware
   /// loses a stream at the end of a row, a page, or a run of stores.
   void set_reading_ahead(bool reading_ahead) { reading_ahead_ = reading_ahead; }

@@ -59,4 +59,11 @@ llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Valu
   return builder.CreateFAdd(builder.CreateFMul(a, b), c);
 }
 
+void prefetch(Builder& builder, llvm::Value* pointer, CacheLevel to) {
+  constexpr std::uint32_t read = 0, data = 1;
+  const std::uint32_t keep = to == CacheLevel::First ? 3 : 2;
+  builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
+                          {pointer, builder.getInt32(read), builder.getInt32(keep), builder.getInt32(data)});
+}
+
 }  // namespace dyn::codegen

@@ -3,6 +3,8 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <cstdint>
+
 #include "dyn/dtype.hpp"
 
 namespace dyn::codegen {
@@ -28,5 +30,10 @@ llvm::Value* any_lane(Builder& builder, llvm::Value* mask);
 
 /// a * b + c of floats; rounded once with `fma`.
 llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+
+/// Where a line comes that is asked for ahead.
+enum class CacheLevel : std::uint8_t { First, Second };
+/// Asks for the line at `pointer`, to be read; an address that is not mapped does no harm.
+void prefetch(Builder& builder, llvm::Value* pointer, CacheLevel to = CacheLevel::First);
 
 }  // namespace dyn::codegen
