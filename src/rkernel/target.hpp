@@ -48,7 +48,8 @@ struct Launch {
   /// A second stage, where there is one: its tickets begin when all of the first stage are done. What the first leaves for it (partial
   /// results of a split reduction) lies in `KernelArgs::shared`; nothing else may be kept there.
   KernelFunction merge = nullptr;
-  std::int64_t merge_tickets = 0;  ///< taken one at a time
+  std::int64_t merge_tickets = 0;
+  std::int64_t merge_grain = 1;    ///< tickets of it that one thread takes at a time
   std::size_t shared_bytes = 0;    ///< per run; contents undefined when the first stage begins
   int threads = 1;                 ///< how many threads are worth it
   double predicted_seconds = 0;

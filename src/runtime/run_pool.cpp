@@ -92,7 +92,7 @@ void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
   if (launch.merge == nullptr) return;
   stage.function = launch.merge;
   stage.tickets = launch.merge_tickets;
-  stage.grain = 1;
+  stage.grain = launch.merge_grain;
   run_stage(stage, launch.threads, in_flight);
 }
 

@@ -129,7 +129,8 @@ LoopCode::Values LoopCode::over_serial_axes(const LoopPass& pass, std::size_t de
                                             const Innermost& innermost) {
   if (depth == serial_axes_.size()) return innermost(accumulators, row == nullptr ? nullptr : builder_.CreateMul(row, padded_lanes_));
   const int axis = serial_axes_[depth];
-  CountedLoop loop(builder_, number(0), extent(axis), number(1), "reduce", accumulators);
+  const Part part = part_of(axis);
+  CountedLoop loop(builder_, part.begin, part.end, number(1), "reduce", accumulators);
   operands_->set_index(axis, loop.index());
   AxisSet inner = inner_;
   for (std::size_t i = 0; i <= depth; ++i) inner &= ~axis_bit(serial_axes_[i]);
@@ -143,18 +144,18 @@ LoopCode::Values LoopCode::over_serial_axes(const LoopPass& pass, std::size_t de
   return loop.close(next);
 }
 
-Value* LoopCode::scratch_at(Value* element) {
+Value* LoopCode::element_at(Value* memory, Value* element) {
   llvm::Type* unit = builder_.getIntNTy(static_cast<unsigned>(scratch_element_bytes(loop_)) * 8);
-  return builder_.CreateGEP(unit, function_->getArg(3), element);
+  return builder_.CreateGEP(unit, memory, element);
 }
 
 Value* LoopCode::load_scratch(DType dtype, Value* element) {
   llvm::Type* type = codegen::lanes_of(codegen::register_type(builder_.getContext(), dtype), width_);
-  return builder_.CreateAlignedLoad(type, scratch_at(element), llvm::Align(static_cast<std::uint64_t>(scratch_element_bytes(loop_))));
+  return builder_.CreateAlignedLoad(type, scratch_at(element), scratch_alignment());
 }
 
 void LoopCode::store_scratch(Value* value, Value* element) {
-  builder_.CreateAlignedStore(value, scratch_at(element), llvm::Align(static_cast<std::uint64_t>(scratch_element_bytes(loop_))));
+  builder_.CreateAlignedStore(value, scratch_at(element), scratch_alignment());
 }
 
 }  // namespace dyn::cpu

@@ -107,24 +107,33 @@ std::vector<std::pair<int, Value*>> LoopCode::gathers_ahead() {
 /// Serial axes outside, lanes inside, accumulators in scratch: memory is read in long runs, whatever the strides of the serial axes.
 void LoopCode::emit_reduced_chunk() {
   compiler_->enter(inner_);
+  accumulators_row_ = operands_->slot(chunk_slot());
+  if (loop_.sliced && !merging_) accumulate_in_partials();
   for (const LoopPass& pass : passes_.passes) {
-    CountedLoop clear(builder_, lanes_.begin, lanes_.end, number(width_), "clear");
-    for (const int expr : pass.reductions) store_scratch(reduction(expr).neutral(width_), accumulator_at(expr, clear.index()));
-    clear.close();
-    if (pass.stores.empty()) reduce_rows(pass);
-    else store_rows(pass);
+    if (merging_) merge_lanes(pass);
+    else accumulate_lanes(pass);
     // What is the same in all lanes is hoisted out of bodies, and so must be found outside of them.
     for (const int expr : pass.reductions) {
       if (compiler_->varies_along_lanes(expr)) continue;
       compiler_->bind(expr, load_scratch(problem_.exprs[static_cast<std::size_t>(expr)].dtype, accumulator_at(expr, lanes_.begin)));
     }
   }
-  over_range(lanes_, streaming(passes_.final_stores, lanes_), 1, [&](Value* begin, int, Value* mask) {
-    Body body{begin, mask, {}};
-    bind_reductions(body, nullptr);
-    in_body(body, [&] { store_all(passes_.final_stores); });
+  when_whole([&] {
+    over_range(lanes_, streaming(passes_.final_stores, lanes_), 1, [&](Value* begin, int, Value* mask) {
+      Body body{begin, mask, {}};
+      bind_reductions(body, nullptr);
+      in_body(body, [&] { store_all(passes_.final_stores); });
+    });
   });
   compiler_->leave();
+}
+
+void LoopCode::accumulate_lanes(const LoopPass& pass) {
+  CountedLoop clear(builder_, lanes_.begin, lanes_.end, number(width_), "clear");
+  for (const int expr : pass.reductions) store_scratch(reduction(expr).neutral(width_), accumulator_at(expr, clear.index()));
+  clear.close();
+  if (pass.stores.empty()) reduce_rows(pass);
+  else store_rows(pass);
 }
 
 void LoopCode::reduce_rows(const LoopPass& pass) {
@@ -134,11 +143,13 @@ void LoopCode::reduce_rows(const LoopPass& pass) {
   serial_axes_.pop_back();
   over_serial_axes(pass, 0, {}, nullptr, [&](const Values&, Value*) -> Values {
     Value* grouped = builder_.CreateICmpNE(operands_->slot(loop_.grouped_slot), number(0));
-    Value* whole = builder_.CreateSelect(grouped, rounded_down(extent(axis), rows_at_once), number(0));
-    CountedLoop rows(builder_, number(0), whole, number(rows_at_once), "rows");
+    const Part part = part_of(axis);
+    Value* in_groups = builder_.CreateAdd(part.begin, rounded_down(builder_.CreateSub(part.end, part.begin), rows_at_once));
+    Value* whole = builder_.CreateSelect(grouped, in_groups, part.begin);
+    CountedLoop rows(builder_, part.begin, whole, number(rows_at_once), "rows");
     add_rows(pass, axis, rows.index(), rows_at_once);
     rows.close();
-    CountedLoop rest(builder_, whole, extent(axis), number(1), "last_rows");
+    CountedLoop rest(builder_, whole, part.end, number(1), "last_rows");
     add_rows(pass, axis, rest.index(), 1);
     rest.close();
     return {};
@@ -211,13 +222,13 @@ void LoopCode::bind_reductions(Body& body, const LoopPass* before) {
   }
 }
 
-/// Place in scratch: a chunk of lanes for each reduction.
+/// Place in the memory of accumulators: a chunk of lanes for each reduction.
 Value* LoopCode::accumulator_at(int reduction, Value* lane) {
   std::int64_t position = 0;
   for (const LoopPass& pass : passes_.passes)
     for (const int expr : pass.reductions) {
       if (expr == reduction)
-        return builder_.CreateAdd(builder_.CreateMul(operands_->slot(loop_.chunk_slot), number(position)), builder_.CreateSub(lane, lanes_.begin));
+        return builder_.CreateAdd(builder_.CreateMul(accumulators_row_, number(position)), builder_.CreateSub(lane, lanes_.begin));
       ++position;
     }
   return nullptr;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "targets/cpu/loop_slices.hpp"
 #include "targets/llvm/instruction_counts.hpp"
 #include "targets/llvm/loop_passes.hpp"
 #include "targets/llvm/structure_key.hpp"
@@ -55,6 +56,11 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
   tree.vector_width = width;
   rkernel::Layer registers{.name = "registers", .loops = {}, .moves = {}};
   rkernel::Layer threads{.name = "threads", .loops = {}, .moves = {}};
+  if (loop.sliced) {
+    // Outermost, so that the tickets of one slice follow each other.
+    for (const SliceSlots::Axis& sliced : loop.sliced->axes) threads.loops.push_back({sliced.axis, rkernel::LoopKind::Parallel, 0});
+    registers.carried = carried_values(problem);
+  }
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
     const bool lanes = axis == problem.lane_axis;
     if (problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction) {
@@ -94,6 +100,14 @@ std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& 
   return combinations;
 }
 
+/// Whether nothing is stored before all reductions are known, and each of them comes from the operands alone.
+bool passes_once(const LoopProblem& loop) {
+  return std::ranges::all_of(lane_combinations(loop.problem), [&](const std::vector<StrideClass>& lane_classes) {
+    const codegen::LoopPasses plan = codegen::plan_passes(loop.problem, loop.slots, lane_classes, false);
+    return plan.passes.size() == 1 && plan.passes.front().stores.empty();
+  });
+}
+
 /// Numbers of values in scratch to have code for: none where scratch may become too large, all where it may fit.
 std::vector<int> scratch_choices(const LoopProblem& loop, const std::vector<StrideClass>& lane_classes) {
   if (!loop.lanes_reduced()) return {0};
@@ -119,6 +133,7 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const Isa& used)
   turned_chunk_slot = slots.add_strategy_slot();
   turned_chunks_slot = slots.add_strategy_slot();
   if (!reduces()) turned_axis = find_turned_axis(problem);
+  if (may_slice(problem) && passes_once(*this)) sliced = add_slice_slots(problem, slots);
   for (int operand = 0; turned_axis >= 0 && operand < static_cast<int>(problem.operands.size()); ++operand)
     if (is_turned(problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis, turned_axis)) turned_operands.push_back(operand);
   tree = make_tree(*this);
@@ -142,6 +157,7 @@ std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
                                     codegen::structure_key(loop.problem, loop.slots));
       for (const rkernel::Loop& step : loop.tree.layers.front().loops) key += fmt::format("; tile {} of {}", step.tile, step.axis);
       for (const int operand : loop.turned_operands) key += fmt::format("; turned {} along {}", operand, loop.turned_axis);
+      if (loop.sliced) key += "; sliced";
       const codegen::LoopPasses plan = codegen::plan_passes(loop.problem, loop.slots, combination, scratch > 0);
       int reductions = 0;
       for (const codegen::LoopPass& pass : plan.passes) reductions += static_cast<int>(pass.reductions.size());

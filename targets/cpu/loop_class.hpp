@@ -1,6 +1,7 @@
 #pragma once
 // Loop problems and their shape classes: what is decided at load, and what a launch decides.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,19 @@
 #include "targets/llvm/slots.hpp"
 
 namespace dyn::cpu {
+
+/// Slots of a reduction whose points are cut in slices (loop_slices.hpp). One slice: there is no second stage.
+struct SliceSlots {
+  struct Axis {
+    int axis = 0;
+    int chunk = 0, chunks = 0;  ///< points of the axis in one slice, and how many slices that makes along it
+  };
+  std::vector<Axis> axes;   ///< all reduction axes
+  int slices = 0;           ///< in all
+  int slice_elements = 0;   ///< from one slice's partial results to the next one's, of one reduction
+  int row_elements = 0;     ///< from one point of the parallel axes without lanes to the next one
+  int merge_chunk = 0, merge_chunks = 0;  ///< of the second stage, as chunk and chunks of the first; lanes along a parallel axis
+};
 
 /// A problem with its slots and its tree. Kernels and the sources of their code share it.
 struct LoopProblem {
@@ -35,6 +49,7 @@ struct LoopProblem {
   int turned_axis = -1;
   std::vector<int> turned_operands;
   int turned_chunk_slot = 0, turned_chunks_slot = 0;  ///< of that axis, as of the lane axis
+  std::optional<SliceSlots> sliced;  ///< where some sizes make more than one slice
   Isa isa;
   rkernel::RKernel tree;
 };
@@ -42,13 +57,15 @@ struct LoopProblem {
 /// Lanes that one reduction has, whatever the ISA: element j is added to lane j mod reduction_lanes.
 inline constexpr int reduction_lanes = 32;
 
+inline constexpr const char* merge_prefix = "merge of ";
+
 /// One specialisation of a problem's code.
 struct LoopClass {
   std::vector<codegen::StrideClass> lane_classes;  ///< of each operand
   int passes = 0;          ///< over the reduction axes
   int reductions = 0;
   int scratch_values = 0;  ///< how many values that several passes need are kept; 0: they are computed again
-  std::string key;       ///< all that the code depends on besides the ISA
+  std::string key;       ///< all that the code depends on besides the ISA; the second stage's begins with merge_prefix
 };
 
 /// All classes that a shape can need, at most 32; where there would be more, strides that are not proven are Any.

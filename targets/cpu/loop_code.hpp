@@ -1,6 +1,7 @@
 #pragma once
 // The emitter of loop kernels. Its parts: tickets (loop_emitter.cpp), bodies of one vector and ranges of them (loop_bodies.cpp), lanes
-// along a parallel axis (loop_chunks.cpp), along a reduction axis (loop_rows.cpp), transposed blocks (loop_tiles.cpp).
+// along a parallel axis (loop_chunks.cpp), along a reduction axis (loop_rows.cpp), slices of reductions (loop_merge.cpp), transposed blocks
+// (loop_tiles.cpp).
 
 #include <functional>
 #include <optional>
@@ -16,9 +17,12 @@
 
 namespace dyn::cpu {
 
+/// Which function of a kernel: the one that every problem has, or the second stage of one whose reductions may be cut in slices.
+enum class LoopStage : std::uint8_t { First, Merge };
+
 class LoopCode final : public rkernel::Emitter {
  public:
-  LoopCode(llvm::Module& module, const std::string& symbol, const LoopProblem& loop, const LoopClass& loop_class);
+  LoopCode(llvm::Module& module, const std::string& symbol, const LoopProblem& loop, const LoopClass& loop_class, LoopStage stage);
   void emit();
 
   void open(int layer, const rkernel::Loop& loop) override;
@@ -42,7 +46,10 @@ class LoopCode final : public rkernel::Emitter {
   struct Part {
     Value *begin = nullptr, *end = nullptr;
   };
+  /// The loops over tickets, the slowest first.
+  std::vector<rkernel::Loop> ticket_loops() const;
   std::vector<int> digit_slots() const;
+  int chunk_slot() const { return merging_ ? loop_.sliced->merge_chunk : loop_.chunk_slot; }
   /// The axis along which the next ticket has the next index, where it is not the lanes' or the turned one; -1: there is none.
   int next_ticket_axis() const;
   Values digits_of(Value* ticket);
@@ -80,7 +87,9 @@ class LoopCode final : public rkernel::Emitter {
   /// The loops over all reduction axes without lanes, from number `depth` on.
   Values over_serial_axes(const codegen::LoopPass& pass, std::size_t depth, const Values& accumulators, Value* row, const Innermost& innermost);
 
-  Value* scratch_at(Value* element);
+  Value* element_at(Value* memory, Value* element);
+  Value* scratch_at(Value* element) { return element_at(scratch_, element); }
+  llvm::Align scratch_alignment() const { return llvm::Align(static_cast<std::uint64_t>(scratch_element_bytes(loop_))); }
   Value* load_scratch(DType dtype, Value* element);
   void store_scratch(Value* value, Value* element);
 
@@ -91,6 +100,7 @@ class LoopCode final : public rkernel::Emitter {
   /// Starts of the slices that a later ticket will gather, by operand.
   std::vector<std::pair<int, Value*>> gathers_ahead();
   void emit_reduced_chunk();
+  void accumulate_lanes(const codegen::LoopPass& pass);
   void reduce_rows(const codegen::LoopPass& pass);
   void store_rows(const codegen::LoopPass& pass);
   /// One pass over `count` rows from `first` of a serial axis on.
@@ -103,10 +113,30 @@ class LoopCode final : public rkernel::Emitter {
 
   // Lanes along a reduction axis.
   void emit_reduced_row();
+  Values reduced_row(const codegen::LoopPass& pass);
   Values over_lanes(const codegen::LoopPass& pass, const Values& initial, Value* row);
   Value* kept(int expr, Value* row, Value* begin);
   /// What the body of vector `index` of a block asks for of the next row.
   void prefetch_next_row(const codegen::LoopPass& pass, const Body& body, int index);
+
+  // Slices of reductions.
+
+  /// What the ticket has of a reduction axis.
+  Part part_of(int axis);
+  const SliceSlots::Axis* slice_of(int axis) const;
+  bool is_reduced(int axis) const { return problem_.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction; }
+  /// In code that runs where the results that this ticket has are those of all slices.
+  void when_whole(const std::function<void()>& emit_it);
+  /// The ticket's slice, and its point of the parallel axes without lanes.
+  Value* slice();
+  Value* row();
+  /// Place in the shared memory of a slice's partial result, in elements of scratch.
+  Value* partial_at(std::size_t reduction, Value* slice, Value* lane);
+  void accumulate_in_partials();
+  void store_partials(const Values& results);
+  void merge_lanes(const codegen::LoopPass& pass);
+  Values merged_row(const codegen::LoopPass& pass);
+  Value* merge_slices(int expr, std::size_t reduction, Value* lane, int width);
 
   // Transposed blocks.
   void emit_tiles();
@@ -135,6 +165,11 @@ class LoopCode final : public rkernel::Emitter {
   std::vector<int> serial_axes_;  ///< reduction axes without lanes
   codegen::AxisSet inner_ = 0;
   Value *padded_lanes_ = nullptr, *scratch_size_ = nullptr;
+  bool merging_;
+  Value *scratch_ = nullptr, *shared_ = nullptr;
+  Value* accumulators_row_ = nullptr;        ///< from the accumulators of one reduction to those of the next
+  std::vector<std::pair<int, Part>> parts_;  ///< of the ticket, along reduction axes that slices divide
+  std::vector<std::pair<int, Value*>> slice_digits_, row_digits_;  ///< of the ticket, by axis
 };
 
 }  // namespace dyn::cpu

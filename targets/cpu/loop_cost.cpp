@@ -19,6 +19,8 @@ constexpr std::int64_t grains_per_thread = 32;
 // Longer rows repay that accumulators are loaded and stored for each of them by being read in one run, where a ticket has whole rows.
 constexpr std::int64_t most_grouped_row_bytes = 256;
 constexpr std::int64_t bytes_ahead = 8192, most_rows_ahead = 64;
+// Fewer partial results are merged by one thread.
+constexpr double least_merged = 1 << 15;
 // Accumulators of a chunk stay in L1 beside what streams by.
 constexpr std::int64_t most_accumulators = 4096;
 // A transposed block: whole lines are read, one row after the other, and written in long runs.
@@ -37,7 +39,7 @@ std::int64_t chunk_for(const LoopProblem& loop, const LoopCost& cost, int passes
   if (!loop.reduces()) return std::clamp(share, least_chunk, most_chunk);
   // Rows outside, lanes inside: long runs of lanes, unless later passes should find the rows in cache.
   std::int64_t most = most_accumulators;
-  const std::int64_t fair = threads == 1 ? cost.lanes : cost.lanes * cost.rows / (threads * 2);
+  const std::int64_t fair = threads == 1 || cost.slices.count > 1 ? cost.lanes : cost.lanes * cost.rows / (threads * 2);
   if (passes > 1) most = std::min(most, machine.levels[1].bytes / 2 / std::max<std::int64_t>(cost.reduced * 4, 1));
   return std::clamp(fair, chunk_multiple, std::max(most, chunk_multiple));
 }
@@ -58,7 +60,7 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const rkernel::
     cost.turned_chunk = turned_steps;
     cost.turned_chunks = chunks_of(cost.turned, cost.turned_chunk);
   }
-  cost.tickets = cost.rows * cost.chunks * cost.turned_chunks;
+  cost.tickets = cost.rows * cost.chunks * cost.turned_chunks * cost.slices.count;
   cost.threads = static_cast<int>(std::min<std::int64_t>(threads, std::max<std::int64_t>(cost.tickets, 1)));
   const double per_ticket = cost.elements / static_cast<double>(std::max<std::int64_t>(cost.tickets, 1));
   const auto fair = (cost.tickets + cost.threads - 1) / cost.threads;
@@ -66,6 +68,28 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const rkernel::
   const double elements = std::clamp(cost.elements / static_cast<double>(cost.threads * grains_per_thread), elements_per_grain, most_elements_per_grain);
   cost.grain = static_cast<std::int64_t>(elements / std::max(per_ticket, 1.0));
   cost.grain = std::max<std::int64_t>(cost.threads == 1 ? cost.tickets : std::min(cost.grain, fair), 1);
+}
+
+// The second stage: partial results are written, then read by all threads.
+void predict_merge(const LoopProblem& loop, LoopCost& cost, int reductions, const rkernel::Machine& machine) {
+  if (cost.slices.count == 1) return;
+  const bool lanes = !loop.lanes_reduced();
+  if (lanes) {
+    cost.partials_row = rounded_up(cost.lanes, chunk_multiple);
+    cost.merge_chunk = std::min(rounded_up(chunks_of(cost.lanes, 2 * cost.threads), chunk_multiple), cost.chunk);
+    cost.merge_chunks = chunks_of(cost.lanes, cost.merge_chunk);
+  }
+  const std::int64_t tickets = cost.rows * cost.merge_chunks;
+  const double merged = static_cast<double>(cost.slices.count * cost.rows * cost.partials_row * reductions);
+  const bool alone = cost.threads == 1 || merged < least_merged;
+  cost.merge_grain = alone ? tickets : 1;
+  const int active = alone ? 1 : cost.threads;
+  const double bytes = merged * scratch_element_bytes(loop);
+  const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(bytes)));
+  const double operations = merged / (lanes ? loop.isa.f32_lanes : 1) * machine.seconds_per_vector_operation;
+  cost.merge_seconds = (alone ? 0 : machine.seconds_per_wakeup) + machine.seconds_per_ticket +
+                       operations / active + 2 * bytes / active / machine.bandwidth_per_thread(level, active);
+  cost.seconds += cost.merge_seconds;
 }
 
 // Vectors of points stream through the registers while the next ones are loaded; tickets are taken `grain` at a time.
@@ -108,12 +132,15 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::sp
   const auto last_cache = static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
   const std::int64_t row_bytes = cost.lanes * 4;
   cost.streams = cost.written > last_cache * 3 / 4 && (row_bytes >= least_streamed_row_bytes || row_bytes % line_bytes == 0);
+  if (loop.sliced) cost.slices = slices_of(loop, ints);
   LoopCost best = cost;
   divide(loop, best, loop_class.passes, machine, 1);
   predict(loop, best, machine);
+  predict_merge(loop, best, loop_class.reductions, machine);
   if (threads > 1) {
     divide(loop, cost, loop_class.passes, machine, threads);
     predict(loop, cost, machine);
+    predict_merge(loop, cost, loop_class.reductions, machine);
     if (cost.threads > 1 && cost.seconds < best.seconds) best = cost;
   }
   return best;
@@ -126,6 +153,7 @@ std::string to_string(const LoopCost& cost) {
                      cost.bytes, cost.instructions) +
          fmt::format("  chosen {:.4g} us: {} thread{}, {} tickets, grain {}, chunk {}\n", cost.seconds * 1e6, cost.threads,
                      cost.threads == 1 ? "" : "s", cost.tickets, cost.grain, cost.chunk) +
+         (cost.slices.count == 1 ? std::string() : fmt::format("  {} slices of the reduction, merged in {:.4g} us\n", cost.slices.count, cost.merge_seconds * 1e6)) +
          rkernel::to_string(breakdown);
 }
 

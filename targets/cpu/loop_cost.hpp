@@ -6,7 +6,7 @@
 #include <string>
 
 #include "src/rkernel/cost.hpp"
-#include "targets/cpu/loop_class.hpp"
+#include "targets/cpu/loop_slices.hpp"
 
 namespace dyn::cpu {
 
@@ -29,6 +29,10 @@ struct LoopCost {
   std::int64_t chunk = 0, chunks = 1;  ///< of the lane axis
   std::int64_t turned_chunk = 0, turned_chunks = 1;
   std::int64_t tickets = 0, grain = 1;
+  LoopSlices slices;                 ///< of the reduction axes
+  std::int64_t partials_row = 1;     ///< partial results of one reduction for each of the rows, in one slice
+  std::int64_t merge_chunk = 0, merge_chunks = 1, merge_grain = 1;  ///< of the second stage
+  double merge_seconds = 0;
   bool grouped = false;              ///< several rows of a reduction are added at once
   std::int64_t ahead = 1;            ///< rows between the one that is read and the one that is asked for, in the first cache
   std::int64_t far_ahead = 0;        ///< the same in the second one; one of the two is 0

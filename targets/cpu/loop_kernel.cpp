@@ -42,6 +42,11 @@ std::vector<KernelSource> LoopKernel::sources() const {
     sources.push_back({loop_class.key, [problem = problem_, loop_class](llvm::Module& module, const std::string& symbol) {
                          emit_loop_kernel(module, symbol, *problem, loop_class);
                        }});
+  if (!problem_->sliced) return sources;
+  for (const LoopClass& loop_class : classes_)
+    sources.push_back({merge_prefix + loop_class.key, [problem = problem_, loop_class](llvm::Module& module, const std::string& symbol) {
+                         emit_loop_merge(module, symbol, *problem, loop_class);
+                       }});
   return sources;
 }
 
@@ -93,7 +98,27 @@ rkernel::Launch LoopKernel::plan(const rkernel::PlanRequest& request) const {
   launch.ints[static_cast<std::size_t>(problem_->turned_chunk_slot)] = cost.turned_chunk;
   launch.ints[static_cast<std::size_t>(problem_->turned_chunks_slot)] = cost.turned_chunks;
   launch.scratch_bytes = static_cast<std::size_t>(scratch_bytes(*problem_, classes_[chosen], launch.ints));
+  if (problem_->sliced) fill_slices(chosen, cost, launch);
   return launch;
+}
+
+void LoopKernel::fill_slices(std::size_t chosen, const LoopCost& cost, rkernel::Launch& launch) const {
+  const SliceSlots& slots = *problem_->sliced;
+  const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
+  for (std::size_t i = 0; i < slots.axes.size(); ++i) {
+    set(slots.axes[i].chunk, cost.slices.chunk[i]);
+    set(slots.axes[i].chunks, cost.slices.chunks[i]);
+  }
+  set(slots.slices, cost.slices.count);
+  set(slots.slice_elements, cost.rows * cost.partials_row);
+  set(slots.row_elements, cost.partials_row);
+  set(slots.merge_chunk, cost.merge_chunk);
+  set(slots.merge_chunks, cost.merge_chunks);
+  if (cost.slices.count == 1) return;
+  launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(classes_.size() + chosen));
+  launch.merge_tickets = cost.rows * cost.merge_chunks;
+  launch.merge_grain = cost.merge_grain;
+  launch.shared_bytes = static_cast<std::size_t>(cost.slices.count * cost.rows * cost.partials_row * classes_[chosen].reductions * scratch_element_bytes(*problem_));
 }
 
 std::string LoopKernel::explain(const rkernel::PlanRequest& request) const {

@@ -14,6 +14,8 @@
 
 namespace dyn::cpu {
 
+struct LoopCost;
+
 /// One problem with all its shape classes. plan() evaluates the slots and picks the class by the strides' values.
 class LoopKernel : public rkernel::Kernel {
  public:
@@ -21,7 +23,7 @@ class LoopKernel : public rkernel::Kernel {
   static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem, const Isa& isa,
                                             std::shared_ptr<const rkernel::Machine> machine);
 
-  /// The manifest: one source for each class that a shape can need.
+  /// The manifest: one source for each class that a shape can need, then one for the second stage of each, where there is one.
   std::vector<KernelSource> sources() const;
   /// The functions of sources(), in that order.
   void bind(std::vector<void*> addresses);
@@ -34,6 +36,7 @@ class LoopKernel : public rkernel::Kernel {
  private:
   LoopKernel(const rkernel::Problem& problem, const Isa& isa, std::shared_ptr<const rkernel::Machine> machine);
   std::size_t class_for(std::span<const std::int64_t> ints) const;
+  void fill_slices(std::size_t chosen, const LoopCost& cost, rkernel::Launch& launch) const;
 
   std::shared_ptr<const LoopProblem> problem_;
   std::shared_ptr<const rkernel::Machine> machine_;

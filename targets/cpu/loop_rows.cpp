@@ -18,27 +18,36 @@ void LoopCode::emit_reduced_row() {
   scratch_size_ = padded_lanes_;
   for (const int axis : serial_axes_) scratch_size_ = builder_.CreateMul(scratch_size_, extent(axis));
   for (const LoopPass& pass : passes_.passes) {
-    compiler_->enter(inner_, pass.roots);
-    const auto lane_loops = [&](const Values& accumulators, Value* row) { return over_lanes(pass, accumulators, row); };
-    const Values results = over_serial_axes(pass, 0, neutral(pass, vectors()), number(0), lane_loops);
-    compiler_->leave();
-    const std::size_t parts = static_cast<std::size_t>(vectors());
-    for (std::size_t r = 0; r < pass.reductions.size(); ++r)
-      compiler_->bind(pass.reductions[r],
-                      reduction(pass.reductions[r]).merge(std::span<Value* const>(results).subspan(r * parts, parts)));
+    const Values results = merging_ ? merged_row(pass) : reduced_row(pass);
+    for (std::size_t r = 0; r < pass.reductions.size(); ++r) compiler_->bind(pass.reductions[r], results[r]);
+    if (loop_.sliced && !merging_) store_partials(results);
   }
-  compiler_->enter(0, passes_.final_roots());
-  store_all(passes_.final_stores);
+  when_whole([&] {
+    compiler_->enter(0, passes_.final_roots());
+    store_all(passes_.final_stores);
+    compiler_->leave();
+  });
   compiler_->leave();
+}
+
+/// The results of a pass, a scalar for each reduction.
+LoopCode::Values LoopCode::reduced_row(const LoopPass& pass) {
+  compiler_->enter(inner_, pass.roots);
+  const auto lane_loops = [&](const Values& accumulators, Value* row) { return over_lanes(pass, accumulators, row); };
+  const Values accumulators = over_serial_axes(pass, 0, neutral(pass, vectors()), number(0), lane_loops);
   compiler_->leave();
+  const auto parts = static_cast<std::size_t>(vectors());
+  Values results;
+  for (std::size_t r = 0; r < pass.reductions.size(); ++r)
+    results.push_back(reduction(pass.reductions[r]).merge(std::span<Value* const>(accumulators).subspan(r * parts, parts)));
+  return results;
 }
 
 LoopCode::Values LoopCode::over_lanes(const LoopPass& pass, const Values& initial, Value* row) {
   const std::size_t count = static_cast<std::size_t>(vectors());
-  Value* lanes = extent(problem_.lane_axis);
   if (pass.reductions.empty() && pass.saved.empty()) {
     // Which lane an element has matters only to sums.
-    const Part all{number(0), lanes};
+    const Part all{number(0), extent(problem_.lane_axis)};
     over_range(all, streaming(pass.stores, all), vectors(), [&](Value* begin, int vectors_here, Value* mask) {
       Values none;
       for (int i = 0; i < vectors_here; ++i) {
@@ -49,8 +58,9 @@ LoopCode::Values LoopCode::over_lanes(const LoopPass& pass, const Values& initia
     });
     return {};
   }
-  Value* whole = rounded_down(lanes, block_);
-  CountedLoop main(builder_, number(0), whole, number(block_), "lanes", initial);
+  const Part part = part_of(problem_.lane_axis);
+  Value* whole = builder_.CreateAdd(part.begin, rounded_down(builder_.CreateSub(part.end, part.begin), block_));
+  CountedLoop main(builder_, part.begin, whole, number(block_), "lanes", initial);
   Values accumulators;
   for (std::size_t i = 0; i < initial.size(); ++i) accumulators.push_back(main.carried(i));
   for (std::size_t i = 0; i < count; ++i) {
@@ -61,8 +71,8 @@ LoopCode::Values LoopCode::over_lanes(const LoopPass& pass, const Values& initia
   accumulators = main.close(accumulators);
   for (std::size_t i = 0; i < count; ++i) {
     Value* begin = builder_.CreateAdd(whole, number(static_cast<int>(i) * width_));
-    codegen::Conditional some(builder_, builder_.CreateICmpSLT(begin, lanes), "last_lanes");
-    const Body body{begin, mask_until(begin, lanes), {}};
+    codegen::Conditional some(builder_, builder_.CreateICmpSLT(begin, part.end), "last_lanes");
+    const Body body{begin, mask_until(begin, part.end), {}};
     Values inside = accumulators;
     sweep(pass, body, i, count, inside, row);
     accumulators = some.close(inside, accumulators);

@@ -23,14 +23,17 @@ Contents run_launch(const rkernel::Launch& launch, std::int64_t step, const Cont
     std::copy(bytes.begin(), bytes.end(), static_cast<std::uint8_t*>(buffers.back().data()));
     pointers.push_back(buffers.back().data());
   }
-  const GuardedBuffer scratch((launch.scratch_bytes + 63) / 64 * 64);
+  const GuardedBuffer scratch((launch.scratch_bytes + 63) / 64 * 64), shared((launch.shared_bytes + 63) / 64 * 64);
   std::atomic<std::int32_t> status{0};
-  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status};
-  for (std::int64_t first = 0; first < launch.tickets; first += step) {
-    launch.function(&args, first, std::min(step, launch.tickets - first), scratch.data());
-  }
+  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data()};
+  const auto run_stage = [&](rkernel::KernelFunction function, std::int64_t tickets) {
+    for (std::int64_t first = 0; first < tickets; first += step) function(&args, first, std::min(step, tickets - first), scratch.data());
+  };
+  run_stage(launch.function, launch.tickets);
+  if (launch.merge != nullptr) run_stage(launch.merge, launch.merge_tickets);
   if (status != 0) throw Failure(fmt::format("status {}", status.load()));
   if (!scratch.intact()) throw Failure("bytes before the scratch memory were written");
+  if (!shared.intact()) throw Failure("bytes before the shared memory were written");
   Contents contents;
   for (const GuardedBuffer& buffer : buffers) {
     if (!buffer.intact()) throw Failure(fmt::format("bytes before operand {} were written", contents.size()));

@@ -56,20 +56,26 @@ void unify_nans(DType dtype, std::vector<std::uint8_t>& bytes) {
   }
 }
 
+/// `step` tickets in one call; 0: all.
+void run_stage(rkernel::KernelFunction function, const rkernel::KernelArgs& args, std::int64_t tickets, std::int64_t step, void* scratch) {
+  if (step == 0) step = std::max<std::int64_t>(tickets, 1);
+  for (std::int64_t first = 0; first < tickets; first += step) function(&args, first, std::min(step, tickets - first), scratch);
+}
+
 }  // namespace
 
 RunResult run_loop_kernel(const ProblemBuilder& builder, const cpu::Isa& isa, std::vector<std::vector<std::uint8_t>> initial,
-                          std::int64_t tickets, bool plain, bool small_caches) {
+                          std::int64_t tickets, bool plain, bool small_caches, int threads) {
   auto machine = std::make_shared<rkernel::Machine>(round_machine());
   for (rkernel::MemoryLevel& level : machine->levels) level.bytes = small_caches ? std::min<std::int64_t>(level.bytes, 64) : level.bytes;
   const auto kernel = cpu::LoopKernel::create(builder.problem, isa, machine);
   const auto sources = kernel->sources();
-  // Positions instead of addresses tell which class the plan takes; only that one is compiled.
+  // Positions instead of addresses tell which class the plan takes; only its code is compiled.
   std::vector<char> positions(sources.size());
   std::vector<void*> addresses;
   for (char& position : positions) addresses.push_back(&position);
   kernel->bind(addresses);
-  rkernel::Launch launch = kernel->plan({builder.values, 2});
+  rkernel::Launch launch = kernel->plan({builder.values, threads});
   const auto chosen = reinterpret_cast<char*>(launch.function) - positions.data();
   const cpu::KernelSource* source = &sources[static_cast<std::size_t>(chosen)];
   const std::string with_scratch = "loop scratch";
@@ -78,18 +84,22 @@ RunResult run_loop_kernel(const ProblemBuilder& builder, const cpu::Isa& isa, st
     for (const cpu::KernelSource& other : sources)
       if (other.key == wanted) source = &other;
   }
-  rkernel::CompileReport report;
-  launch.function = reinterpret_cast<rkernel::KernelFunction>(store_for(isa).resolve({source, 1}, 1, report).front());
+  const auto function_of = [&](const cpu::KernelSource* code) {
+    rkernel::CompileReport report;
+    return reinterpret_cast<rkernel::KernelFunction>(store_for(isa).resolve({code, 1}, 1, report).front());
+  };
+  launch.function = function_of(source);
+  if (launch.merge != nullptr) launch.merge = function_of(&sources[static_cast<std::size_t>(reinterpret_cast<char*>(launch.merge) - positions.data())]);
   Memory memory(initial);
-  const GuardedBuffer scratch((launch.scratch_bytes + 63) / 64 * 64);
+  const GuardedBuffer scratch((launch.scratch_bytes + 63) / 64 * 64), shared((launch.shared_bytes + 63) / 64 * 64);
   std::atomic<std::int32_t> status{0};
-  const rkernel::KernelArgs args{memory.pointers.data(), launch.ints.data(), &status};
-  const std::int64_t step = tickets > 0 ? tickets : std::max<std::int64_t>(launch.tickets, 1);
-  for (std::int64_t first = 0; first < launch.tickets; first += step)
-    launch.function(&args, first, std::min(step, launch.tickets - first), scratch.data());
+  const rkernel::KernelArgs args{memory.pointers.data(), launch.ints.data(), &status, shared.data()};
+  run_stage(launch.function, args, launch.tickets, tickets, scratch.data());
+  if (launch.merge != nullptr) run_stage(launch.merge, args, launch.merge_tickets, tickets, scratch.data());
   for (const GuardedBuffer& buffer : memory.buffers) CHECK(buffer.intact());
   CHECK(scratch.intact());
-  RunResult result{status.load(), memory.contents()};
+  CHECK(shared.intact());
+  RunResult result{status.load(), launch.merge != nullptr, memory.contents()};
   for (std::size_t i = 0; i < result.outputs.size(); ++i)
     unify_nans(builder.problem.operands[i].dtype, result.outputs[i]);
   return result;
@@ -114,6 +124,7 @@ void check_problem(const ProblemBuilder& builder, unsigned seed, double toleranc
     REQUIRE(divided.outputs == got.outputs);
     REQUIRE(run_loop_kernel(builder, isa, initial, 0, true).outputs == got.outputs);
     REQUIRE(run_loop_kernel(builder, isa, initial, 0, false, true).outputs == got.outputs);
+    for (const int threads : {1, 3}) REQUIRE(run_loop_kernel(builder, isa, initial, 0, false, false, threads).outputs == got.outputs);
     if (!isa.fma) continue;
     if (with_fma) REQUIRE(with_fma->outputs == got.outputs);
     else with_fma = got;
