@@ -1,5 +1,6 @@
 // Long sums: cut for threads where that is allowed, the same bits from any number of threads where it is not.
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -85,6 +86,43 @@ TEST_CASE("sums that are cut for threads are what loops give") {
       REQUIRE(got.size() == expected.size());
       for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]).epsilon(1e-4).scale(1));
     }
+  }
+}
+
+TEST_CASE("reductions give the same bits on any number of threads") {
+  const char* const text = R"(dyn 1
+dim R in 1..4096
+dim C in 1..4096
+graph g(x: f32[R, C]) -> (all: f32[], most: f32[], columns: f32[C], rows: f32[R]) {
+  all = reduce_sum(x) axes=[0, 1] keepdims=false
+  most = reduce_max(x) axes=[0, 1] keepdims=false
+  columns = reduce_mean(x) axes=[0] keepdims=false
+  rows = reduce_sum(x) axes=[1] keepdims=false
+  return all, most, columns, rows
+}
+)";
+  std::mt19937 random(5);
+  for (const auto& [rows, columns] : {std::pair{1, 4096}, std::pair{700, 300}, std::pair{2001, 131}, std::pair{4096, 1}}) {
+    const std::vector<float> x = normal(random, static_cast<std::size_t>(rows * columns));
+    std::vector<std::vector<float>> results;
+    for (const int threads : {1, 2, 3}) {
+      Options options;
+      options.device = "cpu";
+      options.threads = threads;
+      const auto outputs = Graph::from_text(text, options).run({{"x", Tensor::view(x.data(), {rows, columns})}});
+      std::vector<float> all;
+      for (const char* name : {"all", "most", "columns", "rows"}) {
+        const std::span<const float> values = outputs[name].data<float>();
+        all.insert(all.end(), values.begin(), values.end());
+      }
+      results.push_back(std::move(all));
+    }
+    double sum = 0;
+    for (const float value : x) sum += value;
+    CHECK(results[0][0] == doctest::Approx(sum).epsilon(1e-4).scale(100));
+    CHECK(results[0][1] == *std::max_element(x.begin(), x.end()));
+    CHECK(results[1] == results[0]);
+    CHECK(results[2] == results[0]);
   }
 }
 
