@@ -63,6 +63,23 @@ std::unique_ptr<Check> total_reductions(const cpu::Isa& isa) {
   return check;
 }
 
+/// Of so much that they are cut in slices, lanes along a reduced axis and along one that is not.
+std::unique_ptr<Check> long_reductions(const cpu::Isa& isa) {
+  auto check = std::make_unique<LoopCheck>("reductions in slices", isa);
+  for (const DType dtype : {DType::f32, DType::i64}) {
+    auto total = two_axes(check->name(), 2, AxisKind::Reduction, 40001, AxisKind::Reduction);
+    total->problem.lane_axis = 1;
+    totals(*total, dtype);
+    check->add(std::move(total), 1, rounded);
+    auto sums = two_axes(check->name(), 131, AxisKind::Parallel, 600, AxisKind::Reduction);
+    const int x = sums->load(sums->dense(dtype, {1, 0}));
+    sums->problem.exprs[static_cast<std::size_t>(x)].dtype = dtype;
+    sums->store(sums->expr(rkernel::ExprOp::ReduceSum, {x}, dtype), sums->dense(dtype, {0}, true));
+    check->add(std::move(sums), 2, rounded);
+  }
+  return check;
+}
+
 std::unique_ptr<Check> gathers(const cpu::Isa& isa) {
   auto check = std::make_unique<LoopCheck>("gathers of rows and of elements", isa);
   for (const std::int64_t columns : sizes) {
@@ -113,6 +130,7 @@ void add_loop_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t seed) {
   checks.push_back(at_all_sizes("element-wise, broadcasts, two orders of elements", isa, AxisKind::Parallel, testing::element_wise));
   checks.push_back(outer_reductions(isa));
   checks.push_back(total_reductions(isa));
+  checks.push_back(long_reductions(isa));
   checks.push_back(gathers(isa));
   checks.push_back(paddings(isa));
   checks.push_back(random_checks(isa, seed));
