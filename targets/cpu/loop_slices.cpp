@@ -15,8 +15,10 @@ using rkernel::ExprOp;
 
 // Enough for the last ones to end together on many threads; so many partial results are still merged in next to no time.
 constexpr double most_tickets = 64;
-// A slice reads long runs, and its partial results are next to nothing beside what it reads.
-constexpr double least_elements = 32768, least_rows = 256;
+// Of a slice, so that a second stage and what each slice begins and ends with are next to nothing beside what it reads. Many lanes along a
+// parallel axis can be divided instead, which is as good where the data is in a cache.
+constexpr double least_elements = 1 << 17, least_elements_of_wide = 1 << 18, least_rows = 256;
+constexpr double wide_lanes = 256;
 // Lanes along a parallel axis: one ticket's accumulators stay in L1.
 constexpr double lanes_of_ticket = 4096;
 
@@ -29,7 +31,7 @@ struct Sizes {
 std::int64_t slice_count(const Sizes& sizes, bool lanes_reduced) {
   if (sizes.rows < 1 || sizes.lanes < 1) return 1;
   const double tickets = sizes.rows * std::ceil(sizes.lanes / lanes_of_ticket);
-  const double elements = std::ceil(least_elements / sizes.lanes);
+  const double elements = std::ceil((sizes.lanes < wide_lanes ? least_elements : least_elements_of_wide) / sizes.lanes);
   const double least = lanes_reduced ? elements : std::max(least_rows, elements);
   return static_cast<std::int64_t>(std::max(std::min(std::floor(most_tickets / tickets), std::floor(sizes.reduced / least)), 1.0));
 }

@@ -67,11 +67,11 @@ std::unique_ptr<Check> total_reductions(const cpu::Isa& isa) {
 std::unique_ptr<Check> long_reductions(const cpu::Isa& isa) {
   auto check = std::make_unique<LoopCheck>("reductions in slices", isa);
   for (const DType dtype : {DType::f32, DType::i64}) {
-    auto total = two_axes(check->name(), 2, AxisKind::Reduction, 40001, AxisKind::Reduction);
+    auto total = two_axes(check->name(), 2, AxisKind::Reduction, 140001, AxisKind::Reduction);
     total->problem.lane_axis = 1;
     totals(*total, dtype);
     check->add(std::move(total), 1, rounded);
-    auto sums = two_axes(check->name(), 131, AxisKind::Parallel, 600, AxisKind::Reduction);
+    auto sums = two_axes(check->name(), 131, AxisKind::Parallel, 2100, AxisKind::Reduction);
     const int x = sums->load(sums->dense(dtype, {1, 0}));
     sums->problem.exprs[static_cast<std::size_t>(x)].dtype = dtype;
     sums->store(sums->expr(rkernel::ExprOp::ReduceSum, {x}, dtype), sums->dense(dtype, {0}, true));
