@@ -2,4 +2,4 @@
 # file: targets/cpu/loop_chunks.cpp
 # target: test_codegen
 # test: sums over outer axes*
-s/CountedLoop rest(builder_, whole, extent(axis), number(1), "last_rows");/CountedLoop rest(builder_, number(0), extent(axis), number(1), "last_rows");/
+s/CountedLoop rest(builder_, whole, part.end, number(1), "last_rows");/CountedLoop rest(builder_, part.begin, part.end, number(1), "last_rows");/
