@@ -19,6 +19,8 @@ constexpr double inlined_share_of_call = 0.4;
 // Share of a tile's loads that its multiply-adds do not hide: with 0.05 to 0.2 the choices among all candidates of 17 shapes were alike, and better by 0.6 % than
 // with 0, by 2 to 3 % where A's rows share cache sets; with 0.3 they were worse.
 constexpr double exposed_loads = 0.05;
+// Hardware reads ahead within one run: each new run from memory starts slowly. Runs of 64 KiB took this much longer than runs of 1 MiB, for each run.
+constexpr double seconds_per_memory_run = 0.7e-6;
 // Instructions that add up the lanes of one output, and store it.
 constexpr double dot_reduction_operations = 7;
 
@@ -136,7 +138,9 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
   const bool in_place = shape.b_packed || strategy.direct_b;
   const std::size_t first_level = in_place ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
-  const double first = read_seconds(machine, b_bytes, first_level, active) / sizes.m_blocks +
+  // Blocks of K leave one panel for the next one; without them panels follow each other.
+  const double new_run = sizes.k_blocks * sizes.slices > 1 && first_level + 1 == machine.levels.size() ? seconds_per_memory_run : 0;
+  const double first = (read_seconds(machine, b_bytes, first_level, active) + new_run) / sizes.m_blocks +
                        read_seconds(machine, b_bytes, again_level, active) * (1 - 1 / sizes.m_blocks);
   terms.load = read_seconds(machine, a_bytes, a_level, active) + first / sizes.row_tiles +
                read_seconds(machine, b_bytes, near_level, active) * (1 - 1 / sizes.row_tiles);
