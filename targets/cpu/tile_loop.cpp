@@ -13,8 +13,9 @@ namespace {
 constexpr int k_unroll = steps_of_ahead;
 // Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a second register.
 constexpr int rows_per_base = 4;
-// How far ahead B is asked for: the latency of memory in steps of K of a tile of a few rows.
-constexpr int prefetch_bytes = 8192;
+// How far ahead B is asked for, so that it comes from memory in time. Measured from 1 to 64 KiB: tiles of up to 8 rows lose 10 % with half or twice of it, taller
+// ones gain 6 % with half as much again.
+constexpr int prefetch_bytes = 8192, prefetch_bytes_of_tall_tiles = 12288, tall_rows = 9;
 constexpr int line_bytes = 64;
 
 }  // namespace
@@ -28,7 +29,8 @@ TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, 
   step_offsets_ = multiples(step_bytes);
   unrolled_bytes_ = builder_.CreateShl(step_bytes, 2);
   const std::size_t row_of_panel_bytes = size_of(weights_) * static_cast<std::size_t>(isa_.panel_f32);
-  near_ahead_ = builder_.CreateMul(step_bytes, builder_.getInt64(prefetch_bytes / row_of_panel_bytes));
+  const int bytes_ahead = rows_ >= tall_rows ? prefetch_bytes_of_tall_tiles : prefetch_bytes;
+  near_ahead_ = builder_.CreateMul(step_bytes, builder_.getInt64(static_cast<std::size_t>(bytes_ahead) / row_of_panel_bytes));
   group_bytes_ = builder_.CreateShl(row_bytes, 2);
   panel_bytes_ = bytes_of(builder_, weights_, strides.panel);
 }
