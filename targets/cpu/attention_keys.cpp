@@ -14,10 +14,9 @@ using codegen::Conditional;
 using codegen::CountedLoop;
 using Values = std::vector<llvm::Value*>;
 
-// Keys that are asked for ahead of those at work, in groups of as many as there are lanes. A group's rows are read side by side, an order that
-// hardware does not foresee.
-constexpr int groups_ahead = 2;
-constexpr int line_floats = 16;
+// How far ahead of those at work keys are asked for: the latency of memory. With each vector goes one request, as many at once would make the
+// arithmetic wait.
+constexpr int floats_ahead = 2048;
 
 /// For each group of lanes: the first (second) half of a's, then that of b's.
 llvm::Value* halves(Builder& builder, llvm::Value* a, llvm::Value* b, int lanes, int group, bool second) {
@@ -68,38 +67,37 @@ Values add_products(VectorCode& code, const Values& keys, llvm::Value* q, llvm::
   return next;
 }
 
-llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys, llvm::Value* q) {
+/// Key after key, each from its first vector to its last: the order in which they lie, which hardware foresees. `ahead`, where given, is the
+/// distance in floats of keys to ask for.
+llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys, llvm::Value* q, llvm::Value* ahead) {
   Builder& builder = code.builder();
   llvm::Value* whole = code.round_down(block.depth, code.lanes());
-  Values sums(keys.size(), code.splat(0.0));
-  CountedLoop vectors(builder, code.number(0), whole, code.number(code.lanes()), "dot", sums);
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = vectors.carried(i);
-  sums = vectors.close(add_products(code, keys, q, vectors.index(), nullptr, sums));
+  Values sums;
+  for (llvm::Value* key : keys) {
+    llvm::Value* none = code.splat(0.0);
+    CountedLoop vectors(builder, code.number(0), whole, code.number(code.lanes()), "dot", std::span(&none, 1));
+    llvm::Value* address = code.element(key, vectors.index());
+    if (ahead != nullptr) codegen::prefetch(builder, code.element(address, ahead));
+    llvm::Value* sum = code.fused(code.load_vector(code.element(q, vectors.index())), code.load_vector(address), vectors.carried(0));
+    sums.push_back(vectors.close(std::span(&sum, 1))[0]);
+  }
   llvm::Value* rest = builder.CreateSub(block.depth, whole);
   Conditional tail(builder, builder.CreateICmpSGT(rest, code.number(0)), "dot_tail");
   const Values more = add_products(code, keys, q, whole, code.first_lanes(rest), sums);
   return sums_across(code, tail.close(more, sums));
 }
 
-/// Asks for the keys of a later group; addresses beyond the last are only hints.
-void prefetch_group(VectorCode& code, const KeyBlock& block, const Values& keys) {
-  Builder& builder = code.builder();
-  llvm::Value* ahead = builder.CreateMul(block.row_stride, code.number(groups_ahead * code.lanes()));
-  CountedLoop lines(builder, ahead, builder.CreateAdd(ahead, block.depth), code.number(line_floats), "prefetch");
-  for (llvm::Value* key : keys) {
-    codegen::prefetch(builder, code.element(key, lines.index()));
-  }
-  lines.close();
-}
-
+/// The keys of a group times all rows. The first row brings them near; addresses beyond the last key are only hints.
 void emit_group(VectorCode& code, const KeyBlock& block, llvm::Value* first, llvm::Value* last, llvm::Value* q, llvm::Value* q_row,
                 llvm::Value* rows, llvm::Value* scores, llvm::Value* score_row) {
   Builder& builder = code.builder();
   const Values keys = key_rows(code, block, first, last);
-  if (last == nullptr) prefetch_group(code, block, keys);
-  CountedLoop row(builder, code.number(0), rows, code.number(1), "dot_row");
+  llvm::Value* keys_ahead = builder.CreateUDiv(code.number(floats_ahead), code.maximum(block.depth, code.number(1)));
+  llvm::Value* ahead = last == nullptr ? builder.CreateMul(keys_ahead, block.row_stride) : nullptr;
+  code.store(dots_of(code, block, keys, q, ahead), code.element(scores, first));
+  CountedLoop row(builder, code.number(1), rows, code.number(1), "dot_row");
   llvm::Value* query = code.element(q, builder.CreateMul(row.index(), q_row));
-  llvm::Value* dots = dots_of(code, block, keys, query);
+  llvm::Value* dots = dots_of(code, block, keys, query, nullptr);
   code.store(dots, code.element(code.element(scores, builder.CreateMul(row.index(), score_row)), first));
   row.close();
 }
