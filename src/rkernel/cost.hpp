@@ -21,12 +21,14 @@ struct LayerTerms {
   double load = 0;             ///< T_load of one iteration
   double store = 0;            ///< T_store of one spatial iteration
   double fixed = 0;            ///< once for each parallel trip: moves into scratch, taking a ticket
+  double exposed = 0;          ///< share of the shorter of load and work below that the longer one does not hide
 };
 
 /// Cost(L) = F_parallel(L) * T_temporal(L) from the layer below (Vortex, equations 2 to 4, with one store for each spatial
 /// iteration): T_temporal = n_ts * (T_load + (n_tr - 1) * max(T_load, below) + below + T_store) with n_tr > 0, else
 /// n_ts * T_store; F_parallel = ceil(parallel trips / units). On a machine that prefetches, the load of a spatial iteration overlaps
-/// the one before it too: `overlapped` counts n_ts * n_tr iterations in one pipeline.
+/// the one before it too: `overlapped` counts n_ts * n_tr iterations in one pipeline. With `exposed` above 0, dyn's own correction,
+/// max(T_load, below) grows by exposed * min(T_load, below): nothing overlaps without loss.
 double layer_cost(const LayerTerms& terms, double below, bool overlapped);
 
 /// Sizes and surroundings of one contraction.

@@ -189,7 +189,7 @@ class AttentionEmitter final : public rkernel::Emitter, private AttentionFunctio
             bool accumulate) {
     llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), table, rows_.size);
     llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
-    builder_.CreateCall(main_loop_type_, function, {a, a_row, b.data, b.k_stride, b.panel_stride, k, c, c_row, number(accumulate), number(0)});
+    builder_.CreateCall(main_loop_type_, function, {a, a_row, b.data, b.k_stride, b.panel_stride, k, c, c_row, number(accumulate), number(0), number(0)});
   }
 
   /// c = a * b over `panels` panels: wide tiles, then single panels.

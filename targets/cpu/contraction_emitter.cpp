@@ -152,6 +152,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
     llvm::Value* is_copied = class_.a_unit ? builder_.CreateICmpNE(copy_a_, number(0)) : builder_.getTrue();
     llvm::Value* a_rows = builder_.CreateSelect(is_copied, a_scratch_, element(a_block_, k0_));
     a_tile_row_ = builder_.CreateSelect(is_copied, a_row_, a_stride_m_);
+    share_next_columns();
     loops_.emplace_back(builder_, run_full_tiles(a_rows), m_tiles_, number(1), "rows");
     m_tile_ = loops_.back().index();
     locate_rows();
@@ -189,7 +190,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
       std::vector<llvm::Value*> batch;
       for (const int axis : batch_axes(problem_)) batch.push_back(block_index_.at(axis));
       full.call(builder_, function_->getArg(0),
-                {a_rows, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, builder_.CreateSelect(ask_ahead_, panel_stride_, number(0)),
+                {a_rows, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, ahead_of_tile(number(0)), ahead_share_,
                  m_part_.start, first_tiles_, n0_, valid_columns_},
                 batch);
       llvm::Value *inside[]{first_tiles_}, *outside[]{done};
@@ -206,17 +207,26 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
                  builder_.CreateSelect(in_first, first_rows_, second_rows_)};
   }
 
-  // All row tiles but the first find B near: they ask for the columns that come next, which the memory brings while they compute.
-  llvm::Value* ahead_of_tile() {
+  // While a block's row tiles compute, the memory brings the columns that come next: each tile asks for an equal share of them.
+  void share_next_columns() {
+    asks_ahead_ = builder_.CreateAnd(ask_ahead_, builder_.CreateICmpEQ(b_k_stride_, number(isa_.panel_f32)));
+    llvm::Value* panel = builder_.CreateMul(k_size_, b_k_stride_);
+    ahead_share_ = builder_.CreateSelect(asks_ahead_, builder_.CreateUDiv(panel, m_tiles_), number(0));
+    ahead_step_ = builder_.CreateUDiv(number(isa_.panel_f32 * steps_of_ahead), m_tiles_);
+  }
+
+  Ahead ahead_of_tile(llvm::Value* tile) {
     llvm::Value* next_columns = builder_.CreateMul(builder_.CreateUDiv(columns_, number(isa_.panel_f32)), panel_stride_);
-    llvm::Value* asks = builder_.CreateAnd(ask_ahead_, builder_.CreateICmpSGT(m_tile_, number(0)));
-    return builder_.CreateSelect(asks, next_columns, number(0));
+    llvm::Value* distance = builder_.CreateAdd(next_columns, builder_.CreateMul(tile, ahead_share_));
+    return {builder_.CreateSelect(asks_ahead_, distance, number(0)), ahead_step_};
   }
 
   void call_main_loop() {
     llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), table_, row_part_.size);
     llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
-    builder_.CreateCall(main_loop_type_, function, {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, c_row_, k_index_, ahead_of_tile()});
+    const Ahead ahead = ahead_of_tile(m_tile_);
+    builder_.CreateCall(main_loop_type_, function,
+                        {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, c_row_, k_index_, ahead.distance, ahead.step});
   }
 
   TileOutputs outputs_of_tile() {
@@ -266,6 +276,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
   std::vector<CountedLoop> loops_;
 
   Part row_part_{};
+  llvm::Value *asks_ahead_ = nullptr, *ahead_share_ = nullptr, *ahead_step_ = nullptr;
   llvm::Value *is_split_ = nullptr, *c_row_ = nullptr, *is_half_ = nullptr;
   llvm::Value *a_block_ = nullptr, *a_stride_m_ = nullptr, *b_batch_ = nullptr, *k_index_ = nullptr, *k0_ = nullptr, *k_size_ = nullptr;
   llvm::Value *n_tile_ = nullptr, *is_wide_ = nullptr, *panel_ = nullptr, *columns_ = nullptr, *n0_ = nullptr, *panel_stride_ = nullptr,

@@ -33,7 +33,7 @@ struct StrategySlots {
   int block_k;                 ///< depth of one block of K; the last of a slice may be shorter
   int k_blocks;                ///< of one slice; at least 1
   int copy_a;                  ///< 0 or 1
-  int ask_ahead;               ///< 0 or 1: row tiles that find B near ask for the columns that come next
+  int ask_ahead;               ///< 0 or 1: row tiles ask for the columns that come next, each for its share
   int direct_b;                ///< 0 or 1: B's whole panels are read as they lie
   int wide_table;              ///< address of the main loops by rows, for tile_panels panels
   int narrow_table;            ///< the same for one panel

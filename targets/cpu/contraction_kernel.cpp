@@ -198,12 +198,7 @@ void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, co
   set(strategy_.block_k, block_k);
   set(strategy_.k_blocks, k_blocks);
   set(strategy_.copy_a, strategy.copy_a ? 1 : 0);
-  // Where few row tiles share B, the first waits for it; what the others ask for must not drive out what they work on.
-  constexpr std::int64_t most_asking_tiles = 4;
-  const std::int64_t b_row_bytes = strategy.tile_columns * static_cast<std::int64_t>(size_of(shape.b_dtype));
-  const std::int64_t near_bytes = (2 * b_row_bytes + block_m * static_cast<std::int64_t>(size_of(shape.a_dtype))) * block_k;
-  const bool fits = context_->machine().level_of(near_bytes) <= 1;
-  set(strategy_.ask_ahead, row_tiles > 1 && row_tiles <= most_asking_tiles && fits ? 1 : 0);
+  set(strategy_.ask_ahead, row_tiles > 1 ? 1 : 0);
   set(strategy_.direct_b, strategy.direct_b ? 1 : 0);
   const bool dot = strategy.lanes == LaneAxis::K;
   set(strategy_.wide_table, dot ? context_->dot_table(static_cast<int>(shape.n)) : context_->table(strategy.tile_columns, shape.b_dtype));

@@ -13,14 +13,14 @@ using codegen::Builder;
 using llvm::Value;
 
 enum Argument : unsigned {
-  kernel_argument, a_argument, a_row_argument, b_argument, b_k_argument, panel_argument, k_argument, ahead_argument, row_argument, tiles_argument, column_argument,
+  kernel_argument, a_argument, a_row_argument, b_argument, b_k_argument, panel_argument, k_argument, ahead_argument, share_argument, ahead_step_argument, row_argument, tiles_argument, column_argument,
   columns_argument, batch_argument
 };
 
 llvm::Function* create(llvm::Module& module, const std::string& symbol, std::size_t batch_axes) {
   Builder builder(module.getContext());
   llvm::Type *pointer = builder.getPtrTy(), *i64 = builder.getInt64Ty();
-  std::vector<llvm::Type*> types{pointer, pointer, i64, pointer, i64, i64, i64, i64, i64, i64, i64, i64};
+  std::vector<llvm::Type*> types{pointer, pointer, i64, pointer, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64};
   types.resize(types.size() + batch_axes, i64);
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), types, false);
   return llvm::Function::Create(type, llvm::Function::InternalLinkage, symbol, module);
@@ -60,8 +60,9 @@ class FullTilesEmitter {
  private:
   Value* argument(unsigned index) { return function_->getArg(index); }
 
-  Value* ahead_of(Value* tile) {
-    return builder_.CreateSelect(builder_.CreateICmpSGT(tile, builder_.getInt64(0)), argument(ahead_argument), builder_.getInt64(0));
+  Ahead ahead_of(Value* tile) {
+    Value* distance = builder_.CreateAdd(argument(ahead_argument), builder_.CreateMul(tile, argument(share_argument)));
+    return {distance, argument(ahead_step_argument)};
   }
 
   // The lines that the next tile stores to: a store that waits for its line holds up those behind it.
@@ -126,7 +127,7 @@ FullTiles::FullTiles(llvm::Module& module, const std::string& symbol, const rker
 }
 
 void FullTiles::call(Builder& builder, Value* kernel_args, const Run& run, const std::vector<Value*>& batch) const {
-  std::vector<Value*> arguments{kernel_args, run.a, run.a_row_stride, run.b, run.b_k_stride, run.panel_stride, run.k, run.ahead,
+  std::vector<Value*> arguments{kernel_args, run.a, run.a_row_stride, run.b, run.b_k_stride, run.panel_stride, run.k, run.ahead.distance, run.ahead_share, run.ahead.step,
                                 run.first_row, run.tiles, run.first_column, run.columns};
   arguments.insert(arguments.end(), batch.begin(), batch.end());
   builder.CreateCall(function_, arguments);

@@ -7,6 +7,7 @@
 #include "src/rkernel/problem.hpp"
 #include "targets/cpu/contraction_classes.hpp"
 #include "targets/cpu/main_loop.hpp"
+#include "targets/cpu/tile_loop.hpp"
 #include "targets/llvm/slots.hpp"
 #include "targets/llvm/types.hpp"
 
@@ -22,7 +23,8 @@ class FullTiles {
   /// What one call needs; strides as a MainLoop gets them.
   struct Run {
     llvm::Value *a, *a_row_stride, *b, *b_k_stride, *panel_stride, *k;
-    llvm::Value* ahead;  ///< of all tiles but the first, as a MainLoop gets it
+    Ahead ahead;               ///< of the first tile
+    llvm::Value* ahead_share;  ///< by which the distance grows from tile to tile
     llvm::Value *first_row, *tiles, *first_column, *columns;  ///< that exist: at most the tile's
   };
 

@@ -6,7 +6,7 @@ namespace dyn::cpu {
 
 llvm::FunctionType* main_loop_type(codegen::Builder& builder) {
   llvm::Type *pointer = builder.getPtrTy(), *i64 = builder.getInt64Ty();
-  return llvm::FunctionType::get(builder.getVoidTy(), {pointer, i64, pointer, i64, i64, i64, pointer, i64, i64, i64}, false);
+  return llvm::FunctionType::get(builder.getVoidTy(), {pointer, i64, pointer, i64, i64, i64, pointer, i64, i64, i64, i64}, false);
 }
 
 llvm::Function* create_main_loop(codegen::Builder& builder, llvm::Module& module, const std::string& symbol) {

@@ -14,7 +14,7 @@ namespace dyn::cpu {
 /// Arguments of a MainLoop.
 enum MainLoopArgument : unsigned {
   a_argument, a_row_argument, b_argument, b_k_argument, panel_argument, k_argument, c_argument, c_row_argument, accumulate_argument,
-  ahead_argument
+  ahead_argument, ahead_step_argument
 };
 
 /// The type of a MainLoop, for calls through a table.

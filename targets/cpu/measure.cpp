@@ -33,7 +33,7 @@ std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTabl
     const double start = now_seconds();
     for (int repeat = 0; repeat < 4; ++repeat) {
       loops.functions[i](reinterpret_cast<const float*>(a.data()), measured_depth, b.data(), isa.panel_f32,
-                         measured_depth * isa.panel_f32, measured_depth, reinterpret_cast<float*>(c.data()), loops.tiles[i].columns, 0, 0);
+                         measured_depth * isa.panel_f32, measured_depth, reinterpret_cast<float*>(c.data()), loops.tiles[i].columns, 0, 0, 0);
     }
     return (now_seconds() - start) / 4;
   };

@@ -10,7 +10,7 @@ namespace dyn::cpu {
 namespace {
 
 // Steps of K in one iteration: 4 hides the loop's overhead (97 % of the peak against 74 % for 1); 8 loses to decoding.
-constexpr int k_unroll = 4;
+constexpr int k_unroll = steps_of_ahead;
 // Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a second register.
 constexpr int rows_per_base = 4;
 // How far ahead B is asked for: the latency of memory in steps of K of a tile of a few rows.
@@ -33,12 +33,14 @@ TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, 
   panel_bytes_ = bytes_of(builder_, weights_, strides.panel);
 }
 
-TileLoop::Values TileLoop::emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, llvm::Value* ahead, const Values& accumulators) {
-  llvm::Value* is_near = builder_.CreateICmpEQ(ahead, builder_.getInt64(0));
-  prefetch_distance_ = builder_.CreateSelect(is_near, near_ahead_, bytes_of(builder_, weights_, ahead));
+TileLoop::Values TileLoop::emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Ahead& ahead, const Values& accumulators) {
+  llvm::Value* is_near = builder_.CreateICmpEQ(ahead.distance, builder_.getInt64(0));
+  llvm::Value* distance = builder_.CreateSelect(is_near, near_ahead_, bytes_of(builder_, weights_, ahead.distance));
+  asked_step_ = builder_.CreateSelect(is_near, unrolled_bytes_, bytes_of(builder_, weights_, ahead.step));
   Values state;
   append_series(state, a, group_bytes_, static_cast<int>(row_groups()));
   append_series(state, b, panel_bytes_, panel_count());
+  if (asks()) append_series(state, add_bytes(b, distance), panel_bytes_, panel_count());
   state.insert(state.end(), accumulators.begin(), accumulators.end());
   if (unroll() > 1) {
     llvm::Value* whole = builder_.CreateAnd(k, builder_.getInt64(~std::uint64_t{k_unroll - 1}));
@@ -99,10 +101,11 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
   builder_.CreateCondBr(builder_.CreateICmpSGT(remaining, builder_.getInt64(0)), body, after);
   builder_.SetInsertPoint(body);
   for (int step = 0; step < steps; ++step) emit_step(current, step);
-  if (steps > 1 && (rows_ > 1 || weights_ != DType::f32)) prefetch_panels(current);
+  if (steps > 1 && asks()) prefetch_panels(current);
   for (std::size_t i = 0; i < row_groups(); ++i) current[i] = advance(current[i], steps);
   llvm::Value* b_bytes = steps == 1 ? step_offsets_[1] : unrolled_bytes_;
-  for (std::size_t i = row_groups(); i < pointer_count(); ++i) current[i] = add_bytes(current[i], b_bytes);
+  for (std::size_t i = row_groups(); i < first_asked(); ++i) current[i] = add_bytes(current[i], b_bytes);
+  for (std::size_t i = first_asked(); steps > 1 && i < pointer_count(); ++i) current[i] = add_bytes(current[i], asked_step_);
   remaining->addIncoming(builder_.CreateSub(remaining, builder_.getInt64(static_cast<std::uint64_t>(steps))), body);
   for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(current[i], body);
   builder_.CreateBr(header);
@@ -117,11 +120,10 @@ void TileLoop::prefetch_panels(const Values& state) {
   const int line_elements = line_bytes / static_cast<int>(size_of(weights_));
   // Steps of K share a line where a panel's row is shorter.
   const int steps_of_line = std::max(1, line_elements / isa_.panel_f32);
-  for (std::size_t panel = row_groups(); panel < pointer_count(); ++panel) {
-    llvm::Value* ahead = add_bytes(state[panel], prefetch_distance_);
+  for (std::size_t panel = first_asked(); panel < pointer_count(); ++panel) {
     for (int step = 0; step < k_unroll; step += steps_of_line) {
       for (int column = 0; column < std::min(columns_, isa_.panel_f32); column += line_elements) {
-        llvm::Value* row = add_bytes(ahead, step_offsets_[static_cast<std::size_t>(step)]);
+        llvm::Value* row = add_bytes(state[panel], step_offsets_[static_cast<std::size_t>(step)]);
         llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column)));
         codegen::prefetch(builder_, address);
       }

@@ -14,6 +14,14 @@ struct TileStrides {
   llvm::Value *a_row, *b_k, *panel;
 };
 
+/// Steps of K in which the place moves once.
+constexpr int steps_of_ahead = 4;
+
+/// Where B is asked for ahead of its use, as a MainLoop gets it.
+struct Ahead {
+  llvm::Value *distance, *step;
+};
+
 /// Emits the steps of K of a tile into the function in which the builder stands.
 class TileLoop {
  public:
@@ -22,8 +30,8 @@ class TileLoop {
   /// Computes here what the strides give to all tiles. B's elements are `weights`; only packed ones may be narrower than f32.
   TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights = DType::f32);
 
-  /// `ahead` as a MainLoop gets it. Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete.
-  Values emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, llvm::Value* ahead, const Values& accumulators);
+  /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete.
+  Values emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Ahead& ahead, const Values& accumulators);
 
   llvm::FixedVectorType* vector() const { return vector_; }
   int rows() const { return rows_; }
@@ -32,8 +40,11 @@ class TileLoop {
  private:
   int panel_count() const { return (columns_ + isa_.panel_f32 - 1) / isa_.panel_f32; }
   int unroll() const;  ///< steps of K in one iteration
+  /// A single row of f32 is left to the hardware.
+  bool asks() const { return rows_ > 1 || weights_ != DType::f32; }
   std::size_t row_groups() const;
-  std::size_t pointer_count() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
+  std::size_t first_asked() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
+  std::size_t pointer_count() const { return first_asked() + static_cast<std::size_t>(asks() ? panel_count() : 0); }
   llvm::BasicBlock* block(const char* name);
   Values multiples(llvm::Value* bytes);
   llvm::Value* add_bytes(llvm::Value* pointer, llvm::Value* bytes);
@@ -50,7 +61,7 @@ class TileLoop {
   DType weights_;
   llvm::FixedVectorType* vector_;
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
-  llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr, *near_ahead_ = nullptr, *prefetch_distance_ = nullptr;
+  llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr, *near_ahead_ = nullptr, *asked_step_ = nullptr;
 };
 
 }  // namespace dyn::cpu

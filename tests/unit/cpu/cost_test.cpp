@@ -26,6 +26,9 @@ TEST_CASE("the cost of a layer is the formula of Vortex with one store for each 
   terms.reduction_trips = 4;
   terms.load = 2;
   CHECK(layer_cost(terms, 5, true) == doctest::Approx(3 * (2 + 11 * 5 + 5 + 3 * 7)));
+  // A quarter of the shorter part is not hidden.
+  terms.exposed = 0.25;
+  CHECK(layer_cost(terms, 5, true) == doctest::Approx(3 * (2 + 11 * 5.5 + 5 + 3 * 7)));
 }
 
 TEST_CASE("a tiling covers the extent with as few tiles as there can be, of at most two sizes, and many of them full") {
