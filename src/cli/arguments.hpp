@@ -15,7 +15,6 @@ namespace dyn::cli {
 struct OpArguments {
   std::string op, types, peers;
   std::vector<std::string> suites, attributes;
-  std::vector<int> threads;  ///< each for itself; empty: the default number
   bool cold = false;
   int rounds = 5;
   double slice_ms = 20;
@@ -25,6 +24,7 @@ struct Arguments {
   std::string program;  ///< dynrun's own file, for child processes
   std::string model;
   Options options;
+  std::vector<int> thread_counts;  ///< of bench and op, each measured for itself; empty: the default number
   std::vector<std::string> dims, shapes, load_inputs;  ///< as written; one entry for each flag
   std::string save_outputs, trace, group, dump_ptx;
   std::int64_t iterations = 0;  ///< 0: by duration

@@ -24,7 +24,8 @@ constexpr int plan_samples = 9;
 
 struct Bench {
   const Arguments& arguments;
-  std::shared_ptr<const runtime::Model> model;
+  std::vector<std::shared_ptr<const runtime::Model>> models;  ///< one for each number of threads
+  std::shared_ptr<const runtime::Model> model;                ///< the one at work
   std::optional<Peak> peak;                 ///< of the CPU, for a model on it
   std::optional<rkernel::GpuMachine> gpu;  ///< that the model runs on; an emulated one has no speed
   std::map<std::string, Tensor> loaded;
@@ -39,6 +40,15 @@ Repetition repetition_of(const Arguments& arguments) {
   const Repetition defaults = arguments.options.device == "emulator" ? Repetition{0, 0, 0} : Repetition{};
   return {arguments.iterations, arguments.duration_seconds.value_or(defaults.duration_seconds),
           arguments.warmup_seconds.value_or(defaults.warmup_seconds)};
+}
+
+std::vector<std::shared_ptr<const runtime::Model>> load_models(Arguments arguments, const std::vector<int>& thread_counts) {
+  std::vector<std::shared_ptr<const runtime::Model>> models;
+  for (const int threads : thread_counts) {
+    arguments.options.threads = threads;
+    models.push_back(load_model(arguments));
+  }
+  return models;
 }
 
 double traffic_bytes(const Bench& bench, const runtime::Plan& plan, const std::vector<Tensor>& inputs, runtime::CallState& call,
@@ -84,8 +94,8 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   const double flops = plan.flops();
   Row shape{{"model", model_name(arguments)}};
   for (const auto& [name, value] : named_dims(model, symbols)) shape.emplace_back(name, value);
+  shape.emplace_back("threads", std::int64_t{model.threads()});
   Row row = shape;
-  row.emplace_back("threads", std::int64_t{model.threads()});
   row.emplace_back("device", model.device_name());
   row.emplace_back("first_ms", first * ms);
   row.emplace_back("new_shape_us", planning * us);
@@ -131,15 +141,18 @@ void print_tables(const Bench& bench, const std::vector<Row>& loads) {
 
 }  // namespace
 
-void bench_model(const Arguments& arguments) {
+void bench_model(const Arguments& given) {
+  Arguments arguments = given;
+  const std::vector<int> counts = given.thread_counts.empty() ? std::vector{given.options.threads} : given.thread_counts;
+  arguments.options.threads = counts.front();
   if (arguments.load_only) {
     const std::shared_ptr<const runtime::Model> model = load_model(arguments);
     fmt::print("{}", to_text({load_row(model_name(arguments), "this", model->load_report())}, arguments.format));
     return;
   }
   if (!arguments.trace.empty()) write_trace(arguments.trace, {});  // fails before the work, not after it
-  Bench bench{arguments, nullptr, std::nullopt, std::nullopt, load_inputs(arguments.load_inputs), {}, {}, {}};
-  bench.model = load_model(arguments);
+  Bench bench{arguments, load_models(given, counts), nullptr, std::nullopt, std::nullopt, load_inputs(arguments.load_inputs), {}, {}, {}};
+  bench.model = bench.models.front();
   const auto shapes = requested_shapes(*bench.model, arguments, bench.loaded);
   std::string problem;
   if (runs_on_cpu(arguments)) bench.peak = machine_peak(arguments, problem);
@@ -147,8 +160,11 @@ void bench_model(const Arguments& arguments) {
   if (!problem.empty()) fmt::print(stderr, "dynrun: note: {}\n", problem);
   const std::vector<Row> loads = arguments.skip_load ? std::vector<Row>() : time_loads(arguments);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    show_progress(fmt::format("shape {} of {}", i + 1, shapes.size()));
-    bench_shape(bench, shapes[i]);
+    for (const auto& model : bench.models) {
+      show_progress(fmt::format("shape {} of {}, threads {}", i + 1, shapes.size(), model->threads()));
+      bench.model = model;
+      bench_shape(bench, shapes[i]);
+    }
   }
   show_progress("");
   print_tables(bench, loads);

@@ -53,11 +53,21 @@ struct Parser {
         CLI::MultiOptionPolicy::TakeAll);
   }
 
-  void add_machine_flags(CLI::App* sub) {
-    Options& options = arguments.options;
-    sub->add_option("--threads", options.threads, "Threads for one run, the caller's included; default: all that this process may use")
+  void add_threads(CLI::App* sub) {
+    sub->add_option("--threads", arguments.options.threads, "Threads for one run, the caller's included; default: all that this process may use")
         ->check(CLI::Range(1, most_threads));
-    sub->add_option("--cache-dir", options.cache_dir,
+  }
+
+  void add_thread_counts(CLI::App* sub, const std::string& help) {
+    sub->add_option("--threads", arguments.thread_counts, help)
+        ->delimiter(',')
+        ->check(CLI::Range(1, most_threads))
+        ->expected(1, 64)
+        ->allow_extra_args(false);
+  }
+
+  void add_cache_dir(CLI::App* sub) {
+    sub->add_option("--cache-dir", arguments.options.cache_dir,
                     "Where generated code, measurements and prepacked weights are kept; \"none\": nowhere. Default: $DYN_CACHE_DIR, "
                     "$XDG_CACHE_HOME/dyn or ~/.cache/dyn");
   }
@@ -95,7 +105,7 @@ struct Parser {
         ->type_name("SIZE");
     sub->add_flag("--deterministic", options.deterministic, "Results on the CPU do not depend on the number of threads");
     sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
-    add_machine_flags(sub);
+    add_cache_dir(sub);
   }
 
   void add_shape_flags(CLI::App* sub) {
@@ -115,6 +125,7 @@ struct Parser {
   void add_run() {
     CLI::App* sub = add_command("run", "Run a model once and summarise its outputs", run_model);
     add_model_flags(sub);
+    add_threads(sub);
     add_shape_flags(sub);
     add_input_flags(sub);
     sub->add_option("--save-outputs", arguments.save_outputs, "Write each output to DIR/<name>.npy")->type_name("DIR");
@@ -124,6 +135,8 @@ struct Parser {
   void add_bench() {
     CLI::App* sub = add_command("bench", "Time a model: load, first call, new shapes, steady state", bench_model);
     add_model_flags(sub);
+    add_thread_counts(sub, "Threads for one run, the caller's included; several, such as 1,2, are measured in turn at each shape, the load with the "
+                           "first. Default: all that this process may use");
     add_shape_flags(sub);
     add_input_flags(sub);
     sub->add_option("--iterations", arguments.iterations, "Exactly this many timed runs for each shape")->check(CLI::Range(1, 1000000000));
@@ -147,6 +160,7 @@ struct Parser {
   void add_inspect() {
     CLI::App* sub = add_command("inspect", "Show what a model became: kernels, memory, shape classes", inspect_model);
     add_model_flags(sub);
+    add_threads(sub);
     add_shape_flags(sub);
     sub->add_option("--group", arguments.group, "Only this group");
   }
@@ -154,6 +168,7 @@ struct Parser {
   void add_explain() {
     CLI::App* sub = add_command("explain", "Show for a shape which kernels were considered, their cost, and the choice", explain_model);
     add_model_flags(sub);
+    add_threads(sub);
     add_shape_flags(sub);
     sub->add_option("--group", arguments.group, "Only this group");
     sub->add_option("--dump-ptx", arguments.dump_ptx, "Also write the PTX of all groups on the GPU, a file for each shape class, to DIR")
@@ -174,11 +189,7 @@ struct Parser {
     add_repeated(sub, "--suite", op.suites, "Instead of TYPES: a file of shapes (tests/bench/suites)");
     add_repeated(sub, "--dims", arguments.dims, "Values of the named dims, as for bench; several multiply");
     add_repeated(sub, "--attr", op.attributes, "An attribute of the operator: axis=-1, transpose_b=true, perm=[1,0]");
-    sub->add_option("--threads", op.threads, "Threads of dyn and of each peer; several are measured one after the other: 1,2")
-        ->delimiter(',')
-        ->check(CLI::Range(1, most_threads))
-        ->expected(1, 64)
-        ->allow_extra_args(false);
+    add_thread_counts(sub, "Threads of dyn and of each peer; several are measured one after the other: 1,2");
     sub->add_flag("--cold", op.cold,
                   "Operands from memory: the model holds as many copies of the operator, each with operands of its own, as exceed twice the "
                   "last cache. Default: the same operands again and again");
@@ -200,13 +211,15 @@ struct Parser {
 
   void add_devices() {
     CLI::App* sub = add_command("devices", "Show this machine's CPU and GPUs, what was measured of them, and the described GPUs", show_devices);
-    add_machine_flags(sub);
+    add_threads(sub);
+    add_cache_dir(sub);
     add_format(sub);
   }
 
   void add_cache() {
     CLI::App* sub = app.add_subcommand("cache", "Show or clear the directory of generated code, measurements and prepacked weights");
-    add_machine_flags(sub);
+    add_threads(sub);
+    add_cache_dir(sub);
     sub->add_subcommand("show", "Path, files and size (the default)")->fallthrough();
     CLI::App* clear = sub->add_subcommand("clear", "Remove dyn's files from it")->fallthrough();
     sub->callback([this, clear] { command = clear->parsed() ? clear_cache : show_cache; });

@@ -17,15 +17,22 @@
 #include "src/runtime/cache_dir.hpp"
 #include "src/runtime/thread_count.hpp"
 #include "targets/cpu/cpu_info.hpp"
+#include "targets/cpu/isa.hpp"
 #include "targets/cpu/object_cache.hpp"
 
 namespace dyn::cli {
 namespace {
 
+/// The instruction set that is asked for where it is not the best one; else none.
+std::string lesser_isa(const Arguments& arguments) {
+  const std::string& isa = arguments.options.isa;
+  return isa.empty() || cpu::select_isa("").name == isa ? std::string() : isa;
+}
+
 std::string cache_file(const Arguments& arguments) {
   const std::string directory = runtime::resolve_cache_dir(arguments.options.cache_dir);
   if (directory.empty()) return {};
-  const std::string key = fmt::format("caches|{}|{}|{}", cpu::cpu_name(), cpu::cpu_info("flags"), runtime::default_threads());
+  const std::string key = fmt::format("caches|{}|{}|{}{}", cpu::cpu_name(), cpu::cpu_info("flags"), runtime::default_threads(), lesser_isa(arguments));
   return fmt::format("{}/peak-{:016x}.json", directory, cpu::checksum(key));
 }
 
@@ -115,7 +122,9 @@ std::optional<Peak> machine_peak(const Arguments& arguments, std::string& proble
   }
   try {
     show_progress("measuring this machine, once");
-    const std::string text = output_of({program, "--threads", fmt::format("{}", runtime::default_threads())});
+    std::vector<std::string> words{program, "--threads", fmt::format("{}", runtime::default_threads())};
+    if (const std::string isa = lesser_isa(arguments); !isa.empty()) words.insert(words.end(), {"--isa", isa});
+    const std::string text = output_of(words);
     show_progress("");
     const Peak peak = parse_peak(text);
     if (!path.empty()) write_cached(path, text);

@@ -14,7 +14,7 @@ namespace dyn::cli {
 /// With this many threads together.
 struct PeakFigures {
   int threads = 1;
-  double gflops = 0;  ///< f32 multiply-adds, of the widest instructions
+  double gflops = 0;  ///< f32 multiply-adds
   double l1_gb_per_s = 0, l2_gb_per_s = 0, l3_gb_per_s = 0, dram_gb_per_s = 0;  ///< reading; 0: not measured
 };
 
@@ -36,7 +36,7 @@ struct Peak {
 /// dyn-peak's JSON. Throws Error(device) for anything else.
 Peak parse_peak(const std::string& json);
 
-/// From the cache directory, or measured now by the program dyn-peak beside dynrun and kept there. Nothing where that
+/// Of the instruction set that code is generated for, from the cache directory, or measured now by the program dyn-peak beside dynrun and kept there. Nothing where that
 /// program is missing or fails; `problem` then says why.
 std::optional<Peak> machine_peak(const Arguments& arguments, std::string& problem);
 

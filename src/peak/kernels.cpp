@@ -125,13 +125,33 @@ constexpr double flops_of(int chains, int lanes) { return 2.0 * chains * lanes; 
 
 }  // namespace
 
-Kernels best_kernels() {
+Isa best_isa() {
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) return {"avx512", multiply_add_avx512, flops_of(avx512_chains, 16), {read_avx512<false>, read_avx512<true>}};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return {"avx2", multiply_add_avx2, flops_of(avx2_chains, 8), {read_avx2<false>, read_avx2<true>}};
+  if (__builtin_cpu_supports("avx512f")) return Isa::avx512;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Isa::avx2 : Isa::sse2;
+}
+
+const char* name_of(Isa isa) {
+  switch (isa) {
+    case Isa::avx512: return "avx512";
+    case Isa::avx2: return "avx2";
+    default: return "sse2";
   }
-  return {"sse2", multiply_add_sse2, flops_of(sse2_chains, 4), {read_sse2<false>, read_sse2<true>}};
+}
+
+std::optional<Isa> find_isa(std::string_view name) {
+  for (const Isa isa : {Isa::sse2, Isa::avx2, Isa::avx512}) {
+    if (name == name_of(isa) && isa <= best_isa()) return isa;
+  }
+  return std::nullopt;
+}
+
+Kernels kernels_of(Isa isa) {
+  switch (isa) {
+    case Isa::avx512: return {multiply_add_avx512, flops_of(avx512_chains, 16), {read_avx512<false>, read_avx512<true>}};
+    case Isa::avx2: return {multiply_add_avx2, flops_of(avx2_chains, 8), {read_avx2<false>, read_avx2<true>}};
+    default: return {multiply_add_sse2, flops_of(sse2_chains, 4), {read_sse2<false>, read_sse2<true>}};
+  }
 }
 
 }  // namespace dyn::peak

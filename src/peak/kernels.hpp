@@ -5,12 +5,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <optional>
+#include <string_view>
 
 namespace dyn::peak {
 
+enum class Isa : std::uint8_t { sse2, avx2, avx512 };
+/// The best that this CPU has.
+Isa best_isa();
+/// "sse2", "avx2" or "avx512"; nothing for another name, or one that this CPU lacks.
+std::optional<Isa> find_isa(std::string_view name);
+const char* name_of(Isa isa);
+
 struct Kernels {
-  std::string isa;
   /// Independent chains of f32 multiply-adds; returns a value that depends on all of them.
   float (*multiply_add)(std::int64_t iterations);
   double flops_per_iteration;
@@ -19,7 +26,6 @@ struct Kernels {
   std::array<std::uint64_t (*)(const void* data, std::size_t bytes), 2> reads;
 };
 
-/// The best that this CPU has.
-Kernels best_kernels();
+Kernels kernels_of(Isa isa);
 
 }  // namespace dyn::peak

@@ -102,21 +102,22 @@ void move_sse2(void* to, const Sources& from, std::size_t bytes) {
 }
 
 template <int sources, Stores stores>
-std::array<Traffic, 2> versions() {
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) return {move_avx512<sources, stores, false>, move_avx512<sources, stores, true>};
-  if (__builtin_cpu_supports("avx2")) return {move_avx2<sources, stores, false>, move_avx2<sources, stores, true>};
-  return {move_sse2<sources, stores, false>, move_sse2<sources, stores, true>};
+std::array<Traffic, 2> versions(Isa isa) {
+  switch (isa) {
+    case Isa::avx512: return {move_avx512<sources, stores, false>, move_avx512<sources, stores, true>};
+    case Isa::avx2: return {move_avx2<sources, stores, false>, move_avx2<sources, stores, true>};
+    default: return {move_sse2<sources, stores, false>, move_sse2<sources, stores, true>};
+  }
 }
 
 }  // namespace
 
-std::array<TrafficKind, 5> best_traffic() {
-  return {{{"read", 1, false, versions<1, Stores::None>()},
-           {"fill", 0, true, versions<0, Stores::PastCaches>()},
-           {"copy", 1, true, versions<1, Stores::PastCaches>()},
-           {"add", 2, true, versions<2, Stores::PastCaches>()},
-           {"cached_copy", 1, true, versions<1, Stores::Cached>()}}};
+std::array<TrafficKind, 5> traffic_of(Isa isa) {
+  return {{{"read", 1, false, versions<1, Stores::None>(isa)},
+           {"fill", 0, true, versions<0, Stores::PastCaches>(isa)},
+           {"copy", 1, true, versions<1, Stores::PastCaches>(isa)},
+           {"add", 2, true, versions<2, Stores::PastCaches>(isa)},
+           {"cached_copy", 1, true, versions<1, Stores::Cached>(isa)}}};
 }
 
 }  // namespace dyn::peak

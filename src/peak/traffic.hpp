@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include "src/peak/kernels.hpp"
+
 namespace dyn::peak {
 
 /// Arrays that one kind of traffic reads at most.
@@ -23,6 +25,6 @@ struct TrafficKind {
 };
 
 /// read; fill, copy and add, which write past the caches; cached_copy, which does not, so that each line is read before it is written.
-std::array<TrafficKind, 5> best_traffic();
+std::array<TrafficKind, 5> traffic_of(Isa isa);
 
 }  // namespace dyn::peak

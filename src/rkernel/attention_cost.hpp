@@ -18,7 +18,7 @@ struct AttentionShape {
   bool causal = false, masked = false;
   bool keys_unit = true;    ///< keys lie with stride 1 along d: Dots are possible
   bool values_unit = true;  ///< values lie with stride 1 along n: read as they lie
-  bool fixed_order = false; ///< the order of sums depends on the sizes alone (Options::deterministic)
+  bool fixed_order = false; ///< the order of sums does not depend on the threads (Options::deterministic)
 };
 
 struct AttentionStrategy {
@@ -34,8 +34,12 @@ struct AttentionStrategy {
 double attention_cost(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, int threads,
                       CostBreakdown* breakdown = nullptr);
 
-/// Calls `visit` for every legal strategy of this shape.
-void for_each_attention_strategy(const Machine& machine, const AttentionShape& shape, int threads,
+/// What orders the sums, and so decides the bits of a result: form, block_keys and splits, the other members being left. It depends on the sizes of one
+/// element of the batch, on the machine's lanes and on `threads` (not with fixed_order), neither on the batch nor on measured figures.
+AttentionStrategy attention_order(const Machine& machine, const AttentionShape& shape, int threads);
+
+/// Calls `visit` for every strategy of this shape that is worth a look, all of the same order.
+void for_each_attention_strategy(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& order, int threads,
                                  const std::function<void(const AttentionStrategy&)>& visit);
 
 struct AttentionChoice {

@@ -11,12 +11,16 @@ namespace {
 
 // Two predictions closer than this are a tie, which the earlier candidate wins.
 constexpr double tie = 0.02;
-constexpr std::array<std::int64_t, 3> key_blocks = {256, 512, 128};
+constexpr std::int64_t key_block = 512;
 constexpr std::array<std::int64_t, 3> row_blocks = {256, 128, 64};
-// Beyond this many rows the packing of keys is repaid.
+// Beyond this many rows the packing of keys is repaid, however deep they are.
 constexpr std::int64_t most_dot_rows = 8;
-// Tickets for each thread, at most, that splitting the keys makes.
-constexpr std::int64_t tickets_per_thread = 4;
+// Vector instructions to reduce one vector of dot products, beside its multiply-adds, and to bring one vector of keys into panels.
+constexpr double dot_operations = 3, transpose_operations = 4;
+// Where blocks of so many rows are too few for the threads, keys are split until there are so many tickets for each.
+constexpr std::int64_t rows_of_ticket = 64, tickets_per_thread = 2;
+// Threads that are assumed where their number may not matter.
+constexpr int assumed_threads = 4;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -45,42 +49,46 @@ AttentionStrategy with_tile(const Machine& machine, const AttentionShape& shape,
   return strategy;
 }
 
-std::vector<std::int64_t> split_counts(const Machine& machine, const AttentionShape& shape, std::int64_t tickets, int threads) {
-  if (shape.fixed_order) return {fixed_slices(shape.batch * shape.queries * shape.value_depth, shape.keys)};
-  std::vector<std::int64_t> counts{1};
-  for (std::int64_t splits = 2; threads > 1 && splits * tickets <= tickets_per_thread * threads && splits * machine.panel * 2 <= shape.keys; ++splits) {
-    counts.push_back(splits);
-  }
-  return counts;
+/// By instructions: panels take whole panels of scores and the transposition of keys, dots a reduction for each score.
+ScoreForm form_of(const Machine& machine, const AttentionShape& shape) {
+  if (!shape.keys_unit || shape.queries > most_dot_rows) return ScoreForm::Panels;
+  const auto rows = static_cast<double>(shape.queries), keys = static_cast<double>(shape.keys);
+  const auto padded = static_cast<double>(ceil_div(shape.keys, machine.panel) * machine.panel);
+  const double key_vectors = static_cast<double>(shape.depth) / machine.vector_width;
+  const double dots = rows * keys * (key_vectors + dot_operations);
+  const double panels = rows * padded * key_vectors + keys * key_vectors * transpose_operations;
+  return dots < panels ? ScoreForm::Dots : ScoreForm::Panels;
 }
 
-std::vector<ScoreForm> score_forms(const AttentionShape& shape, std::int64_t block_rows) {
-  const bool dots = shape.keys_unit && block_rows <= most_dot_rows;
-  if (shape.fixed_order) return {shape.keys_unit && shape.queries <= most_dot_rows ? ScoreForm::Dots : ScoreForm::Panels};
-  return dots ? std::vector{ScoreForm::Panels, ScoreForm::Dots} : std::vector{ScoreForm::Panels};
+std::int64_t splits_of(const AttentionShape& shape, int threads) {
+  if (shape.fixed_order) threads = assumed_threads;
+  const std::int64_t row_tickets = std::max<std::int64_t>(1, ceil_div(shape.queries, rows_of_ticket));
+  const std::int64_t missing = threads > 1 ? tickets_per_thread * threads / row_tickets : 1;
+  return std::max<std::int64_t>(1, std::min(missing, shape.keys / key_block));
 }
 
 }  // namespace
 
-void for_each_attention_strategy(const Machine& machine, const AttentionShape& shape, int threads,
+AttentionStrategy attention_order(const Machine& machine, const AttentionShape& shape, int threads) {
+  return {.form = form_of(machine, shape), .block_keys = key_block, .splits = splits_of(shape, threads)};
+}
+
+void for_each_attention_strategy(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& order, int threads,
                                  const std::function<void(const AttentionStrategy&)>& visit) {
+  AttentionStrategy strategy = order;
   for (const std::int64_t block_rows : row_block_sizes(shape.queries, threads)) {
-    const std::int64_t tickets = std::max<std::int64_t>(1, shape.batch * ceil_div(shape.queries, block_rows));
-    for (const std::int64_t block_keys : key_blocks) {
-      for (const std::int64_t splits : split_counts(machine, shape, tickets, threads)) {
-        for (const ScoreForm form : score_forms(shape, block_rows)) {
-          visit(with_tile(machine, shape, {.form = form, .block_rows = block_rows, .block_keys = block_keys, .splits = splits}));
-        }
-      }
-      if (block_keys >= shape.keys || shape.fixed_order) break;
-    }
+    strategy.block_rows = block_rows;
+    visit(with_tile(machine, shape, strategy));
+    // The sums of dots are the same in tiles of the same rows only.
+    if (order.form == ScoreForm::Dots) break;
   }
 }
 
 AttentionChoice select_attention(const Machine& machine, const AttentionShape& shape, int threads) {
   AttentionChoice best;
+  const AttentionStrategy order = attention_order(machine, shape, threads);
   const auto consider = [&](int active, double overhead) {
-    for_each_attention_strategy(machine, shape, active, [&](const AttentionStrategy& strategy) {
+    for_each_attention_strategy(machine, shape, order, active, [&](const AttentionStrategy& strategy) {
       const double seconds = attention_cost(machine, shape, strategy, active) + overhead;
       if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
         best.seconds = seconds;

@@ -14,9 +14,9 @@ using codegen::Conditional;
 using codegen::CountedLoop;
 using Values = std::vector<llvm::Value*>;
 
-// Keys that are asked for ahead of those at work, in groups of as many as there are lanes. A group's rows are read side by side, an order that
-// hardware does not foresee.
-constexpr int groups_ahead = 2;
+// How far ahead of those at work keys are asked for: the latency of memory. One request goes with the vectors of each line; as many at once would make the
+// arithmetic wait.
+constexpr int floats_ahead = 2048;
 constexpr int line_floats = 16;
 
 /// For each group of lanes: the first (second) half of a's, then that of b's.
@@ -68,38 +68,66 @@ Values add_products(VectorCode& code, const Values& keys, llvm::Value* q, llvm::
   return next;
 }
 
-llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys, llvm::Value* q) {
+/// A part of the depth that is read in steps of so many vectors.
+struct Depth {
+  llvm::Value *begin, *end;
+  int vectors;
+};
+
+/// Adds to `sums` the products of keys over that depth. `ahead`, where given, is the distance in floats of keys to ask for.
+Values add_dots(VectorCode& code, std::span<llvm::Value* const> keys, llvm::Value* q, const Depth& depth, llvm::Value* ahead, const Values& sums) {
   Builder& builder = code.builder();
+  CountedLoop steps(builder, depth.begin, depth.end, code.number(depth.vectors * code.lanes()), "dot", sums);
+  Values next;
+  for (std::size_t i = 0; i < keys.size(); ++i) next.push_back(steps.carried(i));
+  for (int vector = 0; vector < depth.vectors; ++vector) {
+    llvm::Value* offset = builder.CreateAdd(steps.index(), code.number(vector * code.lanes()));
+    llvm::Value* query = code.load_vector(code.element(q, offset));
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      llvm::Value* address = code.element(keys[i], offset);
+      if (ahead != nullptr && vector == 0) codegen::prefetch(builder, code.element(address, ahead));
+      next[i] = code.fused(query, code.load_vector(address), next[i]);
+    }
+  }
+  return steps.close(next);
+}
+
+/// The dot products of a group, `together` keys at a time: all of them where the keys are near.
+llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys, llvm::Value* q, std::size_t together, llvm::Value* ahead) {
+  Builder& builder = code.builder();
+  const int line_vectors = std::max(1, line_floats / code.lanes());
+  llvm::Value* lines = code.round_down(block.depth, line_vectors * code.lanes());
   llvm::Value* whole = code.round_down(block.depth, code.lanes());
-  Values sums(keys.size(), code.splat(0.0));
-  CountedLoop vectors(builder, code.number(0), whole, code.number(code.lanes()), "dot", sums);
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = vectors.carried(i);
-  sums = vectors.close(add_products(code, keys, q, vectors.index(), nullptr, sums));
+  Values sums;
+  for (std::size_t first = 0; first < keys.size(); first += together) {
+    const auto some = std::span(keys).subspan(first, together);
+    Values added = add_dots(code, some, q, {code.number(0), lines, line_vectors}, ahead, Values(together, code.splat(0.0)));
+    if (line_vectors > 1) added = add_dots(code, some, q, {lines, whole, 1}, nullptr, added);
+    sums.insert(sums.end(), added.begin(), added.end());
+  }
   llvm::Value* rest = builder.CreateSub(block.depth, whole);
   Conditional tail(builder, builder.CreateICmpSGT(rest, code.number(0)), "dot_tail");
   const Values more = add_products(code, keys, q, whole, code.first_lanes(rest), sums);
   return sums_across(code, tail.close(more, sums));
 }
 
-/// Asks for the keys of a later group; addresses beyond the last are only hints.
-void prefetch_group(VectorCode& code, const KeyBlock& block, const Values& keys) {
-  Builder& builder = code.builder();
-  llvm::Value* ahead = builder.CreateMul(block.row_stride, code.number(groups_ahead * code.lanes()));
-  CountedLoop lines(builder, ahead, builder.CreateAdd(ahead, block.depth), code.number(line_floats), "prefetch");
-  for (llvm::Value* key : keys) {
-    codegen::prefetch(builder, code.element(key, lines.index()));
-  }
-  lines.close();
-}
-
+/// The keys of a group times all rows. The first row brings whole groups near; addresses beyond the last key are only hints.
 void emit_group(VectorCode& code, const KeyBlock& block, llvm::Value* first, llvm::Value* last, llvm::Value* q, llvm::Value* q_row,
                 llvm::Value* rows, llvm::Value* scores, llvm::Value* score_row) {
   Builder& builder = code.builder();
   const Values keys = key_rows(code, block, first, last);
-  if (last == nullptr) prefetch_group(code, block, keys);
-  CountedLoop row(builder, code.number(0), rows, code.number(1), "dot_row");
+  llvm::Value* begin = code.number(0);
+  if (last == nullptr) {
+    llvm::Value* keys_ahead = builder.CreateUDiv(code.number(floats_ahead), code.maximum(block.depth, code.number(1)));
+    // Hardware foresees keys that are read in the order in which they lie. Of narrow vectors two keys share those of the query, which keys that
+    // are near already would wait for.
+    const std::size_t together = code.lanes() < line_floats ? 2 : 1;
+    code.store(dots_of(code, block, keys, q, together, builder.CreateMul(keys_ahead, block.row_stride)), code.element(scores, first));
+    begin = code.number(1);
+  }
+  CountedLoop row(builder, begin, rows, code.number(1), "dot_row");
   llvm::Value* query = code.element(q, builder.CreateMul(row.index(), q_row));
-  llvm::Value* dots = dots_of(code, block, keys, query);
+  llvm::Value* dots = dots_of(code, block, keys, query, keys.size(), nullptr);
   code.store(dots, code.element(code.element(scores, builder.CreateMul(row.index(), score_row)), first));
   row.close();
 }

@@ -85,6 +85,10 @@ expect "loaded inputs that do not fit the dims" 1 "x" run "$scratch/pass.dyn" --
 
 rows() { "$dynrun" bench model.dyn --dims B=1,2 --dims 'S=1..4*2' "${quick[@]}" "$@" 2>>"$scratch/bench-err"; }
 check "bench: a row for each shape (csv)" bash -c "[ \$(wc -l) -eq 7 ]" < <(rows --format csv)
+check "bench: a row for each shape and number of threads (csv)" bash -c "[ \$(grep -cE 'model,[12],[124],[12],cpu') -eq 12 ]" < <(rows --threads 1,2 --format csv)
+check "bench: a row for each shape and number of threads (json)" bash -c "[ \$(grep -c '\"threads\": 2') -eq 6 ]" < <(rows --threads 1,2 --format json)
+check "bench: a row for each shape and number of threads (md)" bash -c "[ \$(grep -cE '\| +[12] \| cpu/') -eq 12 ]" < <(rows --threads 1,2)
+expect "bench: no threads at all" 2 "threads" bench model.dyn --threads 1,0
 check "bench: iterations are exact" bash -c "[ \$(grep -c '\"runs\": 3') -eq 6 ]" < <(rows --format json)
 for column in model B S threads device first_ms new_shape_us median_ms p95_ms gflops limit_ms limit_ratio; do
   check "bench: column $column" grep -q "\"$column\":" < <(rows --format json)

@@ -38,7 +38,7 @@ expect() {
 
 # has NAME PATTERN: in the output of the last expect.
 has() {
-  if cat "$scratch/out" "$scratch/err" | grep -qE -- "$2"; then echo "ok $1"; else problem "$1" "the output lacks $2"; fi
+  if grep -qE -- "$2" "$scratch/out" "$scratch/err"; then echo "ok $1"; else problem "$1" "the output lacks $2"; fi
 }
 
 # check NAME COMMAND...: the command succeeds.

@@ -221,7 +221,7 @@ void bench_op(const Arguments& arguments) {
   std::string problem;
   bench.peak = machine_peak(arguments, problem);
   if (!problem.empty()) note(problem);
-  std::vector<int> thread_counts = arguments.op.threads;
+  std::vector<int> thread_counts = arguments.thread_counts;
   if (thread_counts.empty()) thread_counts = {runtime::default_threads()};
   for (const int threads : thread_counts) {
     bench.threads = threads;

@@ -98,10 +98,10 @@ Built build(const AttentionCase& c, const Layout& layout) {
 }
 
 /// One row in double; `bound` gets how far f32 may be off: scores by their products, then shares and sums.
-std::vector<double> expected_row(const AttentionCase& c, const Layout& layout, const std::vector<float>* inputs, std::int64_t b, std::int64_t h,
+std::vector<double> expected_row(const AttentionCase& c, const Layout& layout, const std::vector<std::vector<float>>& inputs, std::int64_t b, std::int64_t h,
                                  std::int64_t row, double& bound) {
   const auto read = [&](int i, const Strides& s, std::int64_t r, std::int64_t column) {
-    return static_cast<double>(inputs[i][static_cast<std::size_t>(s.at(b, h, r, column))]);
+    return static_cast<double>(inputs[static_cast<std::size_t>(i)][static_cast<std::size_t>(s.at(b, h, r, column))]);
   };
   const double scale = c.scale != 0 ? c.scale : 1 / std::sqrt(static_cast<double>(c.depth));
   std::vector<double> scores;
@@ -155,6 +155,39 @@ void run_launch(const rkernel::Launch& launch, std::vector<void*>& pointers) {
   if (launch.merge != nullptr) run_stage(launch.merge, args, launch.merge_tickets, 1, scratch.get());
 }
 
+std::vector<std::vector<float>> random_inputs(const AttentionCase& c, std::mt19937_64& random) {
+  std::uniform_real_distribution<float> uniform(-1, 1.5f), share(0, 1);
+  const auto filled = [&](std::int64_t count, double factor) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& value : values) value = uniform(random) * static_cast<float>(factor);
+    return values;
+  };
+  const std::int64_t key_heads = c.keys_shared ? 1 : c.heads;
+  std::vector<std::vector<float>> inputs{filled(c.batch * c.heads * c.queries * c.depth, c.magnitude), filled(c.batch * key_heads * c.keys * c.depth, 1),
+                                         filled(c.batch * key_heads * c.keys * c.value_depth, 1),
+                                         filled(std::max(c.batch, c.heads * c.queries) * c.keys + c.queries, 2)};
+  for (float& value : inputs[3]) {
+    if (share(random) < c.hidden) value = -std::numeric_limits<float>::infinity();
+  }
+  return inputs;
+}
+
+/// The result between its guards.
+std::vector<float> kernel_output(const AttentionCase& c, const Isa& isa, CodeStore& store, const Layout& layout, std::vector<std::vector<float>>& inputs,
+                                 const ChooseStrategy& choose) {
+  const Built built = build(c, layout);
+  std::vector<float> output(static_cast<std::size_t>(c.batch * c.heads * c.queries * c.value_depth) + 2 * guard_elements, guard);
+  AttentionKernel kernel(built.problem, context_for(isa, store), std::make_shared<const AttentionChoices>());
+  rkernel::CompileReport report;
+  kernel.bind(store.resolve(kernel.sources(), 2, report));
+  rkernel::Launch launch = choose ? kernel.plan_with(built.symbols, choose(kernel.shape(built.symbols))) : kernel.plan({built.symbols, 2});
+  std::vector<void*> pointers{inputs[0].data(), inputs[1].data(), inputs[2].data()};
+  if (c.mask != MaskKind::None) pointers.push_back(inputs[3].data());
+  pointers.push_back(output.data() + guard_elements);
+  run_launch(launch, pointers);
+  return output;
+}
+
 }  // namespace
 
 std::string describe(const AttentionCase& c) {
@@ -167,30 +200,9 @@ std::string describe(const AttentionCase& c) {
 double run_attention(const AttentionCase& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, const ChooseStrategy& choose,
                      const std::function<void(std::vector<float>*)>& spoil) {
   const Layout layout = layout_of(c);
-  const Built built = build(c, layout);
-  std::uniform_real_distribution<float> uniform(-1, 1.5f), share(0, 1);
-  const auto filled = [&](std::int64_t count, double factor) {
-    std::vector<float> values(static_cast<std::size_t>(count));
-    for (float& value : values) value = uniform(random) * static_cast<float>(factor);
-    return values;
-  };
-  const std::int64_t key_heads = c.keys_shared ? 1 : c.heads;
-  std::vector<float> inputs[4] = {filled(c.batch * c.heads * c.queries * c.depth, c.magnitude), filled(c.batch * key_heads * c.keys * c.depth, 1),
-                                  filled(c.batch * key_heads * c.keys * c.value_depth, 1),
-                                  filled(std::max(c.batch, c.heads * c.queries) * c.keys + c.queries, 2)};
-  for (float& value : inputs[3]) {
-    if (share(random) < c.hidden) value = -std::numeric_limits<float>::infinity();
-  }
-  if (spoil) spoil(inputs);
-  std::vector<float> output(static_cast<std::size_t>(c.batch * c.heads * c.queries * c.value_depth) + 2 * guard_elements, guard);
-  AttentionKernel kernel(built.problem, context_for(isa, store), std::make_shared<const AttentionChoices>());
-  rkernel::CompileReport report;
-  kernel.bind(store.resolve(kernel.sources(), 2, report));
-  rkernel::Launch launch = choose ? kernel.plan_with(built.symbols, choose(kernel.shape(built.symbols))) : kernel.plan({built.symbols, 2});
-  std::vector<void*> pointers{inputs[0].data(), inputs[1].data(), inputs[2].data()};
-  if (c.mask != MaskKind::None) pointers.push_back(inputs[3].data());
-  pointers.push_back(output.data() + guard_elements);
-  run_launch(launch, pointers);
+  std::vector<std::vector<float>> inputs = random_inputs(c, random);
+  if (spoil) spoil(inputs.data());
+  const std::vector<float> output = kernel_output(c, isa, store, layout, inputs, choose);
   for (std::size_t i = 0; i < guard_elements; ++i) {
     if (output[i] != guard || output[output.size() - 1 - i] != guard) return infinity;
   }
@@ -210,6 +222,12 @@ double run_attention(const AttentionCase& c, const Isa& isa, CodeStore& store, s
     }
   }
   return worst;
+}
+
+std::vector<float> attention_output(const AttentionCase& c, const Isa& isa, CodeStore& store, std::uint64_t seed, const ChooseStrategy& choose) {
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<float>> inputs = random_inputs(c, random);
+  return kernel_output(c, isa, store, layout_of(c), inputs, choose);
 }
 
 }  // namespace dyn::cpu::testing

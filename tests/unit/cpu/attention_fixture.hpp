@@ -36,4 +36,7 @@ using ChooseStrategy = std::function<rkernel::AttentionStrategy(const rkernel::A
 double run_attention(const AttentionCase& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, const ChooseStrategy& choose = {},
                      const std::function<void(std::vector<float>*)>& spoil = {});
 
+/// What the kernel makes of the random inputs of that seed.
+std::vector<float> attention_output(const AttentionCase& c, const Isa& isa, CodeStore& store, std::uint64_t seed, const ChooseStrategy& choose);
+
 }  // namespace dyn::cpu::testing
