@@ -191,7 +191,7 @@ struct Parser {
     add_repeated(sub, "--attr", op.attributes, "An attribute of the operator: axis=-1, transpose_b=true, perm=[1,0]");
     add_thread_counts(sub, "Threads of dyn and of each peer; several are measured one after the other: 1,2");
     sub->add_flag("--cold", op.cold,
-                  "Operands from memory: the model holds as many copies of the operator, each with operands of its own, as exceed twice the "
+                  "Operands from memory: the model holds as many copies of the operator, each with operands of its own, as exceed four times the "
                   "last cache. Default: the same operands again and again");
     sub->add_option("--peers", op.peers,
                     "Libraries to compare with, each in a process of its own, in alternating slices: onednn, openblas, blis, mkl (found at "

@@ -26,7 +26,7 @@ namespace {
 constexpr double ms = 1e3;
 constexpr double defect_ratio = 1.02;  // a limit that is passed was not one
 constexpr int most_copies = 512;
-constexpr double cold_in_caches = 2;
+constexpr double cold_in_caches = 4;
 constexpr double usual_last_cache_bytes = 32 << 20;
 
 struct OpBench {
