@@ -201,29 +201,57 @@ double layer_cost(const LayerTerms& terms, double below, bool overlapped) {
   return std::ceil(terms.parallel_trips / terms.units) * (terms.fixed + temporal);
 }
 
+namespace {
+
+struct TicketTerms {
+  double register_tile;
+  LayerTerms l1, l2;
+  double l1_cost, l2_cost;
+};
+
+TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
+  TicketTerms terms;
+  terms.register_tile = sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes);
+  terms.l1 = tile_terms(machine, shape, strategy, sizes, active);
+  terms.l2 = {.name = "L2"};
+  terms.l2.reduction_trips = sizes.k_blocks;
+  terms.l2.load = move_seconds(machine, shape, strategy, sizes, active);
+  terms.l1_cost = layer_cost(terms.l1, terms.register_tile, true);
+  // Moves do not overlap with the tiles that wait for them.
+  terms.l2_cost = sizes.k_blocks * (terms.l2.load + terms.l1_cost);
+  return terms;
+}
+
+double tickets_of(const ContractionShape& shape, const Sizes& sizes) {
+  return shape.m > 0 && shape.n > 0 ? static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices : 0;
+}
+
+}  // namespace
+
 double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
                         CostBreakdown* breakdown) {
   const Sizes sizes = sizes_of(machine, shape, strategy);
-  const double tickets = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices;
-  const int active = static_cast<int>(std::clamp(tickets, 1.0, static_cast<double>(threads)));
-  const double register_tile =
-      sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes);
-  const LayerTerms l1 = tile_terms(machine, shape, strategy, sizes, active);
-  LayerTerms l2{.name = "L2"};
-  l2.reduction_trips = sizes.k_blocks;
-  l2.load = move_seconds(machine, shape, strategy, sizes, active);
   LayerTerms top{.name = "threads"};
-  top.parallel_trips = tickets;
+  top.parallel_trips = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices;
   top.units = threads;
   top.fixed = machine.seconds_per_ticket;
-  const double l1_cost = layer_cost(l1, register_tile, true);
-  // Moves do not overlap with the tiles that wait for them.
-  const double l2_cost = sizes.k_blocks * (l2.load + l1_cost);
-  const double seconds = layer_cost(top, l2_cost, false) + merge_seconds(machine, shape, sizes, threads);
+  const int active = static_cast<int>(std::clamp(top.parallel_trips, 1.0, static_cast<double>(threads)));
+  const TicketTerms ticket = ticket_terms(machine, shape, strategy, sizes, active);
+  const double seconds = layer_cost(top, ticket.l2_cost, false) + merge_seconds(machine, shape, sizes, threads);
   if (breakdown != nullptr) {
-    *breakdown = {register_tile, {l1, l2, top}, {l1_cost, l2_cost, seconds}, static_cast<std::int64_t>(tickets), seconds};
+    *breakdown = {ticket.register_tile, {ticket.l1, ticket.l2, top}, {ticket.l1_cost, ticket.l2_cost, seconds},
+                  static_cast<std::int64_t>(top.parallel_trips), seconds};
   }
   return seconds;
+}
+
+TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, const Region& region, int active) {
+  ContractionShape part = shape;
+  part.m = region.m;
+  part.n = region.n;
+  const Sizes sizes = sizes_of(machine, part, region.strategy);
+  return {ticket_terms(machine, part, region.strategy, sizes, active).l2_cost + machine.seconds_per_ticket,
+          static_cast<std::int64_t>(tickets_of(part, sizes))};
 }
 
 std::string to_string(const CostBreakdown& breakdown) {

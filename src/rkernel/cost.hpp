@@ -63,4 +63,11 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
 
 std::string to_string(const CostBreakdown& breakdown);
 
+/// What the tickets of one region cost where `active` threads share the machine: seconds of one, its taking included, and how many there are.
+struct TicketCost {
+  double seconds = 0;
+  std::int64_t tickets = 0;
+};
+TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, const Region& region, int active);
+
 }  // namespace dyn::rkernel

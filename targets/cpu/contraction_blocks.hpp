@@ -30,6 +30,11 @@ class ContractionBlocks {
 
   llvm::ConstantInt* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
   llvm::Value* slot(int index) { return index == codegen::SlotTable::none ? number(0) : operands_->slot(index); }
+  /// Of a strategy slot of the ticket's region.
+  llvm::Value* region_slot(int index) {
+    return builder_.CreateAlignedLoad(builder_.getInt64Ty(), builder_.CreateConstGEP1_64(builder_.getInt64Ty(), region_ints_, static_cast<std::uint64_t>(index)),
+                                      llvm::Align(8));
+  }
   llvm::Value* extent(int axis) { return slot(slots_.extent(axis)); }
   llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
   llvm::Value* minimum(llvm::Value* a, llvm::Value* b) { return builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b); }
@@ -45,8 +50,10 @@ class ContractionBlocks {
 
   /// Loads what holds for all tickets, at the builder's place (the entry block).
   void load_strategy(const codegen::KernelArgsValues& args);
-  /// The block of each axis of the threads layer: the last loop's runs fastest.
+  /// Finds the ticket's region, loads its strategy, and the block of each axis of the threads layer: the last loop's runs fastest.
   void locate_ticket(llvm::Value* ticket);
+  llvm::Value* find_region(llvm::Value* ticket);
+  void load_region();
   /// Where the ticket's block of this axis lies.
   void open_block(int axis);
   /// Pointer to element (batch, 0, 0) of an operand of the contraction.
@@ -67,7 +74,7 @@ class ContractionBlocks {
   std::vector<llvm::Value*> extents_;
   llvm::Value *m_blocks_ = nullptr, *n_blocks_ = nullptr, *tile_rows_ = nullptr, *tile_panels_ = nullptr, *block_k_ = nullptr,
               *k_blocks_ = nullptr, *copy_a_ = nullptr, *a_row_ = nullptr, *wide_table_ = nullptr, *narrow_table_ = nullptr,
-              *half_table_ = nullptr, *direct_b_ = nullptr, *a_scratch_ = nullptr, *b_scratch_ = nullptr, *panels_in_all_ = nullptr,
+              *half_table_ = nullptr, *direct_b_ = nullptr, *a_scratch_ = nullptr, *b_scratch_ = nullptr, *ints_ = nullptr, *region_ints_ = nullptr,
               *ask_ahead_ = nullptr, *k_slices_ = nullptr, *sums_row_ = nullptr, *shared_ = nullptr;
   codegen::Part m_part_{}, n_part_{}, k_part_{};
   llvm::Value *first_rows_ = nullptr, *first_tiles_ = nullptr, *second_rows_ = nullptr;

@@ -232,7 +232,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
   TileOutputs outputs_of_tile() {
     llvm::Value* first_row = builder_.CreateAdd(m_part_.start, row_part_.start);
     if (!exchanged()) return {contraction_.m, contraction_.n, first_row, row_part_.size, n0_, valid_columns_, c_tile_, columns_};
-    llvm::Value* turned = scratch(slot(strategy_.turned_scratch));
+    llvm::Value* turned = scratch(region_slot(strategy_.turned_scratch));
     llvm::Value* turned_row = builder_.CreateAnd(builder_.CreateAdd(tile_rows_, number(isa_.f32_lanes - 1)), number(-isa_.f32_lanes));
     emit_transposition(builder_, isa_, {c_tile_, columns_, valid_columns_, row_part_.size, turned, turned_row}, number(0));
     return {contraction_.n, contraction_.m, n0_, valid_columns_, first_row, row_part_.size, turned, turned_row};

@@ -22,11 +22,17 @@ struct RowSlots {
   int tiles;                    ///< of both runs
 };
 
-/// Slots of KernelArgs::ints that the strategy fills, after those of the problem.
+/// Slots of KernelArgs::ints that the program fills, after those of the problem.
 struct StrategySlots {
-  int k_slices;                ///< at least 1
+  int regions;                 ///< at least 1
   int sums_row;                ///< elements between rows of a slice's sums in KernelArgs::shared: [slice][batch][m][sums_row]
   int merge_rows;              ///< rows of one ticket of the second stage
+  int first_of_region;         ///< no slot, but the first of those below, which exist for the first region
+  int slots_of_region;         ///< no slot, but how many these are: by so much a region's lie behind those of the one before it
+  int first_ticket;            ///< of the region; tickets of regions follow each other
+  int m_begin, m_size;         ///< its rows
+  int first_panel, panels;     ///< its columns
+  int k_slices;                ///< at least 1; more only in a program of one region
   int m_blocks, n_blocks;      ///< blocks along m and n, as equal as they can be; n in panels
   int tile_rows, tile_panels;  ///< the main loops' tile: rows at most, panels
   RowSlots larger, smaller;    ///< of blocks along m with the one more row that does not divide, and of the others

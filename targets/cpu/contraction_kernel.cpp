@@ -3,69 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 
-#include "targets/cpu/dot_loop.hpp"
+#include "targets/cpu/contraction_launch.hpp"
 #include "targets/llvm/structure_key.hpp"
 
 namespace dyn::cpu {
-namespace {
 
 using rkernel::LaneAxis;
-
-/// Remembered; beyond it the memory starts anew. Layers of one model share choices, while shapes seen before have plans: few are enough, and many
-/// small objects that stay would keep the heap from reusing the memory of large tensors.
-constexpr std::size_t most_choices = 1 << 10;
-constexpr std::int64_t line_bytes = 64;
-constexpr std::int64_t copy_slack = 16;        ///< floats between rows of A's copy, so that rows do not share cache sets
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
-
-std::unordered_map<int, std::vector<MainLoop>> by_columns(const MainLoopTable& loops) {
-  std::unordered_map<int, std::vector<MainLoop>> tables;
-  for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
-    std::vector<MainLoop>& table = tables[loops.tiles[i].columns];
-    table.resize(std::max(table.size(), static_cast<std::size_t>(loops.tiles[i].rows) + 1), nullptr);
-    table[static_cast<std::size_t>(loops.tiles[i].rows)] = loops.functions[i];
-  }
-  return tables;
-}
-
-}  // namespace
-
-ContractionContext::ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
-                                       bool deterministic, const std::map<DType, MainLoopTable>& narrow_loops)
-    : isa_(isa), machine_(std::move(machine)), deterministic_(deterministic), candidates_(rkernel::make_candidates(machine_)),
-      dot_tables_(by_columns(dot_loops)) {
-  tables_.emplace(DType::f32, by_columns(loops));
-  for (const auto& [dtype, narrow] : narrow_loops) tables_.emplace(dtype, by_columns(narrow));
-  machine_.dot_rows.assign(static_cast<std::size_t>(most_dot_columns(isa)) + 1, 0);
-  for (const Tile& tile : dot_tiles(isa)) machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
-}
-
-std::int64_t ContractionContext::address(const Tables& tables, int columns) {
-  const auto found = tables.find(columns);
-  return found == tables.end() ? 0 : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(found->second.data()));
-}
-
-std::int64_t ContractionContext::table(int columns, DType weights) const { return address(tables_.at(weights), columns); }
-
-rkernel::Choice ContractionContext::choose(const rkernel::ContractionShape& shape, int threads) const {
-  const std::string key = fmt::format(
-      FMT_STRING("{} {} {} {} {} {} {} {}{} {} {} {:g} {:g} {} {} {}{} {}"), static_cast<int>(shape.lanes), static_cast<int>(shape.a_dtype),
-      static_cast<int>(shape.b_dtype), shape.batch, shape.m, shape.n, shape.k, (shape.b_packed ? 0 : shape.must_pack_b ? 1 : 2), int{shape.must_copy_a},
-      shape.a_row_bytes, shape.b_row_bytes, shape.epilogue_operations, shape.epilogue_bytes, shape.inlined_rows, shape.fixed_slices, shape.a_level, shape.b_level, threads);
-  {
-    const std::shared_lock lock(mutex_);
-    if (const auto found = memory_.find(key); found != memory_.end()) return found->second;
-  }
-  rkernel::Choice choice = rkernel::select(machine_, candidates_, shape, threads);
-  const std::unique_lock lock(mutex_);
-  if (memory_.size() >= most_choices) memory_.clear();
-  memory_.emplace(key, choice);
-  return choice;
-}
 
 ContractionKernel::ContractionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context,
                                      std::size_t constant_level)
@@ -161,71 +105,6 @@ rkernel::Choice ContractionKernel::choose(std::span<const std::int64_t> ints, in
   return best;
 }
 
-void ContractionKernel::fill_strategy(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, rkernel::Launch& launch) const {
-  const Isa& isa = context_->isa();
-  const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(shape.m, strategy.block_m));
-  const std::int64_t n_blocks = std::max<std::int64_t>(1, ceil_div(shape.n, strategy.block_n));
-  const std::int64_t slice_k = ceil_div(shape.k, strategy.split_k);
-  const std::int64_t wanted_k_blocks = std::max<std::int64_t>(1, ceil_div(slice_k, strategy.block_k));
-  const std::int64_t block_k = std::max<std::int64_t>(round_up(ceil_div(slice_k, wanted_k_blocks), copy_slack), copy_slack);
-  const std::int64_t k_blocks = std::max<std::int64_t>(1, ceil_div(slice_k, block_k));
-  const std::int64_t block_m = ceil_div(shape.m, m_blocks);
-  const std::int64_t block_panels = ceil_div(ceil_div(shape.n, isa.panel_f32), n_blocks);
-  const std::int64_t tile_panels = strategy.tile_columns / isa.panel_f32;
-  const std::int64_t row_tiles = rkernel::tiling_of(block_m, strategy.tile_rows).tiles();
-  const std::int64_t column_tiles = block_panels / tile_panels + block_panels % tile_panels;
-  const std::int64_t tiles = k_blocks > 1 ? row_tiles * column_tiles : 1;
-  const std::int64_t tile_bytes = round_up(tiles * strategy.tile_rows * strategy.tile_columns * 4, line_bytes);
-  const std::int64_t a_row = block_k + copy_slack;
-  const std::int64_t a_bytes = strategy.copy_a ? round_up(round_up(block_m, isa.f32_lanes) * a_row * 4, line_bytes) : 0;
-  const std::int64_t moved_panels = shape.b_packed ? 0 : strategy.direct_b ? 1 : block_panels;
-  // Transposing moves write whole blocks of vectors.
-  const std::int64_t b_bytes = strategy.lanes == LaneAxis::K ? round_up(round_up(shape.n, isa.f32_lanes) * a_row * 4, line_bytes)
-                                                             : moved_panels * isa.panel_f32 * round_up(block_k, isa.f32_lanes) * 4;
-  const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
-  set(strategy_.k_slices, strategy.split_k);
-  set(strategy_.m_blocks, m_blocks);
-  set(strategy_.n_blocks, n_blocks);
-  set(strategy_.tile_rows, strategy.tile_rows);
-  set(strategy_.tile_panels, tile_panels);
-  for (const auto& [slots, rows] : {std::pair{strategy_.larger, block_m}, std::pair{strategy_.smaller, shape.m / m_blocks}}) {
-    const rkernel::Tiling tiling = rkernel::tiling_of(rows, strategy.tile_rows);
-    set(slots.first_rows, tiling.first.tile);
-    set(slots.first_tiles, tiling.first.count);
-    set(slots.second_rows, tiling.second.tile);
-    set(slots.tiles, tiling.tiles());
-  }
-  set(strategy_.block_k, block_k);
-  set(strategy_.k_blocks, k_blocks);
-  set(strategy_.copy_a, strategy.copy_a ? 1 : 0);
-  set(strategy_.ask_ahead, row_tiles > 1 ? 1 : 0);
-  set(strategy_.direct_b, strategy.direct_b ? 1 : 0);
-  const bool dot = strategy.lanes == LaneAxis::K;
-  set(strategy_.wide_table, dot ? context_->dot_table(static_cast<int>(shape.n)) : context_->table(strategy.tile_columns, shape.b_dtype));
-  set(strategy_.narrow_table, context_->table(isa.panel_f32, shape.b_dtype));
-  set(strategy_.half_table, context_->table(isa.f32_lanes, shape.b_dtype));
-  set(strategy_.a_row, a_row);
-  set(strategy_.a_scratch, tile_bytes);
-  set(strategy_.b_scratch, tile_bytes + a_bytes);
-  const std::int64_t turned_bytes =
-      strategy.lanes == LaneAxis::M ? strategy.tile_columns * round_up(strategy.tile_rows, isa.f32_lanes) * 4 : 0;
-  set(strategy_.turned_scratch, tile_bytes + a_bytes + b_bytes);
-  launch.scratch_bytes = static_cast<std::size_t>(tile_bytes + a_bytes + b_bytes + turned_bytes);
-  launch.tickets = shape.m > 0 && shape.n > 0 ? shape.batch * m_blocks * n_blocks * strategy.split_k : 0;
-}
-
-void ContractionKernel::fill_merge(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, int threads, rkernel::Launch& launch) const {
-  constexpr std::int64_t tickets_per_thread = 2;
-  const std::int64_t sums_row = round_up(shape.n, context_->isa().panel_f32);
-  const std::int64_t row_blocks = std::clamp<std::int64_t>(ceil_div(tickets_per_thread * threads, shape.batch), 1, shape.m);
-  const std::int64_t merge_rows = ceil_div(shape.m, row_blocks);
-  launch.ints[static_cast<std::size_t>(strategy_.sums_row)] = sums_row;
-  launch.ints[static_cast<std::size_t>(strategy_.merge_rows)] = merge_rows;
-  launch.merge_tickets = shape.batch * ceil_div(shape.m, merge_rows);
-  launch.shared_bytes = static_cast<std::size_t>(strategy.split_k * shape.batch * shape.m * sums_row * 4);
-  launch.scratch_bytes = std::max(launch.scratch_bytes, static_cast<std::size_t>(round_up(sums_row * 4, line_bytes)));
-}
-
 rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) const {
   std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   const rkernel::Choice choice = choose(ints, request.threads);
@@ -242,11 +121,11 @@ rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, c
   rkernel::Launch launch;
   launch.ints = std::move(ints);
   const rkernel::ContractionShape shape = shape_of(bound.form, launch.ints);
-  fill_strategy(shape, strategy, launch);
+  write_program(*context_, strategy_, shape, choice.program, launch);
   const std::size_t shape_class = class_for(bound.form, slots_, launch.ints);
   launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + shape_class));
   if (strategy.split_k > 1 && launch.tickets > 0) {
-    fill_merge(shape, strategy, choice.threads, launch);
+    write_merge(*context_, strategy_, shape, strategy, choice.threads, launch);
     launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + bound.form.classes.size() + shape_class));
   }
   launch.threads = choice.threads;

@@ -1,54 +1,16 @@
 #pragma once
 // Kernels of problems with a contraction: planned by the cost model at each new shape.
 
-#include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "src/rkernel/select.hpp"
 #include "src/rkernel/target.hpp"
 #include "targets/cpu/contraction_classes.hpp"
+#include "targets/cpu/contraction_context.hpp"
 #include "targets/cpu/contraction_emitter.hpp"
-#include "targets/cpu/measure.hpp"
 
 namespace dyn::cpu {
-
-/// What all contraction kernels of one target share. Immutable after load but for the memory of choices, which is thread-safe.
-class ContractionContext {
- public:
-  /// `dot_loops` may be empty where no contraction has a form with lanes along K.
-  /// `deterministic`: K is split by the shape alone. `narrow_loops`: main loops for weights in other dtypes than f32.
-  ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
-                     bool deterministic = false, const std::map<DType, MainLoopTable>& narrow_loops = {});
-
-  const Isa& isa() const noexcept { return isa_; }
-  const rkernel::Machine& machine() const noexcept { return machine_; }
-  bool deterministic() const noexcept { return deterministic_; }
-  /// Whether any choice may split K.
-  bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
-  const rkernel::CandidateSet& candidates() const noexcept { return candidates_; }
-  /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this dtype; 0: none.
-  std::int64_t table(int columns, DType weights = DType::f32) const;
-  std::int64_t dot_table(int columns) const { return address(dot_tables_, columns); }
-  /// The choice for a shape, remembered.
-  rkernel::Choice choose(const rkernel::ContractionShape& shape, int threads) const;
-
- private:
-  using Tables = std::unordered_map<int, std::vector<MainLoop>>;
-  static std::int64_t address(const Tables& tables, int columns);
-
-  const Isa& isa_;
-  rkernel::Machine machine_;
-  bool deterministic_;
-  rkernel::CandidateSet candidates_;
-  std::map<DType, Tables> tables_;
-  Tables dot_tables_;
-  mutable std::shared_mutex mutex_;
-  mutable std::unordered_map<std::string, rkernel::Choice> memory_;
-};
 
 class ContractionKernel final : public rkernel::Kernel {
  public:
@@ -80,8 +42,6 @@ class ContractionKernel final : public rkernel::Kernel {
   std::string describe_choice(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool chosen) const;
   rkernel::Choice choose(std::span<const std::int64_t> ints, int threads) const;
   rkernel::Launch launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const;
-  void fill_strategy(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, rkernel::Launch& launch) const;
-  void fill_merge(const rkernel::ContractionShape& shape, const rkernel::Strategy& strategy, int threads, rkernel::Launch& launch) const;
 
   std::shared_ptr<const ContractionContext> context_;
   std::vector<BoundForm> forms_;  ///< as the problem came, then with sides exchanged where that may pay

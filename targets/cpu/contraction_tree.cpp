@@ -12,7 +12,10 @@ using rkernel::LoopKind;
 
 StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   StrategySlots strategy;
-  for (int* slot : {&strategy.k_slices, &strategy.sums_row, &strategy.merge_rows, &strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
+  for (int* slot : {&strategy.regions, &strategy.sums_row, &strategy.merge_rows}) *slot = slots.add_strategy_slot();
+  // Those of one region stand together, and last: KernelArgs::ints ends with one such group for each region.
+  strategy.first_of_region = slots.size();
+  for (int* slot : {&strategy.first_ticket, &strategy.m_begin, &strategy.m_size, &strategy.first_panel, &strategy.panels, &strategy.k_slices, &strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
                     &strategy.copy_a, &strategy.ask_ahead, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row,
                     &strategy.a_scratch, &strategy.b_scratch, &strategy.turned_scratch}) {
     *slot = slots.add_strategy_slot();
@@ -20,6 +23,7 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   for (RowSlots* rows : {&strategy.larger, &strategy.smaller}) {
     for (int* slot : {&rows->first_rows, &rows->first_tiles, &rows->second_rows, &rows->tiles}) *slot = slots.add_strategy_slot();
   }
+  strategy.slots_of_region = slots.size() - strategy.first_of_region;
   return strategy;
 }
 

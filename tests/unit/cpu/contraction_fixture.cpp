@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/rkernel/regions.hpp"
 #include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/narrow_weights.hpp"
 #include "targets/cpu/pack.hpp"
@@ -259,6 +260,36 @@ double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64
   kernel.for_each_choice(request, [&](const rkernel::Choice& choice) { choices.push_back(choice); });
   for (int i = 0; i < random_strategies; ++i) {
     worst = std::max(worst, run_launch(c, data, kernel.launch_with(request, choices.at(random() % choices.size()))));
+  }
+  return worst;
+}
+
+double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int count) {
+  const Built built = build(c);
+  const Data data = make_data(c, isa, random);
+  ContractionKernel kernel(built.problem, context_for(isa, store), 2);
+  rkernel::CompileReport report;
+  kernel.bind(store.resolve(kernel.sources(), 2, report));
+  const rkernel::PlanRequest request{built.symbols, threads};
+  std::map<rkernel::LaneAxis, std::vector<rkernel::Choice>> choices;
+  kernel.for_each_choice(request, [&](const rkernel::Choice& choice) {
+    const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
+    if (strategy.split_k == 1 && strategy.lanes != rkernel::LaneAxis::K) choices[strategy.lanes].push_back(choice);
+  });
+  double worst = 0;
+  for (const auto& [lanes, of_lanes] : choices) {
+    const std::int64_t m = lanes == rkernel::LaneAxis::M ? c.n : c.m, n = lanes == rkernel::LaneAxis::M ? c.m : c.n;
+    const auto below = [&](std::int64_t limit) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit + 1)); };
+    for (const rkernel::Pattern pattern : rkernel::all_patterns) {
+      for (int i = 0; i < count; ++i) {
+        rkernel::Cuts cuts{below(m), std::min(n, below((n + isa.panel_f32 - 1) / isa.panel_f32) * isa.panel_f32), 0};
+        cuts.second_m = cuts.m + below(m - cuts.m);
+        rkernel::Choice choice = of_lanes.at(random() % of_lanes.size());
+        choice.program.regions = rkernel::cover(pattern, m, n, cuts);
+        for (rkernel::Region& region : choice.program.regions) region.strategy = of_lanes.at(random() % of_lanes.size()).program.regions.front().strategy;
+        worst = std::max(worst, run_launch(c, data, kernel.launch_with(request, choice)));
+      }
+    }
   }
   return worst;
 }

@@ -41,6 +41,10 @@ std::vector<DType> weight_dtypes(const Isa& isa);
 /// count as infinite.
 double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int random_strategies);
 
+/// The same of `count` random programs for each pattern of regions, whose regions have random cuts and random strategies that fit one kernel. Every
+/// element of the output is seen to be written.
+double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int count);
+
 /// The same of all choices for `threads` threads that `wanted` says.
 double run_choices(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads,
                    const std::function<bool(const rkernel::Choice&)>& wanted);

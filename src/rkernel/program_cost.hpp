@@ -1,0 +1,17 @@
+#pragma once
+// What a program of several regions costs.
+
+#include <span>
+
+#include "src/rkernel/cost.hpp"
+
+namespace dyn::rkernel {
+
+/// When the last of `threads` threads is done, if each takes the next ticket as soon as it has none: tickets of all groups in their order.
+/// F_parallel of Vortex's equation 4 over tickets that cost unequally.
+double makespan(std::span<const TicketCost> groups, int threads);
+
+/// Predicted time of a program on `threads` threads; of one region, contraction_cost.
+double program_cost(const Machine& machine, const ContractionShape& shape, const Program& program, int threads);
+
+}  // namespace dyn::rkernel

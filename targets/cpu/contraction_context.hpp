@@ -1,0 +1,48 @@
+#pragma once
+// What the contraction kernels of one target share: main loops, the machine, and the memory of choices.
+
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "src/rkernel/choice_memory.hpp"
+#include "src/rkernel/select.hpp"
+#include "targets/cpu/isa.hpp"
+#include "targets/cpu/main_loop.hpp"
+
+namespace dyn::cpu {
+
+/// What all contraction kernels of one target share. Immutable after load but for the memory of choices, which is thread-safe.
+class ContractionContext {
+ public:
+  /// `dot_loops` may be empty where no contraction has a form with lanes along K.
+  /// `deterministic`: K is split by the shape alone. `narrow_loops`: main loops for weights in other dtypes than f32.
+  ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
+                     bool deterministic = false, const std::map<DType, MainLoopTable>& narrow_loops = {});
+
+  const Isa& isa() const noexcept { return isa_; }
+  const rkernel::Machine& machine() const noexcept { return machine_; }
+  bool deterministic() const noexcept { return deterministic_; }
+  /// Whether any choice may split K.
+  bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
+  const rkernel::CandidateSet& candidates() const noexcept { return candidates_; }
+  /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this dtype; 0: none.
+  std::int64_t table(int columns, DType weights = DType::f32) const;
+  std::int64_t dot_table(int columns) const { return address(dot_tables_, columns); }
+  /// The choice for a shape, remembered.
+  rkernel::Choice choose(const rkernel::ContractionShape& shape, int threads) const;
+
+ private:
+  using Tables = std::unordered_map<int, std::vector<MainLoop>>;
+  static std::int64_t address(const Tables& tables, int columns);
+
+  const Isa& isa_;
+  rkernel::Machine machine_;
+  bool deterministic_;
+  rkernel::CandidateSet candidates_;
+  std::map<DType, Tables> tables_;
+  Tables dot_tables_;
+  mutable rkernel::ChoiceMemory memory_;
+};
+
+}  // namespace dyn::cpu

@@ -1,0 +1,106 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "src/rkernel/choice_memory.hpp"
+#include "tests/support/seed.hpp"
+
+using namespace dyn::rkernel;
+
+namespace {
+
+constexpr std::size_t table_bytes = 1 << 18;
+
+ContractionShape shape_of(std::int64_t m) { return {.m = m, .n = 3 * m + 1, .k = 64, .a_level = 1, .b_level = 2}; }
+
+// Every number of it follows from the shape, so that a mixture of two choices is noticed.
+Choice choice_of(std::int64_t m) {
+  Choice choice{.program = {}, .threads = static_cast<int>(m % 7) + 1, .seconds = static_cast<double>(m) * 1e-6, .considered = static_cast<int>(m % 1000)};
+  for (std::int64_t region = 0; region <= m % 4; ++region) {
+    Strategy strategy{.tile_rows = static_cast<int>(m % 14) + 1, .tile_columns = 32, .block_m = m + region, .block_n = m, .block_k = m / 2 + 1, .split_k = 1 + m % 3};
+    strategy.copy_a = m % 2 == 0;
+    strategy.direct_b = m % 3 == 0;
+    strategy.lanes = static_cast<LaneAxis>(m % 3);
+    choice.program.regions.push_back({region, m, region * 2, m, strategy});
+  }
+  return choice;
+}
+
+bool same(const Choice& a, const Choice& b) {
+  if (a.threads != b.threads || a.seconds != b.seconds || a.considered != b.considered || a.program.regions.size() != b.program.regions.size()) return false;
+  for (std::size_t i = 0; i < a.program.regions.size(); ++i) {
+    const Region &x = a.program.regions[i], &y = b.program.regions[i];
+    if (x.m0 != y.m0 || x.m != y.m || x.n0 != y.n0 || x.n != y.n || !(x.strategy == y.strategy)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a memory of choices gives back what was put in, or nothing, and never grows") {
+  ChoiceMemory memory(table_bytes);
+  CHECK(memory.bytes() <= table_bytes);
+  CHECK_FALSE(memory.find(ChoiceKey(shape_of(5), 1)).has_value());
+  memory.insert(ChoiceKey(shape_of(5), 1), choice_of(5));
+  CHECK(same(memory.find(ChoiceKey(shape_of(5), 1)).value(), choice_of(5)));
+  CHECK_FALSE(memory.find(ChoiceKey(shape_of(5), 2)).has_value());
+  int found = 0;
+  for (std::int64_t m = 1; m <= 1'000'000; ++m) memory.insert(ChoiceKey(shape_of(m), 1), choice_of(m));
+  for (std::int64_t m = 999'000; m <= 1'000'000; ++m) {
+    const auto known = memory.find(ChoiceKey(shape_of(m), 1));
+    if (!known) continue;
+    ++found;
+    REQUIRE(same(*known, choice_of(m)));
+  }
+  CHECK(found > 100);
+  CHECK(memory.bytes() <= table_bytes);
+}
+
+TEST_CASE("whatever a choice depends on tells keys apart") {
+  const ContractionShape base{.batch = 2, .m = 3, .n = 5, .k = 7, .b_row_bytes = 20, .a_row_bytes = 28, .epilogue_operations = 2, .epilogue_bytes = 8, .a_level = 1, .b_level = 1};
+  std::vector<ContractionShape> others(15, base);
+  others[0].batch = 3;
+  others[1].m = 4;
+  others[2].n = 4;
+  others[3].k = 4;
+  others[4].b_packed = false;
+  others[5].must_pack_b = true;
+  others[6].must_copy_a = true;
+  others[7].a_row_bytes = 32;
+  others[8].b_row_bytes = 32;
+  others[9].epilogue_operations = 3;
+  others[10].inlined_rows = 14;
+  others[11].epilogue_bytes = 12;
+  others[12].fixed_slices = 2;
+  others[13].a_level = 2;
+  others[14].lanes = LaneAxis::M;
+  for (const ContractionShape& other : others) CHECK(ChoiceKey(other, 1).words() != ChoiceKey(base, 1).words());
+  CHECK(ChoiceKey(base, 2).words() != ChoiceKey(base, 1).words());
+}
+
+TEST_CASE("readers of a memory of choices that others write see whole choices") {
+  ChoiceMemory memory(1);
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0}, found{0};
+  const auto work = [&](std::uint64_t number) {
+    std::mt19937_64 random(dyn::testing::test_seed(7) + number);
+    while (!stop) {
+      const auto m = static_cast<std::int64_t>(random() % 24) + 1;
+      const ChoiceKey key(shape_of(m), 1);
+      if (number % 2 == 0) memory.insert(key, choice_of(m));
+      const auto known = memory.find(key);
+      if (known) ++found;
+      if (known && !same(*known, choice_of(m))) ++wrong;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::uint64_t i = 0; i < 4; ++i) threads.emplace_back(work, i);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  CHECK(found > 0);
+  CHECK(wrong == 0);
+}
