@@ -42,7 +42,7 @@ TileLoop::Values TileLoop::emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, 
   Values state;
   append_series(state, a, group_bytes_, static_cast<int>(row_groups()));
   append_series(state, b, panel_bytes_, panel_count());
-  if (asks()) append_series(state, add_bytes(b, distance), panel_bytes_, panel_count());
+  if (shares_asking()) state.push_back(add_bytes(b, distance));
   state.insert(state.end(), accumulators.begin(), accumulators.end());
   if (unroll() > 1) {
     llvm::Value* whole = builder_.CreateAnd(k, builder_.getInt64(~std::uint64_t{k_unroll - 1}));
@@ -122,10 +122,11 @@ void TileLoop::prefetch_panels(const Values& state) {
   const int line_elements = line_bytes / static_cast<int>(size_of(weights_));
   // Steps of K share a line where a panel's row is shorter.
   const int steps_of_line = std::max(1, line_elements / isa_.panel_f32);
-  for (std::size_t panel = first_asked(); panel < pointer_count(); ++panel) {
+  for (int panel = 0; panel < panel_count(); ++panel) {
+    llvm::Value* asked = shares_asking() ? state[first_asked()] : add_bytes(state[row_groups() + static_cast<std::size_t>(panel)], near_ahead_);
     for (int step = 0; step < k_unroll; step += steps_of_line) {
       for (int column = 0; column < std::min(columns_, isa_.panel_f32); column += line_elements) {
-        llvm::Value* row = add_bytes(state[panel], step_offsets_[static_cast<std::size_t>(step)]);
+        llvm::Value* row = add_bytes(asked, step_offsets_[static_cast<std::size_t>(step)]);
         llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column)));
         codegen::prefetch(builder_, address);
       }

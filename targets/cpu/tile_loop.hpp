@@ -42,9 +42,11 @@ class TileLoop {
   int unroll() const;  ///< steps of K in one iteration
   /// A single row of f32 is left to the hardware.
   bool asks() const { return rows_ > 1 || weights_ != DType::f32; }
+  /// Tiles of several panels always ask near by: there are no registers left for pointers of their own.
+  bool shares_asking() const { return asks() && panel_count() == 1; }
   std::size_t row_groups() const;
   std::size_t first_asked() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
-  std::size_t pointer_count() const { return first_asked() + static_cast<std::size_t>(asks() ? panel_count() : 0); }
+  std::size_t pointer_count() const { return first_asked() + (shares_asking() ? 1 : 0); }
   llvm::BasicBlock* block(const char* name);
   Values multiples(llvm::Value* bytes);
   llvm::Value* add_bytes(llvm::Value* pointer, llvm::Value* bytes);

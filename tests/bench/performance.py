@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 BEGIN, END = "<!-- dynrun op: begin -->", "<!-- dynrun op: end -->"
-LOST, NEAR_BEST, MOST_LISTED = 0.95, 0.97, 40
+LOST, NEAR_BEST = 0.95, 0.97
 COLORS = ["#1b6ca8", "#c8553d", "#3a7d44", "#7b4b94", "#b8860b", "#555555"]
 
 
@@ -81,19 +81,36 @@ def summary_line(suite, state, threads, rows, peers):
     return "| " + " | ".join(cells) + " |"
 
 
+# Why a shape is lost, in the order in which they are asked; docs/performance.md explains each. A suite that ends in "deepbench" has a fresh second operand.
+REASONS = [
+    ("lanes", lambda m, n, k, row: n < 16),
+    ("short K", lambda m, n, k, row: k <= 64),
+    ("stage", lambda m, n, k, row: m <= 14 and row["threads"] != "1"),
+    ("stream", lambda m, n, k, row: m <= 14),
+    ("fresh B", lambda m, n, k, row: row["suite"].endswith("deepbench")),
+    ("two row tiles", lambda m, n, k, row: m <= 64),
+    ("near the limit", lambda m, n, k, row: (number(row, "limit_ratio") or 0) >= 0.82),
+    ("L3", lambda m, n, k, row: True),
+]
+
+
+def reason_of(row):
+    sizes = [int(row[name]) for name in ("M", "N", "K")]
+    return next(name for name, holds in REASONS if holds(*sizes, row))
+
+
 def lost_list(rows):
     peers = peers_of(rows)
     lost = sorted((row for row in rows if (number(row, "ratio_best") or 1) < LOST), key=lambda row: float(row["ratio_best"]))
     if not lost:
         return "No shape is below 0.95 of the best peer."
-    lines = [f"{len(lost)} of {len(rows)} measurements are below {LOST} of the best peer"
-             + (f"; the worst {MOST_LISTED}:" if len(lost) > MOST_LISTED else ":"), "",
-             "| M | N | K | suite | state | threads | ratio | peer | limit_ratio |", "|---|---|---|---|---|---|---|---|---|"]
-    for row in lost[:MOST_LISTED]:
+    lines = [f"{len(lost)} of {len(rows)} measurements are below {LOST} of the best peer:", "",
+             "| M | N | K | suite | state | threads | ratio | peer | limit_ratio | reason |", "|---|---|---|---|---|---|---|---|---|---|"]
+    for row in lost:
         peer = min((peer for peer in peers if number(row, peer)), key=lambda peer: float(row[peer])).removeprefix("ratio_")
         limit = f"{float(row['limit_ratio']):.2f}" if row.get("limit_ratio") else ""
         lines.append(f"| {row['M']} | {row['N']} | {row['K']} | {row['suite']} | {row['state']} | {row['threads']} | "
-                     f"{float(row['ratio_best']):.2f} | {peer} | {limit} |")
+                     f"{float(row['ratio_best']):.2f} | {peer} | {limit} | {reason_of(row)} |")
     return "\n".join(lines)
 
 
