@@ -1,5 +1,6 @@
 // The expression of one node's element.
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -69,7 +70,10 @@ int GroupLowering::elementwise(const Node& node, const Coords& coords, const Gua
 int GroupLowering::reduction(const Node& node) {
   const DType dtype = dtype_of(node.outputs[0]);
   const int rank = static_cast<int>(group_.extents.size());
-  const int sum = build_.apply(scalar_op(node), dtype, value(node.inputs[0], graph::identity_coords(*module_.dims, rank), {}));
+  const int element = value(node.inputs[0], graph::identity_coords(*module_.dims, rank), {});
+  // Axes of one element are left out: where no other is reduced, the element is the result.
+  if (std::ranges::none_of(problem_.axes, [](const Axis& axis) { return axis.kind == AxisKind::Reduction; })) return element;
+  const int sum = build_.apply(scalar_op(node), dtype, element);
   if (node.op->name != "reduce_mean") return sum;
   Dim count = module_.dims->constant(1);
   for (std::size_t i = 0; i < group_.extents.size(); ++i) {

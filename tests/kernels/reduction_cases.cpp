@@ -57,6 +57,14 @@ std::vector<Case> reduction_cases() {
   cases.push_back({"r = reduce_sum(x) axes=[0, 2, 4] keepdims=false", "x: f32[2, A, 3, B, 2]", "r: f32[A, B]",
                    product_of({{"A", {0, 1, 6}}, {"B", {0, 1, 19}}}), sum_tolerance});
 
+  // Of one element each.
+  for (const char* op : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_prod"}) {
+    cases.push_back({fmt::format("s = {}(x) axes=[-1] keepdims=true\n  d = sub(x, s)\n  r = mul(d, y)", op), "x: f32[A, B, 1], y: f32[A, B, 1]", "r: f32[A, B, 1]",
+                     product_of({{"A", {1, 3}}, {"B", {0, 1, 17}}})});
+  }
+  cases.push_back({"n = layer_norm(x, w, b) epsilon=0.1\n  r = transpose(n) perm=[1, 2, 0]", "x: f32[A, B, 1], w: f32[1], b: f32[1]", "r: f32[B, 1, A]",
+                   product_of({{"A", {1, 3}}, {"B", {0, 1, 17}}}), {Scale::Largest, 4}});
+
   cases.push_back({"r = softmax(x) axis=-1", "x: f32[A, B]", "r: f32[A, B]",
                    product_of({{"A", {0, 1, 3, 50}}, {"B", line_lengths}}), {Scale::Element, 32}, {uniform(-20, 20)}});
   // Without the greatest element taken off, e^x would overflow; what is left of it rounds by 64 eps.
