@@ -9,10 +9,18 @@ double makespan(std::span<const TicketCost> groups, int threads) {
   const auto count = static_cast<std::int64_t>(std::max(threads, 1));
   std::vector<double> busy(static_cast<std::size_t>(count), 0);
   for (const TicketCost& group : groups) {
-    // Rounds in which every thread gets one keep the differences between threads; the rest goes where there is time.
-    const std::int64_t rounds = group.tickets / count;
+    std::int64_t left = group.tickets;
+    // Threads that are done earlier take what they can until the last one is; then all take rounds, which keep the differences between them.
+    const double last = std::ranges::max(busy);
+    for (double& seconds : busy) {
+      const auto fits = static_cast<std::int64_t>(group.seconds > 0 ? (last - seconds) / group.seconds : 0);
+      const std::int64_t taken = std::min(left, fits);
+      seconds += static_cast<double>(taken) * group.seconds;
+      left -= taken;
+    }
+    const std::int64_t rounds = left / count;
     for (double& seconds : busy) seconds += static_cast<double>(rounds) * group.seconds;
-    for (std::int64_t ticket = rounds * count; ticket < group.tickets; ++ticket) *std::ranges::min_element(busy) += group.seconds;
+    for (std::int64_t ticket = rounds * count; ticket < left; ++ticket) *std::ranges::min_element(busy) += group.seconds;
   }
   return std::ranges::max(busy);
 }

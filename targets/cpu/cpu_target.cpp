@@ -14,6 +14,7 @@
 #include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/gather_panels.hpp"
 #include "targets/cpu/loop_kernel.hpp"
+#include "targets/cpu/measure.hpp"
 #include "targets/cpu/narrow_weights.hpp"
 #include "targets/cpu/pack.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "src/rkernel/regions.hpp"
 #include "targets/cpu/dot_loop.hpp"
+#include "targets/cpu/measure.hpp"
 #include "targets/cpu/narrow_weights.hpp"
 #include "targets/cpu/pack.hpp"
 #include "tests/support/half.hpp"
