@@ -11,10 +11,8 @@ namespace {
 constexpr double float_bytes = 4;
 // Vector instructions for one vector of scores: maximum, exponential, sum, loads and stores; and to add a mask.
 constexpr double softmax_operations = 30, mask_operations = 3;
-// To rescale one vector of the accumulator; to reduce one vector of dot products, beside its multiply-adds.
-constexpr double rescale_operations = 3, dot_operations = 3;
-// Vector instructions to bring one vector of keys into panels, by transposition.
-constexpr double transpose_operations = 4;
+// To rescale one vector of the accumulator.
+constexpr double rescale_operations = 3;
 
 struct Sizes {
   double row_blocks, block_rows;           ///< of the threads' layer

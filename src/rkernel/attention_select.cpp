@@ -15,8 +15,6 @@ constexpr std::int64_t key_block = 512;
 constexpr std::array<std::int64_t, 3> row_blocks = {256, 128, 64};
 // Beyond this many rows the packing of keys is repaid, however deep they are.
 constexpr std::int64_t most_dot_rows = 8;
-// Vector instructions to reduce one vector of dot products, beside its multiply-adds, and to bring one vector of keys into panels.
-constexpr double dot_operations = 3, transpose_operations = 4;
 // Where blocks of so many rows are too few for the threads, keys are split until there are so many tickets for each.
 constexpr std::int64_t rows_of_ticket = 64, tickets_per_thread = 2;
 // Threads that are assumed where their number may not matter.

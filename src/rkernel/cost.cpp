@@ -223,7 +223,7 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
 }
 
 double tickets_of(const ContractionShape& shape, const Sizes& sizes) {
-  return shape.m > 0 && shape.n > 0 ? static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices : 0;
+  return static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices;
 }
 
 }  // namespace
@@ -232,7 +232,7 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
                         CostBreakdown* breakdown) {
   const Sizes sizes = sizes_of(machine, shape, strategy);
   LayerTerms top{.name = "threads"};
-  top.parallel_trips = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices;
+  top.parallel_trips = tickets_of(shape, sizes);
   top.units = threads;
   top.fixed = machine.seconds_per_ticket;
   const int active = static_cast<int>(std::clamp(top.parallel_trips, 1.0, static_cast<double>(threads)));
@@ -251,7 +251,7 @@ TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, co
   part.n = region.n;
   const Sizes sizes = sizes_of(machine, part, region.strategy);
   return {ticket_terms(machine, part, region.strategy, sizes, active).l2_cost + machine.seconds_per_ticket,
-          static_cast<std::int64_t>(tickets_of(part, sizes))};
+          region.m > 0 && region.n > 0 ? static_cast<std::int64_t>(tickets_of(part, sizes)) : 0};
 }
 
 std::string to_string(const CostBreakdown& breakdown) {

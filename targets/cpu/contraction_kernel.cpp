@@ -38,12 +38,13 @@ std::vector<KernelSource> ContractionKernel::sources() const {
                            emit_contraction(module, symbol, contraction_rkernel(problem, context_->isa(), 1, shape_class.dot), context_->isa(), slots_, strategy_,
                                             shape_class);
                          }});
+      if (!bound.splits) continue;
       merges.push_back({fmt::format("contraction merge {} {}", codegen::class_letters(shape_class.lanes), structure),
                         [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
                           emit_contraction_merge(module, symbol, problem, context_->isa(), slots_, strategy_, shape_class);
                         }});
     }
-    if (bound.splits) sources.insert(sources.end(), merges.begin(), merges.end());
+    sources.insert(sources.end(), merges.begin(), merges.end());
   }
   return sources;
 }

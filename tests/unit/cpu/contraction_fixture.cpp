@@ -233,47 +233,49 @@ void run_stages(const rkernel::Launch& launch, std::vector<const float*> operand
   std::free(scratch);
 }
 
+namespace {
+
+/// A case whose kernel is ready to be planned.
+struct Bound {
+  Bound(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads)
+      : built(build(c)), data(make_data(c, isa, random)), kernel(built.problem, context_for(isa, store), 2), request{built.symbols, threads} {
+    rkernel::CompileReport report;
+    kernel.bind(store.resolve(kernel.sources(), 2, report));
+  }
+
+  Built built;
+  Data data;
+  ContractionKernel kernel;
+  rkernel::PlanRequest request;
+};
+
+}  // namespace
+
 double run_choices(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads,
                    const std::function<bool(const rkernel::Choice&)>& wanted) {
-  const Built built = build(c);
-  const Data data = make_data(c, isa, random);
-  ContractionKernel kernel(built.problem, context_for(isa, store), 2);
-  rkernel::CompileReport report;
-  kernel.bind(store.resolve(kernel.sources(), 2, report));
-  const rkernel::PlanRequest request{built.symbols, threads};
+  const Bound bound(c, isa, store, random, threads);
   double worst = 0;
-  kernel.for_each_choice(request, [&](const rkernel::Choice& choice) {
-    if (wanted(choice)) worst = std::max(worst, run_launch(c, data, kernel.launch_with(request, choice)));
+  bound.kernel.for_each_choice(bound.request, [&](const rkernel::Choice& choice) {
+    if (wanted(choice)) worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
   });
   return worst;
 }
 
 double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int random_strategies) {
-  const Built built = build(c);
-  const Data data = make_data(c, isa, random);
-  const auto context = context_for(isa, store);
-  ContractionKernel kernel(built.problem, context, 2);
-  rkernel::CompileReport report;
-  kernel.bind(store.resolve(kernel.sources(), 2, report));
-  const rkernel::PlanRequest request{built.symbols, threads};
-  double worst = run_launch(c, data, kernel.plan(request));
+  const Bound bound(c, isa, store, random, threads);
+  double worst = run_launch(c, bound.data, bound.kernel.plan(bound.request));
   std::vector<rkernel::Choice> choices;
-  kernel.for_each_choice(request, [&](const rkernel::Choice& choice) { choices.push_back(choice); });
+  bound.kernel.for_each_choice(bound.request, [&](const rkernel::Choice& choice) { choices.push_back(choice); });
   for (int i = 0; i < random_strategies; ++i) {
-    worst = std::max(worst, run_launch(c, data, kernel.launch_with(request, choices.at(random() % choices.size()))));
+    worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choices.at(random() % choices.size()))));
   }
   return worst;
 }
 
 double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int count) {
-  const Built built = build(c);
-  const Data data = make_data(c, isa, random);
-  ContractionKernel kernel(built.problem, context_for(isa, store), 2);
-  rkernel::CompileReport report;
-  kernel.bind(store.resolve(kernel.sources(), 2, report));
-  const rkernel::PlanRequest request{built.symbols, threads};
+  const Bound bound(c, isa, store, random, threads);
   std::map<rkernel::LaneAxis, std::vector<rkernel::Choice>> choices;
-  kernel.for_each_choice(request, [&](const rkernel::Choice& choice) {
+  bound.kernel.for_each_choice(bound.request, [&](const rkernel::Choice& choice) {
     const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
     if (strategy.split_k == 1 && strategy.lanes != rkernel::LaneAxis::K) choices[strategy.lanes].push_back(choice);
   });
@@ -288,7 +290,7 @@ double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt1993
         rkernel::Choice choice = of_lanes.at(random() % of_lanes.size());
         choice.program.regions = rkernel::cover(pattern, m, n, cuts);
         for (rkernel::Region& region : choice.program.regions) region.strategy = of_lanes.at(random() % of_lanes.size()).program.regions.front().strategy;
-        worst = std::max(worst, run_launch(c, data, kernel.launch_with(request, choice)));
+        worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
       }
     }
   }
