@@ -48,6 +48,11 @@ struct Options {
   /// where outputs are few.
   bool deterministic = false;
 
+  /// Who chooses how a matmul of given sizes runs: "dyn", or for comparing one of the published methods "vortex", "mikpoly", "ftuner", "tscompiler",
+  /// "dietcode"; "vendor" (oneDNN where it is installed and can do it, else as "dyn"); or "oracle", which runs every program of all of them when it
+  /// meets new shapes, and keeps the fastest: slow, and on the CPU only.
+  std::string policy = "dyn";
+
   /// Bytes of memory kept between runs for plans; the least recently used are dropped beyond it.
   std::size_t plan_cache_bytes = std::size_t{64} << 20;
 

@@ -103,6 +103,10 @@ struct Parser {
                     "Most bytes of prepacked weights in the cache directory, such as 500MB; 0: keep none. Default 8GiB")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->type_name("SIZE");
+    sub->add_option("--policy", options.policy,
+                    "Who chooses how matmuls run: dyn (default); a published method: vortex, mikpoly, ftuner, tscompiler, dietcode; vendor: oneDNN "
+                    "where it can; oracle: every program of all of them is run at each new shape, slow")
+        ->type_name("POLICY");
     sub->add_flag("--deterministic", options.deterministic, "Results on the CPU do not depend on the number of threads");
     sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
     add_cache_dir(sub);

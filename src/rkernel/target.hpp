@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "src/rkernel/device.hpp"
 #include "src/rkernel/packed_layout.hpp"
+#include "src/rkernel/policy.hpp"
 #include "src/rkernel/problem.hpp"
 
 namespace dyn::rkernel {
@@ -64,6 +66,20 @@ struct PlanRequest {
   int threads = 1;
 };
 
+/// One way to run a problem at one shape.
+struct Candidate {
+  std::string program;                      ///< in words: regions, tiles, blocks, moves, threads
+  std::optional<double> predicted_seconds;  ///< none where the policy predicts no time
+  Launch launch;
+};
+
+/// What a policy makes of a problem at one shape. Candidates that differ neither in code nor in partition stand there once.
+struct Choices {
+  std::vector<Candidate> candidates;
+  std::size_t chosen = 0;   ///< index of the one that the policy takes, where there are any
+  std::string none_reason;  ///< why there are none
+};
+
 /// Generated code of one shape class, to look at.
 struct CodeListing {
   std::string name;  ///< fit for a file name, distinct within a model
@@ -76,6 +92,10 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual Launch plan(const PlanRequest& request) const = 0;
+  /// All that a policy considers, for comparing policies; not for Oracle. None where the problem is no contraction.
+  virtual Choices choices(const PlanRequest&, Policy) const { return {{}, 0, "there is one way to run it"}; }
+  /// Chooses by a policy and drops the result, for timing. `remembered`: through the memory of choices, where the policy has one.
+  virtual void rehearse(const PlanRequest&, Policy, bool /*remembered*/) const {}
   /// Candidates, cost terms and the choice, for `dynrun explain`.
   virtual std::string explain(const PlanRequest& request) const = 0;
   /// "cpu/avx512", for `inspect` and `bench`.

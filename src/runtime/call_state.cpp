@@ -219,6 +219,12 @@ void CallState::run(RunProfile* profile) {
   }
 }
 
+void CallState::use_plan(PlanPtr plan) {
+  impl_->prepare();
+  if (plan->symbols != impl_->plan->symbols) fail("this plan was made for other shapes");
+  impl_->plan = std::move(plan);
+}
+
 const Tensor& CallState::output(std::size_t index) const {
   if (index >= impl_->outputs.size())
     fail(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));

@@ -128,6 +128,8 @@ class CallState {
   std::size_t output_index(std::string_view name) const;
 
   void run(RunProfile* profile = nullptr);
+  /// Runs by this plan of the model's, for as long as shapes are those that it was made for.
+  void use_plan(PlanPtr plan);
   const Tensor& output(std::size_t index) const;
   const Plan& plan() const;  ///< of the last run
 

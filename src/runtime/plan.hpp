@@ -33,4 +33,7 @@ struct Plan {
 
 using PlanPtr = std::shared_ptr<const Plan>;
 
+/// The same plan with another launch of one group that runs on the host. Its threads are at most `threads`.
+PlanPtr with_launch(const Plan& plan, std::size_t group, rkernel::Launch launch, int threads);
+
 }  // namespace dyn::runtime

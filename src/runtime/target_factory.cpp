@@ -36,6 +36,11 @@ const Precision& find_precision(const std::string& name) {
   return *found;
 }
 
+rkernel::Policy find_policy(const std::string& name) {
+  if (const auto policy = rkernel::policy_named(name)) return *policy;
+  throw Error(ErrorKind::user, fmt::format("there is no policy '{}'; there are {}", name, rkernel::policy_names()));
+}
+
 bool is_gpu(const std::string& device) { return device == "cuda" || device == "emulator"; }
 
 bool is_index(const std::string& gpu) {
@@ -50,6 +55,7 @@ std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, D
   target.threads = threads;
   target.weights = weights;
   target.deterministic = options.deterministic;
+  target.policy = find_policy(options.policy);
   target.perf_map = options.perf_map;
   target.debugger = options.debugger;
   target.log = options.log;
@@ -76,6 +82,7 @@ void choose_gpu(const Options& options, ptx::TargetOptions& target) {
 }  // namespace
 
 void check_device_options(const Options& options) {
+  find_policy(options.policy);
   const Precision& precision = find_precision(options.precision);
   if (is_gpu(options.device)) {
     if (precision.on_gpu) return;
@@ -103,6 +110,7 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
   const Precision& precision = find_precision(options.precision);
   target.precision = precision.dtype;
   target.allow_tf32 = precision.allow_tf32;
+  target.policy = find_policy(options.policy);
   target.threads = threads;
   target.log = options.log;
   return with_fallback(ptx::make_ptx_target(target), [options, threads] { return make_cpu(options, threads, DType::f32); });

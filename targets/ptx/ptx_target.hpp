@@ -19,6 +19,7 @@ struct TargetOptions {
   rkernel::GpuMachine machine;   ///< the device's, or the described one
   DType precision = DType::f32;  ///< what contractions compute with: f32, f16 or bf16
   bool allow_tf32 = false;
+  rkernel::Policy policy = rkernel::Policy::Dyn;  ///< who chooses for contractions; Vendor and Oracle: as Dyn
   int threads = 1;               ///< to compile with
   std::function<void(LogLevel, std::string_view)> log;
 };

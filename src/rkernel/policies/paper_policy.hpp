@@ -1,0 +1,41 @@
+#pragma once
+// The policies of the papers, behind one interface: given micro-kernels and a shape, what to run?
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "src/rkernel/policies/micro_kernels.hpp"
+#include "src/rkernel/policy.hpp"
+
+namespace dyn::rkernel {
+
+/// A part of the output, for each of the batch, and the micro-kernel that computes it.
+struct KernelRegion {
+  std::int64_t m0 = 0, m = 0, n0 = 0, n = 0;
+  std::size_t kernel = 0;
+  bool operator==(const KernelRegion&) const = default;
+};
+
+/// A cover of the output, and what a policy thinks of it.
+struct KernelProgram {
+  std::vector<KernelRegion> regions;
+  double merit = 0;               ///< more is better; comparable within one policy
+  std::optional<double> seconds;  ///< of a policy that predicts time: -merit
+};
+
+/// Immutable; thread-safe.
+class PaperPolicy {
+ public:
+  virtual ~PaperPolicy() = default;
+  /// Calls `visit` for every program that is considered for a shape, in a fixed order. None for a shape without outputs.
+  virtual void for_each(const ProductShape& shape, const std::function<void(const KernelProgram&)>& visit) const = 0;
+  /// The one that the policy takes; of equal merit the earlier. Without regions where there is none.
+  virtual KernelProgram choose(const ProductShape& shape) const;
+};
+
+/// Vortex, MikPoly, FTuner, TSCompiler or DietCode. `kernels` must outlive it. Borders between regions along n are multiples of `panel`.
+std::unique_ptr<const PaperPolicy> make_paper_policy(Policy policy, const MicroKernels& kernels, std::int64_t panel);
+
+}  // namespace dyn::rkernel

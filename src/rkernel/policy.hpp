@@ -1,0 +1,33 @@
+#pragma once
+// Policies: who chooses among the programs of a contraction, by name.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dyn::rkernel {
+
+/// `Oracle` measures every program of all others, and is for comparing; all others predict.
+enum class Policy : std::uint8_t { Dyn, Vortex, MikPoly, FTuner, TSCompiler, DietCode, Vendor, Oracle };
+
+struct PolicyInfo {
+  Policy policy;
+  std::string_view name;     ///< as Options::policy has it
+  std::string_view formula;  ///< what is minimised or maximised
+  std::string_view source;   ///< of the formula
+};
+
+/// All of them; Dyn first.
+std::span<const PolicyInfo> all_policies();
+const PolicyInfo& info_of(Policy policy);
+inline std::string_view name_of(Policy policy) { return info_of(policy).name; }
+std::optional<Policy> policy_named(std::string_view name);
+/// "dyn, vortex, ...": for messages.
+std::string policy_names();
+
+/// Whether choices may come from measurements of micro-kernels (MicroKernels::task_seconds).
+constexpr bool uses_micro_kernels(Policy policy) { return policy != Policy::Dyn && policy != Policy::Vendor; }
+
+}  // namespace dyn::rkernel
