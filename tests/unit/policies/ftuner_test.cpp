@@ -79,6 +79,14 @@ TEST_CASE("ftuner takes the longer axis, at borders of panels, then the other on
   CHECK(all_programs(*ftuner(kernels, Partition::Whole), {1, 40, 30, 4}).front().regions.size() == 1);
 }
 
+TEST_CASE("ftuner's borders between columns are at panels, also where kernels are not as wide as panels") {
+  const FakeKernels kernels(1, {{.block = {16, 24, 1}}, {.block = {16, 16, 1}}});
+  // 88 = 24 + 4 x 16 and 3 x 24 + 16, with borders at 24 and 72; the other way round 16 + 3 x 24.
+  const std::vector<KernelProgram> programs = all_programs(*ftuner(kernels), {1, 5, 88, 4});
+  REQUIRE(programs.size() == 1);
+  CHECK(programs[0].regions == std::vector<KernelRegion>{{0, 5, 0, 16, 1}, {0, 5, 16, 72, 0}});
+}
+
 TEST_CASE("ftuner pads nothing along one axis wherever two kernels can cover it, and considers the best pair") {
   const std::uint64_t seed = dyn::testing::test_seed();
   MESSAGE("DYN_SEED=" << seed);
