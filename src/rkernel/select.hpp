@@ -17,9 +17,10 @@ struct CandidateSet {
 };
 CandidateSet make_candidates(const Machine& machine);
 
-/// Calls `visit` for every legal strategy of this shape.
+/// Calls `visit` for every legal strategy of this shape. `worth`, where given, is asked first about tiles and blocks along M and N, with all of K in one block: where
+/// it says no, no strategy with them is visited.
 void for_each_strategy(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
-                       const std::function<void(const Strategy&)>& visit);
+                       const std::function<void(const Strategy&)>& visit, const std::function<bool(const Strategy&)>& worth = {});
 
 struct Choice {
   Program program;
@@ -27,6 +28,10 @@ struct Choice {
   double seconds = 0;
   int considered = 0;
 };
+
+/// Every program and number of threads that select() may choose from, with its predicted time.
+void for_each_choice(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
+                     const std::function<void(const Choice&)>& visit);
 
 /// The cheapest program and number of threads (1 or `threads`); ties go to the earlier candidate, so that equal inputs choose the same.
 Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads);
