@@ -2,10 +2,25 @@
 // What a program of several regions costs.
 
 #include <span>
+#include <vector>
 
 #include "src/rkernel/cost.hpp"
 
 namespace dyn::rkernel {
+
+/// Threads that each take the next ticket as soon as they have none.
+class Team {
+ public:
+  explicit Team(int threads);
+  /// All tickets of a group, after those that were taken before.
+  void take(const TicketCost& group);
+  /// When the last thread is done.
+  double last() const { return last_; }
+
+ private:
+  std::vector<double> busy_;  ///< when each thread is done
+  double last_ = 0;
+};
 
 /// When the last of `threads` threads is done, if each takes the next ticket as soon as it has none: tickets of all groups in their order.
 /// F_parallel of Vortex's equation 4 over tickets that cost unequally.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/rkernel/cover_select.hpp"
+
 namespace dyn::rkernel {
 namespace {
 
@@ -120,6 +122,16 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates, c
   }
 }
 
+void for_each_choice(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
+                     const std::function<void(const Choice&)>& visit) {
+  for (const int active : threads > 1 ? std::vector{1, threads} : std::vector{1}) {
+    const double overhead = active > 1 ? machine.seconds_per_wakeup : 0;
+    for_each_strategy(machine, candidates, shape, active, [&](const Strategy& strategy) {
+      visit({{{{0, shape.m, 0, shape.n, strategy}}}, active, contraction_cost(machine, shape, strategy, active) + overhead, 0});
+    });
+  }
+}
+
 Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
   Choice best;
   Strategy best_strategy;
@@ -136,6 +148,7 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);
   if (threads == 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1, 0);
   best.program.regions = {{0, shape.m, 0, shape.n, best_strategy}};
+  if (auto cover = select_cover(machine, shape, best)) return *std::move(cover);
   return best;
 }
 

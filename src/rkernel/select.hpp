@@ -28,6 +28,10 @@ struct Choice {
   int considered = 0;
 };
 
+/// Every program and number of threads that select() may choose from, with its predicted time.
+void for_each_choice(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
+                     const std::function<void(const Choice&)>& visit);
+
 /// The cheapest program and number of threads (1 or `threads`); ties go to the earlier candidate, so that equal inputs choose the same.
 Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads);
 

@@ -50,11 +50,13 @@ std::int64_t fixed_slices(std::int64_t outputs, std::int64_t depth);
 struct Region {
   std::int64_t m0 = 0, m = 0, n0 = 0, n = 0;
   Strategy strategy;
+  bool operator==(const Region&) const = default;
 };
 
 /// A cover of the output by regions.
 struct Program {
   std::vector<Region> regions;
+  bool operator==(const Program&) const = default;
 };
 
 }  // namespace dyn::rkernel

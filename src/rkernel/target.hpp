@@ -92,7 +92,7 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual Launch plan(const PlanRequest& request) const = 0;
-  /// All that a policy considers, for comparing policies; not for Oracle. None where the problem is no contraction.
+  /// All that a policy considers, for comparing policies. Of Oracle: what it runs beside the programs of all others. None where the problem is no contraction.
   virtual Choices choices(const PlanRequest&, Policy) const { return {{}, 0, "there is one way to run it"}; }
   /// Chooses by a policy and drops the result, for timing. `remembered`: through the memory of choices, where the policy has one.
   virtual void rehearse(const PlanRequest&, Policy, bool /*remembered*/) const {}

@@ -32,6 +32,11 @@ ContractionContext::ContractionContext(const Isa& isa, rkernel::Machine machine,
   for (const Tile& tile : dot_tiles(isa)) machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
 }
 
+void ContractionContext::set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds) {
+  policy_ = policy;
+  policies_ = rkernel::uses_micro_kernels(policy) ? std::make_unique<const PolicyBook>(machine_, speeds, policy) : nullptr;
+}
+
 std::int64_t ContractionContext::address(const Tables& tables, int columns) {
   const auto found = tables.find(columns);
   return found == tables.end() ? 0 : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(found->second.data()));

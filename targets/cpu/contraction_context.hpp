@@ -9,6 +9,7 @@
 #include "src/rkernel/select.hpp"
 #include "targets/cpu/isa.hpp"
 #include "targets/cpu/main_loop.hpp"
+#include "targets/cpu/policy_book.hpp"
 
 namespace dyn::cpu {
 
@@ -19,9 +20,14 @@ class ContractionContext {
   /// `deterministic`: K is split by the shape alone. `narrow_loops`: main loops for weights in other dtypes than f32.
   ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
                      bool deterministic = false, const std::map<DType, MainLoopTable>& narrow_loops = {});
+  /// Choices are made by this policy from now on; before the context is shared. `speeds`: of block_kernels(machine()), where it uses micro-kernels.
+  void set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds);
 
   const Isa& isa() const noexcept { return isa_; }
   const rkernel::Machine& machine() const noexcept { return machine_; }
+  rkernel::Policy policy() const noexcept { return policy_; }
+  /// The papers' policies that are ready; nullptr: none.
+  const PolicyBook* policies() const noexcept { return policies_.get(); }
   bool deterministic() const noexcept { return deterministic_; }
   /// Whether any choice may split K.
   bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
@@ -43,6 +49,8 @@ class ContractionContext {
   std::map<DType, Tables> tables_;
   Tables dot_tables_;
   mutable rkernel::ChoiceMemory memory_;
+  rkernel::Policy policy_ = rkernel::Policy::Dyn;
+  std::unique_ptr<const PolicyBook> policies_;
 };
 
 }  // namespace dyn::cpu

@@ -86,6 +86,10 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
   return shape;
 }
 
+const ContractionKernel::BoundForm& ContractionKernel::form_with(LaneAxis lanes) const {
+  return *std::ranges::find_if(forms_, [&](const BoundForm& form) { return form.form.lanes == lanes; });
+}
+
 std::vector<rkernel::ContractionShape> ContractionKernel::shapes_of(std::span<const std::int64_t> ints) const {
   std::vector<rkernel::ContractionShape> shapes{shape_of(forms_.front().form, ints)};
   const std::int64_t columns = shapes.front().n;
@@ -97,18 +101,9 @@ std::vector<rkernel::ContractionShape> ContractionKernel::shapes_of(std::span<co
   return shapes;
 }
 
-rkernel::Choice ContractionKernel::choose(std::span<const std::int64_t> ints, int threads) const {
-  rkernel::Choice best;
-  for (const rkernel::ContractionShape& shape : shapes_of(ints)) {
-    rkernel::Choice choice = context_->choose(shape, threads);
-    if (best.program.regions.empty() || choice.seconds < best.seconds) best = std::move(choice);
-  }
-  return best;
-}
-
 rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) const {
   std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-  const rkernel::Choice choice = choose(ints, request.threads);
+  const rkernel::Choice choice = choose(ints, request.threads, context_->policy(), true);
   return launch_with(std::move(ints), choice);
 }
 
@@ -118,7 +113,7 @@ rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& reque
 
 rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const {
   const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
-  const BoundForm& bound = *std::find_if(forms_.begin(), forms_.end(), [&](const BoundForm& form) { return form.form.lanes == strategy.lanes; });
+  const BoundForm& bound = form_with(strategy.lanes);
   rkernel::Launch launch;
   launch.ints = std::move(ints);
   const rkernel::ContractionShape shape = shape_of(bound.form, launch.ints);
@@ -142,58 +137,6 @@ rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, c
   launch.bytes = bytes_of(shape.a_dtype, a_packed, shape.m * shape.k) + bytes_of(shape.b_dtype, shape.b_packed, shape.n * shape.k) +
                  bytes_of(DType::f32, false, shape.m * shape.n);
   return launch;
-}
-
-void ContractionKernel::for_each_choice(const rkernel::PlanRequest& request, const std::function<void(const rkernel::Choice&)>& visit) const {
-  const rkernel::Machine& machine = context_->machine();
-  for (const rkernel::ContractionShape& shape : shapes_of(slots_.evaluate(request.symbols))) {
-    for (const int threads : request.threads > 1 ? std::vector{1, request.threads} : std::vector{1}) {
-      const double overhead = threads > 1 ? machine.seconds_per_wakeup : 0;
-      rkernel::for_each_strategy(machine, context_->candidates(), shape, threads, [&](const rkernel::Strategy& strategy) {
-        rkernel::Choice choice;
-        choice.program.regions = {{0, shape.m, 0, shape.n, strategy}};
-        choice.threads = threads;
-        choice.seconds = rkernel::contraction_cost(machine, shape, strategy, threads) + overhead;
-        visit(choice);
-      });
-    }
-  }
-}
-
-std::string ContractionKernel::describe_choice(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool chosen) const {
-  const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
-  std::string text = fmt::format(
-      "  {} {:.4g} us: tile {}x{}, rows {}, block {} x {} x {}{}, A {}, B {}{}, {} thread{}\n", chosen ? "chosen" : "      ", choice.seconds * 1e6,
-      strategy.tile_rows, strategy.tile_columns,
-      rkernel::to_string(rkernel::tiling_of(std::min(shape.m, strategy.block_m), strategy.tile_rows)), strategy.block_m, strategy.block_n,
-      strategy.block_k, strategy.split_k > 1 ? fmt::format(" of {} slices", strategy.split_k) : "", strategy.copy_a ? "copied" : "as it lies",
-      shape.b_packed ? "packed at load" : strategy.direct_b ? "as it lies" : "packed by each ticket",
-      strategy.lanes == LaneAxis::M ? ", lanes along M" : strategy.lanes == LaneAxis::K ? ", lanes along K" : "", choice.threads, choice.threads == 1 ? "" : "s");
-  rkernel::CostBreakdown breakdown;
-  rkernel::contraction_cost(context_->machine(), shape, strategy, choice.threads, &breakdown);
-  return text + rkernel::to_string(breakdown);
-}
-
-std::string ContractionKernel::explain(const rkernel::PlanRequest& request) const {
-  constexpr std::size_t shown = 8;
-  const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-  const std::vector<rkernel::ContractionShape> shapes = shapes_of(ints);
-  const rkernel::ContractionShape& shape = shapes.front();
-  const rkernel::Machine& machine = context_->machine();
-  const rkernel::Choice choice = choose(ints, request.threads);
-  std::vector<rkernel::Choice> candidates;
-  for_each_choice(request, [&](const rkernel::Choice& candidate) { candidates.push_back(candidate); });
-  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& x, const auto& y) { return x.seconds < y.seconds; });
-  std::string text = fmt::format("  batch {} M {} N {} K {}; A from {}, B from {} ({}); {} candidates\n", shape.batch, shape.m, shape.n, shape.k,
-                                 machine.levels[shape.a_level].name, machine.levels[shape.b_level].name,
-                                 shape.b_packed ? "packed at load" : "fresh", candidates.size());
-  for (std::size_t i = 0; i < std::min(candidates.size(), shown); ++i) {
-    const rkernel::Strategy& strategy = candidates[i].program.regions.front().strategy;
-    const bool chosen = candidates[i].threads == choice.threads && strategy == choice.program.regions.front().strategy;
-    const auto of = std::find_if(shapes.begin(), shapes.end(), [&](const auto& candidate) { return candidate.lanes == strategy.lanes; });
-    text += describe_choice(*of, candidates[i], chosen);
-  }
-  return text;
 }
 
 std::string ContractionKernel::describe() const {

@@ -1,7 +1,9 @@
 #pragma once
 // Kernels of problems with a contraction: planned by the cost model at each new shape.
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,8 @@ class ContractionKernel final : public rkernel::Kernel {
   rkernel::Launch launch_with(const rkernel::PlanRequest& request, const rkernel::Choice& choice) const;
   /// All choices that there are for a shape, each with its predicted time.
   void for_each_choice(const rkernel::PlanRequest& request, const std::function<void(const rkernel::Choice&)>& visit) const;
+  rkernel::Choices choices(const rkernel::PlanRequest& request, rkernel::Policy policy) const override;
+  void rehearse(const rkernel::PlanRequest& request, rkernel::Policy policy, bool remembered) const override;
   std::string explain(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override { return "cpu/" + context_->isa().name; }
   std::string describe() const override;
@@ -40,8 +44,16 @@ class ContractionKernel final : public rkernel::Kernel {
   /// The shapes of all forms that may compute these sizes.
   std::vector<rkernel::ContractionShape> shapes_of(std::span<const std::int64_t> ints) const;
   std::string describe_choice(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool chosen) const;
-  rkernel::Choice choose(std::span<const std::int64_t> ints, int threads) const;
+  /// The policy's, or dyn's own where that has none for these sizes.
+  rkernel::Choice choose(std::span<const std::int64_t> ints, int threads, rkernel::Policy policy, bool remembered) const;
+  rkernel::Choice choose_as_dyn(std::span<const std::int64_t> ints, int threads, bool remembered) const;
+  std::optional<rkernel::Choice> choose_by_paper(std::span<const std::int64_t> ints, rkernel::Policy policy) const;
+  /// All that a policy considers; `predicted`: Choice::seconds is its own prediction.
+  using VisitChoice = std::function<void(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool predicted)>;
+  void for_each_choice(const rkernel::PlanRequest& request, rkernel::Policy policy, const VisitChoice& visit) const;
+  rkernel::ContractionShape shape_with(rkernel::LaneAxis lanes, std::span<const std::int64_t> ints) const;
   rkernel::Launch launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const;
+  const BoundForm& form_with(rkernel::LaneAxis lanes) const;
 
   std::shared_ptr<const ContractionContext> context_;
   std::vector<BoundForm> forms_;  ///< as the problem came, then with sides exchanged where that may pay

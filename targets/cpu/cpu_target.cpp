@@ -128,8 +128,14 @@ class CpuTarget final : public rkernel::Target {
       const MainLoopTable& loops = narrow[dtype] = main_loops(dtype, report);
       machine.narrow_tiles[dtype] = tile_figures(isa_, dtype, [&] { return loops; }, options_.cache_dir, report);
     }
-    return std::make_shared<const ContractionContext>(isa_, std::move(machine), main_loops(DType::f32, report), dot_loops(problems, report),
-                                                      options_.deterministic, narrow);
+    auto context = std::make_shared<ContractionContext>(isa_, std::move(machine), main_loops(DType::f32, report), dot_loops(problems, report),
+                                                        options_.deterministic, narrow);
+    std::vector<BlockSpeed> speeds;
+    if (rkernel::uses_micro_kernels(options_.policy)) {
+      speeds = block_figures(isa_, *machine_, [&] { return main_loops(DType::f32, report); }, options_.cache_dir, options_.log, report);
+    }
+    context->set_policy(options_.policy, speeds);
+    return context;
   }
 
   static std::set<DType> packed_dtypes(const std::vector<rkernel::Problem>& problems) {

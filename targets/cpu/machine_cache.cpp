@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "targets/cpu/block_speeds.hpp"
 #include "targets/cpu/code_stamp.hpp"
 #include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/measure.hpp"
@@ -45,6 +46,31 @@ json to_json(const rkernel::Machine& machine) {
           {"seconds_per_wakeup", machine.seconds_per_wakeup},
           {"levels", levels},
           {"tiles", to_json(machine.tiles)}};
+}
+
+json to_json(const std::vector<BlockSpeed>& speeds) {
+  json blocks = json::array();
+  for (const BlockSpeed& speed : speeds) {
+    const rkernel::BlockKernel& block = speed.block;
+    blocks.push_back({{"block", {block.tile_rows, block.tile_columns, block.rows, block.columns}}, {"alone", speed.alone}, {"together", speed.together}});
+  }
+  return {{"name", cpu_name()}, {"depths", measured_depths}, {"blocks", blocks}};
+}
+
+std::vector<BlockSpeed> blocks_from(const json& value) {
+  std::vector<BlockSpeed> speeds;
+  for (const json& of : value.at("blocks")) {
+    const json& block = of.at("block");
+    speeds.push_back({{block.at(0), block.at(1), block.at(2), block.at(3)}, of.at("alone").get<DepthSeconds>(), of.at("together").get<DepthSeconds>()});
+  }
+  return speeds;
+}
+
+bool fits(const std::vector<BlockSpeed>& speeds, const std::vector<rkernel::BlockKernel>& blocks) {
+  const auto positive = [](const DepthSeconds& seconds) { return std::ranges::all_of(seconds, [](double of) { return of > 0; }); };
+  return std::ranges::equal(speeds, blocks, [&](const BlockSpeed& speed, const rkernel::BlockKernel& block) {
+    return speed.block == block && positive(speed.alone) && positive(speed.together);
+  });
 }
 
 rkernel::Machine from_json(const json& value) {
@@ -158,6 +184,28 @@ std::vector<rkernel::TileSpeed> tile_figures(const Isa& isa, DType weights, cons
     Tiles tiles = measure_tiles(isa, table);
     report.measure_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return Made<Tiles>{std::move(tiles), true};
+  });
+}
+
+std::vector<BlockSpeed> block_figures(const Isa& isa, const rkernel::Machine& machine, const std::function<MainLoopTable()>& loops,
+                                      const std::string& cache_dir, const std::function<void(LogLevel, std::string_view)>& log,
+                                      rkernel::CompileReport& report) {
+  using Blocks = std::vector<BlockSpeed>;
+  const std::string name = fmt::format("blocks-{}-{}-{:016x}.json", isa.name, machine.threads, checksum(cpu_name() + code_stamp()));
+  const std::vector<rkernel::BlockKernel> wanted = rkernel::block_kernels(machine);
+  const auto read = [&](const json& value) -> std::optional<Blocks> {
+    const std::string measured_on = value.at("name");
+    Blocks blocks = blocks_from(value);
+    if (measured_on == cpu_name() && fits(blocks, wanted)) return blocks;
+    if (log) log(LogLevel::warning, fmt::format("{}/{} was measured on '{}' or for other blocks; measuring again on '{}'", cache_dir, name, measured_on, cpu_name()));
+    return std::nullopt;
+  };
+  return kept_figures<Blocks>(name, cache_dir, read, [&] {
+    const auto start = std::chrono::steady_clock::now();
+    const MainLoopTable table = loops();
+    Blocks blocks = measure_blocks(isa, table, wanted, machine.threads);
+    report.measure_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return Made<Blocks>{std::move(blocks), true};
   });
 }
 

@@ -1,0 +1,64 @@
+#pragma once
+// The papers' policies on this CPU: their micro-kernels are blocks of register tiles, timed on this machine.
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "src/rkernel/policies/paper_policy.hpp"
+#include "src/rkernel/select.hpp"
+#include "targets/cpu/block_speeds.hpp"
+
+namespace dyn::cpu {
+
+/// Blocks that read weights of one dtype. Timed with f32; others by what one step of K of their tile takes, against f32.
+class CpuMicroKernels final : public rkernel::MicroKernels {
+ public:
+  /// `machine` must outlive it.
+  CpuMicroKernels(const rkernel::Machine& machine, std::vector<BlockSpeed> speeds, DType weights);
+
+  std::size_t size() const override { return speeds_.size(); }
+  rkernel::MicroKernel operator[](std::size_t kernel) const override;
+  int units() const override { return machine_.threads; }
+  std::int64_t blocks_per_wave(std::size_t) const override { return machine_.threads; }
+  double task_seconds(std::size_t kernel, std::int64_t k) const override;
+  double wave_seconds(std::size_t kernel, std::int64_t k) const override;
+  double compute_to_memory(std::size_t kernel, std::int64_t k) const override;
+  double vortex_seconds(std::size_t kernel, const rkernel::ProductShape& shape) const override;
+
+  /// The kernel as a strategy for sums over all of K. Operands are moved into scratch only where they must be.
+  rkernel::Strategy strategy(std::size_t kernel, const rkernel::ContractionShape& shape) const;
+
+ private:
+  double compute_seconds(const rkernel::BlockKernel& block, std::int64_t k) const;
+
+  const rkernel::Machine& machine_;
+  std::vector<BlockSpeed> speeds_;
+  DType weights_;
+};
+
+/// Immutable; thread-safe.
+class PolicyBook {
+ public:
+  /// The policies that `policy` names: one, or all of the papers' for Oracle. `machine` must outlive it.
+  PolicyBook(const rkernel::Machine& machine, const std::vector<BlockSpeed>& speeds, rkernel::Policy policy);
+
+  /// What the policy takes for a shape with lanes along N or M, in `choice`, and its merit; false where it is not in the book, or has nothing to choose.
+  bool choose(rkernel::Policy policy, const rkernel::ContractionShape& shape, rkernel::Choice& choice, double& merit) const;
+  /// Every program that it considers; `predicted` where it predicts time.
+  using Visit = std::function<void(const rkernel::Choice& choice, bool predicted, double merit)>;
+  void for_each(rkernel::Policy policy, const rkernel::ContractionShape& shape, const Visit& visit) const;
+
+ private:
+  struct Page {
+    std::unique_ptr<CpuMicroKernels> kernels;
+    std::map<rkernel::Policy, std::unique_ptr<const rkernel::PaperPolicy>> policies;
+  };
+  rkernel::Choice choice_of(const Page& page, const rkernel::ContractionShape& shape, const rkernel::KernelProgram& program) const;
+  const rkernel::PaperPolicy* find(rkernel::Policy policy, DType weights) const;
+
+  const rkernel::Machine& machine_;
+  std::map<DType, Page> pages_;  ///< by the dtype of weights
+};
+
+}  // namespace dyn::cpu
