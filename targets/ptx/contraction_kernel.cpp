@@ -41,7 +41,7 @@ class GpuContractionKernel final : public ContractionKernel {
                        const std::string& target_name)
       : problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
-        policy_(policy),
+        policy_(TilePolicies::acting(policy)),
         target_name_(target_name),
         slots_(*problem_),
         grid_(add_grid_slots(slots_)),
@@ -100,7 +100,7 @@ class GpuContractionKernel final : public ContractionKernel {
 
   void rehearse(const rkernel::PlanRequest& request, Policy policy, bool remembered) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-    if (remembered && policy == policy_) remembered_choice(ints);
+    if (remembered && TilePolicies::acting(policy) == policy_) remembered_choice(ints);
     else policies_.choose(policy, met_at(sizes_of(ints), ints));
   }
 
