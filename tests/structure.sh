@@ -29,7 +29,8 @@ report "reference sees graph only"   "$(includes targets/reference 'src/|targets
 report "llvm does not see machines"  "$(includes targets/llvm "targets/(cpu|ptx|reference)")"
 report "runtime does not see cli"    "$(includes src/runtime 'src/cli|src/pe[ae]|tests/')"
 report "peak stands alone"           "$(includes src/peak 'dyn/|graph/|src/(base|rkernel|runtime|cli)|targets/|tests/')"
-report "peer stands alone"           "$(includes src/peer 'dyn/|graph/|src/(base|rkernel|runtime|cli|peak)|targets/|tests/')"
+report "peer sees vendor only"       "$(includes src/peer 'dyn/|graph/|src/(base|rkernel|runtime|cli|peak)|targets/(llvm|cpu|ptx|reference)|tests/')"
+report "vendor stands alone"         "$(includes targets/vendor 'dyn/|graph/|src/|targets/(llvm|cpu|ptx|reference)|tests/')"
 report "examples see dyn.hpp only"   "$(includes examples 'graph/|src/|targets/|tests/')"
 
 hardware='llvm/|llvm-c/|oneapi/|tbb/|cuda|nvrtc'

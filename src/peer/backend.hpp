@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 
-#include "src/peer/library.hpp"
 #include "src/peer/problem.hpp"
+#include "targets/vendor/library.hpp"
 
 namespace dyn::peer {
+
+using vendor::Library;
 
 /// A problem ready to run; copies use operands of their own.
 class Runner {

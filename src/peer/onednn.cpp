@@ -2,18 +2,30 @@
 
 #include "src/peer/onednn.hpp"
 
-#include <cstddef>
+#include <sched.h>
+
 #include <utility>
 #include <vector>
 
 namespace dyn::peer {
 namespace {
 
-constexpr std::size_t op_desc_bytes = 16384;  // more than any of version 2's descriptors of operations
+/// A runtime that is not OpenMP's has as many threads as the process has CPUs.
+void use_only_cpus(int count) {
+  cpu_set_t usable, chosen;
+  CPU_ZERO(&chosen);
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&chosen) < count; ++cpu) {
+    if (CPU_ISSET(cpu, &usable)) CPU_SET(cpu, &chosen);
+  }
+  sched_setaffinity(0, sizeof chosen, &chosen);
+}
 
 class OneDnn : public Backend {
  public:
-  OneDnn(Library library, int threads) : dnnl_(std::move(library), threads) {}
+  OneDnn(Library library, int threads) : dnnl_(std::move(library)) {
+    if (dnnl_.runtime() != Runtime::OpenMP) use_only_cpus(threads);
+  }
 
   std::string version() const override { return dnnl_.version(); }
 
@@ -27,19 +39,15 @@ class OneDnn : public Backend {
 
 }  // namespace
 
-Handle make_desc(const Dnnl& dnnl, const std::function<int(void*)>& describe, const std::function<int(void**)>& create) {
-  if (dnnl.major() == 3) return dnnl.primitive_desc(create);
-  std::vector<std::max_align_t> op(op_desc_bytes / sizeof(std::max_align_t));
-  using Create = int(void**, const void*, const void*, void*, const void*);
-  auto* create_from = dnnl.library().function<Create>("dnnl_primitive_desc_create");
-  return dnnl.primitive_desc([&](void** made) {
-    const int status = describe(op.data());
-    return status != 0 ? status : create_from(made, op.data(), nullptr, dnnl.engine(), nullptr);
-  });
+Memory make_memory(const Dnnl& dnnl, const MemoryDesc& desc, Buffer buffer) {
+  void* data = buffer.data();
+  return {std::move(buffer), dnnl.memory(desc, data)};
 }
 
+Memory make_memory(const Dnnl& dnnl, const MemoryDesc& desc) { return make_memory(dnnl, desc, Buffer(dnnl.bytes(desc))); }
+
 void PrimitiveRunner::run() {
-  for (const Copy& copy : copies_) dnnl_.execute(primitive_, copy.arguments);
+  for (const Copy& copy : copies_) dnnl_.execute(primitive_, copy.arguments, stream_);
 }
 
 void PrimitiveRunner::Copy::add(int argument, Memory memory) {

@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "src/peer/backend.hpp"
-#include "src/peer/onednn_api.hpp"
+#include "src/peer/buffer.hpp"
+#include "targets/vendor/onednn_api.hpp"
 
 namespace dyn::peer {
+
+using namespace vendor;
 
 /// Constant weights in the layout that the primitive chooses, reordered once.
 std::unique_ptr<Runner> prepare_matmul(const Dnnl& dnnl, const Problem& problem);
@@ -16,9 +19,12 @@ std::unique_ptr<Runner> prepare_matmul(const Dnnl& dnnl, const Problem& problem)
 /// softmax, layer_norm, reduce_*, element-wise functions of one operand, and transpose as a reorder. Throws Unsupported for others.
 std::unique_ptr<Runner> prepare_other(const Dnnl& dnnl, const Problem& problem);
 
-/// The descriptor of a primitive. Version 2 makes it from a descriptor of the operation, which `describe` writes to memory that is large
-/// enough for any; version 3 at once, by `create`.
-Handle make_desc(const Dnnl& dnnl, const std::function<int(void*)>& describe, const std::function<int(void**)>& create);
+struct Memory {
+  Buffer buffer;
+  Handle handle;
+};
+Memory make_memory(const Dnnl& dnnl, const MemoryDesc& desc, Buffer buffer);
+Memory make_memory(const Dnnl& dnnl, const MemoryDesc& desc);
 
 /// A primitive, and for each copy of the problem its memory.
 class PrimitiveRunner : public Runner {
@@ -32,10 +38,10 @@ class PrimitiveRunner : public Runner {
     void add(int argument, Memory memory);
   };
 
-  explicit PrimitiveRunner(const Dnnl& dnnl) : dnnl_(dnnl) {}
+  explicit PrimitiveRunner(const Dnnl& dnnl) : dnnl_(dnnl), stream_(dnnl.stream()) {}
 
   const Dnnl& dnnl_;
-  Handle primitive_;
+  Handle stream_, primitive_;
   std::vector<Copy> copies_;
 };
 

@@ -1,5 +1,6 @@
 // Matmul in oneDNN.
 
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -25,20 +26,6 @@ struct Descs {
   MemoryDesc a, b, c;
 };
 
-Handle matmul_desc(const Dnnl& dnnl, const Descs& descs) {
-  const auto &a = descs.a.pointer, &b = descs.b.pointer, &c = descs.c.pointer;
-  return make_desc(
-      dnnl,
-      [&](void* op) {
-        using Init = int(void*, const void*, const void*, const void*, const void*);
-        return dnnl.library().function<Init>("dnnl_matmul_desc_init")(op, a, b, nullptr, c);
-      },
-      [&](void** made) {
-        using Create = int(void**, void*, const void*, const void*, const void*, const void*, const void*);
-        return dnnl.library().function<Create>("dnnl_matmul_primitive_desc_create")(made, dnnl.engine(), a, b, nullptr, c, nullptr);
-      });
-}
-
 class MatmulRunner : public PrimitiveRunner {
  public:
   MatmulRunner(const Dnnl& dnnl, const Problem& problem) : PrimitiveRunner(dnnl) {
@@ -48,7 +35,7 @@ class MatmulRunner : public PrimitiveRunner {
     const MemoryDesc plain_b = operand_desc(dnnl, problem.operands[1], rank, shape.transpose_b, false);
     Descs descs{operand_desc(dnnl, problem.operands[0], rank, shape.transpose_a, false),
                 prepack ? operand_desc(dnnl, problem.operands[1], rank, shape.transpose_b, true) : plain_b, dnnl.dense(problem.output.shape)};
-    const Handle desc = matmul_desc(dnnl, descs);
+    const Handle desc = dnnl.matmul_desc(descs.a, descs.b, descs.c);
     descs.b = prepack ? dnnl.chosen(desc, dnnl_query_weights_md) : plain_b;
     primitive_ = dnnl.primitive(desc);
     const Handle reorder = prepack ? dnnl.reorder(plain_b, descs.b) : nullptr;
@@ -58,13 +45,13 @@ class MatmulRunner : public PrimitiveRunner {
  private:
   void add_copy(const Problem& problem, const Descs& descs, const MemoryDesc& plain_b, const Handle& reorder, const MatmulShape& shape,
                 std::uint32_t seed) {
-    Memory a = dnnl_.memory(descs.a, random_floats(element_count(problem.operands[0].shape), seed + 1));
-    Memory b = dnnl_.memory(plain_b, random_floats(element_count(problem.operands[1].shape), seed + 2)), packed;
-    Memory c = dnnl_.memory(descs.c, random_floats(element_count(problem.output.shape), 0));
+    Memory a = make_memory(dnnl_, descs.a, random_floats(element_count(problem.operands[0].shape), seed + 1));
+    Memory b = make_memory(dnnl_, plain_b, random_floats(element_count(problem.operands[1].shape), seed + 2)), packed;
+    Memory c = make_memory(dnnl_, descs.c, random_floats(element_count(problem.output.shape), 0));
     const float *a_floats = a.buffer.floats(), *b_floats = b.buffer.floats(), *c_floats = c.buffer.floats();
     if (reorder != nullptr) {
-      packed = dnnl_.memory(descs.b);
-      dnnl_.execute(reorder, {{dnnl_arg_src, b.handle.get()}, {dnnl_arg_dst, packed.handle.get()}});
+      packed = make_memory(dnnl_, descs.b);
+      dnnl_.execute(reorder, std::array{DnnlArgument{dnnl_arg_src, b.handle.get()}, DnnlArgument{dnnl_arg_dst, packed.handle.get()}}, stream_);
     }
     Copy& copy = copies_.emplace_back();
     copy.add(dnnl_arg_src, std::move(a));

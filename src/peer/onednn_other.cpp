@@ -56,8 +56,7 @@ Plan plan_softmax(const Dnnl& dnnl, const Problem& problem) {
   const Shape& shape = problem.output.shape;
   const auto axis = static_cast<int>(axis_of(static_cast<std::int64_t>(problem.number("axis", -1)), shape.size()));
   const MemoryDesc x = dnnl.dense(shape);
-  const Handle desc = make_desc(
-      dnnl,
+  const Handle desc = dnnl.primitive_desc(
       [&](void* op) {
         using Init = int(void*, int, int, const void*, const void*, int);
         return dnnl.library().function<Init>("dnnl_softmax_v2_forward_desc_init")(op, dnnl_forward_inference, softmax_accurate, x.pointer, x.pointer, axis);
@@ -74,8 +73,7 @@ Plan plan_layer_norm(const Dnnl& dnnl, const Problem& problem) {
   const MemoryDesc x = dnnl.dense(problem.output.shape);
   const auto epsilon = static_cast<float>(problem.number("epsilon", 1e-5));
   const auto flags = static_cast<unsigned>(scale_and_shift.of(dnnl));
-  const Handle desc = make_desc(
-      dnnl,
+  const Handle desc = dnnl.primitive_desc(
       [&](void* op) {
         using Init = int(void*, int, const void*, const void*, float, unsigned);
         return dnnl.library().function<Init>("dnnl_layer_normalization_forward_desc_init")(op, dnnl_forward_inference, x.pointer, nullptr, epsilon, flags);
@@ -90,8 +88,7 @@ Plan plan_layer_norm(const Dnnl& dnnl, const Problem& problem) {
 
 Plan plan_eltwise(const Dnnl& dnnl, const Problem& problem, int algorithm) {
   const MemoryDesc x = dnnl.dense(problem.output.shape);
-  const Handle desc = make_desc(
-      dnnl,
+  const Handle desc = dnnl.primitive_desc(
       [&](void* op) {
         using Init = int(void*, int, int, const void*, float, float);
         return dnnl.library().function<Init>("dnnl_eltwise_forward_desc_init")(op, dnnl_forward_inference, algorithm, x.pointer, 0, 0);
@@ -111,8 +108,7 @@ Plan plan_reduction(const Dnnl& dnnl, const Problem& problem, int algorithm) {
   for (const std::int64_t axis : axes) reduced.at(axis_of(axis, reduced.size())) = 1;
   if (axes.empty()) std::fill(reduced.begin(), reduced.end(), 1);
   const MemoryDesc x = dnnl.dense(problem.operands[0].shape), y = dnnl.dense(reduced);
-  const Handle desc = make_desc(
-      dnnl,
+  const Handle desc = dnnl.primitive_desc(
       [&](void* op) {
         using Init = int(void*, int, const void*, const void*, float, float);
         return dnnl.library().function<Init>("dnnl_reduction_desc_init")(op, algorithm, x.pointer, y.pointer, 0, 0);
@@ -179,7 +175,7 @@ class OtherRunner : public PrimitiveRunner {
   void add_copy(const Plan& plan, const Problem& problem, std::uint32_t seed) {
     Copy& copy = copies_.emplace_back();
     const auto add = [&](int argument, const MemoryDesc& desc, const Shape& shape, std::uint32_t own_seed) {
-      copy.add(argument, dnnl_.memory(desc, random_floats(element_count(shape), own_seed)));
+      copy.add(argument, make_memory(dnnl_, desc, random_floats(element_count(shape), own_seed)));
     };
     add(dnnl_arg_src, plan.source, problem.operands[0].shape, 3 * seed);
     add(dnnl_arg_dst, plan.result, problem.output.shape, 0);

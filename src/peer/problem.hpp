@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "targets/vendor/library.hpp"
+
 namespace dyn::peer {
 
 using Shape = std::vector<std::int64_t>;
@@ -35,10 +37,8 @@ struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The library cannot do this problem, or cannot be used at all; the message is the reason.
-struct Unsupported : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+/// What a library throws that cannot do a problem, or cannot be used at all.
+using vendor::Unsupported;
 
 std::int64_t element_count(const Shape& shape);
 

@@ -128,6 +128,7 @@ rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, c
   // Batches of small matrices have many tickets: several at a time keep the counter cheap, and the last ones balanced.
   launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * choice.threads));
   launch.predicted_seconds = choice.seconds;
+  launch.unused_lanes = rkernel::unused_lanes(context_->machine(), shape, choice.program);
   launch.flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
   // Constant operands are there once for all batches.
   const bool a_packed = bound.form.problem.operands[static_cast<std::size_t>(bound.form.problem.contraction->a)].form == rkernel::Form::Packed;

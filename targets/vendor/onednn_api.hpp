@@ -6,14 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "src/peer/buffer.hpp"
-#include "src/peer/library.hpp"
-#include "src/peer/problem.hpp"
+#include "targets/vendor/library.hpp"
 
-namespace dyn::peer {
+namespace dyn::vendor {
 
 /// Values of dnnl_types.h that both versions share.
 enum DnnlConstant : int {
@@ -23,11 +22,18 @@ enum DnnlConstant : int {
   dnnl_in_order = 1,
   dnnl_forward_inference = 96,
   dnnl_query_weights_md = 131,
+  dnnl_query_scratchpad_md = 136,
+  dnnl_scratchpad_user = 1,
   dnnl_arg_src = 1,
   dnnl_arg_dst = 17,
   dnnl_arg_weights = 33,
+  dnnl_arg_scratchpad = 80,
 };
 
+/// What runs the loops of a build of the library.
+enum class Runtime : unsigned { Sequential = 1, OpenMP = 2 };
+
+using Shape = std::vector<std::int64_t>;
 using Dims = std::array<std::int64_t, 12>;
 
 /// Something that the library made and destroys.
@@ -44,41 +50,49 @@ struct MemoryDesc {
   const void* pointer = nullptr;  ///< as functions take it
 };
 
-struct Memory {
-  Buffer buffer;
-  Handle handle;
-};
-
+/// The functions of one library with an engine. Thread-safe; what it makes is as oneDNN says: streams are for one thread at a time.
 class Dnnl {
  public:
-  /// Threads of a runtime that is not OpenMP's are bounded by the CPUs of this process.
-  Dnnl(Library library, int threads);
+  /// Throws Unsupported where the version is neither 2 nor 3.
+  explicit Dnnl(Library library);
 
   int major() const noexcept { return major_; }
   const std::string& version() const noexcept { return version_; }
+  Runtime runtime() const noexcept { return runtime_; }
   const Library& library() const noexcept { return library_; }
   void* engine() const noexcept { return engine_.get(); }
+  Handle stream() const;
 
   /// f32 with these strides, in elements.
   MemoryDesc strided(const Shape& shape, const Shape& strides) const;
   /// f32, dense and row-major.
   MemoryDesc dense(const Shape& shape) const;
-  /// f32 in whatever layout the primitive likes best.
-  MemoryDesc any(const Shape& shape) const;
+  /// f32 in the layout of this tag's number; dnnl_tag_any: whichever the primitive likes best.
+  MemoryDesc tagged(const Shape& shape, int tag) const;
+  MemoryDesc any(const Shape& shape) const { return tagged(shape, dnnl_tag_any); }
+  /// The number of a layout's tag, which differs between versions; 0: this one has no such name.
+  int tag_named(const char* name) const;
 
   /// A primitive from its descriptor, which `make` writes through the pointer; throws Unsupported with oneDNN's status.
   Handle primitive_desc(const std::function<int(void**)>& make) const;
+  /// The same for operators. Version 2 makes it from a descriptor of the operation, which `describe` writes to memory that is large enough for any,
+  /// and from the attributes (nullptr: none); version 3 at once, by `create`.
+  Handle primitive_desc(const std::function<int(void*)>& describe, const std::function<int(void**)>& create, const void* attributes = nullptr) const;
+  Handle matmul_desc(const MemoryDesc& a, const MemoryDesc& b, const MemoryDesc& c, const void* attributes = nullptr) const;
   Handle primitive(const Handle& desc) const;
   /// The layout that the primitive chose; valid as long as `desc` lives.
   MemoryDesc chosen(const Handle& desc, int query) const;
+  /// Attributes of a primitive whose scratchpad is an argument.
+  Handle own_scratchpad() const;
 
   std::size_t bytes(const MemoryDesc& desc) const;
-  Memory memory(const MemoryDesc& desc, Buffer buffer) const;
-  Memory memory(const MemoryDesc& desc) const { return memory(desc, Buffer(bytes(desc))); }
+  /// A tensor at an address, which must outlive it; nullptr: set later.
+  Handle memory(const MemoryDesc& desc, void* data) const;
+  void set_data(const Handle& memory, void* data) const;
 
   Handle reorder(const MemoryDesc& from, const MemoryDesc& to) const;
-  /// Waits for the end. Throws Unsupported where the library reports an error.
-  void execute(const Handle& primitive, const std::vector<DnnlArgument>& arguments) const;
+  /// Returns when it is done. Throws Unsupported where the library reports an error.
+  void execute(const Handle& primitive, std::span<const DnnlArgument> arguments, const Handle& stream) const;
 
  private:
   void check(int status, const char* what) const;
@@ -86,12 +100,14 @@ class Dnnl {
 
   Library library_;
   int major_ = 0;
+  Runtime runtime_ = Runtime::Sequential;
   std::string version_;
-  Handle engine_, stream_;
+  Handle engine_;
   int (*execute_)(const void*, void*, int, const DnnlArgument*) = nullptr;
   int (*wait_)(void*) = nullptr;
+  int (*set_data_)(void*, void*) = nullptr;
 };
 
 Shape dense_strides(const Shape& shape);
 
-}  // namespace dyn::peer
+}  // namespace dyn::vendor

@@ -1,12 +1,10 @@
-#include "src/peer/library.hpp"
+#include "targets/vendor/library.hpp"
 
 #include <dlfcn.h>
 
 #include <fmt/format.h>
 
-#include "src/peer/problem.hpp"
-
-namespace dyn::peer {
+namespace dyn::vendor {
 
 Library::Library(const std::vector<std::string>& files) {
   std::string why;
@@ -30,4 +28,4 @@ void* Library::address(const char* symbol) const {
   return found;
 }
 
-}  // namespace dyn::peer
+}  // namespace dyn::vendor

@@ -1,10 +1,16 @@
 #pragma once
 // A shared library opened at run time: no headers of it are needed to build, and it need not be there.
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace dyn::peer {
+namespace dyn::vendor {
+
+/// The library cannot do what was asked, or cannot be used at all; the message is the reason.
+struct Unsupported : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 class Library {
  public:
@@ -27,4 +33,4 @@ class Library {
   void* handle_ = nullptr;  ///< never closed: thread pools of such libraries do not survive it
 };
 
-}  // namespace dyn::peer
+}  // namespace dyn::vendor
