@@ -66,7 +66,7 @@ expect "select: random shapes again" 0 "^M=" select "$scratch/tiny.txt" --random
 report "select: a seed's shapes are the same again" "$([ "$first" = "$(rows_of)" ] || echo "they differ")"
 expect "select: a policy alone, weights in bf16" 0 "M=7 N=40 K=32 threads=1 +\| vortex" select "$scratch/tiny.txt" --policies vortex --threads 1 --precision bf16 "${quick[@]}"
 
-expect "select: a described GPU: nothing is run, and the summary says so" 0 "^# summary=dyn suite=tiny threads=1 shapes=[0-9] times=predicted" \
+expect "select: a described GPU: nothing is run, and the summary says so" 0 "^# summary=dyn suite=tiny threads=1 shapes=3 times=predicted" \
   select "$scratch/tiny.txt" --device cuda --gpu a100 --policies dyn,vortex,oracle --format csv
 expect "select: no peers beside predictions" 1 "device 'cpu' only" select "$scratch/tiny.txt" --device cuda --gpu a100 --peers onednn
 
