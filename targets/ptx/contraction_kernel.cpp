@@ -107,7 +107,8 @@ class GpuContractionKernel final : public ContractionKernel {
   std::string explain(const rkernel::PlanRequest& request) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
     const GpuContraction shape = sizes_of(ints);
-    return explain_choice(machine_, shape, manifest_.tiles(), met_at(shape, ints).for_tile, remembered_choice(ints));
+    const std::string by = policy_ == Policy::Dyn ? "" : "  by policy " + std::string(name_of(policy_)) + "\n";
+    return by + explain_choice(machine_, shape, manifest_.tiles(), met_at(shape, ints).for_tile, remembered_choice(ints));
   }
 
   std::string target_name() const override { return target_name_; }
