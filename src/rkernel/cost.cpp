@@ -21,6 +21,9 @@ constexpr double inlined_share_of_call = 0.4;
 constexpr double exposed_loads = 0.05;
 // Hardware reads ahead within one run: each new run from memory starts slowly. Runs of 64 KiB took this much longer than runs of 1 MiB, for each run.
 constexpr double seconds_per_memory_run = 0.7e-6;
+// Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
+// took 1.6 to 5 us.
+constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
 // Instructions that add up the lanes of one output, and store it.
 constexpr double dot_reduction_operations = 7;
 
@@ -180,9 +183,11 @@ double merge_seconds(const Machine& machine, const ContractionShape& shape, cons
   const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(bytes)));
   const double operations = outputs * (sizes.slices + shape.epilogue_operations) / machine.vector_width * machine.seconds_per_vector_operation;
   const int active = static_cast<int>(std::min<double>(threads, static_cast<double>(shape.batch * shape.m)));
-  // Threads wait for each other between the stages.
-  const double handover = threads > 1 ? machine.seconds_per_wakeup : 0;
-  return handover + 2 * machine.seconds_per_ticket + (operations + 2 * read_seconds(machine, bytes, level, active)) / active;
+  const double work = 2 * machine.seconds_per_ticket + (operations + 2 * read_seconds(machine, bytes, level, active)) / active;
+  if (threads == 1) return work;
+  // The end of the first stage is seen, the second is announced, and its end is seen; lines that other threads wrote come as flags do, several at once.
+  const double handover = machine.seconds_per_wakeup / handovers_per_wakeup;
+  return work + stage_handovers * handover + bytes / line_bytes * handover / lines_in_flight;
 }
 
 }  // namespace
