@@ -95,7 +95,8 @@ double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape,
 
 // How much more often A is fetched where its rows fall into few cache sets.
 double conflict_factor(const ContractionShape& shape, double rows) {
-  if (shape.a_row_bytes <= 0) return 1;
+  // Lanes along K take a line whole.
+  if (shape.a_row_bytes <= 0 || shape.lanes == LaneAxis::K) return 1;
   const auto distinct = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
   return rows_per_set > l1_ways_for_rows ? conflict_refetches : 1;
@@ -146,9 +147,11 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
-  const std::size_t a_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
+  const std::size_t block_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
+  // One column tile reads each row of A once, from where it is.
+  const std::size_t a_level = sizes.column_tiles * sizes.n_blocks == 1 && !strategy.copy_a ? std::max(block_level, shape.a_level) : block_level;
   // The panel that comes next is asked for while row tiles read this one again: where both take more than half of L2, each comes late.
-  const bool crowded = sizes.row_tiles > 1 && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
+  const bool crowded = shape.b_packed && sizes.row_tiles > 1 && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
   terms.exposed = crowded ? exposed_loads_beyond_l2 : exposed_loads;
   // The first row tile brings B's panel near, the others find it there; blocks of other rows find it where all of B's block fits.
   const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(b_bytes)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
