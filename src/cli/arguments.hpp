@@ -20,6 +20,15 @@ struct OpArguments {
   double slice_ms = 20;
 };
 
+/// What `dynrun select` takes besides what OpArguments holds.
+struct SelectArguments {
+  std::vector<std::string> words;  ///< SUITE..., or OPERATOR TYPES
+  std::string policies, plot;      ///< empty: all; none
+  int random = 0;                  ///< shapes
+  int rounds = 10;
+  double slice_ms = 1;
+};
+
 struct Arguments {
   std::string program;  ///< dynrun's own file, for child processes
   std::string model;
@@ -33,6 +42,8 @@ struct Arguments {
   bool profile = false, load_only = false, skip_load = false;
   Format format = Format::md;
   OpArguments op;
+  SelectArguments select;
+  bool measure = false;  ///< of explain
 };
 
 // The commands. Each prints to stdout and throws dyn::Error.
@@ -41,6 +52,7 @@ void bench_model(const Arguments& arguments);
 void inspect_model(const Arguments& arguments);
 void explain_model(const Arguments& arguments);
 void bench_op(const Arguments& arguments);
+void select_programs(const Arguments& arguments);
 void show_devices(const Arguments& arguments);
 void show_cache(const Arguments& arguments);
 void clear_cache(const Arguments& arguments);

@@ -36,6 +36,7 @@ struct Parser {
     add_inspect();
     add_explain();
     add_op();
+    add_select();
     add_devices();
     add_cache();
   }
@@ -175,6 +176,8 @@ struct Parser {
     add_threads(sub);
     add_shape_flags(sub);
     sub->add_option("--group", arguments.group, "Only this group");
+    sub->add_flag("--measure", arguments.measure,
+                  "Rank all programs of every policy instead, by time measured in runs of the whole model, beside what was predicted");
     sub->add_option("--dump-ptx", arguments.dump_ptx, "Also write the PTX of all groups on the GPU, a file for each shape class, to DIR")
         ->type_name("DIR");
   }
@@ -210,6 +213,41 @@ struct Parser {
         ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
     sub->add_option("--cache-dir", arguments.options.cache_dir, "As for bench");
     sub->add_option("--seed", arguments.options.seed, "Seed of random operands; default 0");
+    add_format(sub);
+  }
+
+  void add_select() {
+    CLI::App* sub = add_command("select", "Compare who chooses best among the programs of a matmul: every policy at many shapes, beside the best of all programs",
+                                select_programs);
+    SelectArguments& select = arguments.select;
+    sub->footer("dynrun select tests/bench/suites/gemm-transformer.txt --threads 1,2 --format csv --plot select.svg\n"
+                "dynrun select matmul \"f32[M,768] x const f32[768,2304]\" --dims M=1..64*2 --policies dyn,mikpoly,oracle");
+    sub->add_option("problems", select.words, "Files of shapes (tests/bench/suites), or an operator and the types of its operands, as for op")
+        ->required()
+        ->type_name("SUITE... | OP TYPES");
+    sub->add_option("--policies", select.policies,
+                    "Which, separated by commas: dyn, vortex, mikpoly, ftuner, tscompiler, dietcode, vendor, oracle (the best measured of all programs of the "
+                    "others). Default: all")
+        ->type_name("LIST");
+    add_repeated(sub, "--dims", arguments.dims, "Values of the named dims of TYPES, as for bench; several multiply");
+    add_repeated(sub, "--attr", arguments.op.attributes, "An attribute of the operator: transpose_b=true");
+    sub->add_option("--random", select.random, "So many more shapes, drawn log-uniformly in the ranges of the suites' M, N and K")->check(CLI::Range(0, 1000000));
+    add_thread_counts(sub, "Threads of one run; several are measured one after the other: 1,2");
+    sub->add_option("--peers", arguments.op.peers, "Libraries to compare the oracle with, as for op");
+    sub->add_option("--rounds", select.rounds,
+                    "Rounds in which programs that are near the best are measured, alternately to choose and to score; each in another random order (default 10)")
+        ->check(CLI::Range(2, 1000));
+    sub->add_option("--slice-ms", select.slice_ms, "Milliseconds of one program in one round, or one iteration where that takes longer (default 1)")
+        ->check(CLI::Range(0.01, 60000.0));
+    sub->add_option("--plot", select.plot, "Write the distribution of oracle's time over policy's time as SVG")->type_name("FILE");
+    sub->add_option("--device", arguments.options.device, "cpu (default); with cuda and emulator nothing is run, and times are predicted")
+        ->check(CLI::IsMember({"cpu", "cuda", "emulator"}));
+    sub->add_option("--gpu", arguments.options.gpu, "A described GPU, such as a100, for cuda and emulator")->type_name("NAME|INDEX");
+    sub->add_option("--precision", arguments.options.precision, "As for op and bench")->check(CLI::IsMember({"f32", "tf32", "f16", "bf16", "i8"}));
+    sub->add_option("--isa", arguments.options.isa, "Instruction set to generate for; default: the best that the CPU has")
+        ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
+    add_cache_dir(sub);
+    sub->add_option("--seed", arguments.options.seed, "Seed of random shapes, operands and orders; default 0");
     add_format(sub);
   }
 

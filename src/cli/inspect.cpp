@@ -12,6 +12,7 @@
 #include "graph/op.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/cli/dump_ptx.hpp"
+#include "src/cli/explain.hpp"
 #include "src/cli/inputs.hpp"
 #include "src/cli/profile.hpp"
 #include "src/cli/session.hpp"
@@ -137,18 +138,6 @@ std::vector<std::vector<std::int64_t>> inspected_shapes(const runtime::Model& mo
   return {model.bind_dims(dims)};
 }
 
-/// The groups that --group asks for; all without it.
-std::vector<std::size_t> chosen_groups(const runtime::Model& model, const std::string& name) {
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < model.problems().size(); ++i) {
-    if (name.empty() || model.fusion().groups[i].name == name) chosen.push_back(i);
-  }
-  if (chosen.empty() && !name.empty()) {
-    throw Error(ErrorKind::user, fmt::format("--group {}: the model has no such group; dynrun inspect lists them", name));
-  }
-  return chosen;
-}
-
 }  // namespace
 
 void inspect_model(const Arguments& arguments) {
@@ -169,25 +158,19 @@ void inspect_model(const Arguments& arguments) {
 }
 
 void explain_model(const Arguments& arguments) {
+  if (arguments.measure) {
+    if (!arguments.dump_ptx.empty()) throw Error(ErrorKind::user, "--measure and --dump-ptx exclude each other: give one or the other");
+    return explain_by_measuring(arguments);
+  }
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
   const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, {});
   const runtime::PlanPtr plan = model->plan(symbols);
-  // Layers of a model repeat: what explains itself alike is printed once, with all its groups.
-  std::vector<std::pair<std::string, std::vector<std::string>>> explanations;
   const std::vector<std::size_t> chosen = chosen_groups(*model, arguments.group);
   const std::string dumped = arguments.dump_ptx.empty() ? std::string() : dump_ptx(*model, chosen, arguments.dump_ptx);
-  for (const std::size_t group : chosen) {
-    const std::string text = model->explain(group, *plan);
-    const auto same = [&](const auto& entry) { return entry.first == text; };
-    auto found = std::find_if(explanations.begin(), explanations.end(), same);
-    if (found == explanations.end()) found = explanations.insert(found, {text, {}});
-    found->second.push_back(model->fusion().groups[group].name);
+  for (const Explanation& explanation : explanations(*model, *plan, chosen)) {
+    fmt::print("{}\n{}\n", names_of(*model, explanation), indented(explanation.text, "  "));
   }
-  for (const auto& [text, groups] : explanations) {
-    fmt::print("{}{}\n{}\n", groups.size() > 1 ? fmt::format("{} groups: ", groups.size()) : "", fmt::join(groups, " "),
-               indented(text, "  "));
-  }
-  if (explanations.empty()) fmt::print("No groups: this device walks the operators one by one.\n");
+  if (chosen.empty()) fmt::print("No groups: this device walks the operators one by one.\n");
   fmt::print("{}", dumped);
 }
 

@@ -101,4 +101,9 @@ void show_progress(const std::string& text) {
   std::fflush(stderr);
 }
 
+void show_note(const std::string& text) {
+  show_progress("");
+  fmt::print(stderr, "dynrun: note: {}\n", text);
+}
+
 }  // namespace dyn::cli

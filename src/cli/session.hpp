@@ -44,5 +44,7 @@ std::string model_name(const Arguments& arguments);
 
 /// A line on stderr, only where that is a terminal; the next one replaces it. An empty text clears it.
 void show_progress(const std::string& text);
+/// "dynrun: note: ..." on stderr.
+void show_note(const std::string& text);
 
 }  // namespace dyn::cli

@@ -28,6 +28,12 @@ double percentile(std::vector<double> samples, double percent) {
   return std::lerp(samples[below], samples[above], position - std::floor(position));
 }
 
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
 std::vector<double> repeat(const Repetition& repetition, const std::function<void()>& work) {
   const Clock::time_point warmup_start = Clock::now();
   while (seconds_since(warmup_start) < repetition.warmup_seconds) work();

@@ -14,6 +14,8 @@ double seconds_of(const std::function<void()>& work);
 /// order and must not be empty.
 double percentile(std::vector<double> samples, double percent);
 
+double geometric_mean(const std::vector<double>& values);  ///< of positive values, at least one
+
 struct Repetition {
   std::int64_t iterations = 0;  ///< exactly this many; 0: by duration
   double duration_seconds = 1, warmup_seconds = 0.2;

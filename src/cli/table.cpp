@@ -114,4 +114,14 @@ std::string to_text(const std::vector<Row>& rows, Format format) {
   return format == Format::csv ? to_csv(rows, columns) : to_markdown(rows, columns);
 }
 
+std::string csv_comment(const Row& row) {
+  std::string text = "#";
+  for (const auto& [name, cell] : row) {
+    if (const auto* word = std::get_if<std::string>(&cell)) text += fmt::format(" {}={}", name, *word);
+    else if (const auto* number = std::get_if<double>(&cell)) text += fmt::format(" {}={:.4g}", name, *number);
+    else if (const auto* integer = std::get_if<std::int64_t>(&cell)) text += fmt::format(" {}={}", name, *integer);
+  }
+  return text + '\n';
+}
+
 }  // namespace dyn::cli

@@ -19,4 +19,7 @@ enum class Format { md, csv, json };
 /// The columns are those of all rows, in order of first appearance; a row may lack some. Ends with a newline.
 std::string to_text(const std::vector<Row>& rows, Format format);
 
+/// "# name=cell ...", a line for the end of a CSV file; cells that are not known are left out.
+std::string csv_comment(const Row& row);
+
 }  // namespace dyn::cli

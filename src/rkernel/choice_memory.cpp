@@ -9,12 +9,17 @@ namespace {
 std::uint64_t word(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
+constexpr std::uint64_t golden = 0x9e3779b97f4a7c15ULL;  ///< 2^64 over the golden ratio, odd
+
 // The finalizer of MurmurHash3: every bit of the input reaches every bit of the output.
 std::uint64_t mix(std::uint64_t value) {
   value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdULL;
   value = (value ^ (value >> 33)) * 0xc4ceb9fe1a85ec53ULL;
   return value ^ (value >> 33);
 }
+
+constexpr std::uint64_t half = 0xffffffff;
+std::uint64_t regions_in(std::uint64_t first_word) { return first_word & half; }
 
 }  // namespace
 
@@ -25,7 +30,13 @@ ChoiceKey::ChoiceKey(const ContractionShape& shape, int threads) {
             word(threads) << 32 | word(shape.inlined_rows),
             word(shape.batch), word(shape.m), word(shape.n), word(shape.k), word(shape.b_row_bytes), word(shape.a_row_bytes), word(shape.fixed_slices),
             std::bit_cast<std::uint64_t>(shape.epilogue_operations), std::bit_cast<std::uint64_t>(shape.epilogue_bytes), 0};
-  for (const std::uint64_t each : words_) hash_ = mix(hash_ ^ each) + 0x9e3779b97f4a7c15ULL;
+  // Products with odd numbers do not wait for each other; one mix spreads their sum.
+  std::uint64_t factor = golden, sum = 0;
+  for (const std::uint64_t each : words_) {
+    sum += (each ^ each >> 32) * factor;
+    factor += 2 * golden;
+  }
+  hash_ = mix(sum);
 }
 
 ChoiceMemory::ChoiceMemory(std::size_t bytes) : sets_(std::max<std::size_t>(bytes / sizeof(Set), 1)), table_(std::make_unique<Set[]>(sets_)) {}
@@ -36,7 +47,7 @@ ChoiceMemory::ChoiceWords ChoiceMemory::to_words(const Choice& choice) {
   words[0] = word(choice.threads) << 32 | regions.size();
   words[1] = std::bit_cast<std::uint64_t>(choice.seconds);
   words[2] = word(choice.considered);
-  std::size_t at = 3;
+  std::size_t at = words_before_regions;
   for (const Region& region : regions) {
     const Strategy& strategy = region.strategy;
     const std::uint64_t flags = word(strategy.copy_a) | word(strategy.direct_b) << 1 | static_cast<std::uint64_t>(strategy.lanes) << 2;
@@ -49,14 +60,13 @@ ChoiceMemory::ChoiceWords ChoiceMemory::to_words(const Choice& choice) {
 }
 
 Choice ChoiceMemory::from_words(const ChoiceWords& words) {
-  constexpr std::uint64_t half = 0xffffffff;
   Choice choice;
   choice.threads = static_cast<int>(words[0] >> 32);
   choice.seconds = std::bit_cast<double>(words[1]);
   choice.considered = static_cast<int>(words[2]);
-  choice.program.regions.reserve(words[0] & half);
-  for (std::size_t region = 0; region < (words[0] & half); ++region) {
-    const std::uint64_t* of = words.data() + 3 + region * words_of_region;
+  choice.program.regions.reserve(regions_in(words[0]));
+  for (std::size_t region = 0; region < regions_in(words[0]); ++region) {
+    const std::uint64_t* of = words.data() + words_before_regions + region * words_of_region;
     Strategy strategy;
     strategy.tile_rows = static_cast<int>(of[4] >> 32);
     strategy.tile_columns = static_cast<int>(of[4] & half);
@@ -85,7 +95,9 @@ std::optional<Choice> ChoiceMemory::find(const ChoiceKey& key) const {
     if (before == 0 || before % 2 != 0 || !holds(place, key)) continue;
     ChoiceWords words;
     // Acquiring loads come before the second one of the version: where it is unchanged, no writer came between.
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = place.choice[i].load(std::memory_order_acquire);
+    words[0] = place.choice[0].load(std::memory_order_acquire);
+    const std::size_t count = words_before_regions + std::min<std::size_t>(regions_in(words[0]), most_regions) * words_of_region;
+    for (std::size_t i = 1; i < count; ++i) words[i] = place.choice[i].load(std::memory_order_acquire);
     if (place.version.load(std::memory_order_relaxed) == before) return from_words(words);
   }
   return std::nullopt;

@@ -42,7 +42,8 @@ class ChoiceMemory {
   static constexpr std::size_t most_regions = 4;
 
  private:
-  static constexpr std::size_t ways = 4, words_of_region = 10, words_of_choice = 3 + most_regions * words_of_region;
+  static constexpr std::size_t ways = 4, words_of_region = 10, words_before_regions = 3,
+                               words_of_choice = words_before_regions + most_regions * words_of_region;
   using ChoiceWords = std::array<std::uint64_t, words_of_choice>;
   struct Place {
     std::atomic<std::uint64_t> version{0};  ///< 0: empty
@@ -56,7 +57,7 @@ class ChoiceMemory {
   static ChoiceWords to_words(const Choice& choice);
   static Choice from_words(const ChoiceWords& words);
   static bool holds(const Place& place, const ChoiceKey& key);
-  Set& set_of(const ChoiceKey& key) const { return table_[key.hash() % sets_]; }
+  Set& set_of(const ChoiceKey& key) const { return table_[(key.hash() >> 32) * sets_ >> 32]; }
 
   std::size_t sets_;
   std::unique_ptr<Set[]> table_;

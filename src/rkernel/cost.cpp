@@ -86,8 +86,8 @@ double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape,
 }
 
 // How much more often A is fetched where its rows fall into few cache sets.
-double conflict_factor(const ContractionShape& shape, const Strategy& strategy, double rows) {
-  if (strategy.copy_a || shape.a_row_bytes <= 0) return 1;
+double conflict_factor(const ContractionShape& shape, double rows) {
+  if (shape.a_row_bytes <= 0) return 1;
   const auto distinct = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
   return rows_per_set > l1_ways_for_rows ? conflict_refetches : 1;
@@ -128,7 +128,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
-  const double a_bytes = rows * sizes.block_k * float_bytes * conflict_factor(shape, strategy, rows);
+  const double a_bytes = rows * sizes.block_k * float_bytes * (strategy.copy_a ? 1 : conflict_factor(shape, rows));
   const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
@@ -243,6 +243,20 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
                   static_cast<std::int64_t>(top.parallel_trips), seconds};
   }
   return seconds;
+}
+
+double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads) {
+  const Sizes sizes = sizes_of(machine, shape, strategy);
+  const double blocks = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
+  // Slices of K may make up for blocks that are fewer than the threads.
+  const double rounds = blocks < threads ? blocks / threads : std::ceil(blocks / threads);
+  const double tile = static_cast<double>(shape.k) * mean_seconds_per_k(machine, shape, strategy, sizes);
+  const double b_bytes = static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype));
+  return std::max(rounds * sizes.row_tiles * sizes.column_tiles * tile, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
+}
+
+bool copies_may_pay(const ContractionShape& shape, const Strategy& strategy) {
+  return shape.must_copy_a || conflict_factor(shape, strategy.tile_rows) > 1;
 }
 
 TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, const Region& region, int active) {

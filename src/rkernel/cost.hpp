@@ -61,6 +61,13 @@ struct CostBreakdown {
 double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
                         CostBreakdown* breakdown = nullptr);
 
+/// No strategy with these tiles and blocks along M and N costs less on `threads` threads, whatever its blocks and slices of K and its moves: the multiply-adds,
+/// or reading B from where it is.
+double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads);
+
+/// Whether copying A into scratch can make anything faster: its rows, as they lie, share cache sets.
+bool copies_may_pay(const ContractionShape& shape, const Strategy& strategy);
+
 std::string to_string(const CostBreakdown& breakdown);
 
 /// What the tickets of one region cost where `active` threads share the machine: seconds of one, its taking included, and how many there are.

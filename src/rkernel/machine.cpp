@@ -1,8 +1,15 @@
 #include "src/rkernel/machine.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace dyn::rkernel {
+namespace {
+
+std::pair<int, int> by_columns_and_rows(const TileSpeed& tile) { return {tile.columns, tile.rows}; }
+
+}  // namespace
 
 double Machine::bandwidth_per_thread(std::size_t level, int active) const {
   const std::vector<double>& figures = levels[level].bandwidth;
@@ -18,19 +25,17 @@ std::size_t Machine::level_of(std::int64_t bytes) const {
 }
 
 const TileSpeed* Machine::find_tile(int rows, int columns, DType weights) const {
-  const auto narrow = narrow_tiles.find(weights);
-  for (const TileSpeed& tile : narrow == narrow_tiles.end() ? tiles : narrow->second) {
-    if (tile.rows == rows && tile.columns == columns) return &tile;
+  const std::vector<TileSpeed>* speeds = &tiles;
+  if (!narrow_tiles.empty()) {
+    if (const auto narrow = narrow_tiles.find(weights); narrow != narrow_tiles.end()) speeds = &narrow->second;
   }
-  return nullptr;
+  const auto found = std::ranges::lower_bound(*speeds, std::pair(columns, rows), {}, by_columns_and_rows);
+  return found != speeds->end() && found->rows == rows && found->columns == columns ? &*found : nullptr;
 }
 
 int Machine::most_rows(int columns) const {
-  int most = 0;
-  for (const TileSpeed& tile : tiles) {
-    if (tile.columns == columns) most = std::max(most, tile.rows);
-  }
-  return most;
+  const auto after = std::ranges::upper_bound(tiles, columns, {}, &TileSpeed::columns);
+  return after != tiles.begin() && std::prev(after)->columns == columns ? std::prev(after)->rows : 0;
 }
 
 }  // namespace dyn::rkernel

@@ -97,7 +97,7 @@ CandidateSet make_candidates(const Machine& machine) {
 }
 
 void for_each_strategy(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
-                       const std::function<void(const Strategy&)>& visit) {
+                       const std::function<void(const Strategy&)>& visit, const std::function<bool(const Strategy&)>& worth) {
   const std::vector<std::int64_t> blocks_n = block_sizes(shape.n, candidates.blocks_n, machine.panel, threads);
   std::vector<std::int64_t> blocks_k{std::max<std::int64_t>(shape.k, 1)};
   for (const std::int64_t depth : candidates.blocks_k) {
@@ -106,12 +106,14 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates, c
   for (const Strategy& tile : tiles_for(machine, candidates, shape)) {
     for (const std::int64_t block_m : block_sizes(shape.m, candidates.blocks_m, tile.tile_rows, threads)) {
       for (const std::int64_t block_n : blocks_n) {
+        Strategy strategy = tile;
+        strategy.block_m = block_m;
+        strategy.block_n = block_n;
+        strategy.block_k = blocks_k.front();
+        strategy.lanes = shape.lanes;
+        if (worth && !worth(strategy)) continue;
         for (const std::int64_t block_k : blocks_k) {
-          Strategy strategy = tile;
-          strategy.block_m = block_m;
-          strategy.block_n = block_n;
           strategy.block_k = block_k;
-          strategy.lanes = shape.lanes;
           for (const std::int64_t slices : slices_for(shape, strategy, threads)) {
             strategy.split_k = slices;
             for_each_form(shape, strategy, visit);
@@ -136,13 +138,17 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
   Choice best;
   Strategy best_strategy;
   const auto consider = [&](int active, double overhead) {
-    for_each_strategy(machine, candidates, shape, active, [&](const Strategy& strategy) {
+    const auto visit = [&](const Strategy& strategy) {
+      if (strategy.copy_a && !copies_may_pay(shape, strategy)) return;
       const double seconds = contraction_cost(machine, shape, strategy, active) + overhead;
       if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
         best.seconds = seconds;
         best.threads = active;
         best_strategy = strategy;
       }
+    };
+    for_each_strategy(machine, candidates, shape, active, visit, [&](const Strategy& blocks) {
+      return best.considered == 0 || least_cost(machine, shape, blocks, active) + overhead < best.seconds * (1 - tie);
     });
   };
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);

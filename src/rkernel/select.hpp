@@ -17,9 +17,10 @@ struct CandidateSet {
 };
 CandidateSet make_candidates(const Machine& machine);
 
-/// Calls `visit` for every legal strategy of this shape.
+/// Calls `visit` for every legal strategy of this shape. `worth`, where given, is asked first about tiles and blocks along M and N, with all of K in one block: where
+/// it says no, no strategy with them is visited.
 void for_each_strategy(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
-                       const std::function<void(const Strategy&)>& visit);
+                       const std::function<void(const Strategy&)>& visit, const std::function<bool(const Strategy&)>& worth = {});
 
 struct Choice {
   Program program;

@@ -66,7 +66,9 @@ struct CallState::Impl {
 
   void check_inputs() const;
   bool same_shapes() const;
+  std::vector<std::int64_t> bound_symbols() const;
   void bind();
+  void ready_ports();
   void ready_outputs();
   void check_overlaps() const;
   void execute(RunProfile* profile);
@@ -99,11 +101,14 @@ bool CallState::Impl::same_shapes() const {
   return plan != nullptr;
 }
 
-void CallState::Impl::bind() {
+std::vector<std::int64_t> CallState::Impl::bound_symbols() const {
   std::vector<const Shape*> shapes;
   for (const Port& input : inputs) shapes.push_back(&input.tensor.shape());
-  const auto session_symbols = session ? session->symbols() : std::span<const std::int64_t>();
-  plan = model->plan(parts.binder->bind(shapes, session_symbols));
+  return parts.binder->bind(shapes, session ? session->symbols() : std::span<const std::int64_t>());
+}
+
+void CallState::Impl::bind() {
+  plan = model->plan(bound_symbols());
   for (std::size_t i = 0; i < inputs.size(); ++i) input_shapes[i] = inputs[i].tensor.shape();
 }
 
@@ -141,6 +146,10 @@ void CallState::Impl::prepare() {
   if (!changed && !session) return;
   check_inputs();
   if (session || !same_shapes()) bind();
+  ready_ports();
+}
+
+void CallState::Impl::ready_ports() {
   ready_outputs();
   check_overlaps();
   for (std::size_t i = 0; i < inputs.size(); ++i) input_data[i] = inputs[i].tensor.raw();
@@ -223,9 +232,11 @@ void CallState::run(RunProfile* profile) {
 }
 
 void CallState::use_plan(PlanPtr plan) {
-  impl_->prepare();
-  if (plan->symbols != impl_->plan->symbols) fail("this plan was made for other shapes");
+  impl_->check_inputs();
+  if (plan->symbols != impl_->bound_symbols()) fail("this plan was made for other shapes");
   impl_->plan = std::move(plan);
+  for (std::size_t i = 0; i < impl_->inputs.size(); ++i) impl_->input_shapes[i] = impl_->inputs[i].tensor.shape();
+  impl_->ready_ports();
 }
 
 const Tensor& CallState::output(std::size_t index) const {

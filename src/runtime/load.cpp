@@ -182,6 +182,7 @@ std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Optio
   try {
     impl->options = options;
     impl->threads = chosen_threads(options);
+    impl->by_oracle = rkernel::policy_named(options.policy) == rkernel::Policy::Oracle;
     Loader(*impl, request).load(factory);
   } catch (const Error& error) {
     throw error.within(fmt::format("loading '{}'", request.source_name));

@@ -7,6 +7,7 @@
 
 #include "dyn/error.hpp"
 #include "src/runtime/model_impl.hpp"
+#include "src/runtime/oracle.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -117,7 +118,13 @@ NamedShapes Model::output_shapes(std::span<const std::int64_t> symbols) const {
 
 PlanPtr Model::plan(std::span<const std::int64_t> symbols) const {
   if (PlanPtr known = impl_->plans->find(symbols)) return known;
+  std::unique_lock measuring(impl_->measuring, std::defer_lock);
+  if (impl_->by_oracle) {
+    measuring.lock();
+    if (PlanPtr known = impl_->plans->find(symbols)) return known;
+  }
   PlanPtr made = impl_->planner->make(symbols);
+  if (impl_->by_oracle) made = measured_plan(*this, made);
   PlanPtr kept = impl_->plans->insert(made);
   if (kept == made) impl_->shapes_planned.fetch_add(1, std::memory_order_relaxed);
   return kept;

@@ -90,9 +90,10 @@ class Model {
   /// The shape of every input at these values.
   NamedShapes input_shapes(std::span<const std::int64_t> symbols) const;
   NamedShapes output_shapes(std::span<const std::int64_t> symbols) const;
-  /// From the cache, or made now.
+  /// From the cache, or made now. With Options::policy "oracle" programs are measured by runs of the model before: throws Error(unsupported) where
+  /// that cannot be (see require_measurable), and what runs throw.
   PlanPtr plan(std::span<const std::int64_t> symbols) const;
-  /// Made anew and not remembered, for timing what a new shape costs.
+  /// Made anew and not remembered, for timing what a new shape costs. Nothing is measured, whatever the policy.
   PlanPtr plan_uncached(std::span<const std::int64_t> symbols) const;
 
   /// Compulsory bytes of weights at this shape: each weight once; of a gathered one at most the rows that are read.
@@ -128,7 +129,8 @@ class CallState {
   std::size_t output_index(std::string_view name) const;
 
   void run(RunProfile* profile = nullptr);
-  /// Runs by this plan of the model's, for as long as shapes are those that it was made for.
+  /// Runs by this plan of the model's, for as long as shapes are those that it was made for; all inputs are set. Asks the model for no plan. Throws
+  /// Error(user) where it was made for other shapes.
   void use_plan(PlanPtr plan);
   const Tensor& output(std::size_t index) const;
   const Plan& plan() const;  ///< of the last run

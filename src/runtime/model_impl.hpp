@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -46,6 +47,8 @@ struct Model::Impl {
 
   mutable std::optional<PlanCache> plans;
   mutable std::atomic<std::int64_t> shapes_planned{0};
+  bool by_oracle = false;       ///< plans take what is measured to be fastest
+  mutable std::mutex measuring;  ///< one plan is measured at a time: runs would disturb each other
   std::unique_ptr<RunPool> runs;
 
   bool is_reference() const noexcept { return target == nullptr; }

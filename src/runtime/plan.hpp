@@ -33,7 +33,14 @@ struct Plan {
 
 using PlanPtr = std::shared_ptr<const Plan>;
 
-/// The same plan with another launch of one group that runs on the host. Its threads are at most `threads`.
+/// A launch of a group that runs on the host, in place of the plan's own.
+struct GroupLaunch {
+  std::size_t group = 0;
+  rkernel::Launch launch;
+};
+
+/// The same plan with other launches of some groups. Threads of each are at most `threads`.
+PlanPtr with_launches(const Plan& plan, std::vector<GroupLaunch> launches, int threads);
 PlanPtr with_launch(const Plan& plan, std::size_t group, rkernel::Launch launch, int threads);
 
 }  // namespace dyn::runtime

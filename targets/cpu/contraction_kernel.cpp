@@ -132,6 +132,7 @@ rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, c
   // Batches of small matrices have many tickets: several at a time keep the counter cheap, and the last ones balanced.
   launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * choice.threads));
   launch.predicted_seconds = choice.seconds;
+  launch.unused_lanes = rkernel::unused_lanes(context_->machine(), shape, choice.program);
   set_work(shape, bound.form, launch);
   return launch;
 }

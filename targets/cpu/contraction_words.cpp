@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "src/rkernel/program_cost.hpp"
+#include "src/rkernel/cost.hpp"
+#include "src/rkernel/unused_lanes.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -55,7 +56,8 @@ std::string words_of(const ContractionShape& shape, const rkernel::Choice& choic
 }
 
 std::string terms_of(const rkernel::Machine& machine, const ContractionShape& shape, const rkernel::Choice& choice) {
-  std::string text;
+  const rkernel::UnusedLanes unused = rkernel::unused_lanes(machine, shape, choice.program);
+  std::string text = fmt::format("    unused lanes: {:.1f} % along M, {:.1f} % along N, {:.1f} % along K\n", 100 * unused.m, 100 * unused.n, 100 * unused.k);
   for (const Region& region : choice.program.regions) {
     ContractionShape part = shape;
     part.m = region.m;

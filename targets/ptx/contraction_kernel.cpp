@@ -1,12 +1,10 @@
 #include "targets/ptx/contraction_kernel.hpp"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <shared_mutex>
 
 #include "targets/llvm/instruction_counts.hpp"
 #include "targets/llvm/structure_key.hpp"
+#include "targets/ptx/contraction_choice.hpp"
 #include "targets/ptx/contraction_kernel_text.hpp"
 #include "targets/ptx/contraction_tree.hpp"
 
@@ -17,9 +15,8 @@ using rkernel::GpuContraction;
 using rkernel::GpuMachine;
 using rkernel::GpuTile;
 using rkernel::Operand;
+using rkernel::Policy;
 using rkernel::Problem;
-
-constexpr std::size_t most_choices = 1 << 12;  ///< remembered by one kernel; beyond it the memory starts anew
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -38,42 +35,19 @@ bool supported(const Problem& problem, DType compute) {
   return std::all_of(problem.operands.begin(), problem.operands.end(), readable) && std::all_of(problem.exprs.begin(), problem.exprs.end(), computable);
 }
 
-// Choices by sizes and copies. Thread-safe and bounded.
-class ChoiceMemory {
- public:
-  struct Key {
-    std::int64_t batch, m, n, k;
-    int vectors;
-    auto operator<=>(const Key&) const = default;
-  };
-  template <class Choose>
-  rkernel::GpuChoice find(const Key& key, const Choose& choose) {
-    {
-      const std::shared_lock lock(mutex_);
-      if (const auto found = choices_.find(key); found != choices_.end()) return found->second;
-    }
-    const rkernel::GpuChoice choice = choose();
-    const std::unique_lock lock(mutex_);
-    if (choices_.size() >= most_choices) choices_.clear();
-    choices_.emplace(key, choice);
-    return choice;
-  }
-
- private:
-  std::shared_mutex mutex_;
-  std::map<Key, rkernel::GpuChoice> choices_;
-};
-
 class GpuContractionKernel final : public ContractionKernel {
  public:
-  GpuContractionKernel(const Problem& problem, const GpuMachine& machine, const std::vector<GpuTile>& tiles, const std::string& target_name)
+  GpuContractionKernel(const Problem& problem, const GpuMachine& machine, const std::vector<GpuTile>& tiles, Policy policy,
+                       const std::string& target_name)
       : problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
+        policy_(policy),
         target_name_(target_name),
         slots_(*problem_),
         grid_(add_grid_slots(slots_)),
         manifest_(*problem_, tiles),
-        functions_(manifest_.classes().size(), nullptr) {
+        functions_(manifest_.classes().size(), nullptr),
+        policies_(machine, manifest_.tiles()) {
     const auto [a, b, m, n, k] = *problem_->contraction;
     epilogue_operations_ = 2;  // the tile is read, the result stored
     for (const rkernel::Expr& expr : problem_->exprs) epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit);
@@ -99,32 +73,41 @@ class GpuContractionKernel final : public ContractionKernel {
   void bind(std::vector<const void*> functions) override { functions_ = std::move(functions); }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
-    rkernel::Launch launch;
-    launch.ints = slots_.evaluate(request.symbols);
-    const GpuContraction shape = sizes_of(launch.ints);
-    const rkernel::GpuChoice choice = choose(shape, launch.ints);
-    const GpuTile& tile = manifest_.tiles().at(static_cast<std::size_t>(choice.tile));
-    const std::int64_t m_blocks = ceil_div(shape.m, tile.block_m), n_blocks = ceil_div(shape.n, tile.block_n);
-    launch.tickets = shape.batch * m_blocks * n_blocks;
-    const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
-    set(grid_.m_blocks, m_blocks);
-    set(grid_.n_blocks, n_blocks);
-    set(grid_.tickets, launch.tickets);
-    launch.grid.function = functions_.at(manifest_.class_for(tile, slots_, launch.ints));
-    launch.grid.blocks = std::min(launch.tickets, std::int64_t{machine_.multiprocessors} * occupancy_of(tile).blocks);
-    launch.grid.threads = tile.threads();
-    launch.grid.shared_bytes = tile.shared_bytes();
-    launch.predicted_seconds = choice.seconds;
-    const double batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
-    launch.flops = 2 * batch * m * n * k;
-    launch.bytes = batch * (m * k * shape.a_element_bytes + m * n * shape.epilogue_bytes) + (b_shared() ? 1 : batch) * n * k * shape.b_element_bytes;
-    return launch;
+    std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    const rkernel::GpuChoice choice = remembered_choice(ints);
+    return launch_of(static_cast<std::size_t>(choice.tile), choice.seconds, std::move(ints));
+  }
+
+  rkernel::Choices choices(const rkernel::PlanRequest& request, Policy policy) const override {
+    if (policy == Policy::Vendor) return {{}, 0, "no vendor library runs on this device: oneDNN is for CPUs"};
+    if (policy == Policy::Oracle) return {{}, 0, "the oracle takes its candidates from all other policies"};
+    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    const GpuContraction shape = sizes_of(ints);
+    if (shape.batch * shape.m * shape.n == 0) return {{}, 0, "there is nothing to compute: the output is empty"};
+    const MetContraction met = met_at(shape, ints);
+    const rkernel::GpuChoice choice = policies_.choose(policy, met);
+    rkernel::Choices choices;
+    for (const ConsideredTile& considered : policies_.considered(policy, met)) {
+      const GpuTile& tile = manifest_.tiles()[considered.tile];
+      const GpuContraction own = met.for_tile(tile);
+      rkernel::Launch launch = launch_of(considered.tile, rkernel::gpu_contraction_cost(machine_, own, tile), ints);
+      if (static_cast<int>(considered.tile) == choice.tile) choices.chosen = choices.candidates.size();
+      std::string program = program_text(tile, own, launch.tickets, launch.grid.blocks);
+      choices.candidates.push_back({std::move(program), considered.seconds, std::move(launch)});
+    }
+    return choices;
+  }
+
+  void rehearse(const rkernel::PlanRequest& request, Policy policy, bool remembered) const override {
+    const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+    if (remembered && policy == policy_) remembered_choice(ints);
+    else policies_.choose(policy, met_at(sizes_of(ints), ints));
   }
 
   std::string explain(const rkernel::PlanRequest& request) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
     const GpuContraction shape = sizes_of(ints);
-    return explain_choice(machine_, shape, manifest_.tiles(), [&](const GpuTile& tile) { return shape_for(tile, shape, ints); }, choose(shape, ints));
+    return explain_choice(machine_, shape, manifest_.tiles(), met_at(shape, ints).for_tile, remembered_choice(ints));
   }
 
   std::string target_name() const override { return target_name_; }
@@ -181,26 +164,59 @@ class GpuContractionKernel final : public ContractionKernel {
     return shape;
   }
 
-  rkernel::GpuChoice choose(const GpuContraction& shape, std::span<const std::int64_t> ints) const {
-    // Tiles of one engine agree on what can be copied as vectors: the first and the last stand for both.
+  // Tiles of one engine agree on what can be copied as vectors: the first and the last stand for both.
+  int vectors_of(std::span<const std::int64_t> ints) const {
     int vectors = 0;
     for (const GpuTile& tile : {manifest_.tiles().front(), manifest_.tiles().back()}) {
       vectors = 4 * vectors + 2 * manifest_.a_vectors(tile, slots_, ints) + manifest_.b_vectors(tile, slots_, ints);
     }
-    return memory_.find({shape.batch, shape.m, shape.n, shape.k, vectors}, [&] {
-      return rkernel::select_gpu_tile(machine_, [&](const GpuTile& tile) { return shape_for(tile, shape, ints); }, manifest_.tiles());
-    });
+    return vectors;
+  }
+
+  // `ints` must outlive it.
+  MetContraction met_at(const GpuContraction& shape, std::span<const std::int64_t> ints) const {
+    return {shape, [this, shape, ints](const GpuTile& tile) { return shape_for(tile, shape, ints); }, vectors_of(ints)};
+  }
+
+  // By the kernel's own policy.
+  rkernel::GpuChoice remembered_choice(std::span<const std::int64_t> ints) const {
+    const GpuContraction shape = sizes_of(ints);
+    return memory_.find({shape.batch, shape.m, shape.n, shape.k, vectors_of(ints)}, [&] { return policies_.choose(policy_, met_at(shape, ints)); });
+  }
+
+  rkernel::Launch launch_of(std::size_t tile_index, double predicted_seconds, std::vector<std::int64_t> ints) const {
+    rkernel::Launch launch;
+    launch.ints = std::move(ints);
+    const GpuContraction shape = sizes_of(launch.ints);
+    const GpuTile& tile = manifest_.tiles().at(tile_index);
+    const std::int64_t m_blocks = ceil_div(shape.m, tile.block_m), n_blocks = ceil_div(shape.n, tile.block_n);
+    launch.tickets = shape.batch * m_blocks * n_blocks;
+    const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
+    set(grid_.m_blocks, m_blocks);
+    set(grid_.n_blocks, n_blocks);
+    set(grid_.tickets, launch.tickets);
+    launch.grid.function = functions_.at(manifest_.class_for(tile, slots_, launch.ints));
+    launch.grid.blocks = std::min(launch.tickets, std::int64_t{machine_.multiprocessors} * occupancy_of(tile).blocks);
+    launch.grid.threads = tile.threads();
+    launch.grid.shared_bytes = tile.shared_bytes();
+    launch.predicted_seconds = predicted_seconds;
+    const double batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+    launch.flops = 2 * batch * m * n * k;
+    launch.bytes = batch * (m * k * shape.a_element_bytes + m * n * shape.epilogue_bytes) + (b_shared() ? 1 : batch) * n * k * shape.b_element_bytes;
+    return launch;
   }
 
   std::shared_ptr<const Problem> problem_;
   GpuMachine machine_;
+  Policy policy_;
   std::string target_name_;
   codegen::SlotTable slots_;
   GridSlots grid_;
   ContractionManifest manifest_;
   double epilogue_operations_ = 0, epilogue_bytes_ = 0;
   std::vector<const void*> functions_;
-  mutable ChoiceMemory memory_;
+  TilePolicies policies_;
+  mutable TileMemory memory_;
 };
 
 }  // namespace
@@ -211,9 +227,9 @@ std::unique_ptr<ContractionKernel> ContractionKernel::create(const Problem& prob
 }
 
 std::unique_ptr<ContractionKernel> ContractionKernel::create(const Problem& problem, const GpuMachine& machine, DType compute,
-                                                             const std::vector<GpuTile>& tiles, const std::string& target_name) {
+                                                             const std::vector<GpuTile>& tiles, const std::string& target_name, Policy policy) {
   if (tiles.empty() || !supported(problem, compute)) return nullptr;
-  return std::make_unique<GpuContractionKernel>(problem, machine, tiles, target_name);
+  return std::make_unique<GpuContractionKernel>(problem, machine, tiles, policy, target_name);
 }
 
 }  // namespace dyn::ptx

@@ -16,9 +16,11 @@ class ContractionKernel : public rkernel::Kernel {
   /// `compute`: the dtype that the contraction multiplies in. nullptr where device code cannot run the problem.
   static std::unique_ptr<ContractionKernel> create(const rkernel::Problem& problem, const rkernel::GpuMachine& machine, DType compute,
                                                    bool allow_tf32, const std::string& target_name);
-  /// The same with the candidates for `compute` that gpu_tiles() gives, for callers with many problems.
+  /// The same with the candidates for `compute` that gpu_tiles() gives, for callers with many problems. `policy`: who chooses in plan(); Vendor and
+  /// Oracle: as Dyn.
   static std::unique_ptr<ContractionKernel> create(const rkernel::Problem& problem, const rkernel::GpuMachine& machine, DType compute,
-                                                   const std::vector<rkernel::GpuTile>& tiles, const std::string& target_name);
+                                                   const std::vector<rkernel::GpuTile>& tiles, const std::string& target_name,
+                                                   rkernel::Policy policy = rkernel::Policy::Dyn);
   virtual std::vector<codegen::KernelSource> sources() const = 0;
   virtual void bind(std::vector<const void*> functions) = 0;
   rkernel::Space space() const override { return rkernel::Space::Device; }

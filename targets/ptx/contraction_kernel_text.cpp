@@ -23,6 +23,8 @@ std::string_view multiplied_dtype(const GpuTile& tile) {
   return tile.engine == Engine::TensorCores && tile.operands == DType::f32 ? "tf32" : name_of(tile.operands);
 }
 
+std::string_view way_of_copying(bool vectors) { return vectors ? "as vectors" : "by element"; }
+
 char letter(Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; }
 
 }  // namespace
@@ -33,6 +35,10 @@ std::string listing_name(const std::string& group, const GpuContractionClass& sh
                                  letter(shape_class.b), shape_class.b_order == BOrder::RowsAlongK ? "t" : "");
   std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '-' && c != '.'; }, '_');
   return name;
+}
+
+std::string program_text(const GpuTile& tile, const rkernel::GpuContraction& met, std::int64_t tickets, std::int64_t blocks) {
+  return fmt::format("{}; A {}, B {}; {} tickets on {} blocks", tile.to_string(), way_of_copying(met.a_vectors), way_of_copying(met.b_vectors), tickets, blocks);
 }
 
 std::string explain_choice(const rkernel::GpuMachine& machine, const rkernel::GpuContraction& shape, const std::vector<GpuTile>& tiles,
@@ -56,7 +62,7 @@ std::string explain_choice(const rkernel::GpuMachine& machine, const rkernel::Gp
     const double waves = static_cast<double>(breakdown.tickets) / (static_cast<double>(machine.multiprocessors) * std::max(1, occupancy.blocks));
     text += fmt::format("  {} {:.4g} us: {}; A {}, B {}; {} blocks, {:.2f} waves, occupancy {} (limited by {}: {} threads, {} registers, {} bytes shared)\n",
                         static_cast<int>(index) == choice.tile ? "chosen" : "      ", breakdown.seconds * microseconds, tile.to_string(),
-                        own.a_vectors ? "as vectors" : "by element", own.b_vectors ? "as vectors" : "by element", breakdown.tickets, waves, occupancy.blocks,
+                        way_of_copying(own.a_vectors), way_of_copying(own.b_vectors), breakdown.tickets, waves, occupancy.blocks,
                         occupancy.limit, tile.threads(), tile.registers(), tile.shared_bytes());
     text += rkernel::to_string(breakdown);
     text += fmt::format("    launch: {:.3g} us\n", machine.launch_seconds * microseconds);

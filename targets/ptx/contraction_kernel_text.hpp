@@ -14,6 +14,9 @@ namespace dyn::ptx {
 /// "matmul_3_bf16_128x128x32_vv": group, dtype that is multiplied, block, and how A and B are copied (v: vectors, e: elements; t: B along K).
 std::string listing_name(const std::string& group, const GpuContractionClass& shape_class);
 
+/// One program: "bf16 tensor cores 128x128x32, warps 64x32, 3 stages; A as vectors, B by element; 96 tickets on 96 blocks".
+std::string program_text(const rkernel::GpuTile& tile, const rkernel::GpuContraction& met, std::int64_t tickets, std::int64_t blocks);
+
 /// The shape, and every candidate with its occupancy and the terms of its cost, cheapest first.
 std::string explain_choice(const rkernel::GpuMachine& machine, const rkernel::GpuContraction& shape, const std::vector<rkernel::GpuTile>& tiles,
                            const rkernel::GpuShapeFor& shape_for, const rkernel::GpuChoice& choice);

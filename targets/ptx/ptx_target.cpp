@@ -72,7 +72,7 @@ class PtxTarget final : public rkernel::Target {
 
  private:
   Prepared make(const rkernel::Problem& problem) const {
-    if (problem.contraction) return prepared(ContractionKernel::create(problem, options_.machine, options_.precision, tiles_, name_));
+    if (problem.contraction) return prepared(ContractionKernel::create(problem, options_.machine, options_.precision, tiles_, name_, options_.policy));
     return prepared(LoopKernel::create(problem, options_.machine, name_));
   }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "dyn/graph.hpp"
 #include "graph/op.hpp"
 #include "graph/text.hpp"
 #include "src/cli/inputs.hpp"
@@ -129,6 +130,18 @@ std::string model_text(const OpProblem& problem, int copies) {
   return whole_text(text, problem);
 }
 
+std::shared_ptr<const runtime::Model> OpModels::get(const OpProblem& problem, int copies, int threads) {
+  const std::string text = model_text(problem, copies), key = fmt::format("{}{}", threads, text);
+  if (model_ == nullptr || key_ != key) {
+    Options options = options_;
+    options.threads = threads;
+    model_ = nullptr;
+    model_ = Graph::from_text(text, options).model();
+    key_ = key;
+  }
+  return model_;
+}
+
 OpRun::OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, std::uint64_t seed) : call_(model) {
   const std::vector<std::int64_t> symbols = model->bind_dims(values);
   const runtime::NamedShapes inputs = model->input_shapes(symbols), outputs = model->output_shapes(symbols);
@@ -148,7 +161,10 @@ OpRun::OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, 
     else std::copy_n(static_cast<const std::byte*>(general[i].raw()), tensor.bytes(), data);
     call_.set_input(i, std::move(tensor));
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i) call_.set_output(i, next(model->outputs()[i].dtype, outputs[i].second));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    outputs_.push_back(next(model->outputs()[i].dtype, outputs[i].second));
+    call_.set_output(i, outputs_.back());
+  }
 }
 
 double compulsory_bytes(const OpProblem& problem, const DimMap& values, const std::string& precision) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dyn/options.hpp"
@@ -25,18 +26,36 @@ OpResult result_of(const OpProblem& problem, const DimMap& values);
 /// y_c. The same errors.
 std::string model_text(const OpProblem& problem, int copies);
 
+/// Loads such models. Shapes that follow each other often share one: the last is kept. Not thread-safe.
+class OpModels {
+ public:
+  explicit OpModels(Options options) : options_(std::move(options)) {}
+  /// What was loaded before, if another, is given up first, so that its memory is free.
+  std::shared_ptr<const runtime::Model> get(const OpProblem& problem, int copies, int threads);
+  const std::shared_ptr<const runtime::Model>& last() const noexcept { return model_; }
+
+ private:
+  Options options_;
+  std::string key_;
+  std::shared_ptr<const runtime::Model> model_;
+};
+
 /// Such a model at one shape, with random operands and outputs in huge pages. Not thread-safe.
 class OpRun {
  public:
   OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, std::uint64_t seed);
 
+  /// From now on, by this plan of the model's for these values.
+  void use_plan(runtime::PlanPtr plan) { call_.use_plan(std::move(plan)); }
   /// All copies once.
   void run() { call_.run(); }
 
   const runtime::Plan& plan() const { return call_.plan(); }  ///< of the last run
+  Tensor& output(std::size_t index) { return outputs_[index]; }
 
  private:
   runtime::MemoryBlock memory_;
+  std::vector<Tensor> outputs_;
   runtime::CallState call_;
 };
 

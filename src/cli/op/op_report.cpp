@@ -1,7 +1,6 @@
 #include "src/cli/op/op_report.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <set>
 #include <utility>
@@ -38,17 +37,6 @@ Row summary_row(const Measure& measure, int threads, const std::string& state, c
           {"share_at_0.97", static_cast<double>(good) / static_cast<double>(values.size())}};
 }
 
-std::string csv_comment(const Row& row) {
-  std::string text = "#";
-  for (const auto& [name, cell] : row) {
-    text += fmt::format(" {}=", name);
-    if (const auto* word = std::get_if<std::string>(&cell)) text += *word;
-    else if (const auto* number = std::get_if<double>(&cell)) text += fmt::format("{:.4g}", *number);
-    else text += fmt::format("{}", std::get<std::int64_t>(cell));
-  }
-  return text + '\n';
-}
-
 std::string lost_heading(std::size_t count) { return fmt::format("{} shapes below {} of the best peer", count, lost); }
 
 }  // namespace
@@ -59,12 +47,6 @@ std::optional<double> OpRecord::ratio_best() const {
     if (ratio) best = best ? std::min(*best, *ratio) : *ratio;
   }
   return best;
-}
-
-double geometric_mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return std::exp(sum / static_cast<double>(values.size()));
 }
 
 std::vector<Row> summary_rows(const std::vector<OpRecord>& records, const std::vector<std::string>& peers) {

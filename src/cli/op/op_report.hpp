@@ -22,8 +22,6 @@ struct OpRecord {
   std::optional<double> ratio_best() const;
 };
 
-double geometric_mean(const std::vector<double>& values);  ///< of positive values, at least one
-
 /// A row for each measure (limit_ratio, ratio_<peer>, ratio_best), number of threads and state: how many shapes, their geometric mean,
 /// the worst decile (10th percentile), and the shares at 0.97 or better.
 std::vector<Row> summary_rows(const std::vector<OpRecord>& records, const std::vector<std::string>& peers);

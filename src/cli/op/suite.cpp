@@ -51,9 +51,7 @@ bool transposed(const Line& line, const std::string& word) {
 }
 
 OpProblem matmul_of(const Line& line, bool constant) {
-  if (constant) {
-    return {"matmul", {}, {{false, DType::f32, {"M", line.words[2]}}, {true, DType::f32, {line.words[2], line.words[1]}}}};
-  }
+  if (constant) return constant_matmul(line.words[1], line.words[2]);
   OpProblem problem{"matmul", {}, {{false, DType::f32, {"M", "K"}}, {false, DType::f32, {"K", "N"}}}};
   const char* names[] = {"transpose_a", "transpose_b"};
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
@@ -83,6 +81,10 @@ OpCase case_of(const Line& line, const Words& columns) {
 }
 
 }  // namespace
+
+OpProblem constant_matmul(const std::string& n, const std::string& k) {
+  return {"matmul", {}, {{false, DType::f32, {"M", k}}, {true, DType::f32, {k, n}}}};
+}
 
 std::vector<OpCase> read_suite(const std::string& path) {
   std::ifstream file(path);

@@ -16,6 +16,9 @@ struct OpCase {
   std::vector<std::string> names;  ///< of the dims that the row shows, in order; all have values
 };
 
+/// A matmul of any M with a constant weight.
+OpProblem constant_matmul(const std::string& n, const std::string& k);
+
 /// The matmuls of a file. `#` starts a comment; the first other line names the columns: `M N K` (the second operand is a constant
 /// weight) or `M N K TA TB` (both are inputs; N or T says whether each is transposed). Throws Error(device) where the file cannot be
 /// read, Error(unsupported) for a file of convolutions, Error(user) with file, line number and text for a broken line.

@@ -19,6 +19,7 @@
 #include "src/cli/op/peer_process.hpp"
 #include "src/cli/op/slices.hpp"
 #include "src/cli/op/suite.hpp"
+#include "src/cli/statistics.hpp"
 #include "tests/support/seed.hpp"
 
 using namespace dyn::cli;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -128,7 +129,7 @@ class DeviceRun {
 
 /// The largest difference of an output, relative to 1 + its magnitude.
 double difference(const std::string& text, const std::vector<std::pair<std::string, std::int64_t>>& sizes, DType precision, bool tf32,
-                  std::mt19937_64& random) {
+                  std::mt19937_64& random, rkernel::Policy policy = rkernel::Policy::Dyn) {
   const LoweredGraph exact = lowered(text);
   LoweredGraph narrow = lowered(text);
   const Symbols symbols = exact.symbols(sizes);
@@ -139,6 +140,7 @@ double difference(const std::string& text, const std::vector<std::pair<std::stri
   options.machine = emulator->machine();
   options.precision = precision;
   options.allow_tf32 = tf32;
+  options.policy = policy;
   const auto target = make_ptx_target(options);
   CHECK(target->name() == "emulator/a100");
   rkernel::CompileReport report;
@@ -209,7 +211,28 @@ TEST_CASE("one row of a product on the emulator, and none") {
   CHECK(difference(projection, {{"M", 0}}, DType::f32, false, random) == 0);
 }
 
+TEST_CASE("whoever chooses, a product on the emulator is right") {
+  std::mt19937_64 random(dyn::testing::test_seed());
+  for (const rkernel::PolicyInfo& info : rkernel::all_policies()) {
+    CAPTURE(info.name);
+    for (const std::int64_t m : {1, 70}) CHECK(difference(projection, {{"M", m}}, DType::f32, false, random, info.policy) < 1e-5);
+    CHECK(difference(projection, {{"M", 0}}, DType::f32, false, random, info.policy) == 0);
+  }
+}
+
 TEST_SUITE("full") {
+  TEST_CASE("whoever chooses, products of any sizes on the emulator are right in every precision") {
+    std::mt19937_64 random(dyn::testing::test_seed());
+    for (const rkernel::PolicyInfo& info : rkernel::all_policies()) {
+      CAPTURE(info.name);
+      for (const auto& [dtype, tf32, tolerance] : precisions) {
+        for (const auto& [b, m, n, k] : {std::array<std::int64_t, 4>{2, 33, 101, 36}, {1, 130, 68, 41}, {2, 3, 4, 0}}) {
+          CHECK(difference(product, {{"B", b}, {"M", m}, {"N", n}, {"K", k}}, dtype, tf32, random, info.policy) < 4 * tolerance);
+        }
+      }
+    }
+  }
+
   TEST_CASE("a perceptron on the emulator") {
     std::mt19937_64 random(dyn::testing::test_seed());
     for (const auto& [dtype, tf32, tolerance] : precisions) {

@@ -1,7 +1,10 @@
 #include "tests/unit/runtime/fake_target.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "dyn/error.hpp"
@@ -10,7 +13,9 @@
 namespace dyn::testing {
 namespace {
 
-/// ints: the address of the problem, then the symbols. One ticket is the whole problem.
+std::array<std::atomic<int>, 3> runs_of_programs;
+
+/// ints: the address of the problem, then the symbols, then the number of the program, where it is one of several. One ticket is the whole problem.
 void interpret_kernel(const rkernel::KernelArgs* args, std::int64_t, std::int64_t, void*) {
   const auto& problem = *reinterpret_cast<const rkernel::Problem*>(args->ints[0]);
   std::map<graph::ValueId, void*> buffers;
@@ -20,6 +25,11 @@ void interpret_kernel(const rkernel::KernelArgs* args, std::int64_t, std::int64_
   } catch (const Error&) {
     args->status->store(static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange));
   }
+}
+
+void interpret_program(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void* scratch) {
+  ++runs_of_programs.at(static_cast<std::size_t>(args->ints[2 + args->ints[1]]));
+  interpret_kernel(args, first, count, scratch);
 }
 
 class FakeKernel final : public rkernel::Kernel {
@@ -34,6 +44,19 @@ class FakeKernel final : public rkernel::Kernel {
     launch.ints = {reinterpret_cast<std::int64_t>(&problem_), static_cast<std::int64_t>(request.symbols.size())};
     launch.ints.insert(launch.ints.end(), request.symbols.begin(), request.symbols.end());
     return launch;
+  }
+  rkernel::Choices choices(const rkernel::PlanRequest& request, rkernel::Policy policy) const override {
+    if (policy == rkernel::Policy::Vendor) return {{}, 0, "there is no vendor"};
+    rkernel::Choices choices;
+    for (std::int64_t program = 0; program < 3; ++program) {
+      rkernel::Launch launch = plan(request);
+      launch.ints.push_back(program);
+      launch.function = interpret_program;
+      launch.threads = program == 0 ? 1 : request.threads;
+      choices.candidates.push_back({"number " + std::to_string(program), std::nullopt, std::move(launch)});
+    }
+    choices.chosen = policy == rkernel::Policy::Dyn ? 0 : 2;
+    return choices;
   }
   std::string explain(const rkernel::PlanRequest&) const override { return "one way"; }
   std::string target_name() const override { return "fake"; }
@@ -69,6 +92,8 @@ class FakeTarget final : public rkernel::Target {
 };
 
 }  // namespace
+
+int runs_of_program(std::size_t program) { return runs_of_programs.at(program); }
 
 std::shared_ptr<rkernel::Target> make_fake_target(const Options&, int) { return std::make_shared<FakeTarget>(); }
 

@@ -1,0 +1,79 @@
+#include "src/cli/op/op_cases.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dyn/error.hpp"
+#include "src/cli/op/op_model.hpp"
+#include "src/cli/ranges.hpp"
+
+namespace dyn::cli {
+namespace {
+
+std::vector<OpCase> cases_from_types(const Arguments& arguments) {
+  OpCase base;
+  base.problem = {arguments.op.op, {}, parse_operands(arguments.op.types)};
+  for (const std::string& text : arguments.op.attributes) base.problem.attributes.push_back(parse_attribute(text));
+  base.names = dim_names(base.problem.operands);
+  std::vector<DimValues> dims;
+  for (const std::string& text : arguments.dims) {
+    dims.push_back(parse_dim_values(text));
+    if (std::find(base.names.begin(), base.names.end(), dims.back().name) == base.names.end()) {
+      throw Error(ErrorKind::user, fmt::format("--dims {}: no operand has that dim", text));
+    }
+  }
+  std::vector<OpCase> cases;
+  for (const DimMap& values : product(dims)) {
+    cases.push_back(base);
+    cases.back().values = values;
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::vector<OpCase> requested_cases(const Arguments& arguments) {
+  const OpArguments& op = arguments.op;
+  if (op.op.empty() && op.suites.empty()) throw Error(ErrorKind::user, "give an OPERATOR and the TYPES of its operands, or --suite FILE");
+  if (op.suites.empty() == op.types.empty()) throw Error(ErrorKind::user, "give either the TYPES of the operands, or --suite FILE");
+  if (!op.types.empty()) return cases_from_types(arguments);
+  if (!op.op.empty() && op.op != "matmul") throw Error(ErrorKind::unsupported, fmt::format("--suite holds shapes of matmul, not of {}", op.op));
+  if (!arguments.dims.empty() || !op.attributes.empty()) throw Error(ErrorKind::user, "--dims and --attr do not go with --suite");
+  std::vector<OpCase> cases;
+  for (const std::string& path : op.suites) {
+    const std::vector<OpCase> read = read_suite(path);
+    cases.insert(cases.end(), read.begin(), read.end());
+  }
+  return cases;
+}
+
+std::string describe(const OpCase& test) {
+  std::string text = test.problem.op;
+  if (!test.names.empty()) text += ' ' + describe_dims(test);
+  for (const auto& [name, value] : test.problem.attributes) text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
+std::string describe_dims(const OpCase& test) {
+  std::string text;
+  for (const std::string& name : test.names) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, test.values.at(name));
+  return text;
+}
+
+std::string problem_line(const OpCase& test, int copies) {
+  std::string line = fmt::format("problem {} copies={}", test.problem.op, copies);
+  const auto add = [&](const char* kind, DType dtype, const Shape& shape) {
+    line += fmt::format(" {}={}:{}", kind, name_of(dtype), fmt::join(shape, "x"));
+  };
+  for (const auto& [name, value] : test.problem.attributes) line += fmt::format(" @{}={}", name, value);
+  for (const OpOperand& operand : test.problem.operands) {
+    add(operand.constant ? "weight" : "input", operand.dtype, shape_of(operand, test.values));
+  }
+  const OpResult result = result_of(test.problem, test.values);
+  add("output", result.dtype, result.shape);
+  return line;
+}
+
+}  // namespace dyn::cli

@@ -1,0 +1,93 @@
+#include "src/cli/select/sampling.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "src/cli/statistics.hpp"
+
+namespace dyn::cli {
+namespace {
+
+constexpr double lower_quartile = 25;
+constexpr double first_margin = 0.3, least_margin = 0.05;
+constexpr double short_slice = 0.25;     // of the first two rounds, in slices
+constexpr double long_in_slices = 10;    // an iteration of which is long
+constexpr double far_margin = 1;         // of long iterations: beyond it, one sample says enough
+constexpr std::size_t most_long = 24;    // that go on
+constexpr int rounds_of_long = 4;
+
+/// The programs that still take part.
+class Field {
+ public:
+  Field(std::size_t programs, const std::vector<std::size_t>& always, const SamplingSettings& settings, const TakeSample& take)
+      : take_(take), slice_seconds_(settings.slice_seconds), generator_(settings.seed), stays_(programs), running_(programs) {
+    sampled.programs.resize(programs);
+    for (const std::size_t program : always) stays_[program] = true;
+    std::iota(running_.begin(), running_.end(), std::size_t{0});
+  }
+
+  void round(std::vector<double> ProgramSamples::*samples, double slice) {
+    std::shuffle(running_.begin(), running_.end(), generator_);
+    for (const std::size_t program : running_) (sampled.programs[program].*samples).push_back(take_(program, slice * slice_seconds_));
+  }
+
+  /// Those within the margin of the best go on, at most so many of them.
+  void keep(double margin, std::size_t most = std::numeric_limits<std::size_t>::max()) {
+    std::vector<std::pair<double, std::size_t>> order;
+    for (const std::size_t program : running_) order.emplace_back(sampled.programs[program].choosing_seconds(), program);
+    std::sort(order.begin(), order.end());
+    sampled.best = order.front().second;
+    running_.clear();
+    for (std::size_t rank = 0; rank < order.size(); ++rank) {
+      const auto [seconds, program] = order[rank];
+      const bool near = rank < most && seconds <= (1 + margin) * order.front().first;
+      if (near || stays_[program]) running_.push_back(program);
+    }
+  }
+
+  bool is_long() const { return sampled.programs[sampled.best].choosing_seconds() > long_in_slices * slice_seconds_; }
+
+  Sampled sampled;
+
+ private:
+  const TakeSample& take_;
+  double slice_seconds_;
+  std::mt19937_64 generator_;
+  std::vector<bool> stays_;
+  std::vector<std::size_t> running_;
+};
+
+}  // namespace
+
+double ProgramSamples::choosing_seconds() const { return percentile(choosing, lower_quartile); }
+
+std::optional<double> ProgramSamples::scoring_seconds() const {
+  return scoring.empty() ? std::nullopt : std::optional(percentile(scoring, lower_quartile));
+}
+
+Sampled sample_programs(std::size_t programs, const std::vector<std::size_t>& always, const SamplingSettings& settings, const TakeSample& take,
+                        const std::function<void()>& after_scoring) {
+  Field field(programs, always, settings, take);
+  const auto choosing = &ProgramSamples::choosing, scoring = &ProgramSamples::scoring;
+  field.round(choosing, short_slice);
+  field.keep(std::numeric_limits<double>::infinity());
+  const bool is_long = field.is_long();
+  if (is_long) field.keep(far_margin);
+  field.round(choosing, short_slice);
+  if (is_long) field.keep(first_margin, most_long);
+  else field.keep(first_margin);
+  const int rounds = std::max(2, is_long ? std::min(settings.rounds, rounds_of_long) : settings.rounds);
+  double margin = first_margin;
+  for (int round = 0; round < rounds; round += 2) {
+    field.round(choosing, 1);
+    field.round(scoring, 1);
+    if (after_scoring) after_scoring();
+    margin = std::max(least_margin, margin / 2);
+    field.keep(margin);
+  }
+  return std::move(field.sampled);
+}
+
+}  // namespace dyn::cli

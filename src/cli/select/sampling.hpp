@@ -1,0 +1,40 @@
+#pragma once
+// Which of many programs is fastest, by successive halving: choosing on some samples, scoring on others.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace dyn::cli {
+
+struct SamplingSettings {
+  int rounds = 10;  ///< after the first two; the second, fourth, ... of them score
+  double slice_seconds = 1e-3;
+  std::uint64_t seed = 0;  ///< of the order within each round
+};
+
+/// Seconds of one iteration in each round that a program took part in.
+struct ProgramSamples {
+  std::vector<double> choosing, scoring;
+  /// The lower quartile over rounds: noise only adds, but the least of all would favour whoever has most samples.
+  double choosing_seconds() const;
+  std::optional<double> scoring_seconds() const;  ///< none for a program that was dropped before it could score
+};
+
+struct Sampled {
+  std::vector<ProgramSamples> programs;
+  std::size_t best = 0;  ///< by the choosing samples alone, among those that stayed to the end: its scoring samples are as fair as any other's
+};
+
+/// Seconds of one iteration of a program over a slice.
+using TakeSample = std::function<double(std::size_t program, double slice_seconds)>;
+
+/// All programs take two short choosing rounds (one where iterations are long, for those that are far from the best). Those within 1.3 of the best go on to
+/// `rounds` more, and after each pair of these the margin becomes half as wide; those in `always` stay to the end. Each round is in another
+/// random order. Where iterations take several slices, fewer go on, for fewer rounds. `after_scoring` is called after each scoring round. `programs` is positive.
+Sampled sample_programs(std::size_t programs, const std::vector<std::size_t>& always, const SamplingSettings& settings, const TakeSample& take,
+                        const std::function<void()>& after_scoring = {});
+
+}  // namespace dyn::cli

@@ -1,0 +1,88 @@
+// dynrun select: every policy's choice at many shapes, beside the best of all programs.
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "src/cli/arguments.hpp"
+#include "src/cli/op/op_cases.hpp"
+#include "src/cli/op/op_model.hpp"
+#include "src/cli/op/peer_team.hpp"
+#include "src/cli/select/plot.hpp"
+#include "src/cli/select/policy_list.hpp"
+#include "src/cli/select/random_shapes.hpp"
+#include "src/cli/select/select_report.hpp"
+#include "src/cli/select/shape_bench.hpp"
+#include "src/cli/session.hpp"
+#include "src/runtime/thread_count.hpp"
+
+namespace dyn::cli {
+namespace {
+
+constexpr double ms = 1e3;
+
+/// SUITE..., or OPERATOR TYPES: only types have brackets.
+Arguments with_problems(Arguments arguments) {
+  const std::vector<std::string>& words = arguments.select.words;
+  const auto is_types = [](const std::string& word) { return word.find('[') != std::string::npos; };
+  if (words.size() == 2 && is_types(words[1])) {
+    arguments.op.op = words[0];
+    arguments.op.types = words[1];
+  } else {
+    for (const std::string& word : words) {
+      if (is_types(word)) throw Error(ErrorKind::user, fmt::format("\"{}\": give an OPERATOR and the TYPES of its operands, or SUITE files", word));
+    }
+    arguments.op.op = "matmul";
+    arguments.op.suites = words;
+  }
+  return arguments;
+}
+
+std::vector<OpCase> selected_cases(const Arguments& given) {
+  std::vector<OpCase> cases = requested_cases(given);
+  if (given.select.random > 0) {
+    const std::vector<OpCase> drawn = random_shapes(cases, given.select.random, given.options.seed);
+    cases.insert(cases.end(), drawn.begin(), drawn.end());
+  }
+  for (const OpCase& test : cases) {
+    const OpResult result = result_of(test.problem, test.values);  // what does not fit is told before anything is timed
+    if (result.dtype != DType::f32) throw Error(ErrorKind::unsupported, fmt::format("{}: dynrun select compares results in f32 only", describe(test)));
+  }
+  return cases;
+}
+
+}  // namespace
+
+void select_programs(const Arguments& given) {
+  Arguments arguments = with_problems(given);
+  const SelectArguments& select = arguments.select;
+  ShapeBench bench{parse_policies(select.policies), {select.rounds, select.slice_ms / ms, arguments.options.seed}, arguments.options.device == "cpu",
+                   arguments.options.seed};
+  const std::vector<OpCase> cases = selected_cases(arguments);
+  if (!bench.measured && !arguments.op.peers.empty()) throw Error(ErrorKind::user, "--peers are timed beside dyn on device 'cpu' only");
+  PeerTeam peers(arguments.op.peers, arguments.program);
+  if (!select.plot.empty()) write_plot(select.plot, {});  // fails before the work, not after it
+  arguments.options.policy = name_of(rkernel::Policy::Oracle);  // makes all policies ready
+  OpModels models(arguments.options);
+  std::vector<int> thread_counts = arguments.thread_counts;
+  if (thread_counts.empty()) thread_counts = {bench.measured ? runtime::default_threads() : 1};
+  SelectReport report{{}, bench.measured ? "measured" : "predicted", !peers.specs().empty()};
+  for (const int threads : thread_counts) {
+    peers.start(threads);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      show_progress(fmt::format("threads {}, shape {} of {}: {}", threads, i + 1, cases.size(), describe(cases[i])));
+      const std::shared_ptr<const runtime::Model> model = models.get(cases[i].problem, 1, threads);
+      const std::vector<PeerProcess*> ready = peers.prepare(problem_line(cases[i], 1));
+      report.shapes.push_back(bench_shape(bench, model, cases[i], ready));
+      peers.done(ready);
+    }
+    show_progress("");
+  }
+  fmt::print("{}", report_text(report, arguments.format));
+  if (select.plot.empty()) return;
+  write_plot(select.plot, ratio_plot("What each policy chooses, beside the best program of all", fmt::format("oracle's time / policy's time ({})", report.basis),
+                                     plot_panels(report)));
+}
+
+}  // namespace dyn::cli

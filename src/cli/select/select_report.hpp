@@ -1,0 +1,29 @@
+#pragma once
+// What `dynrun select` prints: a row for each shape and policy, and what they say together.
+
+#include <string>
+#include <vector>
+
+#include "src/cli/select/plot.hpp"
+#include "src/cli/select/record.hpp"
+
+namespace dyn::cli {
+
+struct SelectReport {
+  std::vector<ShapeRecord> shapes;
+  std::string basis;  ///< of measured_ns: "measured" or "predicted"
+  bool peers = false;
+};
+
+/// For each suite (and "all" where there are several), number of threads and policy: shapes, their geometric mean, 5th percentile and least of oracle_time /
+/// policy_time with the worst shape, the share of shapes where no other policy is faster by more than 1 %, the medians of candidates and of the time to choose. Then a
+/// row for the oracle: the median of its programs, and how much faster it is than the fastest peer.
+std::vector<Row> summary_rows(const SelectReport& report);
+
+/// All of it. CSV: summary lines begin with #. JSON: objects with "summary" follow the rows'.
+std::string report_text(const SelectReport& report, Format format);
+
+/// A panel for each number of threads, a line for each policy but the oracle.
+std::vector<PlotPanel> plot_panels(const SelectReport& report);
+
+}  // namespace dyn::cli

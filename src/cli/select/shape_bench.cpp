@@ -1,0 +1,182 @@
+#include "src/cli/select/shape_bench.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "src/cli/op/op_cases.hpp"
+#include "src/cli/op/op_model.hpp"
+#include "src/cli/op/slices.hpp"
+#include "src/cli/select/compare.hpp"
+#include "src/cli/select/rehearsal.hpp"
+#include "src/cli/statistics.hpp"
+#include "src/runtime/candidates.hpp"
+
+namespace dyn::cli {
+namespace {
+
+using runtime::CandidateUnion;
+using runtime::PolicyView;
+
+constexpr double lower_quartile = 25;
+
+/// Dims that the model leaves open.
+DimMap open_dims(const OpCase& test) {
+  DimMap dims;
+  for (const std::string& name : dim_names(test.problem.operands)) dims[name] = test.values.at(name);
+  return dims;
+}
+
+/// The programs of one shape, run in turn. The first result of each is compared with that of the one that ran first of all.
+class Programs {
+ public:
+  Programs(const std::shared_ptr<const runtime::Model>& model, const OpCase& test, std::size_t group, const CandidateUnion& candidates, std::uint64_t seed)
+      : run_(model, open_dims(test), seed), label_(describe(test)), candidates_(candidates), checked_(candidates.programs.size()) {
+    const runtime::PlanPtr base = model->plan_uncached(model->bind_dims(open_dims(test)));
+    for (const rkernel::Candidate& program : candidates.programs) plans_.push_back(runtime::with_launch(*base, group, program.launch, model->threads()));
+    const auto outputs = static_cast<double>(run_.output(0).size());
+    terms_ = static_cast<std::int64_t>(base->launches[group].flops / (2 * std::max(outputs, 1.0)));
+  }
+
+  double sample(std::size_t program, double slice_seconds) {
+    run_.use_plan(plans_[program]);
+    if (!checked_[program]) poison(run_.output(0));
+    const double seconds = percentile(time_slice(slice_seconds, [&] { run_.run(); }), 50);
+    if (!checked_[program]) check(program);
+    return seconds;
+  }
+
+ private:
+  void check(std::size_t program) {
+    checked_[program] = true;
+    const std::span<const float> result = run_.output(0).data<float>();
+    if (expected_.empty()) {
+      expected_.assign(result.begin(), result.end());
+      first_ = program;
+    }
+    const std::optional<std::string> found = difference(expected_, result, terms_);
+    if (!found) return;
+    throw Error(ErrorKind::internal, fmt::format("{}: {} where \"{}\" runs, compared with \"{}\"", label_, *found, candidates_.programs[program].program,
+                                                 candidates_.programs[first_].program));
+  }
+
+  OpRun run_;
+  std::string label_;
+  const CandidateUnion& candidates_;
+  std::vector<runtime::PlanPtr> plans_;
+  std::vector<bool> checked_;
+  std::int64_t terms_ = 1;
+  std::vector<float> expected_;
+  std::size_t first_ = 0;
+};
+
+/// Seconds of each program that has them, and the oracle's choice.
+struct Times {
+  std::vector<std::optional<double>> seconds;
+  std::size_t best = 0;
+};
+
+Times predicted_times(const CandidateUnion& candidates) {
+  Times times;
+  for (const rkernel::Candidate& program : candidates.programs) {
+    times.seconds.push_back(program.launch.predicted_seconds);
+    if (*times.seconds.back() < *times.seconds[times.best]) times.best = times.seconds.size() - 1;
+  }
+  return times;
+}
+
+Times measured_times(const ShapeBench& bench, const CandidateUnion& candidates, Programs& programs, const std::vector<PeerProcess*>& peers,
+                     std::optional<double>& peer_seconds) {
+  std::vector<std::size_t> always;
+  for (const PolicyView& view : candidates.policies) {
+    if (view.chosen) always.push_back(*view.chosen);
+  }
+  std::vector<std::vector<double>> of_peers(peers.size());
+  const auto time_peers = [&] {
+    if (peers.empty()) return;
+    wait_until_helpers_sleep();
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      if (peers[i] == nullptr) continue;
+      if (const std::optional<double> seconds = peers[i]->time(bench.sampling.slice_seconds)) of_peers[i].push_back(*seconds);
+      peers[i]->wait_until_asleep();
+    }
+  };
+  const auto take = [&](std::size_t program, double slice_seconds) { return programs.sample(program, slice_seconds); };
+  const Sampled sampled = sample_programs(candidates.programs.size(), always, bench.sampling, take, time_peers);
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    if (peers[i] == nullptr || !peers[i]->alive() || of_peers[i].empty()) continue;
+    const double seconds = percentile(of_peers[i], lower_quartile);
+    peer_seconds = peer_seconds ? std::min(*peer_seconds, seconds) : seconds;
+  }
+  Times times{{}, sampled.best};
+  for (const ProgramSamples& samples : sampled.programs) times.seconds.push_back(samples.scoring_seconds());
+  return times;
+}
+
+PolicyRecord record_of(rkernel::Policy policy, const CandidateUnion& candidates, const Times& times) {
+  PolicyRecord record{policy, 0, {}, std::nullopt, std::nullopt, {}};
+  std::optional<std::size_t> chosen;
+  std::string reason;
+  if (policy == rkernel::Policy::Oracle) {
+    record.candidates = static_cast<std::int64_t>(candidates.programs.size());
+    if (!candidates.programs.empty()) chosen = times.best;
+  } else {
+    const PolicyView& view = *std::find_if(candidates.policies.begin(), candidates.policies.end(), [&](const PolicyView& one) { return one.policy == policy; });
+    record.candidates = static_cast<std::int64_t>(view.considered.size());
+    record.predicted_seconds = view.predicted_seconds;
+    reason = view.none_reason;
+    chosen = view.chosen;
+  }
+  record.program = chosen ? candidates.programs[*chosen].program : "none: " + (reason.empty() ? "it considers no program" : reason);
+  if (chosen) record.measured_seconds = times.seconds[*chosen];
+  return record;
+}
+
+/// The group with a contraction; none where the operator has no such.
+std::optional<std::size_t> contraction_group(const runtime::Model& model) {
+  for (std::size_t group = 0; group < model.problems().size(); ++group) {
+    if (model.problems()[group].contraction) return group;
+  }
+  return std::nullopt;
+}
+
+bool is_empty(const OpCase& test) { return element_count(result_of(test.problem, test.values).shape) == 0; }
+
+}  // namespace
+
+ShapeRecord bench_shape(const ShapeBench& bench, const std::shared_ptr<const runtime::Model>& model, const OpCase& test,
+                        const std::vector<PeerProcess*>& peers) {
+  ShapeRecord record;
+  record.suite = test.suite;
+  record.threads = model->threads();
+  record.shape = fmt::format("{}{}threads={}", describe_dims(test), test.names.empty() ? "" : " ", record.threads);
+  const std::optional<std::size_t> group = contraction_group(*model);
+  if (is_empty(test) || !group) {
+    const std::string none = is_empty(test) ? "none: there is nothing to compute" : "none: there is one way to run it";
+    for (const rkernel::Policy policy : bench.policies) record.policies.push_back({policy, 0, none, std::nullopt, std::nullopt, {}});
+    return record;
+  }
+  const std::vector<std::int64_t> symbols = model->bind_dims(open_dims(test));
+  const rkernel::PlanRequest request{symbols, model->threads()};
+  const rkernel::Kernel& kernel = model->kernel(*group);
+  const CandidateUnion candidates = runtime::candidates_of(kernel, request, bench.policies);
+  record.programs = static_cast<std::int64_t>(candidates.programs.size());
+  Times times;
+  if (!candidates.programs.empty()) {
+    if (bench.measured) {
+      Programs programs(model, test, *group, candidates, bench.seed);
+      times = measured_times(bench, candidates, programs, peers, record.peer_seconds);
+    } else {
+      times = predicted_times(candidates);
+    }
+    record.oracle_seconds = times.seconds[times.best];
+  }
+  for (const rkernel::Policy policy : bench.policies) {
+    PolicyRecord& one = record.policies.emplace_back(record_of(policy, candidates, times));
+    if (one.candidates > 0) one.choosing = time_choosing(kernel, request, policy);
+  }
+  return record;
+}
+
+}  // namespace dyn::cli

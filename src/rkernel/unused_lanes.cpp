@@ -1,0 +1,57 @@
+#include "src/rkernel/unused_lanes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dyn::rkernel {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+
+// Of the lanes for `whole`, those beyond `used`.
+double unused(std::int64_t used, std::int64_t whole) { return whole > 0 ? 1 - static_cast<double>(used) / static_cast<double>(whole) : 0; }
+
+// Columns that the multiply-adds of a region compute.
+std::int64_t computed_columns(const Machine& machine, const Region& region) {
+  const std::int64_t panels = ceil_div(region.n, machine.panel), last = region.n % machine.panel;
+  if (last == 0) return region.n;
+  const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(region.n, region.strategy.block_n));
+  const std::int64_t panels_of_tile = region.strategy.tile_columns / machine.panel, panels_of_block = panels / blocks;
+  // The last panel of a block that wide tiles do not fill runs by itself.
+  const bool alone = region.strategy.direct_b || panels_of_tile == 1 || panels_of_block % panels_of_tile != 0;
+  const bool one_vector = alone && last <= machine.vector_width && machine.most_rows(machine.vector_width) > 0;
+  return region.n - last + (one_vector ? machine.vector_width : machine.panel);
+}
+
+// Steps of K in whole vectors, for each block of each slice.
+std::int64_t computed_terms(const Machine& machine, std::int64_t k, const Strategy& strategy) {
+  if (strategy.lanes != LaneAxis::K) return k;
+  const std::int64_t slice = ceil_div(k, strategy.split_k), block = std::min(strategy.block_k, slice);
+  std::int64_t terms = 0;
+  for (std::int64_t first = 0; first < k && block > 0; first += block) terms += round_up(std::min(block, k - first), machine.vector_width);
+  return terms;
+}
+
+}  // namespace
+
+UnusedLanes unused_lanes(const Machine& machine, const ContractionShape& shape, const Program& program) {
+  UnusedLanes lanes;
+  if (shape.m <= 0 || shape.n <= 0 || shape.k <= 0 || program.regions.empty()) return lanes;
+  const Strategy& first = program.regions.front().strategy;
+  if (first.lanes == LaneAxis::K) {
+    lanes.k = unused(shape.k, computed_terms(machine, shape.k, first));
+    return lanes;
+  }
+  std::int64_t computed = 0;
+  for (const Region& region : program.regions) computed += region.m * computed_columns(machine, region);
+  (first.lanes == LaneAxis::M ? lanes.m : lanes.n) = unused(shape.m * shape.n, computed);
+  return lanes;
+}
+
+UnusedLanes unused_lanes(const GpuContraction& shape, const GpuTile& tile) {
+  const auto along = [](std::int64_t size, std::int64_t block) { return unused(size, round_up(size, block)); };
+  return {along(shape.m, tile.block_m), along(shape.n, tile.block_n), along(shape.k, tile.block_k)};
+}
+
+}  // namespace dyn::rkernel

@@ -1,0 +1,41 @@
+#pragma once
+// The programs that several policies consider for one problem at one shape, each once.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/rkernel/target.hpp"
+
+namespace dyn::runtime {
+
+/// Whether two launches run the same code on the same partition.
+bool same_program(const rkernel::Launch& a, const rkernel::Launch& b);
+
+/// What one policy makes of the problem.
+struct PolicyView {
+  rkernel::Policy policy = rkernel::Policy::Dyn;
+  std::vector<std::size_t> considered;      ///< indices of CandidateUnion::programs, each once, in the policy's order
+  std::optional<std::size_t> chosen;        ///< none where it considers none
+  std::optional<double> predicted_seconds;  ///< of the chosen one, where the policy predicts time
+  std::string none_reason;
+};
+
+struct CandidateUnion {
+  std::vector<rkernel::Candidate> programs;  ///< in the order in which the policies name them first
+  std::vector<PolicyView> policies;
+};
+
+/// Throws Error(internal) for a choice that is none of a policy's candidates.
+CandidateUnion unite(std::vector<std::pair<rkernel::Policy, rkernel::Choices>> choices);
+
+/// The union over these policies; Oracle, which has no candidates of its own, is left out.
+CandidateUnion candidates_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request, std::span<const rkernel::Policy> policies);
+
+/// All but Oracle.
+std::vector<rkernel::Policy> predicting_policies();
+
+}  // namespace dyn::runtime

@@ -1,0 +1,5 @@
+# FTuner cuts columns within a panel.
+# file: src/rkernel/policies/ftuner.cpp
+# target: test_policies
+# test: ftuner's borders between columns are at panels*
+s/ && count \* first % border == 0//

@@ -1,0 +1,182 @@
+// dynrun select: who is measured, how often, and what is made of it.
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <set>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "src/cli/select/compare.hpp"
+#include "src/cli/select/policy_list.hpp"
+#include "src/cli/select/random_shapes.hpp"
+#include "src/cli/select/sampling.hpp"
+#include "tests/support/seed.hpp"
+
+using namespace dyn;
+using namespace dyn::cli;
+using rkernel::Policy;
+
+namespace {
+
+/// Programs of known times, with noise that only adds.
+struct Race {
+  std::vector<double> seconds;
+  double noise = 0;
+  std::mt19937_64 random{testing::test_seed(7)};
+  std::vector<int> samples = std::vector<int>(seconds.size());
+
+  Sampled run(const std::vector<std::size_t>& always, const SamplingSettings& settings, const std::function<void()>& after_scoring = {}) {
+    const auto take = [&](std::size_t program, double) {
+      ++samples[program];
+      return seconds[program] * (1 + noise * std::exponential_distribution<double>(1)(random));
+    };
+    return sample_programs(seconds.size(), always, settings, take, after_scoring);
+  }
+};
+
+std::vector<double> spread(std::size_t count, double first, double factor) {
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < count; ++i) seconds.push_back(first * std::pow(factor, static_cast<double>(i)));
+  return seconds;
+}
+
+}  // namespace
+
+TEST_CASE("select: policies by name") {
+  CHECK(parse_policies("").size() == rkernel::all_policies().size());
+  CHECK(parse_policies("vortex,dyn") == std::vector{Policy::Vortex, Policy::Dyn});
+  for (const char* text : {"dyn,", ",", "Dyn", "dyn,,vortex", "dyn,abacus"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH_AS(parse_policies(text), doctest::Contains("there are dyn, vortex, mikpoly"), Error);
+  }
+  CHECK_THROWS_WITH_AS(parse_policies("oracle,dyn,oracle"), "--policies oracle,dyn,oracle: oracle is listed twice", Error);
+}
+
+TEST_CASE("select: programs far from the best are dropped, and those that a policy chose stay") {
+  Race race{spread(40, 1e-5, 1.1)};
+  int scored = 0;
+  const Sampled sampled = race.run({39, 20}, {10, 1e-3, 1}, [&] { ++scored; });
+  CHECK(sampled.best == 0);
+  CHECK(scored == 5);
+  CHECK(race.samples[0] == 2 + 10);
+  CHECK(race.samples[39] == 2 + 10);
+  CHECK(race.samples[20] == 2 + 10);
+  CHECK(race.samples[2] == 2 + 2);   // 1.21: beyond half of the margin
+  CHECK(race.samples[3] == 2);       // 1.33
+  CHECK(sampled.programs[0].choosing.size() == 7);
+  CHECK(sampled.programs[0].scoring.size() == 5);
+  CHECK(sampled.programs[0].scoring_seconds() == std::optional(race.seconds[0]));
+  CHECK(sampled.programs[39].scoring_seconds() == std::optional(race.seconds[39]));
+  CHECK_FALSE(sampled.programs[30].scoring_seconds());
+}
+
+TEST_CASE("select: long iterations take fewer samples") {
+  Race race{spread(200, 0.1, 1.005)};
+  const Sampled sampled = race.run({199}, {10, 1e-3, 1});
+  CHECK(sampled.best == 0);
+  int all = 0;
+  for (const int samples : race.samples) all += samples;
+  CHECK(race.samples[0] == 2 + 4);
+  CHECK(race.samples[199] == 2 + 4);
+  CHECK(race.samples[190] == 1);  // more than twice the best
+  CHECK(all < 2 * 200 + 25 * 4);
+}
+
+TEST_CASE("select: one program alone") {
+  Race race{{1e-6}};
+  const Sampled sampled = race.run({}, {2, 1e-3, 1});
+  CHECK(sampled.best == 0);
+  CHECK(sampled.programs[0].scoring.size() == 1);
+}
+
+TEST_CASE("select: among equals the best is scored no better than the others") {
+  // Choosing by the least of all samples, and scoring by the same, would favour the best of many equals by several percent.
+  double sum = 0;
+  constexpr int shapes = 60;
+  for (int shape = 0; shape < shapes; ++shape) {
+    Race race{std::vector<double>(50, 1e-5), 0.05};
+    race.random.seed(testing::test_seed(7) + static_cast<std::uint64_t>(shape));
+    const Sampled sampled = race.run({7}, {10, 1e-3, static_cast<std::uint64_t>(shape)});
+    sum += std::log(*sampled.programs[sampled.best].scoring_seconds() / *sampled.programs[7].scoring_seconds());
+  }
+  CHECK(std::abs(sum / shapes) < 0.01);
+}
+
+TEST_CASE("select: the same seed measures in the same order") {
+  const auto order = [](std::uint64_t seed) {
+    std::vector<std::size_t> programs;
+    sample_programs(20, {}, {2, 1e-3, seed}, [&](std::size_t program, double) {
+      programs.push_back(program);
+      return 1e-6;
+    });
+    return programs;
+  };
+  CHECK(order(1) == order(1));
+  CHECK(order(1) != order(2));
+}
+
+TEST_CASE("select: results that another order of additions does not explain") {
+  std::mt19937_64 random(testing::test_seed(7));
+  std::normal_distribution<float> normal;
+  std::vector<float> expected(1000);
+  for (float& value : expected) value = normal(random);
+  std::vector<float> actual = expected;
+  CHECK_FALSE(difference(expected, actual, 768));
+  for (float& value : actual) value *= 1 + 1e-6F;
+  CHECK_FALSE(difference(expected, actual, 768));
+  actual[731] += 0.01F;
+  CHECK(difference(expected, actual, 768).value_or("") == fmt::format("element 731 is {}, not {}", actual[731], expected[731]));
+  actual[731] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(difference(expected, actual, 768));
+  expected[731] = actual[731];
+  CHECK_FALSE(difference({}, {}, 1));
+  const float infinite[] = {std::numeric_limits<float>::infinity()}, one[] = {1};
+  CHECK_FALSE(difference(infinite, infinite, 1));
+  CHECK(difference(one, infinite, 1));
+
+  Tensor tensor(DType::f32, {3});
+  poison(tensor);
+  for (const float value : tensor.data<float>()) CHECK(std::isnan(value));
+}
+
+TEST_CASE("select: random shapes lie in the ranges of their suite, and are of its kinds") {
+  OpCase constant{constant_matmul("10", "20"), {{"M", 1}, {"N", 10}, {"K", 20}}, "a", {"M", "N", "K"}}, other = constant;
+  other.values = {{"M", 512}, {"N", 3000}, {"K", 20}};
+  OpCase fresh{{"matmul", {{"transpose_a", "true"}}, {{false, DType::f32, {"K", "M"}}, {false, DType::f32, {"K", "N"}}}},
+               {{"M", 5000}, {"N", 0}, {"K", 6000}},
+               "b",
+               {"M", "N", "K"}};
+  const std::vector<OpCase> cases{constant, other, fresh};
+  const std::vector<OpCase> drawn = random_shapes(cases, 300, testing::test_seed(7));
+  REQUIRE(drawn.size() == 300);
+  int small = 0, of_b = 0;
+  std::set<std::int64_t> rows;
+  for (const OpCase& test : drawn) {
+    CHECK(test.suite == "random");
+    if (test.problem.operands[1].constant) {
+      const Shape weight = shape_of(test.problem.operands[1], test.values);
+      CHECK(weight == Shape{test.values.at("K"), test.values.at("N")});
+      CHECK(test.values.at("K") == 20);
+      CHECK(test.values.at("N") >= 10);
+      CHECK(test.values.at("N") <= 3000);
+      CHECK(test.values.at("M") >= 1);
+      CHECK(test.values.at("M") <= 512);
+      rows.insert(test.values.at("M"));
+      small += test.values.at("M") < 23 ? 1 : 0;  // the middle of the logarithms
+    } else {
+      CHECK(test.problem == fresh.problem);
+      CHECK(test.values == DimMap{{"M", 5000}, {"N", 1}, {"K", 6000}});
+      ++of_b;
+    }
+  }
+  CHECK(of_b > 50);
+  CHECK(rows.size() > 40);
+  CHECK(small > (300 - of_b) / 3);
+  CHECK(small < (300 - of_b) * 2 / 3);
+  CHECK(random_shapes(cases, 5, 1)[4].values == random_shapes(cases, 5, 1)[4].values);
+  constant.suite.clear();
+  CHECK_THROWS_WITH_AS(random_shapes({constant}, 1, 1), doctest::Contains("SUITE"), Error);
+}
