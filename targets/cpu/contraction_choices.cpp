@@ -58,6 +58,10 @@ Choice ContractionKernel::choose(std::span<const std::int64_t> ints, int threads
 }
 
 void ContractionKernel::rehearse(const rkernel::PlanRequest& request, Policy policy, bool remembered) const {
+  if (policy == Policy::Vendor) {
+    vendor_choices(request);
+    return;
+  }
   choose(slots_.evaluate(request.symbols), request.threads, policy, remembered);
 }
 
@@ -80,7 +84,14 @@ void ContractionKernel::for_each_choice(const rkernel::PlanRequest& request, con
 
 ContractionShape ContractionKernel::shape_with(LaneAxis lanes, std::span<const std::int64_t> ints) const { return shape_of(form_with(lanes).form, ints); }
 
+rkernel::Choices ContractionKernel::vendor_choices(const rkernel::PlanRequest& request) const {
+  rkernel::Choices result;
+  if (auto made = vendor_launch(request, result.none_reason)) result.candidates.push_back({std::move(made->words), std::nullopt, std::move(made->launch)});
+  return result;
+}
+
 rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request, Policy policy) const {
+  if (policy == Policy::Vendor) return vendor_choices(request);
   rkernel::Choices result;
   const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   std::map<decltype(identity_of({})), std::size_t> known;

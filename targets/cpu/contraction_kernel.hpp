@@ -65,6 +65,7 @@ class ContractionKernel final : public rkernel::Kernel {
   void for_each_choice(const rkernel::PlanRequest& request, rkernel::Policy policy, const VisitChoice& visit) const;
   rkernel::ContractionShape shape_with(rkernel::LaneAxis lanes, std::span<const std::int64_t> ints) const;
   rkernel::Launch launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const;
+  rkernel::Choices vendor_choices(const rkernel::PlanRequest& request) const;
   std::shared_ptr<const VendorWeights> vendor_weights(const rkernel::ContractionShape& shape) const;
   /// What does not depend on who computes it: operations and bytes.
   static void set_work(const rkernel::ContractionShape& shape, const ContractionForm& form, rkernel::Launch& launch);
