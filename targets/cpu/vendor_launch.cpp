@@ -33,11 +33,15 @@ class Slots {
 
 bool is_plain(const Operand& operand) { return operand.dtype == DType::f32 && !operand.gathers && operand.guards.empty(); }
 
-/// A matrix's strides as oneDNN takes them: one is 1, the other at least as large as a row. An axis of one element may have any.
-bool normalise(std::int64_t rows, std::int64_t columns, std::int64_t& row, std::int64_t& column) {
-  if (columns == 1 && row != 1) column = 1;
-  else if (rows == 1) column == 1 ? row = columns : row = 1;
-  return (column == 1 && row >= columns) || (row == 1 && column >= rows);
+/// Strides of axes of one element become those of dense rows or columns.
+void normalise(std::int64_t rows, std::int64_t columns, std::int64_t& row, std::int64_t& column) {
+  if (columns == 1) column = 1;
+  if (rows == 1) column == 1 ? row = columns : row = 1;
+}
+
+/// What oneDNN takes: one stride is 1, the other at least as large as a row.
+bool is_matrix(std::int64_t rows, std::int64_t columns, const VendorOperand& of) {
+  return (of.column == 1 && of.row >= columns) || (of.row == 1 && of.column >= rows);
 }
 
 /// The operand that takes the sums as they are, row by row; -1: an epilogue stands between.
@@ -90,9 +94,10 @@ std::optional<VendorLaunch> ContractionKernel::vendor_launch(const rkernel::Plan
   } else {
     wanted.b = {contraction.b, slots.offset(contraction.b), slots.stride(contraction.b, contraction.k), slots.stride(contraction.b, contraction.n)};
   }
-  const bool strides_fit = normalise(shape.m, shape.k, wanted.a.row, wanted.a.column) && (shape.b_packed || normalise(shape.k, shape.n, wanted.b.row, wanted.b.column));
-  if (!strides_fit) {
-    why_not = "strides of which none is 1";
+  normalise(shape.m, shape.k, wanted.a.row, wanted.a.column);
+  if (!shape.b_packed) normalise(shape.k, shape.n, wanted.b.row, wanted.b.column);
+  if (!shape.b_packed && !is_matrix(shape.k, shape.n, wanted.b)) {
+    why_not = "the right side's strides, of which none is 1";
     return std::nullopt;
   }
   const int output = plain_output(problem, slots, shape.n);
@@ -104,7 +109,9 @@ std::optional<VendorLaunch> ContractionKernel::vendor_launch(const rkernel::Plan
     write_merge(*context_, strategy_, shape, whole, launch.threads, launch);
     launch.ints[static_cast<std::size_t>(strategy_.k_slices)] = whole.split_k;
     launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + bound.form.classes.size() + class_for(bound.form, slots_, launch.ints)));
-    wanted.c = {-1, 0, launch.ints[static_cast<std::size_t>(strategy_.sums_row)], 1};
+    // Dense rows; what the second stage reads beyond the last is never used.
+    launch.ints[static_cast<std::size_t>(strategy_.sums_row)] = shape.n;
+    wanted.c = {-1, 0, shape.n, 1};
   }
   // Sums of matrices of the batch follow each other as the second stage counts them: the last axis fastest.
   std::int64_t sums = shape.m * wanted.c.row;

@@ -18,9 +18,30 @@ constexpr double flops_of_block = 4e7;
 constexpr std::int64_t most_blocks_of_thread = 4;
 constexpr std::int64_t row_step = 8;       ///< of blocks' borders
 constexpr std::int64_t least_panels = 2;   ///< of a block of columns
+constexpr std::size_t line_bytes = 64;
 constexpr std::size_t bytes_of_product = 32 << 10;  ///< code and descriptors, roughly
 
+/// Of so many f32, in whole cache lines.
+std::size_t bytes_of(std::int64_t elements) { return (static_cast<std::size_t>(elements) * sizeof(float) + line_bytes - 1) / line_bytes * line_bytes; }
+
+void copy_matrix(std::int64_t rows, std::int64_t columns, const float* from, std::int64_t row, std::int64_t column, float* to, std::int64_t to_row) {
+  constexpr std::int64_t block = 16;  // columns whose lines stay in L1 where they are what is contiguous
+  if (column == 1) {
+    for (std::int64_t i = 0; i < rows; ++i) std::copy_n(from + i * row, columns, to + i * to_row);
+    return;
+  }
+  for (std::int64_t first = 0; first < columns; first += block) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = first; j < std::min(first + block, columns); ++j) to[i * to_row + j] = from[i * row + j * column];
+    }
+  }
+}
+
 }  // namespace
+
+VendorPlan::BlockProduct::BlockProduct(const vendor::OneDnn& library, const vendor::ProductForm& form, bool copies_a, bool copies_c, std::size_t a_bytes,
+                                       std::size_t copies_bytes)
+    : product(library, form), copy_a(copies_a), copy_c(copies_c), c_scratch(a_bytes), library_scratch(copies_bytes) {}
 
 VendorPlan::VendorPlan(std::shared_ptr<const vendor::OneDnn> library, VendorProblem problem, int threads)
     : library_(std::move(library)), problem_(std::move(problem)) {
@@ -52,13 +73,31 @@ void VendorPlan::cut(int threads) {
 void VendorPlan::make_products() {
   for (const std::int64_t m : {block_m_, size_of_block(problem_.m, block_m_, m_blocks_ - 1)}) {
     for (const std::int64_t n : {block_n_, size_of_block(problem_.n, block_n_, n_blocks_ - 1)}) {
-      vendor::ProductForm form{.m = m, .n = n, .k = problem_.k, .a_row = problem_.a.row, .a_k = problem_.a.column, .b_k = problem_.b.row,
-                               .b_n = problem_.b.column, .c_row = problem_.c.row};
-      if (problem_.weights) problem_.weights->describe(form);
-      const auto& product = products_.try_emplace({m, n}, *library_, form).first->second;
-      scratch_bytes_ = std::max(scratch_bytes_, product.scratch_bytes());
+      if (!products_.contains({m, n})) make_product(m, n);
     }
   }
+}
+
+void VendorPlan::make_product(std::int64_t m, std::int64_t n) {
+  vendor::ProductForm form{.m = m, .n = n, .k = problem_.k, .a_row = problem_.a.row, .a_k = problem_.a.column, .b_k = problem_.b.row,
+                           .b_n = problem_.b.column, .c_row = m == 1 ? n : problem_.c.row};
+  if (problem_.weights) problem_.weights->describe(form);
+  const bool a_is_matrix = (form.a_k == 1 && form.a_row >= form.k) || (form.a_row == 1 && form.a_k >= m);
+  const auto add = [&](bool copy_a, bool copy_c) {
+    if (copy_a) form.a_row = form.k, form.a_k = 1;
+    if (copy_c) form.c_row = n;
+    const std::size_t a_bytes = copy_a ? bytes_of(m * form.k) : 0, c_bytes = copy_c ? bytes_of(m * n) : 0;
+    const auto place = products_.emplace(std::piecewise_construct, std::forward_as_tuple(m, n), std::forward_as_tuple(*library_, form, copy_a, copy_c, a_bytes, a_bytes + c_bytes)).first;
+    scratch_bytes_ = std::max(scratch_bytes_, a_bytes + c_bytes + place->second.product.scratch_bytes());
+  };
+  const bool a_is_dense = form.a_k == 1 && form.a_row == form.k, c_is_dense = form.c_row == n;
+  if (form.b_tag == 0 && a_is_matrix) {
+    try {
+      return add(false, false);
+    } catch (const vendor::Unsupported&) {  // perhaps for dense rows
+    }
+  }
+  add(!a_is_dense, !c_is_dense);
 }
 
 std::size_t VendorPlan::bytes() const noexcept { return sizeof(VendorPlan) + products_.size() * bytes_of_product; }
@@ -94,8 +133,18 @@ void VendorPlan::run_ticket(const rkernel::KernelArgs& args, std::int64_t ticket
   }
   const auto base = [&](const VendorOperand& of) { return static_cast<float*>(of.operand < 0 ? args.shared : args.pointers[of.operand]); };
   const float* weights = problem_.weights ? problem_.weights->from_column(base(problem_.b), column) : base(problem_.b) + b;
-  const auto& product = products_.at({size_of_block(problem_.m, block_m_, m_block), size_of_block(problem_.n, block_n_, n_block)});
-  vendor::Product::Executor(product, scratch).run(base(problem_.a) + a, weights, base(problem_.c) + c);
+  const std::int64_t rows = size_of_block(problem_.m, block_m_, m_block), columns = size_of_block(problem_.n, block_n_, n_block);
+  const BlockProduct& block = products_.at({rows, columns});
+  auto* own = static_cast<std::byte*>(scratch);
+  const float* from = base(problem_.a) + a;
+  float *into = base(problem_.c) + c, *sums = into;
+  if (block.copy_a) {
+    copy_matrix(rows, problem_.k, from, problem_.a.row, problem_.a.column, reinterpret_cast<float*>(own), problem_.k);
+    from = reinterpret_cast<float*>(own);
+  }
+  if (block.copy_c) sums = reinterpret_cast<float*>(own + block.c_scratch);
+  vendor::Product::Executor(block.product, own + block.library_scratch).run(from, weights, sums);
+  if (block.copy_c) copy_matrix(rows, columns, sums, columns, 1, into, problem_.c.row);
 }
 
 }  // namespace dyn::cpu

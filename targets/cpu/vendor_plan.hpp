@@ -14,7 +14,7 @@
 
 namespace dyn::cpu {
 
-/// An operand of the contraction: element (m, n or k) of the current batch at pointers[operand] + offset + ... in elements.
+/// An operand of the contraction, in elements: (row, column) of the current matrix lies at pointers[operand] + offset + row * VendorOperand::row + ...
 struct VendorOperand {
   int operand = 0;  ///< -1: KernelArgs::shared
   std::int64_t offset = 0;
@@ -52,13 +52,22 @@ class VendorPlan {
  private:
   void cut(int threads);
   void make_products();
+  /// Of a block of m x n.
+  void make_product(std::int64_t m, std::int64_t n);
   void run_ticket(const rkernel::KernelArgs& args, std::int64_t ticket, void* scratch) const;
   static std::int64_t size_of_block(std::int64_t size, std::int64_t block, std::int64_t index) { return std::min(block, size - index * block); }
 
   std::shared_ptr<const vendor::OneDnn> library_;
   VendorProblem problem_;
   std::int64_t batches_ = 1, m_blocks_ = 1, n_blocks_ = 1, block_m_ = 1, block_n_ = 1;
-  std::map<std::pair<std::int64_t, std::int64_t>, vendor::Product> products_;  ///< by rows and columns: of whole blocks, and of the last ones
+  /// A product of one size of blocks, and what it cannot read or write as it lies: oneDNN's fast code for weights in blocks wants dense rows.
+  struct BlockProduct {
+    BlockProduct(const vendor::OneDnn& library, const vendor::ProductForm& form, bool copies_a, bool copies_c, std::size_t a_bytes, std::size_t copies_bytes);
+    vendor::Product product;
+    bool copy_a, copy_c;
+    std::size_t c_scratch, library_scratch;  ///< byte offsets in scratch, behind the copy of A
+  };
+  std::map<std::pair<std::int64_t, std::int64_t>, BlockProduct> products_;  ///< by rows and columns: of whole blocks, and of the last ones
   std::size_t scratch_bytes_ = 0;
 };
 

@@ -70,13 +70,13 @@ TEST_CASE("products by oneDNN equal plain loops, packed and fresh, with and with
       CAPTURE(i);
       std::string words;
       CHECK(testing::run_vendor(c, isa, *store, random, 1 + i % 3, words) <= 1);
-      CHECK(words.starts_with("oneDNN"));
+      CHECK(words.find(" block") != std::string::npos);
     }
     // Enough operations for several blocks along either axis.
     for (const Case& c : {Case{.m = 611, .n = 300, .k = 1007, .bias = true}, Case{.m = 37, .n = 2100, .k = 1024}, Case{.m = 611, .n = 300, .k = 515, .packed = false}}) {
       std::string words;
       CHECK(testing::run_vendor(c, isa, *store, random, 2, words) <= 1);
-      CHECK(words.find("1 block ") == std::string::npos);
+      CHECK(words.find(" blocks of ") != std::string::npos);
     }
   }
   CHECK(threads_of_process() == before);
