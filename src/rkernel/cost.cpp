@@ -19,8 +19,13 @@ constexpr double inlined_share_of_call = 0.4;
 // Share of a tile's loads that its multiply-adds do not hide: with 0.05 to 0.2 the choices among all candidates of 17 shapes were alike, and better by 0.6 % than
 // with 0, by 2 to 3 % where A's rows share cache sets; with 0.3 they were worse.
 constexpr double exposed_loads = 0.05;
+// The same where panels of B crowd L2: with K of 4096 to 25088 from memory, 16 to 60 rows took 5 to 16 % longer than with exposed_loads, and with blocks of K they did not.
+constexpr double exposed_loads_beyond_l2 = 0.2;
 // Hardware reads ahead within one run: each new run from memory starts slowly. Runs of 64 KiB took this much longer than runs of 1 MiB, for each run.
 constexpr double seconds_per_memory_run = 0.7e-6;
+// Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
+// took 1.6 to 5 us.
+constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
 // Instructions that add up the lanes of one output, and store it.
 constexpr double dot_reduction_operations = 7;
 
@@ -124,7 +129,6 @@ double call_seconds(const Machine& machine, const ContractionShape& shape, const
 
 LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   LayerTerms terms{.name = "L1"};
-  terms.exposed = exposed_loads;
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
@@ -133,6 +137,10 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
   const std::size_t a_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
+  // The panel that comes next is asked for while row tiles read this one and A: where L2 does not hold all three, each comes late.
+  const auto panel_bytes = static_cast<std::int64_t>(2 * b_bytes);
+  const bool crowded = sizes.row_tiles > 1 && machine.level_of(panel_bytes + block_a_bytes) > 1;
+  terms.exposed = crowded ? exposed_loads_beyond_l2 : exposed_loads;
   // The first row tile brings B's panel near, the others find it there; blocks of other rows find it where all of B's block fits.
   const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(b_bytes)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
@@ -180,9 +188,11 @@ double merge_seconds(const Machine& machine, const ContractionShape& shape, cons
   const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(bytes)));
   const double operations = outputs * (sizes.slices + shape.epilogue_operations) / machine.vector_width * machine.seconds_per_vector_operation;
   const int active = static_cast<int>(std::min<double>(threads, static_cast<double>(shape.batch * shape.m)));
-  // Threads wait for each other between the stages.
-  const double handover = threads > 1 ? machine.seconds_per_wakeup : 0;
-  return handover + 2 * machine.seconds_per_ticket + (operations + 2 * read_seconds(machine, bytes, level, active)) / active;
+  const double work = 2 * machine.seconds_per_ticket + (operations + 2 * read_seconds(machine, bytes, level, active)) / active;
+  if (threads == 1) return work;
+  // The end of the first stage is seen, the second is announced, and its end is seen; lines that other threads wrote come as flags do, several at once.
+  const double handover = machine.seconds_per_wakeup / handovers_per_wakeup;
+  return work + stage_handovers * handover + bytes / line_bytes * handover / lines_in_flight;
 }
 
 }  // namespace

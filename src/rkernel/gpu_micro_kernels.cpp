@@ -28,6 +28,7 @@ double vortex_block(const GpuWave& wave) {
 
 GpuMicroKernels::GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles, const GpuShapeFor& form)
     : multiprocessors_(machine.multiprocessors) {
+  for (const GpuTile& tile : tiles) fastest_ = std::max(fastest_, multiply_adds_per_cycle(machine, tile));
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const int resident = occupancy(machine, tiles[i].threads(), tiles[i].registers(), tiles[i].shared_bytes()).blocks;
     if (resident > 0) kernels_.push_back(kernel_of(machine, tiles[i], i, resident, form(tiles[i])));
@@ -53,7 +54,7 @@ GpuMicroKernels::Kernel GpuMicroKernels::kernel_of(const GpuMachine& machine, co
                 .compute = 0, .memory = 0, .shared = 0, .output_memory = 0};
   const double outputs = static_cast<double>(tile.block_m) * tile.block_n;
   const double bytes_per_second = machine.memory_bytes_per_second / multiprocessors_;
-  kernel.compute = outputs * tile.block_k / multiply_adds_per_cycle(machine, tile) / machine.clock_hz;
+  kernel.compute = outputs * tile.block_k / fastest_ / machine.clock_hz;
   kernel.memory = tile.block_k * (tile.block_m * form.a_element_bytes + tile.block_n * form.b_element_bytes) / bytes_per_second;
   kernel.output_memory = outputs * form.epilogue_bytes / bytes_per_second;
   const LayerTerms warp = gpu_wave(machine, block, tile, 1).layers.front();

@@ -23,8 +23,8 @@ class GpuMicroKernels final : public MicroKernels {
   double task_seconds(std::size_t kernel, std::int64_t k) const override { return at_depth(kernel, kernels_[kernel].task, k); }
   /// As many blocks on each multiprocessor as fit.
   double wave_seconds(std::size_t kernel, std::int64_t k) const override { return at_depth(kernel, kernels_[kernel].wave, k); }
-  /// Multiply-adds at the speed of the tile's engine over K_mem (FTuner, equation 7): the larger one of what a block reads and writes at its
-  /// multiprocessor's part of the memory's bandwidth, and what passes through shared memory.
+  /// Multiply-adds at the speed of the hardware, that of the fastest engine among the tiles, over K_mem (FTuner, equation 7): the larger one of
+  /// what a block reads and writes at its multiprocessor's part of the memory's bandwidth, and what passes through shared memory.
   double compute_to_memory(std::size_t kernel, std::int64_t k) const override;
   /// The layers of a full wave without dyn's corrections: no barriers and latencies before the first load, no cheaper last wave, no bounds by
   /// the whole GPU's bandwidth, no launch.
@@ -50,6 +50,7 @@ class GpuMicroKernels final : public MicroKernels {
   double at_depth(std::size_t kernel, const Pipeline& pipeline, std::int64_t k) const;
 
   int multiprocessors_;
+  double fastest_ = 0;  ///< multiply-adds of one multiprocessor, for each cycle
   std::vector<Kernel> kernels_;
 };
 

@@ -76,25 +76,21 @@ CandidateUnion unite(std::vector<std::pair<rkernel::Policy, rkernel::Choices>> a
       seen[place] = true;
       return again;
     });
-    result.policies.push_back(std::move(view));
+    if (policy != rkernel::Policy::Oracle) result.policies.push_back(std::move(view));
   }
   return result;
 }
 
 CandidateUnion candidates_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request, std::span<const rkernel::Policy> policies) {
   std::vector<std::pair<rkernel::Policy, rkernel::Choices>> choices;
-  for (const rkernel::Policy policy : policies) {
-    if (policy != rkernel::Policy::Oracle) choices.emplace_back(policy, kernel.choices(request, policy));
-  }
+  for (const rkernel::Policy policy : policies) choices.emplace_back(policy, kernel.choices(request, policy));
   return unite(std::move(choices));
 }
 
-std::vector<rkernel::Policy> predicting_policies() {
+CandidateUnion all_candidates(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request) {
   std::vector<rkernel::Policy> policies;
-  for (const rkernel::PolicyInfo& info : rkernel::all_policies()) {
-    if (info.policy != rkernel::Policy::Oracle) policies.push_back(info.policy);
-  }
-  return policies;
+  for (const rkernel::PolicyInfo& info : rkernel::all_policies()) policies.push_back(info.policy);
+  return candidates_of(kernel, request, policies);
 }
 
 }  // namespace dyn::runtime

@@ -26,16 +26,16 @@ struct PolicyView {
 
 struct CandidateUnion {
   std::vector<rkernel::Candidate> programs;  ///< in the order in which the policies name them first
-  std::vector<PolicyView> policies;
+  std::vector<PolicyView> policies;          ///< of all but Oracle
 };
 
-/// Throws Error(internal) for a choice that is none of a policy's candidates.
+/// Oracle adds programs, but has no view: it chooses none before they have run. Throws Error(internal) for a choice that is none of a policy's candidates.
 CandidateUnion unite(std::vector<std::pair<rkernel::Policy, rkernel::Choices>> choices);
 
-/// The union over these policies; Oracle, which has no candidates of its own, is left out.
+/// The union over these policies.
 CandidateUnion candidates_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request, std::span<const rkernel::Policy> policies);
 
-/// All but Oracle.
-std::vector<rkernel::Policy> predicting_policies();
+/// The union over all policies.
+CandidateUnion all_candidates(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request);
 
 }  // namespace dyn::runtime

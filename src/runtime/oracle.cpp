@@ -84,10 +84,9 @@ void require_measurable(const Model& model) {
 }
 
 std::vector<MeasuredGroup> measure_groups(const Model& model, const PlanPtr& base, std::span<const std::size_t> groups) {
-  const std::vector<rkernel::Policy> policies = predicting_policies();
   std::vector<MeasuredGroup> measured;
   for (const std::size_t group : groups) {
-    CandidateUnion candidates = candidates_of(model.kernel(group), {base->symbols, model.threads()}, policies);
+    CandidateUnion candidates = all_candidates(model.kernel(group), {base->symbols, model.threads()});
     if (candidates.programs.size() < 2) continue;
     const std::size_t count = candidates.programs.size();
     measured.push_back({group, std::move(candidates), std::vector(count, std::numeric_limits<double>::infinity())});

@@ -86,7 +86,10 @@ ContractionShape ContractionKernel::shape_with(LaneAxis lanes, std::span<const s
 
 rkernel::Choices ContractionKernel::vendor_choices(const rkernel::PlanRequest& request) const {
   rkernel::Choices result;
-  if (auto made = vendor_launch(request, result.none_reason)) result.candidates.push_back({std::move(made->words), std::nullopt, std::move(made->launch)});
+  if (auto made = vendor_launch(request, result.none_reason)) {
+    const double seconds = made->launch.predicted_seconds;
+    result.candidates.push_back({std::move(made->words), seconds, std::move(made->launch)});
+  }
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include "targets/cpu/contraction_kernel.hpp"
 #include "targets/cpu/contraction_launch.hpp"
 #include "targets/cpu/full_tiles.hpp"
+#include "targets/cpu/vendor_cost.hpp"
 #include "targets/cpu/vendor_plan.hpp"
 
 namespace dyn::cpu {
@@ -135,6 +136,7 @@ std::optional<VendorLaunch> ContractionKernel::vendor_launch(const rkernel::Plan
     return std::nullopt;
   }
   if (launch.merge != nullptr) made.words += ", then the epilogue";
+  launch.predicted_seconds = vendor_seconds(context_->machine(), shape, launch.threads, launch.tickets, launch.merge != nullptr);
   set_work(shape, bound.form, launch);
   return made;
 }

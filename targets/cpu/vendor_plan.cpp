@@ -19,7 +19,7 @@ constexpr std::int64_t most_blocks_of_thread = 4;
 constexpr std::int64_t row_step = 8;       ///< of blocks' borders
 constexpr std::int64_t least_panels = 2;   ///< of a block of columns
 constexpr std::size_t line_bytes = 64;
-constexpr std::size_t bytes_of_product = 32 << 10;  ///< code and descriptors, roughly
+constexpr std::size_t bytes_of_product = 64 << 10;  ///< code and descriptors, roughly
 
 /// Of so many f32, in whole cache lines.
 std::size_t bytes_of(std::int64_t elements) { return (static_cast<std::size_t>(elements) * sizeof(float) + line_bytes - 1) / line_bytes * line_bytes; }

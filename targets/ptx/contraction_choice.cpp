@@ -21,8 +21,6 @@ struct TilePolicies::Paper {
 
 namespace {
 
-bool is_paper(Policy policy) { return rkernel::uses_micro_kernels(policy) && policy != Policy::Oracle; }
-
 rkernel::ProductShape product_of(const GpuContraction& shape) { return {shape.batch, shape.m, shape.n, shape.k}; }
 
 }  // namespace
@@ -30,6 +28,8 @@ rkernel::ProductShape product_of(const GpuContraction& shape) { return {shape.ba
 TilePolicies::TilePolicies(const rkernel::GpuMachine& machine, const std::vector<GpuTile>& tiles) : machine_(machine), tiles_(tiles) {}
 
 TilePolicies::~TilePolicies() = default;
+
+Policy TilePolicies::acting(Policy policy) { return rkernel::uses_micro_kernels(policy) && policy != Policy::Oracle ? policy : Policy::Dyn; }
 
 const TilePolicies::Paper* TilePolicies::paper(Policy policy, const MetContraction& met) const {
   const std::pair key(policy, met.vectors);
@@ -43,7 +43,7 @@ const TilePolicies::Paper* TilePolicies::paper(Policy policy, const MetContracti
 }
 
 GpuChoice TilePolicies::choose(Policy policy, const MetContraction& met) const {
-  if (is_paper(policy)) {
+  if (acting(policy) != Policy::Dyn) {
     const Paper* const own = paper(policy, met);
     const rkernel::KernelProgram program = own->choice->choose(product_of(met.shape));
     if (!program.regions.empty()) {
@@ -56,7 +56,7 @@ GpuChoice TilePolicies::choose(Policy policy, const MetContraction& met) const {
 
 std::vector<ConsideredTile> TilePolicies::considered(Policy policy, const MetContraction& met) const {
   std::vector<ConsideredTile> considered;
-  if (is_paper(policy)) {
+  if (acting(policy) != Policy::Dyn) {
     const Paper* const own = paper(policy, met);
     own->choice->for_each(product_of(met.shape), [&](const rkernel::KernelProgram& program) {
       considered.push_back({own->kernels.tile_of(program.regions.front().kernel), program.seconds});

@@ -32,6 +32,8 @@ class TilePolicies {
   TilePolicies(const rkernel::GpuMachine& machine, const std::vector<rkernel::GpuTile>& tiles);
   ~TilePolicies();
 
+  /// Who chooses where this policy is asked.
+  static rkernel::Policy acting(rkernel::Policy policy);
   /// The tile that a policy takes, and its seconds by dyn's cost, whoever chooses. A contraction without outputs has any.
   rkernel::GpuChoice choose(rkernel::Policy policy, const MetContraction& met) const;
   /// All that a policy considers, each tile once.

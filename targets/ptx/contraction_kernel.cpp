@@ -41,7 +41,7 @@ class GpuContractionKernel final : public ContractionKernel {
                        const std::string& target_name)
       : problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
-        policy_(policy),
+        policy_(TilePolicies::acting(policy)),
         target_name_(target_name),
         slots_(*problem_),
         grid_(add_grid_slots(slots_)),
@@ -100,14 +100,15 @@ class GpuContractionKernel final : public ContractionKernel {
 
   void rehearse(const rkernel::PlanRequest& request, Policy policy, bool remembered) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-    if (remembered && policy == policy_) remembered_choice(ints);
+    if (remembered && TilePolicies::acting(policy) == policy_) remembered_choice(ints);
     else policies_.choose(policy, met_at(sizes_of(ints), ints));
   }
 
   std::string explain(const rkernel::PlanRequest& request) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
     const GpuContraction shape = sizes_of(ints);
-    return explain_choice(machine_, shape, manifest_.tiles(), met_at(shape, ints).for_tile, remembered_choice(ints));
+    const std::string by = policy_ == Policy::Dyn ? "" : "  by policy " + std::string(name_of(policy_)) + "\n";
+    return by + explain_choice(machine_, shape, manifest_.tiles(), met_at(shape, ints).for_tile, remembered_choice(ints));
   }
 
   std::string target_name() const override { return target_name_; }

@@ -2,4 +2,4 @@
 # file: src/rkernel/policies/ftuner.cpp
 # target: test_policies
 # test: ftuner's borders between columns are at panels*
-s/ && count \* first % border == 0//
+s/if (count \* first % border == 0) return count/return count/

@@ -16,6 +16,8 @@ constexpr double short_slice = 0.25;     // of the first two rounds, in slices
 constexpr double long_in_slices = 10;    // an iteration of which is long
 constexpr double far_margin = 1;         // of long iterations: beyond it, one sample says enough
 constexpr std::size_t most_long = 24;    // that go on
+constexpr double very_long_in_slices = 100;
+constexpr std::size_t most_very_long = 8;
 constexpr int rounds_of_long = 4;
 
 /// The programs that still take part.
@@ -34,7 +36,7 @@ class Field {
   }
 
   /// Those within the margin of the best go on, at most so many of them.
-  void keep(double margin, std::size_t most = std::numeric_limits<std::size_t>::max()) {
+  void keep(double margin, std::size_t most) {
     std::vector<std::pair<double, std::size_t>> order;
     for (const std::size_t program : running_) order.emplace_back(sampled.programs[program].choosing_seconds(), program);
     std::sort(order.begin(), order.end());
@@ -47,7 +49,8 @@ class Field {
     }
   }
 
-  bool is_long() const { return sampled.programs[sampled.best].choosing_seconds() > long_in_slices * slice_seconds_; }
+  /// Whether an iteration of the best takes more slices than that.
+  bool takes(double slices) const { return sampled.programs[sampled.best].choosing_seconds() > slices * slice_seconds_; }
 
   Sampled sampled;
 
@@ -72,12 +75,12 @@ Sampled sample_programs(std::size_t programs, const std::vector<std::size_t>& al
   Field field(programs, always, settings, take);
   const auto choosing = &ProgramSamples::choosing, scoring = &ProgramSamples::scoring;
   field.round(choosing, short_slice);
-  field.keep(std::numeric_limits<double>::infinity());
-  const bool is_long = field.is_long();
-  if (is_long) field.keep(far_margin);
+  field.keep(std::numeric_limits<double>::infinity(), programs);
+  const bool is_long = field.takes(long_in_slices);
+  const std::size_t most = field.takes(very_long_in_slices) ? most_very_long : is_long ? most_long : programs;
+  if (is_long) field.keep(far_margin, 2 * most);
   field.round(choosing, short_slice);
-  if (is_long) field.keep(first_margin, most_long);
-  else field.keep(first_margin);
+  field.keep(first_margin, most);
   const int rounds = std::max(2, is_long ? std::min(settings.rounds, rounds_of_long) : settings.rounds);
   double margin = first_margin;
   for (int round = 0; round < rounds; round += 2) {
@@ -85,7 +88,7 @@ Sampled sample_programs(std::size_t programs, const std::vector<std::size_t>& al
     field.round(scoring, 1);
     if (after_scoring) after_scoring();
     margin = std::max(least_margin, margin / 2);
-    field.keep(margin);
+    field.keep(margin, programs);
   }
   return std::move(field.sampled);
 }

@@ -31,9 +31,9 @@ struct Sampled {
 /// Seconds of one iteration of a program over a slice.
 using TakeSample = std::function<double(std::size_t program, double slice_seconds)>;
 
-/// All programs take two short choosing rounds (one where iterations are long, for those that are far from the best). Those within 1.3 of the best go on to
-/// `rounds` more, and after each pair of these the margin becomes half as wide; those in `always` stay to the end. Each round is in another
-/// random order. Where iterations take several slices, fewer go on, for fewer rounds. `after_scoring` is called after each scoring round. `programs` is positive.
+/// All programs take two short choosing rounds. Those within 1.3 of the best go on to `rounds` more, and after each pair of these the margin becomes half as wide;
+/// those in `always` stay to the end. Each round is in another random order. Where an iteration takes ten slices or more, only the best 48 within twice the best take
+/// the second round, at most 24 go on, and for four rounds; of a hundred slices 16 and 8. `after_scoring` is called after each scoring round. `programs` is positive.
 Sampled sample_programs(std::size_t programs, const std::vector<std::size_t>& always, const SamplingSettings& settings, const TakeSample& take,
                         const std::function<void()>& after_scoring = {});
 

@@ -76,6 +76,9 @@ void select_programs(const Arguments& given) {
       const std::vector<PeerProcess*> ready = peers.prepare(problem_line(cases[i], 1));
       report.shapes.push_back(bench_shape(bench, model, cases[i], ready));
       peers.done(ready);
+      if (arguments.format != Format::csv) continue;
+      fmt::print("{}", csv_lines(report.shapes.back(), report.shapes.size() == 1));  // what was measured is not lost if the rest is not
+      std::fflush(stdout);
     }
     show_progress("");
   }

@@ -145,20 +145,27 @@ std::vector<Row> summary_rows(const SelectReport& report) {
   return rows;
 }
 
+std::string csv_lines(const ShapeRecord& shape, bool first) {
+  std::vector<Row> rows;
+  for (const PolicyRecord& policy : shape.policies) rows.push_back(csv_row(shape, policy));
+  const std::string text = to_text(rows, Format::csv);
+  return first ? text : text.substr(text.find('\n') + 1);
+}
+
 std::string report_text(const SelectReport& report, Format format) {
+  const std::vector<Row> summary = summary_rows(report);
+  if (format == Format::csv) {
+    std::string text;
+    for (const Row& row : summary) text += csv_comment(row);
+    return text;
+  }
   std::vector<Row> rows;
   for (const ShapeRecord& shape : report.shapes) {
     for (const PolicyRecord& policy : shape.policies) rows.push_back(csv_row(shape, policy));
   }
-  const std::vector<Row> summary = summary_rows(report);
-  if (format == Format::json) {
-    rows.insert(rows.end(), summary.begin(), summary.end());
-    return to_text(rows, format);
-  }
-  std::string text = to_text(rows, format);
-  if (format == Format::md) return text + "\n" + to_text(summary, format);
-  for (const Row& row : summary) text += csv_comment(row);
-  return text;
+  if (format == Format::md) return to_text(rows, format) + "\n" + to_text(summary, format);
+  rows.insert(rows.end(), summary.begin(), summary.end());
+  return to_text(rows, format);
 }
 
 std::vector<PlotPanel> plot_panels(const SelectReport& report) {

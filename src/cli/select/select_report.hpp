@@ -20,7 +20,10 @@ struct SelectReport {
 /// row for the oracle: the median of its programs, and how much faster it is than the fastest peer.
 std::vector<Row> summary_rows(const SelectReport& report);
 
-/// All of it. CSV: summary lines begin with #. JSON: objects with "summary" follow the rows'.
+/// The CSV lines of one shape, with the line of columns before the first.
+std::string csv_lines(const ShapeRecord& shape, bool first);
+
+/// All of it. CSV: the summary alone, in lines that begin with #; its rows are csv_lines(). JSON: objects with "summary" follow the rows'.
 std::string report_text(const SelectReport& report, Format format);
 
 /// A panel for each number of threads, a line for each policy but the oracle.

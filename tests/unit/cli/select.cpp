@@ -74,7 +74,7 @@ TEST_CASE("select: programs far from the best are dropped, and those that a poli
 }
 
 TEST_CASE("select: long iterations take fewer samples") {
-  Race race{spread(200, 0.1, 1.005)};
+  Race race{spread(200, 0.05, 1.004)};
   const Sampled sampled = race.run({199}, {10, 1e-3, 1});
   CHECK(sampled.best == 0);
   int all = 0;
@@ -82,7 +82,12 @@ TEST_CASE("select: long iterations take fewer samples") {
   CHECK(race.samples[0] == 2 + 4);
   CHECK(race.samples[199] == 2 + 4);
   CHECK(race.samples[190] == 1);  // more than twice the best
-  CHECK(all < 2 * 200 + 25 * 4);
+  CHECK(all == 200 + 49 + 25 * 2 + 25 * 2);  // none of 24 is beyond the margin
+  Race longer{spread(200, 1, 1.005)};
+  longer.run({}, {10, 1e-3, 1});
+  all = 0;
+  for (const int samples : longer.samples) all += samples;
+  CHECK(all == 200 + 16 + 8 * 4);
 }
 
 TEST_CASE("select: one program alone") {

@@ -18,7 +18,8 @@ constexpr double close = 1e-9;
 
 GpuContraction form_of(const GpuTile& tile) {
   const double bytes = tile.engine == Engine::TensorCores ? 2 : 4;
-  return {.batch = 9, .m = 7, .n = 5, .k = 3, .a_element_bytes = bytes, .b_element_bytes = bytes, .b_vectors = tile.block_m > 32, .epilogue_operations = 6, .epilogue_bytes = 4};
+  return {.batch = 9, .m = 7, .n = 5, .k = 3, .a_element_bytes = bytes, .b_element_bytes = bytes, .b_vectors = tile.block_m > 32,
+          .epilogue_operations = 6, .epilogue_bytes = 4};
 }
 
 int resident(const GpuMachine& machine, const GpuTile& tile) { return occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks; }
@@ -85,6 +86,14 @@ TEST_CASE("compute to memory of a GPU's tile, by hand") {
   CHECK(kernels.compute_to_memory(0, 1600) == doctest::Approx(409600 / (163840 + 6553.6)));
   CHECK(kernels.compute_to_memory(0, 1585) == kernels.compute_to_memory(0, 1600));
   CHECK(std::isfinite(kernels.compute_to_memory(0, 0)));
+  // Beside a tile for tensor cores the hardware is as fast as those.
+  GpuTile tensor = tile;
+  tensor.engine = Engine::TensorCores;
+  tensor.operands = DType::bf16;
+  tensor.thread_m = 16;
+  machine.f16_mma_fma = 1024;
+  const GpuMicroKernels both(machine, {tile, tensor}, [](const GpuTile&) { return GpuContraction{.epilogue_bytes = 4}; });
+  CHECK(both.compute_to_memory(0, 16) == doctest::Approx(256 / (1638.4 + 6553.6)));
   // Fragments of 8 + 8 floats for each of 256 threads and each of 16 steps pass through shared memory, and what a stage brings.
   machine.shared_bytes = 1;
   const GpuMicroKernels narrow(machine, {tile}, [](const GpuTile&) { return GpuContraction{.epilogue_bytes = 4}; });

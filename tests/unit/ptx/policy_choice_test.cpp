@@ -121,6 +121,7 @@ TEST_CASE("plans follow the policy that a kernel is made with, as its choices sa
       CHECK(first.predicted_seconds == choices.candidates.at(choices.chosen).launch.predicted_seconds);
       others += !same_run(first, by_dyn->plan({symbols, 1}));
       CHECK(kernel->explain({symbols, 1}).find("chosen") != std::string::npos);
+      CHECK(kernel->explain({symbols, 1}).find("by policy " + std::string(name_of(policy))) != std::string::npos);
       for (const bool remembered : {false, true}) kernel->rehearse({symbols, 1}, policy, remembered);
     }
   }

@@ -70,8 +70,10 @@ TEST_CASE("candidates: the same code on the same partition is one program, whoev
   predicted.predicted_seconds = 3;  // says nothing of what runs
   Choices first{{{"a", 1.0, launch_of({1, 2})}, {"b", 2.0, launch_of({1, 3})}, {"again", 2.5, launch_of({1, 2})}}, 2, ""};
   Choices second{{{"c", std::nullopt, launch_of({1, 2}, 2)}, {"d", std::nullopt, predicted}, {"e", std::nullopt, other_code}}, 1, ""};
-  const CandidateUnion all = runtime::unite({{Policy::Dyn, first}, {Policy::FTuner, second}, {Policy::Vendor, {{}, 0, "not here"}}});
-  REQUIRE(all.programs.size() == 4);
+  const CandidateUnion all = runtime::unite({{Policy::Dyn, first}, {Policy::FTuner, second}, {Policy::Vendor, {{}, 0, "not here"}},
+                                             {Policy::Oracle, {{{"f", 1.0, launch_of({9})}, {"g", 1.0, launch_of({1, 3})}}, 0, ""}}});
+  REQUIRE(all.programs.size() == 5);
+  CHECK(all.programs[4].program == "f");
   CHECK(all.programs[0].program == "a");
   CHECK(all.programs[2].program == "c");
   CHECK(all.programs[3].program == "e");
