@@ -135,6 +135,13 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
     const ContractionShape of_shape = shape_with(of.program.regions.front().strategy.lanes, ints);
     text += fmt::format("  {} {:.4g} us: {}\n{}", chosen ? "chosen" : "      ", of.seconds * 1e6, words_of(of_shape, of), terms_of(machine, of_shape, of));
   };
+  std::string why_not;
+  if (policy == Policy::Vendor) {
+    if (const auto made = vendor_launch(request, why_not)) {
+      return text + fmt::format("  by policy vendor\n  chosen {:.4g} us: {}\n", made->launch.predicted_seconds * 1e6, made->words);
+    }
+    text += fmt::format("  policy vendor has none: {}\n", why_not);
+  }
   if (policy != Policy::Dyn) text += fmt::format("  by policy {}\n", name_of(policy)), describe(choice, true);
   for (std::size_t i = 0; i < std::min(candidates.size(), shown); ++i) {
     describe(candidates[i], policy == Policy::Dyn && candidates[i].threads == choice.threads && candidates[i].program == choice.program);
