@@ -201,11 +201,11 @@ std::vector<DType> weight_dtypes(const Isa& isa) {
   return dtypes;
 }
 
-std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store) {
+std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store, bool with_vendor) {
   static std::unordered_map<std::string, std::shared_ptr<const ContractionContext>> contexts;
   // The addresses that a context holds live as long as the process's store for the ISA.
   static std::vector<std::shared_ptr<CodeStore>> kept;
-  auto& context = contexts[isa.name];
+  auto& context = contexts[isa.name + (with_vendor ? " vendor" : "")];
   if (!context) {
     kept.push_back(CodeStore::open(isa, {}));
     const MainLoopTable loops = loops_for(isa, store, DType::f32);
@@ -214,7 +214,13 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
     const MainLoopTable dot_loops = main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report));
     std::map<DType, MainLoopTable> narrow_loops;
     for (const DType dtype : weight_dtypes(isa)) narrow_loops[dtype] = loops_for(isa, store, dtype);
-    context = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops, false, narrow_loops);
+    auto made = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops, false, narrow_loops);
+    if (with_vendor) {
+      std::string why_not;
+      auto library = vendor::OneDnn::of_process(why_not);
+      made->set_vendor(std::move(library), why_not);
+    }
+    context = std::move(made);
   }
   return context;
 }
@@ -224,7 +230,7 @@ void run_stages(const rkernel::Launch& launch, std::vector<const float*> operand
   for (const float* operand : operands) pointers.push_back(const_cast<float*>(operand));
   std::atomic<std::int32_t> status{0};
   std::vector<float> shared(launch.shared_bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
-  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data()};
+  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data(), launch.kept.get()};
   void* scratch = std::aligned_alloc(64, (launch.scratch_bytes + 127) / 64 * 64);
   for (std::int64_t ticket = 0; ticket < launch.tickets; ticket += launch.grain) {
     launch.function(&args, ticket, std::min(launch.grain, launch.tickets - ticket), scratch);
@@ -237,8 +243,8 @@ namespace {
 
 /// A case whose kernel is ready to be planned.
 struct Bound {
-  Bound(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads)
-      : built(build(c)), data(make_data(c, isa, random)), kernel(built.problem, context_for(isa, store), 2), request{built.symbols, threads} {
+  Bound(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, bool with_vendor = false)
+      : built(build(c)), data(make_data(c, isa, random)), kernel(built.problem, context_for(isa, store, with_vendor), 2), request{built.symbols, threads} {
     rkernel::CompileReport report;
     kernel.bind(store.resolve(kernel.sources(), 2, report));
   }
@@ -270,6 +276,13 @@ double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64
     worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choices.at(random() % choices.size()))));
   }
   return worst;
+}
+
+double run_vendor(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, std::string& words) {
+  const Bound bound(c, isa, store, random, threads, true);
+  const auto made = bound.kernel.vendor_launch(bound.request, words);
+  if (made) words = made->words;
+  return run_launch(c, bound.data, made ? made->launch : bound.kernel.plan(bound.request));
 }
 
 double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int count) {
