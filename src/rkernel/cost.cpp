@@ -200,7 +200,7 @@ double merge_seconds(const Machine& machine, const ContractionShape& shape, cons
   const double bytes = outputs * sizes.slices * float_bytes;
   const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(bytes)));
   const double operations = outputs * (sizes.slices + shape.epilogue_operations) / machine.vector_width * machine.seconds_per_vector_operation;
-  const int active = static_cast<int>(std::min<double>(threads, static_cast<double>(shape.batch * shape.m)));
+  const int active = static_cast<int>(std::clamp<double>(static_cast<double>(shape.batch * shape.m), 1, threads));
   const double work = 2 * machine.seconds_per_ticket + (operations + 2 * read_seconds(machine, bytes, level, active)) / active;
   if (threads == 1) return work;
   // The end of the first stage is seen, the second is announced, and its end is seen; lines that other threads wrote come as flags do, several at once.
@@ -272,10 +272,12 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
 double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads) {
   const Sizes sizes = sizes_of(machine, shape, strategy);
   const double blocks = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
-  // Slices of K may make up for blocks that are fewer than the threads.
-  const double rounds = blocks < threads ? blocks / threads : std::ceil(blocks / threads);
+  // Slices of K may make up for blocks that are fewer than the threads, and where their number is fixed for a last round that is not full.
+  const double rounds = blocks < threads || shape.fixed_slices > 1 ? blocks / threads : std::ceil(blocks / threads);
   const double tile = static_cast<double>(shape.k) * mean_seconds_per_k(machine, shape, strategy, sizes);
-  const double b_bytes = static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype));
+  // What copies B's few columns for lanes along K is not priced by where B is.
+  const bool reads_b = shape.lanes != LaneAxis::K || shape.b_packed;
+  const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype)) : 0;
   return std::max(rounds * sizes.row_tiles * sizes.column_tiles * tile, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
 }
 

@@ -1,8 +1,23 @@
 #include "tests/support/round_machine.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace dyn::testing {
+namespace {
+
+double log_uniform(std::mt19937_64& random, double least, double most) {
+  return std::exp(std::uniform_real_distribution(std::log(least), std::log(most))(random));
+}
+
+std::int64_t random_size(std::mt19937_64& random, double most) {
+  return random() % 4 == 0 ? static_cast<std::int64_t>(random() % 34) : std::llround(log_uniform(random, 1, most));
+}
+
+bool chance(std::mt19937_64& random, std::uint64_t one_in) { return random() % one_in == 0; }
+
+}  // namespace
 
 rkernel::Machine round_machine() {
   rkernel::Machine machine;
@@ -18,6 +33,66 @@ rkernel::Machine round_machine() {
   for (int rows = 1; rows <= 14; ++rows) machine.tiles.push_back({rows, 32, std::max(rows, 4) * 1e-9});
   for (int rows = 1; rows <= 5; ++rows) machine.tiles.push_back({rows, 64, std::max(2 * rows, 4) * 1e-9});
   return machine;
+}
+
+rkernel::Machine round_machine(int threads) {
+  rkernel::Machine machine = round_machine();
+  machine.threads = threads;
+  for (std::size_t level = 0; level < machine.levels.size(); ++level) {
+    std::vector<double>& bandwidth = machine.levels[level].bandwidth;
+    const bool own = level < 2;
+    while (bandwidth.size() < static_cast<std::size_t>(threads)) bandwidth.push_back(bandwidth.back() + (own ? bandwidth.front() : bandwidth.front() / 2));
+    bandwidth.resize(static_cast<std::size_t>(threads));
+  }
+  return machine;
+}
+
+rkernel::Machine random_machine(std::mt19937_64& random, int threads) {
+  rkernel::Machine machine = round_machine(threads);
+  if (chance(random, 2)) {
+    machine.vector_width = 8;
+    machine.panel = 16;
+  }
+  machine.tiles.clear();
+  const int accumulators = machine.panel == 16 ? 12 : 28;
+  for (int columns = machine.vector_width; columns <= 4 * machine.panel; columns *= 2) {
+    const int vectors = std::max(columns, machine.panel) / machine.vector_width;
+    for (int rows = 1; rows * vectors <= accumulators; ++rows) machine.tiles.push_back({rows, columns, std::max(rows * vectors / 2, 4) * log_uniform(random, 0.5e-9, 2e-9)});
+  }
+  machine.dot_rows = {0, 8, 8, 4, 4, 2, 2, 1, 1};
+  for (double* seconds : {&machine.seconds_per_vector_operation, &machine.seconds_per_call, &machine.seconds_per_ticket, &machine.seconds_per_wakeup}) {
+    *seconds *= log_uniform(random, 0.2, 5);
+  }
+  for (rkernel::MemoryLevel& level : machine.levels) {
+    const double factor = log_uniform(random, 0.2, 5);
+    for (double& bandwidth : level.bandwidth) bandwidth *= factor;
+    level.bytes = std::llround(static_cast<double>(level.bytes) * log_uniform(random, 0.5, 2));
+  }
+  return machine;
+}
+
+rkernel::ContractionShape random_contraction(std::mt19937_64& random, const rkernel::Machine& machine) {
+  using rkernel::LaneAxis;
+  rkernel::ContractionShape shape{.batch = chance(random, 4) ? 1 + random_size(random, 16) : 1, .m = random_size(random, 3000), .n = random_size(random, 3000), .k = random_size(random, 8000)};
+  shape.lanes = std::array{LaneAxis::N, LaneAxis::N, LaneAxis::M, LaneAxis::K}.at(random() % 4);
+  // Deep sums of few outputs, and rows that share cache sets.
+  if (chance(random, 3)) shape.k = 1024 * (1 + static_cast<std::int64_t>(random() % 8));
+  if (chance(random, 3)) shape.m = 1 + static_cast<std::int64_t>(random() % 60), shape.n = 1 + static_cast<std::int64_t>(random() % 200);
+  if (shape.lanes == LaneAxis::M) shape.m = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(machine.vector_width + 1));
+  if (shape.lanes == LaneAxis::K) shape.n = 1 + static_cast<std::int64_t>(random() % (machine.dot_rows.size() - 1));
+  shape.b_packed = chance(random, 2);
+  shape.must_pack_b = !shape.b_packed && chance(random, 3);
+  if (!shape.b_packed) shape.b_row_bytes = 4 * shape.n;
+  shape.must_copy_a = chance(random, 4);
+  shape.a_row_bytes = 4 * (shape.k + (chance(random, 4) ? 3 : 0));
+  if (shape.b_packed && chance(random, 4)) shape.b_dtype = DType::bf16;
+  shape.epilogue_operations = static_cast<double>(2 + random() % 8);
+  shape.epilogue_bytes = static_cast<double>(4 * (1 + random() % 3));
+  if (shape.lanes == LaneAxis::N && chance(random, 2)) shape.inlined_rows = machine.most_rows(machine.panel) - static_cast<int>(random() % 3);
+  if (chance(random, 3)) shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
+  shape.a_level = random() % machine.levels.size();
+  shape.b_level = random() % machine.levels.size();
+  return shape;
 }
 
 }  // namespace dyn::testing

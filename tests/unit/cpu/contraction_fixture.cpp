@@ -243,8 +243,8 @@ namespace {
 
 /// A case whose kernel is ready to be planned.
 struct Bound {
-  Bound(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, bool with_vendor = false)
-      : built(build(c)), data(make_data(c, isa, random)), kernel(built.problem, context_for(isa, store, with_vendor), 2), request{built.symbols, threads} {
+  Bound(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store, std::mt19937_64& random, int threads)
+      : built(build(c)), data(make_data(c, context->isa(), random)), kernel(built.problem, context, 2), request{built.symbols, threads} {
     rkernel::CompileReport report;
     kernel.bind(store.resolve(kernel.sources(), 2, report));
   }
@@ -259,7 +259,7 @@ struct Bound {
 
 double run_choices(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads,
                    const std::function<bool(const rkernel::Choice&)>& wanted) {
-  const Bound bound(c, isa, store, random, threads);
+  const Bound bound(c, context_for(isa, store), store, random, threads);
   double worst = 0;
   bound.kernel.for_each_choice(bound.request, [&](const rkernel::Choice& choice) {
     if (wanted(choice)) worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
@@ -268,7 +268,7 @@ double run_choices(const Case& c, const Isa& isa, CodeStore& store, std::mt19937
 }
 
 double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int random_strategies) {
-  const Bound bound(c, isa, store, random, threads);
+  const Bound bound(c, context_for(isa, store), store, random, threads);
   double worst = run_launch(c, bound.data, bound.kernel.plan(bound.request));
   std::vector<rkernel::Choice> choices;
   bound.kernel.for_each_choice(bound.request, [&](const rkernel::Choice& choice) { choices.push_back(choice); });
@@ -279,14 +279,14 @@ double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64
 }
 
 double run_vendor(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, std::string& words) {
-  const Bound bound(c, isa, store, random, threads, true);
+  const Bound bound(c, context_for(isa, store, true), store, random, threads);
   const auto made = bound.kernel.vendor_launch(bound.request, words);
   if (made) words = made->words;
   return run_launch(c, bound.data, made ? made->launch : bound.kernel.plan(bound.request));
 }
 
 double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int count) {
-  const Bound bound(c, isa, store, random, threads);
+  const Bound bound(c, context_for(isa, store), store, random, threads);
   std::map<rkernel::LaneAxis, std::vector<rkernel::Choice>> choices;
   bound.kernel.for_each_choice(bound.request, [&](const rkernel::Choice& choice) {
     const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
@@ -306,6 +306,21 @@ double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt1993
         worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
       }
     }
+  }
+  return worst;
+}
+
+double run_candidates(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store, std::mt19937_64& random, int threads,
+                      rkernel::Policy policy, std::size_t most, std::size_t* ran) {
+  const Bound bound(c, context, store, random, threads);
+  const rkernel::Choices choices = bound.kernel.choices(bound.request, policy);
+  const std::size_t count = choices.candidates.size();
+  double worst = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool always = i == 0 || i + 1 == count || i == choices.chosen;
+    if (!always && random() % count >= most) continue;
+    worst = std::max(worst, run_launch(c, bound.data, choices.candidates[i].launch));
+    if (ran != nullptr) ++*ran;
   }
   return worst;
 }

@@ -51,6 +51,10 @@ double run_choices(const Case& c, const Isa& isa, CodeStore& store, std::mt19937
 
 /// The same of the vendor's launch, whose words are `words`; where there is none, of dyn's choice, and `words` is why.
 double run_vendor(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, std::string& words);
+/// The same of all candidates that a policy has in this context, or of `most` of them, among them the first, the last and the chosen one; of none: 0. `ran`, where
+/// given, grows by their number.
+double run_candidates(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store, std::mt19937_64& random, int threads,
+                      rkernel::Policy policy, std::size_t most, std::size_t* ran = nullptr);
 
 /// Both stages of a launch, on this thread.
 void run_stages(const rkernel::Launch& launch, std::vector<const float*> operands);

@@ -1,0 +1,78 @@
+// Every program that any policy may run computes the same.
+
+#include <doctest/doctest.h>
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "tests/support/seed.hpp"
+#include "tests/unit/cpu/contraction_fixture.hpp"
+#include "tests/unit/cpu/policy_context.hpp"
+
+using namespace dyn::cpu;
+using dyn::cpu::testing::Case;
+using dyn::rkernel::Policy;
+
+namespace {
+
+constexpr std::array policies{Policy::Dyn, Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode, Policy::Oracle};
+
+std::uint64_t seed() { return dyn::testing::test_seed(20261123); }
+
+std::string words(const Case& c) {
+  return fmt::format("batch {} M {} N {} K {}{}{} {} {}{}{}{} slack {}", c.batch, c.m, c.n, c.k, c.transpose_a ? " A transposed" : "", c.transpose_b ? " B transposed" : "",
+                     c.packed ? "packed" : "fresh", name_of(c.weights), c.bias ? " bias" : "", c.relu ? " relu" : "", c.residual ? " residual" : "", c.a_slack);
+}
+
+// Empty, single, primes, and what lies about tiles, vectors, panels and the depths of blocks; few columns, so that lanes run along M and K.
+Case random_case(std::mt19937_64& random, const Isa& isa) {
+  const auto pick = [&](const std::vector<std::int64_t>& from) { return from[random() % from.size()]; };
+  const auto chance = [&](std::uint64_t one_in) { return random() % one_in == 0; };
+  const std::vector<std::int64_t> sizes{0, 1, 2, 3, 5, 6, 7, 8, 11, 13, 14, 15, 16, 17, 29, 31, 32, 33, 47, 63, 64, 65, 97, 113, 127, 129, 190};
+  Case c{.batch = 1, .m = pick(sizes), .n = pick(sizes), .k = pick(sizes)};
+  if (chance(4)) c.batch = static_cast<std::int64_t>(random() % 4);
+  if (chance(3)) c.n = 1 + static_cast<std::int64_t>(random() % 17);
+  if (chance(5)) c.k = pick({511, 512, 513, 700, 1031});
+  c.packed = chance(2);
+  c.transpose_a = chance(4);
+  c.transpose_b = chance(3);
+  c.bias = chance(2);
+  c.residual = chance(2);
+  c.relu = chance(2);
+  c.a_slack = chance(3) ? static_cast<std::int64_t>(random() % 9) : 0;
+  const std::vector<dyn::DType> narrow = testing::weight_dtypes(isa);
+  if (c.packed && !narrow.empty() && chance(3)) c.weights = narrow[random() % narrow.size()];
+  return c;
+}
+
+void check_programs(const std::vector<int>& all_threads, int cases, std::size_t most) {
+  for (const Isa& isa : all_isas()) {
+    if (!cpu_has(isa)) continue;
+    const auto store = CodeStore::open(isa, {});
+    std::mt19937_64 random(seed());
+    for (const int threads : all_threads) {
+      const auto context = testing::policy_context(isa, *store, {.threads = threads});
+      std::map<Policy, std::size_t> ran;
+      for (int i = 0; i < cases; ++i) {
+        const Case c = random_case(random, isa);
+        for (const Policy policy : policies) {
+          INFO(isa.name << ", " << threads << " threads, " << name_of(policy) << ": " << words(c));
+          REQUIRE(testing::run_candidates(c, context, *store, random, threads, policy, most, &ran[policy]) <= 1);
+        }
+      }
+      for (const Policy policy : policies) {
+        CAPTURE(name_of(policy));
+        CHECK(ran[policy] > 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("programs of every policy equal plain loops") { check_programs({2}, 4, 6); }
+
+TEST_SUITE("full") {
+  TEST_CASE("all programs of every policy equal plain loops for many problems") { check_programs({1, 2, 3}, 60, 1 << 20); }
+}

@@ -1,0 +1,108 @@
+// select() leaves most strategies unpriced. What it takes is what pricing all of them one by one would take.
+
+#include <doctest/doctest.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <functional>
+#include <random>
+
+#include "src/rkernel/cover_select.hpp"
+#include "tests/support/round_machine.hpp"
+#include "tests/support/seed.hpp"
+
+using namespace dyn::rkernel;
+using dyn::testing::random_contraction;
+using dyn::testing::random_machine;
+
+namespace {
+
+constexpr double tie = 0.02;
+constexpr double wakeups_worth_threads = 20;
+
+std::uint64_t seed() { return dyn::testing::test_seed(20261122); }
+
+std::string words(const ContractionShape& shape, int threads) {
+  return fmt::format("lanes {} batch {} m {} n {} k {} packed {} must pack {} must copy {} slices {} inlined {} levels {} {}, {} threads", static_cast<int>(shape.lanes),
+                     shape.batch, shape.m, shape.n, shape.k, shape.b_packed, shape.must_pack_b, shape.must_copy_a, shape.fixed_slices, shape.inlined_rows, shape.a_level,
+                     shape.b_level, threads);
+}
+
+// One after the other, all of them.
+Choice plain_choice(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+  Choice best;
+  bool any = false;
+  const auto consider = [&](int active) {
+    const double overhead = active > 1 ? machine.seconds_per_wakeup : 0;
+    for_each_strategy(machine, candidates, shape, active, [&](const Strategy& strategy) {
+      const double seconds = contraction_cost(machine, shape, strategy, active) + overhead;
+      if (any && seconds >= best.seconds * (1 - tie)) return;
+      any = true;
+      best = {{{{0, shape.m, 0, shape.n, strategy}}}, active, seconds, 0};
+    });
+  };
+  if (threads > 1) consider(threads);
+  if (threads == 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1);
+  if (auto cover = select_cover(machine, shape, best)) return *std::move(cover);
+  return best;
+}
+
+// Calls `check` with some hundred shapes of several machines.
+void for_random_shapes(int machines, int shapes, const std::function<void(const Machine&, const CandidateSet&, const ContractionShape&, int)>& check) {
+  std::mt19937_64 random(seed());
+  for (int i = 0; i < machines; ++i) {
+    const int threads = std::array{1, 2, 3, 8, 16}.at(static_cast<std::size_t>(i) % 5);
+    const Machine machine = random_machine(random, threads);
+    const CandidateSet candidates = make_candidates(machine);
+    for (int j = 0; j < shapes; ++j) check(machine, candidates, random_contraction(random, machine), j % 3 == 0 ? 1 : threads);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("select takes what a plain search over all strategies takes") {
+  std::int64_t priced = 0, total = 0;
+  for_random_shapes(100, 100, [&](const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+    INFO(words(shape, threads));
+    const Choice plain = plain_choice(machine, candidates, shape, threads), chosen = select(machine, candidates, shape, threads);
+    CHECK(chosen.program == plain.program);
+    CHECK(chosen.threads == plain.threads);
+    CHECK(chosen.seconds == plain.seconds);
+    priced += chosen.considered;
+    for_each_choice(machine, candidates, shape, threads, [&](const Choice&) { ++total; });
+  });
+  // The bounds are there for something.
+  CHECK(2 * priced < total);
+}
+
+TEST_CASE("no strategy costs less than the bound for its tiles and blocks") {
+  for_random_shapes(100, 60, [&](const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+    INFO(words(shape, threads));
+    for_each_strategy(machine, candidates, shape, threads, [&](const Strategy& strategy) {
+      Strategy blocks = strategy;
+      blocks.block_k = std::max<std::int64_t>(shape.k, 1);
+      blocks.split_k = 1;
+      blocks.copy_a = blocks.direct_b = false;
+      INFO("tile " << strategy.tile_rows << "x" << strategy.tile_columns << " block " << strategy.block_m << "x" << strategy.block_n << "x" << strategy.block_k << " slices "
+                   << strategy.split_k << " copy " << strategy.copy_a << " direct " << strategy.direct_b);
+      CHECK(least_cost(machine, shape, blocks, threads) <= contraction_cost(machine, shape, strategy, threads) * (1 + 1e-12));
+    });
+  });
+}
+
+TEST_CASE("wherever a copy of A is cheaper, copies may pay") {
+  int cheaper = 0;
+  for_random_shapes(100, 100, [&](const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+    INFO(words(shape, threads));
+    for_each_strategy(machine, candidates, shape, threads, [&](const Strategy& strategy) {
+      if (!strategy.copy_a || shape.must_copy_a) return;
+      Strategy as_it_lies = strategy;
+      as_it_lies.copy_a = false;
+      if (contraction_cost(machine, shape, strategy, threads) >= contraction_cost(machine, shape, as_it_lies, threads)) return;
+      ++cheaper;
+      CHECK(copies_may_pay(shape, strategy));
+    });
+  });
+  CHECK(cheaper > 0);
+}
