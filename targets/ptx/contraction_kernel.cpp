@@ -63,7 +63,8 @@ class GpuContractionKernel final : public ContractionKernel {
     std::vector<codegen::KernelSource> sources;
     for (const GpuContractionClass& shape_class : manifest_.classes()) {
       const auto emit = [problem = problem_, machine = machine_, slots = slots_, grid = grid_, shape_class](llvm::Module& module, const std::string& symbol) {
-        emit_gpu_contraction(module, symbol, contraction_tree(*problem, shape_class.tile, machine), slots, grid, shape_class);
+        const RegionTree region{contraction_tree(*problem, shape_class.tile, machine), grid};
+        emit_gpu_contraction(module, symbol, {&region, 1}, slots, shape_class);
       };
       sources.push_back({"gpu contraction " + to_string(shape_class) + " " + structure, emit});
     }

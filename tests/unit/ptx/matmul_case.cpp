@@ -137,10 +137,9 @@ BuiltMatmul build(const MatmulCase& c) {
 codegen::KernelSource source_of(const BuiltMatmul& built, const std::function<void(rkernel::RKernel&)>& change) {
   const auto emit = [&built, change](llvm::Module& module, const std::string& symbol) {
     codegen::SlotTable slots(built.problem);
-    const GridSlots grid = add_grid_slots(slots);
-    rkernel::RKernel kernel = contraction_tree(built.problem, built.shape_class.tile, described_gpu("a100"));
-    if (change) change(kernel);
-    emit_gpu_contraction(module, symbol, kernel, slots, grid, built.shape_class);
+    RegionTree region{contraction_tree(built.problem, built.shape_class.tile, described_gpu("a100")), add_grid_slots(slots)};
+    if (change) change(region.kernel);
+    emit_gpu_contraction(module, symbol, {&region, 1}, slots, built.shape_class);
   };
   return {to_string(built.shape_class), emit};
 }
