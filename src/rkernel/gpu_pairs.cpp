@@ -6,7 +6,7 @@
 namespace dyn::rkernel {
 namespace {
 
-constexpr std::size_t most_pairs = 3;
+constexpr std::size_t most_pairs = 2;
 constexpr double least_gain = 1e-3;  ///< of the mean logarithm, for which one more is kept
 constexpr double synthetic_factor = 1.4;
 constexpr std::int64_t least_synthetic = 64, most_synthetic = 8192, synthetic_depth = 1024;

@@ -29,7 +29,7 @@ struct GpuPair {
   bool operator==(const GpuPair&) const = default;
 };
 
-/// At most 3 pairs of tiles of the first engine whose blocks have equal threads. One after the other the pair is taken that most lowers the mean, over
+/// At most 2 pairs of tiles of the first engine whose blocks have equal threads. One after the other the pair is taken that most lowers the mean, over
 /// synthetic sizes, of the logarithm of the least cost, until none lowers it by much. From the GPU's numbers alone; in a fixed order.
 std::vector<GpuPair> gpu_pairs(const GpuMachine& machine, const std::vector<GpuTile>& tiles);
 

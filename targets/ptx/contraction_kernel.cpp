@@ -1,6 +1,7 @@
 #include "targets/ptx/contraction_kernel.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "dyn/error.hpp"
 #include "targets/llvm/instruction_counts.hpp"
@@ -38,6 +39,23 @@ bool supported(const Problem& problem, DType compute) {
   return std::all_of(problem.operands.begin(), problem.operands.end(), readable) && std::all_of(problem.exprs.begin(), problem.exprs.end(), computable);
 }
 
+// Pairs whose first tile can fill a wave at some size of the problem: others never run, and code takes time to make.
+std::vector<rkernel::GpuPair> useful_pairs(const Problem& problem, const GpuMachine& machine, const std::vector<GpuTile>& tiles,
+                                           std::vector<rkernel::GpuPair> pairs) {
+  std::erase_if(pairs, [&](const rkernel::GpuPair& pair) {
+    const GpuTile& first = tiles.at(pair.first);
+    double blocks = 1;
+    for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+      if (axis == problem.contraction->k) continue;
+      const int block = axis == problem.contraction->m ? first.block_m : axis == problem.contraction->n ? first.block_n : 1;
+      blocks *= std::ceil(static_cast<double>(graph::bounds(problem.axes[static_cast<std::size_t>(axis)].extent).high) / block);
+    }
+    const GpuTile both[] = {first, tiles.at(pair.second)};
+    return blocks <= static_cast<double>(machine.multiprocessors) * rkernel::program_occupancy(machine, both).blocks;
+  });
+  return pairs;
+}
+
 class GpuContractionKernel final : public ContractionKernel {
  public:
   GpuContractionKernel(const Problem& problem, const GpuMachine& machine, const std::vector<GpuTile>& tiles, const std::vector<rkernel::GpuPair>& pairs,
@@ -50,7 +68,7 @@ class GpuContractionKernel final : public ContractionKernel {
         grid_(add_grid_slots(slots_)),
         pair_slots_(*problem_),
         pair_grid_(add_pair_slots(pair_slots_)),
-        manifest_(*problem_, tiles, pairs),
+        manifest_(*problem_, tiles, useful_pairs(*problem_, machine, tiles, pairs)),
         functions_(manifest_.classes().size(), nullptr),
         policies_(machine, manifest_.tiles(), manifest_.pairs()) {
     const auto [a, b, m, n, k] = *problem_->contraction;
