@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "src/rkernel/gpu_programs.hpp"
 #include "targets/ptx/contraction_tree.hpp"
 #include "targets/ptx/gpu_descriptions.hpp"
 
@@ -222,6 +223,20 @@ std::vector<rkernel::GpuTile> candidate_tiles(const std::vector<DType>& dtypes) 
     }
   }
   return tiles;
+}
+
+std::vector<std::array<rkernel::GpuTile, 2>> candidate_pairs(const char* gpu, const std::vector<DType>& dtypes) {
+  std::vector<std::array<rkernel::GpuTile, 2>> pairs;
+  for (const DType dtype : dtypes) {
+    for (const bool tf32 : {false, true}) {
+      const std::vector<rkernel::GpuTile> tiles = rkernel::gpu_tiles(described_gpu(gpu), dtype, tf32);
+      for (const auto& [first, second] : rkernel::gpu_pairs(described_gpu(gpu), tiles)) {
+        const std::array pair{tiles[first], tiles[second]};
+        if (std::ranges::find(pairs, pair) == pairs.end()) pairs.push_back(pair);
+      }
+    }
+  }
+  return pairs;
 }
 
 }  // namespace dyn::ptx::testing

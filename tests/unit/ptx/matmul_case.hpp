@@ -1,6 +1,7 @@
 #pragma once
 // Matrix products by hand: a problem of given sizes, dtypes and strides, and its kernel as device IR.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -69,6 +70,9 @@ std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built)
 /// Tiles of every engine, small enough for many cases.
 rkernel::GpuTile small_cuda_tile();
 rkernel::GpuTile small_tensor_tile(DType operands);
+
+/// All pairs of tiles, first and second, that a described GPU's numbers give, TF32 included.
+std::vector<std::array<rkernel::GpuTile, 2>> candidate_pairs(const char* gpu, const std::vector<DType>& dtypes);
 
 /// All tiles that an A100's numbers give for these dtypes, TF32 included.
 std::vector<rkernel::GpuTile> candidate_tiles(const std::vector<DType>& dtypes);

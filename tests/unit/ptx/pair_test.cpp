@@ -106,3 +106,19 @@ TEST_CASE("tiles whose blocks have unequal threads are no pair, nor are rings th
     CHECK_THROWS_AS(emit_device_module(context, source_of(built), "matmul"), Error);
   }
 }
+
+TEST_SUITE("full") {
+TEST_CASE("every pair of the described GPUs multiplies, with its moves as vectors and as elements") {
+  std::mt19937_64 random(contraction_seed());
+  for (const char* gpu : {"a100", "h200"}) {
+    for (const auto& [first, second] : candidate_pairs(gpu, {DType::f32, DType::bf16})) {
+      for (const Copy copy : {Copy::Vectors, Copy::Elements}) check_sizes(pair_of(first, second, copy), random, 2);
+      if (first.engine == Engine::CudaCores) continue;
+      MatmulCase c = pair_of(first, second, Copy::Vectors);
+      c.transpose_b = true;
+      c.b_order = BOrder::RowsAlongK;
+      check_sizes(c, random, 2);
+    }
+  }
+}
+}

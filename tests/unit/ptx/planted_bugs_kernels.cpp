@@ -116,6 +116,15 @@ MatmulCase matrices(const rkernel::GpuTile& tile, std::int64_t m, std::int64_t n
   return c;
 }
 
+/// The upper rows by the case's tile, the rest by one of lower blocks.
+MatmulCase in_two_regions(MatmulCase c, std::int64_t rows) {
+  c.second = c.tile;
+  c.second->block_m = c.tile.block_m / 2;
+  c.second->block_n = c.tile.block_n * 2;
+  c.first = {0, rows, 0, c.n};
+  return c;
+}
+
 /// Both operands in vectors: rows begin at multiples of 16 bytes.
 MatmulCase in_vectors(MatmulCase c) {
   const auto elements = static_cast<std::int64_t>(16 / size_of(c.a));
@@ -148,6 +157,7 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(matmul("matmul bf16 vectors", bf16, random));
   kernels.push_back(matmul("matmul f16 elements", f16, random));
   kernels.push_back(matmul("matmul tf32 vectors", in_vectors(matrices(small_tensor_tile(DType::f32), 45, 37, 69)), random));
+  kernels.push_back(matmul("matmul bf16 in two regions", in_vectors(in_two_regions(matrices(small_tensor_tile(DType::bf16), 45, 37, 132), 21)), random));
   kernels.push_back(loop("softmax by blocks", "softmax", 5, 1021, random));
   kernels.push_back(loop("layer norm by warps", "layer norm", 21, 45, random));
   kernels.push_back(loop("strided rows by blocks", "strided rows", 5, 1021, random));
