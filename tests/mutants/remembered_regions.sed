@@ -1,4 +1,4 @@
-# A choice that is remembered has its first region's strategy alone.
+# Of a remembered choice the first region alone is read.
 # file: src/rkernel/choice_memory.cpp
 # target: test_cpu
 # test: a set holds choices of different numbers of regions*
