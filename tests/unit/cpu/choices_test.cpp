@@ -130,6 +130,19 @@ TEST_CASE("choices of every policy are distinct, and the chosen one is what a pl
   }
 }
 
+TEST_CASE("choices of every policy are distinct: blocks that are larger than the output all run alike") {
+  const Isa& isa = select_isa("");
+  const auto store = CodeStore::open(isa, {});
+  const Ready ready({.m = 1, .n = isa.panel_f32, .k = 64}, testing::policy_context(isa, *store, {.threads = 2}), *store);
+  for (const Policy policy : {Policy::Vortex, Policy::MikPoly, Policy::TSCompiler, Policy::DietCode}) {
+    CAPTURE(name_of(policy));
+    const Choices choices = ready.kernel.choices({ready.built.symbols, 2}, policy);
+    REQUIRE(choices.candidates.size() == 1);
+    CHECK(choices.candidates.front().program.starts_with(fmt::format("tile 1x{}, rows 1 x 1, block 1 x {} x 64", isa.panel_f32, isa.panel_f32)));
+    check_chosen(choices, policy);
+  }
+}
+
 TEST_CASE("explain names the policy's program, and the terms of its cost") {
   const Isa& isa = select_isa("");
   const auto store = CodeStore::open(isa, {});
