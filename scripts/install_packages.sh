@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what dyn needs to be built and tested, from Debian's own archive, and only what is missing.
 # Debian 12 has everything; so have Debian 13 and Ubuntu 24.04.
-#   --peers   also the libraries that `dynrun op --peers onednn,openblas,blis` compares with; tests need none of them
+#   --peers   also the libraries that `dynrun op --peers onednn,openblas,blis` compares with; tests need none of them, but those of policy vendor are skipped without oneDNN
 #   --emulator   also the emulated CPU of tests/avx512, where this system has it; without it that test is skipped
 set -euo pipefail
 

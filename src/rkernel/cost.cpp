@@ -14,6 +14,8 @@ constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share
 constexpr std::int64_t l1_ways_for_rows = 6;   ///< ways left to A's rows beside B's stream
 // A row whose line is evicted before its 16 elements are used comes from L2 this many times.
 constexpr double conflict_refetches = 4;
+// Of those, what multiply-adds wait for: with rows of 4 to 16 KiB, copies of A were faster by 3 to 6 %.
+constexpr double exposed_conflicts = 0.3;
 // What is left of a call of a main loop, and its tile's way through scratch, where the epilogue is inlined.
 constexpr double inlined_share_of_call = 0.4;
 // Share of a tile's loads that its multiply-adds do not hide: with 0.05 to 0.2 the choices among all candidates of 17 shapes were alike, and better by 0.6 % than
@@ -23,6 +25,7 @@ constexpr double exposed_loads = 0.05;
 constexpr double exposed_loads_beyond_l2 = 0.2;
 // Hardware reads ahead within one run: each new run from memory starts slowly. Runs of 64 KiB took this much longer than runs of 1 MiB, for each run.
 constexpr double seconds_per_memory_run = 0.7e-6;
+constexpr double seconds_per_shared_run = 0.15e-6;  ///< the same from L3: 256 runs of 64 KiB took 37 us longer than 32 of 512 KiB
 // Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
 // took 1.6 to 5 us.
 constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
@@ -92,20 +95,28 @@ double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape,
 
 // How much more often A is fetched where its rows fall into few cache sets.
 double conflict_factor(const ContractionShape& shape, double rows) {
-  if (shape.a_row_bytes <= 0) return 1;
+  // Lanes along K take a line whole.
+  if (shape.a_row_bytes <= 0 || shape.lanes == LaneAxis::K) return 1;
   const auto distinct = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
   return rows_per_set > l1_ways_for_rows ? conflict_refetches : 1;
 }
 
-// Whether the rows of B, read as they lie, evict each other from L1 before the next row tile comes.
-bool shares_sets(const ContractionShape& shape, const Strategy& strategy) {
-  return strategy.direct_b && shape.b_row_bytes > 0 && std::gcd(l1_way_bytes, shape.b_row_bytes) * 4 >= l1_way_bytes;
-}
-
 // Seconds to read `bytes` by one of `active` threads from a level; the nearest is part of layer 0's measurement.
 double read_seconds(const Machine& machine, double bytes, std::size_t level, int active) {
   return level == 0 ? 0 : bytes / machine.bandwidth_per_thread(level, active);
+}
+
+// What a tile waits for rows of A that were evicted.
+double conflict_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
+  const double rows = sizes.block_m / sizes.row_tiles;
+  const double again = strategy.copy_a ? 0 : conflict_factor(shape, rows) - 1;
+  return again > 0 ? exposed_conflicts * again * read_seconds(machine, rows * sizes.block_k * float_bytes, 1, active) : 0;
+}
+
+// Whether the rows of B, read as they lie, evict each other from L1 before the next row tile comes.
+bool shares_sets(const ContractionShape& shape, const Strategy& strategy) {
+  return strategy.direct_b && shape.b_row_bytes > 0 && std::gcd(l1_way_bytes, shape.b_row_bytes) * 4 >= l1_way_bytes;
 }
 
 // Memory traffic of a tile's outputs. Where a pass over the rows of one column tile leaves the cache before the next pass comes, lines that two
@@ -136,10 +147,11 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
-  const std::size_t a_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
-  // The panel that comes next is asked for while row tiles read this one and A: where L2 does not hold all three, each comes late.
-  const auto panel_bytes = static_cast<std::int64_t>(2 * b_bytes);
-  const bool crowded = sizes.row_tiles > 1 && machine.level_of(panel_bytes + block_a_bytes) > 1;
+  const std::size_t block_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
+  // One column tile reads each row of A once, from where it is.
+  const std::size_t a_level = sizes.column_tiles * sizes.n_blocks == 1 && !strategy.copy_a ? std::max(block_level, shape.a_level) : block_level;
+  // The panel that comes next is asked for while row tiles read this one again: where both take more than half of L2, each comes late.
+  const bool crowded = shape.b_packed && sizes.row_tiles > 1 && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
   terms.exposed = crowded ? exposed_loads_beyond_l2 : exposed_loads;
   // The first row tile brings B's panel near, the others find it there; blocks of other rows find it where all of B's block fits.
   const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(b_bytes)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
@@ -147,7 +159,8 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const bool in_place = shape.b_packed || strategy.direct_b;
   const std::size_t first_level = in_place ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
   // Blocks of K leave one panel for the next one; without them panels follow each other.
-  const double new_run = sizes.k_blocks * sizes.slices > 1 && first_level + 1 == machine.levels.size() ? seconds_per_memory_run : 0;
+  const double seconds_per_run = first_level + 1 == machine.levels.size() ? seconds_per_memory_run : first_level > 1 ? seconds_per_shared_run : 0;
+  const double new_run = sizes.k_blocks * sizes.slices > 1 ? seconds_per_run : 0;
   const double first = (read_seconds(machine, b_bytes, first_level, active) + new_run) / sizes.m_blocks +
                        read_seconds(machine, b_bytes, again_level, active) * (1 - 1 / sizes.m_blocks);
   terms.load = read_seconds(machine, a_bytes, a_level, active) + first / sizes.row_tiles +
@@ -221,7 +234,8 @@ struct TicketTerms {
 
 TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   TicketTerms terms;
-  terms.register_tile = sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes);
+  terms.register_tile = sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes) +
+                        conflict_seconds(machine, shape, strategy, sizes, active);
   terms.l1 = tile_terms(machine, shape, strategy, sizes, active);
   terms.l2 = {.name = "L2"};
   terms.l2.reduction_trips = sizes.k_blocks;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,18 @@ struct GpuContraction {
 /// Predicted seconds, launch included: waves of blocks over multiprocessors x occupancy as the grid layer's F_parallel, the pipeline of
 /// stages as the shared layer, the warps' multiply-adds as the lowest (the same layer_cost as on a CPU).
 double gpu_contraction_cost(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile, CostBreakdown* breakdown = nullptr);
+
+/// A region of the output, with the tile that computes it.
+struct GpuPart {
+  GpuContraction shape;  ///< of the region: its rows and columns, for each of the batch
+  GpuTile tile;
+  std::int64_t m_begin = 0, n_begin = 0;
+};
+/// What a kernel of these tiles fills: one block of it has room for each. They have equal threads.
+Occupancy program_occupancy(const GpuMachine& machine, std::span<const GpuTile> tiles);
+/// The same for one region, or for two in one launch, the tickets of the first before those of the second: blocks take them round robin, and the one that
+/// has most to do ends last. Traffic is that of both, with what L2 keeps for the second region read once.
+double gpu_program_cost(const GpuMachine& machine, std::span<const GpuPart> regions, CostBreakdown* breakdown = nullptr);
 
 /// The same for a kernel without a contraction: bytes against bandwidth, instructions against issue, waves.
 double gpu_loop_cost(const GpuMachine& machine, double elements, double bytes, double operations_per_element, std::int64_t blocks, int threads);

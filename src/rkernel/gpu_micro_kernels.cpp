@@ -26,8 +26,9 @@ double vortex_block(const GpuWave& wave) {
 
 }  // namespace
 
-GpuMicroKernels::GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles, const GpuShapeFor& form)
-    : multiprocessors_(machine.multiprocessors) {
+GpuMicroKernels::GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles, const GpuShapeFor& form,
+                                 const std::vector<GpuPair>& pairs)
+    : multiprocessors_(machine.multiprocessors), pairs_(pairs) {
   for (const GpuTile& tile : tiles) fastest_ = std::max(fastest_, multiply_adds_per_cycle(machine, tile));
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const int resident = occupancy(machine, tiles[i].threads(), tiles[i].registers(), tiles[i].shared_bytes()).blocks;
@@ -60,6 +61,11 @@ GpuMicroKernels::Kernel GpuMicroKernels::kernel_of(const GpuMachine& machine, co
   const LayerTerms warp = gpu_wave(machine, block, tile, 1).layers.front();
   kernel.shared = warp.spatial_trips * warp.reduction_trips * warp.load;
   return kernel;
+}
+
+bool GpuMicroKernels::together(std::size_t a, std::size_t b) const {
+  const auto is_pair = [&](std::size_t first, std::size_t second) { return std::ranges::find(pairs_, GpuPair{tile_of(first), tile_of(second)}) != pairs_.end(); };
+  return is_pair(a, b) || is_pair(b, a);
 }
 
 double GpuMicroKernels::at_depth(std::size_t kernel, const Pipeline& pipeline, std::int64_t k) const {

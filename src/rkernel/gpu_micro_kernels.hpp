@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "src/rkernel/gpu.hpp"
+#include "src/rkernel/gpu_programs.hpp"
 #include "src/rkernel/policies/micro_kernels.hpp"
 
 namespace dyn::rkernel {
@@ -12,11 +12,12 @@ namespace dyn::rkernel {
 /// those of gpu_wave(), of whole blocks. Units are multiprocessors.
 class GpuMicroKernels final : public MicroKernels {
  public:
-  /// `form`: the surroundings of the contraction as each tile meets them; its sizes do not matter.
-  GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles, const GpuShapeFor& form);
+  /// `form`: the surroundings of the contraction as each tile meets them; its sizes do not matter. `pairs`: of tiles that one launch can run.
+  GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles, const GpuShapeFor& form, const std::vector<GpuPair>& pairs = {});
 
   std::size_t size() const override { return kernels_.size(); }
   MicroKernel operator[](std::size_t kernel) const override { return kernels_[kernel].block; }
+  bool together(std::size_t a, std::size_t b) const override;
   int units() const override { return multiprocessors_; }
   std::int64_t blocks_per_wave(std::size_t kernel) const override { return kernels_[kernel].blocks_per_wave; }
   /// One block on a multiprocessor.
@@ -52,6 +53,7 @@ class GpuMicroKernels final : public MicroKernels {
   int multiprocessors_;
   double fastest_ = 0;  ///< multiply-adds of one multiprocessor, for each cycle
   std::vector<Kernel> kernels_;
+  std::vector<GpuPair> pairs_;
 };
 
 }  // namespace dyn::rkernel

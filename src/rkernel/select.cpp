@@ -47,6 +47,8 @@ std::vector<Strategy> tiles_for(const Machine& machine, const CandidateSet& cand
     if (tile.tile_columns == machine.panel && shape.inlined_rows > 0) tile.tile_rows = shape.inlined_rows;
     tiles.push_back(tile);
   }
+  // Of tiles that tie, wider ones read longer runs of B at once.
+  std::ranges::reverse(tiles);
   return tiles;
 }
 

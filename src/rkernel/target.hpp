@@ -19,7 +19,11 @@
 namespace dyn::rkernel {
 
 /// Codes that a kernel may leave in KernelArgs::status (the first one stays).
-enum class Status : std::int32_t { Ok = 0, IndexOutOfRange = 1 };
+enum class Status : std::int32_t {
+  Ok = 0,
+  IndexOutOfRange = 1,
+  LibraryFailed = 2,  ///< a vendor's library, or memory for it
+};
 
 /// The argument block of every generated kernel. Read-only during a run, shared by all threads.
 struct KernelArgs {
@@ -27,6 +31,7 @@ struct KernelArgs {
   const std::int64_t* ints;     ///< sizes, strides, offsets and strategy, as the kernel's slots say
   std::atomic<std::int32_t>* status;
   void* shared = nullptr;  ///< Launch::shared_bytes bytes, 64-byte aligned, of all threads of the run
+  const void* kept = nullptr;  ///< Launch::kept; generated code knows nothing of it
 };
 
 /// Executes tickets [first, first + count) of the launch. `scratch`: Launch::scratch_bytes bytes, 64-byte aligned, of the
@@ -60,6 +65,8 @@ struct Launch {
   double flops = 0;               ///< of the contraction: 2 * M * N * K * batch; 0 for the rest
   double bytes = 0;               ///< compulsory traffic of all operands
   std::vector<std::int64_t> ints;
+  std::shared_ptr<const void> kept;  ///< what `function` needs besides, where it is no generated code; nullptr: nothing
+  std::size_t kept_bytes = 0;        ///< of it, roughly
 };
 
 /// What planning one launch may use.

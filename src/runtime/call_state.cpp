@@ -173,8 +173,11 @@ void CallState::Impl::execute(RunProfile* profile) {
   last_run->set_ports(input_data, output_data, session ? session->pointers() : std::span<void* const>());
   const int failed = last_run->execute(pool.helpers(), profile);
   if (failed < 0) return;
-  fail(fmt::format("an index is out of range in '{}'; check the values of the inputs that hold indices",
-                   parts.problems[static_cast<std::size_t>(failed)].name));
+  const std::string& where = parts.problems[static_cast<std::size_t>(failed)].name;
+  if (last_run->status() == rkernel::Status::LibraryFailed) {
+    throw Error(ErrorKind::device, fmt::format("the vendor's library failed in '{}', or there was no memory for it; take another policy than vendor", where));
+  }
+  fail(fmt::format("an index is out of range in '{}'; check the values of the inputs that hold indices", where));
 }
 
 void CallState::Impl::execute_reference() {

@@ -13,7 +13,7 @@ std::size_t footprint(const Plan& plan) {
   std::size_t bytes = sizeof(Plan) + plan.symbols.size() * sizeof(std::int64_t);
   bytes += (plan.arena_offsets.size() + plan.device_offsets.size() + plan.device_bytes.size()) * sizeof(std::size_t);
   for (const Shape& shape : plan.output_shapes) bytes += sizeof(Shape) + shape.size() * sizeof(std::int64_t);
-  for (const rkernel::Launch& launch : plan.launches) bytes += sizeof(launch) + launch.ints.size() * sizeof(std::int64_t);
+  for (const rkernel::Launch& launch : plan.launches) bytes += sizeof(launch) + launch.ints.size() * sizeof(std::int64_t) + launch.kept_bytes;
   return bytes;
 }
 

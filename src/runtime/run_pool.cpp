@@ -47,7 +47,8 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
   }
   args_.resize(plan->launches.size());
   for (std::size_t group = 0; group < args_.size(); ++group) {
-    args_[group] = {pointers_.data() + wiring.first_operand[group], plan->launches[group].ints.data(), &status_, shared_.data()};
+    const rkernel::Launch& launch = plan->launches[group];
+    args_[group] = {pointers_.data() + wiring.first_operand[group], launch.ints.data(), &status_, shared_.data(), launch.kept.get()};
   }
   if (wiring.on_device) {
     if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);

@@ -58,6 +58,10 @@ Choice ContractionKernel::choose(std::span<const std::int64_t> ints, int threads
 }
 
 void ContractionKernel::rehearse(const rkernel::PlanRequest& request, Policy policy, bool remembered) const {
+  if (policy == Policy::Vendor) {
+    vendor_choices(request);
+    return;
+  }
   choose(slots_.evaluate(request.symbols), request.threads, policy, remembered);
 }
 
@@ -80,7 +84,17 @@ void ContractionKernel::for_each_choice(const rkernel::PlanRequest& request, con
 
 ContractionShape ContractionKernel::shape_with(LaneAxis lanes, std::span<const std::int64_t> ints) const { return shape_of(form_with(lanes).form, ints); }
 
+rkernel::Choices ContractionKernel::vendor_choices(const rkernel::PlanRequest& request) const {
+  rkernel::Choices result;
+  if (auto made = vendor_launch(request, result.none_reason)) {
+    const double seconds = made->launch.predicted_seconds;
+    result.candidates.push_back({std::move(made->words), seconds, std::move(made->launch)});
+  }
+  return result;
+}
+
 rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request, Policy policy) const {
+  if (policy == Policy::Vendor) return vendor_choices(request);
   rkernel::Choices result;
   const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   std::map<decltype(identity_of({})), std::size_t> known;
@@ -126,6 +140,13 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
     const ContractionShape of_shape = shape_with(of.program.regions.front().strategy.lanes, ints);
     text += fmt::format("  {} {:.4g} us: {}\n{}", chosen ? "chosen" : "      ", of.seconds * 1e6, words_of(of_shape, of), terms_of(machine, of_shape, of));
   };
+  std::string why_not;
+  if (policy == Policy::Vendor) {
+    if (const auto made = vendor_launch(request, why_not)) {
+      return text + fmt::format("  by policy vendor\n  chosen {:.4g} us: {}\n", made->launch.predicted_seconds * 1e6, made->words);
+    }
+    text += fmt::format("  policy vendor has none: {}\n", why_not);
+  }
   if (policy != Policy::Dyn) text += fmt::format("  by policy {}\n", name_of(policy)), describe(choice, true);
   for (std::size_t i = 0; i < std::min(candidates.size(), shown); ++i) {
     describe(candidates[i], policy == Policy::Dyn && candidates[i].threads == choice.threads && candidates[i].program == choice.program);

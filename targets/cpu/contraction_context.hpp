@@ -10,6 +10,7 @@
 #include "targets/cpu/isa.hpp"
 #include "targets/cpu/main_loop.hpp"
 #include "targets/cpu/policy_book.hpp"
+#include "targets/vendor/onednn.hpp"
 
 namespace dyn::cpu {
 
@@ -22,12 +23,16 @@ class ContractionContext {
                      bool deterministic = false, const std::map<DType, MainLoopTable>& narrow_loops = {});
   /// Choices are made by this policy from now on; before the context is shared. `speeds`: of block_kernels(machine()), where it uses micro-kernels.
   void set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds);
+  /// The vendor's library computes contractions too, where it is there; before kernels are made. nullptr: with the reason.
+  void set_vendor(std::shared_ptr<const vendor::OneDnn> library, std::string why_not);
 
   const Isa& isa() const noexcept { return isa_; }
   const rkernel::Machine& machine() const noexcept { return machine_; }
   rkernel::Policy policy() const noexcept { return policy_; }
   /// The papers' policies that are ready; nullptr: none.
   const PolicyBook* policies() const noexcept { return policies_.get(); }
+  const std::shared_ptr<const vendor::OneDnn>& vendor() const noexcept { return vendor_; }
+  const std::string& why_no_vendor() const noexcept { return why_no_vendor_; }
   bool deterministic() const noexcept { return deterministic_; }
   /// Whether any choice may split K.
   bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
@@ -51,6 +56,8 @@ class ContractionContext {
   mutable rkernel::ChoiceMemory memory_;
   rkernel::Policy policy_ = rkernel::Policy::Dyn;
   std::unique_ptr<const PolicyBook> policies_;
+  std::shared_ptr<const vendor::OneDnn> vendor_;
+  std::string why_no_vendor_ = "this policy uses no vendor's library";
 };
 
 }  // namespace dyn::cpu

@@ -17,7 +17,7 @@ ContractionKernel::ContractionKernel(const rkernel::Problem& problem, std::share
   std::size_t address = 0;
   for (ContractionForm& form : contraction_forms(problem, context_->isa())) {
     const std::size_t classes = form.classes.size();
-    const bool splits = context_->splits() && form.lanes != LaneAxis::M;
+    const bool splits = (context_->splits() && form.lanes != LaneAxis::M) || (context_->vendor() && form.lanes == LaneAxis::N);
     forms_.push_back({std::move(form), address, splits});
     address += splits ? 2 * classes : classes;
   }
@@ -102,6 +102,10 @@ std::vector<rkernel::ContractionShape> ContractionKernel::shapes_of(std::span<co
 }
 
 rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) const {
+  if (context_->policy() == rkernel::Policy::Vendor) {
+    std::string why_not;
+    if (auto made = vendor_launch(request, why_not)) return std::move(made->launch);
+  }
   std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   const rkernel::Choice choice = choose(ints, request.threads, context_->policy(), true);
   return launch_with(std::move(ints), choice);
@@ -129,15 +133,19 @@ rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, c
   launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * choice.threads));
   launch.predicted_seconds = choice.seconds;
   launch.unused_lanes = rkernel::unused_lanes(context_->machine(), shape, choice.program);
+  set_work(shape, bound.form, launch);
+  return launch;
+}
+
+void ContractionKernel::set_work(const rkernel::ContractionShape& shape, const ContractionForm& form, rkernel::Launch& launch) {
   launch.flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
   // Constant operands are there once for all batches.
-  const bool a_packed = bound.form.problem.operands[static_cast<std::size_t>(bound.form.problem.contraction->a)].form == rkernel::Form::Packed;
+  const bool a_packed = form.problem.operands[static_cast<std::size_t>(form.problem.contraction->a)].form == rkernel::Form::Packed;
   const auto bytes_of = [&](DType dtype, bool shared, std::int64_t elements) {
     return static_cast<double>(size_of(dtype)) * static_cast<double>(shared ? 1 : shape.batch) * static_cast<double>(elements);
   };
   launch.bytes = bytes_of(shape.a_dtype, a_packed, shape.m * shape.k) + bytes_of(shape.b_dtype, shape.b_packed, shape.n * shape.k) +
                  bytes_of(DType::f32, false, shape.m * shape.n);
-  return launch;
 }
 
 std::string ContractionKernel::describe() const {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,14 @@
 #include "targets/cpu/contraction_emitter.hpp"
 
 namespace dyn::cpu {
+
+class VendorWeights;
+
+/// A contraction by the vendor's library.
+struct VendorLaunch {
+  rkernel::Launch launch;
+  std::string words;  ///< "oneDNN 2.6.3, 2 blocks of 256 x 768"
+};
 
 class ContractionKernel final : public rkernel::Kernel {
  public:
@@ -29,6 +38,9 @@ class ContractionKernel final : public rkernel::Kernel {
   void for_each_choice(const rkernel::PlanRequest& request, const std::function<void(const rkernel::Choice&)>& visit) const;
   rkernel::Choices choices(const rkernel::PlanRequest& request, rkernel::Policy policy) const override;
   void rehearse(const rkernel::PlanRequest& request, rkernel::Policy policy, bool remembered) const override;
+  /// The vendor's primitives for these sizes, made by this call (some tenths of a millisecond where the library does not know them yet); nullopt, with the reason,
+  /// where it has none.
+  std::optional<VendorLaunch> vendor_launch(const rkernel::PlanRequest& request, std::string& why_not) const;
   std::string explain(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override { return "cpu/" + context_->isa().name; }
   std::string describe() const override;
@@ -53,6 +65,10 @@ class ContractionKernel final : public rkernel::Kernel {
   void for_each_choice(const rkernel::PlanRequest& request, rkernel::Policy policy, const VisitChoice& visit) const;
   rkernel::ContractionShape shape_with(rkernel::LaneAxis lanes, std::span<const std::int64_t> ints) const;
   rkernel::Launch launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const;
+  rkernel::Choices vendor_choices(const rkernel::PlanRequest& request) const;
+  std::shared_ptr<const VendorWeights> vendor_weights(const rkernel::ContractionShape& shape) const;
+  /// What does not depend on who computes it: operations and bytes.
+  static void set_work(const rkernel::ContractionShape& shape, const ContractionForm& form, rkernel::Launch& launch);
   const BoundForm& form_with(rkernel::LaneAxis lanes) const;
 
   std::shared_ptr<const ContractionContext> context_;
@@ -61,6 +77,8 @@ class ContractionKernel final : public rkernel::Kernel {
   StrategySlots strategy_;
   std::size_t constant_level_;
   std::vector<void*> addresses_;
+  mutable std::mutex vendor_mutex_;
+  mutable std::shared_ptr<const VendorWeights> vendor_weights_;  ///< made where the vendor first gets packed weights
 };
 
 }  // namespace dyn::cpu

@@ -120,6 +120,11 @@ class CpuTarget final : public rkernel::Target {
     return bytes;
   }
 
+  /// Its sums depend on the library's version: not where they must not change.
+  bool uses_vendor() const {
+    return !options_.deterministic && (options_.policy == rkernel::Policy::Vendor || options_.policy == rkernel::Policy::Oracle);
+  }
+
   std::shared_ptr<const ContractionContext> make_context(const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
     rkernel::Machine machine = *machine_;
     std::map<DType, MainLoopTable> narrow;
@@ -135,6 +140,11 @@ class CpuTarget final : public rkernel::Target {
       speeds = block_figures(isa_, *machine_, [&] { return main_loops(DType::f32, report); }, options_.cache_dir, options_.log, report);
     }
     context->set_policy(options_.policy, speeds);
+    if (uses_vendor()) {
+      std::string why_not;
+      const auto library = vendor::OneDnn::of_process(why_not);
+      context->set_vendor(library, why_not);
+    }
     return context;
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Who chooses among the tiles of one contraction: dyn's cost, or the policy of a paper.
+// Who chooses among the programs of one contraction: dyn's cost, or the policy of a paper.
 
 #include <map>
 #include <memory>
@@ -8,49 +8,53 @@
 #include <shared_mutex>
 #include <vector>
 
-#include "src/rkernel/gpu.hpp"
+#include "src/rkernel/gpu_programs.hpp"
 #include "src/rkernel/policy.hpp"
 
 namespace dyn::ptx {
 
-/// A contraction at one shape, as each tile meets it. What its strides allow of vector copies is the same wherever `vectors` is.
+/// A contraction at one shape, as each tile meets it. What its strides allow of vector copies, and whether there is code of pairs for them, is the same
+/// wherever `vectors` is.
 struct MetContraction {
   rkernel::GpuContraction shape;
   rkernel::GpuShapeFor for_tile;
   int vectors = 0;
+  bool pairs = false;
 };
 
-struct ConsideredTile {
-  std::size_t tile = 0;           ///< index into the tiles
+struct ConsideredProgram {
+  std::vector<rkernel::GpuRegion> regions;
   std::optional<double> seconds;  ///< that the policy predicts, if it predicts time
 };
 
-/// Policies over the tiles of one contraction. One launch runs one tile, so programs of several regions are left out: the papers'
-/// policies take the output whole (Partition::Whole). Vendor and Oracle choose as Dyn. Thread-safe; policies are made when they are first asked.
+/// Policies over the tiles of one contraction. Programs have two regions only of those pairs of tiles that one launch can run. Vendor and Oracle choose
+/// as Dyn. Thread-safe; policies are made when they are first asked.
 class TilePolicies {
  public:
-  TilePolicies(const rkernel::GpuMachine& machine, const std::vector<rkernel::GpuTile>& tiles);
+  TilePolicies(const rkernel::GpuMachine& machine, const std::vector<rkernel::GpuTile>& tiles, const std::vector<rkernel::GpuPair>& pairs);
   ~TilePolicies();
 
   /// Who chooses where this policy is asked.
   static rkernel::Policy acting(rkernel::Policy policy);
-  /// The tile that a policy takes, and its seconds by dyn's cost, whoever chooses. A contraction without outputs has any.
-  rkernel::GpuChoice choose(rkernel::Policy policy, const MetContraction& met) const;
-  /// All that a policy considers, each tile once.
-  std::vector<ConsideredTile> considered(rkernel::Policy policy, const MetContraction& met) const;
+  /// The program that a policy takes, and its seconds by dyn's cost, whoever chooses. A contraction without outputs has any.
+  rkernel::GpuProgram choose(rkernel::Policy policy, const MetContraction& met) const;
+  /// All that a policy considers, each program once.
+  std::vector<ConsideredProgram> considered(rkernel::Policy policy, const MetContraction& met) const;
 
  private:
   struct Paper;
   const Paper* paper(rkernel::Policy policy, const MetContraction& met) const;
+  const std::vector<rkernel::GpuPair>& pairs_for(const MetContraction& met) const;
 
   rkernel::GpuMachine machine_;
   std::vector<rkernel::GpuTile> tiles_;
+  std::vector<rkernel::GpuPair> pairs_;
   mutable std::shared_mutex mutex_;
   mutable std::map<std::pair<rkernel::Policy, int>, std::unique_ptr<const Paper>> papers_;
 };
 
 /// Choices by sizes and copies. Thread-safe and bounded.
-class TileMemory {
+class ProgramMemory {
  public:
   struct Key {
     std::int64_t batch, m, n, k;
@@ -58,12 +62,12 @@ class TileMemory {
     auto operator<=>(const Key&) const = default;
   };
   template <class Choose>
-  rkernel::GpuChoice find(const Key& key, const Choose& choose) {
+  rkernel::GpuProgram find(const Key& key, const Choose& choose) {
     {
       const std::shared_lock lock(mutex_);
       if (const auto found = choices_.find(key); found != choices_.end()) return found->second;
     }
-    const rkernel::GpuChoice choice = choose();
+    rkernel::GpuProgram choice = choose();
     const std::unique_lock lock(mutex_);
     if (choices_.size() >= most_choices) choices_.clear();
     choices_.emplace(key, choice);
@@ -73,7 +77,7 @@ class TileMemory {
  private:
   static constexpr std::size_t most_choices = 1 << 12;  ///< beyond it the memory starts anew
   std::shared_mutex mutex_;
-  std::map<Key, rkernel::GpuChoice> choices_;
+  std::map<Key, rkernel::GpuProgram> choices_;
 };
 
 }  // namespace dyn::ptx

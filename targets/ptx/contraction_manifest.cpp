@@ -63,7 +63,8 @@ bool may_be_unit(graph::Dim stride) {
 
 }  // namespace
 
-ContractionManifest::ContractionManifest(const Problem& problem, const std::vector<GpuTile>& tiles) : problem_(problem) {
+ContractionManifest::ContractionManifest(const Problem& problem, const std::vector<GpuTile>& tiles, const std::vector<rkernel::GpuPair>& pairs)
+    : problem_(problem) {
   const rkernel::Contraction& contraction = *problem.contraction;
   const Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
   k_first_ = may_be_unit(b.strides[static_cast<std::size_t>(contraction.k)]) && !may_be_unit(b.strides[static_cast<std::size_t>(contraction.n)]);
@@ -80,6 +81,7 @@ ContractionManifest::ContractionManifest(const Problem& problem, const std::vect
     classes_.insert(classes_.end(), of_tile.begin(), of_tile.end());
     tiles_.push_back(tile);
   }
+  for (const rkernel::GpuPair& pair : pairs) add_pair(pair);
 }
 
 BOrder ContractionManifest::b_order(const GpuTile& tile) const {
@@ -99,6 +101,15 @@ void ContractionManifest::add_classes(const GpuTile& tile, std::vector<GpuContra
   }
 }
 
+void ContractionManifest::add_pair(const rkernel::GpuPair& pair) {
+  if (classes_.size() == most_classes || std::max(pair.first, pair.second) >= tiles_.size()) return;
+  std::vector<GpuContractionClass> of_first;
+  add_classes(tiles_[pair.first], of_first);
+  classes_.push_back(std::move(of_first.front()));
+  classes_.back().second = tiles_[pair.second];
+  pairs_.push_back(pair);
+}
+
 bool ContractionManifest::a_vectors(const GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
   return vectors_now(problem_, problem_.contraction->a, problem_.contraction->k, tile.operands, slots, ints);
 }
@@ -107,13 +118,25 @@ bool ContractionManifest::b_vectors(const GpuTile& tile, const codegen::SlotTabl
   return vectors_now(problem_, problem_.contraction->b, b_inner(tile), tile.operands, slots, ints);
 }
 
-std::size_t ContractionManifest::class_for(const GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
+std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile, const std::optional<GpuTile>& second, const codegen::SlotTable& slots,
+                                                     std::span<const std::int64_t> ints) const {
   const Copy a = a_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
   const Copy b = b_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
   for (std::size_t i = 0; i < classes_.size(); ++i) {
-    if (classes_[i].tile == tile && classes_[i].a == a && classes_[i].b == b) return i;
+    const GpuContractionClass& own = classes_[i];
+    if (own.tile == tile && own.second == second && own.a == a && own.b == b) return i;
   }
+  return std::nullopt;
+}
+
+std::size_t ContractionManifest::class_for(const GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
+  if (const auto found = find(tile, std::nullopt, slots, ints)) return *found;
   throw Error(ErrorKind::internal, "no shape class of " + problem_.name + " is for its strides with " + tile.to_string());
+}
+
+std::optional<std::size_t> ContractionManifest::class_for(const rkernel::GpuPair& pair, const codegen::SlotTable& slots,
+                                                          std::span<const std::int64_t> ints) const {
+  return find(tiles_.at(pair.first), tiles_.at(pair.second), slots, ints);
 }
 
 }  // namespace dyn::ptx

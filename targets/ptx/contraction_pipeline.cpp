@@ -106,6 +106,11 @@ Pipeline::Pipeline(int stages) : stages_(stages) {
   if (stages < 2) throw Error(ErrorKind::internal, "a pipeline of " + std::to_string(stages) + " stages, 2 at least");
 }
 
+unsigned barrier_offset(int taken, int stages) {
+  if (taken + stages > most_stages) throw Error(ErrorKind::internal, "pipelines of " + std::to_string(taken + stages) + " stages together");
+  return static_cast<unsigned>(taken * mbarrier_bytes);
+}
+
 Cursor Pipeline::first(Builder& builder) const { return {number(builder, 0), number(builder, 0)}; }
 
 Cursor Pipeline::next(Builder& builder, const Cursor& cursor) const {

@@ -50,5 +50,7 @@ std::unique_ptr<Pipeline> make_barrier_pipeline(int stages, int threads, bool as
 
 /// Bytes at the start of shared memory for mbarriers.
 inline constexpr int pipeline_bytes = 128;
+/// Where the memory of a pipeline begins, `taken` stages after that of the first. Throws Error(internal) where `stages` more do not fit.
+unsigned barrier_offset(int taken, int stages);
 
 }  // namespace dyn::ptx

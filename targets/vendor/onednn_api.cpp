@@ -41,12 +41,14 @@ Shape dense_strides(const Shape& shape) {
   return strides;
 }
 
+Runtime runtime_of(const Library& library) { return Runtime{library.function<const Version*()>("dnnl_version")()->cpu_runtime}; }
+
 Dnnl::Dnnl(Library library) : library_(std::move(library)) {
   const auto* version = library_.function<const Version*()>("dnnl_version")();
   major_ = version->major;
   version_ = fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);
   if (major_ != 2 && major_ != 3) throw Unsupported(fmt::format("{}: only versions 2 and 3 are known", version_));
-  runtime_ = Runtime{version->cpu_runtime};
+  runtime_ = runtime_of(library_);
   void* made = nullptr;
   check(library_.function<int(void**, int, std::size_t)>("dnnl_engine_create")(&made, dnnl_cpu, 0), "an engine");
   engine_ = owned(made, "dnnl_engine_destroy");
@@ -146,6 +148,12 @@ Handle Dnnl::primitive(const Handle& desc) const {
 
 MemoryDesc Dnnl::chosen(const Handle& desc, int query) const {
   return {desc, library_.function<const void*(const void*, int, int)>("dnnl_primitive_desc_query_md")(desc.get(), query, 0)};
+}
+
+const char* Dnnl::implementation(const Handle& desc) const {
+  const char* name = "";
+  check(library_.function<int(const void*, int, int, void*)>("dnnl_primitive_desc_query")(desc.get(), dnnl_query_impl_info, 0, &name), "its name");
+  return name;
 }
 
 Handle Dnnl::own_scratchpad() const {

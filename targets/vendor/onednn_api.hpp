@@ -21,6 +21,7 @@ enum DnnlConstant : int {
   dnnl_tag_any = 1,
   dnnl_in_order = 1,
   dnnl_forward_inference = 96,
+  dnnl_query_impl_info = 8,
   dnnl_query_weights_md = 131,
   dnnl_query_scratchpad_md = 136,
   dnnl_scratchpad_user = 1,
@@ -49,6 +50,9 @@ struct MemoryDesc {
   std::shared_ptr<void> owned;    ///< the struct, or the handle
   const void* pointer = nullptr;  ///< as functions take it
 };
+
+/// Throws Unsupported where it is no oneDNN.
+Runtime runtime_of(const Library& library);
 
 /// The functions of one library with an engine. Thread-safe; what it makes is as oneDNN says: streams are for one thread at a time.
 class Dnnl {
@@ -82,6 +86,8 @@ class Dnnl {
   Handle primitive(const Handle& desc) const;
   /// The layout that the primitive chose; valid as long as `desc` lives.
   MemoryDesc chosen(const Handle& desc, int query) const;
+  /// The name of the code that was chosen; "ref..." is slow.
+  const char* implementation(const Handle& desc) const;
   /// Attributes of a primitive whose scratchpad is an argument.
   Handle own_scratchpad() const;
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "src/rkernel/policies/blocks.hpp"
@@ -8,6 +9,7 @@ namespace dyn::rkernel {
 namespace {
 
 constexpr double threshold = 1;  ///< psi of equation 6
+constexpr double none = -std::numeric_limits<double>::infinity();
 
 /// Counts c of blocks of `first` elements after which blocks of `second` fit the rest of an extent: c * first = extent (mod second).
 struct Congruence {
@@ -62,7 +64,8 @@ std::int64_t first_count(std::int64_t extent, std::int64_t first, const Congruen
 ///     the other two terms, which end at 1. Read here as r / (r + psi) with psi = 1: the same order of kernels, 1/2 where computing takes
 ///     as long as memory, at most 1.
 /// The mean is separable, so of kernels with the same extent along the axis only the best one for each region is considered in programs of
-/// two, and of programs with the same first extent the best; none whose bound, with nothing padded or idle, is below what is found already.
+/// two (where only some may be together in a program, the best first one that has a second, and the best of those), and of programs with the same
+/// first extent the best; none whose bound, with nothing padded or idle, is below what is found already.
 class FTuner final : public PaperPolicy {
  public:
   FTuner(const MicroKernels& kernels, std::int64_t panel, Partition partition) : kernels_(kernels), partition_(partition) {
@@ -116,13 +119,19 @@ class FTuner final : public PaperPolicy {
     return ratios[kernel] + useful_share(region, blocks_[kernel]) + occupied_share(blocks_of(region, blocks_[kernel]), kernels_.units());
   }
 
-  Scored best_of(const Family& family, const ProductShape& region, const std::vector<double>& ratios) const {
-    Scored best{family.kernels.front(), score(family.kernels.front(), region, ratios)};
+  /// Of the kernels that `usable` admits; none: one with no score.
+  template <class Usable>
+  Scored best_of(const Family& family, const ProductShape& region, const std::vector<double>& ratios, const Usable& usable) const {
+    Scored best{family.kernels.front(), none};
     for (const std::size_t kernel : family.kernels) {
-      const double own = score(kernel, region, ratios);
+      const double own = usable(kernel) ? score(kernel, region, ratios) : none;
       if (own > best.score) best = {kernel, own};
     }
     return best;
+  }
+
+  bool any_together(std::size_t kernel, const Family& family) const {
+    return std::ranges::any_of(family.kernels, [&](std::size_t other) { return kernels_.together(kernel, other); });
   }
 
   static double most_ratio(const Family& family, const std::vector<double>& ratios) {
@@ -176,7 +185,8 @@ class FTuner final : public PaperPolicy {
       if (cut == 0) continue;
       axis.extent(before) = cut;
       axis.extent(after) -= cut;
-      const Scored one = best_of(first, before, cmr), two = best_of(second, after, cmr);
+      const Scored one = best_of(first, before, cmr, [&](std::size_t kernel) { return any_together(kernel, second); });
+      const Scored two = best_of(second, after, cmr, [&](std::size_t kernel) { return kernels_.together(one.kernel, kernel); });
       const double mean = (one.score + two.score) / 2;
       if (mean <= best.merit) continue;
       best = {axis.cut, axis.of_rows() ? Cuts{.m = cut} : Cuts{.n = cut}, {one.kernel, two.kernel}, mean};

@@ -25,6 +25,9 @@ class MicroKernels {
   virtual std::size_t size() const = 0;
   virtual MicroKernel operator[](std::size_t kernel) const = 0;
 
+  /// Whether one program may have both.
+  virtual bool together(std::size_t, std::size_t) const { return true; }
+
   /// Parallel units: threads, multiprocessors.
   virtual int units() const = 0;
   /// Blocks of one kernel that run at once: units, times the occupancy of one.

@@ -98,7 +98,7 @@ class MikPoly final : public PaperPolicy {
     Strips strips{.pattern = Pattern::II, .cuts = {.m = cut}, .kernels = {first.kernel, first.kernel}, .merit = unknown};
     for (const Rated& second : all) {
       if ((first_seconds + outputs * second.rate) * rounding >= std::min(best, -strips.merit)) break;
-      if (second.kernel == first.kernel) continue;
+      if (second.kernel == first.kernel || !kernels_.together(first.kernel, second.kernel)) continue;
       const double seconds = first_seconds + static_cast<double>(waves(rest, blocks_[second.kernel])) * second.pipe;
       if (-seconds > strips.merit) strips.merit = -seconds, strips.kernels[1] = second.kernel;
     }

@@ -203,11 +203,11 @@ std::vector<DType> weight_dtypes(const Isa& isa) {
   return dtypes;
 }
 
-std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store) {
+std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store, bool with_vendor) {
   static std::unordered_map<std::string, std::shared_ptr<const ContractionContext>> contexts;
   // The addresses that a context holds live as long as the process's store for the ISA.
   static std::vector<std::shared_ptr<CodeStore>> kept;
-  auto& context = contexts[isa.name];
+  auto& context = contexts[isa.name + (with_vendor ? " vendor" : "")];
   if (!context) {
     kept.push_back(CodeStore::open(isa, {}));
     const MainLoopTable loops = loops_for(isa, store, DType::f32);
@@ -216,7 +216,13 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
     const MainLoopTable dot_loops = main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report));
     std::map<DType, MainLoopTable> narrow_loops;
     for (const DType dtype : weight_dtypes(isa)) narrow_loops[dtype] = loops_for(isa, store, dtype);
-    context = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops, false, narrow_loops);
+    auto made = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops, false, narrow_loops);
+    if (with_vendor) {
+      std::string why_not;
+      auto library = vendor::OneDnn::of_process(why_not);
+      made->set_vendor(std::move(library), why_not);
+    }
+    context = std::move(made);
   }
   return context;
 }
@@ -226,7 +232,7 @@ void run_stages(const rkernel::Launch& launch, std::vector<const float*> operand
   for (const float* operand : operands) pointers.push_back(const_cast<float*>(operand));
   std::atomic<std::int32_t> status{0};
   std::vector<float> shared(launch.shared_bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
-  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data()};
+  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data(), launch.kept.get()};
   const std::size_t scratch_floats = (launch.scratch_bytes + 63) / 64 * 16;
   const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(64, (scratch_floats + guard_elements) * sizeof(float)), &std::free);
   auto* scratch = static_cast<float*>(memory.get());
@@ -276,6 +282,13 @@ double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64
     worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choices.at(random() % choices.size()))));
   }
   return worst;
+}
+
+double run_vendor(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, std::string& words) {
+  const Bound bound(c, context_for(isa, store, true), store, random, threads);
+  const auto made = bound.kernel.vendor_launch(bound.request, words);
+  if (made) words = made->words;
+  return run_launch(c, bound.data, made ? made->launch : bound.kernel.plan(bound.request));
 }
 
 double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int count) {

@@ -30,7 +30,7 @@ struct Built {
 Built build(const Case& c);
 
 /// Main loops, machine and code for one ISA; measured once per process.
-std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store);
+std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store, bool with_vendor = false);
 
 /// Main loops of an ISA by the dtype of packed weights, of those that it can widen.
 MainLoopTable loops_for(const Isa& isa, CodeStore& store, DType weights);
@@ -49,6 +49,8 @@ double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt1993
 double run_choices(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads,
                    const std::function<bool(const rkernel::Choice&)>& wanted);
 
+/// The same of the vendor's launch, whose words are `words`; where there is none, of dyn's choice, and `words` is why.
+double run_vendor(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, std::string& words);
 /// The same of all candidates that a policy has in this context, or of `most` of them, among them the first, the last and the chosen one; of none: 0. `ran`, where
 /// given, grows by their number.
 double run_candidates(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store, std::mt19937_64& random, int threads,

@@ -108,7 +108,7 @@ MatrixLayout output_layout(const MatmulCase& c) { return layout(c.batch, c.m, c.
 BuiltMatmul build(const MatmulCase& c) {
   BuiltMatmul built;
   built.dims = std::make_unique<graph::DimTable>();
-  built.shape_class = {.tile = c.tile, .a = c.a_copy, .b = c.b_copy, .b_order = c.b_order, .lanes = {}};
+  built.shape_class = {.tile = c.tile, .a = c.a_copy, .b = c.b_copy, .b_order = c.b_order, .lanes = {}, .second = c.second};
   Operands operands(built, c.batch_axes);
   rkernel::Problem& problem = built.problem;
   problem.name = "matmul";
@@ -130,6 +130,7 @@ BuiltMatmul build(const MatmulCase& c) {
     value = exprs.apply(ExprOp::Add, value, exprs.load(operands.add("residual", c.output, -1, {c.m * c.n, c.n, 1, -1}, true)));
   }
   const int written = operands.add("output", c.output, -1, {output.batch_stride, output.row_stride, output.column_stride, -1}, !c.transpose_output, true);
+  if (c.in_place) problem.operands[static_cast<std::size_t>(written) - 1].buffer = problem.operands.back().buffer;
   problem.stores.push_back({value, written});
   return built;
 }
@@ -137,34 +138,68 @@ BuiltMatmul build(const MatmulCase& c) {
 codegen::KernelSource source_of(const BuiltMatmul& built, const std::function<void(rkernel::RKernel&)>& change) {
   const auto emit = [&built, change](llvm::Module& module, const std::string& symbol) {
     codegen::SlotTable slots(built.problem);
-    const GridSlots grid = add_grid_slots(slots);
-    rkernel::RKernel kernel = contraction_tree(built.problem, built.shape_class.tile, described_gpu("a100"));
-    if (change) change(kernel);
-    emit_gpu_contraction(module, symbol, kernel, slots, grid, built.shape_class);
+    std::vector<RegionTree> regions;
+    const auto add = [&](const rkernel::GpuTile& tile, const GridSlots& grid) {
+      regions.push_back({contraction_tree(built.problem, tile, described_gpu("a100")), grid});
+      if (change) change(regions.back().kernel);
+    };
+    if (built.shape_class.second) {
+      const PairSlots pair = add_pair_slots(slots);
+      add(built.shape_class.tile, pair[0]);
+      add(*built.shape_class.second, pair[1]);
+    } else {
+      add(built.shape_class.tile, add_grid_slots(slots));
+    }
+    emit_gpu_contraction(module, symbol, regions, slots, built.shape_class);
   };
   return {to_string(built.shape_class), emit};
 }
 
+MatmulWindow second_window(const MatmulCase& c) {
+  const auto [m, m_end, n, n_end] = c.first;
+  if (m > 0) return {0, m, 0, c.n};
+  if (m_end < c.m) return {m_end, c.m, 0, c.n};
+  if (n > 0) return {0, c.m, 0, n};
+  return {0, c.m, n_end, c.n};
+}
+
 std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built) {
   codegen::SlotTable slots(built.problem);
-  const GridSlots grid = add_grid_slots(slots);
+  const PairSlots pair = c.second ? add_pair_slots(slots) : PairSlots{add_grid_slots(slots)};
   std::vector<std::int64_t> ints = slots.evaluate(built.symbols);
-  const auto blocks = [](std::int64_t extent, int tile) { return (extent + tile - 1) / tile; };
-  const std::int64_t m_blocks = blocks(c.m, c.tile.block_m), n_blocks = blocks(c.n, c.tile.block_n);
-  ints[static_cast<std::size_t>(grid.m_blocks)] = m_blocks;
-  ints[static_cast<std::size_t>(grid.n_blocks)] = n_blocks;
-  ints[static_cast<std::size_t>(grid.tickets)] = c.batch * m_blocks * n_blocks;
+  std::int64_t tickets = 0;
+  const auto fill = [&](const GridSlots& grid, const rkernel::GpuTile& tile, const MatmulWindow& window) {
+    const auto set = [&](int slot, std::int64_t value) {
+      if (slot != codegen::SlotTable::none) ints[static_cast<std::size_t>(slot)] = value;
+    };
+    const std::int64_t m_blocks = (window.m_end - window.m + tile.block_m - 1) / tile.block_m;
+    const std::int64_t n_blocks = (window.n_end - window.n + tile.block_n - 1) / tile.block_n;
+    tickets += c.batch * m_blocks * n_blocks;
+    set(grid.m_blocks, m_blocks);
+    set(grid.n_blocks, n_blocks);
+    set(grid.tickets, tickets);
+    set(grid.m_begin, window.m);
+    set(grid.m_end, window.m_end);
+    set(grid.n_begin, window.n);
+    set(grid.n_end, window.n_end);
+  };
+  fill(pair[0], c.tile, c.second ? c.first : MatmulWindow{0, c.m, 0, c.n});
+  if (c.second) fill(pair[1], *c.second, second_window(c));
   return ints;
 }
 
 std::string to_string(const MatmulCase& c) {
-  std::string text = c.tile.to_string() + "; batch " + std::to_string(c.batch) + " in " + std::to_string(c.batch_axes) + " axes, M " + std::to_string(c.m) + " N " + std::to_string(c.n) + " K " +
+  std::string text = c.tile.to_string() + (c.second ? " and " + c.second->to_string() : "") + "; batch " + std::to_string(c.batch) + " in " + std::to_string(c.batch_axes) + " axes, M " + std::to_string(c.m) + " N " + std::to_string(c.n) + " K " +
                      std::to_string(c.k) + "; A " + std::string(name_of(c.a)) + (c.transpose_a ? " transposed" : "") + (c.share_a ? " shared" : "") + " slack " +
                      std::to_string(c.a_slack) + " by " + letter(c.a_copy) + "; B " + std::string(name_of(c.b)) + (c.transpose_b ? " transposed" : "") +
                      (c.share_b ? " shared" : "") + " slack " + std::to_string(c.b_slack) + " by " + letter(c.b_copy) +
                      (c.b_order == BOrder::RowsAlongK ? ", rows along k" : ", rows along n") + "; offset " + std::to_string(c.offset);
   text += "; output " + std::string(name_of(c.output)) + (c.transpose_output ? " transposed" : "") + " slack " + std::to_string(c.output_slack);
-  return text + (c.bias ? " bias" : "") + (c.gelu ? " gelu" : "") + (c.residual ? " residual" : "") + "; " + std::to_string(c.blocks) + " blocks";
+  if (c.second) {
+    const auto [m, m_end, n, n_end] = c.first;
+    text += "; first region rows " + std::to_string(m) + " to " + std::to_string(m_end) + ", columns " + std::to_string(n) + " to " + std::to_string(n_end);
+  }
+  return text + (c.in_place ? " in place" : "") + (c.bias ? " bias" : "") + (c.gelu ? " gelu" : "") + (c.residual ? " residual" : "") + "; " + std::to_string(c.blocks) + " blocks";
 }
 
 rkernel::GpuTile small_cuda_tile() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,11 @@
 #include "targets/ptx/contraction_emitter.hpp"
 
 namespace dyn::ptx::testing {
+
+/// Rows and columns, of each of the batch.
+struct MatmulWindow {
+  std::int64_t m = 0, m_end = 0, n = 0, n_end = 0;
+};
 
 /// One matrix product: output(b, m, n) = residual(b, m, n) + gelu(bias(n) + sum over k of a(b, m, k) * b(b, k, n)).
 struct MatmulCase {
@@ -27,6 +33,9 @@ struct MatmulCase {
   std::int64_t offset = 0;                                                  ///< of a and b, elements
   bool bias = false, gelu = false, residual = false;
   int blocks = 2;  ///< of the grid
+  std::optional<rkernel::GpuTile> second = std::nullopt;  ///< of a second region, which computes what the first one, of `tile`, leaves
+  MatmulWindow first{};                                   ///< of programs of two
+  bool in_place = false;                                  ///< with `residual`: it is the output's memory, so that what is stored twice is wrong
 };
 std::string to_string(const MatmulCase& c);
 
@@ -47,6 +56,9 @@ struct BuiltMatmul {
   GpuContractionClass shape_class;
 };
 BuiltMatmul build(const MatmulCase& c);
+
+/// What the second tile computes: all rows, or all columns, before or after the first window.
+MatmulWindow second_window(const MatmulCase& c);
 
 /// The kernel. `change`: of its tree, before code is made from it. Lives no longer than `built`.
 codegen::KernelSource source_of(const BuiltMatmul& built, const std::function<void(rkernel::RKernel&)>& change = {});

@@ -39,6 +39,7 @@ void count_edges(const MatmulCase& c, const dyn::testing::EmulatorRun& counted) 
   counted.edge("transposed", c.transpose_a || c.transpose_b || c.transpose_output);
   counted.edge("odd strides", c.a_slack % 2 != 0 || c.b_slack % 2 != 0 || c.output_slack % 2 != 0);
   counted.edge("epilogue", c.bias || c.gelu || c.residual);
+  counted.edge("two regions", c.second.has_value());
 }
 
 }  // namespace
@@ -69,9 +70,10 @@ Bytes EmulatedMatmul::run(const MatmulCase& c, const std::vector<Bytes>& buffers
   std::vector<DeviceAddress> addresses;
   std::vector<rkernel::OperandRange> ranges;
   for (const Bytes& buffer : buffers) {
-    blocks.push_back(table(device_, *stream, buffer));
+    const bool last = addresses.size() + 1 == buffers.size();
+    if (!last || !c.in_place) blocks.push_back(table(device_, *stream, buffer));
     addresses.push_back(blocks.back().address());
-    ranges.push_back({addresses.back(), buffer.size(), ranges.size() + 1 == buffers.size()});
+    ranges.push_back({addresses.back(), buffer.size(), last});
   }
   const DeviceBlock pointers = table(device_, *stream, addresses), ints = table(device_, *stream, ints_of(c, build(c))),
                     status = table(device_, *stream, std::vector<std::int32_t>{0});

@@ -127,14 +127,26 @@ class DeviceRun {
   std::map<graph::ValueId, std::size_t> sizes_;
 };
 
-/// The largest difference of an output, relative to 1 + its magnitude.
+/// An emulated A100 with so many multiprocessors.
+std::shared_ptr<Emulator> emulator_with(int multiprocessors) {
+  static std::map<int, std::shared_ptr<Emulator>> emulators;
+  std::shared_ptr<Emulator>& emulator = emulators[multiprocessors];
+  if (!emulator) {
+    rkernel::GpuMachine machine = described_gpu("a100");
+    machine.multiprocessors = multiprocessors;
+    emulator = make_emulator({.machine = machine, .cache_dir = ""});
+  }
+  return emulator;
+}
+
+/// The largest difference of an output, relative to 1 + its magnitude. `pairs`, where given, counts the programs of two regions that ran.
 double difference(const std::string& text, const std::vector<std::pair<std::string, std::int64_t>>& sizes, DType precision, bool tf32,
-                  std::mt19937_64& random, rkernel::Policy policy = rkernel::Policy::Dyn) {
+                  std::mt19937_64& random, rkernel::Policy policy = rkernel::Policy::Dyn, int multiprocessors = 108, int* pairs = nullptr) {
   const LoweredGraph exact = lowered(text);
   LoweredGraph narrow = lowered(text);
   const Symbols symbols = exact.symbols(sizes);
   std::map<graph::ValueId, Floats> buffers = buffers_of(exact, symbols, random);
-  static const std::shared_ptr<Emulator> emulator = make_emulator({.machine = described_gpu("a100"), .cache_dir = ""});
+  const std::shared_ptr<Emulator> emulator = emulator_with(multiprocessors);
   TargetOptions options;
   options.device = emulator;
   options.machine = emulator->machine();
@@ -152,6 +164,9 @@ double difference(const std::string& text, const std::vector<std::pair<std::stri
     REQUIRE(kernels[i]);
     device.run(narrow.problems[i], *kernels[i], symbols);
     dyn::testing::interpret(exact.problems[i], symbols, memory);
+    if (pairs == nullptr) continue;
+    const rkernel::Choices choices = kernels[i]->choices({symbols, 1}, policy);
+    *pairs += choices.candidates.at(choices.chosen).program.find(" on rows ") != std::string::npos;
   }
   for (const FaultReport& fault : emulator->take_reports()) FAIL_CHECK(to_string(fault));
   double worst = 0;
@@ -171,6 +186,14 @@ const char* const projection = R"(
 dim M in 0..1000
 graph g(x: f32[M, 40]) -> (y: f32[M, 24]) {
   y = matmul(x, w: f32[40, 24])
+  return y
+}
+)";
+
+const char* const wide_projection = R"(
+dim M in 0..1000
+graph g(x: f32[M, 40]) -> (y: f32[M, 128]) {
+  y = relu(matmul(x, w: f32[40, 128]) + b: f32[128])
   return y
 }
 )";
@@ -217,6 +240,19 @@ TEST_CASE("whoever chooses, a product on the emulator is right") {
     CAPTURE(info.name);
     for (const std::int64_t m : {1, 70}) CHECK(difference(projection, {{"M", m}}, DType::f32, false, random, info.policy) < 1e-5);
     CHECK(difference(projection, {{"M", 0}}, DType::f32, false, random, info.policy) == 0);
+  }
+}
+
+TEST_CASE("products in two regions on the emulator are right") {
+  std::mt19937_64 random(dyn::testing::test_seed());
+  for (const rkernel::Policy policy : {rkernel::Policy::Dyn, rkernel::Policy::MikPoly, rkernel::Policy::FTuner}) {
+    CAPTURE(name_of(policy));
+    int pairs = 0;
+    for (const std::int64_t m : {300, 540, 660, 100}) {
+      CHECK(difference(wide_projection, {{"M", m}}, DType::f32, false, random, policy, 2, &pairs) < 1e-5);
+    }
+    if (policy == rkernel::Policy::Dyn) CHECK(pairs > 0);
+    MESSAGE(pairs << " of 4 programs by " << name_of(policy) << " have two regions");
   }
 }
 
