@@ -18,6 +18,9 @@ class Team {
   double last() const { return last_; }
 
  private:
+  /// Tickets that all end before the last thread is done.
+  void fill(const TicketCost& group);
+
   std::vector<double> busy_;  ///< when each thread is done
   double last_ = 0;
 };

@@ -24,13 +24,12 @@ std::int64_t computed_columns(const Machine& machine, const Region& region) {
   return region.n - last + (one_vector ? machine.vector_width : machine.panel);
 }
 
-// Steps of K in whole vectors, for each block of each slice.
+// Steps of K that dots compute: of each block of each slice its whole vectors, and one more for what is left, even where nothing is.
 std::int64_t computed_terms(const Machine& machine, std::int64_t k, const Strategy& strategy) {
-  if (strategy.lanes != LaneAxis::K) return k;
-  const std::int64_t slice = ceil_div(k, strategy.split_k), block = std::min(strategy.block_k, slice);
-  std::int64_t terms = 0;
-  for (std::int64_t first = 0; first < k && block > 0; first += block) terms += round_up(std::min(block, k - first), machine.vector_width);
-  return terms;
+  const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(ceil_div(k, strategy.split_k), strategy.block_k));
+  const auto vectors = [&](std::int64_t slice) { return slice / machine.vector_width + blocks; };
+  const std::int64_t larger = k % strategy.split_k, slice = k / strategy.split_k;
+  return (larger * vectors(slice + 1) + (strategy.split_k - larger) * vectors(slice)) * machine.vector_width;
 }
 
 }  // namespace

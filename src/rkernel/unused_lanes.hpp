@@ -13,7 +13,8 @@ struct UnusedLanes {
   double all() const { return 1 - (1 - m) * (1 - n) * (1 - k); }
 };
 
-/// On a CPU: rows are never padded; the last panel of the output takes one vector where so few columns are left, else all of its vectors. Axes are the problem's
+/// On a CPU: rows are never padded; the last panel of the output takes one vector where so few columns are left, else all of its vectors. Blocks of K
+/// are multiples of a vector. Axes are the problem's
 /// own, also where lanes run along M and the shape has its sides exchanged.
 UnusedLanes unused_lanes(const Machine& machine, const ContractionShape& shape, const Program& program);
 

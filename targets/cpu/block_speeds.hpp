@@ -31,7 +31,8 @@ double at_depth(const DepthSeconds& seconds, std::int64_t depth);
 /// Times every block on f32 operands, packed right sides, with warm caches: the least of several runs. About a second.
 std::vector<BlockSpeed> measure_blocks(const Isa& isa, const MainLoopTable& loops, const std::vector<rkernel::BlockKernel>& blocks, int threads);
 
-/// The same, kept in `cache_dir` as the machine's figures are. A file that is about another machine or other blocks is told to `log`, and measured anew.
+/// The same, kept in `cache_dir` as the machine's figures are. A file that is damaged, or about another machine or other blocks, is told to `log`, and replaced
+/// by what is measured anew.
 std::vector<BlockSpeed> block_figures(const Isa& isa, const rkernel::Machine& machine, const std::function<MainLoopTable()>& loops,
                                       const std::string& cache_dir, const std::function<void(LogLevel, std::string_view)>& log,
                                       rkernel::CompileReport& report);

@@ -16,7 +16,7 @@ constexpr std::int64_t copy_slack = 16;  ///< floats between rows of A's copy, s
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
-/// A region in blocks and tiles; of blocks of unequal sizes the largest.
+/// A region in blocks and tiles; of blocks of unequal sizes the largest, and as many tiles as any has.
 struct Blocks {
   std::int64_t m_blocks, n_blocks, k_blocks;
   std::int64_t block_m, block_panels, block_k;
@@ -36,7 +36,8 @@ Blocks blocks_of(const Isa& isa, const ContractionShape& shape, const Region& re
   blocks.block_panels = ceil_div(ceil_div(region.n, isa.panel_f32), blocks.n_blocks);
   blocks.tile_panels = strategy.tile_columns / isa.panel_f32;
   blocks.row_tiles = rkernel::tiling_of(blocks.block_m, strategy.tile_rows).tiles();
-  blocks.column_tiles = blocks.block_panels / blocks.tile_panels + blocks.block_panels % blocks.tile_panels;
+  // Panels that do not fill a wide tile are tiles by themselves: most of them in a block with one panel less, or with a panel that is cut and not read as it lies.
+  blocks.column_tiles = std::min(blocks.block_panels, blocks.block_panels / blocks.tile_panels + blocks.tile_panels - 1);
   return blocks;
 }
 

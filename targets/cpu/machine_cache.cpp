@@ -131,20 +131,21 @@ struct Made {
   bool lasting;
 };
 
-/// What is found under `name` in this process or in the directory and is fit, else what is made, which is kept there.
+/// What is found under `name` in this process or in the directory and is fit, else what is made, which is kept there. `damaged` hears of a file that cannot be read.
 template <class Figures, class Read, class Make>
-Figures kept_figures(const std::string& name, const std::string& cache_dir, const Read& read, const Make& make) {
+Figures kept_figures(const std::string& name, const std::string& cache_dir, const Read& read, const Make& make,
+                     const std::function<void(const std::string&)>& damaged = {}) {
   static std::mutex mutex;
   static std::map<std::string, Figures> known;
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(name); found != known.end()) return found->second;
   std::optional<Figures> figures;
   const std::string path = cache_dir + "/" + name;
-  if (!cache_dir.empty()) {
-    std::ifstream file(path);
+  if (std::ifstream file(path); !cache_dir.empty() && file) {
     try {
       figures = read(json::parse(file));
-    } catch (const std::exception&) {  // of json, or of a stream that cannot be read: missing or damaged, measured again
+    } catch (const std::exception& error) {  // of json, or of a stream that cannot be read
+      if (damaged) damaged(error.what());
     }
   }
   if (!figures) {
@@ -200,12 +201,15 @@ std::vector<BlockSpeed> block_figures(const Isa& isa, const rkernel::Machine& ma
     if (log) log(LogLevel::warning, fmt::format("{}/{} was measured on '{}' or for other blocks; measuring again on '{}'", cache_dir, name, measured_on, cpu_name()));
     return std::nullopt;
   };
-  return kept_figures<Blocks>(name, cache_dir, read, [&] {
+  const auto make = [&] {
     const auto start = std::chrono::steady_clock::now();
     const MainLoopTable table = loops();
     Blocks blocks = measure_blocks(isa, table, wanted, machine.threads);
     report.measure_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return Made<Blocks>{std::move(blocks), true};
+  };
+  return kept_figures<Blocks>(name, cache_dir, read, make, [&](const std::string& why) {
+    if (log) log(LogLevel::warning, fmt::format("{}/{} is damaged ({}); measuring again", cache_dir, name, why));
   });
 }
 

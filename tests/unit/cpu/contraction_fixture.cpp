@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <stdexcept>
 
 #include "src/rkernel/regions.hpp"
 #include "targets/cpu/dot_loop.hpp"
@@ -231,12 +233,16 @@ void run_stages(const rkernel::Launch& launch, std::vector<const float*> operand
   std::atomic<std::int32_t> status{0};
   std::vector<float> shared(launch.shared_bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
   const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data(), launch.kept.get()};
-  void* scratch = std::aligned_alloc(64, (launch.scratch_bytes + 127) / 64 * 64);
+  const std::size_t scratch_floats = (launch.scratch_bytes + 63) / 64 * 16;
+  const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(64, (scratch_floats + guard_elements) * sizeof(float)), &std::free);
+  auto* scratch = static_cast<float*>(memory.get());
+  const std::span<float> behind(scratch + scratch_floats, guard_elements);
+  std::ranges::fill(behind, guard);
   for (std::int64_t ticket = 0; ticket < launch.tickets; ticket += launch.grain) {
     launch.function(&args, ticket, std::min(launch.grain, launch.tickets - ticket), scratch);
   }
   for (std::int64_t ticket = 0; launch.merge != nullptr && ticket < launch.merge_tickets; ++ticket) launch.merge(&args, ticket, 1, scratch);
-  std::free(scratch);
+  if (std::ranges::count(behind, guard) != static_cast<std::ptrdiff_t>(guard_elements)) throw std::logic_error("a kernel wrote beyond its scratch");
 }
 
 namespace {

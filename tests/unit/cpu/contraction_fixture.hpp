@@ -56,7 +56,7 @@ double run_vendor(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_
 double run_candidates(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store, std::mt19937_64& random, int threads,
                       rkernel::Policy policy, std::size_t most, std::size_t* ran = nullptr);
 
-/// Both stages of a launch, on this thread.
+/// Both stages of a launch, on this thread. Throws where a kernel writes beyond its scratch.
 void run_stages(const rkernel::Launch& launch, std::vector<const float*> operands);
 
 }  // namespace dyn::cpu::testing

@@ -87,6 +87,26 @@ void check_contractions(int cases) {
 
 TEST_CASE("contractions of many sizes and forms equal plain loops on every ISA of this CPU") { check_contractions(80); }
 
+TEST_CASE("tiles keep apart between blocks of K, however many panels run by themselves") {
+  for (const Isa& isa : all_isas()) {
+    if (!cpu_has(isa)) continue;
+    CAPTURE(isa.name);
+    const auto store = CodeStore::open(isa, {});
+    std::mt19937_64 random(seed());
+    const std::int64_t panel = isa.panel_f32;
+    // Panels that are cut, in blocks of one panel less than others, beside wide tiles; as they lie or packed, with lanes along N and M.
+    for (const Case& c : {Case{.m = 2, .n = 15 * panel, .k = 1100}, Case{.m = 2, .n = 15 * panel - 3, .k = 1100, .packed = false},
+                          Case{.m = 3, .n = panel + 1, .k = 1031, .packed = false}, Case{.m = panel + 1, .n = 2, .k = 1031, .transpose_a = true, .packed = false},
+                          Case{.m = 7 * panel + 1, .n = 3, .k = 1031, .transpose_a = true, .packed = false}}) {
+      INFO(describe(c));
+      int ran = 0;
+      const auto in_blocks = [&](const dyn::rkernel::Choice& choice) { return choice.program.regions.front().strategy.block_k < c.k && ++ran > 0; };
+      CHECK(testing::run_choices(c, isa, *store, random, 2, in_blocks) <= 1);
+      CHECK(ran > 0);
+    }
+  }
+}
+
 TEST_CASE("contractions with narrow weights equal plain loops over the rounded weights on every ISA of this CPU") { check_narrow_weights(30); }
 
 TEST_SUITE("full") {
