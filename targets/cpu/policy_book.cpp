@@ -21,8 +21,10 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 
 }  // namespace
 
-CpuMicroKernels::CpuMicroKernels(const rkernel::Machine& machine, std::vector<BlockSpeed> speeds, DType weights)
-    : machine_(machine), speeds_(std::move(speeds)), weights_(weights) {
+BlockMoves moves_of(const ContractionShape& shape) { return {shape.must_copy_a, !shape.b_packed && shape.must_pack_b}; }
+
+CpuMicroKernels::CpuMicroKernels(const rkernel::Machine& machine, std::vector<BlockSpeed> speeds, DType weights, BlockMoves moves)
+    : machine_(machine), speeds_(std::move(speeds)), weights_(weights), moves_(moves) {
   for (BlockSpeed& speed : speeds_) {
     const double plain = machine.find_tile(speed.block.tile_rows, speed.block.tile_columns)->seconds_per_k;
     const double ratio = machine.find_tile(speed.block.tile_rows, speed.block.tile_columns, weights)->seconds_per_k / plain;
@@ -35,9 +37,22 @@ rkernel::MicroKernel CpuMicroKernels::operator[](std::size_t kernel) const {
   return {speeds_[kernel].block.rows, speeds_[kernel].block.columns, step_k};
 }
 
-double CpuMicroKernels::task_seconds(std::size_t kernel, std::int64_t k) const { return at_depth(speeds_[kernel].alone, k) + machine_.seconds_per_ticket; }
+double CpuMicroKernels::task_seconds(std::size_t kernel, std::int64_t k) const {
+  return at_depth(speeds_[kernel].alone, k) + move_seconds(speeds_[kernel].block, k, 1) + machine_.seconds_per_ticket;
+}
 
-double CpuMicroKernels::wave_seconds(std::size_t kernel, std::int64_t k) const { return at_depth(speeds_[kernel].together, k) + machine_.seconds_per_ticket; }
+double CpuMicroKernels::wave_seconds(std::size_t kernel, std::int64_t k) const {
+  return at_depth(speeds_[kernel].together, k) + move_seconds(speeds_[kernel].block, k, units()) + machine_.seconds_per_ticket;
+}
+
+// Read from beyond L2, written into scratch; packing turns columns in registers besides.
+double CpuMicroKernels::move_seconds(const BlockKernel& block, std::int64_t k, int active) const {
+  const double depth = static_cast<double>(k);
+  const double byte_seconds = 1 / machine_.bandwidth_per_thread(std::min<std::size_t>(2, machine_.levels.size() - 1), active);
+  const double a = moves_.copies_a ? static_cast<double>(block.rows) * depth * 2 * float_bytes * byte_seconds : 0;
+  const double b = moves_.packs_b ? static_cast<double>(block.columns) * depth * (2 * float_bytes * byte_seconds + machine_.seconds_per_vector_operation) : 0;
+  return a + b;
+}
 
 double CpuMicroKernels::compute_seconds(const BlockKernel& block, std::int64_t k) const {
   const double tiles = static_cast<double>(block.rows / block.tile_rows * (block.columns / block.tile_columns));
@@ -67,7 +82,7 @@ double CpuMicroKernels::vortex_seconds(std::size_t kernel, const rkernel::Produc
   const double outputs = static_cast<double>(block.rows * block.columns) * float_bytes / bandwidth(2);
   const double block_seconds = block_load + (tiles - 1) * std::max(block_load, tile) + tile + outputs;
   const double blocks = static_cast<double>(shape.batch * ceil_div(shape.m, block.rows) * ceil_div(shape.n, block.columns));
-  return std::ceil(blocks / units()) * block_seconds;
+  return std::ceil(blocks / units()) * (move_seconds(block, shape.k, 1) + block_seconds);
 }
 
 rkernel::Strategy CpuMicroKernels::strategy(std::size_t kernel, const ContractionShape& shape) const {
@@ -85,22 +100,22 @@ rkernel::Strategy CpuMicroKernels::strategy(std::size_t kernel, const Contractio
 }
 
 PolicyBook::PolicyBook(const rkernel::Machine& machine, const std::vector<BlockSpeed>& speeds, Policy policy) : machine_(machine) {
-  const auto add_page = [&](DType weights) {
-    Page& page = pages_[weights];
-    page.kernels = std::make_unique<CpuMicroKernels>(machine, speeds, weights);
+  const auto add_page = [&](DType weights, BlockMoves moves) {
+    Page& page = pages_[{weights, moves}];
+    page.kernels = std::make_unique<CpuMicroKernels>(machine, speeds, weights, moves);
     for (const Policy paper : paper_policies) {
       if (policy == Policy::Oracle || policy == paper) page.policies.emplace(paper, rkernel::make_paper_policy(paper, *page.kernels, machine.panel));
     }
   };
-  add_page(DType::f32);
-  for (const auto& [dtype, tiles] : machine.narrow_tiles) add_page(dtype);
+  for (const bool copies_a : {false, true}) {
+    for (const bool packs_b : {false, true}) add_page(DType::f32, {copies_a, packs_b});
+    for (const auto& [dtype, tiles] : machine.narrow_tiles) add_page(dtype, {copies_a, false});
+  }
 }
 
-const rkernel::PaperPolicy* PolicyBook::find(Policy policy, DType weights) const {
-  const auto page = pages_.find(weights);
-  if (page == pages_.end()) return nullptr;
-  const auto found = page->second.policies.find(policy);
-  return found == page->second.policies.end() ? nullptr : found->second.get();
+const PolicyBook::Page* PolicyBook::find(const ContractionShape& shape, Policy policy) const {
+  const auto page = pages_.find(page_of(shape));
+  return page == pages_.end() || !page->second.policies.contains(policy) ? nullptr : &page->second;
 }
 
 rkernel::Choice PolicyBook::choice_of(const Page& page, const ContractionShape& shape, const rkernel::KernelProgram& program) const {
@@ -117,20 +132,21 @@ rkernel::Choice PolicyBook::choice_of(const Page& page, const ContractionShape& 
 }
 
 bool PolicyBook::choose(Policy policy, const ContractionShape& shape, rkernel::Choice& choice, double& merit) const {
-  const rkernel::PaperPolicy* paper = find(policy, shape.b_dtype);
-  if (paper == nullptr) return false;
-  const rkernel::KernelProgram program = paper->choose(sizes_of(shape));
+  const Page* page = find(shape, policy);
+  if (page == nullptr) return false;
+  const rkernel::KernelProgram program = page->policies.at(policy)->choose(sizes_of(shape));
   if (program.regions.empty()) return false;
-  choice = choice_of(pages_.at(shape.b_dtype), shape, program);
+  choice = choice_of(*page, shape, program);
   merit = program.merit;
   return true;
 }
 
 void PolicyBook::for_each(Policy policy, const ContractionShape& shape, const Visit& visit) const {
-  const rkernel::PaperPolicy* paper = find(policy, shape.b_dtype);
-  if (paper == nullptr) return;
-  const Page& page = pages_.at(shape.b_dtype);
-  paper->for_each(sizes_of(shape), [&](const rkernel::KernelProgram& program) { visit(choice_of(page, shape, program), program.seconds.has_value(), program.merit); });
+  const Page* page = find(shape, policy);
+  if (page == nullptr) return;
+  page->policies.at(policy)->for_each(sizes_of(shape), [&](const rkernel::KernelProgram& program) {
+    visit(choice_of(*page, shape, program), program.seconds.has_value(), program.merit);
+  });
 }
 
 }  // namespace dyn::cpu

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "src/rkernel/policies/paper_policy.hpp"
@@ -11,11 +12,18 @@
 
 namespace dyn::cpu {
 
-/// Blocks that read weights of one dtype. Timed with f32; others by what one step of K of their tile takes, against f32.
+/// How the operands of blocks come: what a block moves into its scratch is part of its time, as loading is of MikPoly's pipelined task.
+struct BlockMoves {
+  bool copies_a = false, packs_b = false;
+  auto operator<=>(const BlockMoves&) const = default;
+};
+BlockMoves moves_of(const rkernel::ContractionShape& shape);
+
+/// Blocks that read weights of one dtype, with the same moves. Timed with f32; others by what one step of K of their tile takes, against f32.
 class CpuMicroKernels final : public rkernel::MicroKernels {
  public:
   /// `machine` must outlive it.
-  CpuMicroKernels(const rkernel::Machine& machine, std::vector<BlockSpeed> speeds, DType weights);
+  CpuMicroKernels(const rkernel::Machine& machine, std::vector<BlockSpeed> speeds, DType weights, BlockMoves moves);
 
   std::size_t size() const override { return speeds_.size(); }
   rkernel::MicroKernel operator[](std::size_t kernel) const override;
@@ -31,10 +39,12 @@ class CpuMicroKernels final : public rkernel::MicroKernels {
 
  private:
   double compute_seconds(const rkernel::BlockKernel& block, std::int64_t k) const;
+  double move_seconds(const rkernel::BlockKernel& block, std::int64_t k, int active) const;
 
   const rkernel::Machine& machine_;
   std::vector<BlockSpeed> speeds_;
   DType weights_;
+  BlockMoves moves_;
 };
 
 /// Immutable; thread-safe.
@@ -55,10 +65,11 @@ class PolicyBook {
     std::map<rkernel::Policy, std::unique_ptr<const rkernel::PaperPolicy>> policies;
   };
   rkernel::Choice choice_of(const Page& page, const rkernel::ContractionShape& shape, const rkernel::KernelProgram& program) const;
-  const rkernel::PaperPolicy* find(rkernel::Policy policy, DType weights) const;
+  static std::pair<DType, BlockMoves> page_of(const rkernel::ContractionShape& shape) { return {shape.b_dtype, moves_of(shape)}; }
+  const Page* find(const rkernel::ContractionShape& shape, rkernel::Policy policy) const;
 
   const rkernel::Machine& machine_;
-  std::map<DType, Page> pages_;  ///< by the dtype of weights
+  std::map<std::pair<DType, BlockMoves>, Page> pages_;  ///< by the dtype of weights, and what is moved
 };
 
 }  // namespace dyn::cpu
