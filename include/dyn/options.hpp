@@ -53,6 +53,12 @@ struct Options {
   /// meets new shapes, and keeps the fastest: slow, and on the CPU only.
   std::string policy = "dyn";
 
+  /// With "cpu" and policy "dyn": matmuls of f32 also go to oneDNN, where it is installed and predicted to be faster by more than 3 % at the sizes of a run.
+  /// Opens the library at load (some 3 ms, and once for each version of it 30 ms of measuring, kept in the cache directory), with which its OpenMP runtime
+  /// comes into the process; it starts no threads. Bits of a result may differ from those of the same row in another batch, as another library may have
+  /// computed it, and with oneDNN's version. Without effect where `deterministic` is set, or where there is no oneDNN.
+  bool vendor = false;
+
   /// Bytes of memory kept between runs for plans; the least recently used are dropped beyond it.
   std::size_t plan_cache_bytes = std::size_t{64} << 20;
 

@@ -81,6 +81,10 @@ struct Parser {
         ->type_name("md|csv|json");
   }
 
+  void add_vendor(CLI::App* sub) {
+    sub->add_flag("--vendor", arguments.options.vendor, "With policy dyn: matmuls on the CPU by oneDNN too, where it is installed and predicted to be faster");
+  }
+
   void add_model_flags(CLI::App* sub) {
     Options& options = arguments.options;
     sub->add_option("model", arguments.model, "The model, a .dyn file")->required()->type_name("MODEL");
@@ -108,6 +112,7 @@ struct Parser {
                     "Who chooses how matmuls run: dyn (default); a published method: vortex, mikpoly, ftuner, tscompiler, dietcode; vendor: oneDNN "
                     "where it can; oracle: every program of all of them is run at each new shape, slow")
         ->type_name("POLICY");
+    add_vendor(sub);
     sub->add_flag("--deterministic", options.deterministic, "Results on the CPU do not depend on the number of threads");
     sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
     add_cache_dir(sub);
@@ -209,6 +214,7 @@ struct Parser {
     sub->add_option("--precision", arguments.options.precision,
                     "How dyn keeps constant right sides of matmuls: f32 (default), bf16, f16 or i8; limits count these bytes. Peers compute as ever")
         ->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
+    add_vendor(sub);
     sub->add_option("--isa", arguments.options.isa, "Instruction set that dyn generates for; default: the best that the CPU has")
         ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
     sub->add_option("--cache-dir", arguments.options.cache_dir, "As for bench");
@@ -244,6 +250,7 @@ struct Parser {
         ->check(CLI::IsMember({"cpu", "cuda", "emulator"}));
     sub->add_option("--gpu", arguments.options.gpu, "A described GPU, such as a100, for cuda and emulator")->type_name("NAME|INDEX");
     sub->add_option("--precision", arguments.options.precision, "As for op and bench")->check(CLI::IsMember({"f32", "tf32", "f16", "bf16", "i8"}));
+    add_vendor(sub);
     sub->add_option("--isa", arguments.options.isa, "Instruction set to generate for; default: the best that the CPU has")
         ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
     add_cache_dir(sub);

@@ -150,8 +150,9 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const std::size_t block_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
   // One column tile reads each row of A once, from where it is.
   const std::size_t a_level = sizes.column_tiles * sizes.n_blocks == 1 && !strategy.copy_a ? std::max(block_level, shape.a_level) : block_level;
-  // The panel that comes next is asked for while row tiles read this one again: where both take more than half of L2, each comes late.
-  const bool crowded = shape.b_packed && sizes.row_tiles > 1 && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
+  // The panel that comes next is asked for from memory while row tiles read this one again: where both take more than half of L2, each comes late.
+  const bool from_memory = shape.b_packed && shape.b_level + 1 == machine.levels.size();
+  const bool crowded = from_memory && sizes.row_tiles > 1 && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
   terms.exposed = crowded ? exposed_loads_beyond_l2 : exposed_loads;
   // The first row tile brings B's panel near, the others find it there; blocks of other rows find it where all of B's block fits.
   const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(b_bytes)), shares_sets(shape, strategy) ? std::size_t{1} : 0);

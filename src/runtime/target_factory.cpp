@@ -56,6 +56,7 @@ std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, D
   target.weights = weights;
   target.deterministic = options.deterministic;
   target.policy = find_policy(options.policy);
+  target.vendor = options.vendor;
   target.perf_map = options.perf_map;
   target.debugger = options.debugger;
   target.log = options.log;

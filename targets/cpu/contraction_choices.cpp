@@ -62,7 +62,9 @@ void ContractionKernel::rehearse(const rkernel::PlanRequest& request, Policy pol
     vendor_choices(request);
     return;
   }
-  choose(slots_.evaluate(request.symbols), request.threads, policy, remembered);
+  const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+  const Choice own = choose(ints, request.threads, policy, remembered);
+  if (policy == Policy::Dyn) vendor_beside(request, ints, own.seconds);
 }
 
 void ContractionKernel::for_each_choice(const rkernel::PlanRequest& request, Policy policy, const VisitChoice& visit) const {
@@ -119,7 +121,27 @@ rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request,
   }
   const Choice chosen = choose(ints, request.threads, policy, false);
   result.chosen = add(shape_with(chosen.program.regions.front().strategy.lanes, ints), chosen, result.candidates.front().predicted_seconds.has_value());
+  if (policy == Policy::Dyn && context_->vendor_beside_dyn()) {
+    rkernel::Choices vendors = vendor_choices(request);
+    for (rkernel::Candidate& candidate : vendors.candidates) {  // at most one
+      if (vendor_pays(*candidate.predicted_seconds, chosen.seconds)) result.chosen = result.candidates.size();
+      result.candidates.push_back(std::move(candidate));
+    }
+  }
   return result;
+}
+
+bool ContractionKernel::explain_vendor(const rkernel::PlanRequest& request, double own_seconds, std::string& text) const {
+  if (!context_->vendor_beside_dyn()) return false;
+  std::string why_not;
+  const auto made = vendor_launch(request, why_not);
+  if (!made) {
+    text += fmt::format("  no program of the vendor's: {}\n", why_not);
+    return false;
+  }
+  const bool taken = vendor_pays(made->launch.predicted_seconds, own_seconds);
+  text += fmt::format("  {} {:.4g} us: {}\n", taken ? "chosen" : "      ", made->launch.predicted_seconds * 1e6, made->words);
+  return taken;
 }
 
 std::string ContractionKernel::explain(const rkernel::PlanRequest& request) const {
@@ -148,8 +170,9 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
     text += fmt::format("  policy vendor has none: {}\n", why_not);
   }
   if (policy != Policy::Dyn) text += fmt::format("  by policy {}\n", name_of(policy)), describe(choice, true);
+  const bool is_own = policy == Policy::Dyn && !explain_vendor(request, choice.seconds, text);
   for (std::size_t i = 0; i < std::min(candidates.size(), shown); ++i) {
-    describe(candidates[i], policy == Policy::Dyn && candidates[i].threads == choice.threads && candidates[i].program == choice.program);
+    describe(candidates[i], is_own && candidates[i].threads == choice.threads && candidates[i].program == choice.program);
   }
   return text;
 }

@@ -44,11 +44,6 @@ std::int64_t ContractionContext::address(const Tables& tables, int columns) {
 
 std::int64_t ContractionContext::table(int columns, DType weights) const { return address(tables_.at(weights), columns); }
 
-void ContractionContext::set_vendor(std::shared_ptr<const vendor::OneDnn> library, std::string why_not) {
-  vendor_ = std::move(library);
-  why_no_vendor_ = std::move(why_not);
-}
-
 rkernel::Choice ContractionContext::choose(const rkernel::ContractionShape& shape, int threads) const {
   const rkernel::ChoiceKey key(shape, threads);
   if (auto known = memory_.find(key)) return *std::move(known);

@@ -10,9 +10,18 @@
 #include "targets/cpu/isa.hpp"
 #include "targets/cpu/main_loop.hpp"
 #include "targets/cpu/policy_book.hpp"
+#include "targets/cpu/vendor_cost.hpp"
 #include "targets/vendor/onednn.hpp"
 
 namespace dyn::cpu {
+
+/// A library that computes contractions too.
+struct Vendor {
+  std::shared_ptr<const vendor::OneDnn> library;  ///< nullptr: there is none
+  std::string why_not;                            ///< the reason for that
+  VendorFigures figures;
+  bool beside_dyn = false;  ///< policy Dyn takes it where it is expected to be faster
+};
 
 /// What all contraction kernels of one target share. Immutable after load but for the memory of choices, which is thread-safe.
 class ContractionContext {
@@ -23,16 +32,19 @@ class ContractionContext {
                      bool deterministic = false, const std::map<DType, MainLoopTable>& narrow_loops = {});
   /// Choices are made by this policy from now on; before the context is shared. `speeds`: of block_kernels(machine()), where it uses micro-kernels.
   void set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds);
-  /// The vendor's library computes contractions too, where it is there; before kernels are made. nullptr: with the reason.
-  void set_vendor(std::shared_ptr<const vendor::OneDnn> library, std::string why_not);
+  /// Before kernels are made.
+  void set_vendor(Vendor vendor) { vendor_ = std::move(vendor); }
 
   const Isa& isa() const noexcept { return isa_; }
   const rkernel::Machine& machine() const noexcept { return machine_; }
   rkernel::Policy policy() const noexcept { return policy_; }
   /// The papers' policies that are ready; nullptr: none.
   const PolicyBook* policies() const noexcept { return policies_.get(); }
-  const std::shared_ptr<const vendor::OneDnn>& vendor() const noexcept { return vendor_; }
-  const std::string& why_no_vendor() const noexcept { return why_no_vendor_; }
+  const std::shared_ptr<const vendor::OneDnn>& vendor() const noexcept { return vendor_.library; }
+  const std::string& why_no_vendor() const noexcept { return vendor_.why_not; }
+  const VendorFigures& vendor_figures() const noexcept { return vendor_.figures; }
+  /// Never where it is deterministic: the library's sums are its own.
+  bool vendor_beside_dyn() const noexcept { return vendor_.beside_dyn && !deterministic_; }
   bool deterministic() const noexcept { return deterministic_; }
   /// Whether any choice may split K.
   bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
@@ -56,8 +68,7 @@ class ContractionContext {
   mutable rkernel::ChoiceMemory memory_;
   rkernel::Policy policy_ = rkernel::Policy::Dyn;
   std::unique_ptr<const PolicyBook> policies_;
-  std::shared_ptr<const vendor::OneDnn> vendor_;
-  std::string why_no_vendor_ = "this policy uses no vendor's library";
+  Vendor vendor_{.library = nullptr, .why_not = "this policy uses no vendor's library", .figures = {}};
 };
 
 }  // namespace dyn::cpu

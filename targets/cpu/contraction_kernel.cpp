@@ -108,6 +108,9 @@ rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) con
   }
   std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   const rkernel::Choice choice = choose(ints, request.threads, context_->policy(), true);
+  if (context_->policy() == rkernel::Policy::Dyn) {
+    if (auto made = vendor_beside(request, ints, choice.seconds)) return std::move(made->launch);
+  }
   return launch_with(std::move(ints), choice);
 }
 

@@ -15,8 +15,10 @@
 #include "targets/cpu/gather_panels.hpp"
 #include "targets/cpu/loop_kernel.hpp"
 #include "targets/cpu/measure.hpp"
+#include "targets/cpu/measure_buffer.hpp"
 #include "targets/cpu/narrow_weights.hpp"
 #include "targets/cpu/pack.hpp"
+#include "targets/cpu/vendor_figures.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -122,7 +124,7 @@ class CpuTarget final : public rkernel::Target {
 
   /// Its sums depend on the library's version: not where they must not change.
   bool uses_vendor() const {
-    return !options_.deterministic && (options_.policy == rkernel::Policy::Vendor || options_.policy == rkernel::Policy::Oracle);
+    return !options_.deterministic && (options_.vendor || options_.policy == rkernel::Policy::Vendor || options_.policy == rkernel::Policy::Oracle);
   }
 
   std::shared_ptr<const ContractionContext> make_context(const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
@@ -140,12 +142,28 @@ class CpuTarget final : public rkernel::Target {
       speeds = block_figures(isa_, *machine_, [&] { return main_loops(DType::f32, report); }, options_.cache_dir, options_.log, report);
     }
     context->set_policy(options_.policy, speeds);
-    if (uses_vendor()) {
-      std::string why_not;
-      const auto library = vendor::OneDnn::of_process(why_not);
-      context->set_vendor(library, why_not);
-    }
+    if (uses_vendor()) context->set_vendor(open_vendor(report));
     return context;
+  }
+
+  Vendor open_vendor(rkernel::CompileReport& report) const {
+    Vendor made;
+    made.library = vendor::OneDnn::of_process(made.why_not);
+    made.beside_dyn = options_.vendor;
+    if (!made.library) return made;
+    const auto measure = [&] {
+      const double start = now_seconds();
+      const VendorFigures figures = measure_vendor(made.library, isa_);
+      report.measure_seconds += now_seconds() - start;
+      return figures;
+    };
+    try {
+      made.figures = vendor_figures(isa_, made.library->version(), options_.cache_dir, measure);
+    } catch (const vendor::Unsupported& error) {
+      made.why_not = error.what();
+      made.library = nullptr;
+    }
+    return made;
   }
 
   static std::set<DType> packed_dtypes(const std::vector<rkernel::Problem>& problems) {

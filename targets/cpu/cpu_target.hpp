@@ -19,6 +19,7 @@ struct TargetOptions {
   DType weights = DType::f32;  ///< of constant right sides of contractions in memory: f32, bf16, f16 or i8
   bool deterministic = false;  ///< Options::deterministic
   rkernel::Policy policy = rkernel::Policy::Dyn;  ///< who chooses for contractions; Oracle: dyn, with all others ready for Kernel::choices()
+  bool vendor = false;  ///< Options::vendor
   bool perf_map = false, debugger = false;
   std::function<void(LogLevel, std::string_view)> log;
 };

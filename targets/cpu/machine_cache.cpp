@@ -15,6 +15,7 @@
 #include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/measure.hpp"
 #include "targets/cpu/object_cache.hpp"
+#include "targets/cpu/vendor_figures.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -88,6 +89,27 @@ rkernel::Machine from_json(const json& value) {
   }
   machine.tiles = tiles_from(value.at("tiles"));
   return machine;
+}
+
+/// Figures with what they are about.
+struct KeptVendor {
+  std::string machine, version;
+  VendorFigures figures;
+};
+
+json to_json(const KeptVendor& kept) {
+  const auto rate = [](const VendorRate& of) { return json{{"flops_per_second", of.flops_per_second}, {"seconds_per_execution", of.seconds_per_execution}}; };
+  return {{"name", kept.machine}, {"library", kept.version}, {"fresh", rate(kept.figures.fresh)}, {"packed", rate(kept.figures.packed)}};
+}
+
+KeptVendor vendor_from(const json& value) {
+  const auto rate = [](const json& of) { return VendorRate{of.at("flops_per_second"), of.at("seconds_per_execution")}; };
+  return {value.at("name"), value.at("library"), {rate(value.at("fresh")), rate(value.at("packed"))}};
+}
+
+bool fits(const KeptVendor& kept, const std::string& version) {
+  const auto positive = [](const VendorRate& of) { return of.flops_per_second > 0 && of.seconds_per_execution > 0; };
+  return kept.machine == cpu_name() && kept.version == version && positive(kept.figures.fresh) && positive(kept.figures.packed);
 }
 
 bool fits(const std::vector<rkernel::TileSpeed>& speeds, const Isa& isa) {
@@ -211,6 +233,20 @@ std::vector<BlockSpeed> block_figures(const Isa& isa, const rkernel::Machine& ma
   return kept_figures<Blocks>(name, cache_dir, read, make, [&](const std::string& why) {
     if (log) log(LogLevel::warning, fmt::format("{}/{} is damaged ({}); measuring again", cache_dir, name, why));
   });
+}
+
+std::string vendor_figures_file(const Isa& isa, const std::string& version) {
+  return fmt::format("vendor-{}-{:016x}.json", isa.name, checksum(cpu_name() + code_stamp() + version));
+}
+
+VendorFigures vendor_figures(const Isa& isa, const std::string& version, const std::string& cache_dir, const std::function<VendorFigures()>& measure) {
+  const auto read = [&](const json& value) {
+    KeptVendor kept = vendor_from(value);
+    return fits(kept, version) ? std::optional(std::move(kept)) : std::nullopt;
+  };
+  return kept_figures<KeptVendor>(vendor_figures_file(isa, version), cache_dir, read, [&] {
+    return Made<KeptVendor>{{cpu_name(), version, measure()}, true};
+  }).figures;
 }
 
 }  // namespace dyn::cpu

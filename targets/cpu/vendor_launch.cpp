@@ -10,6 +10,7 @@
 #include "targets/cpu/contraction_kernel.hpp"
 #include "targets/cpu/contraction_launch.hpp"
 #include "targets/cpu/full_tiles.hpp"
+#include "targets/cpu/vendor_blocks.hpp"
 #include "targets/cpu/vendor_cost.hpp"
 #include "targets/cpu/vendor_plan.hpp"
 
@@ -65,6 +66,25 @@ std::string refusal(const rkernel::Problem& problem, const rkernel::ContractionS
 }
 
 }  // namespace
+
+std::optional<double> ContractionKernel::vendor_estimate(std::span<const std::int64_t> ints, int threads) const {
+  if (!context_->vendor()) return std::nullopt;
+  const BoundForm& bound = forms_.front();
+  const rkernel::Problem& problem = bound.form.problem;
+  const rkernel::ContractionShape shape = shape_of(bound.form, ints);
+  if (!refusal(problem, shape).empty()) return std::nullopt;
+  const std::int64_t tickets = shape.batch * cut_blocks({shape.batch, shape.m, shape.n, shape.k}, context_->isa().panel_f32, threads).count();
+  const bool epilogue = plain_output(problem, Slots(slots_, ints), shape.n) < 0;
+  return vendor_seconds(context_->machine(), context_->vendor_figures(), shape, threads, tickets, epilogue);
+}
+
+std::optional<VendorLaunch> ContractionKernel::vendor_beside(const rkernel::PlanRequest& request, std::span<const std::int64_t> ints, double own_seconds) const {
+  if (!context_->vendor_beside_dyn()) return std::nullopt;
+  const std::optional<double> expected = vendor_estimate(ints, request.threads);
+  if (!expected || !vendor_pays(*expected, own_seconds)) return std::nullopt;
+  std::string why_not;
+  return vendor_launch(request, why_not);
+}
 
 std::optional<VendorLaunch> ContractionKernel::vendor_launch(const rkernel::PlanRequest& request, std::string& why_not) const {
   const std::shared_ptr<const vendor::OneDnn>& library = context_->vendor();
@@ -136,7 +156,7 @@ std::optional<VendorLaunch> ContractionKernel::vendor_launch(const rkernel::Plan
     return std::nullopt;
   }
   if (launch.merge != nullptr) made.words += ", then the epilogue";
-  launch.predicted_seconds = vendor_seconds(context_->machine(), shape, launch.threads, launch.tickets, launch.merge != nullptr);
+  launch.predicted_seconds = vendor_seconds(context_->machine(), context_->vendor_figures(), shape, launch.threads, launch.tickets, launch.merge != nullptr);
   set_work(shape, bound.form, launch);
   return made;
 }

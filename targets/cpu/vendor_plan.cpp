@@ -4,20 +4,11 @@
 
 #include <algorithm>
 #include <new>
-#include <tuple>
 #include <utility>
 
 namespace dyn::cpu {
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
-
-/// Of one product, as parallel work is dealt out: small enough to balance threads, large against the call of a primitive.
-constexpr double flops_of_block = 4e7;
-constexpr std::int64_t most_blocks_of_thread = 4;
-constexpr std::int64_t row_step = 8;       ///< of blocks' borders
-constexpr std::int64_t least_panels = 2;   ///< of a block of columns
 constexpr std::size_t line_bytes = 64;
 constexpr std::size_t bytes_of_product = 64 << 10;  ///< code and descriptors, roughly
 
@@ -46,33 +37,13 @@ VendorPlan::BlockProduct::BlockProduct(const vendor::OneDnn& library, const vend
 VendorPlan::VendorPlan(std::shared_ptr<const vendor::OneDnn> library, VendorProblem problem, int threads)
     : library_(std::move(library)), problem_(std::move(problem)) {
   for (const VendorBatchAxis& axis : problem_.batch) batches_ *= axis.extent;
-  cut(threads);
+  blocks_ = cut_blocks({batches_, problem_.m, problem_.n, problem_.k}, problem_.panel, threads);
   make_products();
 }
 
-// As many blocks as keep the threads busy, cut where blocks read least of A and B again.
-void VendorPlan::cut(int threads) {
-  const double flops = 2.0 * static_cast<double>(batches_) * static_cast<double>(problem_.m) * static_cast<double>(problem_.n) * static_cast<double>(problem_.k);
-  const auto per_thread = std::clamp<std::int64_t>(static_cast<std::int64_t>(flops / flops_of_block) / threads, 1, most_blocks_of_thread);
-  const std::int64_t wanted = threads > 1 ? ceil_div(per_thread * threads, batches_) : 1;
-  double least = 0;
-  for (std::int64_t rows = 1; rows <= wanted; ++rows) {
-    const std::int64_t columns = ceil_div(wanted, rows);
-    const std::int64_t block_m = std::min(problem_.m, round_up(ceil_div(problem_.m, rows), row_step));
-    const std::int64_t block_n = std::min(problem_.n, round_up(ceil_div(problem_.n, columns), least_panels * problem_.panel));
-    const std::int64_t m_blocks = ceil_div(problem_.m, block_m), n_blocks = ceil_div(problem_.n, block_n);
-    const double again = static_cast<double>(m_blocks) * static_cast<double>(problem_.n) + static_cast<double>(n_blocks) * static_cast<double>(problem_.m);
-    // Too few blocks leave threads idle: worse than whatever is read again.
-    const double merit = again * static_cast<double>(ceil_div(threads, std::min<std::int64_t>(threads, batches_ * m_blocks * n_blocks)));
-    if (rows > 1 && merit >= least) continue;
-    least = merit;
-    std::tie(block_m_, block_n_, m_blocks_, n_blocks_) = std::tuple(block_m, block_n, m_blocks, n_blocks);
-  }
-}
-
 void VendorPlan::make_products() {
-  for (const std::int64_t m : {block_m_, size_of_block(problem_.m, block_m_, m_blocks_ - 1)}) {
-    for (const std::int64_t n : {block_n_, size_of_block(problem_.n, block_n_, n_blocks_ - 1)}) {
+  for (const std::int64_t m : {blocks_.m, size_of_block(problem_.m, blocks_.m, blocks_.m_blocks - 1)}) {
+    for (const std::int64_t n : {blocks_.n, size_of_block(problem_.n, blocks_.n, blocks_.n_blocks - 1)}) {
       if (!products_.contains({m, n})) make_product(m, n);
     }
   }
@@ -104,7 +75,7 @@ std::size_t VendorPlan::bytes() const noexcept { return sizeof(VendorPlan) + pro
 
 std::string VendorPlan::words() const {
   const std::int64_t blocks = tickets();
-  return fmt::format("{}, {} block{} of {} x {}", library_->version(), blocks, blocks == 1 ? "" : "s", block_m_, block_n_);
+  return fmt::format("{}, {} block{} of {} x {}", library_->version(), blocks, blocks == 1 ? "" : "s", blocks_.m, blocks_.n);
 }
 
 void VendorPlan::run(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void* scratch) {
@@ -119,9 +90,9 @@ void VendorPlan::run(const rkernel::KernelArgs* args, std::int64_t first, std::i
 }
 
 void VendorPlan::run_ticket(const rkernel::KernelArgs& args, std::int64_t ticket, void* scratch) const {
-  const std::int64_t n_block = ticket % n_blocks_, m_block = ticket / n_blocks_ % m_blocks_;
-  std::int64_t batch = ticket / n_blocks_ / m_blocks_;
-  const std::int64_t row = m_block * block_m_, column = n_block * block_n_;
+  const std::int64_t n_block = ticket % blocks_.n_blocks, m_block = ticket / blocks_.n_blocks % blocks_.m_blocks;
+  std::int64_t batch = ticket / blocks_.n_blocks / blocks_.m_blocks;
+  const std::int64_t row = m_block * blocks_.m, column = n_block * blocks_.n;
   std::int64_t a = problem_.a.offset + row * problem_.a.row, b = problem_.b.offset + column * problem_.b.column;
   std::int64_t c = problem_.c.offset + row * problem_.c.row + column;
   for (auto axis = problem_.batch.rbegin(); axis != problem_.batch.rend(); ++axis) {
@@ -133,7 +104,7 @@ void VendorPlan::run_ticket(const rkernel::KernelArgs& args, std::int64_t ticket
   }
   const auto base = [&](const VendorOperand& of) { return static_cast<float*>(of.operand < 0 ? args.shared : args.pointers[of.operand]); };
   const float* weights = problem_.weights ? problem_.weights->from_column(base(problem_.b), column) : base(problem_.b) + b;
-  const std::int64_t rows = size_of_block(problem_.m, block_m_, m_block), columns = size_of_block(problem_.n, block_n_, n_block);
+  const std::int64_t rows = size_of_block(problem_.m, blocks_.m, m_block), columns = size_of_block(problem_.n, blocks_.n, n_block);
   const BlockProduct& block = products_.at({rows, columns});
   auto* own = static_cast<std::byte*>(scratch);
   const float* from = base(problem_.a) + a;

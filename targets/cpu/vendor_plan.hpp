@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/rkernel/target.hpp"
+#include "targets/cpu/vendor_blocks.hpp"
 #include "targets/cpu/vendor_weights.hpp"
 #include "targets/vendor/onednn.hpp"
 #include "targets/vendor/product.hpp"
@@ -39,7 +40,7 @@ class VendorPlan {
   /// Throws vendor::Unsupported where the library has no fast primitive for it. All sizes are at least 1.
   VendorPlan(std::shared_ptr<const vendor::OneDnn> library, VendorProblem problem, int threads);
 
-  std::int64_t tickets() const noexcept { return batches_ * m_blocks_ * n_blocks_; }
+  std::int64_t tickets() const noexcept { return batches_ * blocks_.count(); }
   std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
   /// Of this object and what the library keeps for it, roughly.
   std::size_t bytes() const noexcept;
@@ -50,7 +51,6 @@ class VendorPlan {
   static void run(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void* scratch);
 
  private:
-  void cut(int threads);
   void make_products();
   /// Of a block of m x n.
   void make_product(std::int64_t m, std::int64_t n);
@@ -59,7 +59,8 @@ class VendorPlan {
 
   std::shared_ptr<const vendor::OneDnn> library_;
   VendorProblem problem_;
-  std::int64_t batches_ = 1, m_blocks_ = 1, n_blocks_ = 1, block_m_ = 1, block_n_ = 1;
+  std::int64_t batches_ = 1;
+  VendorBlocks blocks_;
   /// A product of one size of blocks, and what it cannot read or write as it lies: oneDNN's fast code for weights in blocks wants dense rows.
   struct BlockProduct {
     BlockProduct(const vendor::OneDnn& library, const vendor::ProductForm& form, bool copies_a, bool copies_c, std::size_t a_bytes, std::size_t copies_bytes);

@@ -218,9 +218,10 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
     for (const DType dtype : weight_dtypes(isa)) narrow_loops[dtype] = loops_for(isa, store, dtype);
     auto made = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops, false, narrow_loops);
     if (with_vendor) {
-      std::string why_not;
-      auto library = vendor::OneDnn::of_process(why_not);
-      made->set_vendor(std::move(library), why_not);
+      Vendor vendor;
+      vendor.library = vendor::OneDnn::of_process(vendor.why_not);
+      vendor.figures = {{1e11, 1e-6}, {1e11, 1e-6}};  // any
+      made->set_vendor(std::move(vendor));
     }
     context = std::move(made);
   }
@@ -289,6 +290,13 @@ double run_vendor(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_
   const auto made = bound.kernel.vendor_launch(bound.request, words);
   if (made) words = made->words;
   return run_launch(c, bound.data, made ? made->launch : bound.kernel.plan(bound.request));
+}
+
+Planned plan_case(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store, std::mt19937_64& random, int threads) {
+  const Bound bound(c, context, store, random, threads);
+  Planned planned{bound.kernel.plan(bound.request), bound.kernel.choices(bound.request, context->policy()), bound.kernel.explain(bound.request)};
+  planned.error = run_launch(c, bound.data, planned.launch);
+  return planned;
 }
 
 double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int count) {

@@ -35,6 +35,7 @@ std::shared_ptr<const ContractionContext> policy_context(const Isa& isa, CodeSto
   const std::vector<BlockSpeed> speeds = made_up_speeds(machine);
   auto context = std::make_shared<ContractionContext>(isa, std::move(machine), loops_for(isa, store, DType::f32), dot_loops, options.deterministic, narrow_loops);
   context->set_policy(options.policy, speeds);
+  context->set_vendor(options.vendor);
   return context;
 }
 

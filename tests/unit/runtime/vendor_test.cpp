@@ -116,3 +116,26 @@ TEST_CASE("oneDNN brings no threads with it") {
     CHECK(threads() <= before);
   }).join();
 }
+
+TEST_CASE("with Options::vendor a graph gives what the reference gives, and the same bits as without where it is deterministic") {
+  std::string why_not;
+  if (!vendor::OneDnn::of_process(why_not)) {
+    std::printf("skipped vendor.option: %s\n", why_not.c_str());
+    return;
+  }
+  std::mt19937 random(5);
+  const std::int64_t m = 301;
+  const std::vector<float> x = filled(random, m * 301), keys = filled(random, m * 64);
+  Options plain;
+  plain.device = "reference";
+  const std::vector<float> expected = run(Graph::from_text(two_layers, plain), m, x, keys);
+  const auto outputs = [&](bool deterministic, bool vendor) {
+    Options options;
+    options.threads = 2;
+    options.deterministic = deterministic;
+    options.vendor = vendor;
+    return run(Graph::from_text(two_layers, options), m, x, keys);
+  };
+  CHECK(difference(outputs(false, true), expected) < 2e-6);
+  CHECK(outputs(true, true) == outputs(true, false));
+}
