@@ -94,8 +94,9 @@ std::vector<rkernel::ContractionShape> ContractionKernel::shapes_of(std::span<co
   std::vector<rkernel::ContractionShape> shapes{shape_of(forms_.front().form, ints)};
   const std::int64_t columns = shapes.front().n;
   for (std::size_t i = 1; i < forms_.size(); ++i) {
-    // Lanes along K add in another order.
-    if (context_->deterministic() && forms_[i].form.lanes == LaneAxis::K) continue;
+    // Lanes along K add in another order, and lanes along M cannot cut K in slices.
+    const LaneAxis lanes = forms_[i].form.lanes;
+    if (context_->deterministic() && (lanes == LaneAxis::K || (lanes == LaneAxis::M && shapes.front().fixed_slices > 1))) continue;
     if (covers(forms_[i].form, columns)) shapes.push_back(shape_of(forms_[i].form, ints));
   }
   return shapes;
