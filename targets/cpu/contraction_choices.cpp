@@ -39,10 +39,11 @@ Choice ContractionKernel::choose_as_dyn(std::span<const std::int64_t> ints, int 
 
 std::optional<Choice> ContractionKernel::choose_by_paper(std::span<const std::int64_t> ints, Policy policy) const {
   const PolicyBook* book = context_->policies();
+  if (policy == Policy::Dyn || book == nullptr) return std::nullopt;
   std::optional<Choice> best;
   double best_merit = 0;
   for (const ContractionShape& shape : shapes_of(ints)) {
-    if (book == nullptr || shape.lanes == LaneAxis::K) continue;
+    if (shape.lanes == LaneAxis::K) continue;
     Choice choice;
     double merit = 0;
     if (!book->choose(policy, shape, choice, merit) || (best && merit <= best_merit)) continue;
@@ -75,7 +76,7 @@ void ContractionKernel::for_each_choice(const rkernel::PlanRequest& request, Pol
     } else if (policy == Policy::Oracle) {
       rkernel::for_each_cover(machine, context_->candidates(), shape, request.threads, covers_of_pattern, [&](const Choice& choice) { visit(shape, choice, true); });
     } else if (context_->policies() != nullptr && shape.lanes != LaneAxis::K) {
-      context_->policies()->for_each(policy, shape, [&](const Choice& choice, bool predicted, double) { visit(shape, choice, predicted); });
+      context_->policies()->for_each(policy, shape, [&](const Choice& choice, bool predicted) { visit(shape, choice, predicted); });
     }
   }
 }

@@ -145,7 +145,7 @@ void PolicyBook::for_each(Policy policy, const ContractionShape& shape, const Vi
   const Page* page = find(shape, policy);
   if (page == nullptr) return;
   page->policies.at(policy)->for_each(sizes_of(shape), [&](const rkernel::KernelProgram& program) {
-    visit(choice_of(*page, shape, program), program.seconds.has_value(), program.merit);
+    visit(choice_of(*page, shape, program), program.seconds.has_value());
   });
 }
 

@@ -56,7 +56,7 @@ class PolicyBook {
   /// What the policy takes for a shape with lanes along N or M, in `choice`, and its merit; false where it is not in the book, or has nothing to choose.
   bool choose(rkernel::Policy policy, const rkernel::ContractionShape& shape, rkernel::Choice& choice, double& merit) const;
   /// Every program that it considers; `predicted` where it predicts time.
-  using Visit = std::function<void(const rkernel::Choice& choice, bool predicted, double merit)>;
+  using Visit = std::function<void(const rkernel::Choice& choice, bool predicted)>;
   void for_each(rkernel::Policy policy, const rkernel::ContractionShape& shape, const Visit& visit) const;
 
  private:
