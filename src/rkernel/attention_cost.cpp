@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/rkernel/rounding.hpp"
+
 namespace dyn::rkernel {
 namespace {
 
@@ -20,8 +22,6 @@ struct Sizes {
   Tiling tiles;
   double row_tiles;
 };
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// The part of all scores that a causal mask leaves.
 double visible_share(const AttentionShape& shape) {

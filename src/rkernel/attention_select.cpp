@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/rkernel/attention_cost.hpp"
+#include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
 namespace {
@@ -19,8 +20,6 @@ constexpr std::int64_t most_dot_rows = 8;
 constexpr std::int64_t rows_of_ticket = 64, tickets_per_thread = 2;
 // Threads that are assumed where their number may not matter.
 constexpr int assumed_threads = 4;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::vector<std::int64_t> row_block_sizes(std::int64_t queries, int threads) {
   std::vector<std::int64_t> sizes{std::max<std::int64_t>(queries, 1)};

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "src/rkernel/rounding.hpp"
+
 namespace dyn::rkernel {
 namespace {
 
@@ -38,8 +40,6 @@ struct Sizes {
   double block_m, block_n, block_k;
   double m_blocks, n_blocks, slices;
 };
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
   Sizes sizes;

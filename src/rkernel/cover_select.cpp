@@ -5,13 +5,12 @@
 #include <limits>
 
 #include "src/rkernel/program_cost.hpp"
+#include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
 namespace {
 
 constexpr double worth_a_search = 1.03, worth_regions = 0.98;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// One cover at a time: regions in order, each cut so that the threads are done earliest after it.
 class CoverBuilder {

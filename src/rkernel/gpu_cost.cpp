@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/rkernel/gpu_wave.hpp"
+#include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
 namespace {
@@ -13,8 +14,6 @@ constexpr double lanes_issued_per_cycle = 128;  ///< by the four schedulers of a
 constexpr int loop_registers = 40;              ///< of a thread of a kernel without a contraction
 constexpr double warp_lanes = 32, partitions = 4;
 constexpr double l2_share = 0.5;  ///< of L2 that one operand can keep while the others stream through
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 struct Blocks {
   std::int64_t m, n, all;

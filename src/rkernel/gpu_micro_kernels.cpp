@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "src/rkernel/gpu_wave.hpp"
+#include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 double multiply_adds_per_cycle(const GpuMachine& machine, const GpuTile& tile) {
   if (tile.engine == Engine::CudaCores) return machine.f32_fma;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "src/rkernel/rounding.hpp"
+
 namespace dyn::rkernel {
 namespace {
 
@@ -10,8 +12,6 @@ constexpr double clearly = 0.97;        ///< of the time of one region: predicti
 constexpr double nearly_full = 0.9;     ///< of a last wave that two regions hardly shorten
 constexpr std::int64_t column_unit = 16;  ///< columns of a region begin at a multiple, so that copies of 16 bytes stay aligned
 constexpr int most_waves_back = 2;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // The first tile has what lies before the cut.
 std::vector<GpuRegion> cut_at(const GpuContraction& shape, const GpuPair& pair, bool rows, std::int64_t at) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/rkernel/cover_select.hpp"
+#include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
 namespace {
@@ -12,8 +13,6 @@ constexpr double tie = 0.02;
 constexpr std::int64_t smallest_block_k = 512;
 // A problem that takes this many wake-ups on all threads is not tried on one.
 constexpr double wakeups_worth_threads = 20;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // The distinct block sizes for an extent: the whole, equal parts for the threads, and the fixed candidates below it.
 std::vector<std::int64_t> block_sizes(std::int64_t extent, const std::vector<std::int64_t>& fixed, std::int64_t unit, int threads) {

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/rkernel/rounding.hpp"
+
 namespace dyn::rkernel {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 // Of the lanes for `whole`, those beyond `used`.
 double unused(std::int64_t used, std::int64_t whole) { return whole > 0 ? 1 - static_cast<double>(used) / static_cast<double>(whole) : 0; }

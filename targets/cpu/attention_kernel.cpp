@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "dyn/error.hpp"
+#include "src/rkernel/rounding.hpp"
 #include "targets/llvm/structure_key.hpp"
 
 namespace dyn::cpu {
@@ -16,12 +17,11 @@ using codegen::StrideClass;
 using rkernel::AttentionShape;
 using rkernel::AttentionStrategy;
 using rkernel::ScoreForm;
+using rkernel::ceil_div;
+using rkernel::round_up;
 
 constexpr std::int64_t line_bytes = 64;
 constexpr std::int64_t row_slack = 16;  ///< floats between rows in scratch, so that rows do not share cache sets
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 /// true, false, or both.
 std::vector<bool> unit_options(const rkernel::Problem& problem, int operand, int axis) {

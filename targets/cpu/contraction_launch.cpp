@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/rkernel/rounding.hpp"
+
 namespace dyn::cpu {
 namespace {
 
@@ -9,12 +11,11 @@ using rkernel::ContractionShape;
 using rkernel::LaneAxis;
 using rkernel::Region;
 using rkernel::Strategy;
+using rkernel::ceil_div;
+using rkernel::round_up;
 
 constexpr std::int64_t line_bytes = 64;
 constexpr std::int64_t copy_slack = 16;  ///< floats between rows of A's copy, so that rows do not share cache sets
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 /// A region in blocks and tiles; of blocks of unequal sizes the largest, and as many tiles as any has.
 struct Blocks {

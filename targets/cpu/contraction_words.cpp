@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/rkernel/cost.hpp"
+#include "src/rkernel/rounding.hpp"
 #include "src/rkernel/unused_lanes.hpp"
 
 namespace dyn::cpu {
@@ -14,8 +15,7 @@ using rkernel::ContractionShape;
 using rkernel::LaneAxis;
 using rkernel::Region;
 using rkernel::Strategy;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+using rkernel::ceil_div;
 
 std::string words_of(const ContractionShape& shape, const Region& region) {
   const Strategy& strategy = region.strategy;

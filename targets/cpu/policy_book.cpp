@@ -4,20 +4,21 @@
 #include <array>
 #include <cmath>
 
+#include "src/rkernel/rounding.hpp"
+
 namespace dyn::cpu {
 namespace {
 
 using rkernel::BlockKernel;
 using rkernel::ContractionShape;
 using rkernel::Policy;
+using rkernel::ceil_div;
 
 constexpr std::int64_t step_k = 64;  ///< of one micro-kernel: what MikPoly counts along the reduction
 constexpr double float_bytes = 4;
 constexpr std::array paper_policies{Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode};
 
 rkernel::ProductShape sizes_of(const ContractionShape& shape) { return {shape.batch, shape.m, shape.n, shape.k}; }
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 
+#include "src/rkernel/rounding.hpp"
+
 namespace dyn::cpu {
 namespace {
+
+using rkernel::ceil_div;
+using rkernel::round_up;
 
 /// Of one product, as parallel work is dealt out: small enough to balance threads, large against the call of a primitive.
 constexpr double flops_of_block = 4e7;
 constexpr std::int64_t most_blocks_of_thread = 4;
 constexpr std::int64_t row_step = 8;      ///< of blocks' borders
 constexpr std::int64_t least_panels = 2;  ///< of a block of columns
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 }  // namespace
 

@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <new>
 
+#include "src/rkernel/rounding.hpp"
+
 namespace dyn::cpu {
 namespace {
 
-constexpr std::int64_t depth_step = 16;  ///< of K in oneDNN's blocks of weights
+using rkernel::round_up;
 
-std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+constexpr std::int64_t depth_step = 16;  ///< of K in oneDNN's blocks of weights
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "dyn/error.hpp"
+#include "src/rkernel/rounding.hpp"
 #include "targets/llvm/instruction_counts.hpp"
 #include "targets/llvm/structure_key.hpp"
 #include "targets/ptx/contraction_choice.hpp"
@@ -21,8 +22,7 @@ using rkernel::GpuTile;
 using rkernel::Operand;
 using rkernel::Policy;
 using rkernel::Problem;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+using rkernel::ceil_div;
 
 bool has_code(DType dtype) { return dtype != DType::i8; }
 

@@ -5,12 +5,12 @@
 
 #include "src/rkernel/policies/paper_policy.hpp"
 #include "src/rkernel/regions.hpp"
+#include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
 
-inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 /// ceil_by and pad_by of DietCode.
-inline std::int64_t ceil_by(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+inline std::int64_t ceil_by(std::int64_t a, std::int64_t b) { return round_up(a, b); }
 
 inline bool has_outputs(const ProductShape& shape) { return shape.batch > 0 && shape.m > 0 && shape.n > 0; }
 
