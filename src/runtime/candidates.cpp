@@ -2,29 +2,21 @@
 
 #include <algorithm>
 #include <functional>
-#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/rkernel/same_program.hpp"
 
 namespace dyn::runtime {
 namespace {
-
-/// All that makes a program what it is.
-auto identity(const rkernel::Launch& launch) {
-  const rkernel::Grid& grid = launch.grid;
-  return std::tie(launch.function, launch.merge, launch.tickets, launch.grain, launch.merge_tickets, launch.merge_grain, launch.threads, grid.function,
-                  grid.blocks, grid.threads, grid.shared_bytes, launch.ints);
-}
 
 std::size_t hash_of(const rkernel::Launch& launch) {
   std::size_t hash = std::hash<std::int64_t>()(launch.tickets);
   const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29); };
   mix(reinterpret_cast<std::size_t>(launch.function));
   mix(reinterpret_cast<std::size_t>(launch.grid.function));
-  mix(static_cast<std::size_t>(launch.threads));
   for (const std::int64_t value : launch.ints) mix(static_cast<std::size_t>(value));
   return hash;
 }
@@ -38,7 +30,7 @@ class Union {
     const std::size_t hash = hash_of(candidate.launch);
     const auto [first, last] = places_.equal_range(hash);
     for (auto place = first; place != last; ++place) {
-      if (same_program(programs_[place->second].launch, candidate.launch)) return place->second;
+      if (rkernel::same_program(programs_[place->second].launch, candidate.launch)) return place->second;
     }
     places_.emplace(hash, programs_.size());
     programs_.push_back(std::move(candidate));
@@ -51,8 +43,6 @@ class Union {
 };
 
 }  // namespace
-
-bool same_program(const rkernel::Launch& a, const rkernel::Launch& b) { return identity(a) == identity(b); }
 
 CandidateUnion unite(std::vector<std::pair<rkernel::Policy, rkernel::Choices>> all) {
   CandidateUnion result;

@@ -12,9 +12,6 @@
 
 namespace dyn::runtime {
 
-/// Whether two launches run the same code on the same partition.
-bool same_program(const rkernel::Launch& a, const rkernel::Launch& b);
-
 /// What one policy makes of the problem.
 struct PolicyView {
   rkernel::Policy policy = rkernel::Policy::Dyn;

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "src/rkernel/cover_select.hpp"
+#include "src/rkernel/same_program.hpp"
 #include "targets/cpu/contraction_kernel.hpp"
 #include "targets/cpu/contraction_words.hpp"
 
@@ -20,11 +19,6 @@ using rkernel::Policy;
 namespace {
 
 constexpr int covers_of_pattern = 2;
-
-// What makes two launches run the same code on the same parts.
-auto identity_of(const rkernel::Launch& launch) {
-  return std::tuple(launch.function, launch.merge, launch.tickets, launch.grain, launch.threads, launch.ints);
-}
 
 }  // namespace
 
@@ -100,20 +94,19 @@ rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request,
   if (policy == Policy::Vendor) return vendor_choices(request);
   rkernel::Choices result;
   const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-  std::map<decltype(identity_of({})), std::size_t> known;
   const auto add = [&](const ContractionShape& shape, const Choice& considered, bool predicted) {
     const Choice choice = canonical(context_->isa(), shape, considered);
     rkernel::Launch launch = launch_with(ints, choice);
-    const auto [place, is_new] = known.emplace(identity_of(launch), result.candidates.size());
+    const auto known = std::ranges::find_if(result.candidates, [&](const rkernel::Candidate& one) { return rkernel::same_program(one.launch, launch); });
+    const auto place = static_cast<std::size_t>(known - result.candidates.begin());
     const auto seconds = predicted ? std::optional(considered.seconds) : std::nullopt;
-    if (!is_new) {
+    if (known == result.candidates.end()) {
+      result.candidates.push_back({words_of(shape, choice), seconds, std::move(launch)});
+    } else if (seconds) {
       // Micro-kernels that are too large for the sizes run as a smaller one does: what the policy takes it for is the best of them.
-      std::optional<double>& before = result.candidates[place->second].predicted_seconds;
-      if (seconds) before = std::min(*before, *seconds);
-      return place->second;
+      known->predicted_seconds = std::min(*known->predicted_seconds, *seconds);
     }
-    result.candidates.push_back({words_of(shape, choice), seconds, std::move(launch)});
-    return place->second;
+    return place;
   };
   for_each_choice(request, policy, [&](const ContractionShape& shape, const Choice& choice, bool predicted) { add(shape, choice, predicted); });
   if (result.candidates.empty()) {

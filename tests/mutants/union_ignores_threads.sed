@@ -1,6 +1,5 @@
 # The same code on another number of threads counts as the same program.
-# file: src/runtime/candidates.cpp
+# file: src/rkernel/same_program.hpp
 # target: test_runtime
 # test: candidates: the same code*
-s/launch.merge_grain, launch.threads, grid.function,/launch.merge_grain, grid.function,/
-s/^  mix(static_cast<std::size_t>(launch.threads));//
+s/of\.merge_grain, of\.threads, /of.merge_grain, /
