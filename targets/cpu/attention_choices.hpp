@@ -1,23 +1,24 @@
 #pragma once
 // Choices of the cost model for attention, remembered by shape: a model's layers share them.
 
-#include <array>
-#include <map>
-#include <shared_mutex>
-
 #include "src/rkernel/attention_cost.hpp"
+#include "src/rkernel/word_table.hpp"
 
 namespace dyn::cpu {
 
-/// Thread-safe.
+inline constexpr std::size_t attention_key_words = 6, attention_choice_words = 6;
+
+/// Thread-safe; what is remembered is read without a lock, and keeps to the same bytes.
 class AttentionChoices {
  public:
+  /// Equal calls give equal choices: the machine must be the same in all of them.
   rkernel::AttentionChoice choose(const rkernel::Machine& machine, const rkernel::AttentionShape& shape, int threads) const;
 
  private:
-  using Key = std::array<std::int64_t, 11>;
-  mutable std::shared_mutex mutex_;
-  mutable std::map<Key, rkernel::AttentionChoice> memory_;
+  static constexpr std::size_t memory_bytes = 1 << 16;  ///< some hundred choices
+
+  using Table = rkernel::WordTable<attention_key_words, attention_choice_words>;
+  mutable Table memory_{memory_bytes};
 };
 
 }  // namespace dyn::cpu

@@ -53,31 +53,4 @@ class TilePolicies {
   mutable std::map<std::pair<rkernel::Policy, int>, std::unique_ptr<const Paper>> papers_;
 };
 
-/// Choices by sizes and copies. Thread-safe and bounded.
-class ProgramMemory {
- public:
-  struct Key {
-    std::int64_t batch, m, n, k;
-    int vectors;
-    auto operator<=>(const Key&) const = default;
-  };
-  template <class Choose>
-  rkernel::GpuProgram find(const Key& key, const Choose& choose) {
-    {
-      const std::shared_lock lock(mutex_);
-      if (const auto found = choices_.find(key); found != choices_.end()) return found->second;
-    }
-    rkernel::GpuProgram choice = choose();
-    const std::unique_lock lock(mutex_);
-    if (choices_.size() >= most_choices) choices_.clear();
-    choices_.emplace(key, choice);
-    return choice;
-  }
-
- private:
-  static constexpr std::size_t most_choices = 1 << 12;  ///< beyond it the memory starts anew
-  std::shared_mutex mutex_;
-  std::map<Key, rkernel::GpuProgram> choices_;
-};
-
 }  // namespace dyn::ptx

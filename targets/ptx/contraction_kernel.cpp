@@ -10,6 +10,7 @@
 #include "targets/ptx/contraction_choice.hpp"
 #include "targets/ptx/contraction_kernel_text.hpp"
 #include "targets/ptx/contraction_tree.hpp"
+#include "targets/ptx/program_memory.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -23,6 +24,9 @@ using rkernel::Operand;
 using rkernel::Policy;
 using rkernel::Problem;
 using rkernel::ceil_div;
+
+// Of a kernel's memory of choices: more than four hundred of them. Shapes seen before have plans.
+constexpr std::size_t memory_bytes = 1 << 16;
 
 bool has_code(DType dtype) { return dtype != DType::i8; }
 
@@ -207,7 +211,11 @@ class GpuContractionKernel final : public ContractionKernel {
   // By the kernel's own policy.
   GpuProgram remembered_choice(std::span<const std::int64_t> ints) const {
     const GpuContraction shape = sizes_of(ints);
-    return memory_.find({shape.batch, shape.m, shape.n, shape.k, vectors_of(ints)}, [&] { return policies_.choose(policy_, met_at(shape, ints)); });
+    const ProgramKey key(shape, vectors_of(ints));
+    if (auto known = memory_.find(key)) return *std::move(known);
+    GpuProgram program = policies_.choose(policy_, met_at(shape, ints));
+    memory_.insert(key, program);
+    return program;
   }
 
   // Tickets of the regions one after another; a region's slots say where its own end.
@@ -271,7 +279,7 @@ class GpuContractionKernel final : public ContractionKernel {
   double epilogue_operations_ = 0, epilogue_bytes_ = 0;
   std::vector<const void*> functions_;
   TilePolicies policies_;
-  mutable ProgramMemory memory_;
+  mutable ProgramMemory memory_{memory_bytes};
 };
 
 }  // namespace
