@@ -53,13 +53,13 @@ Choice ContractionKernel::choose(std::span<const std::int64_t> ints, int threads
 }
 
 void ContractionKernel::rehearse(const rkernel::PlanRequest& request, Policy policy, bool remembered) const {
+  const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   if (policy == Policy::Vendor) {
-    vendor_choices(request);
+    vendor_choices(ints, request.threads);
     return;
   }
-  const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   const Choice own = choose(ints, request.threads, policy, remembered);
-  if (policy == Policy::Dyn) vendor_beside(request, ints, own.seconds);
+  if (policy == Policy::Dyn) vendor_beside(ints, request.threads, own.seconds);
 }
 
 void ContractionKernel::for_each_choice(const rkernel::PlanRequest& request, Policy policy, const VisitChoice& visit) const {
@@ -81,9 +81,9 @@ void ContractionKernel::for_each_choice(const rkernel::PlanRequest& request, con
 
 ContractionShape ContractionKernel::shape_with(LaneAxis lanes, std::span<const std::int64_t> ints) const { return shape_of(form_with(lanes).form, ints); }
 
-rkernel::Choices ContractionKernel::vendor_choices(const rkernel::PlanRequest& request) const {
+rkernel::Choices ContractionKernel::vendor_choices(std::span<const std::int64_t> ints, int threads) const {
   rkernel::Choices result;
-  if (auto made = vendor_launch(request, result.none_reason)) {
+  if (auto made = vendor_launch(ints, threads, result.none_reason)) {
     const double seconds = made->launch.predicted_seconds;
     result.candidates.push_back({std::move(made->words), seconds, std::move(made->launch)});
   }
@@ -91,9 +91,9 @@ rkernel::Choices ContractionKernel::vendor_choices(const rkernel::PlanRequest& r
 }
 
 rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request, Policy policy) const {
-  if (policy == Policy::Vendor) return vendor_choices(request);
-  rkernel::Choices result;
   const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
+  if (policy == Policy::Vendor) return vendor_choices(ints, request.threads);
+  rkernel::Choices result;
   const auto add = [&](const ContractionShape& shape, const Choice& considered, bool predicted) {
     const Choice choice = canonical(context_->isa(), shape, considered);
     rkernel::Launch launch = launch_with(ints, choice);
@@ -116,7 +116,7 @@ rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request,
   const Choice chosen = choose(ints, request.threads, policy, false);
   result.chosen = add(shape_with(chosen.program.regions.front().strategy.lanes, ints), chosen, result.candidates.front().predicted_seconds.has_value());
   if (policy == Policy::Dyn && context_->vendor_beside_dyn()) {
-    rkernel::Choices vendors = vendor_choices(request);
+    rkernel::Choices vendors = vendor_choices(ints, request.threads);
     for (rkernel::Candidate& candidate : vendors.candidates) {  // at most one
       if (vendor_pays(*candidate.predicted_seconds, chosen.seconds)) result.chosen = result.candidates.size();
       result.candidates.push_back(std::move(candidate));
@@ -125,10 +125,10 @@ rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request,
   return result;
 }
 
-bool ContractionKernel::explain_vendor(const rkernel::PlanRequest& request, double own_seconds, std::string& text) const {
+bool ContractionKernel::explain_vendor(std::span<const std::int64_t> ints, int threads, double own_seconds, std::string& text) const {
   if (!context_->vendor_beside_dyn()) return false;
   std::string why_not;
-  const auto made = vendor_launch(request, why_not);
+  const auto made = vendor_launch(ints, threads, why_not);
   if (!made) {
     text += fmt::format("  no program of the vendor's: {}\n", why_not);
     return false;
@@ -158,13 +158,13 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
   };
   std::string why_not;
   if (policy == Policy::Vendor) {
-    if (const auto made = vendor_launch(request, why_not)) {
+    if (const auto made = vendor_launch(ints, request.threads, why_not)) {
       return text + fmt::format("  by policy vendor\n  chosen {:.4g} us: {}\n", made->launch.predicted_seconds * 1e6, made->words);
     }
     text += fmt::format("  policy vendor has none: {}\n", why_not);
   }
   if (policy != Policy::Dyn) text += fmt::format("  by policy {}\n", name_of(policy)), describe(choice, true);
-  const bool is_own = policy == Policy::Dyn && !explain_vendor(request, choice.seconds, text);
+  const bool is_own = policy == Policy::Dyn && !explain_vendor(ints, request.threads, choice.seconds, text);
   for (std::size_t i = 0; i < std::min(candidates.size(), shown); ++i) {
     describe(candidates[i], is_own && candidates[i].threads == choice.threads && candidates[i].program == choice.program);
   }

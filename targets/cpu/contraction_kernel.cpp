@@ -103,14 +103,14 @@ std::vector<rkernel::ContractionShape> ContractionKernel::shapes_of(std::span<co
 }
 
 rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) const {
+  std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   if (context_->policy() == rkernel::Policy::Vendor) {
     std::string why_not;
-    if (auto made = vendor_launch(request, why_not)) return std::move(made->launch);
+    if (auto made = vendor_launch(ints, request.threads, why_not)) return std::move(made->launch);
   }
-  std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   const rkernel::Choice choice = choose(ints, request.threads, context_->policy(), true);
   if (context_->policy() == rkernel::Policy::Dyn) {
-    if (auto made = vendor_beside(request, ints, choice.seconds)) return std::move(made->launch);
+    if (auto made = vendor_beside(ints, request.threads, choice.seconds)) return std::move(made->launch);
   }
   return launch_with(std::move(ints), choice);
 }

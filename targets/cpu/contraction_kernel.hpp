@@ -38,11 +38,6 @@ class ContractionKernel final : public rkernel::Kernel {
   void for_each_choice(const rkernel::PlanRequest& request, const std::function<void(const rkernel::Choice&)>& visit) const;
   rkernel::Choices choices(const rkernel::PlanRequest& request, rkernel::Policy policy) const override;
   void rehearse(const rkernel::PlanRequest& request, rkernel::Policy policy, bool remembered) const override;
-  /// The vendor's primitives for these sizes, made by this call (some tenths of a millisecond where the library does not know them yet); nullopt, with the reason,
-  /// where it has none.
-  std::optional<VendorLaunch> vendor_launch(const rkernel::PlanRequest& request, std::string& why_not) const;
-  /// Its predicted_seconds, without making primitives; nullopt where it is known to have none. It may still refuse.
-  std::optional<double> vendor_estimate(std::span<const std::int64_t> ints, int threads) const;
   std::string explain(const rkernel::PlanRequest& request) const override;
   std::string target_name() const override { return "cpu/" + context_->isa().name; }
   std::string describe() const override;
@@ -67,11 +62,17 @@ class ContractionKernel final : public rkernel::Kernel {
   void for_each_choice(const rkernel::PlanRequest& request, rkernel::Policy policy, const VisitChoice& visit) const;
   rkernel::ContractionShape shape_with(rkernel::LaneAxis lanes, std::span<const std::int64_t> ints) const;
   rkernel::Launch launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const;
+  /// The vendor's primitives for these sizes on at most `threads` threads, made by this call (some tenths of a millisecond where the library does not know them yet);
+  /// nullopt, with the reason, where it has none.
+  std::optional<VendorLaunch> vendor_launch(std::span<const std::int64_t> ints, int threads, std::string& why_not) const;
+  VendorChoice choose_vendor(const rkernel::ContractionShape& shape, bool epilogue, int threads) const;
+  /// Its predicted_seconds, without making primitives; nullopt where it is known to have none. It may still refuse.
+  std::optional<double> vendor_estimate(std::span<const std::int64_t> ints, int threads) const;
   /// The vendor's where policy Dyn takes it instead of its own program, which is expected to take `own_seconds`.
-  std::optional<VendorLaunch> vendor_beside(const rkernel::PlanRequest& request, std::span<const std::int64_t> ints, double own_seconds) const;
+  std::optional<VendorLaunch> vendor_beside(std::span<const std::int64_t> ints, int threads, double own_seconds) const;
   /// Appends what policy Dyn makes of the vendor's program, where it may take it; whether it does.
-  bool explain_vendor(const rkernel::PlanRequest& request, double own_seconds, std::string& text) const;
-  rkernel::Choices vendor_choices(const rkernel::PlanRequest& request) const;
+  bool explain_vendor(std::span<const std::int64_t> ints, int threads, double own_seconds, std::string& text) const;
+  rkernel::Choices vendor_choices(std::span<const std::int64_t> ints, int threads) const;
   std::shared_ptr<const VendorWeights> vendor_weights(const rkernel::ContractionShape& shape) const;
   /// What does not depend on who computes it: operations and bytes.
   static void set_work(const rkernel::ContractionShape& shape, const ContractionForm& form, rkernel::Launch& launch);

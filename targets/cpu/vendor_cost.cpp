@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "targets/cpu/vendor_blocks.hpp"
+
 namespace dyn::cpu {
 
 double vendor_seconds(const rkernel::Machine& machine, const VendorFigures& figures, const rkernel::ContractionShape& shape, int threads, std::int64_t tickets,
@@ -17,6 +19,17 @@ double vendor_seconds(const rkernel::Machine& machine, const VendorFigures& figu
   const double reads = moved(batch * m * k, shape.a_level) + moved((shape.b_packed ? 1 : batch) * n * k, shape.b_level);
   const double sums = epilogue ? moved(2 * batch * m * n, machine.level_of(static_cast<std::int64_t>(4 * batch * m * n))) : 0;
   return std::max(products, reads) * waiting + sums + rate.seconds_per_execution * static_cast<double>(rounds) + (active > 1 ? machine.seconds_per_wakeup : 0);
+}
+
+VendorChoice choose_vendor_threads(const rkernel::Machine& machine, const VendorFigures& figures, const rkernel::ContractionShape& shape, int threads, bool epilogue) {
+  const auto with = [&](int count) {
+    const std::int64_t tickets = shape.batch * cut_blocks({shape.batch, shape.m, shape.n, shape.k}, machine.panel, count).count();
+    return VendorChoice{count, tickets, vendor_seconds(machine, figures, shape, count, tickets, epilogue)};
+  };
+  const VendorChoice alone = with(1);
+  if (threads == 1) return alone;
+  const VendorChoice together = with(threads);
+  return together.seconds < alone.seconds ? together : alone;
 }
 
 }  // namespace dyn::cpu

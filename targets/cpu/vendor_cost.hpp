@@ -23,6 +23,16 @@ struct VendorFigures {
 double vendor_seconds(const rkernel::Machine& machine, const VendorFigures& figures, const rkernel::ContractionShape& shape, int threads, std::int64_t tickets,
                       bool epilogue);
 
+/// How a launch of the vendor's primitives is dealt out.
+struct VendorChoice {
+  int threads = 1;
+  std::int64_t tickets = 1;  ///< blocks, as cut_blocks() cuts them for so many threads
+  double seconds = 0;        ///< vendor_seconds()
+};
+
+/// One thread or `threads`, whichever is expected to be faster; ties go to one, so that equal inputs choose the same.
+VendorChoice choose_vendor_threads(const rkernel::Machine& machine, const VendorFigures& figures, const rkernel::ContractionShape& shape, int threads, bool epilogue);
+
 /// Whether policy Dyn takes the vendor's program: expected to be faster by more than 3 %. Both predictions err, and making primitives is not for nothing.
 constexpr bool vendor_pays(double vendor_seconds, double own_seconds) { return vendor_seconds < 0.97 * own_seconds; }
 

@@ -10,7 +10,6 @@
 #include "targets/cpu/contraction_kernel.hpp"
 #include "targets/cpu/contraction_launch.hpp"
 #include "targets/cpu/full_tiles.hpp"
-#include "targets/cpu/vendor_blocks.hpp"
 #include "targets/cpu/vendor_cost.hpp"
 #include "targets/cpu/vendor_plan.hpp"
 
@@ -67,26 +66,28 @@ std::string refusal(const rkernel::Problem& problem, const rkernel::ContractionS
 
 }  // namespace
 
+VendorChoice ContractionKernel::choose_vendor(const rkernel::ContractionShape& shape, bool epilogue, int threads) const {
+  return choose_vendor_threads(context_->machine(), context_->vendor_figures(), shape, threads, epilogue);
+}
+
 std::optional<double> ContractionKernel::vendor_estimate(std::span<const std::int64_t> ints, int threads) const {
   if (!context_->vendor()) return std::nullopt;
   const BoundForm& bound = forms_.front();
   const rkernel::Problem& problem = bound.form.problem;
   const rkernel::ContractionShape shape = shape_of(bound.form, ints);
   if (!refusal(problem, shape).empty()) return std::nullopt;
-  const std::int64_t tickets = shape.batch * cut_blocks({shape.batch, shape.m, shape.n, shape.k}, context_->isa().panel_f32, threads).count();
-  const bool epilogue = plain_output(problem, Slots(slots_, ints), shape.n) < 0;
-  return vendor_seconds(context_->machine(), context_->vendor_figures(), shape, threads, tickets, epilogue);
+  return choose_vendor(shape, plain_output(problem, Slots(slots_, ints), shape.n) < 0, threads).seconds;
 }
 
-std::optional<VendorLaunch> ContractionKernel::vendor_beside(const rkernel::PlanRequest& request, std::span<const std::int64_t> ints, double own_seconds) const {
+std::optional<VendorLaunch> ContractionKernel::vendor_beside(std::span<const std::int64_t> ints, int threads, double own_seconds) const {
   if (!context_->vendor_beside_dyn()) return std::nullopt;
-  const std::optional<double> expected = vendor_estimate(ints, request.threads);
+  const std::optional<double> expected = vendor_estimate(ints, threads);
   if (!expected || !vendor_pays(*expected, own_seconds)) return std::nullopt;
   std::string why_not;
-  return vendor_launch(request, why_not);
+  return vendor_launch(ints, threads, why_not);
 }
 
-std::optional<VendorLaunch> ContractionKernel::vendor_launch(const rkernel::PlanRequest& request, std::string& why_not) const {
+std::optional<VendorLaunch> ContractionKernel::vendor_launch(std::span<const std::int64_t> ints, int threads, std::string& why_not) const {
   const std::shared_ptr<const vendor::OneDnn>& library = context_->vendor();
   if (!library) {
     why_not = context_->why_no_vendor();
@@ -97,9 +98,9 @@ std::optional<VendorLaunch> ContractionKernel::vendor_launch(const rkernel::Plan
   const rkernel::Contraction& contraction = *problem.contraction;
   VendorLaunch made;
   rkernel::Launch& launch = made.launch;
-  launch.ints = slots_.evaluate(request.symbols);
-  const Slots slots(slots_, launch.ints);
-  const rkernel::ContractionShape shape = shape_of(bound.form, launch.ints);
+  launch.ints.assign(ints.begin(), ints.end());
+  const Slots slots(slots_, ints);
+  const rkernel::ContractionShape shape = shape_of(bound.form, ints);
   why_not = refusal(problem, shape);
   if (!why_not.empty()) return std::nullopt;
 
@@ -122,14 +123,15 @@ std::optional<VendorLaunch> ContractionKernel::vendor_launch(const rkernel::Plan
     return std::nullopt;
   }
   const int output = plain_output(problem, slots, shape.n);
-  launch.threads = request.threads;
+  const VendorChoice choice = choose_vendor(shape, output < 0, threads);
+  launch.threads = choice.threads;
   if (output >= 0) {
     wanted.c = {output, slots.offset(output), slots.stride(output, contraction.m), 1};
   } else {
     rkernel::Strategy whole;
     write_merge(*context_, strategy_, shape, whole, launch.threads, launch);
     launch.ints[static_cast<std::size_t>(strategy_.k_slices)] = whole.split_k;
-    launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + bound.form.classes.size() + class_for(bound.form, slots_, launch.ints)));
+    launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + bound.form.classes.size() + class_for(bound.form, slots_, ints)));
     // Dense rows; what the second stage reads beyond the last is never used.
     launch.ints[static_cast<std::size_t>(strategy_.sums_row)] = shape.n;
     wanted.c = {-1, 0, shape.n, 1};
@@ -156,7 +158,7 @@ std::optional<VendorLaunch> ContractionKernel::vendor_launch(const rkernel::Plan
     return std::nullopt;
   }
   if (launch.merge != nullptr) made.words += ", then the epilogue";
-  launch.predicted_seconds = vendor_seconds(context_->machine(), context_->vendor_figures(), shape, launch.threads, launch.tickets, launch.merge != nullptr);
+  launch.predicted_seconds = choice.seconds;
   set_work(shape, bound.form, launch);
   return made;
 }

@@ -220,7 +220,7 @@ std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore&
     if (with_vendor) {
       Vendor vendor;
       vendor.library = vendor::OneDnn::of_process(vendor.why_not);
-      vendor.figures = {{1e11, 1e-6}, {1e11, 1e-6}};  // any
+      vendor.figures = {{1e6, 1e-9}, {1e6, 1e-9}};  // so slow that more threads pay wherever there are more blocks
       made->set_vendor(std::move(vendor));
     }
     context = std::move(made);
@@ -287,9 +287,9 @@ double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64
 
 double run_vendor(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, std::string& words) {
   const Bound bound(c, context_for(isa, store, true), store, random, threads);
-  const auto made = bound.kernel.vendor_launch(bound.request, words);
-  if (made) words = made->words;
-  return run_launch(c, bound.data, made ? made->launch : bound.kernel.plan(bound.request));
+  const rkernel::Choices choices = bound.kernel.choices(bound.request, rkernel::Policy::Vendor);
+  words = choices.candidates.empty() ? choices.none_reason : choices.candidates.front().program;
+  return run_launch(c, bound.data, choices.candidates.empty() ? bound.kernel.plan(bound.request) : choices.candidates.front().launch);
 }
 
 Planned plan_case(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store, std::mt19937_64& random, int threads) {

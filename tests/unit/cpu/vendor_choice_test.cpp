@@ -14,8 +14,11 @@
 
 #include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/jit.hpp"
+#include "targets/cpu/vendor_blocks.hpp"
 #include "targets/cpu/vendor_figures.hpp"
 #include "targets/cpu/vendor_plan.hpp"
+#include "tests/support/round_machine.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/cpu/contraction_fixture.hpp"
 #include "tests/unit/cpu/policy_context.hpp"
 
@@ -86,6 +89,64 @@ TEST_CASE("dyn takes the vendor's program where that is expected to be faster") 
     REQUIRE(line != std::string::npos);
     CHECK(planned.explained.rfind("chosen") < line);
   });
+}
+
+TEST_CASE("the vendor's program takes the threads that it is expected to be fastest with") {
+  const dyn::rkernel::Machine machine = dyn::testing::round_machine(8);  // waking up takes 1 us
+  const VendorFigures figures{{50e9, 0.5e-6}, {50e9, 0.5e-6}};
+  const auto choose = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, int threads) {
+    return choose_vendor_threads(machine, figures, {.batch = batch, .m = m, .n = n, .k = k}, threads, false);
+  };
+  // 16 x 32 x 32 takes 0.7 us of operations, less than a wake-up; 16 x 128 x 128 takes 10 us.
+  CHECK(choose(16, 32, 32, 1, 2).threads == 1);
+  CHECK(choose(16, 128, 128, 1, 2).threads == 2);
+  CHECK(choose(16, 128, 128, 1, 1).threads == 1);
+  CHECK(choose(512, 512, 512, 1, 8).threads == 8);
+  CHECK(choose(64, 64, 64, 96, 8).threads == 8);
+  // One block cannot be shared.
+  CHECK(choose(1, 16, 4096, 1, 8).threads == 1);
+  CHECK(choose(1, 16, 4096, 1, 8).tickets == 1);
+  std::mt19937_64 random(dyn::testing::test_seed(5));
+  for (int i = 0; i < 300; ++i) {
+    const dyn::rkernel::Machine any = dyn::testing::random_machine(random, 8);
+    const auto shape = dyn::testing::random_contraction(random, any);
+    if (shape.batch * shape.m * shape.n * shape.k == 0) continue;
+    for (const int threads : {1, 2, 8}) {
+      const bool epilogue = random() % 2 == 0;
+      const VendorChoice choice = choose_vendor_threads(any, figures, shape, threads, epilogue);
+      double least = 1e30;
+      for (const int count : {1, threads}) {
+        const std::int64_t tickets = shape.batch * cut_blocks({shape.batch, shape.m, shape.n, shape.k}, any.panel, count).count();
+        const double seconds = vendor_seconds(any, figures, shape, count, tickets, epilogue);
+        if (count == choice.threads) {
+          CHECK(choice.seconds == seconds);
+          CHECK(choice.tickets == tickets);
+        }
+        least = std::min(least, seconds);
+      }
+      CHECK(choice.seconds == least);
+    }
+  }
+}
+
+TEST_CASE("launches of the vendor's primitives run on the threads that were chosen") {
+  const Isa& isa = select_isa("");
+  const auto store = CodeStore::open(isa, {});
+  std::mt19937_64 random(dyn::testing::test_seed(6));
+  // At rates without sense every problem is worth a second thread, or none is.
+  for (const auto& [figures, threads] : {std::pair(slow, 2), std::pair(fast, 1)}) {
+    const Vendor vendor = vendor_for("threads_chosen", figures, false);
+    if (!vendor.library) return;
+    const auto context = testing::policy_context(isa, *store, {.threads = 2, .policy = Policy::Vendor, .vendor = vendor});
+    for (const Case& c : {Case{.m = 48, .n = 96, .k = 20}, Case{.m = 48, .n = 96, .k = 20, .packed = false, .bias = true}}) {
+      const Planned planned = testing::plan_case(c, context, *store, random, 2);
+      CHECK(planned.error <= 1);
+      REQUIRE(is_vendors(planned.launch));
+      CHECK(planned.launch.threads == threads);
+      CHECK(planned.launch.tickets >= threads);
+      CHECK(planned.launch.predicted_seconds == *planned.choices.candidates.at(0).predicted_seconds);
+    }
+  }
 }
 
 TEST_CASE("dyn keeps its own program where the vendor's is expected to be slower, and says so") {
