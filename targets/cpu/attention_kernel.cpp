@@ -105,7 +105,7 @@ std::vector<KernelSource> AttentionKernel::sources() const {
 
 AttentionShape AttentionKernel::shape_of(std::span<const std::int64_t> ints) const {
   const rkernel::Attention& attention = *problem_->attention;
-  const auto value = [&](int slot) { return slot == codegen::SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)]; };
+  const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
   AttentionShape shape;
   for (int axis = 0; axis < attention.m; ++axis) shape.batch *= value(slots_.extent(axis));
   shape.queries = value(slots_.extent(attention.m));
@@ -124,10 +124,7 @@ AttentionShape AttentionKernel::shape(std::span<const std::int64_t> symbols) con
 
 std::size_t AttentionKernel::class_for(std::span<const std::int64_t> ints, ScoreForm form) const {
   const rkernel::Attention& attention = *problem_->attention;
-  const auto stride = [&](int operand, int axis) {
-    const int slot = operand < 0 ? codegen::SlotTable::none : slots_.stride(operand, axis);
-    return slot == codegen::SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)];
-  };
+  const auto stride = [&](int operand, int axis) { return operand < 0 ? 0 : codegen::value_of(slots_.stride(operand, axis), ints); };
   const bool k_unit = stride(attention.k, attention.d) == 1, v_unit = stride(attention.v, attention.n) == 1;
   const StrideClass mask = codegen::class_of(stride(attention.mask, attention.keys));
   // A class for strides that are not 1 is right for those that are, and Any for every mask.

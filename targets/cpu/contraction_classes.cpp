@@ -171,10 +171,7 @@ std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, 
 }
 
 std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) {
-  const auto stride = [&](int operand, int axis) {
-    const int slot = slots.stride(operand, axis);
-    return slot == codegen::SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)];
-  };
+  const auto stride = [&](int operand, int axis) { return codegen::value_of(slots.stride(operand, axis), ints); };
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
   const bool a_packed = problem.operands[static_cast<std::size_t>(contraction.a)].form == rkernel::Form::Packed;

@@ -52,7 +52,7 @@ std::vector<KernelSource> ContractionKernel::sources() const {
 rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const {
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
-  const auto value = [&](int slot) { return slot == codegen::SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)]; };
+  const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
   const auto packed = [&](int operand) { return problem.operands[static_cast<std::size_t>(operand)].form == rkernel::Form::Packed; };
   rkernel::ContractionShape shape;
   shape.lanes = form.lanes;

@@ -63,9 +63,7 @@ std::size_t LoopKernel::class_for(std::span<const std::int64_t> ints) const {
     for (std::size_t operand = 0; operand < classes_[i].lane_classes.size(); ++operand) {
       const StrideClass wanted = classes_[i].lane_classes[operand];
       if (wanted == StrideClass::Any) continue;
-      const int slot = problem_->slots.stride(static_cast<int>(operand), lane);
-      const std::int64_t stride = slot == codegen::SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)];
-      fits = fits && codegen::class_of(stride) == wanted;
+      fits = fits && codegen::class_of(codegen::value_of(problem_->slots.stride(static_cast<int>(operand), lane), ints)) == wanted;
       ++specific;
     }
     if (!fits) continue;

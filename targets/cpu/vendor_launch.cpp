@@ -22,12 +22,11 @@ using rkernel::Operand;
 class Slots {
  public:
   Slots(const codegen::SlotTable& table, std::span<const std::int64_t> ints) : table_(table), ints_(ints) {}
-  std::int64_t extent(int axis) const { return value(table_.extent(axis)); }
-  std::int64_t stride(int operand, int axis) const { return value(table_.stride(operand, axis)); }
-  std::int64_t offset(int operand) const { return value(table_.offset(operand)); }
+  std::int64_t extent(int axis) const { return codegen::value_of(table_.extent(axis), ints_); }
+  std::int64_t stride(int operand, int axis) const { return codegen::value_of(table_.stride(operand, axis), ints_); }
+  std::int64_t offset(int operand) const { return codegen::value_of(table_.offset(operand), ints_); }
 
  private:
-  std::int64_t value(int slot) const { return slot == codegen::SlotTable::none ? 0 : ints_[static_cast<std::size_t>(slot)]; }
   const codegen::SlotTable& table_;
   std::span<const std::int64_t> ints_;
 };

@@ -69,4 +69,7 @@ class SlotTable {
   graph::DimProgram program_;
 };
 
+/// Of a slot among those of SlotTable::evaluate().
+inline std::int64_t value_of(int slot, std::span<const std::int64_t> ints) { return slot == SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)]; }
+
 }  // namespace dyn::codegen

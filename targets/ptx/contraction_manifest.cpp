@@ -41,7 +41,7 @@ std::optional<bool> provably_vectors(const Operand& operand, int inner, DType ti
 bool vectors_now(const Problem& problem, int index, int inner, DType tile_dtype, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) {
   const Operand& operand = problem.operands[static_cast<std::size_t>(index)];
   if (operand.dtype != tile_dtype) return false;
-  const auto value = [&](int slot) { return slot == codegen::SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)]; };
+  const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
   const std::int64_t vector = elements_of_vector(operand);
   bool all = value(slots.offset(index)) % vector == 0;
   for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
