@@ -3,30 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "graph/text.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace dyn::testing {
 namespace {
-
-/// Lives as long as the process.
-class CacheDirectory {
- public:
-  CacheDirectory()
-      : path_(std::filesystem::temp_directory_path() / fmt::format("dyn-test-cache-{}", ::getpid())) {}
-  ~CacheDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A caller's memory for one output, with a known pattern on both sides.
 class GuardedOutput {
@@ -101,11 +85,11 @@ std::vector<Tensor> magnitudes_of(const std::vector<Tensor>& inputs) {
 }  // namespace
 
 Options test_options(const std::string& isa) {
-  static const CacheDirectory cache;
+  static const TemporaryFolder cache;
   Options options;
   options.threads = 2;
   options.isa = isa;
-  options.cache_dir = cache.path();
+  options.cache_dir = cache.string();
   return options;
 }
 

@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace dyn::test {
 namespace {
@@ -35,26 +36,6 @@ int sum_of(const std::string& text, const std::string& pattern) {
   return sum;
 }
 
-/// A folder that goes with its owner.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "dyn-ptxas-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::filesystem::filesystem_error("mkdtemp", name, {errno, std::generic_category()});
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace
 
 std::span<const char* const> ptxas_gpus() {
@@ -74,7 +55,7 @@ bool ptxas_is_missing() {
 }
 
 Assembled assemble(const std::string& ptx, const std::string& gpu, const std::vector<std::string>& extra) {
-  const ScratchFolder folder;
+  const dyn::testing::TemporaryFolder folder;
   const std::string input = folder.path() / "kernel.ptx", output = folder.path() / "kernel.cubin", log = folder.path() / "log";
   std::ofstream(input) << ptx;
   std::string command = "'" + ptxas_path() + "' -v -arch=" + gpu;

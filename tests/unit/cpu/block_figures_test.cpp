@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "targets/cpu/cpu_info.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/cpu/contraction_fixture.hpp"
 #include "tests/unit/cpu/policy_context.hpp"
 
@@ -20,15 +21,6 @@ namespace {
 /// Figures are remembered by the process for each number of threads: every use of another number begins anew.
 class Figures {
  public:
-  Figures() {
-    std::string name = (fs::temp_directory_path() / "dyn-blocks-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-  }
-  Figures(const Figures&) = delete;
-  Figures& operator=(const Figures&) = delete;
-  ~Figures() { fs::remove_all(folder_); }
-
   dyn::rkernel::Machine machine(int threads) const {
     dyn::rkernel::Machine machine = testing::context_for(isa_, *store_)->machine();
     machine.threads = threads;
@@ -52,8 +44,8 @@ class Figures {
 
   /// The only file there is.
   fs::path file() const {
-    REQUIRE(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()) == 1);
-    return fs::directory_iterator(folder_)->path();
+    REQUIRE(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()) == 1);
+    return fs::directory_iterator(folder_.path())->path();
   }
   json content() const { return json::parse(std::ifstream(file())); }
   /// Where the file for so many threads would be, with this text; the file that was there is gone.
@@ -62,7 +54,7 @@ class Figures {
     fs::remove(file());
     const std::string stem = "blocks-" + isa_.name + "-";
     name.replace(stem.size(), name.find('-', stem.size()) - stem.size(), std::to_string(threads));
-    std::ofstream(folder_ / name) << text;
+    std::ofstream(folder_.path() / name) << text;
   }
 
   std::vector<std::string> warnings;
@@ -71,7 +63,7 @@ class Figures {
  private:
   const Isa& isa_ = select_isa("");
   std::shared_ptr<CodeStore> store_ = CodeStore::open(isa_, {});
-  fs::path folder_;
+  dyn::testing::TemporaryFolder folder_;
 };
 
 // What another process would have left.

@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "tests/support/random_floats.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/cpu/contraction_fixture.hpp"
 #include "tests/unit/cpu/policy_context.hpp"
@@ -87,13 +88,6 @@ void check_chosen(const Choices& choices, Policy policy) {
   if (!chosen || policy == Policy::Oracle) return;
   if (policy == Policy::Dyn) CHECK(*chosen * 0.98 <= least * (1 + 1e-9));
   else CHECK(*chosen <= least * (1 + 1e-9));
-}
-
-std::vector<float> random_floats(std::mt19937_64& random, std::int64_t count) {
-  std::uniform_real_distribution<float> distribution(-1, 1.5f);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = distribution(random);
-  return values;
 }
 
 }  // namespace
@@ -174,7 +168,7 @@ TEST_CASE("with determinism every policy's plans have the same bits for any numb
       for (std::size_t i = 0; i < cases.size(); ++i) {
         Case& c = cases[i];
         c.packed = false;
-        if (a[i].empty()) a[i] = random_floats(random, c.m * c.k), b[i] = random_floats(random, c.k * c.n);
+        if (a[i].empty()) a[i] = dyn::testing::random_floats(random, c.m * c.k), b[i] = dyn::testing::random_floats(random, c.k * c.n);
         const Ready ready(c, context, *store);
         for (int threads = 1; threads <= machine_threads; threads += 2) {
           std::vector<float> output(static_cast<std::size_t>(c.m * c.n));

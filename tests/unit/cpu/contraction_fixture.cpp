@@ -1,3 +1,4 @@
+#include "tests/support/random_floats.hpp"
 #include "tests/unit/cpu/contraction_fixture.hpp"
 
 #include <algorithm>
@@ -50,12 +51,7 @@ Rounded rounded(DType dtype, float weight, float largest_of_column) {
 }
 
 Data make_data(const Case& c, const Isa& isa, std::mt19937_64& random) {
-  std::uniform_real_distribution<float> uniform(-1, 1.5f);
-  const auto filled = [&](std::int64_t count) {
-    std::vector<float> values(static_cast<std::size_t>(count));
-    for (float& value : values) value = uniform(random);
-    return values;
-  };
+  const auto filled = [&](std::int64_t count) { return dyn::testing::random_floats(random, count); };
   const std::int64_t a_row = (c.transpose_a ? c.m : c.k) + c.a_slack, a_rows = c.transpose_a ? c.k : c.m;
   Data data;
   data.a = filled(c.batch * a_rows * a_row + 1);

@@ -1,33 +1,23 @@
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "targets/cpu/object_cache.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using dyn::cpu::ObjectCache;
 
 namespace {
 
-/// A directory of its own, removed at the end.
-class TemporaryDirectory {
+class CacheFolder : public dyn::testing::TemporaryFolder {
  public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "dyn-test-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-  std::string only_file() const { return std::filesystem::directory_iterator(path_)->path().string(); }
+  std::string only_file() const { return std::filesystem::directory_iterator(path())->path().string(); }
   std::size_t files() const {
     std::size_t count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++count;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path())) ++count;
     return count;
   }
-
- private:
-  std::string path_;
 };
 
 std::string contents(const std::string& path) {
@@ -40,19 +30,19 @@ void overwrite(const std::string& path, const std::string& bytes) { std::ofstrea
 }  // namespace
 
 TEST_CASE("an object comes back as it was stored, by its key and no other") {
-  const TemporaryDirectory directory;
-  const ObjectCache cache(directory.path(), "stamp");
+  const CacheFolder directory;
+  const ObjectCache cache(directory.string(), "stamp");
   const std::string object("\0ELF\n\xff bytes", 12);
   CHECK(cache.store("key one", object).empty());
   CHECK(directory.files() == 1);  // and no temporary one
   CHECK(cache.load("key one") == object);
   CHECK_FALSE(cache.load("key two").has_value());
-  CHECK_FALSE(ObjectCache(directory.path(), "another version").load("key one").has_value());
+  CHECK_FALSE(ObjectCache(directory.string(), "another version").load("key one").has_value());
 }
 
 TEST_CASE("every damaged byte and every truncation of a cached object is noticed") {
-  const TemporaryDirectory directory;
-  const ObjectCache cache(directory.path(), "stamp");
+  const CacheFolder directory;
+  const ObjectCache cache(directory.string(), "stamp");
   REQUIRE(cache.store("key", "some object bytes").empty());
   const std::string path = directory.only_file();
   const std::string good = contents(path);
@@ -72,8 +62,8 @@ TEST_CASE("every damaged byte and every truncation of a cached object is noticed
 }
 
 TEST_CASE("a directory that cannot be used switches the cache off and says why") {
-  const TemporaryDirectory directory;
-  const std::string file = directory.path() + "/file";
+  const CacheFolder directory;
+  const std::string file = directory.string() + "/file";
   overwrite(file, "");
   const ObjectCache cache(file, "stamp");
   CHECK_FALSE(cache.enabled());
@@ -83,8 +73,8 @@ TEST_CASE("a directory that cannot be used switches the cache off and says why")
 }
 
 TEST_CASE("an object that cannot be put in its place is reported and leaves no file behind") {
-  const TemporaryDirectory directory;
-  const ObjectCache cache(directory.path(), "stamp");
+  const CacheFolder directory;
+  const ObjectCache cache(directory.string(), "stamp");
   REQUIRE(cache.store("key", "object").empty());
   const std::string path = directory.only_file();
   std::filesystem::remove(path);

@@ -13,6 +13,7 @@
 #include "dyn/error.hpp"
 #include "targets/cpu/pack.hpp"
 #include "tests/support/half.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn;
 using rkernel::PackedLayout;
@@ -20,11 +21,6 @@ using rkernel::PackedLayout;
 namespace {
 
 constexpr std::byte untouched{0xa5};
-
-std::uint64_t seed() {
-  const char* text = std::getenv("DYN_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 20261121;
-}
 
 /// The panels of a k x n matrix whose rows (or columns, transposed) are contiguous; each panel is packed by a call of its own.
 std::vector<std::byte> packed(const PackedLayout& layout, const std::vector<float>& matrix, bool transposed) {
@@ -66,8 +62,7 @@ std::vector<float> strange_numbers(std::size_t count, std::mt19937_64& random) {
 }  // namespace
 
 TEST_CASE("panels of 16 bits hold what is nearest, ties to even, and zeros at the edge") {
-  MESSAGE("seed " << seed());
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(dyn::testing::test_seed(20261121));
   for (const DType dtype : {DType::bf16, DType::f16}) {
     for (int repeat = 0; repeat < 40; ++repeat) {
       const PackedLayout layout{dtype, 1 << (random() % 6), static_cast<std::int64_t>(random() % 130), static_cast<std::int64_t>(random() % 70)};
@@ -93,8 +88,7 @@ TEST_CASE("panels of 16 bits hold what is nearest, ties to even, and zeros at th
 }
 
 TEST_CASE("panels of 8 bits and their scales are within half a step of the weights") {
-  MESSAGE("seed " << seed());
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(dyn::testing::test_seed(20261121));
   for (int repeat = 0; repeat < 40; ++repeat) {
     const PackedLayout layout{DType::i8, 1 << (random() % 6), static_cast<std::int64_t>(random() % 130), static_cast<std::int64_t>(random() % 70)};
     const bool transposed = random() % 2 == 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "targets/cpu/dot_loop.hpp"
+#include "tests/support/random_floats.hpp"
 #include "tests/unit/cpu/contraction_fixture.hpp"
 
 using namespace dyn::cpu;
@@ -25,13 +26,6 @@ float sliced_sum(const Case& c, std::span<const float> a, std::span<const float>
     total += sum;
   }
   return total;
-}
-
-std::vector<float> uniform(std::mt19937_64& random, std::int64_t count) {
-  std::uniform_real_distribution<float> distribution(-1, 1.5f);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = distribution(random);
-  return values;
 }
 
 }  // namespace
@@ -59,7 +53,7 @@ TEST_CASE("the sums of slices are added in the order of the slices, bit for bit"
     const auto store = CodeStore::open(isa, {});
     std::mt19937_64 random(7);
     const Case c{.m = 3, .n = 20, .k = 2051, .packed = false};
-    const std::vector<float> a = uniform(random, c.m * c.k), b = uniform(random, c.k * c.n);
+    const std::vector<float> a = dyn::testing::random_floats(random, c.m * c.k), b = dyn::testing::random_floats(random, c.k * c.n);
     testing::Built built = testing::build(c);
     const dyn::rkernel::PlanRequest request{built.symbols, 8};
     ContractionKernel kernel(built.problem, testing::context_for(isa, *store), 2);

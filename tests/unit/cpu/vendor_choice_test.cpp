@@ -10,8 +10,6 @@
 #include <sstream>
 #include <string>
 
-#include <unistd.h>
-
 #include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/jit.hpp"
 #include "targets/cpu/vendor_blocks.hpp"
@@ -19,6 +17,7 @@
 #include "targets/cpu/vendor_plan.hpp"
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/cpu/contraction_fixture.hpp"
 #include "tests/unit/cpu/policy_context.hpp"
 
@@ -65,13 +64,6 @@ std::size_t vendors_candidates(const Planned& planned) {
 }
 
 bool mentions_vendor(const Planned& planned) { return planned.explained.find("oneDNN") != std::string::npos; }
-
-/// A directory that is gone at the end.
-struct Scratch {
-  Scratch() : path(std::filesystem::temp_directory_path() / ("dyn-vendor-" + std::to_string(getpid()))) { std::filesystem::create_directories(path); }
-  ~Scratch() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
 
 }  // namespace
 
@@ -193,7 +185,7 @@ TEST_CASE("measured figures of the vendor are those of a CPU") {
 }
 
 TEST_CASE("the vendor's figures are kept for a machine and a version of the library, and believed for no other") {
-  const Scratch directory;
+  const dyn::testing::TemporaryFolder directory;
   const Isa& isa = select_isa("");
   int measured = 0;
   const VendorFigures made{{3e9, 2e-6}, {4e9, 1e-6}};
@@ -201,8 +193,8 @@ TEST_CASE("the vendor's figures are kept for a machine and a version of the libr
     ++measured;
     return made;
   };
-  const auto path = [&](const std::string& version) { return directory.path / vendor_figures_file(isa, version); };
-  const auto figures_of = [&](const std::string& version) { return vendor_figures(isa, version, directory.path.string(), measure); };
+  const auto path = [&](const std::string& version) { return directory.path() / vendor_figures_file(isa, version); };
+  const auto figures_of = [&](const std::string& version) { return vendor_figures(isa, version, directory.string(), measure); };
   figures_of("oneDNN 9.0.0");
   figures_of("oneDNN 9.0.0");  // the process knows it
   CHECK(measured == 1);

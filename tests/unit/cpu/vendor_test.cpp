@@ -10,6 +10,7 @@
 
 #include "targets/cpu/jit.hpp"
 #include "targets/vendor/onednn.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/cpu/contraction_fixture.hpp"
 
 using namespace dyn::cpu;
@@ -24,13 +25,6 @@ std::shared_ptr<const OneDnn> library_for(const char* test) {
   auto library = OneDnn::of_process(why_not);
   if (!library) std::printf("skipped vendor.%s: %s\n", test, why_not.c_str());
   return library;
-}
-
-unsigned seed() {
-  const char* wanted = std::getenv("DYN_SEED");
-  const unsigned value = wanted != nullptr ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : std::random_device{}();
-  MESSAGE("DYN_SEED=" << value);
-  return value;
 }
 
 std::ptrdiff_t threads_of_process() {
@@ -59,7 +53,7 @@ Case random_case(std::mt19937_64& random) {
 
 TEST_CASE("products by oneDNN equal plain loops, packed and fresh, with and without an epilogue") {
   if (!library_for("products")) return;
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(dyn::testing::test_seed());
   const std::ptrdiff_t before = threads_of_process();
   for (const Isa& isa : all_isas()) {
     if (!cpu_has(isa)) continue;

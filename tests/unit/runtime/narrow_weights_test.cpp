@@ -13,6 +13,7 @@
 #include "src/runtime/weight_cache.hpp"
 #include "targets/cpu/isa.hpp"
 #include "tests/support/half.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
@@ -50,29 +51,26 @@ Options with(const std::string& precision, const std::string& cache_dir = "none"
 class Folder {
  public:
   Folder() {
-    std::string name = (fs::temp_directory_path() / "dyn-narrow-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
     w = random_values(depth * columns, 1);
     b = random_values(columns, 2);
     write();
   }
-  ~Folder() { fs::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
 
   void write() const {
     const std::string header = "{\"w\":{\"dtype\":\"F32\",\"shape\":[600,2000],\"data_offsets\":[0,4800000]},"
                                "\"b\":{\"dtype\":\"F32\",\"shape\":[2000],\"data_offsets\":[4800000,4808000]}} ";
     const std::string data = std::string(reinterpret_cast<const char*>(w.data()), w.size() * 4) + std::string(reinterpret_cast<const char*>(b.data()), b.size() * 4);
-    std::ofstream(path + "/w.safetensors", std::ios::binary) << testing::safetensors_file(header, data);
+    std::ofstream(folder_.path() / "w.safetensors", std::ios::binary) << testing::safetensors_file(header, data);
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
   }
 
-  Graph load(const Options& options) const { return Graph::from_text(layer, options, path); }
+  Graph load(const Options& options) const { return Graph::from_text(layer, options, folder_.string()); }
+  std::string cache() const { return (folder_.path() / "cache").string(); }
 
-  std::string path;
   std::vector<float> w, b;
+
+ private:
+  testing::TemporaryFolder folder_;
 };
 
 double kept(const std::string& precision, float weight, float largest) {
@@ -123,7 +121,7 @@ TEST_CASE("weights of 16 and 8 bits are kept so, and computed with so") {
 
 TEST_CASE("prepacked weights of one precision are never taken for those of another") {
   const Folder folder;
-  const std::string cache = folder.path + "/cache";
+  const std::string cache = folder.cache();
   for (int round = 0; round < 2; ++round) {
     for (const std::string precision : {"bf16", "f16", "f32", "i8"}) {
       if (precision == "f16" && !converts_f16()) continue;

@@ -1,11 +1,10 @@
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "src/runtime/cache_dir.hpp"
 #include "src/runtime/thread_count.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn::runtime;
@@ -13,12 +12,10 @@ using namespace dyn::runtime;
 namespace {
 
 /// A folder tree that is gone at the end.
-struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("dyn_cgroup_" + std::to_string(::getpid()));
-  ~Folder() { std::filesystem::remove_all(path); }
+struct Folder : dyn::testing::TemporaryFolder {
   void write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((path / name).parent_path());
-    std::ofstream(path / name) << text;
+    std::filesystem::create_directories((path() / name).parent_path());
+    std::ofstream(path() / name) << text;
   }
 };
 
@@ -33,7 +30,7 @@ TEST_CASE("quotas of cgroups, the tightest of a group and its ancestors") {
   folder.write("cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
   folder.write("cpu,cpuacct/free/cpu.cfs_quota_us", "-1\n");
   folder.write("cpu,cpuacct/free/cpu.cfs_period_us", "100000\n");
-  const std::string root = folder.path.string();
+  const std::string root = folder.string();
   CHECK(cgroup_cpus(root, "0::/\n") == 0);
   CHECK(cgroup_cpus(root, "0::/a\n") == 2.5);
   CHECK(cgroup_cpus(root, "0::/a/b\n") == 2.5);

@@ -12,6 +12,7 @@
 
 #include "dyn/dyn.hpp"
 #include "targets/vendor/onednn.hpp"
+#include "tests/support/random_floats.hpp"
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
@@ -36,13 +37,6 @@ Graph load(const char* policy, int threads) {
   options.policy = policy;
   options.threads = threads;
   return Graph::from_text(two_layers, options);
-}
-
-std::vector<float> filled(std::mt19937& random, std::int64_t count) {
-  std::uniform_real_distribution<float> distribution(-1, 1.5f);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = distribution(random);
-  return values;
 }
 
 /// Both outputs, one after the other.
@@ -83,7 +77,7 @@ TEST_CASE("a graph whose products oneDNN computes gives what the reference gives
   for (const int threads : {1, 2}) {
     const Graph graph = load("vendor", threads);
     for (const std::int64_t m : {0, 1, 53, 301}) {
-      const std::vector<float> x = filled(random, m * 301), keys = filled(random, m * 64), expected = run(reference, m, x, keys);
+      const std::vector<float> x = testing::random_floats(random, m * 301), keys = testing::random_floats(random, m * 64), expected = run(reference, m, x, keys);
       CHECK(difference(run(graph, m, x, keys), expected) < 2e-6);
       std::atomic<int> wrong{0};
       std::vector<std::thread> callers;
@@ -105,7 +99,7 @@ TEST_CASE("oneDNN brings no threads with it") {
     return;
   }
   std::mt19937 random(3);
-  const std::vector<float> x = filled(random, 256 * 301), keys = filled(random, 256 * 64);
+  const std::vector<float> x = testing::random_floats(random, 256 * 301), keys = testing::random_floats(random, 256 * 64);
   const auto threads = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator()); };
   run(load("dyn", 2), 256, x, keys);  // starts dyn's helpers
   const Graph graph = load("vendor", 2);
@@ -125,7 +119,7 @@ TEST_CASE("with Options::vendor a graph gives what the reference gives, and the 
   }
   std::mt19937 random(5);
   const std::int64_t m = 301;
-  const std::vector<float> x = filled(random, m * 301), keys = filled(random, m * 64);
+  const std::vector<float> x = testing::random_floats(random, m * 301), keys = testing::random_floats(random, m * 64);
   Options plain;
   plain.device = "reference";
   const std::vector<float> expected = run(Graph::from_text(two_layers, plain), m, x, keys);

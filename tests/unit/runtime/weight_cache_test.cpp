@@ -21,6 +21,7 @@
 #include "src/runtime/weight_cache.hpp"
 #include "src/runtime/weight_loader.hpp"
 #include "tests/support/seed.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
@@ -64,11 +65,8 @@ void write_file(const fs::path& path, const std::string& bytes) {
 /// A model in a folder of its own, and a cache directory.
 class Fixture {
  public:
-  Fixture() : root_(fs::temp_directory_path() / ("dyn-weights-XXXXXX")) {
-    std::string name = root_.string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    root_ = name;
-    options.cache_dir = (root_ / "cache").string();
+  Fixture() {
+    options.cache_dir = cache().string();
     options.threads = 2;
     options.log = [this](LogLevel, std::string_view line) {
       const std::lock_guard lock(mutex_);
@@ -76,9 +74,6 @@ class Fixture {
     };
     set_weights(1);
   }
-  ~Fixture() { fs::remove_all(root_); }
-  Fixture(const Fixture&) = delete;
-  Fixture& operator=(const Fixture&) = delete;
 
   /// Writes the weights file in place, then waits until its time stamp tells it from a later state.
   void set_weights(unsigned salt, const std::string& folder = "") {
@@ -89,15 +84,15 @@ class Fixture {
       return "\"" + std::string(key) + "\":{\"dtype\":\"F32\",\"shape\":" + shape + ",\"data_offsets\":[" + std::to_string(from) + "," + std::to_string(to) + "]}";
     };
     const std::string header = "{" + entry("w", "[120,1000]", 0, w) + "," + entry("b", "[1000]", w, b) + "," + entry("v", "[301,1000]", b, v) + "} ";
-    fs::create_directories(root_ / folder);
-    write_file(root_ / folder / "w.safetensors", testing::safetensors_file(header, data));
+    fs::create_directories(root_.path() / folder);
+    write_file(root_.path() / folder / "w.safetensors", testing::safetensors_file(header, data));
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
   }
 
-  Graph load(const std::string& folder = "") const { return Graph::from_text(two_layers, options, (root_ / folder).string()); }
+  Graph load(const std::string& folder = "") const { return Graph::from_text(two_layers, options, (root_.path() / folder).string()); }
 
-  fs::path weights_path() const { return root_ / "w.safetensors"; }
-  fs::path cache() const { return root_ / "cache"; }
+  fs::path weights_path() const { return root_.path() / "w.safetensors"; }
+  fs::path cache() const { return root_.path() / "cache"; }
   std::vector<fs::path> kept() const {
     std::vector<fs::path> files;
     for (const auto& entry : runtime::kept_weights(options.cache_dir)) files.emplace_back(entry.path);
@@ -109,7 +104,7 @@ class Fixture {
   std::string log;
 
  private:
-  fs::path root_;
+  testing::TemporaryFolder root_;
   mutable std::mutex mutex_;
 };
 
