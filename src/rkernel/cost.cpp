@@ -11,9 +11,8 @@
 namespace dyn::rkernel {
 namespace {
 
-constexpr double float_bytes = 4, line_bytes = 64;
+constexpr std::int64_t float_bytes = 4, line_bytes = 64;
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
-constexpr std::int64_t l1_ways_for_rows = 6;   ///< ways left to A's rows beside B's stream
 // A row whose line is evicted before its 16 elements are used comes from L2 this many times.
 constexpr double conflict_refetches = 4;
 // Of those, what multiply-adds wait for: with rows of 4 to 16 KiB, copies of A were faster by 3 to 6 %.
@@ -31,6 +30,9 @@ constexpr double seconds_per_shared_run = 0.15e-6;  ///< the same from L3: 256 r
 // Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
 // took 1.6 to 5 us.
 constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
+// Of a line that two column tiles write, and that has left L1 between them: with 121 columns and K of 16 it took 1 to 3 ns more than the multiply-adds of its row, 5 ns;
+// with K of 64 none that could be seen.
+constexpr double seconds_per_returning_line = 7e-9;
 // Instructions that add up the lanes of one output, and store it.
 constexpr double dot_reduction_operations = 7;
 
@@ -94,12 +96,12 @@ double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape,
 }
 
 // How much more often A is fetched where its rows fall into few cache sets.
-double conflict_factor(const ContractionShape& shape, double rows) {
+double conflict_factor(const Machine& machine, const ContractionShape& shape, double rows) {
   // Lanes along K take a line whole.
   if (shape.a_row_bytes <= 0 || shape.lanes == LaneAxis::K) return 1;
   const auto distinct = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
-  return rows_per_set > l1_ways_for_rows ? conflict_refetches : 1;
+  return rows_per_set > static_cast<double>(rows_without_conflicts(machine)) ? conflict_refetches : 1;
 }
 
 // Seconds to read `bytes` by one of `active` threads from a level; the nearest is part of layer 0's measurement.
@@ -110,7 +112,7 @@ double read_seconds(const Machine& machine, double bytes, std::size_t level, int
 // What a tile waits for rows of A that were evicted.
 double conflict_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   const double rows = sizes.block_m / sizes.row_tiles;
-  const double again = strategy.copy_a ? 0 : conflict_factor(shape, rows) - 1;
+  const double again = strategy.copy_a ? 0 : conflict_factor(machine, shape, rows) - 1;
   return again > 0 ? exposed_conflicts * again * read_seconds(machine, rows * sizes.block_k * float_bytes, 1, active) : 0;
 }
 
@@ -119,16 +121,21 @@ bool shares_sets(const ContractionShape& shape, const Strategy& strategy) {
   return strategy.direct_b && shape.b_row_bytes > 0 && std::gcd(l1_way_bytes, shape.b_row_bytes) * 4 >= l1_way_bytes;
 }
 
-// Memory traffic of a tile's outputs. Where a pass over the rows of one column tile leaves the cache before the next pass comes, lines that two
-// tiles share are read and written once more.
-double output_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, double rows, double outputs, int active) {
+// Memory traffic of a tile's outputs. Rows that do not begin on a line have lines that two column tiles share. Unless a pass has only one row tile, such a line comes back
+// when the next pass does: from L2, which multiply-adds of a tile hide as far as they last, or from further where the rows of a pass leave it.
+double output_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, double rows, double outputs, double register_tile, int active) {
   const double row_bytes = static_cast<double>(shape.n) * shape.epilogue_bytes;
   const auto all_bytes = static_cast<std::int64_t>(static_cast<double>(shape.batch * shape.m) * row_bytes);
   const std::size_t level = std::max<std::size_t>(1, machine.level_of(all_bytes));
+  const double seconds = read_seconds(machine, outputs * shape.epilogue_bytes, level, active);
   const double rows_of_pass = sizes.n_blocks > 1 ? static_cast<double>(shape.m) : sizes.block_m;
-  const bool returns_late = sizes.column_tiles * sizes.n_blocks > 1 && machine.level_of(static_cast<std::int64_t>(rows_of_pass * row_bytes)) > 1;
-  const double shared_lines = returns_late ? 2 * rows * line_bytes : 0;
-  return read_seconds(machine, outputs * shape.epilogue_bytes + shared_lines, level, active);
+  const double column_tiles = sizes.column_tiles * sizes.n_blocks;
+  if (level == 1 || column_tiles == 1 || rows_of_pass <= rows) return seconds;
+  // Of the rows, those that begin within a line, and of their tiles, those that have one on the left.
+  const double shared = (1 - static_cast<double>(std::gcd(line_bytes, shape.n * float_bytes)) / line_bytes) * (1 - 1 / column_tiles);
+  const double from_l2 = std::max(0.0, rows * seconds_per_returning_line - register_tile);
+  const bool leaves_l2 = machine.level_of(static_cast<std::int64_t>(rows_of_pass * row_bytes)) > 1;
+  return seconds + shared * (from_l2 + (leaves_l2 ? 2 * read_seconds(machine, rows * line_bytes, level, active) : 0));
 }
 
 // Of the calls of main loops, for one tile.
@@ -138,12 +145,13 @@ double call_seconds(const Machine& machine, const ContractionShape& shape, const
   return machine.seconds_per_call * (1 - full + full * inlined_share_of_call);
 }
 
-LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
+LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double register_tile,
+                      int active) {
   LayerTerms terms{.name = "L1"};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
-  const double a_bytes = rows * sizes.block_k * float_bytes * (strategy.copy_a ? 1 : conflict_factor(shape, rows));
+  const double a_bytes = rows * sizes.block_k * float_bytes * (strategy.copy_a ? 1 : conflict_factor(machine, shape, rows));
   const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
@@ -168,7 +176,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
                read_seconds(machine, b_bytes, near_level, active) * (1 - 1 / sizes.row_tiles);
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   terms.store = outputs * shape.epilogue_operations / machine.vector_width * machine.seconds_per_vector_operation +
-                output_seconds(machine, shape, sizes, rows, outputs, active);
+                output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
   // A tile is stored once for all blocks of K.
   terms.store /= sizes.k_blocks;
   if (strategy.lanes == LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
@@ -237,11 +245,14 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
   TicketTerms terms;
   terms.register_tile = sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
-  terms.l1 = tile_terms(machine, shape, strategy, sizes, active);
+  terms.l1 = tile_terms(machine, shape, strategy, sizes, terms.register_tile, active);
   terms.l2 = {.name = "L2"};
   terms.l2.reduction_trips = sizes.k_blocks;
   terms.l2.load = move_seconds(machine, shape, strategy, sizes, active);
-  terms.l1_cost = layer_cost(terms.l1, terms.register_tile, true);
+  // Lines arrive one by one while a tile runs: a step of the pipeline is a line of each row of A.
+  terms.l1.reduction_trips = std::max(1.0, sizes.block_k * float_bytes / line_bytes);
+  terms.l1.load /= terms.l1.reduction_trips;
+  terms.l1_cost = layer_cost(terms.l1, terms.register_tile / terms.l1.reduction_trips, true);
   // Moves do not overlap with the tiles that wait for them.
   terms.l2_cost = sizes.k_blocks * (terms.l2.load + terms.l1_cost);
   return terms;
@@ -282,8 +293,10 @@ double least_cost(const Machine& machine, const ContractionShape& shape, const S
   return std::max(rounds * sizes.row_tiles * sizes.column_tiles * tile, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
 }
 
-bool copies_may_pay(const ContractionShape& shape, const Strategy& strategy) {
-  return shape.must_copy_a || conflict_factor(shape, strategy.tile_rows) > 1;
+std::int64_t rows_without_conflicts(const Machine& machine) { return std::max<std::int64_t>(1, machine.levels[0].bytes / l1_way_bytes - 1); }
+
+bool copies_may_pay(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
+  return shape.must_copy_a || conflict_factor(machine, shape, strategy.tile_rows) > 1;
 }
 
 TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, const Region& region, int active) {
