@@ -188,16 +188,11 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
 // Moves of one ticket, for each block of K.
 double move_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   double seconds = 0;
-  if (strategy.copy_a) {
-    const double bytes = sizes.block_m * sizes.block_k * (static_cast<double>(size_of(shape.a_dtype)) + float_bytes);
-    seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active);
-  }
+  if (strategy.copy_a) seconds += block_move_seconds(machine, sizes.block_m * sizes.block_k, shape.a_dtype, shape.a_level, false, active);
   if (strategy.lanes == LaneAxis::K) {
     seconds += static_cast<double>(shape.n) * sizes.block_k * machine.seconds_per_vector_operation;
   } else if (!shape.b_packed && !strategy.direct_b) {
-    const double bytes = 2 * sizes.block_n * sizes.block_k * float_bytes;
-    seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.b_level), active) +
-               sizes.block_n * sizes.block_k * machine.seconds_per_vector_operation;
+    seconds += block_move_seconds(machine, sizes.block_n * sizes.block_k, DType::f32, shape.b_level, true, active);
   }
   return seconds;
 }
@@ -218,6 +213,11 @@ double merge_seconds(const Machine& machine, const ContractionShape& shape, cons
 }
 
 }  // namespace
+
+double block_move_seconds(const Machine& machine, double elements, DType dtype, std::size_t level, bool packs, int active) {
+  const double bytes = elements * (static_cast<double>(size_of(dtype)) + float_bytes);
+  return bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, level), active) + (packs ? elements * machine.seconds_per_vector_operation : 0);
+}
 
 double layer_cost(const LayerTerms& terms, double below, bool overlapped) {
   const double step = std::max(terms.load, below) + terms.exposed * std::min(terms.load, below);

@@ -49,6 +49,10 @@ struct ContractionShape {
   std::size_t a_level = 0, b_level = 0;
 };
 
+/// What one of `active` threads takes to move a block of an operand into its scratch as f32: `elements` of `dtype` read from `level`, or L2 where that is nearer, and
+/// written; `packs`: into panels, by turns of columns in registers.
+double block_move_seconds(const Machine& machine, double elements, DType dtype, std::size_t level, bool packs, int active);
+
 struct CostBreakdown {
   double register_tile = 0;       ///< layer 0: one full tile over block_k
   std::vector<LayerTerms> layers;  ///< nearest first

@@ -46,13 +46,14 @@ double CpuMicroKernels::wave_seconds(std::size_t kernel, std::int64_t k) const {
   return at_depth(speeds_[kernel].together, k) + move_seconds(speeds_[kernel].block, k, units()) + machine_.seconds_per_ticket;
 }
 
-// Read from beyond L2, written into scratch; packing turns columns in registers besides.
+// Read from beyond L2.
 double CpuMicroKernels::move_seconds(const BlockKernel& block, std::int64_t k, int active) const {
   const double depth = static_cast<double>(k);
-  const double byte_seconds = 1 / machine_.bandwidth_per_thread(std::min<std::size_t>(2, machine_.levels.size() - 1), active);
-  const double a = moves_.copies_a ? static_cast<double>(block.rows) * depth * 2 * float_bytes * byte_seconds : 0;
-  const double b = moves_.packs_b ? static_cast<double>(block.columns) * depth * (2 * float_bytes * byte_seconds + machine_.seconds_per_vector_operation) : 0;
-  return a + b;
+  const std::size_t level = std::min<std::size_t>(2, machine_.levels.size() - 1);
+  const auto moved = [&](std::int64_t width, bool packs) {
+    return rkernel::block_move_seconds(machine_, static_cast<double>(width) * depth, DType::f32, level, packs, active);
+  };
+  return (moves_.copies_a ? moved(block.rows, false) : 0) + (moves_.packs_b ? moved(block.columns, true) : 0);
 }
 
 double CpuMicroKernels::compute_seconds(const BlockKernel& block, std::int64_t k) const {

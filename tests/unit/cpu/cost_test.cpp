@@ -62,6 +62,14 @@ TEST_CASE("predictions cannot be faster than the arithmetic of layer 0 or the by
   }
 }
 
+TEST_CASE("moving a block reads it from where it lies or from L2 where that is nearer, and packing turns it besides") {
+  const Machine machine = round_machine();
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 2, false, 1) == doctest::Approx(8000 / 20e9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::bf16, 2, false, 1) == doctest::Approx(6000 / 20e9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 3, true, 2) == doctest::Approx(8000 / 7.5e9 + 1000e-9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 0, false, 1) == doctest::Approx(8000 / 64e9));
+}
+
 TEST_CASE("a changed term of the cost changes the choice") {
   const ContractionShape shape{.m = 512, .n = 768, .k = 3072, .a_row_bytes = 12288, .a_level = 2, .b_level = 2};
   Machine machine = round_machine();
