@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "src/rkernel/rest_columns.hpp"
 #include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
@@ -31,8 +32,6 @@ constexpr double seconds_per_shared_run = 0.15e-6;  ///< the same from L3: 256 r
 // Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
 // took 1.6 to 5 us.
 constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
-// Instructions that add up the lanes of one output, and store it.
-constexpr double dot_reduction_operations = 7;
 
 struct Sizes {
   Tiling rows;               ///< of one block
@@ -60,8 +59,9 @@ Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Stra
   sizes.block_k = static_cast<double>(slice_k) / sizes.k_blocks;
   sizes.rows = tiling_of(block_m, strategy.tile_rows);
   sizes.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes.rows.tiles()));
-  // Panels that do not fill a wide tile run one at a time.
-  sizes.column_tiles = static_cast<double>(panels / wide + panels % wide);
+  // Panels that do not fill a wide tile run one at a time, and so does one whose rest is computed by dots.
+  const std::int64_t for_wide = panels - (strategy.dot_rest && shape.n % machine.vector_width > 0 ? 1 : 0);
+  sizes.column_tiles = static_cast<double>(for_wide / wide + for_wide % wide + panels - for_wide);
   return sizes;
 }
 
@@ -76,20 +76,23 @@ double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DT
   return rows.tiles() > 0 ? total / static_cast<double>(rows.tiles()) : 0;
 }
 
-// Of a tile whose lanes run along K: multiply-adds, or loads of both sides, two a cycle.
-double dot_seconds_per_k(const Machine& machine, const Sizes& sizes, double columns) {
-  const double rows = sizes.block_m / sizes.row_tiles;
-  return std::max(rows * columns, rows + columns) / machine.vector_width * machine.seconds_per_vector_operation;
+// Of all columns tiles the share that the last one is.
+double share_of_last(const Sizes& sizes) { return 1 / (sizes.column_tiles * sizes.n_blocks); }
+
+// Of the last column tile, whose rest is computed by dots.
+RestCost rest_of_tile(const Machine& machine, const ContractionShape& shape, const Sizes& sizes) {
+  return rest_cost(machine, shape.n % machine.vector_width, sizes.block_m / sizes.row_tiles);
 }
 
 // The same over all of the block's column tiles: the last one is narrower where no more of its panel exists.
 double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
-  if (strategy.lanes == LaneAxis::K) return dot_seconds_per_k(machine, sizes, static_cast<double>(shape.n));
+  if (strategy.lanes == LaneAxis::K) return dot_seconds_per_k(machine, sizes.block_m / sizes.row_tiles, static_cast<double>(shape.n));
   const double whole = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
   const std::int64_t last = shape.n % machine.panel;
-  if (last == 0 || last > machine.vector_width || machine.most_rows(machine.vector_width) < strategy.tile_rows) return whole;
-  const double narrow = seconds_per_k(machine, sizes.rows, machine.vector_width, shape.b_dtype);
-  const double share = 1 / (sizes.column_tiles * sizes.n_blocks);
+  if (last == 0 || (last > machine.vector_width && !strategy.dot_rest) || machine.most_rows(machine.vector_width) < strategy.tile_rows) return whole;
+  double narrow = seconds_per_k(machine, sizes.rows, machine.vector_width, shape.b_dtype);
+  if (strategy.dot_rest) narrow = (last > machine.vector_width ? narrow : 0) + rest_of_tile(machine, shape, sizes).seconds_per_k;
+  const double share = share_of_last(sizes);
   return whole * (1 - share) + narrow * share;
 }
 
@@ -172,6 +175,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   // A tile is stored once for all blocks of K.
   terms.store /= sizes.k_blocks;
   if (strategy.lanes == LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
+  if (strategy.dot_rest) terms.store += rest_of_tile(machine, shape, sizes).seconds * share_of_last(sizes);
   // A tile between blocks of K is written to scratch and read again.
   if (sizes.k_blocks > 1) terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);
   return terms;
@@ -191,6 +195,7 @@ double move_seconds(const Machine& machine, const ContractionShape& shape, const
     seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.b_level), active) +
                sizes.block_n * sizes.block_k * machine.seconds_per_vector_operation;
   }
+  if (strategy.dot_rest) seconds += sizes.block_k * rest_move_seconds(machine, shape, shape.n % machine.vector_width) / sizes.n_blocks;
   return seconds;
 }
 

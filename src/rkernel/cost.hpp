@@ -45,6 +45,7 @@ struct ContractionShape {
   int inlined_rows = 0;            ///< of the full tiles of one panel, over all of K, whose epilogue is inlined; 0: none is
   double epilogue_bytes = 8;     ///< read and written for each output element
   std::int64_t fixed_slices = 0;   ///< of K; 0: as many as pay
+  bool may_dot_rest = false;       ///< code exists for Strategy::dot_rest
   /// Level of memory where each operand is expected when the kernel starts.
   std::size_t a_level = 0, b_level = 0;
 };
@@ -61,7 +62,7 @@ struct CostBreakdown {
 double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
                         CostBreakdown* breakdown = nullptr);
 
-/// No strategy with these tiles and blocks along M and N costs less on `threads` threads, whatever its blocks and slices of K and its moves: the multiply-adds,
+/// No strategy with these tiles, blocks along M and N and lanes costs less on `threads` threads, whatever its blocks and slices of K and its moves: the multiply-adds,
 /// or reading B from where it is.
 double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads);
 
