@@ -76,7 +76,13 @@ double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DT
   return rows.tiles() > 0 ? total / static_cast<double>(rows.tiles()) : 0;
 }
 
-// Of all columns tiles the share that the last one is.
+// Of a tile whose lanes run along K: multiply-adds, or loads of both sides, two a cycle.
+double dot_seconds_per_k(const Machine& machine, const Sizes& sizes, double columns) {
+  const double rows = sizes.block_m / sizes.row_tiles;
+  return std::max(rows * columns, rows + columns) / machine.vector_width * machine.seconds_per_vector_operation;
+}
+
+// Of all column tiles the share that the last one is.
 double share_of_last(const Sizes& sizes) { return 1 / (sizes.column_tiles * sizes.n_blocks); }
 
 // Of the last column tile, whose rest is computed by dots.
@@ -86,7 +92,7 @@ RestCost rest_of_tile(const Machine& machine, const ContractionShape& shape, con
 
 // The same over all of the block's column tiles: the last one is narrower where no more of its panel exists.
 double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
-  if (strategy.lanes == LaneAxis::K) return dot_seconds_per_k(machine, sizes.block_m / sizes.row_tiles, static_cast<double>(shape.n));
+  if (strategy.lanes == LaneAxis::K) return dot_seconds_per_k(machine, sizes, static_cast<double>(shape.n));
   const double whole = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
   const std::int64_t last = shape.n % machine.panel;
   if (last == 0 || (last > machine.vector_width && !strategy.dot_rest) || machine.most_rows(machine.vector_width) < strategy.tile_rows) return whole;

@@ -21,16 +21,13 @@ std::array<RestGroup, 2> rest_groups(const Machine& machine, std::int64_t column
 
 /// What the rest of a tile of `rows` rows takes.
 struct RestCost {
-  double seconds_per_k = 0;  ///< multiply-adds, or loads of both sides
+  double seconds_per_k = 0;  ///< multiply-adds, loads of both sides, or the latency of a few sums
   double seconds = 0;        ///< for each block of K: calls, and adding up the lanes
 };
 RestCost rest_cost(const Machine& machine, std::int64_t columns, double rows);
 
 /// To bring B's rest into rows that are contiguous along K, for each step of K.
 double rest_move_seconds(const Machine& machine, const ContractionShape& shape, std::int64_t columns);
-
-/// Multiply-adds, or loads of both sides, two a cycle, of dot tiles for one step of K.
-double dot_seconds_per_k(const Machine& machine, double rows, double columns);
 
 // Instructions that add up the lanes of one output, and store it.
 inline constexpr double dot_reduction_operations = 7;
