@@ -12,7 +12,7 @@
 namespace dyn::rkernel {
 namespace {
 
-constexpr double float_bytes = 4, line_bytes = 64;
+constexpr std::int64_t float_bytes = 4, line_bytes = 64;
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
 constexpr std::int64_t l1_ways_for_rows = 6;   ///< ways left to A's rows beside B's stream
 // A row whose line is evicted before its 16 elements are used comes from L2 this many times.
@@ -32,6 +32,9 @@ constexpr double seconds_per_shared_run = 0.15e-6;  ///< the same from L3: 256 r
 // Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
 // took 1.6 to 5 us.
 constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
+// Of a line that two column tiles write, and that has left L1 between them: with 121 columns and K of 16 it took 1 to 3 ns more than the multiply-adds of its row, 5 ns;
+// with K of 64 none that could be seen.
+constexpr double seconds_per_returning_line = 7e-9;
 
 struct Sizes {
   Tiling rows;               ///< of one block
@@ -59,9 +62,8 @@ Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Stra
   sizes.block_k = static_cast<double>(slice_k) / sizes.k_blocks;
   sizes.rows = tiling_of(block_m, strategy.tile_rows);
   sizes.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes.rows.tiles()));
-  // Panels that do not fill a wide tile run one at a time, and so does one whose rest is computed by dots.
-  const std::int64_t for_wide = panels - (strategy.dot_rest && shape.n % machine.vector_width > 0 ? 1 : 0);
-  sizes.column_tiles = static_cast<double>(for_wide / wide + for_wide % wide + panels - for_wide);
+  // Panels that do not fill a wide tile run one at a time.
+  sizes.column_tiles = static_cast<double>(panels / wide + panels % wide);
   return sizes;
 }
 
@@ -82,23 +84,14 @@ double dot_seconds_per_k(const Machine& machine, const Sizes& sizes, double colu
   return std::max(rows * columns, rows + columns) / machine.vector_width * machine.seconds_per_vector_operation;
 }
 
-// Of all column tiles the share that the last one is.
-double share_of_last(const Sizes& sizes) { return 1 / (sizes.column_tiles * sizes.n_blocks); }
-
-// Of the last column tile, whose rest is computed by dots.
-RestCost rest_of_tile(const Machine& machine, const ContractionShape& shape, const Sizes& sizes) {
-  return rest_cost(machine, shape.n % machine.vector_width, sizes.block_m / sizes.row_tiles);
-}
-
 // The same over all of the block's column tiles: the last one is narrower where no more of its panel exists.
 double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
   if (strategy.lanes == LaneAxis::K) return dot_seconds_per_k(machine, sizes, static_cast<double>(shape.n));
   const double whole = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
   const std::int64_t last = shape.n % machine.panel;
-  if (last == 0 || (last > machine.vector_width && !strategy.dot_rest) || machine.most_rows(machine.vector_width) < strategy.tile_rows) return whole;
-  double narrow = seconds_per_k(machine, sizes.rows, machine.vector_width, shape.b_dtype);
-  if (strategy.dot_rest) narrow = (last > machine.vector_width ? narrow : 0) + rest_of_tile(machine, shape, sizes).seconds_per_k;
-  const double share = share_of_last(sizes);
+  if (last == 0 || last > machine.vector_width || machine.most_rows(machine.vector_width) < strategy.tile_rows) return whole;
+  const double narrow = seconds_per_k(machine, sizes.rows, machine.vector_width, shape.b_dtype);
+  const double share = 1 / (sizes.column_tiles * sizes.n_blocks);
   return whole * (1 - share) + narrow * share;
 }
 
@@ -128,16 +121,21 @@ bool shares_sets(const ContractionShape& shape, const Strategy& strategy) {
   return strategy.direct_b && shape.b_row_bytes > 0 && std::gcd(l1_way_bytes, shape.b_row_bytes) * 4 >= l1_way_bytes;
 }
 
-// Memory traffic of a tile's outputs. Where a pass over the rows of one column tile leaves the cache before the next pass comes, lines that two
-// tiles share are read and written once more.
-double output_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, double rows, double outputs, int active) {
+// Memory traffic of a tile's outputs. Rows that do not begin on a line have lines that two column tiles share. Unless a pass has only one row tile, such a line comes back
+// when the next pass does: from L2, which multiply-adds of a tile hide as far as they last, or from further where the rows of a pass leave it.
+double output_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, double rows, double outputs, double register_tile, int active) {
   const double row_bytes = static_cast<double>(shape.n) * shape.epilogue_bytes;
   const auto all_bytes = static_cast<std::int64_t>(static_cast<double>(shape.batch * shape.m) * row_bytes);
   const std::size_t level = std::max<std::size_t>(1, machine.level_of(all_bytes));
+  const double seconds = read_seconds(machine, outputs * shape.epilogue_bytes, level, active);
   const double rows_of_pass = sizes.n_blocks > 1 ? static_cast<double>(shape.m) : sizes.block_m;
-  const bool returns_late = sizes.column_tiles * sizes.n_blocks > 1 && machine.level_of(static_cast<std::int64_t>(rows_of_pass * row_bytes)) > 1;
-  const double shared_lines = returns_late ? 2 * rows * line_bytes : 0;
-  return read_seconds(machine, outputs * shape.epilogue_bytes + shared_lines, level, active);
+  const double column_tiles = sizes.column_tiles * sizes.n_blocks;
+  if (level == 1 || column_tiles == 1 || rows_of_pass <= rows) return seconds;
+  // Of the rows, those that begin within a line, and of their tiles, those that have one on the left.
+  const double shared = (1 - static_cast<double>(std::gcd(line_bytes, shape.n * float_bytes)) / line_bytes) * (1 - 1 / column_tiles);
+  const double from_l2 = std::max(0.0, rows * seconds_per_returning_line - register_tile);
+  const bool leaves_l2 = machine.level_of(static_cast<std::int64_t>(rows_of_pass * row_bytes)) > 1;
+  return seconds + shared * (from_l2 + (leaves_l2 ? 2 * read_seconds(machine, rows * line_bytes, level, active) : 0));
 }
 
 // Of the calls of main loops, for one tile.
@@ -147,7 +145,8 @@ double call_seconds(const Machine& machine, const ContractionShape& shape, const
   return machine.seconds_per_call * (1 - full + full * inlined_share_of_call);
 }
 
-LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
+LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double register_tile,
+                      int active) {
   LayerTerms terms{.name = "L1"};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
@@ -177,11 +176,10 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
                read_seconds(machine, b_bytes, near_level, active) * (1 - 1 / sizes.row_tiles);
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   terms.store = outputs * shape.epilogue_operations / machine.vector_width * machine.seconds_per_vector_operation +
-                output_seconds(machine, shape, sizes, rows, outputs, active);
+                output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
   // A tile is stored once for all blocks of K.
   terms.store /= sizes.k_blocks;
   if (strategy.lanes == LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
-  if (strategy.dot_rest) terms.store += rest_of_tile(machine, shape, sizes).seconds * share_of_last(sizes);
   // A tile between blocks of K is written to scratch and read again.
   if (sizes.k_blocks > 1) terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);
   return terms;
@@ -201,7 +199,7 @@ double move_seconds(const Machine& machine, const ContractionShape& shape, const
     seconds += bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.b_level), active) +
                sizes.block_n * sizes.block_k * machine.seconds_per_vector_operation;
   }
-  if (strategy.dot_rest) seconds += sizes.block_k * rest_move_seconds(machine, shape, shape.n % machine.vector_width) / sizes.n_blocks;
+  if (strategy.dot_rest) seconds += sizes.block_k * rest_move_seconds(machine, shape) / sizes.n_blocks;
   return seconds;
 }
 
@@ -248,7 +246,11 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
   TicketTerms terms;
   terms.register_tile = sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
-  terms.l1 = tile_terms(machine, shape, strategy, sizes, active);
+  if (strategy.dot_rest) {
+    // Of all column tiles the last one.
+    terms.register_tile += rest_seconds(machine, shape, sizes.rows, sizes.block_k) / (sizes.column_tiles * sizes.n_blocks);
+  }
+  terms.l1 = tile_terms(machine, shape, strategy, sizes, terms.register_tile, active);
   terms.l2 = {.name = "L2"};
   terms.l2.reduction_trips = sizes.k_blocks;
   terms.l2.load = move_seconds(machine, shape, strategy, sizes, active);

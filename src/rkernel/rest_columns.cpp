@@ -23,6 +23,30 @@ double seconds_per_multiply_add(const Machine& machine) {
 
 std::int64_t most_dot_columns(const Machine& machine) { return static_cast<std::int64_t>(machine.dot_rows.size()) - 1; }
 
+// Seconds of one step of K of row tiles, their mean.
+double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DType weights) {
+  double total = 0;
+  for (const Run& run : {rows.first, rows.second}) {
+    const TileSpeed* tile = run.count > 0 ? machine.find_tile(static_cast<int>(run.tile), columns, weights) : nullptr;
+    if (tile != nullptr) total += static_cast<double>(run.count) * tile->seconds_per_k;
+  }
+  return total / static_cast<double>(rows.tiles());
+}
+
+// Of dots for `rows` rows: multiply-adds, loads of both sides or the latency of a few sums; calls, and adding up the lanes.
+double dot_seconds(const Machine& machine, std::int64_t columns, double rows, double block_k) {
+  const double operation = seconds_per_multiply_add(machine);
+  double seconds = rows * static_cast<double>(columns) * dot_reduction_operations * operation;
+  for (const RestGroup& group : rest_groups(machine, columns)) {
+    if (group.columns == 0) continue;
+    const auto wide = static_cast<double>(group.columns);
+    const double calls = std::ceil(rows / static_cast<double>(group.rows)), tall = rows / calls;
+    const double operations = std::max({tall * wide, tall + wide, sums_in_flight}) / machine.vector_width * block_k;
+    seconds += calls * (operations * operation + machine.seconds_per_call * share_of_call);
+  }
+  return seconds;
+}
+
 }  // namespace
 
 std::int64_t rest_columns(const Machine& machine, const ContractionShape& shape) {
@@ -37,22 +61,18 @@ std::array<RestGroup, 2> rest_groups(const Machine& machine, std::int64_t column
   return {group(ceil_div(columns, 2)), group(columns / 2)};
 }
 
-RestCost rest_cost(const Machine& machine, std::int64_t columns, double rows) {
-  RestCost cost;
-  if (columns == 0) return cost;
-  const double operation = seconds_per_multiply_add(machine);
-  for (const RestGroup& group : rest_groups(machine, columns)) {
-    if (group.columns == 0) continue;
-    const auto wide = static_cast<double>(group.columns);
-    const double calls = std::max(1.0, std::ceil(rows / static_cast<double>(group.rows))), tall = rows / calls;
-    cost.seconds_per_k += calls * std::max({tall * wide, tall + wide, sums_in_flight}) / machine.vector_width * operation;
-    cost.seconds += calls * machine.seconds_per_call * share_of_call;
-  }
-  cost.seconds += rows * static_cast<double>(columns) * dot_reduction_operations * operation;
-  return cost;
+double rest_seconds(const Machine& machine, const ContractionShape& shape, const Tiling& rows, double block_k) {
+  const std::int64_t last = shape.n % machine.panel, columns = last % machine.vector_width;
+  if (columns == 0 || rows.tiles() == 0) return 0;
+  const double one_vector = seconds_per_k(machine, rows, machine.vector_width, shape.b_dtype);
+  // A panel with a vector and more keeps the vector.
+  const double spared = last > machine.vector_width ? seconds_per_k(machine, rows, machine.panel, shape.b_dtype) - one_vector : one_vector;
+  const double height = static_cast<double>(rows.first.tile * rows.first.count + rows.second.tile * rows.second.count) / static_cast<double>(rows.tiles());
+  return dot_seconds(machine, columns, height, block_k) - spared * block_k;
 }
 
-double rest_move_seconds(const Machine& machine, const ContractionShape& shape, std::int64_t columns) {
+double rest_move_seconds(const Machine& machine, const ContractionShape& shape) {
+  const std::int64_t columns = shape.n % machine.vector_width;
   if (columns == 0) return 0;
   // A square is loaded, shuffled in as many rounds as its width has bits, and stored; other strides are copied element by element.
   const double operations = shape.must_pack_b ? 2 * static_cast<double>(columns) : 2 + std::log2(machine.vector_width);

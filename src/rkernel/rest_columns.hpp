@@ -19,15 +19,11 @@ std::int64_t rest_columns(const Machine& machine, const ContractionShape& shape)
 /// The groups of columns that dot tiles compute, as few and as equal as they can be, the wider one first; the second may have none.
 std::array<RestGroup, 2> rest_groups(const Machine& machine, std::int64_t columns);
 
-/// What the rest of a tile of `rows` rows takes.
-struct RestCost {
-  double seconds_per_k = 0;  ///< multiply-adds, loads of both sides, or the latency of a few sums
-  double seconds = 0;        ///< for each block of K: calls, and adding up the lanes
-};
-RestCost rest_cost(const Machine& machine, std::int64_t columns, double rows);
+/// How much longer the last column tile takes with dots over `block_k` steps of K than without, the mean of a block's row tiles; below 0 where it is faster.
+double rest_seconds(const Machine& machine, const ContractionShape& shape, const Tiling& rows, double block_k);
 
 /// To bring B's rest into rows that are contiguous along K, for each step of K.
-double rest_move_seconds(const Machine& machine, const ContractionShape& shape, std::int64_t columns);
+double rest_move_seconds(const Machine& machine, const ContractionShape& shape);
 
 // Instructions that add up the lanes of one output, and store it.
 inline constexpr double dot_reduction_operations = 7;
