@@ -62,7 +62,7 @@ struct CostBreakdown {
 double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
                         CostBreakdown* breakdown = nullptr);
 
-/// No strategy with these tiles, blocks along M and N and lanes costs less on `threads` threads, whatever its blocks and slices of K and its moves: the multiply-adds,
+/// No strategy with these tiles and blocks along M and N costs less on `threads` threads, whatever its blocks and slices of K and its moves: the multiply-adds,
 /// or reading B from where it is.
 double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads);
 
