@@ -8,6 +8,8 @@
 namespace dyn::rkernel {
 namespace {
 
+// Of all lanes, those that vectors would leave unused: for fewer no choice is worth its time, as closer predictions are a tie.
+constexpr double worthwhile_share = 0.02;
 // Sums that hide the latency of a multiply-add, where two begin in a cycle.
 constexpr double sums_in_flight = 8;
 // Of a call of a main loop, for one whose stores are counted among the reductions: with the whole call and slower reductions 512 x 68 x 64 and 512 x 72 x 192 did without
@@ -49,9 +51,15 @@ double dot_seconds(const Machine& machine, std::int64_t columns, double rows, do
 
 }  // namespace
 
+std::int64_t rest_columns(int vector_width, std::int64_t columns) {
+  const std::int64_t rest = columns % vector_width;
+  const bool pays = rest > 0 && columns > vector_width && static_cast<double>(vector_width - rest) >= worthwhile_share * static_cast<double>(columns);
+  return pays ? rest : 0;
+}
+
 std::int64_t rest_columns(const Machine& machine, const ContractionShape& shape) {
-  if (!shape.may_dot_rest || shape.lanes != LaneAxis::N || shape.n <= machine.vector_width) return 0;
-  const std::int64_t rest = shape.n % machine.vector_width;
+  if (!shape.may_dot_rest || shape.lanes != LaneAxis::N) return 0;
+  const std::int64_t rest = rest_columns(machine.vector_width, shape.n);
   return rest <= 2 * most_dot_columns(machine) ? rest : 0;
 }
 

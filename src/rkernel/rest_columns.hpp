@@ -13,7 +13,10 @@ struct RestGroup {
   std::int64_t columns = 0, rows = 0;
 };
 
-/// How many columns Strategy::dot_rest is about; 0: there are none, no code for them, or no whole vector.
+/// Of so many columns those beyond the last whole vector; 0: there are none, no whole vector, or vectors leave under 2 % of their lanes unused.
+std::int64_t rest_columns(int vector_width, std::int64_t columns);
+
+/// The same where code exists for them: how many columns Strategy::dot_rest is about.
 std::int64_t rest_columns(const Machine& machine, const ContractionShape& shape);
 
 /// The groups of columns that dot tiles compute, as few and as equal as they can be, the wider one first; the second may have none.

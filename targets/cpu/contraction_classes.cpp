@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/rkernel/rest_columns.hpp"
 #include "targets/cpu/dot_loop.hpp"
 #include "targets/llvm/instruction_counts.hpp"
 
@@ -163,7 +164,7 @@ bool may_have_only(const rkernel::Problem& problem, int columns) {
 
 bool may_have_rest(const rkernel::Problem& problem, const Isa& isa) {
   const std::optional<std::int64_t> n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
-  return !n || (*n > isa.f32_lanes && *n % isa.f32_lanes != 0);
+  return !n || rkernel::rest_columns(isa.f32_lanes, *n) > 0;
 }
 
 bool has_dot_form(const rkernel::Problem& problem, const Isa& isa) { return may_have_only(problem, most_dot_columns(isa)); }

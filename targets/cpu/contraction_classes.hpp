@@ -38,7 +38,7 @@ struct ContractionForm {
 /// All forms that the output may need: the one with lanes along n first.
 std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const Isa& isa);
 
-/// Whether some of the output's columns may be beyond the last whole vector.
+/// Whether some of the output's columns may be dots beside vectors of columns (rkernel::Strategy::dot_rest).
 bool may_have_rest(const rkernel::Problem& problem, const Isa& isa);
 
 /// Whether the output may have few enough columns for lanes along K.
