@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::int64_t float_bytes = 4, line_bytes = 64;
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
-constexpr std::int64_t l1_ways_for_rows = 6;   ///< ways left to A's rows beside B's stream
 // A row whose line is evicted before its 16 elements are used comes from L2 this many times.
 constexpr double conflict_refetches = 4;
 // Of those, what multiply-adds wait for: with rows of 4 to 16 KiB, copies of A were faster by 3 to 6 %.
@@ -96,12 +95,12 @@ double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape,
 }
 
 // How much more often A is fetched where its rows fall into few cache sets.
-double conflict_factor(const ContractionShape& shape, double rows) {
+double conflict_factor(const Machine& machine, const ContractionShape& shape, double rows) {
   // Lanes along K take a line whole.
   if (shape.a_row_bytes <= 0 || shape.lanes == LaneAxis::K) return 1;
   const auto distinct = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
-  return rows_per_set > l1_ways_for_rows ? conflict_refetches : 1;
+  return rows_per_set > static_cast<double>(rows_without_conflicts(machine)) ? conflict_refetches : 1;
 }
 
 // Seconds to read `bytes` by one of `active` threads from a level; the nearest is part of layer 0's measurement.
@@ -112,7 +111,7 @@ double read_seconds(const Machine& machine, double bytes, std::size_t level, int
 // What a tile waits for rows of A that were evicted.
 double conflict_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   const double rows = sizes.block_m / sizes.row_tiles;
-  const double again = strategy.copy_a ? 0 : conflict_factor(shape, rows) - 1;
+  const double again = strategy.copy_a ? 0 : conflict_factor(machine, shape, rows) - 1;
   return again > 0 ? exposed_conflicts * again * read_seconds(machine, rows * sizes.block_k * float_bytes, 1, active) : 0;
 }
 
@@ -151,7 +150,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
-  const double a_bytes = rows * sizes.block_k * float_bytes * (strategy.copy_a ? 1 : conflict_factor(shape, rows));
+  const double a_bytes = rows * sizes.block_k * float_bytes * (strategy.copy_a ? 1 : conflict_factor(machine, shape, rows));
   const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
@@ -254,7 +253,10 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
   terms.l2 = {.name = "L2"};
   terms.l2.reduction_trips = sizes.k_blocks;
   terms.l2.load = move_seconds(machine, shape, strategy, sizes, active);
-  terms.l1_cost = layer_cost(terms.l1, terms.register_tile, true);
+  // Lines arrive one by one while a tile runs: a step of the pipeline is a line of each row of A.
+  terms.l1.reduction_trips = std::max(1.0, sizes.block_k * float_bytes / line_bytes);
+  terms.l1.load /= terms.l1.reduction_trips;
+  terms.l1_cost = layer_cost(terms.l1, terms.register_tile / terms.l1.reduction_trips, true);
   // Moves do not overlap with the tiles that wait for them.
   terms.l2_cost = sizes.k_blocks * (terms.l2.load + terms.l1_cost);
   return terms;
@@ -295,8 +297,10 @@ double least_cost(const Machine& machine, const ContractionShape& shape, const S
   return std::max(rounds * sizes.row_tiles * sizes.column_tiles * tile, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
 }
 
-bool copies_may_pay(const ContractionShape& shape, const Strategy& strategy) {
-  return shape.must_copy_a || conflict_factor(shape, strategy.tile_rows) > 1;
+std::int64_t rows_without_conflicts(const Machine& machine) { return std::max<std::int64_t>(1, machine.levels[0].bytes / l1_way_bytes - 1); }
+
+bool copies_may_pay(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
+  return shape.must_copy_a || conflict_factor(machine, shape, strategy.tile_rows) > 1;
 }
 
 TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, const Region& region, int active) {

@@ -66,8 +66,11 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
 /// or reading B from where it is.
 double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads);
 
+/// As many rows of A as stay in the nearest cache where all of them fall into one set: one of its ways is left to B's stream.
+std::int64_t rows_without_conflicts(const Machine& machine);
+
 /// Whether copying A into scratch can make anything faster: its rows, as they lie, share cache sets.
-bool copies_may_pay(const ContractionShape& shape, const Strategy& strategy);
+bool copies_may_pay(const Machine& machine, const ContractionShape& shape, const Strategy& strategy);
 
 std::string to_string(const CostBreakdown& breakdown);
 

@@ -46,6 +46,11 @@ std::vector<Strategy> tiles_for(const Machine& machine, const CandidateSet& cand
     if (!worth_considering(machine, tile, shape)) continue;
     if (tile.tile_columns == machine.panel && shape.inlined_rows > 0) tile.tile_rows = shape.inlined_rows;
     tiles.push_back(tile);
+    // A lower tile may do without a copy of A.
+    const auto lower = static_cast<int>(rows_without_conflicts(machine));
+    if (lower >= tile.tile_rows || shape.m <= lower || shape.must_copy_a || !copies_may_pay(machine, shape, tile)) continue;
+    tile.tile_rows = lower;
+    tiles.push_back(tile);
   }
   // Of tiles that tie, wider ones read longer runs of B at once.
   std::ranges::reverse(tiles);
@@ -157,7 +162,7 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
   Strategy best_strategy;
   const auto consider = [&](int active, double overhead) {
     const auto visit = [&](const Strategy& strategy) {
-      if (strategy.copy_a && !copies_may_pay(shape, strategy)) return;
+      if (strategy.copy_a && !copies_may_pay(machine, shape, strategy)) return;
       const double seconds = contraction_cost(machine, shape, strategy, active) + overhead;
       if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
         best.seconds = seconds;

@@ -65,11 +65,18 @@ TEST_CASE("predictions cannot be faster than the arithmetic of layer 0 or the by
 TEST_CASE("a changed term of the cost changes the choice") {
   const ContractionShape shape{.m = 512, .n = 768, .k = 3072, .a_row_bytes = 12288, .a_level = 2, .b_level = 2};
   Machine machine = round_machine();
-  // Rows 12288 bytes apart share cache sets: fetched again and again from a slow L2 they are better copied, from a fast one not.
+  // Rows 12288 bytes apart share cache sets: fetched again and again from a slow L2 they are better read by lower tiles or, where these are slow, copied; from a fast one not.
+  const auto ways = static_cast<int>(rows_without_conflicts(machine));
   machine.levels[1].bandwidth = {4e9, 8e9};
+  CHECK_FALSE(chosen(machine, shape, 1).copy_a);
+  CHECK(chosen(machine, shape, 1).tile_rows == ways);
+  for (TileSpeed& tile : machine.tiles) {
+    if (tile.rows <= ways) tile.seconds_per_k *= 2;
+  }
   CHECK(chosen(machine, shape, 1).copy_a);
   machine.levels[1].bandwidth = {6400e9, 12800e9};
   CHECK_FALSE(chosen(machine, shape, 1).copy_a);
+  CHECK(chosen(machine, shape, 1).tile_rows > ways);
   // Two threads are not worth it where waking the other one costs more than the work.
   machine = round_machine();
   CHECK(select(machine, make_candidates(machine), shape, 2).threads == 2);
