@@ -12,7 +12,7 @@ constexpr std::uint64_t half = 0xffffffff;
 std::uint64_t regions_in(std::uint64_t first_word) { return first_word & half; }
 
 std::array<std::uint64_t, choice_key_words> words_of(const ContractionShape& shape, int threads) {
-  const std::uint64_t flags = word(shape.b_packed) | word(shape.must_pack_b) << 1 | word(shape.must_copy_a) << 2;
+  const std::uint64_t flags = word(shape.b_packed) | word(shape.must_pack_b) << 1 | word(shape.must_copy_a) << 2 | word(shape.may_dot_rest) << 3;
   const std::uint64_t kinds = static_cast<std::uint64_t>(shape.lanes) | static_cast<std::uint64_t>(shape.a_dtype) << 8 | static_cast<std::uint64_t>(shape.b_dtype) << 16;
   return {kinds | flags << 24 | static_cast<std::uint64_t>(shape.a_level) << 32 | static_cast<std::uint64_t>(shape.b_level) << 40,
           word(threads) << 32 | word(shape.inlined_rows),
@@ -41,7 +41,8 @@ Choice ChoiceMemory::from_words(const Table::Value& words) {
     strategy.split_k = number(of[8]);
     strategy.copy_a = (of[9] & 1) != 0;
     strategy.direct_b = (of[9] & 2) != 0;
-    strategy.lanes = static_cast<LaneAxis>(of[9] >> 2);
+    strategy.dot_rest = (of[9] & 4) != 0;
+    strategy.lanes = static_cast<LaneAxis>(of[9] >> 3);
     choice.program.regions.push_back({number(of[0]), number(of[1]), number(of[2]), number(of[3]), strategy});
   }
   return choice;
@@ -63,7 +64,7 @@ void ChoiceMemory::insert(const ChoiceKey& key, const Choice& choice) {
   std::size_t at = words_before_regions;
   for (const Region& region : regions) {
     const Strategy& strategy = region.strategy;
-    const std::uint64_t flags = word(strategy.copy_a) | word(strategy.direct_b) << 1 | static_cast<std::uint64_t>(strategy.lanes) << 2;
+    const std::uint64_t flags = word(strategy.copy_a) | word(strategy.direct_b) << 1 | word(strategy.dot_rest) << 2 | static_cast<std::uint64_t>(strategy.lanes) << 3;
     for (const std::uint64_t each : {word(region.m0), word(region.m), word(region.n0), word(region.n), word(strategy.tile_rows) << 32 | word(strategy.tile_columns),
                                      word(strategy.block_m), word(strategy.block_n), word(strategy.block_k), word(strategy.split_k), flags}) {
       words[at++] = each;

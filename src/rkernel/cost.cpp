@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "src/rkernel/rest_columns.hpp"
 #include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
@@ -33,8 +34,6 @@ constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight 
 // Of a line that two column tiles write, and that has left L1 between them: with 121 columns and K of 16 it took 1 to 3 ns more than the multiply-adds of its row, 5 ns;
 // with K of 64 none that could be seen.
 constexpr double seconds_per_returning_line = 7e-9;
-// Instructions that add up the lanes of one output, and store it.
-constexpr double dot_reduction_operations = 7;
 
 struct Sizes {
   Tiling rows;               ///< of one block
@@ -194,6 +193,7 @@ double move_seconds(const Machine& machine, const ContractionShape& shape, const
   } else if (!shape.b_packed && !strategy.direct_b) {
     seconds += block_move_seconds(machine, sizes.block_n * sizes.block_k, DType::f32, shape.b_level, true, active);
   }
+  if (strategy.dot_rest) seconds += sizes.block_k * rest_move_seconds(machine, shape) / sizes.n_blocks;
   return seconds;
 }
 
@@ -245,6 +245,10 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
   TicketTerms terms;
   terms.register_tile = sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
+  if (strategy.dot_rest) {
+    // Of all column tiles the last one.
+    terms.register_tile += rest_seconds(machine, shape, sizes.rows, sizes.block_k) / (sizes.column_tiles * sizes.n_blocks);
+  }
   terms.l1 = tile_terms(machine, shape, strategy, sizes, terms.register_tile, active);
   terms.l2 = {.name = "L2"};
   terms.l2.reduction_trips = sizes.k_blocks;

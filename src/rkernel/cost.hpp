@@ -45,6 +45,7 @@ struct ContractionShape {
   int inlined_rows = 0;            ///< of the full tiles of one panel, over all of K, whose epilogue is inlined; 0: none is
   double epilogue_bytes = 8;     ///< read and written for each output element
   std::int64_t fixed_slices = 0;   ///< of K; 0: as many as pay
+  bool may_dot_rest = false;       ///< code exists for Strategy::dot_rest
   /// Level of memory where each operand is expected when the kernel starts.
   std::size_t a_level = 0, b_level = 0;
 };

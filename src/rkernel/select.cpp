@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/rkernel/cover_select.hpp"
+#include "src/rkernel/rest_columns.hpp"
 #include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
@@ -134,10 +135,26 @@ void for_each_choice(const Machine& machine, const CandidateSet& candidates, con
                      const std::function<void(const Choice&)>& visit) {
   for (const int active : threads > 1 ? std::vector{1, threads} : std::vector{1}) {
     const double overhead = active > 1 ? machine.seconds_per_wakeup : 0;
-    for_each_strategy(machine, candidates, shape, active, [&](const Strategy& strategy) {
-      visit({{{{0, shape.m, 0, shape.n, strategy}}}, active, contraction_cost(machine, shape, strategy, active) + overhead, 0});
+    for_each_strategy(machine, candidates, shape, active, [&](Strategy strategy) {
+      for (const bool dot_rest : {false, true}) {
+        if (dot_rest && rest_columns(machine, shape) == 0) continue;
+        strategy.dot_rest = dot_rest;
+        visit({{{{0, shape.m, 0, shape.n, strategy}}}, active, contraction_cost(machine, shape, strategy, active) + overhead, 0});
+      }
     });
   }
+}
+
+void dot_rest_if_cheaper(const Machine& machine, const ContractionShape& shape, Choice& choice) {
+  if (rest_columns(machine, shape) == 0) return;
+  Strategy strategy = choice.program.regions.front().strategy;
+  strategy.dot_rest = true;
+  const double overhead = choice.threads > 1 ? machine.seconds_per_wakeup : 0;
+  const double seconds = contraction_cost(machine, shape, strategy, choice.threads) + overhead;
+  ++choice.considered;
+  if (seconds >= choice.seconds) return;
+  choice.program.regions.front().strategy = strategy;
+  choice.seconds = seconds;
 }
 
 Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
@@ -160,6 +177,7 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);
   if (threads == 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1, 0);
   best.program.regions = {{0, shape.m, 0, shape.n, best_strategy}};
+  dot_rest_if_cheaper(machine, shape, best);
   if (auto cover = select_cover(machine, shape, best)) return *std::move(cover);
   return best;
 }

@@ -17,7 +17,7 @@ struct CandidateSet {
 };
 CandidateSet make_candidates(const Machine& machine);
 
-/// Calls `visit` for every legal strategy of this shape. `worth`, where given, is asked first about tiles and blocks along M and N, with all of K in one block: where
+/// Calls `visit` for every legal strategy of this shape, without Strategy::dot_rest. `worth`, where given, is asked first about tiles and blocks along M and N, with all of K in one block: where
 /// it says no, no strategy with them is visited.
 void for_each_strategy(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
                        const std::function<void(const Strategy&)>& visit, const std::function<bool(const Strategy&)>& worth = {});
@@ -28,6 +28,9 @@ struct Choice {
   double seconds = 0;
   int considered = 0;
 };
+
+/// Sets Strategy::dot_rest of a choice of one region where that is cheaper. It is priced for the choice alone: least_cost() bounds strategies without it.
+void dot_rest_if_cheaper(const Machine& machine, const ContractionShape& shape, Choice& choice);
 
 /// Every program and number of threads that select() may choose from, with its predicted time.
 void for_each_choice(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,

@@ -11,10 +11,10 @@ namespace {
 // Of the lanes for `whole`, those beyond `used`.
 double unused(std::int64_t used, std::int64_t whole) { return whole > 0 ? 1 - static_cast<double>(used) / static_cast<double>(whole) : 0; }
 
-// Columns that the multiply-adds of a region compute.
+// Columns that the multiply-adds of a region compute, those of dots included.
 std::int64_t computed_columns(const Machine& machine, const Region& region) {
   const std::int64_t panels = ceil_div(region.n, machine.panel), last = region.n % machine.panel;
-  if (last == 0) return region.n;
+  if (last == 0 || region.strategy.dot_rest) return region.n;
   const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(region.n, region.strategy.block_n));
   const std::int64_t panels_of_tile = region.strategy.tile_columns / machine.panel, panels_of_block = panels / blocks;
   // The last panel of a block that wide tiles do not fill runs by itself.
@@ -41,9 +41,14 @@ UnusedLanes unused_lanes(const Machine& machine, const ContractionShape& shape, 
     lanes.k = unused(shape.k, computed_terms(machine, shape.k, first));
     return lanes;
   }
-  std::int64_t computed = 0;
-  for (const Region& region : program.regions) computed += region.m * computed_columns(machine, region);
+  std::int64_t computed = 0, beyond_k = 0;
+  for (const Region& region : program.regions) {
+    computed += region.m * computed_columns(machine, region);
+    const std::int64_t rest = region.strategy.dot_rest ? region.n % machine.vector_width : 0;
+    beyond_k += region.m * rest * (computed_terms(machine, shape.k, region.strategy) - shape.k);
+  }
   (first.lanes == LaneAxis::M ? lanes.m : lanes.n) = unused(shape.m * shape.n, computed);
+  lanes.k = unused(computed * shape.k, computed * shape.k + beyond_k);
   return lanes;
 }
 

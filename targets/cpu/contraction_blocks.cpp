@@ -45,6 +45,7 @@ void ContractionBlocks::load_region() {
   direct_b_ = class_.b_unit ? builder_.CreateICmpNE(region_slot(strategy_.direct_b), number(0)) : builder_.getFalse();
   a_scratch_ = scratch(region_slot(strategy_.a_scratch));
   b_scratch_ = scratch(region_slot(strategy_.b_scratch));
+  rest_columns_ = class_.dot_rest ? region_slot(strategy_.rest_columns) : number(0);
 }
 
 void ContractionBlocks::locate_ticket(llvm::Value* ticket) {
@@ -78,9 +79,10 @@ void ContractionBlocks::open_block(int axis) {
   } else if (axis == contraction_.n) {
     n_part_ = part(region_slot(strategy_.panels), n_blocks_, index);
     n_part_.start = builder_.CreateAdd(n_part_.start, region_slot(strategy_.first_panel));
-    // Where B is read as it lies, a panel with fewer columns is a tile of its own: it is packed.
+    // A panel with fewer columns is a tile of its own where B is read as it lies, for it is packed, and where dots compute its rest.
     llvm::Value* is_cut = builder_.CreateICmpSGT(builder_.CreateMul(builder_.CreateAdd(n_part_.start, n_part_.size), number(isa_.panel_f32)), extents_[at(axis)]);
-    cut_panels_ = builder_.CreateZExt(builder_.CreateAnd(direct_b_, is_cut), builder_.getInt64Ty());
+    has_rest_ = builder_.CreateAnd(builder_.CreateICmpNE(rest_columns_, number(0)), is_cut);
+    cut_panels_ = builder_.CreateZExt(builder_.CreateOr(builder_.CreateAnd(direct_b_, is_cut), has_rest_), builder_.getInt64Ty());
     wide_tiles_ = builder_.CreateUDiv(builder_.CreateSub(n_part_.size, cut_panels_), tile_panels_);
     n_tiles_ = builder_.CreateSub(n_part_.size, builder_.CreateMul(wide_tiles_, builder_.CreateSub(tile_panels_, number(1))));
   } else if (axis == contraction_.k) {

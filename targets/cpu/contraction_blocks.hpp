@@ -75,7 +75,8 @@ class ContractionBlocks {
   llvm::Value *m_blocks_ = nullptr, *n_blocks_ = nullptr, *tile_rows_ = nullptr, *tile_panels_ = nullptr, *block_k_ = nullptr,
               *k_blocks_ = nullptr, *copy_a_ = nullptr, *a_row_ = nullptr, *wide_table_ = nullptr, *narrow_table_ = nullptr,
               *half_table_ = nullptr, *direct_b_ = nullptr, *a_scratch_ = nullptr, *b_scratch_ = nullptr, *ints_ = nullptr, *region_ints_ = nullptr,
-              *ask_ahead_ = nullptr, *k_slices_ = nullptr, *sums_row_ = nullptr, *shared_ = nullptr;
+              *ask_ahead_ = nullptr, *k_slices_ = nullptr, *sums_row_ = nullptr, *shared_ = nullptr,
+              *rest_columns_ = nullptr, *has_rest_ = nullptr;
   codegen::Part m_part_{}, n_part_{}, k_part_{};
   llvm::Value *first_rows_ = nullptr, *first_tiles_ = nullptr, *second_rows_ = nullptr;
   llvm::Value *m_tiles_ = nullptr, *wide_tiles_ = nullptr, *cut_panels_ = nullptr, *n_tiles_ = nullptr;

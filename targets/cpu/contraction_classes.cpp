@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/rkernel/rest_columns.hpp"
 #include "targets/cpu/dot_loop.hpp"
 #include "targets/llvm/instruction_counts.hpp"
 
@@ -143,6 +144,7 @@ ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& probl
   if (lanes == rkernel::LaneAxis::N) {
     for (ContractionClass& shape_class : form.classes) {
       shape_class.full_tiles = full_tiles(problem, isa, operations_of(problem, shape_class));
+      shape_class.dot_rest = may_have_rest(problem, isa);
     }
   }
   form.epilogue_operations = operations_of(problem, form.classes.front());
@@ -159,6 +161,11 @@ bool may_have_only(const rkernel::Problem& problem, int columns) {
 }
 
 }  // namespace
+
+bool may_have_rest(const rkernel::Problem& problem, const Isa& isa) {
+  const std::optional<std::int64_t> n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
+  return !n || rkernel::rest_columns(isa.f32_lanes, *n) > 0;
+}
 
 bool has_dot_form(const rkernel::Problem& problem, const Isa& isa) { return may_have_only(problem, most_dot_columns(isa)); }
 

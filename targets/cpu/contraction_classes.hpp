@@ -19,6 +19,7 @@ struct ContractionClass {
   bool a_unit = false;  ///< A's stride along k is 1; else A is always copied
   bool b_unit = false;  ///< B's stride along n is 1 (fresh B only)
   bool dot = false;     ///< lanes run along K: B's few columns are copied as rows
+  bool dot_rest = false;  ///< code exists for rkernel::Strategy::dot_rest
   std::vector<Tile> full_tiles;  ///< those whose epilogue is inlined: of a panel, of a vector, both or none; equal rows
 };
 
@@ -36,6 +37,9 @@ struct ContractionForm {
 
 /// All forms that the output may need: the one with lanes along n first.
 std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const Isa& isa);
+
+/// Whether some of the output's columns may be dots beside vectors of columns (rkernel::Strategy::dot_rest).
+bool may_have_rest(const rkernel::Problem& problem, const Isa& isa);
 
 /// Whether the output may have few enough columns for lanes along K.
 bool has_dot_form(const rkernel::Problem& problem, const Isa& isa);

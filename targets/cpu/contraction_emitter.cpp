@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
-#include "targets/cpu/contraction_blocks.hpp"
+#include "targets/cpu/contraction_copies.hpp"
 #include "targets/cpu/contraction_epilogue.hpp"
 #include "targets/cpu/contraction_moves.hpp"
 #include "targets/cpu/full_tiles.hpp"
@@ -19,9 +19,9 @@ using codegen::Conditional;
 using codegen::Part;
 using rkernel::LoopKind;
 
-class ContractionEmitter final : public rkernel::Emitter, private ContractionBlocks {
+class ContractionEmitter final : public rkernel::Emitter, private ContractionCopies {
  public:
-  ContractionEmitter(llvm::Module& module, const std::string& symbol, const ContractionSource& source) : ContractionBlocks(module, source) {
+  ContractionEmitter(llvm::Module& module, const std::string& symbol, const ContractionSource& source) : ContractionCopies(module, source) {
     for (const Tile& tile : class_.full_tiles) {
       full_tiles_.emplace_back(module, fmt::format("{}_full{}", symbol, tile.columns), problem_, isa_, slots_, class_, tile);
     }
@@ -78,7 +78,17 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
   }
 
   void leaf(const rkernel::Layer&) override {
-    call_main_loop();
+    if (class_.dot_rest) {
+      // Of a panel with a vector and more, one loop computes the vector.
+      Conditional vectors(builder_, builder_.CreateNot(builder_.CreateAnd(is_rest_, is_half_)), "vectors");
+      call_main_loop();
+      vectors.close();
+      Conditional rest(builder_, is_rest_, "rest");
+      for (const RestSlots& group : {strategy_.rest_first, strategy_.rest_second}) call_dot_loops(group);
+      rest.close();
+    } else {
+      call_main_loop();
+    }
     llvm::Value* is_last = builder_.CreateICmpEQ(k_index_, builder_.CreateSub(k_blocks_, number(1)));
     Conditional last(builder_, builder_.CreateAnd(is_last, builder_.CreateNot(is_split_)), "epilogue");
     epilogue_->emit(outputs_of_tile());
@@ -100,6 +110,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
   }
 
   void open_columns() {
+    if (class_.dot_rest) copy_rest_of_b();
     loops_.emplace_back(builder_, number(0), class_.dot ? number(1) : n_tiles_, number(1), "columns");
     n_tile_ = loops_.back().index();
     if (class_.dot) return open_dot_columns();
@@ -114,7 +125,8 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
     locate_b_tile(first_panel);
     llvm::Value* is_narrow = builder_.CreateICmpEQ(columns_, number(isa_.panel_f32));
     is_half_ = builder_.CreateAnd(is_narrow, builder_.CreateICmpSLE(left, number(isa_.f32_lanes)));
-    table_ = builder_.CreateSelect(is_half_, half_table_, builder_.CreateSelect(is_wide_, wide_table_, narrow_table_));
+    is_rest_ = builder_.CreateAnd(has_rest_, builder_.CreateICmpSLT(left, number(isa_.panel_f32)));
+    table_ = builder_.CreateSelect(builder_.CreateOr(is_half_, is_rest_), half_table_, builder_.CreateSelect(is_wide_, wide_table_, narrow_table_));
   }
 
   // All columns are one tile, whose rows lie a vector apart.
@@ -186,7 +198,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
                                      builder_.CreateICmpEQ(first_rows_, number(full.tile().rows))}) {
         fits = builder_.CreateAnd(fits, condition);
       }
-      Conditional run(builder_, fits, "full_tiles");
+      Conditional run(builder_, builder_.CreateAnd(fits, builder_.CreateNot(is_rest_)), "full_tiles");
       std::vector<llvm::Value*> batch;
       for (const int axis : batch_axes(problem_)) batch.push_back(block_index_.at(axis));
       full.call(builder_, function_->getArg(0),
@@ -229,6 +241,24 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
                         {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, c_row_, k_index_, ahead.distance, ahead.step});
   }
 
+  // One group of the tile's last columns, a few rows at a time.
+  void call_dot_loops(const RestSlots& group) {
+    const bool is_second = group.columns == strategy_.rest_second.columns;
+    llvm::Value* before = is_second ? region_slot(strategy_.rest_first.columns) : number(0);
+    llvm::Value* column = builder_.CreateAdd(builder_.CreateSub(valid_columns_, rest_columns_), before);
+    llvm::Value* b = element(scratch(region_slot(strategy_.rest_scratch)), builder_.CreateMul(before, a_row_));
+    llvm::Value* table = builder_.CreateIntToPtr(region_slot(group.table), builder_.getPtrTy());
+    llvm::Value* most_rows = region_slot(group.rows);
+    llvm::Value* has_columns = builder_.CreateICmpNE(region_slot(group.columns), number(0));
+    CountedLoop rows(builder_, number(0), builder_.CreateSelect(has_columns, row_part_.size, number(0)), most_rows, "dots");
+    llvm::Value* count = minimum(most_rows, builder_.CreateSub(row_part_.size, rows.index()));
+    llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), builder_.CreateGEP(builder_.getPtrTy(), table, count), llvm::Align(8));
+    llvm::Value* c = element(c_tile_, builder_.CreateAdd(builder_.CreateMul(rows.index(), c_row_), column));
+    builder_.CreateCall(main_loop_type_, function,
+                        {element(a_tile_, builder_.CreateMul(rows.index(), a_tile_row_)), a_tile_row_, b, number(1), a_row_, k_size_, c, c_row_, k_index_, number(0), number(0)});
+    rows.close();
+  }
+
   TileOutputs outputs_of_tile() {
     llvm::Value* first_row = builder_.CreateAdd(m_part_.start, row_part_.start);
     if (!exchanged()) return {contraction_.m, contraction_.n, first_row, row_part_.size, n0_, valid_columns_, c_tile_, columns_};
@@ -238,38 +268,6 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
     return {contraction_.n, contraction_.m, n0_, valid_columns_, first_row, row_part_.size, turned, turned_row};
   }
 
-  void copy_a_block() {
-    llvm::Value* stride_k = class_.a_unit ? number(1) : a_packed() ? number(isa_.panel_f32) : stride(contraction_.a, contraction_.k);
-    const DType dtype = dtype_of(contraction_.a);
-    const StridedMatrix block{element_of(builder_, dtype, a_block_, builder_.CreateMul(k0_, stride_k)), a_stride_m_, stride_k, class_.a_unit, dtype};
-    emit_row_copy(builder_, isa_, block, m_part_.size, k_size_, a_scratch_, a_row_);
-  }
-
-  /// B's columns as rows of scratch.
-  void copy_b_rows() {
-    llvm::Value* stride_n = packed() ? number(1) : stride(contraction_.b, contraction_.n);
-    llvm::Value* stride_k = packed() ? number(isa_.panel_f32) : stride(contraction_.b, contraction_.k);
-    const DType dtype = dtype_of(contraction_.b);
-    llvm::Value* corner = element_of(builder_, dtype, b_batch_, builder_.CreateMul(k0_, stride_k));
-    llvm::Value* contiguous = builder_.CreateICmpEQ(stride_k, number(1));
-    for (const bool unit : {true, false}) {
-      Conditional copy(builder_, unit ? contiguous : builder_.CreateNot(contiguous), unit ? "copy_b" : "turn_b");
-      emit_row_copy(builder_, isa_, {corner, stride_n, stride_k, unit, dtype}, extents_[at(contraction_.n)], k_size_, b_scratch_, a_row_);
-      copy.close();
-    }
-  }
-
-  void pack_b_block() {
-    llvm::Value* stride_k = stride(contraction_.b, contraction_.k);
-    llvm::Value* stride_n = class_.b_unit ? number(1) : stride(contraction_.b, contraction_.n);
-    llvm::Value* panels = builder_.CreateSelect(direct_b_, cut_panels_, n_part_.size);
-    llvm::Value* end = builder_.CreateAdd(n_part_.start, n_part_.size);
-    llvm::Value* column = builder_.CreateMul(builder_.CreateSub(end, panels), number(isa_.panel_f32));
-    llvm::Value* corner = builder_.CreateAdd(builder_.CreateMul(k0_, stride_k), builder_.CreateMul(column, stride_n));
-    const StridedMatrix block{element(b_batch_, corner), stride_k, stride_n, class_.b_unit};
-    emit_panels(builder_, isa_, block, k_size_, panels, builder_.CreateSub(extents_[at(contraction_.n)], column), b_scratch_);
-  }
-
   llvm::FunctionType* main_loop_type_ = nullptr;
   ContractionEpilogue* epilogue_ = nullptr;
   std::vector<FullTiles> full_tiles_;
@@ -277,8 +275,8 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionBlo
 
   Part row_part_{};
   llvm::Value *asks_ahead_ = nullptr, *ahead_share_ = nullptr, *ahead_step_ = nullptr;
-  llvm::Value *is_split_ = nullptr, *c_row_ = nullptr, *is_half_ = nullptr;
-  llvm::Value *a_block_ = nullptr, *a_stride_m_ = nullptr, *b_batch_ = nullptr, *k_index_ = nullptr, *k0_ = nullptr, *k_size_ = nullptr;
+  llvm::Value *is_split_ = nullptr, *c_row_ = nullptr, *is_half_ = nullptr, *is_rest_ = nullptr;
+  llvm::Value* k_index_ = nullptr;
   llvm::Value *n_tile_ = nullptr, *is_wide_ = nullptr, *panel_ = nullptr, *columns_ = nullptr, *n0_ = nullptr, *panel_stride_ = nullptr,
               *b_k_stride_ = nullptr, *valid_columns_ = nullptr, *b_tile_ = nullptr, *table_ = nullptr;
   llvm::Value *m_tile_ = nullptr, *a_tile_ = nullptr, *a_tile_row_ = nullptr, *c_tile_ = nullptr;

@@ -22,6 +22,12 @@ struct RowSlots {
   int tiles;                    ///< of both runs
 };
 
+/// Slots that tell how dots compute a group of columns (rkernel::RestGroup).
+struct RestSlots {
+  int columns, rows;  ///< rows of a tile at most
+  int table;          ///< address of the dot loops by rows
+};
+
 /// Slots of KernelArgs::ints that the program fills, after those of the problem.
 struct StrategySlots {
   int regions;                 ///< at least 1
@@ -47,6 +53,9 @@ struct StrategySlots {
   int a_row;                   ///< elements between rows of A's copy
   int a_scratch, b_scratch;    ///< byte offsets in scratch; tiles lie at 0
   int turned_scratch;          ///< the same, of a tile whose rows are lanes; only with sides exchanged
+  int rest_columns;            ///< columns of the last panel whose lanes run along K; 0: the region has none
+  int rest_scratch;            ///< byte offset of B's, as rows
+  RestSlots rest_first, rest_second;  ///< their groups
 };
 StrategySlots add_strategy_slots(codegen::SlotTable& slots);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/rkernel/rest_columns.hpp"
 #include "src/rkernel/rounding.hpp"
 
 namespace dyn::cpu {
@@ -42,12 +43,17 @@ Blocks blocks_of(const Isa& isa, const ContractionShape& shape, const Region& re
   return blocks;
 }
 
-/// The parts of a thread's scratch, one after the other: tiles, A's copy, B's panels, a turned tile.
+/// Columns whose lanes run along K, where the region has the last panel.
+std::int64_t rest_of(const rkernel::Machine& machine, const ContractionShape& shape, const Region& region) {
+  return region.strategy.dot_rest && region.n0 + region.n == shape.n ? rkernel::rest_columns(machine, shape) : 0;
+}
+
+/// The parts of a thread's scratch, one after the other: tiles, A's copy, B's panels, a turned tile, B's rest as rows.
 struct Scratch {
-  std::int64_t tile_bytes, a_row, a_bytes, b_bytes, turned_bytes;
+  std::int64_t tile_bytes, a_row, a_bytes, b_bytes, turned_bytes, rest_bytes;
 };
 
-Scratch scratch_of(const Isa& isa, const ContractionShape& shape, const Strategy& strategy, const Blocks& blocks) {
+Scratch scratch_of(const Isa& isa, const ContractionShape& shape, const Strategy& strategy, const Blocks& blocks, std::int64_t rest) {
   Scratch scratch;
   const std::int64_t tiles = blocks.k_blocks > 1 ? blocks.row_tiles * blocks.column_tiles : 1;
   scratch.tile_bytes = round_up(tiles * strategy.tile_rows * strategy.tile_columns * 4, line_bytes);
@@ -58,6 +64,7 @@ Scratch scratch_of(const Isa& isa, const ContractionShape& shape, const Strategy
   scratch.b_bytes = strategy.lanes == LaneAxis::K ? round_up(round_up(shape.n, isa.f32_lanes) * scratch.a_row * 4, line_bytes)
                                                   : moved_panels * isa.panel_f32 * round_up(blocks.block_k, isa.f32_lanes) * 4;
   scratch.turned_bytes = strategy.lanes == LaneAxis::M ? strategy.tile_columns * round_up(strategy.tile_rows, isa.f32_lanes) * 4 : 0;
+  scratch.rest_bytes = round_up(rest, isa.f32_lanes) * scratch.a_row * 4;
   return scratch;
 }
 
@@ -71,7 +78,9 @@ class RegionWriter {
     const Blocks blocks = blocks_of(context_.isa(), shape_, region);
     write_blocks(region, blocks);
     write_tables(region.strategy);
-    write_scratch(region.strategy, blocks);
+    const std::int64_t rest = rest_of(context_.machine(), shape_, region);
+    write_rest(rest);
+    write_scratch(region.strategy, blocks, rest);
     const bool is_empty = region.m <= 0 || region.n <= 0;
     launch_.tickets += is_empty ? 0 : shape_.batch * blocks.m_blocks * blocks.n_blocks * region.strategy.split_k;
   }
@@ -114,14 +123,25 @@ class RegionWriter {
     set(slots_.half_table, context_.table(isa.f32_lanes, shape_.b_dtype));
   }
 
-  void write_scratch(const Strategy& strategy, const Blocks& blocks) {
-    const Scratch scratch = scratch_of(context_.isa(), shape_, strategy, blocks);
+  void write_rest(std::int64_t rest) {
+    const auto groups = rkernel::rest_groups(context_.machine(), rest);
+    set(slots_.rest_columns, rest);
+    for (const auto& [slots, group] : {std::pair{slots_.rest_first, groups[0]}, std::pair{slots_.rest_second, groups[1]}}) {
+      set(slots.columns, group.columns);
+      set(slots.rows, group.rows);
+      set(slots.table, group.columns > 0 ? context_.dot_table(static_cast<int>(group.columns)) : 0);
+    }
+  }
+
+  void write_scratch(const Strategy& strategy, const Blocks& blocks, std::int64_t rest) {
+    const Scratch scratch = scratch_of(context_.isa(), shape_, strategy, blocks, rest);
     const std::int64_t before_turned = scratch.tile_bytes + scratch.a_bytes + scratch.b_bytes;
     set(slots_.a_row, scratch.a_row);
     set(slots_.a_scratch, scratch.tile_bytes);
     set(slots_.b_scratch, scratch.tile_bytes + scratch.a_bytes);
     set(slots_.turned_scratch, before_turned);
-    launch_.scratch_bytes = std::max(launch_.scratch_bytes, static_cast<std::size_t>(before_turned + scratch.turned_bytes));
+    set(slots_.rest_scratch, before_turned + scratch.turned_bytes);
+    launch_.scratch_bytes = std::max(launch_.scratch_bytes, static_cast<std::size_t>(before_turned + scratch.turned_bytes + scratch.rest_bytes));
   }
 
   const ContractionContext& context_;

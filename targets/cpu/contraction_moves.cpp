@@ -155,6 +155,21 @@ void emit_row_copy(Builder& builder, const Isa& isa, const StridedMatrix& from, 
   strided.close();
 }
 
+void emit_columns_as_rows(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns, llvm::Value* to,
+                          llvm::Value* to_row) {
+  llvm::Value *none = builder.getInt64(0), *one = builder.getInt64(1);
+  if (from.unit) {
+    CountedLoop squares(builder, none, rows, builder.getInt64(static_cast<std::uint64_t>(isa.f32_lanes)), "turn_columns");
+    transpose_block(builder, isa, {from.data, from.row_stride, columns, rows, to, to_row, from.dtype}, none, squares.index(), false);
+    squares.close();
+    return;
+  }
+  CountedLoop column(builder, none, columns, one, "copy_column");
+  llvm::Value* source = element_of(builder, from.dtype, from.data, builder.CreateMul(column.index(), from.column_stride));
+  copy_elements(builder, from.dtype, source, from.row_stride, element(builder, to, builder.CreateMul(column.index(), to_row)), one, none, rows);
+  column.close();
+}
+
 void emit_panels(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* panels, llvm::Value* columns,
                  llvm::Value* to) {
   llvm::Value* width = builder.getInt64(static_cast<std::uint64_t>(isa.panel_f32));

@@ -17,6 +17,11 @@ struct StridedMatrix {
 void emit_row_copy(codegen::Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns,
                    llvm::Value* to, llvm::Value* to_row);
 
+/// to[column * to_row + row] = from(row, column): a few columns, at most a vector's length of them, as rows. With `unit`, whole squares are written, as emit_transposition
+/// does.
+void emit_columns_as_rows(codegen::Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns, llvm::Value* to,
+                          llvm::Value* to_row);
+
 /// Panels of the ISA's width, each `rows` deep: to[(panel * rows + row) * width + lane] = from(row, panel * width + lane), and 0 from
 /// column `columns` on.
 void emit_panels(codegen::Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* panels,

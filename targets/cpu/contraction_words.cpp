@@ -23,7 +23,8 @@ std::string words_of(const ContractionShape& shape, const Region& region) {
                      rkernel::to_string(rkernel::tiling_of(std::min(region.m, strategy.block_m), strategy.tile_rows)), strategy.block_m, strategy.block_n,
                      strategy.block_k, strategy.split_k > 1 ? fmt::format(" of {} slices", strategy.split_k) : "", strategy.copy_a ? "copied" : "as it lies",
                      shape.b_packed ? "packed at load" : strategy.direct_b ? "as it lies" : "packed by each ticket",
-                     strategy.lanes == LaneAxis::M ? ", lanes along M" : strategy.lanes == LaneAxis::K ? ", lanes along K" : "");
+                     strategy.lanes == LaneAxis::M ? ", lanes along M" : strategy.lanes == LaneAxis::K ? ", lanes along K" : "")
+         + (strategy.dot_rest ? ", lanes along K in the columns of no whole vector" : "");
 }
 
 Strategy canonical(const Isa& isa, const ContractionShape& shape, const Region& region) {
@@ -33,6 +34,7 @@ Strategy canonical(const Isa& isa, const ContractionShape& shape, const Region& 
   strategy.block_m = std::max<std::int64_t>(1, ceil_div(region.m, m_blocks));
   const std::int64_t panels = ceil_div(ceil_div(region.n, isa.panel_f32), n_blocks);
   strategy.block_n = std::max<std::int64_t>(1, panels) * isa.panel_f32;
+  strategy.dot_rest = strategy.dot_rest && region.n % isa.f32_lanes != 0;
   if (strategy.lanes == LaneAxis::K) return strategy;
   const auto largest_tile = [&](std::int64_t rows) { return static_cast<int>(rkernel::tiling_of(rows, strategy.tile_rows).first.tile); };
   strategy.tile_rows = std::max({1, largest_tile(strategy.block_m), largest_tile(region.m / m_blocks)});

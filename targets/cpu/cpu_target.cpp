@@ -181,7 +181,7 @@ class CpuTarget final : public rkernel::Target {
   }
 
   MainLoopTable dot_loops(const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
-    const bool thin = std::any_of(problems.begin(), problems.end(), [&](const rkernel::Problem& problem) { return problem.contraction && has_dot_form(problem, isa_); });
+    const bool thin = std::any_of(problems.begin(), problems.end(), [&](const rkernel::Problem& problem) { return problem.contraction && (has_dot_form(problem, isa_) || may_have_rest(problem, isa_)); });
     if (!thin) return {};
     return main_loop_table(dot_tiles(isa_), store_->resolve(dot_loop_sources(isa_), options_.threads, report));
   }

@@ -92,6 +92,7 @@ rkernel::ContractionShape random_contraction(std::mt19937_64& random, const rker
   if (chance(random, 3)) shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
   shape.a_level = random() % machine.levels.size();
   shape.b_level = random() % machine.levels.size();
+  shape.may_dot_rest = shape.lanes == LaneAxis::N && chance(random, 2);
   return shape;
 }
 

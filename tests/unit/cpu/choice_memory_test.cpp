@@ -25,6 +25,7 @@ Choice choice_of(std::int64_t m) {
     Strategy strategy{.tile_rows = static_cast<int>(m % 14) + 1, .tile_columns = 32, .block_m = m + region, .block_n = m, .block_k = m / 2 + 1, .split_k = 1 + m % 3};
     strategy.copy_a = m % 2 == 0;
     strategy.direct_b = m % 3 == 0;
+    strategy.dot_rest = m % 5 == 0;
     strategy.lanes = static_cast<LaneAxis>(m % 3);
     choice.program.regions.push_back({region, m, region * 2, m, strategy});
   }
@@ -111,7 +112,7 @@ TEST_CASE("shapes as models have them spread over all sets") {
 
 TEST_CASE("whatever a choice depends on tells keys apart") {
   const ContractionShape base{.batch = 2, .m = 3, .n = 5, .k = 7, .b_row_bytes = 20, .a_row_bytes = 28, .epilogue_operations = 2, .epilogue_bytes = 8, .a_level = 1, .b_level = 1};
-  std::vector<ContractionShape> others(15, base);
+  std::vector<ContractionShape> others(16, base);
   others[0].batch = 3;
   others[1].m = 4;
   others[2].n = 4;
@@ -127,6 +128,7 @@ TEST_CASE("whatever a choice depends on tells keys apart") {
   others[12].fixed_slices = 2;
   others[13].a_level = 2;
   others[14].lanes = LaneAxis::M;
+  others[15].may_dot_rest = true;
   for (const ContractionShape& other : others) CHECK(ChoiceKey(other, 1).words() != ChoiceKey(base, 1).words());
   CHECK(ChoiceKey(base, 2).words() != ChoiceKey(base, 1).words());
 }

@@ -69,10 +69,59 @@ void check_programs(const std::vector<int>& all_threads, int cases, std::size_t 
   }
 }
 
+// Outputs of a few columns beyond the last whole vector, with every number of those, of each dtype of weights, packed and fresh either way: all choices whose lanes run
+// along K there.
+void check_dots_of_rest(int every, std::size_t& ran) {
+  for (const Isa& isa : all_isas()) {
+    if (!cpu_has(isa)) continue;
+    const auto store = CodeStore::open(isa, {});
+    std::mt19937_64 random(seed() + 1);
+    std::vector<dyn::DType> dtypes = testing::weight_dtypes(isa);
+    dtypes.push_back(dyn::DType::f32);
+    int number = 0;
+    for (const std::int64_t whole : {1, 2, 4, 5, 7}) {
+      for (std::int64_t rest = 1; rest < isa.f32_lanes; ++rest) {
+        for (const std::int64_t k : {0, 1, 5, 16, 31, 100, 768, 1029, 2048}) {
+          if (++number % every != 0) continue;
+          Case c{.m = 1 + static_cast<std::int64_t>(random() % 100), .n = whole * isa.f32_lanes + rest, .k = k};
+          if (random() % 5 == 0) c.batch = 2;
+          c.packed = random() % 2 == 0;
+          c.transpose_a = random() % 4 == 0;
+          c.transpose_b = random() % 2 == 0;
+          c.bias = random() % 2 == 0;
+          c.residual = random() % 2 == 0;
+          c.relu = random() % 2 == 0;
+          c.a_slack = random() % 3 == 0 ? 3 : 0;
+          if (c.packed) c.weights = dtypes[random() % dtypes.size()];
+          INFO(isa.name << ": " << words(c));
+          const auto has_dots = [&](const dyn::rkernel::Choice& choice) {
+            const bool has = choice.program.regions.front().strategy.dot_rest;
+            ran += has ? 1 : 0;
+            return has;
+          };
+          REQUIRE(testing::run_choices(c, isa, *store, random, 1 + static_cast<int>(random() % 3), has_dots) <= 1);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
+
+TEST_CASE("dots of the columns of no whole vector equal plain loops") {
+  std::size_t ran = 0;
+  check_dots_of_rest(61, ran);
+  CHECK(ran > 100);
+}
 
 TEST_CASE("programs of every policy equal plain loops") { check_programs({2}, 4, 6); }
 
 TEST_SUITE("full") {
+  TEST_CASE("dots of the columns of no whole vector equal plain loops, of every policy's problems: all widths and depths") {
+    std::size_t ran = 0;
+    check_dots_of_rest(1, ran);
+    CHECK(ran > 10000);
+  }
+
   TEST_CASE("all programs of every policy equal plain loops for many problems") { check_programs({1, 2, 3}, 60, 1 << 20); }
 }

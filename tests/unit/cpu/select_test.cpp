@@ -44,6 +44,7 @@ Choice plain_choice(const Machine& machine, const CandidateSet& candidates, cons
   };
   if (threads > 1) consider(threads);
   if (threads == 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1);
+  dot_rest_if_cheaper(machine, shape, best);
   if (auto cover = select_cover(machine, shape, best)) return *std::move(cover);
   return best;
 }
@@ -89,6 +90,32 @@ TEST_CASE("no strategy costs less than the bound for its tiles and blocks") {
       CHECK(least_cost(machine, shape, blocks, threads) <= contraction_cost(machine, shape, strategy, threads) * (1 + 1e-12));
     });
   });
+}
+
+TEST_CASE("dots compute the columns of no whole vector wherever that is cheaper, and nowhere else") {
+  int cheaper = 0, dearer = 0, none = 0;
+  for_random_shapes(100, 60, [&](const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+    INFO(words(shape, threads));
+    const Choice chosen = select(machine, candidates, shape, threads);
+    const bool has_rest = shape.may_dot_rest && shape.n > machine.vector_width && shape.n % machine.vector_width != 0 && machine.vector_width - shape.n % machine.vector_width >= 0.02 * static_cast<double>(shape.n);
+    int with_dots = 0;
+    for_each_choice(machine, candidates, shape, threads, [&](const Choice& choice) { with_dots += choice.program.regions.front().strategy.dot_rest ? 1 : 0; });
+    CHECK((with_dots > 0) == has_rest);
+    if (chosen.program.regions.size() != 1) return;
+    Strategy strategy = chosen.program.regions.front().strategy;
+    const bool dots = strategy.dot_rest;
+    CHECK((!dots || has_rest));
+    if (!has_rest) return static_cast<void>(++none);
+    strategy.dot_rest = true;
+    const double with = contraction_cost(machine, shape, strategy, chosen.threads);
+    strategy.dot_rest = false;
+    const double without = contraction_cost(machine, shape, strategy, chosen.threads);
+    CHECK(dots == (with < without));
+    ++(dots ? cheaper : dearer);
+  });
+  CHECK(cheaper > 100);
+  CHECK(dearer > 100);
+  CHECK(none > 100);
 }
 
 TEST_CASE("wherever a copy of A is cheaper, copies may pay") {

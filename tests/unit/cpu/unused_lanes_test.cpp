@@ -33,7 +33,9 @@ Lanes count_columns(const Machine& machine, std::int64_t all_columns, const Regi
   for (const std::int64_t block_panels : equal_parts(ceil_div(region.n, machine.panel), ceil_div(region.n, strategy.block_n))) {
     // What is not packed is read as it lies but for a panel that is cut, which is packed and runs by itself.
     const bool is_cut = column + block_panels * machine.panel > all_columns;
-    const std::int64_t for_wide = block_panels - (strategy.direct_b && is_cut ? 1 : 0);
+    // So does one whose columns beyond the last whole vector are dots: these waste nothing along n.
+    const bool has_dots = is_cut && strategy.dot_rest;
+    const std::int64_t for_wide = block_panels - ((strategy.direct_b && is_cut) || has_dots ? 1 : 0);
     for (std::int64_t left = block_panels; left > 0;) {
       const std::int64_t done = block_panels - left;
       const std::int64_t panels = done + tile_panels <= for_wide && done % tile_panels == 0 ? tile_panels : 1;
@@ -42,7 +44,7 @@ Lanes count_columns(const Machine& machine, std::int64_t all_columns, const Regi
           const std::int64_t exist = std::clamp<std::int64_t>(all_columns - column - vector, 0, machine.vector_width);
           // A panel by itself whose columns fill one vector at most has one.
           if (panels == 1 && vector > 0 && all_columns - column <= machine.vector_width) continue;
-          lanes.all += machine.vector_width;
+          lanes.all += has_dots && exist < machine.vector_width ? exist : machine.vector_width;
           lanes.wanted += exist;
         }
         column += machine.panel;
@@ -62,6 +64,7 @@ Region random_region(std::mt19937_64& random, const Machine& machine, Region reg
   region.strategy.block_m = 1 + static_cast<std::int64_t>(random() % 100);
   region.strategy.block_n = machine.panel * (1 + static_cast<std::int64_t>(random() % 12));
   region.strategy.direct_b = random() % 2 == 0;
+  region.strategy.dot_rest = random() % 2 == 0;
   return region;
 }
 
@@ -76,11 +79,16 @@ TEST_CASE("unused lanes along columns are those that kernels compute for columns
     const std::int64_t panels = ceil_div(shape.n, machine.panel);
     const Cuts cuts{static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(shape.m)), static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(panels)) * machine.panel,
                     shape.m};
+    shape.may_dot_rest = shape.lanes == LaneAxis::N;
     Program program{cover(all_patterns.at(random() % all_patterns.size()), shape.m, shape.n, cuts)};
     Lanes lanes;
+    std::int64_t dots = 0;
     for (Region& region : program.regions) {
       region = random_region(random, machine, region);
       region.strategy.lanes = shape.lanes;
+      region.strategy.block_k = shape.k;
+      if (!shape.may_dot_rest) region.strategy.dot_rest = false;
+      dots += region.strategy.dot_rest ? region.m * ((region.n0 + region.n) % machine.vector_width) : 0;
       const Lanes own = count_columns(machine, shape.n, region);
       lanes.all += own.all;
       lanes.wanted += own.wanted;
@@ -92,7 +100,9 @@ TEST_CASE("unused lanes along columns are those that kernels compute for columns
     // Columns of a problem with its sides exchanged are its rows.
     CHECK((shape.lanes == LaneAxis::M ? unused.m : unused.n) == doctest::Approx(expected).epsilon(1e-12));
     CHECK((shape.lanes == LaneAxis::M ? unused.n : unused.m) == 0);
-    CHECK(unused.k == 0);
+    // A dot of 64 terms has whole vectors, and one more for what is left.
+    const double terms = static_cast<double>(shape.k * lanes.all);
+    CHECK(unused.k == doctest::Approx(1 - terms / (terms + static_cast<double>(dots * machine.vector_width))).epsilon(1e-12));
     if (shape.n % machine.panel == 0) CHECK(unused.all() == 0);
   }
 }

@@ -1,0 +1,61 @@
+#include "targets/cpu/contraction_copies.hpp"
+
+#include "targets/cpu/contraction_moves.hpp"
+#include "targets/cpu/widening.hpp"
+
+namespace dyn::cpu {
+
+using codegen::Conditional;
+
+void ContractionCopies::copy_a_block() {
+  llvm::Value* stride_k = class_.a_unit ? number(1) : a_packed() ? number(isa_.panel_f32) : stride(contraction_.a, contraction_.k);
+  const DType dtype = dtype_of(contraction_.a);
+  const StridedMatrix block{element_of(builder_, dtype, a_block_, builder_.CreateMul(k0_, stride_k)), a_stride_m_, stride_k, class_.a_unit, dtype};
+  emit_row_copy(builder_, isa_, block, m_part_.size, k_size_, a_scratch_, a_row_);
+}
+
+void ContractionCopies::copy_b_rows() {
+  llvm::Value* stride_n = packed() ? number(1) : stride(contraction_.b, contraction_.n);
+  llvm::Value* stride_k = packed() ? number(isa_.panel_f32) : stride(contraction_.b, contraction_.k);
+  const DType dtype = dtype_of(contraction_.b);
+  llvm::Value* corner = element_of(builder_, dtype, b_batch_, builder_.CreateMul(k0_, stride_k));
+  llvm::Value* contiguous = builder_.CreateICmpEQ(stride_k, number(1));
+  for (const bool unit : {true, false}) {
+    Conditional copy(builder_, unit ? contiguous : builder_.CreateNot(contiguous), unit ? "copy_b" : "turn_b");
+    emit_row_copy(builder_, isa_, {corner, stride_n, stride_k, unit, dtype}, extents_[at(contraction_.n)], k_size_, b_scratch_, a_row_);
+    copy.close();
+  }
+}
+
+void ContractionCopies::copy_rest_of_b() {
+  Conditional rest(builder_, has_rest_, "copy_rest");
+  llvm::Value* n = extents_[at(contraction_.n)];
+  llvm::Value* column = builder_.CreateSub(n, rest_columns_);
+  llvm::Value *stride_k = number(isa_.panel_f32), *stride_n = number(1), *corner;
+  const DType dtype = dtype_of(contraction_.b);
+  if (packed()) {
+    llvm::Value* panel_column = builder_.CreateURem(column, number(isa_.panel_f32));
+    llvm::Value* panel = builder_.CreateMul(builder_.CreateSub(column, panel_column), extents_[at(contraction_.k)]);
+    corner = builder_.CreateAdd(builder_.CreateAdd(panel, builder_.CreateMul(k0_, stride_k)), panel_column);
+  } else {
+    stride_k = stride(contraction_.b, contraction_.k);
+    stride_n = class_.b_unit ? number(1) : stride(contraction_.b, contraction_.n);
+    corner = builder_.CreateAdd(builder_.CreateMul(k0_, stride_k), builder_.CreateMul(column, stride_n));
+  }
+  const StridedMatrix columns{element_of(builder_, dtype, b_batch_, corner), stride_k, stride_n, packed() || class_.b_unit, dtype};
+  emit_columns_as_rows(builder_, isa_, columns, k_size_, rest_columns_, scratch(region_slot(strategy_.rest_scratch)), a_row_);
+  rest.close();
+}
+
+void ContractionCopies::pack_b_block() {
+  llvm::Value* stride_k = stride(contraction_.b, contraction_.k);
+  llvm::Value* stride_n = class_.b_unit ? number(1) : stride(contraction_.b, contraction_.n);
+  llvm::Value* panels = builder_.CreateSelect(direct_b_, cut_panels_, n_part_.size);
+  llvm::Value* end = builder_.CreateAdd(n_part_.start, n_part_.size);
+  llvm::Value* column = builder_.CreateMul(builder_.CreateSub(end, panels), number(isa_.panel_f32));
+  llvm::Value* corner = builder_.CreateAdd(builder_.CreateMul(k0_, stride_k), builder_.CreateMul(column, stride_n));
+  const StridedMatrix block{element(b_batch_, corner), stride_k, stride_n, class_.b_unit};
+  emit_panels(builder_, isa_, block, k_size_, panels, builder_.CreateSub(extents_[at(contraction_.n)], column), b_scratch_);
+}
+
+}  // namespace dyn::cpu
