@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "src/rkernel/rounding.hpp"
+#include "src/rkernel/block_sizes.hpp"
 
 namespace dyn::rkernel {
 namespace {
+
+using Sizes = BlockSizes;
 
 constexpr double float_bytes = 4, line_bytes = 64;
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
@@ -34,70 +35,14 @@ constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight 
 // Instructions that add up the lanes of one output, and store it.
 constexpr double dot_reduction_operations = 7;
 
-struct Sizes {
-  Tiling rows;               ///< of one block
-  double row_tiles, column_tiles, k_blocks;
-  double block_m, block_n, block_k;
-  double m_blocks, n_blocks, slices;
-};
-
-Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
-  Sizes sizes;
-  const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(shape.m, strategy.block_m));
-  const std::int64_t n_blocks = std::max<std::int64_t>(1, ceil_div(shape.n, strategy.block_n));
-  const std::int64_t slice_k = ceil_div(shape.k, strategy.split_k);
-  const std::int64_t k_blocks = std::max<std::int64_t>(1, ceil_div(slice_k, strategy.block_k));
-  sizes.slices = static_cast<double>(strategy.split_k);
-  sizes.m_blocks = static_cast<double>(m_blocks);
-  sizes.n_blocks = static_cast<double>(n_blocks);
-  sizes.k_blocks = static_cast<double>(k_blocks);
-  // The largest block decides: it is the one that the other threads wait for.
-  const std::int64_t block_m = ceil_div(shape.m, m_blocks);
-  const std::int64_t panels = ceil_div(ceil_div(shape.n, machine.panel), n_blocks);
-  const std::int64_t wide = strategy.tile_columns / machine.panel;
-  sizes.block_m = static_cast<double>(block_m);
-  sizes.block_n = static_cast<double>(panels * machine.panel);
-  sizes.block_k = static_cast<double>(slice_k) / sizes.k_blocks;
-  sizes.rows = tiling_of(block_m, strategy.tile_rows);
-  sizes.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes.rows.tiles()));
-  // Panels that do not fill a wide tile run one at a time.
-  sizes.column_tiles = static_cast<double>(panels / wide + panels % wide);
-  return sizes;
-}
-
-// Seconds of one step of K of the block's row tiles, their mean.
-double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DType weights) {
-  double total = 0;
-  for (const Run& run : {rows.first, rows.second}) {
-    if (run.count == 0) continue;
-    const TileSpeed* tile = machine.find_tile(static_cast<int>(run.tile), columns, weights);
-    total += static_cast<double>(run.count) * (tile != nullptr ? tile->seconds_per_k : 1);
-  }
-  return rows.tiles() > 0 ? total / static_cast<double>(rows.tiles()) : 0;
-}
-
-// Of a tile whose lanes run along K: multiply-adds, or loads of both sides, two a cycle.
-double dot_seconds_per_k(const Machine& machine, const Sizes& sizes, double columns) {
-  const double rows = sizes.block_m / sizes.row_tiles;
-  return std::max(rows * columns, rows + columns) / machine.vector_width * machine.seconds_per_vector_operation;
-}
-
-// The same over all of the block's column tiles: the last one is narrower where no more of its panel exists.
-double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
-  if (strategy.lanes == LaneAxis::K) return dot_seconds_per_k(machine, sizes, static_cast<double>(shape.n));
-  const double whole = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
-  const std::int64_t last = shape.n % machine.panel;
-  if (last == 0 || last > machine.vector_width || machine.most_rows(machine.vector_width) < strategy.tile_rows) return whole;
-  const double narrow = seconds_per_k(machine, sizes.rows, machine.vector_width, shape.b_dtype);
-  const double share = 1 / (sizes.column_tiles * sizes.n_blocks);
-  return whole * (1 - share) + narrow * share;
-}
+// How far apart rows of this distance are within one way of L1: the greatest common divisor, of which one is a power of two.
+std::int64_t set_distance(std::int64_t row_bytes) { return std::min(l1_way_bytes, row_bytes & -row_bytes); }
 
 // How much more often A is fetched where its rows fall into few cache sets.
 double conflict_factor(const ContractionShape& shape, double rows) {
   // Lanes along K take a line whole.
   if (shape.a_row_bytes <= 0 || shape.lanes == LaneAxis::K) return 1;
-  const auto distinct = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes));
+  const auto distinct = static_cast<double>(l1_way_bytes / set_distance(shape.a_row_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
   return rows_per_set > l1_ways_for_rows ? conflict_refetches : 1;
 }
@@ -116,7 +61,7 @@ double conflict_seconds(const Machine& machine, const ContractionShape& shape, c
 
 // Whether the rows of B, read as they lie, evict each other from L1 before the next row tile comes.
 bool shares_sets(const ContractionShape& shape, const Strategy& strategy) {
-  return strategy.direct_b && shape.b_row_bytes > 0 && std::gcd(l1_way_bytes, shape.b_row_bytes) * 4 >= l1_way_bytes;
+  return strategy.direct_b && shape.b_row_bytes > 0 && set_distance(shape.b_row_bytes) * 4 >= l1_way_bytes;
 }
 
 // Memory traffic of a tile's outputs. Where a pass over the rows of one column tile leaves the cache before the next pass comes, lines that two
@@ -235,7 +180,7 @@ struct TicketTerms {
 
 TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   TicketTerms terms;
-  terms.register_tile = sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes) +
+  terms.register_tile = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
   terms.l1 = tile_terms(machine, shape, strategy, sizes, active);
   terms.l2 = {.name = "L2"};
@@ -253,9 +198,8 @@ double tickets_of(const ContractionShape& shape, const Sizes& sizes) {
 
 }  // namespace
 
-double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int threads,
                         CostBreakdown* breakdown) {
-  const Sizes sizes = sizes_of(machine, shape, strategy);
   LayerTerms top{.name = "threads"};
   top.parallel_trips = tickets_of(shape, sizes);
   top.units = threads;
@@ -270,12 +214,16 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
   return seconds;
 }
 
-double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads) {
-  const Sizes sizes = sizes_of(machine, shape, strategy);
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
+                        CostBreakdown* breakdown) {
+  return contraction_cost(machine, shape, strategy, BlockSizer(machine, shape).of(strategy), threads, breakdown);
+}
+
+double least_cost(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, int threads) {
   const double blocks = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
   // Slices of K may make up for blocks that are fewer than the threads, and where their number is fixed for a last round that is not full.
   const double rounds = blocks < threads || shape.fixed_slices > 1 ? blocks / threads : std::ceil(blocks / threads);
-  const double tile = static_cast<double>(shape.k) * mean_seconds_per_k(machine, shape, strategy, sizes);
+  const double tile = static_cast<double>(shape.k) * sizes.seconds_per_k;
   // What copies B's few columns for lanes along K is not priced by where B is.
   const bool reads_b = shape.lanes != LaneAxis::K || shape.b_packed;
   const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype)) : 0;
@@ -290,7 +238,7 @@ TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, co
   ContractionShape part = shape;
   part.m = region.m;
   part.n = region.n;
-  const Sizes sizes = sizes_of(machine, part, region.strategy);
+  const BlockSizes sizes = BlockSizer(machine, part).of(region.strategy);
   return {ticket_terms(machine, part, region.strategy, sizes, active).l2_cost + machine.seconds_per_ticket,
           region.m > 0 && region.n > 0 ? static_cast<std::int64_t>(tickets_of(part, sizes)) : 0};
 }

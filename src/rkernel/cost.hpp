@@ -61,9 +61,14 @@ struct CostBreakdown {
 double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
                         CostBreakdown* breakdown = nullptr);
 
-/// No strategy with these tiles and blocks along M and N costs less on `threads` threads, whatever its blocks and slices of K and its moves: the multiply-adds,
-/// or reading B from where it is.
-double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads);
+struct BlockSizes;
+/// The same where its sizes are known (src/rkernel/block_sizes.hpp).
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads,
+                        CostBreakdown* breakdown = nullptr);
+
+/// No strategy with the tiles and blocks along M and N that `sizes` has costs less on `threads` threads, whatever its blocks and slices of K and its moves: the
+/// multiply-adds, or reading B from where it is.
+double least_cost(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes, int threads);
 
 /// Whether copying A into scratch can make anything faster: its rows, as they lie, share cache sets.
 bool copies_may_pay(const ContractionShape& shape, const Strategy& strategy);

@@ -4,6 +4,7 @@
 
 #include "src/rkernel/cover_select.hpp"
 #include "src/rkernel/rounding.hpp"
+#include "src/rkernel/block_sizes.hpp"
 
 namespace dyn::rkernel {
 namespace {
@@ -138,10 +139,11 @@ void for_each_choice(const Machine& machine, const CandidateSet& candidates, con
 Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
   Choice best;
   Strategy best_strategy;
+  BlockSizer sizes(machine, shape);
   const auto consider = [&](int active, double overhead) {
     const auto visit = [&](const Strategy& strategy) {
       if (strategy.copy_a && !copies_may_pay(shape, strategy)) return;
-      const double seconds = contraction_cost(machine, shape, strategy, active) + overhead;
+      const double seconds = contraction_cost(machine, shape, strategy, sizes.of(strategy), active) + overhead;
       if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
         best.seconds = seconds;
         best.threads = active;
@@ -149,7 +151,7 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
       }
     };
     for_each_strategy(machine, candidates, shape, active, visit, [&](const Strategy& blocks) {
-      return best.considered == 0 || least_cost(machine, shape, blocks, active) + overhead < best.seconds * (1 - tie);
+      return best.considered == 0 || least_cost(machine, shape, sizes.of(blocks), active) + overhead < best.seconds * (1 - tie);
     });
   };
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);
