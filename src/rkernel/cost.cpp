@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "src/rkernel/block_sizes.hpp"
 
@@ -32,6 +33,7 @@ constexpr double seconds_per_shared_run = 0.15e-6;  ///< the same from L3: 256 r
 // Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
 // took 1.6 to 5 us.
 constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
+constexpr double rounding = 1e-12;  ///< of sums and products in another order
 // Instructions that add up the lanes of one output, and store it.
 constexpr double dot_reduction_operations = 7;
 
@@ -83,6 +85,12 @@ double call_seconds(const Machine& machine, const ContractionShape& shape, const
   return machine.seconds_per_call * (1 - full + full * inlined_share_of_call);
 }
 
+// Of a tile: its epilogue, and its outputs' way to where they belong.
+double store_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, double rows, double outputs, int active) {
+  return outputs * shape.epilogue_operations / machine.vector_width * machine.seconds_per_vector_operation +
+         output_seconds(machine, shape, sizes, rows, outputs, active);
+}
+
 LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   LayerTerms terms{.name = "L1"};
   const double rows = sizes.block_m / sizes.row_tiles;
@@ -112,8 +120,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   terms.load = read_seconds(machine, a_bytes, a_level, active) + first / sizes.row_tiles +
                read_seconds(machine, b_bytes, near_level, active) * (1 - 1 / sizes.row_tiles);
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
-  terms.store = outputs * shape.epilogue_operations / machine.vector_width * machine.seconds_per_vector_operation +
-                output_seconds(machine, shape, sizes, rows, outputs, active);
+  terms.store = store_seconds(machine, shape, sizes, rows, outputs, active);
   // A tile is stored once for all blocks of K.
   terms.store /= sizes.k_blocks;
   if (strategy.lanes == LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
@@ -219,15 +226,45 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
   return contraction_cost(machine, shape, strategy, BlockSizer(machine, shape).of(strategy), threads, breakdown);
 }
 
-double least_cost(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, int threads) {
+namespace {
+
+// No ticket costs less whose K is cut in blocks and whose operands are moved like this: with equal terms, blocks of K cost together what one of all K costs. What is
+// left out depends on their depth: the level of A and of the panel that is read again, more calls and sums in scratch.
+double least_ticket(const Machine& machine, const ContractionShape& shape, const Strategy& form, const Sizes& sizes, int active) {
+  LayerTerms terms{.exposed = std::min(exposed_loads, exposed_loads_beyond_l2)};
+  const double rows = sizes.block_m / sizes.row_tiles;
+  const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
+  terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
+  const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
+  const double b_bytes = columns * sizes.block_k * b_element_bytes;
+  const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
+  const std::size_t first_level = shape.b_packed || form.direct_b ? shape.b_level : again_level;
+  terms.load = (read_seconds(machine, b_bytes, first_level, active) / sizes.m_blocks +
+                read_seconds(machine, b_bytes, again_level, active) * (1 - 1 / sizes.m_blocks)) /
+               sizes.row_tiles;
+  terms.store = store_seconds(machine, shape, sizes, rows, rows * std::min(columns, static_cast<double>(shape.n)), active);
+  const double below = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, form, sizes) + conflict_seconds(machine, shape, form, sizes, active);
+  return machine.seconds_per_ticket + move_seconds(machine, shape, form, sizes, active) + layer_cost(terms, below, true);
+}
+
+}  // namespace
+
+double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int threads) {
   const double blocks = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
-  // Slices of K may make up for blocks that are fewer than the threads, and where their number is fixed for a last round that is not full.
-  const double rounds = blocks < threads || shape.fixed_slices > 1 ? blocks / threads : std::ceil(blocks / threads);
-  const double tile = static_cast<double>(shape.k) * sizes.seconds_per_k;
+  // Blocks in several slices of K: these may make up for blocks that are fewer than the threads, and where their number is fixed for a last round that is not full.
+  const bool slices = blocks < threads || shape.fixed_slices > 1;
   // What copies B's few columns for lanes along K is not priced by where B is.
   const bool reads_b = shape.lanes != LaneAxis::K || shape.b_packed;
   const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype)) : 0;
-  return std::max(rounds * sizes.row_tiles * sizes.column_tiles * tile, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
+  double work;
+  if (slices) {
+    work = blocks / threads * sizes.row_tiles * sizes.column_tiles * static_cast<double>(shape.k) * sizes.seconds_per_k;
+  } else {
+    double ticket = std::numeric_limits<double>::infinity();
+    for_each_form(shape, strategy, [&](const Strategy& form) { ticket = std::min(ticket, least_ticket(machine, shape, form, sizes, threads)); });
+    work = std::ceil(blocks / threads) * ticket * (1 - rounding);
+  }
+  return std::max(work, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
 }
 
 bool copies_may_pay(const ContractionShape& shape, const Strategy& strategy) {

@@ -67,19 +67,6 @@ std::vector<std::int64_t> slices_for(const ContractionShape& shape, const Strate
   return slices;
 }
 
-// How each operand is read: as it lies, or moved into scratch.
-void for_each_form(const ContractionShape& shape, Strategy strategy, const std::function<void(const Strategy&)>& visit) {
-  for (const bool direct_b : {false, true}) {
-    if (direct_b && (shape.b_packed || shape.must_pack_b || shape.lanes == LaneAxis::K)) continue;
-    for (const bool copy_a : {false, true}) {
-      if (!copy_a && shape.must_copy_a) continue;
-      strategy.copy_a = copy_a;
-      strategy.direct_b = direct_b;
-      visit(strategy);
-    }
-  }
-}
-
 }  // namespace
 
 CandidateSet make_candidates(const Machine& machine) {
@@ -151,7 +138,7 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
       }
     };
     for_each_strategy(machine, candidates, shape, active, visit, [&](const Strategy& blocks) {
-      return best.considered == 0 || least_cost(machine, shape, sizes.of(blocks), active) + overhead < best.seconds * (1 - tie);
+      return best.considered == 0 || least_cost(machine, shape, blocks, sizes.of(blocks), active) + overhead < best.seconds * (1 - tie);
     });
   };
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);

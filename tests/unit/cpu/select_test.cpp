@@ -87,7 +87,7 @@ TEST_CASE("no strategy costs less than the bound for its tiles and blocks") {
       blocks.copy_a = blocks.direct_b = false;
       INFO("tile " << strategy.tile_rows << "x" << strategy.tile_columns << " block " << strategy.block_m << "x" << strategy.block_n << "x" << strategy.block_k << " slices "
                    << strategy.split_k << " copy " << strategy.copy_a << " direct " << strategy.direct_b);
-      CHECK(least_cost(machine, shape, BlockSizer(machine, shape).of(blocks), threads) <= contraction_cost(machine, shape, strategy, threads) * (1 + 1e-12));
+      CHECK(least_cost(machine, shape, blocks, BlockSizer(machine, shape).of(blocks), threads) <= contraction_cost(machine, shape, strategy, threads) * (1 + 1e-12));
     });
   });
 }
