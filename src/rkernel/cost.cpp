@@ -228,23 +228,28 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
 
 namespace {
 
-// No ticket costs less whose K is cut in blocks and whose operands are moved like this: with equal terms, blocks of K cost together what one of all K costs. What is
-// left out depends on their depth: the level of A and of the panel that is read again, more calls and sums in scratch.
-double least_ticket(const Machine& machine, const ContractionShape& shape, const Strategy& form, const Sizes& sizes, int active) {
+// No ticket costs less whose K is cut in blocks and whose operands are moved in the best way: with equal terms, blocks of K cost together what one of all K costs.
+// What is left out depends on their depth: the level of A and of the panel that is read again, more calls and sums in scratch.
+double least_ticket(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   LayerTerms terms{.exposed = std::min(exposed_loads, exposed_loads_beyond_l2)};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
+  terms.store = store_seconds(machine, shape, sizes, rows, rows * std::min(columns, static_cast<double>(shape.n)), active);
+  const double below = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes);
   const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
-  const std::size_t first_level = shape.b_packed || form.direct_b ? shape.b_level : again_level;
-  terms.load = (read_seconds(machine, b_bytes, first_level, active) / sizes.m_blocks +
-                read_seconds(machine, b_bytes, again_level, active) * (1 - 1 / sizes.m_blocks)) /
-               sizes.row_tiles;
-  terms.store = store_seconds(machine, shape, sizes, rows, rows * std::min(columns, static_cast<double>(shape.n)), active);
-  const double below = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, form, sizes) + conflict_seconds(machine, shape, form, sizes, active);
-  return machine.seconds_per_ticket + move_seconds(machine, shape, form, sizes, active) + layer_cost(terms, below, true);
+  const double again = read_seconds(machine, b_bytes, again_level, active);
+  double best = std::numeric_limits<double>::infinity();
+  for_each_form(shape, strategy, [&](const Strategy& form) {
+    if (form.copy_a && !copies_may_pay(shape, form)) return;
+    const double first = shape.b_packed || form.direct_b ? read_seconds(machine, b_bytes, shape.b_level, active) : again;
+    terms.load = (first / sizes.m_blocks + again * (1 - 1 / sizes.m_blocks)) / sizes.row_tiles;
+    const double tile = below + conflict_seconds(machine, shape, form, sizes, active);
+    best = std::min(best, move_seconds(machine, shape, form, sizes, active) + layer_cost(terms, tile, true));
+  });
+  return machine.seconds_per_ticket + best;
 }
 
 }  // namespace
@@ -256,14 +261,9 @@ double least_cost(const Machine& machine, const ContractionShape& shape, const S
   // What copies B's few columns for lanes along K is not priced by where B is.
   const bool reads_b = shape.lanes != LaneAxis::K || shape.b_packed;
   const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype)) : 0;
-  double work;
-  if (slices) {
-    work = blocks / threads * sizes.row_tiles * sizes.column_tiles * static_cast<double>(shape.k) * sizes.seconds_per_k;
-  } else {
-    double ticket = std::numeric_limits<double>::infinity();
-    for_each_form(shape, strategy, [&](const Strategy& form) { ticket = std::min(ticket, least_ticket(machine, shape, form, sizes, threads)); });
-    work = std::ceil(blocks / threads) * ticket * (1 - rounding);
-  }
+  const double multiply_adds = static_cast<double>(shape.k) * sizes.seconds_per_k * sizes.row_tiles * sizes.column_tiles;
+  const double work = slices ? blocks / threads * multiply_adds
+                             : std::ceil(blocks / threads) * least_ticket(machine, shape, strategy, sizes, threads) * (1 - rounding);
   return std::max(work, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
 }
 
