@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "src/rkernel/block_sizes.hpp"
 #include "src/rkernel/rest_columns.hpp"
-#include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
 namespace {
+
+using Sizes = BlockSizes;
 
 constexpr std::int64_t float_bytes = 4, line_bytes = 64;
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
@@ -34,71 +37,16 @@ constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight 
 // Of a line that two column tiles write, and that has left L1 between them: with 121 columns and K of 16 it took 1 to 3 ns more than the multiply-adds of its row, 5 ns;
 // with K of 64 none that could be seen.
 constexpr double seconds_per_returning_line = 7e-9;
+constexpr double rounding = 1e-12;  ///< of sums and products in another order
 
-struct Sizes {
-  Tiling rows;               ///< of one block
-  double row_tiles, column_tiles, k_blocks;
-  double block_m, block_n, block_k;
-  double m_blocks, n_blocks, slices;
-};
-
-Sizes sizes_of(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
-  Sizes sizes;
-  const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(shape.m, strategy.block_m));
-  const std::int64_t n_blocks = std::max<std::int64_t>(1, ceil_div(shape.n, strategy.block_n));
-  const std::int64_t slice_k = ceil_div(shape.k, strategy.split_k);
-  const std::int64_t k_blocks = std::max<std::int64_t>(1, ceil_div(slice_k, strategy.block_k));
-  sizes.slices = static_cast<double>(strategy.split_k);
-  sizes.m_blocks = static_cast<double>(m_blocks);
-  sizes.n_blocks = static_cast<double>(n_blocks);
-  sizes.k_blocks = static_cast<double>(k_blocks);
-  // The largest block decides: it is the one that the other threads wait for.
-  const std::int64_t block_m = ceil_div(shape.m, m_blocks);
-  const std::int64_t panels = ceil_div(ceil_div(shape.n, machine.panel), n_blocks);
-  const std::int64_t wide = strategy.tile_columns / machine.panel;
-  sizes.block_m = static_cast<double>(block_m);
-  sizes.block_n = static_cast<double>(panels * machine.panel);
-  sizes.block_k = static_cast<double>(slice_k) / sizes.k_blocks;
-  sizes.rows = tiling_of(block_m, strategy.tile_rows);
-  sizes.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes.rows.tiles()));
-  // Panels that do not fill a wide tile run one at a time.
-  sizes.column_tiles = static_cast<double>(panels / wide + panels % wide);
-  return sizes;
-}
-
-// Seconds of one step of K of the block's row tiles, their mean.
-double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DType weights) {
-  double total = 0;
-  for (const Run& run : {rows.first, rows.second}) {
-    if (run.count == 0) continue;
-    const TileSpeed* tile = machine.find_tile(static_cast<int>(run.tile), columns, weights);
-    total += static_cast<double>(run.count) * (tile != nullptr ? tile->seconds_per_k : 1);
-  }
-  return rows.tiles() > 0 ? total / static_cast<double>(rows.tiles()) : 0;
-}
-
-// Of a tile whose lanes run along K: multiply-adds, or loads of both sides, two a cycle.
-double dot_seconds_per_k(const Machine& machine, const Sizes& sizes, double columns) {
-  const double rows = sizes.block_m / sizes.row_tiles;
-  return std::max(rows * columns, rows + columns) / machine.vector_width * machine.seconds_per_vector_operation;
-}
-
-// The same over all of the block's column tiles: the last one is narrower where no more of its panel exists.
-double mean_seconds_per_k(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
-  if (strategy.lanes == LaneAxis::K) return dot_seconds_per_k(machine, sizes, static_cast<double>(shape.n));
-  const double whole = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
-  const std::int64_t last = shape.n % machine.panel;
-  if (last == 0 || last > machine.vector_width || machine.most_rows(machine.vector_width) < strategy.tile_rows) return whole;
-  const double narrow = seconds_per_k(machine, sizes.rows, machine.vector_width, shape.b_dtype);
-  const double share = 1 / (sizes.column_tiles * sizes.n_blocks);
-  return whole * (1 - share) + narrow * share;
-}
+// How far apart rows of this distance are within one way of L1: the greatest common divisor, of which one is a power of two.
+std::int64_t set_distance(std::int64_t row_bytes) { return std::min(l1_way_bytes, row_bytes & -row_bytes); }
 
 // How much more often A is fetched where its rows fall into few cache sets.
 double conflict_factor(const Machine& machine, const ContractionShape& shape, double rows) {
   // Lanes along K take a line whole.
   if (shape.a_row_bytes <= 0 || shape.lanes == LaneAxis::K) return 1;
-  const auto distinct = static_cast<double>(l1_way_bytes / std::gcd(l1_way_bytes, shape.a_row_bytes));
+  const auto distinct = static_cast<double>(l1_way_bytes / set_distance(shape.a_row_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
   return rows_per_set > static_cast<double>(rows_without_conflicts(machine)) ? conflict_refetches : 1;
 }
@@ -117,7 +65,7 @@ double conflict_seconds(const Machine& machine, const ContractionShape& shape, c
 
 // Whether the rows of B, read as they lie, evict each other from L1 before the next row tile comes.
 bool shares_sets(const ContractionShape& shape, const Strategy& strategy) {
-  return strategy.direct_b && shape.b_row_bytes > 0 && std::gcd(l1_way_bytes, shape.b_row_bytes) * 4 >= l1_way_bytes;
+  return strategy.direct_b && shape.b_row_bytes > 0 && set_distance(shape.b_row_bytes) * 4 >= l1_way_bytes;
 }
 
 // Memory traffic of a tile's outputs. Rows that do not begin on a line have lines that two column tiles share. Unless a pass has only one row tile, such a line comes back
@@ -142,6 +90,12 @@ double call_seconds(const Machine& machine, const ContractionShape& shape, const
   const bool inlines = sizes.k_blocks == 1 && sizes.slices == 1 && strategy.tile_columns == machine.panel && sizes.rows.first.tile == shape.inlined_rows;
   const double full = inlines ? static_cast<double>(sizes.rows.first.count) / sizes.row_tiles : 0;
   return machine.seconds_per_call * (1 - full + full * inlined_share_of_call);
+}
+
+// Of a tile: its epilogue, and its outputs' way to where they belong.
+double store_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, double rows, double outputs, double register_tile, int active) {
+  return outputs * shape.epilogue_operations / machine.vector_width * machine.seconds_per_vector_operation +
+         output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
 }
 
 LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double register_tile,
@@ -174,8 +128,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   terms.load = read_seconds(machine, a_bytes, a_level, active) + first / sizes.row_tiles +
                read_seconds(machine, b_bytes, near_level, active) * (1 - 1 / sizes.row_tiles);
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
-  terms.store = outputs * shape.epilogue_operations / machine.vector_width * machine.seconds_per_vector_operation +
-                output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
+  terms.store = store_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
   // A tile is stored once for all blocks of K.
   terms.store /= sizes.k_blocks;
   if (strategy.lanes == LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
@@ -241,9 +194,17 @@ struct TicketTerms {
   double l1_cost, l2_cost;
 };
 
+// Of a block's tiles with the loads of whole tiles, which become those of steps: lines arrive one by one while a tile runs, and a step of the pipeline is a line of each
+// row of A.
+double tiles_seconds(LayerTerms& terms, double register_tile, double block_k) {
+  terms.reduction_trips = std::max(1.0, block_k * float_bytes / line_bytes);
+  terms.load /= terms.reduction_trips;
+  return layer_cost(terms, register_tile / terms.reduction_trips, true);
+}
+
 TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   TicketTerms terms;
-  terms.register_tile = sizes.block_k * mean_seconds_per_k(machine, shape, strategy, sizes) + call_seconds(machine, shape, strategy, sizes) +
+  terms.register_tile = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
   if (strategy.dot_rest) {
     // Of all column tiles the last one.
@@ -253,10 +214,7 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
   terms.l2 = {.name = "L2"};
   terms.l2.reduction_trips = sizes.k_blocks;
   terms.l2.load = move_seconds(machine, shape, strategy, sizes, active);
-  // Lines arrive one by one while a tile runs: a step of the pipeline is a line of each row of A.
-  terms.l1.reduction_trips = std::max(1.0, sizes.block_k * float_bytes / line_bytes);
-  terms.l1.load /= terms.l1.reduction_trips;
-  terms.l1_cost = layer_cost(terms.l1, terms.register_tile / terms.l1.reduction_trips, true);
+  terms.l1_cost = tiles_seconds(terms.l1, terms.register_tile, sizes.block_k);
   // Moves do not overlap with the tiles that wait for them.
   terms.l2_cost = sizes.k_blocks * (terms.l2.load + terms.l1_cost);
   return terms;
@@ -268,9 +226,8 @@ double tickets_of(const ContractionShape& shape, const Sizes& sizes) {
 
 }  // namespace
 
-double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int threads,
                         CostBreakdown* breakdown) {
-  const Sizes sizes = sizes_of(machine, shape, strategy);
   LayerTerms top{.name = "threads"};
   top.parallel_trips = tickets_of(shape, sizes);
   top.units = threads;
@@ -285,16 +242,51 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
   return seconds;
 }
 
-double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads) {
-  const Sizes sizes = sizes_of(machine, shape, strategy);
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
+                        CostBreakdown* breakdown) {
+  return contraction_cost(machine, shape, strategy, BlockSizer(machine, shape).of(strategy), threads, breakdown);
+}
+
+namespace {
+
+// No ticket costs less whose K is cut in blocks and whose operands are moved in the best way: with equal terms, blocks of K cost together what one of all K costs.
+// What is left out depends on their depth: the level of A and of the panel that is read again, more calls and sums in scratch.
+double least_ticket(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
+  LayerTerms terms{.exposed = std::min(exposed_loads, exposed_loads_beyond_l2)};
+  const double rows = sizes.block_m / sizes.row_tiles;
+  const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
+  terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
+  const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
+  const double below = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes);
+  const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
+  const double b_bytes = columns * sizes.block_k * b_element_bytes;
+  const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
+  const double again = read_seconds(machine, b_bytes, again_level, active);
+  double best = std::numeric_limits<double>::infinity();
+  for_each_form(shape, strategy, [&](const Strategy& form) {
+    if (form.copy_a && !copies_may_pay(machine, shape, form)) return;
+    const double first = shape.b_packed || form.direct_b ? read_seconds(machine, b_bytes, shape.b_level, active) : again;
+    terms.load = (first / sizes.m_blocks + again * (1 - 1 / sizes.m_blocks)) / sizes.row_tiles;
+    const double tile = below + conflict_seconds(machine, shape, form, sizes, active);
+    terms.store = store_seconds(machine, shape, sizes, rows, outputs, tile, active);
+    best = std::min(best, move_seconds(machine, shape, form, sizes, active) + tiles_seconds(terms, tile, sizes.block_k));
+  });
+  return machine.seconds_per_ticket + best;
+}
+
+}  // namespace
+
+double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int threads) {
   const double blocks = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
-  // Slices of K may make up for blocks that are fewer than the threads, and where their number is fixed for a last round that is not full.
-  const double rounds = blocks < threads || shape.fixed_slices > 1 ? blocks / threads : std::ceil(blocks / threads);
-  const double tile = static_cast<double>(shape.k) * mean_seconds_per_k(machine, shape, strategy, sizes);
+  // Blocks in several slices of K: these may make up for blocks that are fewer than the threads, and where their number is fixed for a last round that is not full.
+  const bool slices = blocks < threads || shape.fixed_slices > 1;
   // What copies B's few columns for lanes along K is not priced by where B is.
   const bool reads_b = shape.lanes != LaneAxis::K || shape.b_packed;
   const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype)) : 0;
-  return std::max(rounds * sizes.row_tiles * sizes.column_tiles * tile, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
+  const double multiply_adds = static_cast<double>(shape.k) * sizes.seconds_per_k * sizes.row_tiles * sizes.column_tiles;
+  const double work = slices ? blocks / threads * multiply_adds
+                             : std::ceil(blocks / threads) * least_ticket(machine, shape, strategy, sizes, threads) * (1 - rounding);
+  return std::max(work, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
 }
 
 std::int64_t rows_without_conflicts(const Machine& machine) { return std::max<std::int64_t>(1, machine.levels[0].bytes / l1_way_bytes - 1); }
@@ -307,7 +299,7 @@ TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, co
   ContractionShape part = shape;
   part.m = region.m;
   part.n = region.n;
-  const Sizes sizes = sizes_of(machine, part, region.strategy);
+  const BlockSizes sizes = BlockSizer(machine, part).of(region.strategy);
   return {ticket_terms(machine, part, region.strategy, sizes, active).l2_cost + machine.seconds_per_ticket,
           region.m > 0 && region.n > 0 ? static_cast<std::int64_t>(tickets_of(part, sizes)) : 0};
 }

@@ -66,9 +66,28 @@ struct CostBreakdown {
 double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
                         CostBreakdown* breakdown = nullptr);
 
-/// No strategy with these tiles and blocks along M and N costs less on `threads` threads, whatever its blocks and slices of K and its moves: the multiply-adds,
-/// or reading B from where it is.
-double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads);
+struct BlockSizes;
+/// The same where its sizes are known (src/rkernel/block_sizes.hpp).
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads,
+                        CostBreakdown* breakdown = nullptr);
+
+/// No strategy with the tiles and blocks along M and N of `strategy`, whose one block and slice has all of K, costs less on `threads` threads, whatever its blocks and
+/// slices of K and its moves: what does not depend on these, and what the best moves cost.
+double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads);
+
+/// Calls `visit` with every way to read the operands that there is: as they lie, or moved into scratch.
+template <typename Visit>
+void for_each_form(const ContractionShape& shape, Strategy strategy, const Visit& visit) {
+  for (const bool direct_b : {false, true}) {
+    if (direct_b && (shape.b_packed || shape.must_pack_b || shape.lanes == LaneAxis::K)) continue;
+    for (const bool copy_a : {false, true}) {
+      if (!copy_a && shape.must_copy_a) continue;
+      strategy.copy_a = copy_a;
+      strategy.direct_b = direct_b;
+      visit(strategy);
+    }
+  }
+}
 
 /// As many rows of A as stay in the nearest cache where all of them fall into one set: one of its ways is left to B's stream.
 std::int64_t rows_without_conflicts(const Machine& machine);

@@ -1,6 +1,7 @@
 #pragma once
 // A machine as the cost model sees it: measured numbers only.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -38,9 +39,17 @@ struct Machine {
   std::vector<int> dot_rows;     ///< by columns: the most rows of a tile whose lanes run along K; 0: there is none
 
   /// Bytes per second of one thread when `active` threads read from `level`.
-  double bandwidth_per_thread(std::size_t level, int active) const;
+  double bandwidth_per_thread(std::size_t level, int active) const {
+    const std::vector<double>& figures = levels[level].bandwidth;
+    const std::size_t index = std::min(static_cast<std::size_t>(std::max(active, 1)), figures.size()) - 1;
+    return figures[index] / static_cast<double>(index + 1);
+  }
   /// Index of the nearest level that holds `bytes`.
-  std::size_t level_of(std::int64_t bytes) const;
+  std::size_t level_of(std::int64_t bytes) const {
+    std::size_t level = 0;
+    while (level + 1 < levels.size() && bytes > levels[level].bytes) ++level;
+    return level;
+  }
   /// Of f32 where nothing was measured for these weights; nullptr where there is no such tile.
   const TileSpeed* find_tile(int rows, int columns, DType weights = DType::f32) const;
   int most_rows(int columns) const;  ///< of the tiles with these columns; 0: none

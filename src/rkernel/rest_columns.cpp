@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/rkernel/block_sizes.hpp"
 #include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
@@ -24,16 +25,6 @@ double seconds_per_multiply_add(const Machine& machine) {
 }
 
 std::int64_t most_dot_columns(const Machine& machine) { return static_cast<std::int64_t>(machine.dot_rows.size()) - 1; }
-
-// Seconds of one step of K of row tiles, their mean.
-double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DType weights) {
-  double total = 0;
-  for (const Run& run : {rows.first, rows.second}) {
-    const TileSpeed* tile = run.count > 0 ? machine.find_tile(static_cast<int>(run.tile), columns, weights) : nullptr;
-    if (tile != nullptr) total += static_cast<double>(run.count) * tile->seconds_per_k;
-  }
-  return total / static_cast<double>(rows.tiles());
-}
 
 // Of dots for `rows` rows: multiply-adds, loads of both sides or the latency of a few sums; calls, and adding up the lanes.
 double dot_seconds(const Machine& machine, std::int64_t columns, double rows, double block_k) {
@@ -72,9 +63,11 @@ std::array<RestGroup, 2> rest_groups(const Machine& machine, std::int64_t column
 double rest_seconds(const Machine& machine, const ContractionShape& shape, const Tiling& rows, double block_k) {
   const std::int64_t last = shape.n % machine.panel, columns = last % machine.vector_width;
   if (columns == 0 || rows.tiles() == 0) return 0;
-  const double one_vector = seconds_per_k(machine, rows, machine.vector_width, shape.b_dtype);
+  const double panel = seconds_per_k(machine, rows, machine.panel, shape.b_dtype);
+  const bool narrows = machine.most_rows(machine.vector_width) >= rows.first.tile;
+  const double one_vector = narrows ? seconds_per_k(machine, rows, machine.vector_width, shape.b_dtype) : panel;
   // A panel with a vector and more keeps the vector.
-  const double spared = last > machine.vector_width ? seconds_per_k(machine, rows, machine.panel, shape.b_dtype) - one_vector : one_vector;
+  const double spared = last > machine.vector_width ? panel - one_vector : one_vector;
   const double height = static_cast<double>(rows.first.tile * rows.first.count + rows.second.tile * rows.second.count) / static_cast<double>(rows.tiles());
   return dot_seconds(machine, columns, height, block_k) - spared * block_k;
 }

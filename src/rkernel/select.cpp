@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/rkernel/block_sizes.hpp"
 #include "src/rkernel/cover_select.hpp"
 #include "src/rkernel/rest_columns.hpp"
 #include "src/rkernel/rounding.hpp"
@@ -70,19 +71,6 @@ std::vector<std::int64_t> slices_for(const ContractionShape& shape, const Strate
     if (count > 1 && shape.k / count >= least_slice) slices.push_back(count);
   }
   return slices;
-}
-
-// How each operand is read: as it lies, or moved into scratch.
-void for_each_form(const ContractionShape& shape, Strategy strategy, const std::function<void(const Strategy&)>& visit) {
-  for (const bool direct_b : {false, true}) {
-    if (direct_b && (shape.b_packed || shape.must_pack_b || shape.lanes == LaneAxis::K)) continue;
-    for (const bool copy_a : {false, true}) {
-      if (!copy_a && shape.must_copy_a) continue;
-      strategy.copy_a = copy_a;
-      strategy.direct_b = direct_b;
-      visit(strategy);
-    }
-  }
 }
 
 }  // namespace
@@ -160,10 +148,11 @@ void dot_rest_if_cheaper(const Machine& machine, const ContractionShape& shape, 
 Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
   Choice best;
   Strategy best_strategy;
+  BlockSizer sizes(machine, shape);
   const auto consider = [&](int active, double overhead) {
     const auto visit = [&](const Strategy& strategy) {
       if (strategy.copy_a && !copies_may_pay(machine, shape, strategy)) return;
-      const double seconds = contraction_cost(machine, shape, strategy, active) + overhead;
+      const double seconds = contraction_cost(machine, shape, strategy, sizes.of(strategy), active) + overhead;
       if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
         best.seconds = seconds;
         best.threads = active;
@@ -171,7 +160,7 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
       }
     };
     for_each_strategy(machine, candidates, shape, active, visit, [&](const Strategy& blocks) {
-      return best.considered == 0 || least_cost(machine, shape, blocks, active) + overhead < best.seconds * (1 - tie);
+      return best.considered == 0 || least_cost(machine, shape, blocks, sizes.of(blocks), active) + overhead < best.seconds * (1 - tie);
     });
   };
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);

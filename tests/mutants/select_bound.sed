@@ -2,4 +2,4 @@
 # file: src/rkernel/cost.cpp
 # target: test_cpu
 # test: no strategy costs less than the bound*
-s/blocks < threads || shape\.fixed_slices > 1 ? /blocks < threads ? /
+s/blocks < threads || shape\.fixed_slices > 1;/blocks < threads;/

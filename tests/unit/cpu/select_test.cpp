@@ -9,6 +9,7 @@
 #include <random>
 
 #include "src/rkernel/cover_select.hpp"
+#include "src/rkernel/block_sizes.hpp"
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
 
@@ -87,7 +88,7 @@ TEST_CASE("no strategy costs less than the bound for its tiles and blocks") {
       blocks.copy_a = blocks.direct_b = false;
       INFO("tile " << strategy.tile_rows << "x" << strategy.tile_columns << " block " << strategy.block_m << "x" << strategy.block_n << "x" << strategy.block_k << " slices "
                    << strategy.split_k << " copy " << strategy.copy_a << " direct " << strategy.direct_b);
-      CHECK(least_cost(machine, shape, blocks, threads) <= contraction_cost(machine, shape, strategy, threads) * (1 + 1e-12));
+      CHECK(least_cost(machine, shape, blocks, BlockSizer(machine, shape).of(blocks), threads) <= contraction_cost(machine, shape, strategy, threads) * (1 + 1e-12));
     });
   });
 }
