@@ -98,6 +98,16 @@ double store_seconds(const Machine& machine, const ContractionShape& shape, cons
          output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
 }
 
+// How much longer a tile takes where dots compute the last columns: of all column tiles the last one.
+double mean_rest_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes) {
+  return rest_seconds(machine, shape, sizes.rows, sizes.block_k) / (sizes.column_tiles * sizes.n_blocks);
+}
+
+// What they spare at most.
+double spared_by_rest(const Machine& machine, const ContractionShape& shape, const Sizes& sizes) {
+  return rest_columns(machine, shape) > 0 ? std::max(0.0, -mean_rest_seconds(machine, shape, sizes)) : 0;
+}
+
 LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double register_tile,
                       int active) {
   LayerTerms terms{.name = "L1"};
@@ -206,10 +216,7 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
   TicketTerms terms;
   terms.register_tile = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
-  if (strategy.dot_rest) {
-    // Of all column tiles the last one.
-    terms.register_tile += rest_seconds(machine, shape, sizes.rows, sizes.block_k) / (sizes.column_tiles * sizes.n_blocks);
-  }
+  if (strategy.dot_rest) terms.register_tile += mean_rest_seconds(machine, shape, sizes);
   terms.l1 = tile_terms(machine, shape, strategy, sizes, terms.register_tile, active);
   terms.l2 = {.name = "L2"};
   terms.l2.reduction_trips = sizes.k_blocks;
@@ -262,6 +269,7 @@ double least_ticket(const Machine& machine, const ContractionShape& shape, const
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
   const double again = read_seconds(machine, b_bytes, again_level, active);
+  const double spared = spared_by_rest(machine, shape, sizes);
   double best = std::numeric_limits<double>::infinity();
   for_each_form(shape, strategy, [&](const Strategy& form) {
     if (form.copy_a && !copies_may_pay(machine, shape, form)) return;
@@ -269,7 +277,7 @@ double least_ticket(const Machine& machine, const ContractionShape& shape, const
     terms.load = (first / sizes.m_blocks + again * (1 - 1 / sizes.m_blocks)) / sizes.row_tiles;
     const double tile = below + conflict_seconds(machine, shape, form, sizes, active);
     terms.store = store_seconds(machine, shape, sizes, rows, outputs, tile, active);
-    best = std::min(best, move_seconds(machine, shape, form, sizes, active) + tiles_seconds(terms, tile, sizes.block_k));
+    best = std::min(best, move_seconds(machine, shape, form, sizes, active) + tiles_seconds(terms, tile - spared, sizes.block_k));
   });
   return machine.seconds_per_ticket + best;
 }
@@ -283,7 +291,8 @@ double least_cost(const Machine& machine, const ContractionShape& shape, const S
   // What copies B's few columns for lanes along K is not priced by where B is.
   const bool reads_b = shape.lanes != LaneAxis::K || shape.b_packed;
   const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype)) : 0;
-  const double multiply_adds = static_cast<double>(shape.k) * sizes.seconds_per_k * sizes.row_tiles * sizes.column_tiles;
+  const double tile = static_cast<double>(shape.k) * sizes.seconds_per_k - spared_by_rest(machine, shape, sizes);
+  const double multiply_adds = tile * sizes.row_tiles * sizes.column_tiles;
   const double work = slices ? blocks / threads * multiply_adds
                              : std::ceil(blocks / threads) * least_ticket(machine, shape, strategy, sizes, threads) * (1 - rounding);
   return std::max(work, read_seconds(machine, b_bytes / threads, shape.b_level, threads));

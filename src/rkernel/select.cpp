@@ -133,26 +133,21 @@ void for_each_choice(const Machine& machine, const CandidateSet& candidates, con
   }
 }
 
-void dot_rest_if_cheaper(const Machine& machine, const ContractionShape& shape, Choice& choice) {
-  if (rest_columns(machine, shape) == 0) return;
-  Strategy strategy = choice.program.regions.front().strategy;
-  strategy.dot_rest = true;
-  const double overhead = choice.threads > 1 ? machine.seconds_per_wakeup : 0;
-  const double seconds = contraction_cost(machine, shape, strategy, choice.threads) + overhead;
-  ++choice.considered;
-  if (seconds >= choice.seconds) return;
-  choice.program.regions.front().strategy = strategy;
-  choice.seconds = seconds;
-}
-
 Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
   Choice best;
   Strategy best_strategy;
   BlockSizer sizes(machine, shape);
+  const bool has_rest = rest_columns(machine, shape) > 0;
   const auto consider = [&](int active, double overhead) {
-    const auto visit = [&](const Strategy& strategy) {
+    const auto visit = [&](Strategy strategy) {
       if (strategy.copy_a && !copies_may_pay(machine, shape, strategy)) return;
-      const double seconds = contraction_cost(machine, shape, strategy, sizes.of(strategy), active) + overhead;
+      double seconds = contraction_cost(machine, shape, strategy, sizes.of(strategy), active) + overhead;
+      if (has_rest) {
+        strategy.dot_rest = true;
+        const double with_dots = contraction_cost(machine, shape, strategy, sizes.of(strategy), active) + overhead;
+        strategy.dot_rest = with_dots < seconds;
+        seconds = std::min(seconds, with_dots);
+      }
       if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
         best.seconds = seconds;
         best.threads = active;
@@ -166,7 +161,6 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);
   if (threads == 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1, 0);
   best.program.regions = {{0, shape.m, 0, shape.n, best_strategy}};
-  dot_rest_if_cheaper(machine, shape, best);
   if (auto cover = select_cover(machine, shape, best)) return *std::move(cover);
   return best;
 }

@@ -29,9 +29,6 @@ struct Choice {
   int considered = 0;
 };
 
-/// Sets Strategy::dot_rest of a choice of one region where that is cheaper. It is priced for the choice alone: least_cost() bounds strategies without it.
-void dot_rest_if_cheaper(const Machine& machine, const ContractionShape& shape, Choice& choice);
-
 /// Every program and number of threads that select() may choose from, with its predicted time.
 void for_each_choice(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
                      const std::function<void(const Choice&)>& visit);

@@ -8,8 +8,9 @@
 #include <functional>
 #include <random>
 
-#include "src/rkernel/cover_select.hpp"
 #include "src/rkernel/block_sizes.hpp"
+#include "src/rkernel/cover_select.hpp"
+#include "src/rkernel/rest_columns.hpp"
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
 
@@ -36,8 +37,14 @@ Choice plain_choice(const Machine& machine, const CandidateSet& candidates, cons
   bool any = false;
   const auto consider = [&](int active) {
     const double overhead = active > 1 ? machine.seconds_per_wakeup : 0;
-    for_each_strategy(machine, candidates, shape, active, [&](const Strategy& strategy) {
-      const double seconds = contraction_cost(machine, shape, strategy, active) + overhead;
+    for_each_strategy(machine, candidates, shape, active, [&](Strategy strategy) {
+      double seconds = contraction_cost(machine, shape, strategy, active) + overhead;
+      if (rest_columns(machine, shape) > 0) {
+        Strategy dots = strategy;
+        dots.dot_rest = true;
+        const double with_dots = contraction_cost(machine, shape, dots, active) + overhead;
+        if (with_dots < seconds) strategy = dots, seconds = with_dots;
+      }
       if (any && seconds >= best.seconds * (1 - tie)) return;
       any = true;
       best = {{{{0, shape.m, 0, shape.n, strategy}}}, active, seconds, 0};
@@ -45,7 +52,6 @@ Choice plain_choice(const Machine& machine, const CandidateSet& candidates, cons
   };
   if (threads > 1) consider(threads);
   if (threads == 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1);
-  dot_rest_if_cheaper(machine, shape, best);
   if (auto cover = select_cover(machine, shape, best)) return *std::move(cover);
   return best;
 }
@@ -88,7 +94,12 @@ TEST_CASE("no strategy costs less than the bound for its tiles and blocks") {
       blocks.copy_a = blocks.direct_b = false;
       INFO("tile " << strategy.tile_rows << "x" << strategy.tile_columns << " block " << strategy.block_m << "x" << strategy.block_n << "x" << strategy.block_k << " slices "
                    << strategy.split_k << " copy " << strategy.copy_a << " direct " << strategy.direct_b);
-      CHECK(least_cost(machine, shape, blocks, BlockSizer(machine, shape).of(blocks), threads) <= contraction_cost(machine, shape, strategy, threads) * (1 + 1e-12));
+      const double bound = least_cost(machine, shape, blocks, BlockSizer(machine, shape).of(blocks), threads);
+      CHECK(bound <= contraction_cost(machine, shape, strategy, threads) * (1 + 1e-12));
+      if (rest_columns(machine, shape) == 0) return;
+      Strategy dots = strategy;
+      dots.dot_rest = true;
+      CHECK(bound <= contraction_cost(machine, shape, dots, threads) * (1 + 1e-12));
     });
   });
 }
