@@ -25,6 +25,8 @@ struct SelectArguments {
   std::vector<std::string> words;  ///< SUITE..., or OPERATOR TYPES
   std::string policies, plot;      ///< empty: all; none
   int random = 0;                  ///< shapes
+  bool random_only = false;        ///< without the suites' own
+  double most_gflop = 0;           ///< of one problem; 0: any
   int rounds = 10;
   double slice_ms = 1;
 };

@@ -238,6 +238,8 @@ struct Parser {
     add_repeated(sub, "--dims", arguments.dims, "Values of the named dims of TYPES, as for bench; several multiply");
     add_repeated(sub, "--attr", arguments.op.attributes, "An attribute of the operator: transpose_b=true");
     sub->add_option("--random", select.random, "So many more shapes, drawn log-uniformly in the ranges of the suites' M, N and K")->check(CLI::Range(0, 1000000));
+    sub->add_flag("--random-only", select.random_only, "Leave out the suites' own shapes");
+    sub->add_option("--most-gflop", select.most_gflop, "Leave out problems of more than so many billion operations")->check(CLI::PositiveNumber);
     add_thread_counts(sub, "Threads of one run; several are measured one after the other: 1,2");
     sub->add_option("--peers", arguments.op.peers, "Libraries to compare the oracle with, as for op");
     sub->add_option("--rounds", select.rounds,

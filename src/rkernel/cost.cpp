@@ -298,7 +298,7 @@ double least_cost(const Machine& machine, const ContractionShape& shape, const S
   return std::max(work, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
 }
 
-std::int64_t rows_without_conflicts(const Machine& machine) { return std::max<std::int64_t>(1, machine.levels[0].bytes / l1_way_bytes - 1); }
+std::int64_t rows_without_conflicts(const Machine& machine) { return std::max<std::int64_t>(1, machine.levels[0].bytes / l1_way_bytes); }
 
 bool copies_may_pay(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
   return shape.must_copy_a || conflict_factor(machine, shape, strategy.tile_rows) > 1;

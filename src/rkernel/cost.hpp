@@ -89,7 +89,7 @@ void for_each_form(const ContractionShape& shape, Strategy strategy, const Visit
   }
 }
 
-/// As many rows of A as stay in the nearest cache where all of them fall into one set: one of its ways is left to B's stream.
+/// As many rows of A as the nearest cache has ways: so many stay in it where all of them fall into one set. B's stream beside them was not seen to evict them.
 std::int64_t rows_without_conflicts(const Machine& machine);
 
 /// Whether copying A into scratch can make anything faster: its rows, as they lie, share cache sets.

@@ -64,6 +64,14 @@ rows_of() { grep -v '^#' "$scratch/out" | cut -d, -f1 | sort -u; }
 first=$(rows_of)
 expect "select: random shapes again" 0 "^M=" select "$scratch/tiny.txt" --random 3 --seed 5 --policies dyn,oracle --threads 1 --format csv "${quick[@]}"
 report "select: a seed's shapes are the same again" "$([ "$first" = "$(rows_of)" ] || echo "they differ")"
+expect "select: random shapes alone, small ones" 0 "^# summary=dyn suite=random" \
+  select "$scratch/tiny.txt" --random 12 --random-only --most-gflop 1e-5 --seed 5 --policies dyn,oracle --threads 1 --format csv "${quick[@]}"
+report "select: no shape has more operations than asked, and none is the suite's" \
+  "$(rows_of | sed -nE 's/^M=([0-9]+) N=([0-9]+) K=([0-9]+) .*/\1 \2 \3/p' | awk '2 * $1 * $2 * $3 > 10000 || !NR { print }')"
+said=$(sed -nE 's/^left out: ([0-9]+) problems of more than 1e-05 GFLOP$/\1/p' "$scratch/err")
+report "select: it says how many it left out" "$([ $((said + $(rows_of | grep -c '^M='))) -eq 12 ] || echo "${said:-none}")"
+expect "select: no problem is small enough" 1 "raise --most-gflop" select "$scratch/tiny.txt" --random 2 --random-only --most-gflop 1e-12 --threads 1
+expect "select: random shapes alone, but none" 1 "random-only needs --random" select "$scratch/tiny.txt" --random-only --threads 1
 expect "select: a policy alone, weights in bf16" 0 "M=7 N=40 K=32 threads=1 +\| vortex" select "$scratch/tiny.txt" --policies vortex --threads 1 --precision bf16 "${quick[@]}"
 
 expect "select: a described GPU: nothing is run, and the summary says so" 0 "^# summary=dyn suite=tiny threads=1 shapes=3 times=predicted" \

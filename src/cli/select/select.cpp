@@ -11,7 +11,7 @@
 #include "src/cli/op/peer_team.hpp"
 #include "src/cli/select/plot.hpp"
 #include "src/cli/select/policy_list.hpp"
-#include "src/cli/select/random_shapes.hpp"
+#include "src/cli/select/selected_cases.hpp"
 #include "src/cli/select/select_report.hpp"
 #include "src/cli/select/shape_bench.hpp"
 #include "src/cli/session.hpp"
@@ -39,19 +39,6 @@ Arguments with_problems(Arguments arguments) {
   return arguments;
 }
 
-std::vector<OpCase> selected_cases(const Arguments& given) {
-  std::vector<OpCase> cases = requested_cases(given);
-  if (given.select.random > 0) {
-    const std::vector<OpCase> drawn = random_shapes(cases, given.select.random, given.options.seed);
-    cases.insert(cases.end(), drawn.begin(), drawn.end());
-  }
-  for (const OpCase& test : cases) {
-    const OpResult result = result_of(test.problem, test.values);  // what does not fit is told before anything is timed
-    if (result.dtype != DType::f32) throw Error(ErrorKind::unsupported, fmt::format("{}: dynrun select compares results in f32 only", describe(test)));
-  }
-  return cases;
-}
-
 }  // namespace
 
 void select_programs(const Arguments& given) {
@@ -59,7 +46,7 @@ void select_programs(const Arguments& given) {
   const SelectArguments& select = arguments.select;
   ShapeBench bench{parse_policies(select.policies), {select.rounds, select.slice_ms / ms, arguments.options.seed}, arguments.options.device == "cpu",
                    arguments.options.seed};
-  const std::vector<OpCase> cases = selected_cases(arguments);
+  const auto [cases, left_out] = selected_cases(arguments);
   if (!bench.measured && !arguments.op.peers.empty()) throw Error(ErrorKind::user, "--peers are timed beside dyn on device 'cpu' only");
   PeerTeam peers(arguments.op.peers, arguments.program);
   if (!select.plot.empty()) write_plot(select.plot, {});  // fails before the work, not after it
@@ -68,6 +55,7 @@ void select_programs(const Arguments& given) {
   std::vector<int> thread_counts = arguments.thread_counts;
   if (thread_counts.empty()) thread_counts = {bench.measured ? runtime::default_threads() : 1};
   SelectReport report{{}, bench.measured ? "measured" : "predicted", !peers.specs().empty()};
+  if (left_out > 0) fmt::print(stderr, "left out: {} problems of more than {:g} GFLOP\n", left_out, select.most_gflop);
   for (const int threads : thread_counts) {
     peers.start(threads);
     for (std::size_t i = 0; i < cases.size(); ++i) {
