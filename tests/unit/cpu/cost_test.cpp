@@ -99,3 +99,21 @@ TEST_CASE("a changed term of the cost changes the choice") {
   }
   CHECK(chosen(machine, few_rows, 1).tile_columns == 32);
 }
+
+TEST_CASE("lines that two column tiles share cost what comes back, where rows do not begin on a line") {
+  const Machine machine = round_machine();
+  // What blocks of so many rows cost more than blocks of one row tile, after which no line has left L1.
+  const auto longer = [&](std::int64_t n, std::int64_t k, std::int64_t block_m) {
+    const ContractionShape shape{.m = 14 * 4096, .n = n, .k = k, .a_level = 2};
+    const Strategy low{.tile_rows = 14, .tile_columns = 32, .block_m = 14, .block_n = 128, .block_k = k};
+    Strategy high = low;
+    high.block_m = block_m;
+    return contraction_cost(machine, shape, high, 1) - contraction_cost(machine, shape, low, 1);
+  };
+  // Four column tiles, three of which share a line with the one before: 121 columns begin on a line in one row of 16, 122 in two of 16, 128 in all.
+  CHECK(longer(122, 4, 224) > longer(128, 4, 224));
+  CHECK(longer(121, 4, 224) - longer(128, 4, 224) == doctest::Approx((longer(122, 4, 224) - longer(128, 4, 224)) * 15 / 14));
+  // The multiply-adds of deep tiles hide what comes from L2, but not what comes from beyond.
+  CHECK(longer(121, 64, 224) == doctest::Approx(longer(128, 64, 224)));
+  CHECK(longer(121, 64, 14 * 4096) > longer(128, 64, 14 * 4096) + 1e-6);
+}
