@@ -163,6 +163,11 @@ bool may_have_only(const rkernel::Problem& problem, int columns) {
 }  // namespace
 
 bool may_have_rest(const rkernel::Problem& problem, const Isa& isa) {
+  // Dots add in another order, and pay for many rows alone: where runs have other numbers of rows, a row would have other bits in one batch than in another.
+  for (std::size_t axis = 0; axis < problem.axes.size(); ++axis) {
+    const bool rows = problem.axes[axis].kind == rkernel::AxisKind::Parallel && axis != static_cast<std::size_t>(problem.contraction->n);
+    if (rows && !problem.axes[axis].extent.constant()) return false;
+  }
   const std::optional<std::int64_t> n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
   return !n || rkernel::rest_columns(isa.f32_lanes, *n) > 0;
 }

@@ -131,7 +131,9 @@ Built build(const Case& c) {
     built.symbols.push_back(value);
     return dims.symbol({.name = name, .low = 0, .high = 1 << 30, .divisor = 1, .hint = {}});
   };
-  const graph::Dim batch = symbol("B", c.batch), m = symbol("M", c.m), n = symbol("N", c.n), k = symbol("K", c.k);
+  const graph::Dim batch = c.fixed_rows ? dims.constant(c.batch) : symbol("B", c.batch);
+  const graph::Dim m = c.fixed_rows ? dims.constant(c.m) : symbol("M", c.m);
+  const graph::Dim n = symbol("N", c.n), k = symbol("K", c.k);
   const graph::Dim slack = dims.constant(c.a_slack), zero = dims.constant(0), one = dims.constant(1);
   rkernel::Problem& problem = built.problem;
   problem.name = "matmul";

@@ -19,9 +19,10 @@ struct Case {
   bool bias = false, residual = false, relu = false;
   std::int64_t a_slack = 0;  ///< extra elements between rows of A
   DType weights = DType::f32;  ///< of a packed B in memory
+  bool fixed_rows = false;     ///< batch and m are known at load
 };
 
-/// A problem with its own DimTable; sizes are symbols, so that nothing is known at load.
+/// A problem with its own DimTable; sizes are symbols, so that nothing is known at load, unless Case::fixed_rows says so.
 struct Built {
   std::unique_ptr<graph::DimTable> dims;
   rkernel::Problem problem;

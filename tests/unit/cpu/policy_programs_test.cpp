@@ -85,6 +85,7 @@ void check_dots_of_rest(int every, std::size_t& ran) {
           if (++number % every != 0) continue;
           Case c{.m = 1 + static_cast<std::int64_t>(random() % 100), .n = whole * isa.f32_lanes + rest, .k = k};
           if (random() % 5 == 0) c.batch = 2;
+          c.fixed_rows = true;
           c.packed = random() % 2 == 0;
           c.transpose_a = random() % 4 == 0;
           c.transpose_b = random() % 2 == 0;
