@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/rkernel/block_sizes.hpp"
 #include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
@@ -43,21 +44,11 @@ Sizes sizes_of(const AttentionShape& shape, const AttentionStrategy& strategy) {
   return sizes;
 }
 
-double seconds_per_k(const Machine& machine, const Sizes& sizes, int columns) {
-  double total = 0;
-  for (const Run& run : {sizes.tiles.first, sizes.tiles.second}) {
-    if (run.count == 0) continue;
-    const TileSpeed* tile = machine.find_tile(static_cast<int>(run.tile), columns);
-    total += static_cast<double>(run.count) * (tile != nullptr ? tile->seconds_per_k : 1);
-  }
-  return total / sizes.row_tiles;
-}
-
 /// Scores, softmax and products of one tile of rows with one block of keys, all of it in L1.
 double tile_seconds(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, const Sizes& sizes) {
   const double rows = sizes.block_rows / sizes.row_tiles, lanes = machine.vector_width;
   const double depth = static_cast<double>(shape.depth);
-  const double step = seconds_per_k(machine, sizes, strategy.tile_columns);
+  const double step = seconds_per_k(machine, sizes.tiles, strategy.tile_columns, DType::f32);
   const auto tiles = [&](double columns) { return std::ceil(columns / machine.panel) * machine.panel / strategy.tile_columns; };
   double scores = 0;
   if (strategy.form == ScoreForm::Panels) {

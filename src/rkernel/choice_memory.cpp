@@ -5,9 +5,6 @@
 namespace dyn::rkernel {
 namespace {
 
-std::uint64_t word(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
 constexpr std::uint64_t half = 0xffffffff;
 std::uint64_t regions_in(std::uint64_t first_word) { return first_word & half; }
 

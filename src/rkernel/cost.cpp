@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "src/rkernel/block_sizes.hpp"
 #include "src/rkernel/rest_columns.hpp"
@@ -39,14 +38,14 @@ constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight 
 constexpr double seconds_per_returning_line = 7e-9;
 constexpr double rounding = 1e-12;  ///< of sums and products in another order
 
-// How far apart rows of this distance are within one way of L1: the greatest common divisor, of which one is a power of two.
-std::int64_t set_distance(std::int64_t row_bytes) { return std::min(l1_way_bytes, row_bytes & -row_bytes); }
+// The greatest common divisor with `power`, a power of two: of the distance of rows, in how many places of a cache way or of a line they begin.
+std::int64_t common_power(std::int64_t bytes, std::int64_t power) { return std::min(power, bytes & -bytes); }
 
 // How much more often A is fetched where its rows fall into few cache sets.
 double conflict_factor(const Machine& machine, const ContractionShape& shape, double rows) {
   // Lanes along K take a line whole.
   if (shape.a_row_bytes <= 0 || shape.lanes == LaneAxis::K) return 1;
-  const auto distinct = static_cast<double>(l1_way_bytes / set_distance(shape.a_row_bytes));
+  const auto distinct = static_cast<double>(l1_way_bytes / common_power(shape.a_row_bytes, l1_way_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
   return rows_per_set > static_cast<double>(rows_without_conflicts(machine)) ? conflict_refetches : 1;
 }
@@ -65,7 +64,7 @@ double conflict_seconds(const Machine& machine, const ContractionShape& shape, c
 
 // Whether the rows of B, read as they lie, evict each other from L1 before the next row tile comes.
 bool shares_sets(const ContractionShape& shape, const Strategy& strategy) {
-  return strategy.direct_b && shape.b_row_bytes > 0 && set_distance(shape.b_row_bytes) * 4 >= l1_way_bytes;
+  return strategy.direct_b && shape.b_row_bytes > 0 && common_power(shape.b_row_bytes, l1_way_bytes) * 4 >= l1_way_bytes;
 }
 
 // Memory traffic of a tile's outputs. Rows that do not begin on a line have lines that two column tiles share. Unless a pass has only one row tile, such a line comes back
@@ -79,7 +78,7 @@ double output_seconds(const Machine& machine, const ContractionShape& shape, con
   const double column_tiles = sizes.column_tiles * sizes.n_blocks;
   if (level == 1 || column_tiles == 1 || rows_of_pass <= rows) return seconds;
   // Of the rows, those that begin within a line, and of their tiles, those that have one on the left.
-  const double shared = (1 - static_cast<double>(std::gcd(line_bytes, shape.n * float_bytes)) / line_bytes) * (1 - 1 / column_tiles);
+  const double shared = (1 - static_cast<double>(common_power(shape.n * float_bytes, line_bytes)) / line_bytes) * (1 - 1 / column_tiles);
   const double from_l2 = std::max(0.0, rows * seconds_per_returning_line - register_tile);
   const bool leaves_l2 = machine.level_of(static_cast<std::int64_t>(rows_of_pass * row_bytes)) > 1;
   return seconds + shared * (from_l2 + (leaves_l2 ? 2 * read_seconds(machine, rows * line_bytes, level, active) : 0));

@@ -12,6 +12,9 @@
 
 namespace dyn::rkernel {
 
+inline std::uint64_t word(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+inline std::int64_t number(std::uint64_t word) { return static_cast<std::int64_t>(word); }
+
 /// Words that tell entries apart, with their hash.
 template <std::size_t Words>
 class WordKey {

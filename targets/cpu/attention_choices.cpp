@@ -8,8 +8,9 @@ namespace {
 using rkernel::AttentionChoice;
 using rkernel::AttentionShape;
 using rkernel::AttentionStrategy;
+using rkernel::number;
+using rkernel::word;
 
-std::uint64_t word(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 std::uint64_t both(int high, int low) { return word(high) << 32 | word(low); }
 int high_of(std::uint64_t pair) { return static_cast<int>(pair >> 32); }
 int low_of(std::uint64_t pair) { return static_cast<int>(pair & 0xffffffff); }
@@ -31,9 +32,9 @@ AttentionChoice choice_of(const std::array<std::uint64_t, attention_choice_words
   choice.strategy.form = (words[3] & 1) != 0 ? rkernel::ScoreForm::Dots : rkernel::ScoreForm::Panels;
   choice.strategy.tile_rows = high_of(words[0]);
   choice.strategy.tile_columns = low_of(words[0]);
-  choice.strategy.block_rows = static_cast<std::int64_t>(words[1]);
-  choice.strategy.block_keys = static_cast<std::int64_t>(words[2]);
-  choice.strategy.splits = static_cast<std::int64_t>(words[3] >> 1);
+  choice.strategy.block_rows = number(words[1]);
+  choice.strategy.block_keys = number(words[2]);
+  choice.strategy.splits = number(words[3] >> 1);
   choice.threads = high_of(words[4]);
   choice.considered = low_of(words[4]);
   choice.seconds = std::bit_cast<double>(words[5]);

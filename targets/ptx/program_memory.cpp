@@ -7,9 +7,8 @@ namespace {
 
 using rkernel::GpuProgram;
 using rkernel::GpuRegion;
-
-std::uint64_t word(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+using rkernel::number;
+using rkernel::word;
 
 }  // namespace
 
