@@ -20,6 +20,16 @@ constexpr int most_threads = 1024;  // as Options::threads
 
 using Command = void (*)(const Arguments&);
 
+// CLI::Range lets NaN pass.
+CLI::Validator number_in(double least, double most) {
+  const auto check = [=](const std::string& text) {
+    double value = 0;
+    const bool inside = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+    return inside ? std::string() : fmt::format("'{}' is not a number from {:g} to {:g}", text, least, most);
+  };
+  return {check, fmt::format("{:g} to {:g}", least, most)};
+}
+
 struct Parser {
   CLI::App app{"dynrun: loads a neural-network graph whose dims are symbols, and runs it at any shape.\n"
                "Start with:  dynrun inspect MODEL.dyn   (what is in it)\n"
@@ -151,12 +161,12 @@ struct Parser {
     add_input_flags(sub);
     sub->add_option("--iterations", arguments.iterations, "Exactly this many timed runs for each shape")->check(CLI::Range(1, 1000000000));
     sub->add_option("--duration", arguments.duration_seconds, "Seconds of timed runs for each shape (default 1, emulator 0; at least 3 runs)")
-        ->check(CLI::Range(0.0, 1e6));
+        ->check(number_in(0, 1e6));
     sub->add_option("--warmup", arguments.warmup_seconds, "Seconds of runs before the timed ones (default 0.2, emulator 0)")
-        ->check(CLI::Range(0.0, 1e6));
+        ->check(number_in(0, 1e6));
     sub->add_option("--percentile", arguments.percentiles, "Percentiles of the run time beside the median; default 95")
         ->delimiter(',')
-        ->check(CLI::Range(0.0, 100.0))
+        ->check(number_in(0, 100))
         ->expected(1, 16)
         ->allow_extra_args(false);
     sub->add_flag("--profile", arguments.profile, "Time each group of the model as well");
@@ -210,7 +220,7 @@ struct Parser {
                     "run time), NAME=LIBRARY.so, or NAME=exec:PROGRAM ARGUMENTS for a program that speaks the protocol of docs/peers.md");
     sub->add_option("--rounds", op.rounds, "Slices of each side for each shape (default 5)")->check(CLI::Range(1, 1000));
     sub->add_option("--slice-ms", op.slice_ms, "Milliseconds of one slice, or one iteration where that takes longer (default 20)")
-        ->check(CLI::Range(0.01, 60000.0));
+        ->check(number_in(0.01, 60000));
     sub->add_option("--precision", arguments.options.precision,
                     "How dyn keeps constant right sides of matmuls: f32 (default), bf16, f16 or i8; limits count these bytes. Peers compute as ever")
         ->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
@@ -239,14 +249,14 @@ struct Parser {
     add_repeated(sub, "--attr", arguments.op.attributes, "An attribute of the operator: transpose_b=true");
     sub->add_option("--random", select.random, "So many more shapes, drawn log-uniformly in the ranges of the suites' M, N and K")->check(CLI::Range(0, 1000000));
     sub->add_flag("--random-only", select.random_only, "Leave out the suites' own shapes");
-    sub->add_option("--most-gflop", select.most_gflop, "Leave out problems of more than so many billion operations")->check(CLI::PositiveNumber);
+    sub->add_option("--most-gflop", select.most_gflop, "Leave out problems of more than so many billion operations")->check(number_in(1e-15, 1e15));
     add_thread_counts(sub, "Threads of one run; several are measured one after the other: 1,2");
     sub->add_option("--peers", arguments.op.peers, "Libraries to compare the oracle with, as for op");
     sub->add_option("--rounds", select.rounds,
                     "Rounds in which programs that are near the best are measured, alternately to choose and to score; each in another random order (default 10)")
         ->check(CLI::Range(2, 1000));
     sub->add_option("--slice-ms", select.slice_ms, "Milliseconds of one program in one round, or one iteration where that takes longer (default 1)")
-        ->check(CLI::Range(0.01, 60000.0));
+        ->check(number_in(0.01, 60000));
     sub->add_option("--plot", select.plot, "Write the distribution of oracle's time over policy's time as SVG")->type_name("FILE");
     sub->add_option("--device", arguments.options.device, "cpu (default); with cuda and emulator nothing is run, and times are predicted")
         ->check(CLI::IsMember({"cpu", "cuda", "emulator"}));
