@@ -10,7 +10,7 @@ namespace {
 // Of a tile whose lanes run along K: multiply-adds, or loads of both sides, two a cycle.
 double dot_seconds_per_k(const Machine& machine, const BlockSizes& sizes, double columns) {
   const double rows = sizes.block_m / sizes.row_tiles;
-  return std::max(rows * columns, rows + columns) / machine.vector_width * machine.seconds_per_vector_operation;
+  return std::max(rows * columns, rows + columns) / machine.vector_width * seconds_per_multiply_add(machine);
 }
 
 // Whether the last column tile is narrower than a panel, as no more of its panel exists.
@@ -29,6 +29,12 @@ double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DT
     total += static_cast<double>(run.count) * (tile != nullptr ? tile->seconds_per_k : 1);
   }
   return rows.tiles() > 0 ? total / static_cast<double>(rows.tiles()) : 0;
+}
+
+double seconds_per_multiply_add(const Machine& machine) {
+  const int rows = machine.most_rows(machine.panel);
+  const TileSpeed* tile = machine.find_tile(rows, machine.panel);
+  return tile != nullptr ? tile->seconds_per_k / rows * machine.vector_width / machine.panel : machine.seconds_per_vector_operation;
 }
 
 const BlockSizes& BlockSizer::of(const Strategy& strategy) {

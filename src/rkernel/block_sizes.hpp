@@ -14,6 +14,9 @@ struct BlockSizes {
   double seconds_per_k;      ///< one step of K of one tile, the mean over a block
 };
 
+/// Of one vector, as the tallest tile of a panel reaches it.
+double seconds_per_multiply_add(const Machine& machine);
+
 /// Seconds of one step of K of row tiles with so many columns, their mean; 0 without tiles.
 double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DType weights);
 

@@ -36,6 +36,11 @@ constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight 
 // Of a line that two column tiles write, and that has left L1 between them: with 121 columns and K of 16 it took 1 to 3 ns more than the multiply-adds of its row, 5 ns;
 // with K of 64 none that could be seen.
 constexpr double seconds_per_returning_line = 7e-9;
+// Of B's rows that lie apart, and are read again from beyond L2, where each is a line or two of another page: with 51039 and 64355 rows 4 to 4.5 ns.
+constexpr double seconds_per_far_row = 4.4e-9;
+// Of the time in which a tile of two rows and more reads one panel from beyond L2: how much longer each of several panels side by side takes. 2 rows took 2 to 20 % longer with
+// 4 panels than with one, 3 rows up to 5 % with 2.
+constexpr double share_of_stream = 0.05;
 constexpr double rounding = 1e-12;  ///< of sums and products in another order
 
 // The greatest common divisor with `power`, a power of two: of the distance of rows, in how many places of a cache way or of a line they begin.
@@ -53,6 +58,11 @@ double conflict_factor(const Machine& machine, const ContractionShape& shape, do
 // Seconds to read `bytes` by one of `active` threads from a level; the nearest is part of layer 0's measurement.
 double read_seconds(const Machine& machine, double bytes, std::size_t level, int active) {
   return level == 0 ? 0 : bytes / machine.bandwidth_per_thread(level, active);
+}
+
+// With lanes along K all columns are one tile.
+double tile_columns(const ContractionShape& shape, const Sizes& sizes) {
+  return shape.lanes == LaneAxis::K ? static_cast<double>(shape.n) : sizes.block_n / std::max(1.0, sizes.column_tiles);
 }
 
 // What a tile waits for rows of A that were evicted.
@@ -97,21 +107,42 @@ double store_seconds(const Machine& machine, const ContractionShape& shape, cons
          output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
 }
 
-// How much longer a tile takes where dots compute the last columns: of all column tiles the last one.
+// How much longer a tile takes where dots compute the last columns: of all column tiles the last one, and of packed rows the last block of K, which has all of it.
 double mean_rest_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes) {
-  return rest_seconds(machine, shape, sizes.rows, sizes.block_k) / (sizes.column_tiles * sizes.n_blocks);
+  const double blocks = shape.rest_as_rows ? sizes.k_blocks : 1;
+  return rest_seconds(machine, shape, sizes.rows, sizes.block_k * blocks) / (sizes.column_tiles * sizes.n_blocks * blocks);
 }
 
 // What they spare at most.
 double spared_by_rest(const Machine& machine, const ContractionShape& shape, const Sizes& sizes) {
-  return rest_columns(machine, shape) > 0 ? std::max(0.0, -mean_rest_seconds(machine, shape, sizes)) : 0;
+  return rest_columns(machine, shape) > 0 || shape.rest_as_rows ? std::max(0.0, -mean_rest_seconds(machine, shape, sizes)) : 0;
+}
+
+// Of a tile, to read its columns of B. The first row tile brings them near, the others find them there; blocks of other rows find them where all of B's block fits.
+double b_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double bytes, int active) {
+  const double block_bytes = sizes.block_n * static_cast<double>(shape.k) * static_cast<double>(size_of(shape.b_dtype));
+  const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(bytes)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
+  const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * block_bytes));
+  const bool in_place = shape.b_packed || strategy.direct_b;
+  const std::size_t first_level = in_place ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
+  // Blocks of K leave one panel for the next one; without them panels follow each other.
+  const double seconds_per_run = first_level + 1 == machine.levels.size() ? seconds_per_memory_run : first_level > 1 ? seconds_per_shared_run : 0;
+  const double new_run = sizes.k_blocks * sizes.slices > 1 ? seconds_per_run : 0;
+  const double panels = strategy.tile_columns / machine.panel;
+  const double streams = in_place && first_level > 1 && sizes.rows.first.tile > 1 ? 1 + share_of_stream * (panels - 1) : 1;
+  const auto again = [&](std::size_t level, double footprint) {
+    const bool far_rows = strategy.direct_b && machine.level_of(static_cast<std::int64_t>(footprint)) > 1;
+    return std::max(read_seconds(machine, bytes, level, active), far_rows ? sizes.block_k * seconds_per_far_row : 0);
+  };
+  const double first = (read_seconds(machine, bytes, first_level, active) * streams + new_run) / sizes.m_blocks + again(again_level, block_bytes) * (1 - 1 / sizes.m_blocks);
+  return first / sizes.row_tiles + again(near_level, bytes) * (1 - 1 / sizes.row_tiles);
 }
 
 LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double register_tile,
                       int active) {
   LayerTerms terms{.name = "L1"};
   const double rows = sizes.block_m / sizes.row_tiles;
-  const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
+  const double columns = tile_columns(shape, sizes);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
   const double a_bytes = rows * sizes.block_k * float_bytes * (strategy.copy_a ? 1 : conflict_factor(machine, shape, rows));
   const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
@@ -120,22 +151,12 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const std::size_t block_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
   // One column tile reads each row of A once, from where it is.
   const std::size_t a_level = sizes.column_tiles * sizes.n_blocks == 1 && !strategy.copy_a ? std::max(block_level, shape.a_level) : block_level;
-  // The panel that comes next is asked for from memory while row tiles read this one again: where both take more than half of L2, each comes late.
+  // The panel that comes next is asked for from memory while row tiles, or other blocks, read this one again: where both take more than half of L2, each comes late.
   const bool from_memory = shape.b_packed && shape.b_level + 1 == machine.levels.size();
-  const bool crowded = from_memory && sizes.row_tiles > 1 && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
+  const bool read_again = sizes.row_tiles > 1 || sizes.m_blocks > 1;
+  const bool crowded = from_memory && read_again && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
   terms.exposed = crowded ? exposed_loads_beyond_l2 : exposed_loads;
-  // The first row tile brings B's panel near, the others find it there; blocks of other rows find it where all of B's block fits.
-  const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(b_bytes)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
-  const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
-  const bool in_place = shape.b_packed || strategy.direct_b;
-  const std::size_t first_level = in_place ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
-  // Blocks of K leave one panel for the next one; without them panels follow each other.
-  const double seconds_per_run = first_level + 1 == machine.levels.size() ? seconds_per_memory_run : first_level > 1 ? seconds_per_shared_run : 0;
-  const double new_run = sizes.k_blocks * sizes.slices > 1 ? seconds_per_run : 0;
-  const double first = (read_seconds(machine, b_bytes, first_level, active) + new_run) / sizes.m_blocks +
-                       read_seconds(machine, b_bytes, again_level, active) * (1 - 1 / sizes.m_blocks);
-  terms.load = read_seconds(machine, a_bytes, a_level, active) + first / sizes.row_tiles +
-               read_seconds(machine, b_bytes, near_level, active) * (1 - 1 / sizes.row_tiles);
+  terms.load = read_seconds(machine, a_bytes, a_level, active) + b_seconds(machine, shape, strategy, sizes, b_bytes, active);
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   terms.store = store_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
   // A tile is stored once for all blocks of K.
@@ -155,7 +176,7 @@ double move_seconds(const Machine& machine, const ContractionShape& shape, const
   } else if (!shape.b_packed && !strategy.direct_b) {
     seconds += block_move_seconds(machine, sizes.block_n * sizes.block_k, DType::f32, shape.b_level, true, active);
   }
-  if (strategy.dot_rest) seconds += sizes.block_k * rest_move_seconds(machine, shape) / sizes.n_blocks;
+  if (strategy.dot_rest && !shape.rest_as_rows) seconds += sizes.block_k * rest_move_seconds(machine, shape) / sizes.n_blocks;
   return seconds;
 }
 
@@ -215,7 +236,7 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
   TicketTerms terms;
   terms.register_tile = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
-  if (strategy.dot_rest) terms.register_tile += mean_rest_seconds(machine, shape, sizes);
+  if (has_dots(shape, strategy)) terms.register_tile += mean_rest_seconds(machine, shape, sizes);
   terms.l1 = tile_terms(machine, shape, strategy, sizes, terms.register_tile, active);
   terms.l2 = {.name = "L2"};
   terms.l2.reduction_trips = sizes.k_blocks;
@@ -260,7 +281,7 @@ namespace {
 double least_ticket(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
   LayerTerms terms{.exposed = std::min(exposed_loads, exposed_loads_beyond_l2)};
   const double rows = sizes.block_m / sizes.row_tiles;
-  const double columns = sizes.block_n / std::max(1.0, sizes.column_tiles);
+  const double columns = tile_columns(shape, sizes);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   const double below = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes);

@@ -46,6 +46,7 @@ struct ContractionShape {
   double epilogue_bytes = 8;     ///< read and written for each output element
   std::int64_t fixed_slices = 0;   ///< of K; 0: as many as pay
   bool may_dot_rest = false;       ///< code exists for Strategy::dot_rest
+  bool rest_as_rows = false;       ///< B's columns beyond the last whole vector are packed as rows: dots compute them over a whole slice of K, whatever the strategy
   /// Level of memory where each operand is expected when the kernel starts.
   std::size_t a_level = 0, b_level = 0;
 };

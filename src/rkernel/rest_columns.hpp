@@ -19,6 +19,13 @@ std::int64_t rest_columns(int vector_width, std::int64_t columns);
 /// The same where code exists for them: how many columns Strategy::dot_rest is about.
 std::int64_t rest_columns(const Machine& machine, const ContractionShape& shape);
 
+/// Of a constant f32 right side those that are packed as rows at load (ContractionShape::rest_as_rows): all of the above where dots take less time than a vector for
+/// most numbers of rows. The widths and the depth alone say it, so a row of a batch has the bits of that row alone.
+std::int64_t packed_rest(int vector_width, std::int64_t panel, std::int64_t columns, std::int64_t depth);
+
+/// Whether dots compute the columns beyond the last whole vector.
+inline bool has_dots(const ContractionShape& shape, const Strategy& strategy) { return strategy.dot_rest || shape.rest_as_rows; }
+
 /// The groups of columns that dot tiles compute, as few and as equal as they can be, the wider one first; the second may have none.
 std::array<RestGroup, 2> rest_groups(const Machine& machine, std::int64_t columns);
 

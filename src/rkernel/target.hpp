@@ -155,9 +155,11 @@ class Target {
 
   /// Of the PackedLayout of operands of this dtype.
   virtual std::int64_t panel_width(DType dtype) const = 0;
+  /// How many of the last columns of a k x n operand it packs as rows too (PackedLayout::rows).
+  virtual std::int64_t packed_rows(DType, [[maybe_unused]] std::int64_t k, [[maybe_unused]] std::int64_t n) const { return 0; }
   /// Names all that the bytes of pack() depend on besides its arguments, so that they can be kept on disk; "": they must not be.
   virtual std::string packing() const { return {}; }
-  /// Packs panels [first_panel, last_panel), and their scales, of source element (k, n) at source[k * k_stride + n * n_stride] into a matrix at
+  /// Packs panels [first_panel, last_panel), and their scales and rows, of source element (k, n) at source[k * k_stride + n * n_stride] into a matrix at
   /// `destination`. Throws Error(model) for numbers that the dtype has no place for.
   virtual void pack(const PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
                     std::int64_t last_panel, void* destination) const = 0;

@@ -46,6 +46,7 @@ class FallbackTarget final : public rkernel::Target {
   std::shared_ptr<rkernel::Device> device() const override { return first_->device(); }
   std::int64_t functions_compiled() const override { return first_->functions_compiled() + (host_ ? host_->functions_compiled() : 0); }
   std::int64_t panel_width(DType dtype) const override { return host().panel_width(dtype); }
+  std::int64_t packed_rows(DType dtype, std::int64_t k, std::int64_t n) const override { return host().packed_rows(dtype, k, n); }
   std::string packing() const override { return host_ ? host_->packing() : std::string(); }
   void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
             std::int64_t last_panel, void* destination) const override {

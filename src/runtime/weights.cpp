@@ -26,7 +26,7 @@ std::size_t plain_bytes(const graph::Value& value) {
 }
 
 rkernel::PackedLayout layout_of(const rkernel::Target& target, const PackedView& view) {
-  return {view.dtype, target.panel_width(view.dtype), view.k, view.n};
+  return {view.dtype, target.panel_width(view.dtype), view.k, view.n, target.packed_rows(view.dtype, view.k, view.n)};
 }
 
 /// Runs `body` and adds its time to `sum`.
@@ -184,7 +184,8 @@ std::string Weights::layout(const graph::Module& module, const WeightSources& so
   for (const auto& [view, offset] : packed_) {
     lines += fmt::format("{} packed {} k={} n={} from {} strides {} {}", offset, name_of(view.dtype), view.k, view.n, view.offset, view.k_stride, view.n_stride);
     for (const PackedView::Batch& batch : view.batch) lines += fmt::format(" batch {} stride {}", batch.extent, batch.stride);
-    lines += fmt::format(" panels {} ", target_->panel_width(view.dtype));
+    const rkernel::PackedLayout layout = layout_of(*target_, view);
+    lines += fmt::format(" panels {} rows {} ", layout.panel, layout.rows);
     add_source(add_source, view.weight);
   }
   return lines;

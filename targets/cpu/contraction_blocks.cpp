@@ -45,7 +45,7 @@ void ContractionBlocks::load_region() {
   direct_b_ = class_.b_unit ? builder_.CreateICmpNE(region_slot(strategy_.direct_b), number(0)) : builder_.getFalse();
   a_scratch_ = scratch(region_slot(strategy_.a_scratch));
   b_scratch_ = scratch(region_slot(strategy_.b_scratch));
-  rest_columns_ = class_.dot_rest ? region_slot(strategy_.rest_columns) : number(0);
+  rest_columns_ = class_.may_have_dots() ? region_slot(strategy_.rest_columns) : number(0);
 }
 
 void ContractionBlocks::locate_ticket(llvm::Value* ticket) {

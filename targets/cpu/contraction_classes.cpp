@@ -144,7 +144,8 @@ ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& probl
   if (lanes == rkernel::LaneAxis::N) {
     for (ContractionClass& shape_class : form.classes) {
       shape_class.full_tiles = full_tiles(problem, isa, operations_of(problem, shape_class));
-      shape_class.dot_rest = may_have_rest(problem, isa);
+      shape_class.rest_as_rows = has_rest_as_rows(problem, isa);
+      shape_class.dot_rest = !shape_class.rest_as_rows && may_have_rest(problem, isa);
     }
   }
   form.epilogue_operations = operations_of(problem, form.classes.front());
@@ -170,6 +171,17 @@ bool may_have_rest(const rkernel::Problem& problem, const Isa& isa) {
   }
   const std::optional<std::int64_t> n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
   return !n || rkernel::rest_columns(isa.f32_lanes, *n) > 0;
+}
+
+bool has_rest_as_rows(const rkernel::Problem& problem, const Isa& isa) {
+  const rkernel::Contraction& contraction = *problem.contraction;
+  const auto extent = [&](int axis) { return problem.axes[static_cast<std::size_t>(axis)].extent.constant(); };
+  const rkernel::Operand& a = problem.operands[static_cast<std::size_t>(contraction.a)];
+  const rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
+  if (b.form != rkernel::Form::Packed || b.dtype != DType::f32 || !extent(contraction.n) || !extent(contraction.k)) return false;
+  // Copies of A hold a block of K, these dots read a slice.
+  if (!must_be_unit(a.strides[static_cast<std::size_t>(contraction.k)])) return false;
+  return rkernel::packed_rest(isa.f32_lanes, isa.panel_f32, *extent(contraction.n), *extent(contraction.k)) > 0;
 }
 
 bool has_dot_form(const rkernel::Problem& problem, const Isa& isa) { return may_have_only(problem, most_dot_columns(isa)); }

@@ -20,6 +20,8 @@ struct ContractionClass {
   bool b_unit = false;  ///< B's stride along n is 1 (fresh B only)
   bool dot = false;     ///< lanes run along K: B's few columns are copied as rows
   bool dot_rest = false;  ///< code exists for rkernel::Strategy::dot_rest
+  bool rest_as_rows = false;  ///< rkernel::ContractionShape::rest_as_rows; without dot_rest
+  bool may_have_dots() const { return dot_rest || rest_as_rows; }
   std::vector<Tile> full_tiles;  ///< those whose epilogue is inlined: of a panel, of a vector, both or none; equal rows
 };
 
@@ -40,6 +42,9 @@ std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, 
 
 /// Whether some of the output's columns may be dots beside vectors of columns (rkernel::Strategy::dot_rest).
 bool may_have_rest(const rkernel::Problem& problem, const Isa& isa);
+
+/// Whether those columns are always dots, of a constant right side's rows (rkernel::ContractionShape::rest_as_rows).
+bool has_rest_as_rows(const rkernel::Problem& problem, const Isa& isa);
 
 /// Whether the output may have few enough columns for lanes along K.
 bool has_dot_form(const rkernel::Problem& problem, const Isa& isa);

@@ -43,7 +43,7 @@ void ContractionCopies::copy_rest_of_b() {
     corner = builder_.CreateAdd(builder_.CreateMul(k0_, stride_k), builder_.CreateMul(column, stride_n));
   }
   const StridedMatrix columns{element_of(builder_, dtype, b_batch_, corner), stride_k, stride_n, packed() || class_.b_unit, dtype};
-  emit_columns_as_rows(builder_, isa_, columns, k_size_, rest_columns_, scratch(region_slot(strategy_.rest_scratch)), a_row_);
+  emit_columns_as_rows(builder_, isa_, columns, k_size_, rest_columns_, scratch(region_slot(strategy_.rest_place)), a_row_);
   rest.close();
 }
 

@@ -78,18 +78,19 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionCop
   }
 
   void leaf(const rkernel::Layer&) override {
-    if (class_.dot_rest) {
+    llvm::Value* is_last = builder_.CreateICmpEQ(k_index_, builder_.CreateSub(k_blocks_, number(1)));
+    if (class_.may_have_dots()) {
       // Of a panel with a vector and more, one loop computes the vector.
       Conditional vectors(builder_, builder_.CreateNot(builder_.CreateAnd(is_rest_, is_half_)), "vectors");
       call_main_loop();
       vectors.close();
-      Conditional rest(builder_, is_rest_, "rest");
-      for (const RestSlots& group : {strategy_.rest_first, strategy_.rest_second}) call_dot_loops(group);
+      Conditional rest(builder_, class_.rest_as_rows ? builder_.CreateAnd(is_rest_, is_last) : is_rest_, "rest");
+      const DotOperands operands = dot_operands();
+      for (const RestSlots& group : {strategy_.rest_first, strategy_.rest_second}) call_dot_loops(operands, group);
       rest.close();
     } else {
       call_main_loop();
     }
-    llvm::Value* is_last = builder_.CreateICmpEQ(k_index_, builder_.CreateSub(k_blocks_, number(1)));
     Conditional last(builder_, builder_.CreateAnd(is_last, builder_.CreateNot(is_split_)), "epilogue");
     epilogue_->emit(outputs_of_tile());
     last.close();
@@ -241,12 +242,26 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionCop
                         {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, c_row_, k_index_, ahead.distance, ahead.step});
   }
 
+  struct DotOperands {
+    llvm::Value *a, *a_row, *b, *k_size, *k_index;
+  };
+
+  // Of the tile: a block of K, of copied rows; of packed rows the slice.
+  DotOperands dot_operands() {
+    llvm::Value* place = region_slot(strategy_.rest_place);
+    if (!class_.rest_as_rows) return {a_tile_, a_tile_row_, scratch(place), k_size_, k_index_};
+    llvm::Value* a_rows = element(a_block_, builder_.CreateMul(row_part_.start, a_stride_m_));
+    llvm::Value* b_rows = builder_.CreateGEP(builder_.getInt8Ty(), b_batch_, place);
+    return {element(a_rows, k_part_.start), a_stride_m_, element(b_rows, k_part_.start), k_part_.size, number(0)};
+  }
+
   // One group of the tile's last columns, a few rows at a time.
-  void call_dot_loops(const RestSlots& group) {
+  void call_dot_loops(const DotOperands& of, const RestSlots& group) {
     const bool is_second = group.columns == strategy_.rest_second.columns;
     llvm::Value* before = is_second ? region_slot(strategy_.rest_first.columns) : number(0);
     llvm::Value* column = builder_.CreateAdd(builder_.CreateSub(valid_columns_, rest_columns_), before);
-    llvm::Value* b = element(scratch(region_slot(strategy_.rest_scratch)), builder_.CreateMul(before, a_row_));
+    llvm::Value* b_row = region_slot(strategy_.rest_row);
+    llvm::Value* b = element(of.b, builder_.CreateMul(before, b_row));
     llvm::Value* table = builder_.CreateIntToPtr(region_slot(group.table), builder_.getPtrTy());
     llvm::Value* most_rows = region_slot(group.rows);
     llvm::Value* has_columns = builder_.CreateICmpNE(region_slot(group.columns), number(0));
@@ -255,7 +270,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionCop
     llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), builder_.CreateGEP(builder_.getPtrTy(), table, count), llvm::Align(8));
     llvm::Value* c = element(c_tile_, builder_.CreateAdd(builder_.CreateMul(rows.index(), c_row_), column));
     builder_.CreateCall(main_loop_type_, function,
-                        {element(a_tile_, builder_.CreateMul(rows.index(), a_tile_row_)), a_tile_row_, b, number(1), a_row_, k_size_, c, c_row_, k_index_, number(0), number(0)});
+                        {element(of.a, builder_.CreateMul(rows.index(), of.a_row)), of.a_row, b, number(1), b_row, of.k_size, c, c_row_, of.k_index, number(0), number(0)});
     rows.close();
   }
 

@@ -54,7 +54,7 @@ struct StrategySlots {
   int a_scratch, b_scratch;    ///< byte offsets in scratch; tiles lie at 0
   int turned_scratch;          ///< the same, of a tile whose rows are lanes; only with sides exchanged
   int rest_columns;            ///< columns of the last panel whose lanes run along K; 0: the region has none
-  int rest_scratch;            ///< byte offset of B's, as rows
+  int rest_place, rest_row;    ///< B's, as rows: byte offset in scratch, or of packed B, and elements from one to the next
   RestSlots rest_first, rest_second;  ///< their groups
 };
 StrategySlots add_strategy_slots(codegen::SlotTable& slots);

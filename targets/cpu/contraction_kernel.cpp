@@ -32,7 +32,7 @@ std::vector<KernelSource> ContractionKernel::sources() const {
     for (const ContractionClass& shape_class : bound.form.classes) {
       std::string full;
       for (const Tile& tile : shape_class.full_tiles) full += fmt::format(" {}x{}", tile.rows, tile.columns);
-      sources.push_back({fmt::format("contraction {}{}{} {} {} full{}", shape_class.dot ? "dot " : shape_class.dot_rest ? "rest " : "", int{shape_class.a_unit}, int{shape_class.b_unit},
+      sources.push_back({fmt::format("contraction {}{}{} {} {} full{}", shape_class.dot ? "dot " : shape_class.dot_rest ? "rest " : shape_class.rest_as_rows ? "rows " : "", int{shape_class.a_unit}, int{shape_class.b_unit},
                                      codegen::class_letters(shape_class.lanes), structure, full),
                          [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
                            emit_contraction(module, symbol, contraction_rkernel(problem, context_->isa(), 1, shape_class.dot), context_->isa(), slots_, strategy_,
@@ -77,6 +77,7 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
   shape.inlined_rows = form.inlined_rows;
   // Lanes along K add in another order.
   shape.may_dot_rest = form.classes.front().dot_rest && !context_->deterministic();
+  shape.rest_as_rows = form.classes.front().rest_as_rows;
   if (!context_->splits()) shape.fixed_slices = 1;
   else if (context_->deterministic()) shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
   const rkernel::Machine& machine = context_->machine();

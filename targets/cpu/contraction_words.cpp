@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/rkernel/cost.hpp"
+#include "src/rkernel/rest_columns.hpp"
 #include "src/rkernel/rounding.hpp"
 #include "src/rkernel/unused_lanes.hpp"
 
@@ -34,7 +35,7 @@ Strategy canonical(const Isa& isa, const ContractionShape& shape, const Region& 
   strategy.block_m = std::max<std::int64_t>(1, ceil_div(region.m, m_blocks));
   const std::int64_t panels = ceil_div(ceil_div(region.n, isa.panel_f32), n_blocks);
   strategy.block_n = std::max<std::int64_t>(1, panels) * isa.panel_f32;
-  strategy.dot_rest = strategy.dot_rest && region.n % isa.f32_lanes != 0;
+  strategy.dot_rest = rkernel::has_dots(shape, strategy) && region.n % isa.f32_lanes != 0;
   if (strategy.lanes == LaneAxis::K) return strategy;
   const auto largest_tile = [&](std::int64_t rows) { return static_cast<int>(rkernel::tiling_of(rows, strategy.tile_rows).first.tile); };
   strategy.tile_rows = std::max({1, largest_tile(strategy.block_m), largest_tile(region.m / m_blocks)});

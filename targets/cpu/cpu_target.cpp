@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/rkernel/rest_columns.hpp"
 #include "targets/cpu/attention_kernel.hpp"
 #include "targets/cpu/code_stamp.hpp"
 #include "targets/cpu/contraction_kernel.hpp"
@@ -85,6 +86,10 @@ class CpuTarget final : public rkernel::Target {
   std::int64_t functions_compiled() const override { return compiled_; }
 
   std::int64_t panel_width(DType) const override { return isa_.panel_f32; }
+
+  std::int64_t packed_rows(DType dtype, std::int64_t k, std::int64_t n) const override {
+    return dtype == DType::f32 ? rkernel::packed_rest(isa_.f32_lanes, isa_.panel_f32, n, k) : 0;
+  }
 
   std::string packing() const override { return name() + " " + code_stamp(); }
 
@@ -181,7 +186,7 @@ class CpuTarget final : public rkernel::Target {
   }
 
   MainLoopTable dot_loops(const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
-    const bool thin = std::any_of(problems.begin(), problems.end(), [&](const rkernel::Problem& problem) { return problem.contraction && (has_dot_form(problem, isa_) || may_have_rest(problem, isa_)); });
+    const bool thin = std::any_of(problems.begin(), problems.end(), [&](const rkernel::Problem& problem) { return problem.contraction && (has_dot_form(problem, isa_) || may_have_rest(problem, isa_) || has_rest_as_rows(problem, isa_)); });
     if (!thin) return {};
     return main_loop_table(dot_tiles(isa_), store_->resolve(dot_loop_sources(isa_), options_.threads, report));
   }

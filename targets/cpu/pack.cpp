@@ -85,12 +85,20 @@ void quantise(const std::vector<float>& panel, std::int64_t columns, std::int64_
   }
 }
 
+void pack_rows(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, float* out) {
+  for (std::int64_t row = 0; row < layout.rows; ++row) {
+    const float* column = source + (layout.n - layout.rows + row) * n_stride;
+    for (std::int64_t k = 0; k < layout.k; ++k) out[row * layout.row_stride() + k] = column[k * k_stride];
+  }
+}
+
 }  // namespace
 
 void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
                  std::int64_t last_panel, void* destination) {
   const std::int64_t width = layout.panel, panel_elements = layout.k * width;
   auto* out = static_cast<std::byte*>(destination);
+  if (layout.rows > 0 && last_panel == layout.panels()) pack_rows(layout, source, k_stride, n_stride, reinterpret_cast<float*>(out + layout.rows_offset_bytes()));
   std::vector<float> panel(layout.dtype == DType::f32 ? 0 : static_cast<std::size_t>(panel_elements));
   for (std::int64_t i = first_panel; i < last_panel; ++i) {
     const Columns columns{source + i * width * n_stride, layout.k, std::min(width, layout.n - i * width), k_stride, n_stride};

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "src/rkernel/rest_columns.hpp"
+
 namespace dyn::testing {
 namespace {
 
@@ -92,7 +94,9 @@ rkernel::ContractionShape random_contraction(std::mt19937_64& random, const rker
   if (chance(random, 3)) shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
   shape.a_level = random() % machine.levels.size();
   shape.b_level = random() % machine.levels.size();
-  shape.may_dot_rest = shape.lanes == LaneAxis::N && chance(random, 2);
+  const bool may_have_rows = shape.lanes == LaneAxis::N && shape.b_packed && shape.b_dtype == DType::f32 && !shape.must_copy_a;
+  shape.rest_as_rows = may_have_rows && rkernel::packed_rest(machine.vector_width, machine.panel, shape.n, shape.k) > 0 && chance(random, 2);
+  shape.may_dot_rest = shape.lanes == LaneAxis::N && !shape.rest_as_rows && chance(random, 2);
   return shape;
 }
 

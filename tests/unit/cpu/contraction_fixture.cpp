@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <stdexcept>
 
 #include "src/rkernel/regions.hpp"
+#include "src/rkernel/rest_columns.hpp"
 #include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/measure.hpp"
 #include "targets/cpu/narrow_weights.hpp"
@@ -59,7 +61,8 @@ Data make_data(const Case& c, const Isa& isa, std::mt19937_64& random) {
   data.bias = filled(c.n + 1);
   data.residual = filled(c.batch * c.m * c.n + 1);
   if (c.packed) {
-    const rkernel::PackedLayout layout{c.weights, isa.panel_f32, c.k, c.n};
+    const bool may_have_rows = c.fixed_weights && c.weights == DType::f32;
+    const rkernel::PackedLayout layout{c.weights, isa.panel_f32, c.k, c.n, may_have_rows ? rkernel::packed_rest(isa.f32_lanes, isa.panel_f32, c.n, c.k) : 0};
     data.packed.resize(static_cast<std::size_t>(layout.bytes()) / sizeof(float) + 1);
     pack_panels(layout, data.b.data(), c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, 0, layout.panels(), data.packed.data());
     data.scales = reinterpret_cast<const std::byte*>(data.packed.data()) + layout.scales_offset_bytes();
@@ -100,9 +103,10 @@ Data make_data(const Case& c, const Isa& isa, std::mt19937_64& random) {
   return data;
 }
 
-/// Runs a launch; the largest error over its bound, infinity where something outside of the output was written.
-double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch) {
-  std::vector<float> output(data.expected.size() + 2 * guard_elements, guard);
+/// What a launch writes; nothing where that is outside of the output.
+std::vector<float> output_of(const Case& c, const Data& data, const rkernel::Launch& launch) {
+  const auto outputs = static_cast<std::size_t>(c.batch * c.m * c.n);
+  std::vector<float> output(outputs + 2 * guard_elements, guard);
   std::vector<const float*> pointers{data.a.data(), (c.packed ? data.packed : data.b).data()};
   if (c.bias) pointers.push_back(data.bias.data());
   if (c.residual) pointers.push_back(data.residual.data());
@@ -110,12 +114,19 @@ double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch
   if (c.weights == DType::i8) pointers.push_back(static_cast<const float*>(data.scales));
   run_stages(launch, pointers);
   for (std::size_t i = 0; i < guard_elements; ++i) {
-    if (output[i] != guard || output[output.size() - 1 - i] != guard) return std::numeric_limits<double>::infinity();
+    if (output[i] != guard || output[output.size() - 1 - i] != guard) return {};
   }
+  return {output.begin() + guard_elements, output.end() - guard_elements};
+}
+
+/// Runs a launch; the largest error over its bound, infinity where something outside of the output was written.
+double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch) {
+  const std::vector<float> output = output_of(c, data, launch);
+  if (output.size() != data.expected.size()) return std::numeric_limits<double>::infinity();
   double worst = 0;
   for (std::size_t i = 0; i < data.expected.size(); ++i) {
-    const double error = std::fabs(data.expected[i] - output[i + guard_elements]) / data.bound[i];
-    const double from_unrounded = std::fabs(data.unrounded[i] - output[i + guard_elements]) / data.wide_bound[i];
+    const double error = std::fabs(data.expected[i] - output[i]) / data.bound[i];
+    const double from_unrounded = std::fabs(data.unrounded[i] - output[i]) / data.wide_bound[i];
     worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max({worst, error, from_unrounded});
   }
   return worst;
@@ -133,7 +144,7 @@ Built build(const Case& c) {
   };
   const graph::Dim batch = c.fixed_rows ? dims.constant(c.batch) : symbol("B", c.batch);
   const graph::Dim m = c.fixed_rows ? dims.constant(c.m) : symbol("M", c.m);
-  const graph::Dim n = symbol("N", c.n), k = symbol("K", c.k);
+  const graph::Dim n = c.fixed_weights ? dims.constant(c.n) : symbol("N", c.n), k = c.fixed_weights ? dims.constant(c.k) : symbol("K", c.k);
   const graph::Dim slack = dims.constant(c.a_slack), zero = dims.constant(0), one = dims.constant(1);
   rkernel::Problem& problem = built.problem;
   problem.name = "matmul";
@@ -335,6 +346,37 @@ double run_candidates(const Case& c, const std::shared_ptr<const ContractionCont
     if (ran != nullptr) ++*ran;
   }
   return worst;
+}
+
+bool same_bits(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, std::size_t most, std::size_t& ran) {
+  const Bound whole(c, context_for(isa, store), store, random, threads);
+  std::vector<rkernel::Choice> choices;
+  whole.kernel.for_each_choice(whole.request, [&](const rkernel::Choice& choice) {
+    if (choice.program.regions.front().strategy.split_k == 1) choices.push_back(choice);
+  });
+  std::ranges::shuffle(choices, random);
+  choices.resize(std::min(most, choices.size()));
+  const std::vector<float> expected = output_of(c, whole.data, whole.kernel.plan({whole.built.symbols, 1}));
+  const auto has_bits = [&](const std::vector<float>& output, std::int64_t first_row) {
+    ++ran;
+    return !output.empty() && std::memcmp(output.data(), expected.data() + first_row * c.n, output.size() * sizeof(float)) == 0;
+  };
+  for (const rkernel::Choice& choice : choices) {
+    if (!has_bits(output_of(c, whole.data, whole.kernel.launch_with(whole.request, choice)), 0)) return false;
+  }
+  Case one = c;
+  one.m = 1;
+  Bound alone(one, context_for(isa, store), store, random, threads);
+  for (std::int64_t row = 0; row < c.m; row += 1 + static_cast<std::int64_t>(random() % 9)) {
+    const Data& all = whole.data;
+    alone.data.b = all.b;
+    alone.data.packed = all.packed;
+    alone.data.bias = all.bias;
+    alone.data.a.assign(all.a.begin() + row * (c.k + c.a_slack), all.a.begin() + (row + 1) * (c.k + c.a_slack));
+    alone.data.residual.assign(all.residual.begin() + row * c.n, all.residual.begin() + (row + 1) * c.n);
+    if (!has_bits(output_of(one, alone.data, alone.kernel.plan({alone.built.symbols, 1})), row)) return false;
+  }
+  return true;
 }
 
 }  // namespace dyn::cpu::testing

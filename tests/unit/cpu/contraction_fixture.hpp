@@ -20,9 +20,10 @@ struct Case {
   std::int64_t a_slack = 0;  ///< extra elements between rows of A
   DType weights = DType::f32;  ///< of a packed B in memory
   bool fixed_rows = false;     ///< batch and m are known at load
+  bool fixed_weights = false;  ///< n and k of a packed B are
 };
 
-/// A problem with its own DimTable; sizes are symbols, so that nothing is known at load, unless Case::fixed_rows says so.
+/// A problem with its own DimTable; sizes are symbols, so that nothing is known at load, unless the case says so.
 struct Built {
   std::unique_ptr<graph::DimTable> dims;
   rkernel::Problem problem;
@@ -68,5 +69,8 @@ Planned plan_case(const Case& c, const std::shared_ptr<const ContractionContext>
 
 /// Both stages of a launch, on this thread. Throws where a kernel writes beyond its scratch.
 void run_stages(const rkernel::Launch& launch, std::vector<const float*> operands);
+
+/// Whether all choices that leave K whole, `most` of them, and the plan of each of a few rows alone, give the same bits. `ran` grows by the number of launches.
+bool same_bits(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, std::size_t most, std::size_t& ran);
 
 }  // namespace dyn::cpu::testing

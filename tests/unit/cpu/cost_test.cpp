@@ -117,3 +117,50 @@ TEST_CASE("lines that two column tiles share cost what comes back, where rows do
   CHECK(longer(121, 64, 224) == doctest::Approx(longer(128, 64, 224)));
   CHECK(longer(121, 64, 14 * 4096) > longer(128, 64, 14 * 4096) + 1e-6);
 }
+
+namespace {
+
+// Of all tiles of one block, the loads of one.
+double tile_load(const ContractionShape& shape, const Strategy& strategy, const Machine& machine = round_machine()) {
+  CostBreakdown breakdown;
+  contraction_cost(machine, shape, strategy, 1, &breakdown);
+  return breakdown.layers.front().load * breakdown.layers.front().reduction_trips;
+}
+
+}  // namespace
+
+TEST_CASE("with lanes along K a tile reads the columns that there are") {
+  // Two columns of 1000 stay in L1, a panel of 32 would not; A comes from L3.
+  const ContractionShape shape{.lanes = LaneAxis::K, .m = 800, .n = 2, .k = 1000, .a_level = 2};
+  const Strategy strategy{.tile_rows = 8, .tile_columns = 32, .block_m = 800, .block_n = 32, .block_k = 1000, .lanes = LaneAxis::K};
+  CHECK(tile_load(shape, strategy) == doctest::Approx(8 * 1000 * 4 / 20e9));
+}
+
+TEST_CASE("panels side by side are read slower from beyond L2 by tiles of two rows and more") {
+  const auto load = [](std::int64_t m, int columns, std::size_t level) {
+    const ContractionShape shape{.m = m, .n = 4096, .k = 1024, .b_level = level};
+    return tile_load(shape, {.tile_rows = static_cast<int>(m), .tile_columns = columns, .block_m = m, .block_n = 4096, .block_k = 1024});
+  };
+  CHECK(load(2, 64, 2) > 2.05 * load(2, 32, 2));
+  CHECK(load(2, 64, 3) > 2.05 * load(2, 32, 3));
+  CHECK(load(2, 64, 1) < 2.01 * load(2, 32, 1));
+  CHECK(load(1, 64, 2) < 2.01 * load(1, 32, 2));
+}
+
+TEST_CASE("rows of B that lie apart are slow to read again from beyond L2") {
+  Machine machine = round_machine();
+  machine.levels[2].bandwidth = {100e9, 200e9};
+  const auto longer = [&](std::int64_t k) {
+    ContractionShape shape{.m = 28, .n = 320, .k = k, .b_level = 1};
+    const Strategy strategy{.tile_rows = 14, .tile_columns = 32, .block_m = 28, .block_n = 320, .block_k = k};
+    Strategy direct = strategy;
+    direct.direct_b = true;
+    const double packed = tile_load(shape, strategy, machine);
+    shape.b_packed = false;
+    shape.b_row_bytes = 1280;
+    return tile_load(shape, direct, machine) - packed;
+  };
+  // Two row tiles: one finds the panel that the other has read, in L2 where it has 6000 rows, in L3 where it has 60000.
+  CHECK(longer(6000) == 0);
+  CHECK(longer(60000) == doctest::Approx(60000 * (4.4e-9 - 128 / 100e9) / 2));
+}

@@ -61,6 +61,31 @@ std::vector<float> strange_numbers(std::size_t count, std::mt19937_64& random) {
 
 }  // namespace
 
+TEST_CASE("the last columns lie behind the panels as rows, and nothing beyond") {
+  std::mt19937_64 random(dyn::testing::test_seed(20261126));
+  for (int i = 0; i < 100; ++i) {
+    PackedLayout layout{DType::f32, 1 << (random() % 6), static_cast<std::int64_t>(random() % 130), 1 + static_cast<std::int64_t>(random() % 70)};
+    const std::int64_t in_last_panel = layout.n - (layout.panels() - 1) * layout.panel;
+    layout.rows = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(in_last_panel + 1));
+    const bool transposed = random() % 2 == 0;
+    const std::vector<float> matrix = strange_numbers(static_cast<std::size_t>(layout.k * layout.n), random);
+    const std::vector<std::byte> bytes = packed(layout, matrix, transposed);
+    CHECK(layout.row_stride() > layout.k);
+    CHECK(layout.rows_offset_bytes() % 64 == 0);
+    for (std::int64_t n = 0; n < layout.n; ++n) {
+      for (std::int64_t k = 0; k < layout.k; ++k) {
+        const float expected = at(layout, matrix, transposed, k, n);
+        REQUIRE(std::bit_cast<std::uint32_t>(element<float>(layout, bytes, k, n)) == std::bit_cast<std::uint32_t>(expected));
+        const std::int64_t row = n - (layout.n - layout.rows);
+        if (row < 0) continue;
+        float there;
+        std::memcpy(&there, bytes.data() + layout.rows_offset_bytes() + (row * layout.row_stride() + k) * 4, 4);
+        REQUIRE(std::bit_cast<std::uint32_t>(there) == std::bit_cast<std::uint32_t>(expected));
+      }
+    }
+  }
+}
+
 TEST_CASE("panels of 16 bits hold what is nearest, ties to even, and zeros at the edge") {
   std::mt19937_64 random(dyn::testing::test_seed(20261121));
   for (const DType dtype : {DType::bf16, DType::f16}) {
