@@ -30,6 +30,8 @@ constexpr double exposed_loads_beyond_l2 = 0.2;
 // Hardware reads ahead within one run: each new run from memory starts slowly. Runs of 64 KiB took this much longer than runs of 1 MiB, for each run.
 constexpr double seconds_per_memory_run = 0.7e-6;
 constexpr double seconds_per_shared_run = 0.15e-6;  ///< the same from L3: 256 runs of 64 KiB took 37 us longer than 32 of 512 KiB
+// Lanes along K read A as many short runs at once: from memory each took 27 to 39 ns longer, with 368 to 568 rows of K from 240000 to 375000 in blocks of 512 and 2048.
+constexpr double seconds_per_row_run = 30e-9;
 // Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
 // took 1.6 to 5 us.
 constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
@@ -119,7 +121,11 @@ double spared_by_rest(const Machine& machine, const ContractionShape& shape, con
 }
 
 // Of a tile, to read its columns of B. The first row tile brings them near, the others find them there; blocks of other rows find them where all of B's block fits.
-double b_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double bytes, int active) {
+struct ColumnSeconds {
+  double first, again;
+};
+
+ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double bytes, int active) {
   const double block_bytes = sizes.block_n * static_cast<double>(shape.k) * static_cast<double>(size_of(shape.b_dtype));
   const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(bytes)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * block_bytes));
@@ -135,7 +141,14 @@ double b_seconds(const Machine& machine, const ContractionShape& shape, const St
     return std::max(read_seconds(machine, bytes, level, active), far_rows ? sizes.block_k * seconds_per_far_row : 0);
   };
   const double first = (read_seconds(machine, bytes, first_level, active) * streams + new_run) / sizes.m_blocks + again(again_level, block_bytes) * (1 - 1 / sizes.m_blocks);
-  return first / sizes.row_tiles + again(near_level, bytes) * (1 - 1 / sizes.row_tiles);
+  return {first, again(near_level, bytes)};
+}
+
+// Row tiles that do not ask for the next columns leave the first one of them to wait for all of it: of a tile, how much longer that takes in the mean.
+double first_tile_seconds(const Sizes& sizes, const ColumnSeconds& columns, double a_seconds, double register_tile) {
+  const double first = std::max(a_seconds + columns.first, register_tile), others = std::max(a_seconds + columns.again, register_tile);
+  const double mean = a_seconds + columns.again + (columns.first - columns.again) / sizes.row_tiles;
+  return std::max(0.0, others + (first - others) / sizes.row_tiles - std::max(mean, register_tile));
 }
 
 LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double register_tile,
@@ -156,11 +169,15 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const bool read_again = sizes.row_tiles > 1 || sizes.m_blocks > 1;
   const bool crowded = from_memory && read_again && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
   terms.exposed = crowded ? exposed_loads_beyond_l2 : exposed_loads;
-  terms.load = read_seconds(machine, a_bytes, a_level, active) + b_seconds(machine, shape, strategy, sizes, b_bytes, active);
+  const bool cuts_rows = strategy.lanes == LaneAxis::K && sizes.k_blocks * sizes.slices > 1 && a_level + 1 == machine.levels.size();
+  const double a_seconds = read_seconds(machine, a_bytes, a_level, active) + (cuts_rows ? rows * seconds_per_row_run : 0);
+  const ColumnSeconds of_columns = column_seconds(machine, shape, strategy, sizes, b_bytes, active);
+  terms.load = a_seconds + of_columns.again + (of_columns.first - of_columns.again) / sizes.row_tiles;
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   terms.store = store_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
   // A tile is stored once for all blocks of K.
   terms.store /= sizes.k_blocks;
+  if (!asks_ahead(machine, shape, static_cast<std::int64_t>(b_bytes))) terms.store += first_tile_seconds(sizes, of_columns, a_seconds, register_tile);
   if (strategy.lanes == LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
   // A tile between blocks of K is written to scratch and read again.
   if (sizes.k_blocks > 1) terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);

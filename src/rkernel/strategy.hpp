@@ -39,7 +39,7 @@ struct Strategy {
   bool copy_a = false;                            ///< move A's block to scratch as a row copy
   LaneAxis lanes = LaneAxis::N;
   bool direct_b = false;                          ///< read a fresh B as it lies, where it is not packed at load
-  bool dot_rest = false;                          ///< lanes run along K in the columns beyond the last whole vector; with LaneAxis::N
+  bool dot_rest = false;                          ///< lanes run along K in the columns beyond the last whole vector, which tickets copy as rows; with LaneAxis::N
   bool operator==(const Strategy&) const = default;
 };
 

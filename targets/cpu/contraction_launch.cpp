@@ -112,16 +112,9 @@ class RegionWriter {
     set(slots_.block_k, blocks.block_k);
     set(slots_.k_blocks, blocks.k_blocks);
     set(slots_.copy_a, strategy.copy_a ? 1 : 0);
-    set(slots_.ask_ahead, blocks.row_tiles > 1 && asks_ahead(strategy, blocks) ? 1 : 0);
-    set(slots_.direct_b, strategy.direct_b ? 1 : 0);
-  }
-
-  // From memory the next columns come in time only where all row tiles ask for them: without, 28 rows of K from 2600 to 9216 took 6 to 33 % longer. From L3 hardware brings
-  // them in time, and they push out the panel that is read again where both take more than half of L2: K of 2600 to 3450 took 2 to 11 % less without.
-  bool asks_ahead(const Strategy& strategy, const Blocks& blocks) const {
-    const rkernel::Machine& machine = context_.machine();
     const std::int64_t panel_bytes = blocks.block_k * strategy.tile_columns * static_cast<std::int64_t>(size_of(shape_.b_dtype));
-    return shape_.b_level + 1 == machine.levels.size() || machine.level_of(4 * panel_bytes) <= 1;
+    set(slots_.ask_ahead, blocks.row_tiles > 1 && rkernel::asks_ahead(context_.machine(), shape_, panel_bytes) ? 1 : 0);
+    set(slots_.direct_b, strategy.direct_b ? 1 : 0);
   }
 
   void write_tables(const Strategy& strategy) {

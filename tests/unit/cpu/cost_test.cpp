@@ -134,6 +134,13 @@ TEST_CASE("with lanes along K a tile reads the columns that there are") {
   const ContractionShape shape{.lanes = LaneAxis::K, .m = 800, .n = 2, .k = 1000, .a_level = 2};
   const Strategy strategy{.tile_rows = 8, .tile_columns = 32, .block_m = 800, .block_n = 32, .block_k = 1000, .lanes = LaneAxis::K};
   CHECK(tile_load(shape, strategy) == doctest::Approx(8 * 1000 * 4 / 20e9));
+  // Of A's rows in memory each block of K is a run of its own.
+  ContractionShape from_memory = shape;
+  from_memory.a_level = 3;
+  Strategy cut = strategy;
+  cut.block_k = 500;
+  CHECK(tile_load(from_memory, strategy) == doctest::Approx(8 * 1000 * 4 / 10e9));
+  CHECK(tile_load(from_memory, cut) == doctest::Approx(8 * 500 * 4 / 10e9 + 8 * 30e-9));
 }
 
 TEST_CASE("panels side by side are read slower from beyond L2 by tiles of two rows and more") {
@@ -163,4 +170,18 @@ TEST_CASE("rows of B that lie apart are slow to read again from beyond L2") {
   // Two row tiles: one finds the panel that the other has read, in L2 where it has 6000 rows, in L3 where it has 60000.
   CHECK(longer(6000) == 0);
   CHECK(longer(60000) == doctest::Approx(60000 * (4.4e-9 - 128 / 100e9) / 2));
+}
+
+TEST_CASE("row tiles that do not ask for the next columns leave the first of them to wait") {
+  const auto store = [](std::int64_t k, std::int64_t rows, std::size_t level) {
+    const ContractionShape shape{.m = rows, .n = 320, .k = k, .b_level = level};
+    CostBreakdown breakdown;
+    contraction_cost(round_machine(), shape, {.tile_rows = 4, .tile_columns = 32, .block_m = rows, .block_n = 320, .block_k = k}, 1, &breakdown);
+    return breakdown.layers.front().store;
+  };
+  // A panel of 2500 x 32 takes 16 us from L3 and 5 us from L2, its multiply-adds 10 us; A's rows of a tile 0.625 us from L2.
+  CHECK(store(2500, 8, 2) - store(2500, 8, 3) == doctest::Approx(10e-6 + (16.625e-6 - 10e-6) / 2 - 11.125e-6).epsilon(0.01));
+  // From memory, and where L2 holds two panels twice over, all row tiles ask; one row tile has all the time that it takes.
+  CHECK(store(1500, 8, 2) == store(1500, 8, 3));
+  CHECK(store(2500, 4, 2) == store(2500, 4, 3));
 }
