@@ -30,7 +30,7 @@ constexpr double exposed_loads_beyond_l2 = 0.2;
 // Hardware reads ahead within one run: each new run from memory starts slowly. Runs of 64 KiB took this much longer than runs of 1 MiB, for each run.
 constexpr double seconds_per_memory_run = 0.7e-6;
 constexpr double seconds_per_shared_run = 0.15e-6;  ///< the same from L3: 256 runs of 64 KiB took 37 us longer than 32 of 512 KiB
-// Lanes along K read A as many short runs at once: from memory each took 27 to 39 ns longer, with 368 to 568 rows of K from 240000 to 375000 in blocks of 512 and 2048.
+// The same of each row of A, of which a tile reads many at once: 27 to 39 ns with lanes along K, and 368 to 568 rows of K from 240000 to 375000 in blocks of 512 and 2048.
 constexpr double seconds_per_row_run = 30e-9;
 // Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
 // took 1.6 to 5 us.
@@ -40,9 +40,12 @@ constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight 
 constexpr double seconds_per_returning_line = 7e-9;
 // Of B's rows that lie apart, and are read again from beyond L2, where each is a line or two of another page: with 51039 and 64355 rows 4 to 4.5 ns.
 constexpr double seconds_per_far_row = 4.4e-9;
-// Of the time in which a tile of two rows and more reads one panel from beyond L2: how much longer each of several panels side by side takes. 2 rows took 2 to 20 % longer with
-// 4 panels than with one, 3 rows up to 5 % with 2.
-constexpr double share_of_stream = 0.05;
+// How much longer tiles of two rows and more take to read more than two panels side by side from beyond L2: 2 rows took 2 to 20 % longer with 4 panels than with one.
+constexpr double slower_streams = 1.15;
+// For a panel of B with too few columns, which is packed where others are read as they lie: 3.6 to 4 ns with 8 to 17 columns.
+constexpr double seconds_per_cut_row = 4e-9;
+// With fewer the longest block decides. Of 35 and 44 columns in two blocks on two threads it took 20 to 85 % longer than the mean.
+constexpr double few_tickets_per_thread = 4;
 constexpr double rounding = 1e-12;  ///< of sums and products in another order
 
 // The greatest common divisor with `power`, a power of two: of the distance of rows, in how many places of a cache way or of a line they begin.
@@ -109,10 +112,13 @@ double store_seconds(const Machine& machine, const ContractionShape& shape, cons
          output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
 }
 
+// Of what only blocks with the last columns have. Where each thread has a few blocks, all wait for the longest.
+double of_last_columns(const Sizes& sizes, double seconds) { return sizes.longest ? std::max(0.0, seconds) : seconds / sizes.n_blocks; }
+
 // How much longer a tile takes where dots compute the last columns: of all column tiles the last one, and of packed rows the last block of K, which has all of it.
 double mean_rest_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes) {
   const double blocks = shape.rest_as_rows ? sizes.k_blocks : 1;
-  return rest_seconds(machine, shape, sizes.rows, sizes.block_k * blocks) / (sizes.column_tiles * sizes.n_blocks * blocks);
+  return of_last_columns(sizes, rest_seconds(machine, shape, sizes.rows, sizes.block_k * blocks)) / (sizes.column_tiles * blocks);
 }
 
 // What they spare at most.
@@ -134,8 +140,8 @@ ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& sha
   // Blocks of K leave one panel for the next one; without them panels follow each other.
   const double seconds_per_run = first_level + 1 == machine.levels.size() ? seconds_per_memory_run : first_level > 1 ? seconds_per_shared_run : 0;
   const double new_run = sizes.k_blocks * sizes.slices > 1 ? seconds_per_run : 0;
-  const double panels = strategy.tile_columns / machine.panel;
-  const double streams = in_place && first_level > 1 && sizes.rows.first.tile > 1 ? 1 + share_of_stream * (panels - 1) : 1;
+  const bool many_streams = in_place && first_level > 1 && sizes.rows.first.tile > 1 && strategy.tile_columns > 2 * machine.panel;
+  const double streams = many_streams ? slower_streams : 1;
   const auto again = [&](std::size_t level, double footprint) {
     const bool far_rows = strategy.direct_b && machine.level_of(static_cast<std::int64_t>(footprint)) > 1;
     return std::max(read_seconds(machine, bytes, level, active), far_rows ? sizes.block_k * seconds_per_far_row : 0);
@@ -169,7 +175,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const bool read_again = sizes.row_tiles > 1 || sizes.m_blocks > 1;
   const bool crowded = from_memory && read_again && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
   terms.exposed = crowded ? exposed_loads_beyond_l2 : exposed_loads;
-  const bool cuts_rows = strategy.lanes == LaneAxis::K && sizes.k_blocks * sizes.slices > 1 && a_level + 1 == machine.levels.size();
+  const bool cuts_rows = sizes.k_blocks * sizes.slices > 1 && a_level + 1 == machine.levels.size();
   const double a_seconds = read_seconds(machine, a_bytes, a_level, active) + (cuts_rows ? rows * seconds_per_row_run : 0);
   const ColumnSeconds of_columns = column_seconds(machine, shape, strategy, sizes, b_bytes, active);
   terms.load = a_seconds + of_columns.again + (of_columns.first - of_columns.again) / sizes.row_tiles;
@@ -193,7 +199,8 @@ double move_seconds(const Machine& machine, const ContractionShape& shape, const
   } else if (!shape.b_packed && !strategy.direct_b) {
     seconds += block_move_seconds(machine, sizes.block_n * sizes.block_k, DType::f32, shape.b_level, true, active);
   }
-  if (strategy.dot_rest && !shape.rest_as_rows) seconds += sizes.block_k * rest_move_seconds(machine, shape) / sizes.n_blocks;
+  if (strategy.dot_rest && !shape.rest_as_rows) seconds += of_last_columns(sizes, sizes.block_k * rest_move_seconds(machine, shape));
+  if (strategy.direct_b && shape.n % machine.panel != 0) seconds += of_last_columns(sizes, sizes.block_k * seconds_per_cut_row);
   return seconds;
 }
 
@@ -264,6 +271,12 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
   return terms;
 }
 
+Sizes of_longest(Sizes sizes) {
+  sizes.seconds_per_k = sizes.longest_seconds_per_k;
+  sizes.longest = true;
+  return sizes;
+}
+
 double tickets_of(const ContractionShape& shape, const Sizes& sizes) {
   return static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices;
 }
@@ -277,7 +290,8 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
   top.units = threads;
   top.fixed = machine.seconds_per_ticket;
   const int active = static_cast<int>(std::clamp(top.parallel_trips, 1.0, static_cast<double>(threads)));
-  const TicketTerms ticket = ticket_terms(machine, shape, strategy, sizes, active);
+  const bool few = threads > 1 && sizes.n_blocks > 1 && top.parallel_trips < few_tickets_per_thread * threads;
+  const TicketTerms ticket = ticket_terms(machine, shape, strategy, few ? of_longest(sizes) : sizes, active);
   const double seconds = layer_cost(top, ticket.l2_cost, false) + merge_seconds(machine, shape, sizes, threads);
   if (breakdown != nullptr) {
     *breakdown = {ticket.register_tile, {ticket.l1, ticket.l2, top}, {ticket.l1_cost, ticket.l2_cost, seconds},
