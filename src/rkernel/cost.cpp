@@ -40,8 +40,9 @@ constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight 
 constexpr double seconds_per_returning_line = 7e-9;
 // Of B's rows that lie apart, and are read again from beyond L2, where each is a line or two of another page: with 51039 and 64355 rows 4 to 4.5 ns.
 constexpr double seconds_per_far_row = 4.4e-9;
-// How much longer tiles of two rows and more take to read more than two panels side by side from beyond L2: 2 rows took 2 to 20 % longer with 4 panels than with one.
-constexpr double slower_streams = 1.15;
+// Of the time in which a tile of two rows and more reads one panel from beyond L2: how much longer each further panel beside it takes. 2 rows took 2 to 20 % longer with 4
+// panels than with one, 2 and 3 rows 2 to 20 % with 2 on two threads.
+constexpr double share_of_stream = 0.05;
 // For a panel of B with too few columns, which is packed where others are read as they lie: 3.6 to 4 ns with 8 to 17 columns.
 constexpr double seconds_per_cut_row = 4e-9;
 // With fewer the longest block decides. Of 35 and 44 columns in two blocks on two threads it took 20 to 85 % longer than the mean.
@@ -140,8 +141,8 @@ ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& sha
   // Blocks of K leave one panel for the next one; without them panels follow each other.
   const double seconds_per_run = first_level + 1 == machine.levels.size() ? seconds_per_memory_run : first_level > 1 ? seconds_per_shared_run : 0;
   const double new_run = sizes.k_blocks * sizes.slices > 1 ? seconds_per_run : 0;
-  const bool many_streams = in_place && first_level > 1 && sizes.rows.first.tile > 1 && strategy.tile_columns > 2 * machine.panel;
-  const double streams = many_streams ? slower_streams : 1;
+  const double panels = strategy.tile_columns / machine.panel;
+  const double streams = in_place && first_level > 1 && sizes.rows.first.tile > 1 ? 1 + share_of_stream * (panels - 1) : 1;
   const auto again = [&](std::size_t level, double footprint) {
     const bool far_rows = strategy.direct_b && machine.level_of(static_cast<std::int64_t>(footprint)) > 1;
     return std::max(read_seconds(machine, bytes, level, active), far_rows ? sizes.block_k * seconds_per_far_row : 0);

@@ -143,14 +143,14 @@ TEST_CASE("with lanes along K a tile reads the columns that there are") {
   CHECK(tile_load(from_memory, cut) == doctest::Approx(8 * 500 * 4 / 10e9 + 8 * 30e-9));
 }
 
-TEST_CASE("more than two panels side by side are read slower from beyond L2 by tiles of two rows and more") {
+TEST_CASE("panels side by side are read slower from beyond L2 by tiles of two rows and more") {
   const auto load = [](std::int64_t m, int columns, std::size_t level) {
     const ContractionShape shape{.m = m, .n = 4096, .k = 1024, .b_level = level};
     return tile_load(shape, {.tile_rows = 14, .tile_columns = columns, .block_m = m, .block_n = 4096, .block_k = 1024}) / columns;
   };
   CHECK(load(2, 128, 2) > 1.1 * load(2, 32, 2));
   CHECK(load(2, 128, 3) > 1.1 * load(2, 32, 3));
-  CHECK(load(2, 64, 2) < 1.01 * load(2, 32, 2));
+  CHECK(load(2, 64, 2) > 1.03 * load(2, 32, 2));
   CHECK(load(2, 128, 1) < 1.01 * load(2, 32, 1));
   CHECK(load(1, 128, 2) < 1.01 * load(1, 32, 2));
 }
