@@ -310,7 +310,7 @@ namespace {
 
 // No ticket costs less whose K is cut in blocks and whose operands are moved in the best way: with equal terms, blocks of K cost together what one of all K costs.
 // What is left out depends on their depth: the level of A and of the panel that is read again, more calls and sums in scratch.
-double least_ticket(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
+double least_ticket(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double spared, int active) {
   LayerTerms terms{.exposed = std::min(exposed_loads, exposed_loads_beyond_l2)};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = tile_columns(shape, sizes);
@@ -321,7 +321,6 @@ double least_ticket(const Machine& machine, const ContractionShape& shape, const
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
   const double again = read_seconds(machine, b_bytes, again_level, active);
-  const double spared = spared_by_rest(machine, shape, sizes);
   double best = std::numeric_limits<double>::infinity();
   for_each_form(shape, strategy, [&](const Strategy& form) {
     if (form.copy_a && !copies_may_pay(machine, shape, form)) return;
@@ -343,10 +342,11 @@ double least_cost(const Machine& machine, const ContractionShape& shape, const S
   // What copies B's few columns for lanes along K is not priced by where B is.
   const bool reads_b = shape.lanes != LaneAxis::K || shape.b_packed;
   const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype)) : 0;
-  const double tile = static_cast<double>(shape.k) * sizes.seconds_per_k - spared_by_rest(machine, shape, sizes);
+  const double spared = spared_by_rest(machine, shape, sizes);
+  const double tile = static_cast<double>(shape.k) * sizes.seconds_per_k - spared;
   const double multiply_adds = tile * sizes.row_tiles * sizes.column_tiles;
   const double work = slices ? blocks / threads * multiply_adds
-                             : std::ceil(blocks / threads) * least_ticket(machine, shape, strategy, sizes, threads) * (1 - rounding);
+                             : std::ceil(blocks / threads) * least_ticket(machine, shape, strategy, sizes, spared, threads) * (1 - rounding);
   return std::max(work, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
 }
 

@@ -7,6 +7,7 @@
 
 #include "src/rkernel/rest_columns.hpp"
 #include "targets/cpu/dot_loop.hpp"
+#include "targets/cpu/pack.hpp"
 #include "targets/llvm/instruction_counts.hpp"
 
 namespace dyn::cpu {
@@ -178,10 +179,10 @@ bool has_rest_as_rows(const rkernel::Problem& problem, const Isa& isa) {
   const auto extent = [&](int axis) { return problem.axes[static_cast<std::size_t>(axis)].extent.constant(); };
   const rkernel::Operand& a = problem.operands[static_cast<std::size_t>(contraction.a)];
   const rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
-  if (b.form != rkernel::Form::Packed || b.dtype != DType::f32 || !extent(contraction.n) || !extent(contraction.k)) return false;
+  if (b.form != rkernel::Form::Packed || !extent(contraction.n) || !extent(contraction.k)) return false;
   // Copies of A hold a block of K, these dots read a slice.
   if (!must_be_unit(a.strides[static_cast<std::size_t>(contraction.k)])) return false;
-  return rkernel::packed_rest(isa.f32_lanes, isa.panel_f32, *extent(contraction.n), *extent(contraction.k)) > 0;
+  return packed_rows(isa, b.dtype, *extent(contraction.k), *extent(contraction.n)) > 0;
 }
 
 bool has_dot_form(const rkernel::Problem& problem, const Isa& isa) { return may_have_only(problem, most_dot_columns(isa)); }

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/rkernel/rest_columns.hpp"
 #include "targets/cpu/attention_kernel.hpp"
 #include "targets/cpu/code_stamp.hpp"
 #include "targets/cpu/contraction_kernel.hpp"
@@ -88,7 +87,7 @@ class CpuTarget final : public rkernel::Target {
   std::int64_t panel_width(DType) const override { return isa_.panel_f32; }
 
   std::int64_t packed_rows(DType dtype, std::int64_t k, std::int64_t n) const override {
-    return dtype == DType::f32 ? rkernel::packed_rest(isa_.f32_lanes, isa_.panel_f32, n, k) : 0;
+    return cpu::packed_rows(isa_, dtype, k, n);
   }
 
   std::string packing() const override { return name() + " " + code_stamp(); }

@@ -12,6 +12,7 @@
 
 #include "dyn/error.hpp"
 #include "src/rkernel/narrow.hpp"
+#include "src/rkernel/rest_columns.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -87,12 +88,16 @@ void quantise(const std::vector<float>& panel, std::int64_t columns, std::int64_
 
 void pack_rows(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, float* out) {
   for (std::int64_t row = 0; row < layout.rows; ++row) {
-    const float* column = source + (layout.n - layout.rows + row) * n_stride;
-    for (std::int64_t k = 0; k < layout.k; ++k) out[row * layout.row_stride() + k] = column[k * k_stride];
+    const Columns column{source + (layout.n - layout.rows + row) * n_stride, layout.k, 1, k_stride, n_stride};
+    pack_columns(column, 1, out + row * layout.row_stride());
   }
 }
 
 }  // namespace
+
+std::int64_t packed_rows(const Isa& isa, DType dtype, std::int64_t k, std::int64_t n) {
+  return dtype == DType::f32 ? rkernel::packed_rest(isa.f32_lanes, isa.panel_f32, n, k) : 0;
+}
 
 void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
                  std::int64_t last_panel, void* destination) {

@@ -8,8 +8,9 @@
 #include <span>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "src/rkernel/regions.hpp"
-#include "src/rkernel/rest_columns.hpp"
 #include "targets/cpu/dot_loop.hpp"
 #include "targets/cpu/measure.hpp"
 #include "targets/cpu/narrow_weights.hpp"
@@ -61,8 +62,7 @@ Data make_data(const Case& c, const Isa& isa, std::mt19937_64& random) {
   data.bias = filled(c.n + 1);
   data.residual = filled(c.batch * c.m * c.n + 1);
   if (c.packed) {
-    const bool may_have_rows = c.fixed_weights && c.weights == DType::f32;
-    const rkernel::PackedLayout layout{c.weights, isa.panel_f32, c.k, c.n, may_have_rows ? rkernel::packed_rest(isa.f32_lanes, isa.panel_f32, c.n, c.k) : 0};
+    const rkernel::PackedLayout layout{c.weights, isa.panel_f32, c.k, c.n, c.fixed_weights ? packed_rows(isa, c.weights, c.k, c.n) : 0};
     data.packed.resize(static_cast<std::size_t>(layout.bytes()) / sizeof(float) + 1);
     pack_panels(layout, data.b.data(), c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, 0, layout.panels(), data.packed.data());
     data.scales = reinterpret_cast<const std::byte*>(data.packed.data()) + layout.scales_offset_bytes();
@@ -133,6 +133,11 @@ double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch
 }
 
 }  // namespace
+
+std::string words(const Case& c) {
+  return fmt::format("batch {} M {} N {} K {}{}{} {} {}{}{}{} slack {}", c.batch, c.m, c.n, c.k, c.transpose_a ? " A transposed" : "", c.transpose_b ? " B transposed" : "",
+                     c.packed ? "packed" : "fresh", name_of(c.weights), c.bias ? " bias" : "", c.relu ? " relu" : "", c.residual ? " residual" : "", c.a_slack);
+}
 
 Built build(const Case& c) {
   Built built;

@@ -23,6 +23,9 @@ struct Case {
   bool fixed_weights = false;  ///< n and k of a packed B are
 };
 
+/// A case, for messages.
+std::string words(const Case& c);
+
 /// A problem with its own DimTable; sizes are symbols, so that nothing is known at load, unless the case says so.
 struct Built {
   std::unique_ptr<graph::DimTable> dims;

@@ -12,6 +12,13 @@ Strategy chosen(const Machine& machine, const ContractionShape& shape, int threa
   return select(machine, make_candidates(machine), shape, threads).program.regions.front().strategy;
 }
 
+// Of all tiles of one block, the loads of one.
+double tile_load(const ContractionShape& shape, const Strategy& strategy, const Machine& machine = round_machine()) {
+  CostBreakdown breakdown;
+  contraction_cost(machine, shape, strategy, 1, &breakdown);
+  return breakdown.layers.front().load * breakdown.layers.front().reduction_trips;
+}
+
 }  // namespace
 
 TEST_CASE("the cost of a layer is the formula of Vortex with one store for each spatial iteration") {
@@ -117,17 +124,6 @@ TEST_CASE("lines that two column tiles share cost what comes back, where rows do
   CHECK(longer(121, 64, 224) == doctest::Approx(longer(128, 64, 224)));
   CHECK(longer(121, 64, 14 * 4096) > longer(128, 64, 14 * 4096) + 1e-6);
 }
-
-namespace {
-
-// Of all tiles of one block, the loads of one.
-double tile_load(const ContractionShape& shape, const Strategy& strategy, const Machine& machine = round_machine()) {
-  CostBreakdown breakdown;
-  contraction_cost(machine, shape, strategy, 1, &breakdown);
-  return breakdown.layers.front().load * breakdown.layers.front().reduction_trips;
-}
-
-}  // namespace
 
 TEST_CASE("with lanes along K a tile reads the columns that there are") {
   // Two columns of 1000 stay in L1, a panel of 32 would not; A comes from L3.

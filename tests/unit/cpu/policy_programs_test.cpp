@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <fmt/format.h>
-
 #include <array>
 
 #include "tests/support/seed.hpp"
@@ -19,11 +17,6 @@ namespace {
 constexpr std::array policies{Policy::Dyn, Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode, Policy::Oracle};
 
 std::uint64_t seed() { return dyn::testing::test_seed(20261123); }
-
-std::string words(const Case& c) {
-  return fmt::format("batch {} M {} N {} K {}{}{} {} {}{}{}{} slack {}", c.batch, c.m, c.n, c.k, c.transpose_a ? " A transposed" : "", c.transpose_b ? " B transposed" : "",
-                     c.packed ? "packed" : "fresh", name_of(c.weights), c.bias ? " bias" : "", c.relu ? " relu" : "", c.residual ? " residual" : "", c.a_slack);
-}
 
 // Empty, single, primes, and what lies about tiles, vectors, panels and the depths of blocks; few columns, so that lanes run along M and K.
 Case random_case(std::mt19937_64& random, const Isa& isa) {
