@@ -14,12 +14,6 @@ constexpr int rounds = 7;
 constexpr double largest_spread = 0.05;
 constexpr std::int64_t measured_depth = 256;
 
-// Cycles of one step of K: multiply-adds at two a cycle, their latency of four, loads at two a cycle.
-double prior_cycles(const Isa& isa, const Tile& tile) {
-  const double vectors = static_cast<double>(tile.columns) / isa.f32_lanes;
-  return std::max({tile.rows * vectors / 2, 4.0, (tile.rows + vectors) / 2});
-}
-
 // The largest tile of one panel.
 std::size_t standard_tile(const Isa& isa, const MainLoopTable& loops) {
   return static_cast<std::size_t>(std::ranges::find(loops.tiles, largest_panel_tile(isa)) - loops.tiles.begin());
@@ -29,33 +23,37 @@ std::size_t standard_tile(const Isa& isa, const MainLoopTable& loops) {
 
 std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTable& loops) {
   const MeasureBuffer a(1 << 20), b(1 << 20), c(1 << 20);
+  // All steps of K read one row of B, so that operands stay in an L1 of any size: a panel of this depth may fill one.
+  constexpr std::int64_t same_row = 0;
   const auto run = [&](std::size_t i) {
     const double start = now_seconds();
     for (int repeat = 0; repeat < 4; ++repeat) {
-      loops.functions[i](reinterpret_cast<const float*>(a.data()), measured_depth, b.data(), isa.panel_f32,
-                         measured_depth * isa.panel_f32, measured_depth, reinterpret_cast<float*>(c.data()), loops.tiles[i].columns, 0, 0, 0);
+      loops.functions[i](reinterpret_cast<const float*>(a.data()), measured_depth, b.data(), same_row, isa.panel_f32, measured_depth,
+                         reinterpret_cast<float*>(c.data()), loops.tiles[i].columns, 0, 0, 0);
     }
     return (now_seconds() - start) / 4;
   };
   const std::size_t standard = standard_tile(isa, loops);
   double standard_seconds = 1e9;
+  std::vector<double> seconds(loops.tiles.size(), 1e9);
   std::vector<std::vector<double>> ratios(loops.tiles.size());
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
       run(i);
       const double beside = run(standard);
-      ratios[i].push_back(run(i) / beside);
+      const double alone = run(i);
+      ratios[i].push_back(alone / beside);
+      seconds[i] = std::min(seconds[i], alone);
       standard_seconds = std::min(standard_seconds, beside);
     }
   }
   std::vector<rkernel::TileSpeed> speeds;
   for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
-    const Tile& tile = loops.tiles[i];
     std::sort(ratios[i].begin(), ratios[i].end());
-    double ratio = ratios[i].front();
-    // The spread of the better half: an interrupt may spoil some rounds, a noisy machine spoils most.
-    if (ratios[i][rounds / 2] > ratio * (1 + largest_spread)) ratio = prior_cycles(isa, tile) / prior_cycles(isa, loops.tiles[standard]);
-    speeds.push_back({tile.rows, tile.columns, ratio * standard_seconds / static_cast<double>(measured_depth)});
+    // The spread of the better half: an interrupt may spoil some rounds, a noisy machine spoils most, and with them the least ratio, whose divisor it made too long.
+    const bool spoilt = ratios[i][rounds / 2] > ratios[i].front() * (1 + largest_spread);
+    const double least = spoilt ? seconds[i] : ratios[i].front() * standard_seconds;
+    speeds.push_back({loops.tiles[i].rows, loops.tiles[i].columns, least / static_cast<double>(measured_depth)});
   }
   return speeds;
 }

@@ -13,8 +13,7 @@
 namespace dyn::cpu {
 
 /// Measures levels of memory (for 1 .. threads threads) and every tile; about a second. Layer 0 is timed interleaved with a standard
-/// tile, minimum of 7, and kept as a ratio to it; where the ratios spread by more than 5 %, a prior from latency and throughput
-/// takes its place.
+/// tile, minimum of 7, and kept as a ratio to it; where the ratios spread by more than 5 %, the least time takes its place.
 struct MeasuredMachine {
   rkernel::Machine machine;
   bool disturbed = false;  ///< other programs took so much of the CPUs that the figures are partly assumed

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <system_error>
 #include <thread>
 
@@ -20,11 +21,11 @@ std::int64_t cache_bytes(int level, std::int64_t otherwise) {
   return otherwise;
 }
 
-/// Best bytes per second of `threads` threads, each reading its own `bytes`; of fewer, where the system refuses some.
-double read_bandwidth(ReadLoop loop, const MeasureBuffer& buffer, std::int64_t bytes, int threads) {
+/// Bytes per second of `threads` threads, each reading its own `bytes`, of each round in ascending order; of fewer, where the system refuses some.
+std::vector<double> read_bandwidths(ReadLoop loop, const MeasureBuffer& buffer, std::int64_t bytes, int threads) {
   bytes = std::clamp<std::int64_t>(bytes / 1024 * 1024, 1024, buffer.bytes());
   const std::int64_t passes = std::max<std::int64_t>(1, (std::int64_t{4} << 20) / bytes);
-  double best = 0;
+  std::vector<double> figures;
   for (int round = 0; round < rounds; ++round) {
     std::vector<double> ends(static_cast<std::size_t>(threads)), starts(static_cast<std::size_t>(threads));
     std::atomic<int> ready{0}, expected{threads};
@@ -49,9 +50,10 @@ double read_bandwidth(ReadLoop loop, const MeasureBuffer& buffer, std::int64_t b
     }
     const auto active = expected.load();
     const double elapsed = *std::max_element(ends.begin(), ends.begin() + active) - *std::min_element(starts.begin(), starts.begin() + active);
-    best = std::max(best, static_cast<double>(bytes * passes * active) / elapsed);
+    figures.push_back(static_cast<double>(bytes * passes * active) / elapsed);
   }
-  return best;
+  std::sort(figures.begin(), figures.end());
+  return figures;
 }
 
 }  // namespace
@@ -113,6 +115,17 @@ std::vector<rkernel::MemoryLevel> without_disturbance(std::vector<rkernel::Memor
   return levels;
 }
 
+std::int64_t usable_bytes(std::int64_t cache, double near_bandwidth, double far_bandwidth, const std::function<double(std::int64_t)>& bandwidth) {
+  // Half of the cache is what its own bandwidth is measured with.
+  constexpr std::int64_t parts = 8;
+  const double least = std::sqrt(near_bandwidth * far_bandwidth);
+  for (std::int64_t part = parts - 1; part > parts / 2; --part) {
+    const std::int64_t bytes = cache / parts * part;
+    if (bandwidth(bytes) >= least) return part == parts - 1 ? cache : bytes;
+  }
+  return cache / 2;
+}
+
 std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int processors) {
   const std::int64_t l1 = cache_bytes(1, 32 << 10);
   const std::int64_t l2 = cache_bytes(2, 512 << 10);
@@ -121,17 +134,21 @@ std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int
   const MeasureBuffer buffer(static_cast<std::size_t>(dram));
   const std::vector<int> counts = measured_thread_counts(threads, processors);
   std::vector<double> measured[4];
+  const auto best = [&](std::int64_t bytes, int active) { return read_bandwidths(loop, buffer, bytes, active).back(); };
+  // What others leave of a shared cache changes all the time: the middle round says what is usual.
+  const auto usual = [&](std::int64_t bytes) { return read_bandwidths(loop, buffer, bytes, 1)[rounds / 2]; };
   for (const int active : counts) {
     // Shared levels are read in parts, private ones by each thread for itself.
-    measured[0].push_back(read_bandwidth(loop, buffer, l1 / 2, active));
-    measured[1].push_back(read_bandwidth(loop, buffer, l2 / 2, active));
-    measured[2].push_back(read_bandwidth(loop, buffer, std::max(l3 / 2 / active, l2 * 5 / 4), active));
-    measured[3].push_back(read_bandwidth(loop, buffer, dram / active, active));
+    measured[0].push_back(best(l1 / 2, active));
+    measured[1].push_back(best(l2 / 2, active));
+    measured[2].push_back(best(std::max(l3 / 2 / active, l2 * 5 / 4), active));
+    measured[3].push_back(best(dram / active, active));
   }
+  const std::int64_t usable_l3 = usable_bytes(l3, measured[2].front(), measured[3].front(), usual);
   const auto level = [&](const char* name, std::int64_t bytes, std::size_t i) {
     return rkernel::MemoryLevel{name, bytes, for_each_count(counts, measured[i], threads)};
   };
-  return {level("L1", l1, 0), level("L2", l2, 1), level("L3", l3, 2), level("DRAM", 0, 3)};
+  return {level("L1", l1, 0), level("L2", l2, 1), level("L3", usable_l3, 2), level("DRAM", 0, 3)};
 }
 
 }  // namespace dyn::cpu

@@ -2,6 +2,7 @@
 // How fast threads read each level of memory together.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "src/rkernel/machine.hpp"
@@ -18,6 +19,10 @@ std::vector<double> for_each_count(const std::vector<int>& counts, const std::ve
 
 /// Where a thread reads its `bytes` of a buffer: one after the other, from the start again where the buffer ends.
 std::int64_t part_offset(std::int64_t buffer_bytes, std::int64_t bytes, int thread);
+
+/// How much of a shared cache one thread finds its data in again: all of it, or where others (of this machine, or of the host that it is a part of) fill the rest, the most
+/// eighths, half at least, that `bandwidth` (bytes per second of reading so many bytes again and again) reads nearer to `near_bandwidth` than to `far_bandwidth`, by ratio.
+std::int64_t usable_bytes(std::int64_t cache, double near_bandwidth, double far_bandwidth, const std::function<double(std::int64_t)>& bandwidth);
 
 /// Caches and DRAM with what 1 .. threads threads read from them, in bytes per second; no more than `processors` are started.
 std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int processors);

@@ -63,6 +63,22 @@ TEST_CASE("however many threads read, they stay in the buffer") {
   }
 }
 
+TEST_CASE("a cache that others fill is as large as what is read from it fast") {
+  constexpr std::int64_t cache = 32 << 20;
+  const auto of = [&](std::int64_t kept) {
+    return usable_bytes(cache, 80e9, 20e9, [&](std::int64_t bytes) { return bytes <= kept ? 79e9 : 21e9; });
+  };
+  CHECK(of(cache) == cache);
+  CHECK(of(28 << 20) == cache);  // the last eighth holds what else a program reads
+  CHECK(of(27 << 20) == 24 << 20);
+  CHECK(of(21 << 20) == 20 << 20);
+  CHECK(of(16 << 20) == 16 << 20);
+  CHECK(of(1 << 20) == 16 << 20);
+  const auto middle = [&](double bandwidth) { return usable_bytes(cache, 80e9, 20e9, [&](std::int64_t) { return bandwidth; }); };
+  CHECK(middle(41e9) == cache);
+  CHECK(middle(39e9) == cache / 2);
+}
+
 TEST_CASE("bandwidths for more threads than processors") { check_levels(3); }
 
 TEST_SUITE("full") {
