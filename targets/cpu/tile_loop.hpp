@@ -17,9 +17,9 @@ struct TileStrides {
 /// Steps of K in which the place moves once.
 constexpr int steps_of_ahead = 4;
 
-/// Where B is asked for ahead of its use, as a MainLoop gets it.
+/// Where operands are asked for ahead of their use: B as a MainLoop gets it, and A by the distance in bytes from its place, 0: where it is, or none: not at all.
 struct Ahead {
-  llvm::Value *distance, *step;
+  llvm::Value *distance, *step, *row_bytes = nullptr;
 };
 
 /// Emits the steps of K of a tile into the function in which the builder stands.
@@ -54,6 +54,7 @@ class TileLoop {
   void append_series(Values& pointers, llvm::Value* first, llvm::Value* step_bytes, int count);
   Values emit_loop(const Values& state, llvm::Value* count, int steps, const char* name);
   void prefetch_panels(const Values& state);
+  void prefetch_rows(const Values& state, llvm::Value* remaining);
   llvm::Value* load_b(const Values& state, int step, int vector);
   void emit_step(Values& state, int step);
 
@@ -63,7 +64,7 @@ class TileLoop {
   DType weights_;
   llvm::FixedVectorType* vector_;
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
-  llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr, *near_ahead_ = nullptr, *asked_step_ = nullptr;
+  llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr, *near_ahead_ = nullptr, *asked_step_ = nullptr, *rows_ahead_ = nullptr;
 };
 
 }  // namespace dyn::cpu

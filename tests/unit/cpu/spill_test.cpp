@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <span>
 #include <sstream>
 
 #include "targets/cpu/compiler.hpp"
@@ -112,6 +114,32 @@ TEST_CASE("no epilogue or move of a contraction spills a vector register in its 
       const ContractionKernel kernel(built.problem, context, 2);
       check_no_spills(isa, kernel.sources());
     }
+  }
+}
+
+// Of each step of K the lines of B's panel and the one in which a row as it lies ends; of four steps the lines of four rows of A.
+TEST_CASE("steps of K in full tiles ask for lines of both operands ahead") {
+  constexpr int steps = 4, rows_of_group = 4, line_floats = 16;
+  for (const Isa& isa : all_isas()) {
+    if (!isa.fma) continue;
+    CAPTURE(isa.name);
+    const testing::Built built = testing::build({.packed = true, .bias = true});
+    const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
+    const auto context = std::make_shared<const ContractionContext>(isa, dyn::testing::round_machine(), loops, MainLoopTable{});
+    const ContractionKernel kernel(built.problem, context, 2);
+    std::ptrdiff_t most_products = 0, asked = 0;  // of the loop of whole panels
+    for (const KernelSource& source : kernel.sources()) {
+      const std::vector<std::string> lines = lines_of(Compiler(isa).assembly(source, "f"));
+      for (const auto& [first, last] : innermost_loops(lines)) {
+        const std::span loop(lines.begin() + static_cast<std::ptrdiff_t>(first), lines.begin() + static_cast<std::ptrdiff_t>(last));
+        const auto count = [&](std::string_view part) { return std::ranges::count_if(loop, [&](const std::string& line) { return line.find(part) != std::string::npos; }); };
+        const auto products = count("vfmadd");
+        if (products > most_products) asked = count("prefetch");
+        most_products = std::max(most_products, products);
+      }
+    }
+    CHECK(most_products > 0);
+    CHECK(asked == steps * (isa.panel_f32 / line_floats + 1) + rows_of_group);
   }
 }
 
