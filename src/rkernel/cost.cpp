@@ -38,7 +38,8 @@ constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight 
 // Of a line that two column tiles write, and that has left L1 between them: with 121 columns and K of 16 it took 1 to 3 ns more than the multiply-adds of its row, 5 ns;
 // with K of 64 none that could be seen.
 constexpr double seconds_per_returning_line = 7e-9;
-// Of B's rows that lie apart, and are read again from beyond L2, where each is a line or two of another page: with 51039 and 64355 rows 4 to 4.5 ns.
+// Of B's rows that lie apart, and are read again from beyond L2, where each is a line or two of another page: with 51039 and 64355 rows 4 to 4.5 ns. Nothing hides them: the
+// lines that are asked for keep A's waiting (Zen 4: 7 to 15 ns beside the multiply-adds where rows begin within lines).
 constexpr double seconds_per_far_row = 4.4e-9;
 // Of the time in which a tile of two rows and more reads one panel from beyond L2: how much longer each further panel beside it takes. 2 rows took 2 to 20 % longer with 4
 // panels than with one, 2 and 3 rows 2 to 20 % with 2 on two threads.
@@ -130,11 +131,20 @@ double spared_by_rest(const Machine& machine, const ContractionShape& shape, con
 // Of a tile, to read its columns of B. The first row tile brings them near, the others find them there; blocks of other rows find them where all of B's block fits.
 struct ColumnSeconds {
   double first, again;
+  bool far;  ///< again from beyond L2, row by row
 };
+
+// Lines of a row of a panel as it lies, in those that it has where it begins on a line: most rows that begin within one end in one more.
+double line_share(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
+  if (!strategy.direct_b) return 1;
+  const double begins_within = 1 - static_cast<double>(common_power(shape.b_row_bytes, line_bytes)) / line_bytes;
+  return 1 + begins_within * line_bytes / static_cast<double>(machine.panel * float_bytes);
+}
 
 ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double bytes, int active) {
   const double block_bytes = sizes.block_n * static_cast<double>(shape.k) * static_cast<double>(size_of(shape.b_dtype));
-  const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(bytes)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
+  const double lines = line_share(machine, shape, strategy);
+  const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(bytes * lines)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * block_bytes));
   const bool in_place = shape.b_packed || strategy.direct_b;
   const std::size_t first_level = in_place ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
@@ -144,11 +154,11 @@ ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& sha
   const double panels = strategy.tile_columns / machine.panel;
   const double streams = in_place && first_level > 1 && sizes.rows.first.tile > 1 ? 1 + share_of_stream * (panels - 1) : 1;
   const auto again = [&](std::size_t level, double footprint) {
-    const bool far_rows = strategy.direct_b && machine.level_of(static_cast<std::int64_t>(footprint)) > 1;
-    return std::max(read_seconds(machine, bytes, level, active), far_rows ? sizes.block_k * seconds_per_far_row : 0);
+    const bool far_rows = strategy.direct_b && machine.level_of(static_cast<std::int64_t>(footprint * lines)) > 1;
+    return std::max(read_seconds(machine, bytes, level, active), far_rows ? sizes.block_k * lines * seconds_per_far_row : 0);
   };
   const double first = (read_seconds(machine, bytes, first_level, active) * streams + new_run) / sizes.m_blocks + again(again_level, block_bytes) * (1 - 1 / sizes.m_blocks);
-  return {first, again(near_level, bytes)};
+  return {first, again(near_level, 2 * bytes), strategy.direct_b && near_level > 1 && sizes.row_tiles > 1};
 }
 
 // Row tiles that do not ask for the next columns leave the first one of them to wait for all of it: of a tile, how much longer that takes in the mean.
@@ -175,10 +185,10 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const bool from_memory = shape.b_packed && shape.b_level + 1 == machine.levels.size();
   const bool read_again = sizes.row_tiles > 1 || sizes.m_blocks > 1;
   const bool crowded = from_memory && read_again && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
-  terms.exposed = crowded ? exposed_loads_beyond_l2 : exposed_loads;
   const bool cuts_rows = sizes.k_blocks * sizes.slices > 1 && a_level + 1 == machine.levels.size();
   const double a_seconds = read_seconds(machine, a_bytes, a_level, active) + (cuts_rows ? rows * seconds_per_row_run : 0);
   const ColumnSeconds of_columns = column_seconds(machine, shape, strategy, sizes, b_bytes, active);
+  terms.exposed = of_columns.far ? 1 : crowded ? exposed_loads_beyond_l2 : exposed_loads;
   terms.load = a_seconds + of_columns.again + (of_columns.first - of_columns.again) / sizes.row_tiles;
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   terms.store = store_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
