@@ -4,6 +4,7 @@
 
 #include "src/rkernel/block_sizes.hpp"
 #include "src/rkernel/cover_select.hpp"
+#include "src/rkernel/few.hpp"
 #include "src/rkernel/rest_columns.hpp"
 #include "src/rkernel/rounding.hpp"
 
@@ -16,9 +17,14 @@ constexpr std::int64_t smallest_block_k = 512;
 // A problem that takes this many wake-ups on all threads is not tried on one.
 constexpr double wakeups_worth_threads = 20;
 
+// Of make_candidates(), at most: of each axis, and the whole with two equal parts for the threads.
+constexpr std::size_t most_fixed = 5, most_sizes = most_fixed + 3;
+using Sizes = Few<std::int64_t, most_sizes>;
+
 // The distinct block sizes for an extent: the whole, equal parts for the threads, and the fixed candidates below it.
-std::vector<std::int64_t> block_sizes(std::int64_t extent, const std::vector<std::int64_t>& fixed, std::int64_t unit, int threads) {
-  std::vector<std::int64_t> sizes{std::max<std::int64_t>(extent, 1)};
+Sizes block_sizes(std::int64_t extent, const std::vector<std::int64_t>& fixed, std::int64_t unit, int threads) {
+  Sizes sizes;
+  sizes.push_back(std::max<std::int64_t>(extent, 1));
   const auto add = [&](std::int64_t size) {
     if (size > 0 && size < extent && std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
   };
@@ -59,12 +65,12 @@ std::vector<Strategy> tiles_for(const Machine& machine, const CandidateSet& cand
 }
 
 // Slices of K for blocks that are fewer than the threads, each deep enough to pay for its sums.
-std::vector<std::int64_t> slices_for(const ContractionShape& shape, const Strategy& strategy, int threads) {
+Few<std::int64_t, 3> slices_for(const ContractionShape& shape, const Strategy& strategy, int threads) {
   constexpr std::int64_t least_slice = 256;
-  if (shape.lanes == LaneAxis::M) return {1};
-  if (shape.fixed_slices > 0) return {shape.fixed_slices};
+  Few<std::int64_t, 3> slices;
+  slices.push_back(shape.lanes != LaneAxis::M && shape.fixed_slices > 0 ? shape.fixed_slices : 1);
+  if (shape.lanes == LaneAxis::M || shape.fixed_slices > 0) return slices;
   const std::int64_t blocks = shape.batch * ceil_div(shape.m, strategy.block_m) * ceil_div(shape.n, strategy.block_n);
-  std::vector<std::int64_t> slices{1};
   if (blocks <= 0 || blocks >= threads) return slices;
   const std::int64_t enough = std::min(ceil_div(threads, blocks), shape.k / least_slice);
   for (const std::int64_t count : {enough, 2 * enough}) {
@@ -85,7 +91,7 @@ CandidateSet make_candidates(const Machine& machine) {
   }
   // Depths at which a panel's part stays in half of L2 and a row tile's in half of L1.
   const std::int64_t l2_bytes = machine.levels.size() > 1 ? machine.levels[1].bytes : machine.levels[0].bytes;
-  for (std::int64_t depth = smallest_block_k; depth * machine.panel * 4 <= l2_bytes / 2; depth *= 4) set.blocks_k.push_back(depth);
+  for (std::int64_t depth = smallest_block_k; depth * machine.panel * 4 <= l2_bytes / 2 && set.blocks_k.size() < most_fixed; depth *= 4) set.blocks_k.push_back(depth);
   for (std::int64_t tiles = 1; tiles <= 16; tiles *= 4) set.blocks_m.push_back(tiles);
   for (std::int64_t panels = 4; panels <= 16; panels *= 4) set.blocks_n.push_back(panels);
   return set;
@@ -93,8 +99,9 @@ CandidateSet make_candidates(const Machine& machine) {
 
 void for_each_strategy(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
                        const std::function<void(const Strategy&)>& visit, const std::function<bool(const Strategy&)>& worth) {
-  const std::vector<std::int64_t> blocks_n = block_sizes(shape.n, candidates.blocks_n, machine.panel, threads);
-  std::vector<std::int64_t> blocks_k{std::max<std::int64_t>(shape.k, 1)};
+  const Sizes blocks_n = block_sizes(shape.n, candidates.blocks_n, machine.panel, threads);
+  Sizes blocks_k;
+  blocks_k.push_back(std::max<std::int64_t>(shape.k, 1));
   for (const std::int64_t depth : candidates.blocks_k) {
     if (depth < shape.k) blocks_k.push_back(depth);
   }

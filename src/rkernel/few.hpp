@@ -1,0 +1,28 @@
+#pragma once
+// A short list without heap memory.
+
+#include <array>
+#include <cstddef>
+
+namespace dyn::rkernel {
+
+/// Up to `capacity` values, kept in place: choosing takes microseconds, and each call of the heap some hundredths of one.
+template <class T, std::size_t capacity>
+class Few {
+ public:
+  /// Throws std::out_of_range where there is no room.
+  void push_back(const T& value) {
+    values_.at(size_) = value;
+    ++size_;
+  }
+  const T* begin() const { return values_.data(); }
+  const T* end() const { return values_.data() + size_; }
+  const T& front() const { return values_.front(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::array<T, capacity> values_{};
+  std::size_t size_ = 0;
+};
+
+}  // namespace dyn::rkernel
