@@ -8,6 +8,7 @@
 #include "targets/cpu/contraction_moves.hpp"
 #include "targets/cpu/full_tiles.hpp"
 #include "targets/cpu/functions.hpp"
+#include "targets/cpu/tile_loop.hpp"
 #include "targets/cpu/widening.hpp"
 #include "targets/llvm/loops.hpp"
 
@@ -234,10 +235,15 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionCop
     return {builder_.CreateSelect(asks_ahead_, distance, number(0)), ahead_step_};
   }
 
+  llvm::Value* rows_of_next_tile() {
+    llvm::Value* is_last = builder_.CreateICmpEQ(builder_.CreateAdd(m_tile_, number(1)), m_tiles_);
+    return rows_ahead(builder_, row_part_.size, a_tile_row_, k_size_, is_last);
+  }
+
   void call_main_loop() {
     llvm::Value* field = builder_.CreateGEP(builder_.getPtrTy(), table_, row_part_.size);
     llvm::Value* function = builder_.CreateAlignedLoad(builder_.getPtrTy(), field, llvm::Align(8));
-    const Ahead ahead = ahead_of_tile(m_tile_);
+    const Ahead ahead = class_.dot ? Ahead{rows_of_next_tile(), number(0)} : ahead_of_tile(m_tile_);
     builder_.CreateCall(main_loop_type_, function,
                         {a_tile_, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, c_tile_, c_row_, k_index_, ahead.distance, ahead.step});
   }

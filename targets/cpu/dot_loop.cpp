@@ -35,14 +35,12 @@ class DotLoopEmitter {
     a_ = streams(argument(a_argument), argument(a_row_argument), rows_);
     b_ = streams(argument(b_argument), argument(panel_argument), columns_);
     llvm::Value* k = argument(k_argument);
-    llvm::Value* lanes = number(isa_.f32_lanes);
     llvm::Value* whole = code_.round_down(k, isa_.f32_lanes);
     const Values zeros(static_cast<std::size_t>(rows_ * columns_), llvm::Constant::getNullValue(code_.vector_type()));
-    CountedLoop steps(builder_, number(0), whole, lanes, "k", zeros);
-    Values sums;
-    for (std::size_t i = 0; i < zeros.size(); ++i) sums.push_back(steps.carried(i));
-    step(sums, steps.index(), nullptr);
-    sums = steps.close(sums);
+    // One of two loops has no step: the other knows whether it asks for lines ahead.
+    llvm::Value* asked = builder_.CreateSelect(builder_.CreateICmpNE(argument(ahead_argument), number(0)), whole, number(0));
+    Values sums = steps(number(0), asked, true, zeros);
+    sums = steps(asked, whole, false, sums);
     step(sums, whole, code_.first_lanes(builder_.CreateSub(k, whole)));
     store(sums);
     builder_.CreateRetVoid();
@@ -69,10 +67,21 @@ class DotLoopEmitter {
     return made;
   }
 
-  llvm::Value* load(const Streams& from, int index, llvm::Value* k, llvm::Value* mask) {
+  llvm::Value* row_of(const Streams& from, int index) {
     const auto i = static_cast<std::size_t>(index);
-    llvm::Value* row = add_bytes(from.bases[i / streams_per_base], from.offsets[i % streams_per_base]);
-    return code_.load_vector(code_.element(row, k), mask);
+    return add_bytes(from.bases[i / streams_per_base], from.offsets[i % streams_per_base]);
+  }
+
+  llvm::Value* load(const Streams& from, int index, llvm::Value* k, llvm::Value* mask) { return code_.load_vector(code_.element(row_of(from, index), k), mask); }
+
+  Values steps(llvm::Value* first, llvm::Value* end, bool asks, const Values& before) {
+    CountedLoop loop(builder_, first, end, number(isa_.f32_lanes), "k", before);
+    Values sums;
+    for (std::size_t i = 0; i < before.size(); ++i) sums.push_back(loop.carried(i));
+    llvm::Value* asked = builder_.CreateAdd(loop.index(), argument(ahead_argument));
+    for (int row = 0; asks && row < rows_; ++row) codegen::prefetch(builder_, code_.element(row_of(a_, row), asked));
+    step(sums, loop.index(), nullptr);
+    return loop.close(sums);
   }
 
   void step(Values& sums, llvm::Value* k, llvm::Value* mask) {

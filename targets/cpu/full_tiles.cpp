@@ -17,10 +17,6 @@ enum Argument : unsigned {
   columns_argument, batch_argument
 };
 
-// Of A's rows in one tile, that those of the next one stay in L2 beside panels of B; and how far ahead within rows else, some hundred steps of K.
-constexpr std::int64_t most_bytes_of_near_tile = 256 << 10;
-constexpr std::uint64_t bytes_ahead_in_rows = 512;
-
 llvm::Function* create(llvm::Module& module, const std::string& symbol, std::size_t batch_axes) {
   Builder builder(module.getContext());
   llvm::Type *pointer = builder.getPtrTy(), *i64 = builder.getInt64Ty();
@@ -54,7 +50,7 @@ class FullTilesEmitter {
     codegen::CountedLoop tiles(builder_, builder_.getInt64(0), argument(tiles_argument), builder_.getInt64(1), "tile", first);
     const std::vector<Value*> zeros(static_cast<std::size_t>(loop.rows() * loop.vectors()), llvm::Constant::getNullValue(loop.vector()));
     prefetch_outputs(builder_.CreateAdd(tiles.carried(1), tile_rows));
-    const std::vector<Value*> sums = loop.emit(tiles.carried(0), argument(b_argument), argument(k_argument), ahead_of(tiles.index(), tile_stride), zeros);
+    const std::vector<Value*> sums = loop.emit(tiles.carried(0), argument(b_argument), argument(k_argument), ahead_of(tiles.index(), tile_rows), zeros);
     epilogue_->emit_registers({sums, loop.vectors(), tiles.carried(1), argument(column_argument), masks});
     Value* following[]{builder_.CreateGEP(builder_.getFloatTy(), tiles.carried(0), tile_stride), builder_.CreateAdd(tiles.carried(1), tile_rows)};
     tiles.close(following);
@@ -64,14 +60,10 @@ class FullTilesEmitter {
  private:
   Value* argument(unsigned index) { return function_->getArg(index); }
 
-  // A is asked for where the next tile reads it; where the rows of a tile leave L2 before that, further on in the same rows.
-  Ahead ahead_of(Value* tile, Value* tile_stride) {
+  Ahead ahead_of(Value* tile, Value* tile_rows) {
     Value* distance = builder_.CreateAdd(argument(ahead_argument), builder_.CreateMul(tile, argument(share_argument)));
     Value* is_last = builder_.CreateICmpEQ(builder_.CreateAdd(tile, builder_.getInt64(1)), argument(tiles_argument));
-    Value* next_tile = builder_.CreateSelect(is_last, builder_.getInt64(0), builder_.CreateShl(tile_stride, 2));
-    Value* is_deep = builder_.CreateICmpSGT(argument(k_argument), builder_.getInt64(most_bytes_of_near_tile / static_cast<std::int64_t>(sizeof(float)) / tile_.rows));
-    Value* row_bytes = builder_.CreateSelect(is_deep, builder_.getInt64(bytes_ahead_in_rows), next_tile);
-    return {distance, argument(ahead_step_argument), row_bytes};
+    return {distance, argument(ahead_step_argument), rows_ahead(builder_, tile_rows, argument(a_row_argument), argument(k_argument), is_last)};
   }
 
   // The lines that the next tile stores to: a store that waits for its line holds up those behind it.

@@ -17,10 +17,14 @@ struct TileStrides {
 /// Steps of K in which the place moves once.
 constexpr int steps_of_ahead = 4;
 
-/// Where operands are asked for ahead of their use: B as a MainLoop gets it, and A by the distance in bytes from its place, 0: where it is, or none: not at all.
+/// Where operands are asked for ahead of their use: B as a MainLoop gets it, and A by rows_ahead() elements, or none: not at all.
 struct Ahead {
-  llvm::Value *distance, *step, *row_bytes = nullptr;
+  llvm::Value *distance, *step, *rows = nullptr;
 };
+
+/// How many elements beyond its place a tile asks for A's rows, which lie `stride` elements apart, tile below tile: for those of the next tile; further on in its own where
+/// tiles of K steps are so large that lines would leave L2 before that; 0: the last tile of its block has nothing to ask for.
+llvm::Value* rows_ahead(codegen::Builder& builder, llvm::Value* rows, llvm::Value* stride, llvm::Value* k, llvm::Value* is_last);
 
 /// Emits the steps of K of a tile into the function in which the builder stands.
 class TileLoop {
