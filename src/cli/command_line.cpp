@@ -1,8 +1,11 @@
 // The flags. The only file that includes CLI11.
 
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <map>
 
 #include <CLI/CLI.hpp>
@@ -28,6 +31,17 @@ CLI::Validator number_in(double least, double most) {
     return inside ? std::string() : fmt::format("'{}' is not a number from {:g} to {:g}", text, least, most);
   };
   return {check, fmt::format("{:g} to {:g}", least, most)};
+}
+
+// Else CLI11 would take -1 for the largest seed.
+CLI::Validator whole_number() {
+  const auto check = [](const std::string& text) {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc() && rest == end ? std::string() : fmt::format("'{}' is not a whole number from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+  };
+  return {check, "whole number"};
 }
 
 struct Parser {
@@ -112,7 +126,7 @@ struct Parser {
         ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16", "i8"}));
     sub->add_option("--isa", options.isa, "Instruction set to generate for; default: the best that the CPU has")
         ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
-    sub->add_option("--seed", options.seed, "Seed of random weights and inputs; default 0");
+    sub->add_option("--seed", options.seed, "Seed of random weights and inputs; default 0")->check(whole_number());
     sub->add_flag("--random-weights", options.random_weights, "Random weights instead of the model's; needs no weights file");
     sub->add_option("--weight-cache", options.weight_cache_bytes,
                     "Most bytes of prepacked weights in the cache directory, such as 500MB; 0: keep none. Default 8GiB")
@@ -228,7 +242,7 @@ struct Parser {
     sub->add_option("--isa", arguments.options.isa, "Instruction set that dyn generates for; default: the best that the CPU has")
         ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
     sub->add_option("--cache-dir", arguments.options.cache_dir, "As for bench");
-    sub->add_option("--seed", arguments.options.seed, "Seed of random operands; default 0");
+    sub->add_option("--seed", arguments.options.seed, "Seed of random operands; default 0")->check(whole_number());
     add_format(sub);
   }
 
@@ -266,7 +280,7 @@ struct Parser {
     sub->add_option("--isa", arguments.options.isa, "Instruction set to generate for; default: the best that the CPU has")
         ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
     add_cache_dir(sub);
-    sub->add_option("--seed", arguments.options.seed, "Seed of random shapes, operands and orders; default 0");
+    sub->add_option("--seed", arguments.options.seed, "Seed of random shapes, operands and orders; default 0")->check(whole_number());
     add_format(sub);
   }
 

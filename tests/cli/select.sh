@@ -73,6 +73,8 @@ report "select: it says how many it left out" "$([ $((said + $(rows_of | grep -c
 expect "select: no problem is small enough" 1 "raise --most-gflop" select "$scratch/tiny.txt" --random 2 --random-only --most-gflop 1e-12 --threads 1
 expect "select: a limit that is no number" 2 "most-gflop: 'nan' is not a number from" select "$scratch/tiny.txt" --most-gflop nan --threads 1
 expect "select: a slice that is no number" 2 "slice-ms: 'nan' is not a number from 0.01 to 60000" select "$scratch/tiny.txt" --slice-ms nan --threads 1
+expect "select: a negative seed" 2 "seed: '-1' is not a whole number from 0 to" select "$scratch/tiny.txt" --seed -1 --threads 1
+expect "select: a seed beyond 64 bits" 2 "seed: '18446744073709551616' is not a whole number from 0 to" select "$scratch/tiny.txt" --seed 18446744073709551616 --threads 1
 expect "select: random shapes alone, but none" 1 "random-only needs --random" select "$scratch/tiny.txt" --random-only --threads 1
 expect "select: a policy alone, weights in bf16" 0 "M=7 N=40 K=32 threads=1 +\| vortex" select "$scratch/tiny.txt" --policies vortex --threads 1 --precision bf16 "${quick[@]}"
 

@@ -154,20 +154,36 @@ TEST_CASE("panels side by side are read slower from beyond L2 by tiles of two ro
 TEST_CASE("rows of B that lie apart are slow to read again from beyond L2") {
   Machine machine = round_machine();
   machine.levels[2].bandwidth = {100e9, 200e9};
-  const auto longer = [&](std::int64_t k) {
+  const auto longer = [&](std::int64_t k, std::int64_t row_bytes) {
     ContractionShape shape{.m = 28, .n = 320, .k = k, .b_level = 1};
     const Strategy strategy{.tile_rows = 14, .tile_columns = 32, .block_m = 28, .block_n = 320, .block_k = k};
     Strategy direct = strategy;
     direct.direct_b = true;
     const double packed = tile_load(shape, strategy, machine);
     shape.b_packed = false;
-    shape.b_row_bytes = 1280;
+    shape.b_row_bytes = row_bytes;
     return tile_load(shape, direct, machine) - packed;
   };
-  // Two row tiles: one finds the panel that the other has read, in L2 where it has 6000 rows, in L3 where it has 60000.
-  // Rows of 320 columns end with whole panels.
-  CHECK(longer(6000) == 0);
-  CHECK(longer(60000) == doctest::Approx(60000 * (4.4e-9 - 128 / 100e9) / 2));
+  // Two row tiles: one finds the panel that the other has read, in L2 where L2 holds it twice, as it does with 3000 rows, in L3 where it has more.
+  // Rows of 320 columns end with whole panels. Of rows that begin within lines, a panel has 1.47 times as many lines.
+  CHECK(longer(3000, 1280) == 0);
+  CHECK(longer(6000, 1280) == doctest::Approx(6000 * (4.4e-9 - 128 / 100e9) / 2));
+  CHECK(longer(60000, 1280) == doctest::Approx(60000 * (4.4e-9 - 128 / 100e9) / 2));
+  CHECK(longer(2000, 1284) == 0);
+  CHECK(longer(3000, 1284) > 0);
+  CHECK(longer(60000, 1284) == doctest::Approx(60000 * (1.46875 * 4.4e-9 - 128 / 100e9) / 2));
+}
+
+TEST_CASE("nothing hides rows of B that lie apart") {
+  const auto exposed = [](std::int64_t k, std::int64_t rows) {
+    const ContractionShape shape{.m = rows, .n = 320, .k = k, .b_packed = false, .b_row_bytes = 1284, .b_level = 1};
+    CostBreakdown breakdown;
+    contraction_cost(round_machine(), shape, {.tile_rows = 14, .tile_columns = 32, .block_m = rows, .block_n = 320, .block_k = k, .direct_b = true}, 1, &breakdown);
+    return breakdown.layers.front().exposed;
+  };
+  CHECK(exposed(6000, 28) == 1);
+  CHECK(exposed(2000, 28) < 0.1);  // again from L2
+  CHECK(exposed(6000, 14) < 0.1);  // once
 }
 
 TEST_CASE("row tiles that do not ask for the next columns leave the first of them to wait") {
