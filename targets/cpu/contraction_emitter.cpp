@@ -236,8 +236,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionCop
   }
 
   llvm::Value* rows_of_next_tile() {
-    llvm::Value* is_last = builder_.CreateICmpEQ(builder_.CreateAdd(m_tile_, number(1)), m_tiles_);
-    return rows_ahead(builder_, row_part_.size, a_tile_row_, k_size_, is_last);
+    return rows_ahead(builder_, row_part_.size, a_tile_row_, k_size_, builder_.CreateICmpEQ(m_tiles_, number(1)));
   }
 
   void call_main_loop() {

@@ -62,8 +62,8 @@ class FullTilesEmitter {
 
   Ahead ahead_of(Value* tile, Value* tile_rows) {
     Value* distance = builder_.CreateAdd(argument(ahead_argument), builder_.CreateMul(tile, argument(share_argument)));
-    Value* is_last = builder_.CreateICmpEQ(builder_.CreateAdd(tile, builder_.getInt64(1)), argument(tiles_argument));
-    return {distance, argument(ahead_step_argument), rows_ahead(builder_, tile_rows, argument(a_row_argument), argument(k_argument), is_last)};
+    Value* is_only = builder_.CreateICmpEQ(argument(tiles_argument), builder_.getInt64(1));
+    return {distance, argument(ahead_step_argument), rows_ahead(builder_, tile_rows, argument(a_row_argument), argument(k_argument), is_only)};
   }
 
   // The lines that the next tile stores to: a store that waits for its line holds up those behind it.

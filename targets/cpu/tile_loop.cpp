@@ -28,10 +28,10 @@ constexpr std::uint64_t elements_ahead_in_rows = 128;
 
 }  // namespace
 
-llvm::Value* rows_ahead(codegen::Builder& builder, llvm::Value* rows, llvm::Value* stride, llvm::Value* k, llvm::Value* is_last) {
+llvm::Value* rows_ahead(codegen::Builder& builder, llvm::Value* rows, llvm::Value* stride, llvm::Value* k, llvm::Value* is_only) {
   llvm::Value* is_deep = builder.CreateICmpSGT(builder.CreateMul(rows, k), builder.getInt64(most_elements_of_near_tile));
   llvm::Value* ahead = builder.CreateSelect(is_deep, builder.getInt64(elements_ahead_in_rows), builder.CreateMul(rows, stride));
-  return builder.CreateSelect(is_last, builder.getInt64(0), ahead);
+  return builder.CreateSelect(is_only, builder.getInt64(0), ahead);
 }
 
 TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights)

@@ -23,8 +23,8 @@ struct Ahead {
 };
 
 /// How many elements beyond its place a tile asks for A's rows, which lie `stride` elements apart, tile below tile: for those of the next tile; further on in its own where
-/// tiles of K steps are so large that lines would leave L2 before that; 0: the last tile of its block has nothing to ask for.
-llvm::Value* rows_ahead(codegen::Builder& builder, llvm::Value* rows, llvm::Value* stride, llvm::Value* k, llvm::Value* is_last);
+/// tiles of K steps are so large that lines would leave L2 before that. `is_only`: its block has no other tile; then 0. Below the last tile the next block begins.
+llvm::Value* rows_ahead(codegen::Builder& builder, llvm::Value* rows, llvm::Value* stride, llvm::Value* k, llvm::Value* is_only);
 
 /// Emits the steps of K of a tile into the function in which the builder stands.
 class TileLoop {
