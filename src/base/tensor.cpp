@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dyn/error.hpp"
+#include "src/base/huge_pages.hpp"
 
 namespace dyn {
 namespace {
@@ -17,8 +18,6 @@ constexpr std::align_val_t tensor_alignment{64};
 /// From here on a tensor's memory comes from the system and goes back to it. In the heap, large tensors of ever other sizes would leave holes that
 /// the small objects that stay (plans) make useless: resident memory would grow with the number of shapes.
 constexpr std::size_t least_mapped_bytes = 256 << 10;
-/// Kernels read rows that lie pages apart: with huge pages processors know all of them.
-constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 [[noreturn]] void fail_without_memory(std::size_t bytes) {
   throw Error(ErrorKind::device, "no memory for a tensor of " + std::to_string(bytes) + " bytes");
@@ -27,7 +26,7 @@ constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 std::shared_ptr<void> mapped_memory(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail_without_memory(bytes);
-  if (bytes >= huge_page_bytes) madvise(memory, bytes, MADV_HUGEPAGE);
+  ask_for_huge_pages(memory, bytes);
   return {memory, [bytes](void* pointer) { munmap(pointer, bytes); }};
 }
 

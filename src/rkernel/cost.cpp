@@ -53,6 +53,9 @@ constexpr double rounding = 1e-12;  ///< of sums and products in another order
 // The greatest common divisor with `power`, a power of two: of the distance of rows, in how many places of a cache way or of a line they begin.
 std::int64_t common_power(std::int64_t bytes, std::int64_t power) { return std::min(power, bytes & -bytes); }
 
+// Of rows so far apart, those that begin within a line.
+double share_within_lines(std::int64_t row_bytes) { return 1 - static_cast<double>(common_power(row_bytes, line_bytes)) / line_bytes; }
+
 // How much more often A is fetched where its rows fall into few cache sets.
 double conflict_factor(const Machine& machine, const ContractionShape& shape, double rows) {
   // Lanes along K take a line whole.
@@ -95,7 +98,7 @@ double output_seconds(const Machine& machine, const ContractionShape& shape, con
   const double column_tiles = sizes.column_tiles * sizes.n_blocks;
   if (level == 1 || column_tiles == 1 || rows_of_pass <= rows) return seconds;
   // Of the rows, those that begin within a line, and of their tiles, those that have one on the left.
-  const double shared = (1 - static_cast<double>(common_power(shape.n * float_bytes, line_bytes)) / line_bytes) * (1 - 1 / column_tiles);
+  const double shared = share_within_lines(shape.n * float_bytes) * (1 - 1 / column_tiles);
   const double from_l2 = std::max(0.0, rows * seconds_per_returning_line - register_tile);
   const bool leaves_l2 = machine.level_of(static_cast<std::int64_t>(rows_of_pass * row_bytes)) > 1;
   return seconds + shared * (from_l2 + (leaves_l2 ? 2 * read_seconds(machine, rows * line_bytes, level, active) : 0));
@@ -137,8 +140,7 @@ struct ColumnSeconds {
 // Lines of a row of a panel as it lies, in those that it has where it begins on a line: most rows that begin within one end in one more.
 double line_share(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
   if (!strategy.direct_b) return 1;
-  const double begins_within = 1 - static_cast<double>(common_power(shape.b_row_bytes, line_bytes)) / line_bytes;
-  return 1 + begins_within * line_bytes / static_cast<double>(machine.panel * float_bytes);
+  return 1 + share_within_lines(shape.b_row_bytes) * line_bytes / static_cast<double>(machine.panel * float_bytes);
 }
 
 ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double bytes, int active) {
@@ -153,12 +155,13 @@ ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& sha
   const double new_run = sizes.k_blocks * sizes.slices > 1 ? seconds_per_run : 0;
   const double panels = strategy.tile_columns / machine.panel;
   const double streams = in_place && first_level > 1 && sizes.rows.first.tile > 1 ? 1 + share_of_stream * (panels - 1) : 1;
-  const auto again = [&](std::size_t level, double footprint) {
-    const bool far_rows = strategy.direct_b && machine.level_of(static_cast<std::int64_t>(footprint * lines)) > 1;
+  const bool far_tile = strategy.direct_b && near_level > 1;
+  const bool far_block = strategy.direct_b && machine.level_of(static_cast<std::int64_t>(block_bytes * lines)) > 1;
+  const auto again = [&](std::size_t level, bool far_rows) {
     return std::max(read_seconds(machine, bytes, level, active), far_rows ? sizes.block_k * lines * seconds_per_far_row : 0);
   };
-  const double first = (read_seconds(machine, bytes, first_level, active) * streams + new_run) / sizes.m_blocks + again(again_level, block_bytes) * (1 - 1 / sizes.m_blocks);
-  return {first, again(near_level, 2 * bytes), strategy.direct_b && near_level > 1 && sizes.row_tiles > 1};
+  const double first = (read_seconds(machine, bytes, first_level, active) * streams + new_run) / sizes.m_blocks + again(again_level, far_block) * (1 - 1 / sizes.m_blocks);
+  return {first, again(near_level, far_tile), far_tile && sizes.row_tiles > 1};
 }
 
 // Row tiles that do not ask for the next columns leave the first one of them to wait for all of it: of a tile, how much longer that takes in the mean.

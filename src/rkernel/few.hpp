@@ -18,7 +18,6 @@ class Few {
   const T* begin() const { return values_.data(); }
   const T* end() const { return values_.data() + size_; }
   const T& front() const { return values_.front(); }
-  std::size_t size() const { return size_; }
 
  private:
   std::array<T, capacity> values_{};

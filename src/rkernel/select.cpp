@@ -68,7 +68,7 @@ std::vector<Strategy> tiles_for(const Machine& machine, const CandidateSet& cand
 Few<std::int64_t, 3> slices_for(const ContractionShape& shape, const Strategy& strategy, int threads) {
   constexpr std::int64_t least_slice = 256;
   Few<std::int64_t, 3> slices;
-  slices.push_back(shape.lanes != LaneAxis::M && shape.fixed_slices > 0 ? shape.fixed_slices : 1);
+  slices.push_back(shape.lanes == LaneAxis::M ? 1 : std::max<std::int64_t>(shape.fixed_slices, 1));
   if (shape.lanes == LaneAxis::M || shape.fixed_slices > 0) return slices;
   const std::int64_t blocks = shape.batch * ceil_div(shape.m, strategy.block_m) * ceil_div(shape.n, strategy.block_n);
   if (blocks <= 0 || blocks >= threads) return slices;

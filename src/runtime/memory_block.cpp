@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/base/huge_pages.hpp"
 
 namespace dyn::runtime {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 [[noreturn]] void no_memory(std::size_t bytes, const char* what) {
   throw Error(ErrorKind::device, fmt::format("no memory for {} bytes of {}", bytes, what));
@@ -26,10 +26,6 @@ std::size_t rounded(std::size_t bytes, const char* what) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-void advise(void* data, std::size_t bytes) {
-  if (bytes >= huge_page_bytes) ::madvise(data, bytes, MADV_HUGEPAGE);
-}
-
 }  // namespace
 
 MemoryBlock::MemoryBlock(std::size_t bytes, const char* what) {
@@ -39,7 +35,7 @@ MemoryBlock::MemoryBlock(std::size_t bytes, const char* what) {
   if (data == MAP_FAILED) no_memory(bytes, what);
   data_ = data;
   size_ = size;
-  advise(data_, size_);
+  ask_for_huge_pages(data_, size_);
 }
 
 MemoryBlock::~MemoryBlock() {
@@ -66,7 +62,7 @@ void MemoryBlock::grow(std::size_t bytes, const char* what) {
   if (data == MAP_FAILED) no_memory(bytes, what);
   data_ = data;
   size_ = size;
-  advise(data_, size_);
+  ask_for_huge_pages(data_, size_);
 }
 
 }  // namespace dyn::runtime

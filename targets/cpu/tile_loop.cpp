@@ -19,7 +19,7 @@ constexpr int rows_per_base = 4;
 constexpr int prefetch_bytes = 8192, prefetch_bytes_of_tall_tiles = 12288, tall_rows = 9;
 constexpr int line_bytes = 64;
 // Rows of B as they lie seldom begin on a line, and end in one more: asking for it too, 14 rows of 4796 x 1153 from memory took 7.3 to 5.0 ms, 4 rows 3.4 to 2.6 (Zen 4). Tiles
-// of two rows would lose 3 % over packed panels, which have no such line.
+// of two rows would lose 3 % over packed panels, which have no such line; only f32 is ever read as it lies.
 constexpr int least_rows_to_ask_last_line = 3;
 // Of A's rows in one tile, that those of the next one stay in L2 beside panels of B; and how far ahead within rows else: some hundred steps of K. 14 rows of K = 3703 took 20 %
 // less with the second, of K = 1433 5 % less with the first (Zen 4, 1 MB of L2).
@@ -147,7 +147,7 @@ void TileLoop::prefetch_panels(const Values& state) {
         llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column)));
         codegen::prefetch(builder_, address);
       }
-      if (rows_ >= least_rows_to_ask_last_line) {
+      if (rows_ >= least_rows_to_ask_last_line && weights_ == DType::f32) {
         llvm::Value* row = add_bytes(asked, step_offsets_[static_cast<std::size_t>(step)]);
         codegen::prefetch(builder_, element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(tile_columns - 1))));
       }

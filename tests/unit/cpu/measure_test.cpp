@@ -18,7 +18,7 @@ namespace {
 struct Touched {
   std::int64_t a = 0, b = 0, c = 0;
 } touched;
-Tile running;
+const std::array<Tile, 2> tiles{{{14, 32}, {1, 128}}};
 int panel = 0;
 std::int64_t calls = 0;
 
@@ -31,8 +31,7 @@ std::int64_t extent(std::initializer_list<std::array<std::int64_t, 2>> loops) {
 template <int index>
 void record(const float*, std::int64_t a_row_stride, const void*, std::int64_t b_k_stride, std::int64_t panel_stride, std::int64_t k, float*,
             std::int64_t c_row_stride, std::int64_t, std::int64_t, std::int64_t) {
-  constexpr std::array<Tile, 2> tiles{{{14, 32}, {1, 128}}};
-  running = tiles[index];
+  const Tile running = tiles[index];
   const std::int64_t panels = std::max(1, running.columns / panel);
   touched.a = std::max(touched.a, extent({{running.rows, a_row_stride}, {k, 1}}));
   touched.b = std::max(touched.b, extent({{k, b_k_stride}, {panels, panel_stride}, {std::min(running.columns, panel), 1}}));
@@ -48,7 +47,7 @@ TEST_CASE("tiles are measured with operands that L1 holds, however small it is")
   constexpr std::int64_t least_l1 = 32 << 10;
   const Isa& isa = *std::ranges::find(all_isas(), "avx512", &Isa::name);
   panel = isa.panel_f32;
-  const MainLoopTable table{{{14, 32}, {1, 128}}, {record<0>, record<1>}};
+  const MainLoopTable table{{tiles.begin(), tiles.end()}, {record<0>, record<1>}};
   touched = {};
   const std::vector<dyn::rkernel::TileSpeed> speeds = measure_tiles(isa, table);
   CHECK(calls > 20);

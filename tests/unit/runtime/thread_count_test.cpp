@@ -1,6 +1,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "src/runtime/cache_dir.hpp"
 #include "src/runtime/thread_count.hpp"
@@ -17,6 +22,28 @@ struct Folder : dyn::testing::TemporaryFolder {
     std::filesystem::create_directories((path() / name).parent_path());
     std::ofstream(path() / name) << text;
   }
+};
+
+/// Variables of the environment as they were, at the end: other tests of this process have caches too.
+class Restored {
+ public:
+  explicit Restored(std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      const char* value = std::getenv(name);
+      before_.emplace_back(name, value == nullptr ? std::nullopt : std::optional<std::string>(value));
+    }
+  }
+  ~Restored() {
+    for (const auto& [name, value] : before_) {
+      if (value) ::setenv(name, value->c_str(), 1);
+      else ::unsetenv(name);
+    }
+  }
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
+
+ private:
+  std::vector<std::pair<const char*, std::optional<std::string>>> before_;
 };
 
 }  // namespace
@@ -42,6 +69,7 @@ TEST_CASE("quotas of cgroups, the tightest of a group and its ancestors") {
 }
 
 TEST_CASE("the cache directory: option, then environment") {
+  const Restored environment{"DYN_CACHE_DIR", "XDG_CACHE_HOME", "HOME"};
   CHECK(resolve_cache_dir("none").empty());
   CHECK(resolve_cache_dir("here") == "here");
   ::setenv("DYN_CACHE_DIR", "own", 1);
