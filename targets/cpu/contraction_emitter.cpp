@@ -236,7 +236,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionCop
   }
 
   llvm::Value* rows_of_next_tile() {
-    return rows_ahead(builder_, row_part_.size, a_tile_row_, k_size_, builder_.CreateICmpEQ(m_tiles_, number(1)));
+    return dot_rows_ahead(builder_, {row_part_.size, a_tile_row_, k_size_, builder_.CreateICmpEQ(m_tiles_, number(1))});
   }
 
   void call_main_loop() {

@@ -63,7 +63,7 @@ class FullTilesEmitter {
   Ahead ahead_of(Value* tile, Value* tile_rows) {
     Value* distance = builder_.CreateAdd(argument(ahead_argument), builder_.CreateMul(tile, argument(share_argument)));
     Value* is_only = builder_.CreateICmpEQ(argument(tiles_argument), builder_.getInt64(1));
-    return {distance, argument(ahead_step_argument), rows_ahead(builder_, tile_rows, argument(a_row_argument), argument(k_argument), is_only)};
+    return {distance, argument(ahead_step_argument), rows_ahead(builder_, {tile_rows, argument(a_row_argument), argument(k_argument), is_only})};
   }
 
   // The lines that the next tile stores to: a store that waits for its line holds up those behind it.

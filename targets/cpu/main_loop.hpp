@@ -16,7 +16,7 @@ namespace dyn::cpu {
 /// have b_k_stride = P, rows as they lie have panel_stride = P. Strides in elements. Whole vectors of B are read, up to the tile's columns. B is
 /// f32, or packed weights of f16, bf16 or i8 that become f32 (exactly) before they are multiplied.
 /// `ahead`: how far beyond B, in elements, lines are asked for, and by how much the place moves in 4 steps of K; 0: as far as hides the latency of memory, with B.
-/// Tiles of several panels know 0 only. With lanes along K it is A that is asked for, rows_ahead() beyond its place; 0: not at all.
+/// Tiles of several panels know 0 only. With lanes along K it is A that is asked for, dot_rows_ahead() beyond its place; 0: not at all.
 using MainLoop = void (*)(const float* a, std::int64_t a_row_stride, const void* b, std::int64_t b_k_stride, std::int64_t panel_stride,
                           std::int64_t k, float* c, std::int64_t c_row_stride, std::int64_t accumulate, std::int64_t ahead, std::int64_t ahead_step);
 

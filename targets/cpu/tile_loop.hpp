@@ -22,9 +22,17 @@ struct Ahead {
   llvm::Value *distance, *step, *rows = nullptr;
 };
 
-/// How many elements beyond its place a tile asks for A's rows, which lie `stride` elements apart, tile below tile: for those of the next tile; further on in its own where
-/// tiles of K steps are so large that lines would leave L2 before that. `is_only`: its block has no other tile; then 0. Below the last tile the next block begins.
-llvm::Value* rows_ahead(codegen::Builder& builder, llvm::Value* rows, llvm::Value* stride, llvm::Value* k, llvm::Value* is_only);
+/// A tile's rows of A, `stride` elements apart, tile below tile. `is_only`: its block has no other tile.
+struct TileRows {
+  llvm::Value *rows, *stride, *k, *is_only;
+};
+
+/// How many elements beyond its place a full tile asks for A's rows: for those of the next tile; further on in its own where tiles are so large that lines would leave L2
+/// before that; 0 where it is the only one. Below the last tile the next block begins.
+llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile);
+
+/// The same of a tile with lanes along K, which computes too little to ask for lines that it need not: for those of the next tile where rows are short; else 0.
+llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile);
 
 /// Emits the steps of K of a tile into the function in which the builder stands.
 class TileLoop {
