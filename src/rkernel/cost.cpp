@@ -270,7 +270,7 @@ double tiles_seconds(LayerTerms& terms, double register_tile, double block_k) {
   return layer_cost(terms, register_tile / terms.reduction_trips, true);
 }
 
-TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
+TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double moves, int active) {
   TicketTerms terms;
   terms.register_tile = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
@@ -278,7 +278,7 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
   terms.l1 = tile_terms(machine, shape, strategy, sizes, terms.register_tile, active);
   terms.l2 = {.name = "L2"};
   terms.l2.reduction_trips = sizes.k_blocks;
-  terms.l2.load = move_seconds(machine, shape, strategy, sizes, active);
+  terms.l2.load = moves;
   terms.l1_cost = tiles_seconds(terms.l1, terms.register_tile, sizes.block_k);
   // Moves do not overlap with the tiles that wait for them.
   terms.l2_cost = sizes.k_blocks * (terms.l2.load + terms.l1_cost);
@@ -298,14 +298,19 @@ double tickets_of(const ContractionShape& shape, const Sizes& sizes) {
 }  // namespace
 
 double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int threads,
-                        CostBreakdown* breakdown) {
+                        CostBreakdown* breakdown, double enough) {
   LayerTerms top{.name = "threads"};
   top.parallel_trips = tickets_of(shape, sizes);
   top.units = threads;
   top.fixed = machine.seconds_per_ticket;
   const int active = static_cast<int>(std::clamp(top.parallel_trips, 1.0, static_cast<double>(threads)));
   const bool few = threads > 1 && sizes.n_blocks > 1 && top.parallel_trips < few_tickets_per_thread * threads;
-  const TicketTerms ticket = ticket_terms(machine, shape, strategy, few ? of_longest(sizes) : sizes, active);
+  const Sizes counted = few ? of_longest(sizes) : sizes;
+  const double moves = move_seconds(machine, shape, strategy, counted, active);
+  // Moves and multiply-adds are known before anything else; dots may spare some of these.
+  const double least = layer_cost(top, sizes.k_blocks * (moves + sizes.row_tiles * sizes.column_tiles * sizes.block_k * counted.seconds_per_k), false);
+  if (!has_dots(shape, strategy) && least * (1 - rounding) >= enough) return least;
+  const TicketTerms ticket = ticket_terms(machine, shape, strategy, counted, moves, active);
   const double seconds = layer_cost(top, ticket.l2_cost, false) + merge_seconds(machine, shape, sizes, threads);
   if (breakdown != nullptr) {
     *breakdown = {ticket.register_tile, {ticket.l1, ticket.l2, top}, {ticket.l1_cost, ticket.l2_cost, seconds},
@@ -348,7 +353,7 @@ double least_ticket(const Machine& machine, const ContractionShape& shape, const
 
 }  // namespace
 
-double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int threads) {
+double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int threads, double enough) {
   const double blocks = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
   // Blocks in several slices of K: these may make up for blocks that are fewer than the threads, and where their number is fixed for a last round that is not full.
   const bool slices = blocks < threads || shape.fixed_slices > 1;
@@ -356,11 +361,11 @@ double least_cost(const Machine& machine, const ContractionShape& shape, const S
   const bool reads_b = shape.lanes != LaneAxis::K || shape.b_packed;
   const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype)) : 0;
   const double spared = spared_by_rest(machine, shape, sizes);
-  const double tile = static_cast<double>(shape.k) * sizes.seconds_per_k - spared;
-  const double multiply_adds = tile * sizes.row_tiles * sizes.column_tiles;
-  const double work = slices ? blocks / threads * multiply_adds
-                             : std::ceil(blocks / threads) * least_ticket(machine, shape, strategy, sizes, spared, threads) * (1 - rounding);
-  return std::max(work, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
+  const double multiply_adds = (static_cast<double>(shape.k) * sizes.seconds_per_k - spared) * sizes.row_tiles * sizes.column_tiles;
+  const double rounds = slices ? blocks / threads : std::ceil(blocks / threads);
+  const double least = std::max(rounds * multiply_adds, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
+  if (slices || least >= enough) return least;
+  return std::max(least, rounds * least_ticket(machine, shape, strategy, sizes, spared, threads) * (1 - rounding));
 }
 
 std::int64_t rows_without_conflicts(const Machine& machine) { return std::max<std::int64_t>(1, machine.levels[0].bytes / l1_way_bytes); }
@@ -374,7 +379,8 @@ TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, co
   part.m = region.m;
   part.n = region.n;
   const BlockSizes sizes = BlockSizer(machine, part).of(region.strategy);
-  return {ticket_terms(machine, part, region.strategy, sizes, active).l2_cost + machine.seconds_per_ticket,
+  const double moves = move_seconds(machine, part, region.strategy, sizes, active);
+  return {ticket_terms(machine, part, region.strategy, sizes, moves, active).l2_cost + machine.seconds_per_ticket,
           region.m > 0 && region.n > 0 ? static_cast<std::int64_t>(tickets_of(part, sizes)) : 0};
 }
 

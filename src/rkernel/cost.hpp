@@ -2,6 +2,7 @@
 // The cost model: one recursive function over layers, and what a contraction's strategy means for its terms.
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -74,13 +75,14 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
                         CostBreakdown* breakdown = nullptr);
 
 struct BlockSizes;
-/// The same where its sizes are known (src/rkernel/block_sizes.hpp).
+/// The same where its sizes are known (src/rkernel/block_sizes.hpp). Of a strategy that takes `enough` or longer it may give less than the whole, but no less than `enough`.
 double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads,
-                        CostBreakdown* breakdown = nullptr);
+                        CostBreakdown* breakdown = nullptr, double enough = std::numeric_limits<double>::infinity());
 
 /// No strategy with the tiles and blocks along M and N of `strategy`, whose one block and slice has all of K, costs less on `threads` threads, whatever its blocks and
-/// slices of K and its moves: what does not depend on these, and what the best moves cost.
-double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads);
+/// slices of K and its moves: what does not depend on these, and what the best moves cost. Where a simpler bound reaches `enough`, that one.
+double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads,
+                  double enough = std::numeric_limits<double>::infinity());
 
 /// Calls `visit` with every way to read the operands that there is: as they lie, or moved into scratch.
 template <typename Visit>

@@ -1,6 +1,7 @@
 #include "src/rkernel/select.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "src/rkernel/block_sizes.hpp"
 #include "src/rkernel/cover_select.hpp"
@@ -145,13 +146,18 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
   Strategy best_strategy;
   BlockSizer sizes(machine, shape);
   const bool has_rest = rest_columns(machine, shape) > 0;
+  // What a strategy must undercut, without its overhead.
+  const auto worth_less_than = [&](double overhead) {
+    return best.considered == 0 ? std::numeric_limits<double>::infinity() : best.seconds * (1 - tie) - overhead;
+  };
   const auto consider = [&](int active, double overhead) {
     const auto visit = [&](Strategy strategy) {
       if (strategy.copy_a && !copies_may_pay(machine, shape, strategy)) return;
-      double seconds = contraction_cost(machine, shape, strategy, sizes.of(strategy), active) + overhead;
+      const double enough = worth_less_than(overhead);
+      double seconds = contraction_cost(machine, shape, strategy, sizes.of(strategy), active, nullptr, enough) + overhead;
       if (has_rest) {
         strategy.dot_rest = true;
-        const double with_dots = contraction_cost(machine, shape, strategy, sizes.of(strategy), active) + overhead;
+        const double with_dots = contraction_cost(machine, shape, strategy, sizes.of(strategy), active, nullptr, enough) + overhead;
         strategy.dot_rest = with_dots < seconds;
         seconds = std::min(seconds, with_dots);
       }
@@ -162,7 +168,8 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
       }
     };
     for_each_strategy(machine, candidates, shape, active, visit, [&](const Strategy& blocks) {
-      return best.considered == 0 || least_cost(machine, shape, blocks, sizes.of(blocks), active) + overhead < best.seconds * (1 - tie);
+      const double enough = worth_less_than(overhead);
+      return least_cost(machine, shape, blocks, sizes.of(blocks), active, enough) < enough;
     });
   };
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);
