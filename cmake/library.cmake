@@ -6,7 +6,7 @@ target_include_directories(dyn PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(dyn PUBLIC cxx_std_20)
 set_target_properties(dyn PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX)
-target_link_libraries(dyn PRIVATE fmt::fmt TBB::tbb Threads::Threads ${llvm_libraries})
+target_link_libraries(dyn PRIVATE fmt::fmt TBB::tbb protobuf::libprotobuf-lite Threads::Threads ${llvm_libraries})
 
 # Nothing but the public API is visible: a host with an LLVM of its own must not meet this one.
 if(BUILD_SHARED_LIBS)
@@ -17,4 +17,4 @@ endif()
 
 add_library(dyn_internal STATIC EXCLUDE_FROM_ALL ${dyn_objects})
 set_target_properties(dyn_internal PROPERTIES LINKER_LANGUAGE CXX)
-target_link_libraries(dyn_internal PUBLIC fmt::fmt TBB::tbb Threads::Threads ${llvm_libraries})
+target_link_libraries(dyn_internal PUBLIC fmt::fmt TBB::tbb protobuf::libprotobuf-lite Threads::Threads ${llvm_libraries})

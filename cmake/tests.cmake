@@ -24,7 +24,7 @@ function(dyn_test name folder)
   endif()
   add_executable(${name} ${sources})
   dyn_compile_settings(${name})
-  target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+  target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${onnx_messages})
   target_compile_definitions(${name} PRIVATE
     DYN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DYN_BINARY_DIR="${PROJECT_BINARY_DIR}" DYN_FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
   add_dependencies(${name} fake_cuda)

@@ -16,10 +16,13 @@ Propagation::Propagation(Module& module)
       unifier_(module),
       users_(module.values.size()),
       known_(module.values.size()),
-      constraints_(module.nodes.size() + 1) {
-  for (std::size_t i = 0; i < module.nodes.size(); ++i)
-    for (ValueId input : module.nodes[i].inputs) users_[static_cast<std::size_t>(input)].push_back(static_cast<int>(i));
+      constraints_(module.nodes.size()) {
+  for (std::size_t i = 0; i < module.nodes.size(); ++i) add_uses(static_cast<int>(i));
   for (std::size_t i = 0; i < module.values.size(); ++i) known_[i] = module.values[i].kind != ValueKind::Result;
+}
+
+void Propagation::add_uses(int node) {
+  for (ValueId input : module_.nodes[static_cast<std::size_t>(node)].inputs) users_[static_cast<std::size_t>(input)].push_back(node);
 }
 
 bool Propagation::is_ready(int node) const {
@@ -32,9 +35,28 @@ void Propagation::enqueue_users(ValueId value) {
     if (is_ready(user)) worklist_.insert(user);
 }
 
+void Propagation::add_values() {
+  for (std::size_t i = known_.size(); i < module_.values.size(); ++i) known_.push_back(module_.values[i].kind != ValueKind::Result);
+  users_.resize(module_.values.size());
+}
+
+void Propagation::add_node() {
+  add_values();
+  const int node = static_cast<int>(module_.nodes.size()) - 1;
+  constraints_.resize(module_.nodes.size());
+  add_uses(node);
+  if (generation_ > 0) resolve_attrs(module_.nodes.back());
+  worklist_.insert(node);
+  drain();
+}
+
 void Propagation::run() {
   for (std::size_t i = 0; i < module_.nodes.size(); ++i)
     if (is_ready(static_cast<int>(i))) worklist_.insert(static_cast<int>(i));
+  finish();
+}
+
+void Propagation::finish() {
   do {
     drain();
     check_claims();
@@ -87,7 +109,7 @@ void Propagation::check_output_type(const TensorType& type) const {
 /// The declared types of outputs: claims, which may tell more about symbols.
 void Propagation::check_claims() {
   current_ = -1;
-  constraints_.back().clear();
+  claim_constraints_.clear();
   for (std::size_t i = 0; i < module_.output_types.size(); ++i) {
     const std::string& name = module_.output_names[i];
     const TensorType actual = module_.value(module_.outputs[i]).type, claim = module_.output_types[i];
@@ -139,6 +161,7 @@ void Propagation::resolve_module() {
     resolve_attrs(module_.nodes[i]);
     if (resolve_constraints(constraints_[i]) && is_ready(static_cast<int>(i))) worklist_.insert(static_cast<int>(i));
   }
+  resolve_constraints(claim_constraints_);
   for (TensorType& claim : module_.output_types) resolve_dims(claim.dims);
   resolve_constraints(module_.constraints);
 }

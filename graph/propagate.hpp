@@ -16,7 +16,14 @@ namespace dyn::graph {
 class Propagation final : public InferContext {
  public:
   explicit Propagation(Module& module);
+  /// Of a module that has all its nodes.
   void run();
+
+  /// Of one that grows: its last node, and values that came with it. The results have their types afterwards.
+  void add_node();
+  /// The claims, and what remains to be checked at bind, when the last node is there.
+  void finish();
+  Dim resolve(Dim dim) const { return unifier_.resolve(dim); }
 
   const Module& module() const override { return module_; }
   DimTable& dims() override { return *module_.dims; }
@@ -30,6 +37,8 @@ class Propagation final : public InferContext {
   void require_multiple(Dim a, Dim b, const std::string& what) override;
 
  private:
+  void add_values();
+  void add_uses(int node);
   bool is_ready(int node) const;
   void enqueue_users(ValueId value);
   void compute(int node);
@@ -54,7 +63,8 @@ class Propagation final : public InferContext {
   std::set<int> worklist_;                            ///< the first node in topological order comes first
   int current_ = -1;                                  ///< the node being computed; -1: the outputs' claims
   int generation_ = 0;                                ///< of the unifier, up to which the module is resolved
-  std::vector<std::vector<Constraint>> constraints_;  ///< by node, the claims' last
+  std::vector<std::vector<Constraint>> constraints_;  ///< by node
+  std::vector<Constraint> claim_constraints_;
 };
 
 }  // namespace dyn::graph

@@ -85,7 +85,7 @@ void Propagation::record(Constraint::Kind kind, Dim left, Dim right, const std::
   const Constraint constraint{kind, left, right, left_what, right_what, who()};
   const std::optional<bool> holds = decide(constraint);
   if (holds == false) fail(contradiction(constraint));
-  auto& own = current_ >= 0 ? constraints_[static_cast<std::size_t>(current_)] : constraints_.back();
+  auto& own = current_ >= 0 ? constraints_[static_cast<std::size_t>(current_)] : claim_constraints_;
   if (!holds) own.push_back(constraint);
 }
 
@@ -138,6 +138,7 @@ void Propagation::collect_constraints() {
   std::vector<Constraint> all = std::move(module_.constraints);
   all.insert(all.end(), unifier_.constraints().begin(), unifier_.constraints().end());
   for (const auto& own : constraints_) all.insert(all.end(), own.begin(), own.end());
+  all.insert(all.end(), claim_constraints_.begin(), claim_constraints_.end());
   module_.constraints.clear();
   std::set<std::tuple<Constraint::Kind, int, int>> seen;
   for (const Constraint& constraint : all) {

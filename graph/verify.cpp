@@ -94,27 +94,6 @@ void verify_arity(const Module& module, const Node& node) {
     fail_at(module, node.location, fmt::format("{} has {} result(s), not {}", op.name, op.outputs, results));
 }
 
-void verify_node(const Module& module, int index) {
-  const Node& node = module.nodes[static_cast<std::size_t>(index)];
-  require(node.op != nullptr, fmt::format("node {} has no operator", index));
-  const auto count = static_cast<ValueId>(module.values.size());
-  for (ValueId id : node.inputs) {
-    require(id >= 0 && id < count, fmt::format("node {} reads value {}", index, id));
-    const Value& value = module.value(id);
-    require(value.kind != ValueKind::Result || (value.producer >= 0 && value.producer < index),
-            fmt::format("node {} reads {} before it is made", index, value.name));
-  }
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    const ValueId id = node.outputs[i];
-    require(id >= 0 && id < count, fmt::format("node {} writes value {}", index, id));
-    const Value& value = module.value(id);
-    require(value.kind == ValueKind::Result && value.producer == index && value.output_index == static_cast<int>(i),
-            fmt::format("{} does not know that node {} makes it", value.name, index));
-  }
-  verify_arity(module, node);
-  verify_attrs(module, node);
-}
-
 void verify_producer(const Module& module, ValueId id) {
   const Value& value = module.value(id);
   if (value.kind != ValueKind::Result) return;
@@ -157,6 +136,27 @@ void verify_type(const Module& module, const Value& value) {
 }
 
 }  // namespace
+
+void verify_node(const Module& module, int index) {
+  const Node& node = module.nodes[static_cast<std::size_t>(index)];
+  require(node.op != nullptr, fmt::format("node {} has no operator", index));
+  const auto count = static_cast<ValueId>(module.values.size());
+  for (ValueId id : node.inputs) {
+    require(id >= 0 && id < count, fmt::format("node {} reads value {}", index, id));
+    const Value& value = module.value(id);
+    require(value.kind != ValueKind::Result || (value.producer >= 0 && value.producer < index),
+            fmt::format("node {} reads {} before it is made", index, value.name));
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const ValueId id = node.outputs[i];
+    require(id >= 0 && id < count, fmt::format("node {} writes value {}", index, id));
+    const Value& value = module.value(id);
+    require(value.kind == ValueKind::Result && value.producer == index && value.output_index == static_cast<int>(i),
+            fmt::format("{} does not know that node {} makes it", value.name, index));
+  }
+  verify_arity(module, node);
+  verify_attrs(module, node);
+}
 
 void verify_structure(const Module& module) {
   require(module.dims != nullptr, "no dim table");

@@ -9,6 +9,7 @@ packages=(
   ca-certificates git g++ cmake ninja-build
   llvm-19-dev libzstd-dev zlib1g-dev libxml2-dev   # LLVM, and what its static libraries need
   libtbb-dev libfmt-dev nlohmann-json3-dev libcli11-dev
+  libprotobuf-dev protobuf-compiler               # ONNX files
   doctest-dev                                      # tests
 )
 emulator_packages=(bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso busybox-static cpio)  # and what its CD is made of

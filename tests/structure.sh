@@ -26,6 +26,7 @@ report "base sees include only"      "$(includes src/base 'graph/|src/rkernel|sr
 report "rkernel sees graph"          "$(includes src/rkernel 'src/runtime|src/cli|src/peak|targets/|tests/')"
 report "targets see rkernel"         "$(includes targets 'src/runtime|src/cli|src/peak|tests/')"
 report "reference sees graph only"   "$(includes targets/reference 'src/|targets/llvm|targets/cpu|tests/')"
+report "import sees graph only"      "$(includes src/import 'src/(base|rkernel|runtime|cli|peak|peer)|targets/|tests/')"
 report "llvm does not see machines"  "$(includes targets/llvm "targets/(cpu|ptx|reference)")"
 report "runtime does not see cli"    "$(includes src/runtime 'src/cli|src/pe[ae]|tests/')"
 report "peak stands alone"           "$(includes src/peak 'dyn/|graph/|src/(base|rkernel|runtime|cli)|targets/|tests/')"

@@ -63,7 +63,7 @@ struct LoadReport {
 /// A model, loaded. Const functions may be called from any number of threads at once. Copies share one model.
 class DYN_API Graph {
  public:
-  /// Reads a `.dyn` file; weight files are found relative to it. Throws Error(model) for a broken model,
+  /// Reads a `.dyn` file, or an `.onnx` file, which is imported in memory; weight files are found relative to it. Throws Error(model) for a broken model,
   /// Error(unsupported) for one that this machine cannot run, Error(device) for files that cannot be read.
   static Graph load(const std::string& path, const Options& options = {});
 

@@ -38,6 +38,7 @@ struct Arguments {
   std::vector<int> thread_counts;  ///< of bench and op, each measured for itself; empty: the default number
   std::vector<std::string> dims, shapes, load_inputs;  ///< as written; one entry for each flag
   std::string save_outputs, trace, group, dump_ptx;
+  std::string output;  ///< of import; empty: beside the model
   std::int64_t iterations = 0;  ///< 0: by duration
   std::optional<double> duration_seconds, warmup_seconds;  ///< none: the device's default
   std::vector<double> percentiles = {95};
@@ -51,6 +52,7 @@ struct Arguments {
 // The commands. Each prints to stdout and throws dyn::Error.
 void run_model(const Arguments& arguments);
 void bench_model(const Arguments& arguments);
+void import_model(const Arguments& arguments);
 void inspect_model(const Arguments& arguments);
 void explain_model(const Arguments& arguments);
 void bench_op(const Arguments& arguments);

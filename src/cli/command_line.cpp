@@ -57,6 +57,7 @@ struct Parser {
     app.set_version_flag("--version", std::string("dynrun ") + version());
     add_run();
     add_bench();
+    add_import();
     add_inspect();
     add_explain();
     add_op();
@@ -111,7 +112,7 @@ struct Parser {
 
   void add_model_flags(CLI::App* sub) {
     Options& options = arguments.options;
-    sub->add_option("model", arguments.model, "The model, a .dyn file")->required()->type_name("MODEL");
+    sub->add_option("model", arguments.model, "The model, a .dyn or .onnx file")->required()->type_name("MODEL");
     sub->add_option("--device", options.device,
                     "cpu (default); cuda: an NVIDIA GPU; emulator: GPU kernels executed and checked on the CPU, slow; reference: plain loops, "
                     "slow, for comparison")
@@ -189,6 +190,13 @@ struct Parser {
     sub->add_flag("--load-only", arguments.load_only, "Load the model, print the load's times, and run nothing");
     sub->add_flag("--skip-load", arguments.skip_load, "Do not time the load, cold and cached, in processes of their own");
     add_format(sub);
+  }
+
+  void add_import() {
+    CLI::App* sub = add_command("import", "Write an ONNX model as readable text and a safetensors file", import_model);
+    sub->add_option("model", arguments.model, "The model, an .onnx file")->required()->type_name("MODEL");
+    sub->add_option("-o,--output", arguments.output, "The text; weights go beside it, with the ending .safetensors. Default: the model's name with the ending .dyn")
+        ->type_name("FILE");
   }
 
   void add_inspect() {

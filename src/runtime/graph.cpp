@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/import/import.hpp"
 #include "src/runtime/mapped_file.hpp"
 #include "src/runtime/model.hpp"
 #include "src/runtime/run_named.hpp"
@@ -24,7 +25,24 @@ const Tensor& Outputs::operator[](std::string_view name) const {
   throw Error(ErrorKind::user, fmt::format("the model has no output '{}'", name));
 }
 
+namespace {
+
+/// An ONNX model is imported in memory. Its text is dyn's own, so that errors in it name the file and a line of what `dynrun import` writes.
+std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& options) {
+  static const std::string weights_name = "weights.safetensors";
+  const onnx::Imported imported = onnx::import_model(path, weights_name);
+  const std::map<std::string, std::string_view> files{{weights_name, imported.weights}};
+  LoadRequest request;
+  request.text = imported.text;
+  request.source_name = path;
+  request.files = &files;
+  return Model::load(request, options);
+}
+
+}  // namespace
+
 Graph Graph::load(const std::string& path, const Options& options) {
+  if (path.ends_with(".onnx")) return Graph(load_onnx(path, options));
   LoadRequest request;
   request.text = runtime::read_text_file(path);
   request.source_name = path;

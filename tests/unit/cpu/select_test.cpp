@@ -104,6 +104,29 @@ TEST_CASE("no strategy costs less than the bound for its tiles and blocks") {
   });
 }
 
+TEST_CASE("a cost that is cut short is no less than what was enough, and no more than the whole") {
+  constexpr double rounding = 1e-12;
+  int cut = 0;
+  for_random_shapes(50, 30, [&](const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+    INFO(words(shape, threads));
+    for_each_strategy(machine, candidates, shape, threads, [&](const Strategy& strategy) {
+      const BlockSizes sizes = BlockSizer(machine, shape).of(strategy);
+      const double whole = contraction_cost(machine, shape, strategy, sizes, threads), bound = least_cost(machine, shape, strategy, sizes, threads);
+      for (const double share : {0.1, 0.6, 0.95, 1.1}) {
+        const double cost = contraction_cost(machine, shape, strategy, sizes, threads, nullptr, share * whole);
+        const double least = least_cost(machine, shape, strategy, sizes, threads, share * bound);
+        CHECK(cost >= std::min(whole, share * whole * (1 - rounding)));
+        CHECK(cost <= whole * (1 + rounding));
+        CHECK(least >= std::min(bound, share * bound));
+        CHECK(least <= bound * (1 + rounding));
+        cut += cost < whole ? 1 : 0;
+      }
+      CHECK(contraction_cost(machine, shape, strategy, sizes, threads, nullptr, 2 * whole) == whole);
+    });
+  });
+  CHECK(cut > 0);
+}
+
 TEST_CASE("dots compute the columns of no whole vector wherever that is cheaper, and nowhere else") {
   int cheaper = 0, dearer = 0, none = 0;
   for_random_shapes(100, 60, [&](const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {

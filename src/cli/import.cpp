@@ -1,0 +1,42 @@
+// dynrun import: an ONNX model in dyn's own formats.
+
+#include "src/import/import.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "src/cli/arguments.hpp"
+
+namespace dyn::cli {
+namespace {
+
+/// Whole or not at all: under another name first.
+void write_file(const std::filesystem::path& path, const std::string& bytes) {
+  const std::filesystem::path unfinished = path.string() + ".part";
+  std::ofstream file(unfinished, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(unfinished, path, error);
+  if (file && !error) return;
+  std::filesystem::remove(unfinished, error);
+  throw Error(ErrorKind::device, fmt::format("{} cannot be written: is there room, and may you write there?", path.string()));
+}
+
+}  // namespace
+
+void import_model(const Arguments& arguments) {
+  const std::filesystem::path text = arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".dyn") : std::filesystem::path(arguments.output);
+  const std::filesystem::path weights = std::filesystem::path(text).replace_extension(".safetensors");
+  if (weights == text) throw Error(ErrorKind::user, "--output is for the text; weights get the ending .safetensors");
+  const onnx::Imported imported = onnx::import_model(arguments.model, weights.filename().string());
+  if (!imported.weights.empty()) write_file(weights, imported.weights);
+  write_file(text, imported.text);
+  fmt::print("{}\n", text.string());
+  if (!imported.weights.empty()) fmt::print("{}: {} bytes\n", weights.string(), imported.weights.size());
+}
+
+}  // namespace dyn::cli

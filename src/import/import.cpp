@@ -1,0 +1,169 @@
+#include "src/import/import.hpp"
+
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "graph/text.hpp"
+#include "src/import/model_file.hpp"
+#include "src/import/node_context.hpp"
+#include "src/import/ops/families.hpp"
+#include "src/import/safetensors_writer.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+bool is_standard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+/// Names of dims in the text: letters, digits and `_`, beginning with no digit.
+std::string dim_name(const std::string& name, std::set<std::string>& taken) {
+  std::string plain;
+  for (const char letter : name) plain += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
+  if (plain.empty() || std::isdigit(static_cast<unsigned char>(plain.front())) != 0) plain = "d_" + plain;
+  std::string free = plain;
+  for (int i = 2; !taken.insert(free).second; ++i) free = fmt::format("{}_{}", plain, i);
+  return free;
+}
+
+class Importer {
+ public:
+  Importer(ModelProto& model, const std::string& path)
+      : model_(model), path_(path),
+        state_{graph::Builder(graph_name(model), path), {}, {}, std::filesystem::path(path).parent_path().string(), 0} {}
+
+  Imported import(const std::string& weights_name) {
+    read_opset();
+    check_operators();
+    read_initializers();
+    read_inputs();
+    for (NodeProto& node : *model_.mutable_graph()->mutable_node()) convert(node);
+    const graph::Module module = finish(weights_name);
+    return {graph::print(module), state_.weights.empty() ? std::string() : take_safetensors(state_.weights)};
+  }
+
+ private:
+  static std::string graph_name(const ModelProto& model) { return model.graph().name().empty() ? "graph" : model.graph().name(); }
+
+  [[noreturn]] void fail(ErrorKind kind, const std::string& message) const { throw Error(kind, fmt::format("{}: {}", path_, message)); }
+
+  template <class Function>
+  auto within(const std::string& place, const Function& function) const {
+    try {
+      return function();
+    } catch (const Error& error) {
+      throw place.empty() ? error.within(path_) : error.within(place).within(path_);
+    }
+  }
+
+  void read_opset() {
+    for (const OperatorSetIdProto& set : model_.opset_import()) {
+      if (is_standard(set.domain())) state_.opset = static_cast<int>(set.version());
+    }
+    if (state_.opset == 0) fail(ErrorKind::model, "it imports no version of the standard operators");
+    if (state_.opset < first_opset || state_.opset > last_opset) {
+      fail(ErrorKind::unsupported, fmt::format("it needs opset {}; opsets {} to {} are supported", state_.opset, first_opset, last_opset));
+    }
+  }
+
+  /// All that are not supported, at once.
+  void check_operators() const {
+    struct Missing {
+      int count = 0;
+      std::string first;
+    };
+    std::map<std::string, Missing> missing;
+    for (const NodeProto& node : model_.graph().node()) {
+      if (is_standard(node.domain()) && find_converter(node.op_type()) != nullptr) continue;
+      Missing& operators = missing[is_standard(node.domain()) ? node.op_type() : node.domain() + "." + node.op_type()];
+      if (++operators.count == 1) operators.first = describe(node);
+    }
+    if (missing.empty()) return;
+    std::string list;
+    for (const auto& [name, operators] : missing) list += fmt::format("\n  {}: {} node(s), the first is {}", name, operators.count, operators.first);
+    fail(ErrorKind::unsupported, fmt::format("{} operator(s) are not supported:{}", missing.size(), list));
+  }
+
+  void read_initializers() {
+    for (TensorProto& proto : *model_.mutable_graph()->mutable_initializer()) {
+      const std::string name = proto.name();
+      Tensor tensor = within("", [&] { return take_tensor(proto, state_.folder); });
+      if (!state_.operands.emplace(name, Operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt}).second)
+        fail(ErrorKind::model, fmt::format("two tensors are called \"{}\"", name));
+    }
+    if (model_.graph().sparse_initializer_size() > 0) fail(ErrorKind::unsupported, "sparse tensors are not supported");
+  }
+
+  /// Up to IR version 3 initializers are listed as inputs as well.
+  void read_inputs() {
+    for (const ValueInfoProto& input : model_.graph().input()) {
+      if (state_.operands.contains(input.name())) continue;
+      graph::TensorType type = within("the input " + input.name(), [&] { return type_of(input); });
+      state_.operands.emplace(input.name(), Operand{state_.builder.input(input.name(), std::move(type)), nullptr, std::nullopt});
+    }
+  }
+
+  graph::TensorType type_of(const ValueInfoProto& input) {
+    if (!input.type().has_tensor_type()) throw Error(ErrorKind::unsupported, "it is no tensor; sequences, maps and optional values are not supported");
+    const TypeProto::Tensor& tensor = input.type().tensor_type();
+    graph::TensorType type{dtype_of(tensor.elem_type()), {}};
+    if (!tensor.has_shape()) throw Error(ErrorKind::unsupported, "its rank is not known");
+    for (const TensorShapeProto::Dimension& dim : tensor.shape().dim()) type.dims.push_back(dim_of(dim));
+    return type;
+  }
+
+  Dim dim_of(const TensorShapeProto::Dimension& dim) {
+    if (dim.has_dim_value()) {
+      if (dim.dim_value() < 0) throw Error(ErrorKind::model, fmt::format("a dim is {}", dim.dim_value()));
+      return state_.builder.dims().constant(dim.dim_value());
+    }
+    const std::string& name = dim.dim_param();
+    if (name.empty()) return state_.builder.dims().symbol({});
+    const auto known = symbols_.find(name);
+    if (known != symbols_.end()) return known->second;
+    graph::SymbolInfo info;
+    info.name = dim_name(name, symbol_names_);
+    return symbols_.emplace(name, state_.builder.symbol(std::move(info))).first->second;
+  }
+
+  void convert(NodeProto& node) {
+    within(describe(node), [&] {
+      NodeContext context(state_, node);
+      find_converter(node.op_type())(context);
+      for (std::size_t i = 0; i < context.outputs(); ++i) {
+        if (context.wants(i) && !state_.operands.contains(node.output(static_cast<int>(i))))
+          context.fail_unsupported(fmt::format("its output \"{}\" is not supported", node.output(static_cast<int>(i))));
+      }
+      return 0;
+    });
+  }
+
+  graph::Module finish(const std::string& weights_name) {
+    std::vector<ValueId> outputs;
+    std::vector<std::string> names;
+    for (const ValueInfoProto& output : model_.graph().output()) {
+      outputs.push_back(within("the output " + output.name(), [&] { return value_of(state_, output.name()); }));
+      names.push_back(output.name());
+    }
+    if (outputs.empty()) fail(ErrorKind::model, "its graph has no outputs");
+    return within("", [&] { return state_.builder.finish(outputs, names, state_.weights.empty() ? std::vector<std::string>{} : std::vector{weights_name}); });
+  }
+
+  ModelProto& model_;
+  const std::string path_;
+  GraphState state_;
+  std::map<std::string, Dim> symbols_;
+  std::set<std::string> symbol_names_;
+};
+
+}  // namespace
+
+Imported import_model(const std::string& path, const std::string& weights_name) {
+  ModelProto model = read_model(path);
+  return Importer(model, path).import(weights_name);
+}
+
+}  // namespace dyn::onnx

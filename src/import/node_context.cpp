@@ -1,0 +1,195 @@
+#include "src/import/node_context.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+/// Tensors of shape arithmetic are short.
+constexpr std::int64_t most_known_ints = 1024;
+
+bool is_integer(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean; }
+
+std::optional<KnownInts> ints_of(const Tensor& tensor, graph::DimTable& dims) {
+  if (!is_integer(tensor.dtype) || tensor.dims.size() > 1 || tensor.elements() > most_known_ints) return std::nullopt;
+  KnownInts ints{tensor.dtype, tensor.dims.empty(), {}};
+  for (const std::int64_t element : integers_of(tensor)) ints.elements.push_back(dims.constant(element));
+  return ints;
+}
+
+/// Nothing where one of them depends on sizes.
+std::optional<Tensor> tensor_of(const KnownInts& ints) {
+  Tensor tensor{ints.dtype, {}, {}};
+  if (!ints.scalar) tensor.dims.push_back(static_cast<std::int64_t>(ints.elements.size()));
+  const std::size_t bytes = size_of(ints.dtype);
+  for (const Dim element : ints.elements) {
+    const std::optional<std::int64_t> value = element.constant();
+    if (!value) return std::nullopt;
+    tensor.bytes.append(reinterpret_cast<const char*>(&*value), bytes);
+  }
+  return tensor;
+}
+
+graph::TensorType type_of_tensor(const Tensor& tensor, graph::DimTable& dims) {
+  graph::TensorType type{tensor.dtype, {}};
+  for (const std::int64_t dim : tensor.dims) type.dims.push_back(dims.constant(dim));
+  return type;
+}
+
+}  // namespace
+
+std::string describe(const NodeProto& node) {
+  const std::string name = !node.name().empty() ? node.name() : node.output_size() > 0 ? node.output(0) : "";
+  return fmt::format("{} \"{}\"", node.op_type(), name);
+}
+
+void NodeContext::fail(const std::string& message) const { throw Error(ErrorKind::model, fmt::format("{}: {}", describe(node_), message)); }
+
+void NodeContext::fail_unsupported(const std::string& message) const {
+  throw Error(ErrorKind::unsupported, fmt::format("{}: {}", describe(node_), message));
+}
+
+bool NodeContext::has(std::size_t input) const { return input < inputs() && !node_.input(static_cast<int>(input)).empty(); }
+
+Operand& NodeContext::find(std::size_t input) {
+  if (!has(input)) fail(fmt::format("it needs input {}", input));
+  const std::string& name = node_.input(static_cast<int>(input));
+  const auto found = state_.operands.find(name);
+  if (found == state_.operands.end()) fail(fmt::format("its input \"{}\" is defined nowhere before it", name));
+  return found->second;
+}
+
+const Operand& NodeContext::operand(std::size_t input) { return find(input); }
+
+ValueId NodeContext::value(std::size_t input) { return materialize(find(input), node_.input(static_cast<int>(input))); }
+
+std::vector<ValueId> NodeContext::values() {
+  std::vector<ValueId> values;
+  for (std::size_t i = 0; i < inputs(); ++i) values.push_back(value(i));
+  return values;
+}
+
+ValueId value_of(GraphState& state, const std::string& name) {
+  NodeProto reader;
+  reader.set_op_type("output");
+  reader.set_name(name);
+  reader.add_input(name);
+  return NodeContext(state, reader).value(0);
+}
+
+ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
+  if (operand.id != graph::no_value) return operand.id;
+  if (!operand.constant && operand.ints) {
+    if (std::optional<Tensor> tensor = tensor_of(*operand.ints)) operand.constant = std::make_shared<const Tensor>(*std::move(tensor));
+  }
+  return operand.id = operand.constant ? tensor_value(operand.constant, name) : ints_value(*operand.ints, name);
+}
+
+ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name) {
+  graph::Builder& builder = state_.builder;
+  const bool is_number = tensor->dtype == DType::f32 || is_integer(tensor->dtype);
+  if (tensor->dims.empty() && is_number) {
+    return tensor->dtype == DType::f32 ? builder.number(DType::f32, numbers_of(*tensor).front()) : builder.integer(tensor->dtype, integers_of(*tensor).front());
+  }
+  const ValueId id = builder.weight(name, type_of_tensor(*tensor, dims()));
+  state_.weights.push_back({builder.value(id).name, tensor});
+  return id;
+}
+
+/// Each element is a range of one.
+ValueId NodeContext::ints_value(const KnownInts& ints, const std::string& name) {
+  graph::Builder& builder = state_.builder;
+  if (!is_integer(ints.dtype) || ints.dtype == DType::boolean) fail(fmt::format("{} depends on sizes in a way that is not supported", name));
+  std::vector<ValueId> elements;
+  for (const Dim element : ints.elements) {
+    const Dim start = builder.resolve(element);
+    elements.push_back(builder.add("range", {}, name, {{"start", start}, {"end", start + 1}, {"dtype", std::string(name_of(ints.dtype))}}));
+  }
+  if (ints.scalar) return builder.add("reshape", elements, name, {{"shape", std::vector<Dim>{}}});
+  return elements.size() == 1 ? elements.front() : builder.add("concat", elements, name, {{"axis", dims().constant(0)}});
+}
+
+graph::TensorType NodeContext::type_of(std::size_t input) {
+  const Operand& operand = find(input);
+  if (operand.id != graph::no_value) return state_.builder.type(operand.id);
+  if (operand.constant) return type_of_tensor(*operand.constant, dims());
+  graph::TensorType type{operand.ints->dtype, {}};
+  if (!operand.ints->scalar) type.dims.push_back(dims().constant(static_cast<std::int64_t>(operand.ints->elements.size())));
+  return type;
+}
+
+const Tensor* NodeContext::constant(std::size_t input) {
+  Operand& operand = find(input);
+  if (!operand.constant && operand.ints) {
+    if (std::optional<Tensor> tensor = tensor_of(*operand.ints)) operand.constant = std::make_shared<const Tensor>(*std::move(tensor));
+  }
+  return operand.constant.get();
+}
+
+std::optional<KnownInts> NodeContext::ints(std::size_t input) {
+  Operand& operand = find(input);
+  if (!operand.ints && operand.constant) operand.ints = ints_of(*operand.constant, dims());
+  if (!operand.ints) return std::nullopt;
+  for (Dim& element : operand.ints->elements) element = state_.builder.resolve(element);
+  return operand.ints;
+}
+
+std::vector<Dim> NodeContext::need_dims(std::size_t input, std::string_view what) {
+  const std::optional<KnownInts> known = ints(input);
+  if (!known) fail_unsupported(fmt::format("{} must depend on nothing but sizes, and \"{}\" depends on data", what, node_.input(static_cast<int>(input))));
+  return known->elements;
+}
+
+std::vector<std::int64_t> NodeContext::need_integers(std::size_t input, std::string_view what) {
+  const Tensor* tensor = constant(input);
+  if (tensor == nullptr || !is_integer(tensor->dtype)) fail_unsupported(fmt::format("{} must be constant integers", what));
+  return integers_of(*tensor);
+}
+
+double NodeContext::need_number(std::size_t input, std::string_view what) {
+  const Tensor* tensor = constant(input);
+  if (tensor == nullptr || tensor->elements() != 1) fail_unsupported(fmt::format("{} must be one constant number", what));
+  return numbers_of(*tensor).front();
+}
+
+ValueId NodeContext::add(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs) {
+  return state_.builder.add(op, std::move(inputs), node_.output_size() > 0 ? node_.output(0) : node_.op_type(), std::move(attrs));
+}
+
+ValueId NodeContext::scalar(double number, ValueId like) {
+  const DType dtype = state_.builder.type(like).dtype;
+  return is_float(dtype) ? state_.builder.number(dtype, number) : state_.builder.integer(dtype, static_cast<std::int64_t>(number));
+}
+
+graph::Attr NodeContext::dim_list(const char* name, std::span<const Dim> dims) { return {name, std::vector<Dim>(dims.begin(), dims.end())}; }
+
+graph::Attr NodeContext::integer_list(const char* name, std::span<const std::int64_t> integers) {
+  std::vector<Dim> list;
+  for (const std::int64_t integer : integers) list.push_back(dims().constant(integer));
+  return {name, std::move(list)};
+}
+
+graph::Attr NodeContext::dim(const char* name, std::int64_t integer) { return {name, dims().constant(integer)}; }
+
+bool NodeContext::wants(std::size_t output) const { return output < outputs() && !node_.output(static_cast<int>(output)).empty(); }
+
+void NodeContext::give(Operand operand, std::size_t output) {
+  if (!wants(output)) return;
+  const std::string& name = node_.output(static_cast<int>(output));
+  if (!state_.operands.emplace(name, std::move(operand)).second) fail(fmt::format("its output \"{}\" is defined twice", name));
+}
+
+void NodeContext::give(ValueId id, std::size_t output) { give(Operand{id, nullptr, std::nullopt}, output); }
+
+void NodeContext::give(KnownInts ints, std::size_t output) { give(Operand{graph::no_value, nullptr, std::move(ints)}, output); }
+
+void NodeContext::give(Tensor constant, std::size_t output) {
+  give(Operand{graph::no_value, std::make_shared<const Tensor>(std::move(constant)), std::nullopt}, output);
+}
+
+}  // namespace dyn::onnx

@@ -1,0 +1,27 @@
+#pragma once
+// What is known of a value of an ONNX graph while it is imported.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "graph/module.hpp"
+#include "src/import/tensor.hpp"
+
+namespace dyn::onnx {
+
+/// Integers of a tensor of rank 0 or 1 that shape arithmetic has made: each a dim, which may be negative where it is constant.
+struct KnownInts {
+  DType dtype = DType::i64;
+  bool scalar = false;
+  std::vector<graph::Dim> elements;
+};
+
+/// A constant becomes a value of the module when something reads it as a tensor, and never where only shapes depend on it.
+struct Operand {
+  graph::ValueId id = graph::no_value;
+  std::shared_ptr<const Tensor> constant;
+  std::optional<KnownInts> ints;
+};
+
+}  // namespace dyn::onnx

@@ -1,0 +1,161 @@
+// Operators whose result at an index depends on the operands at that index.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/import/ops/families.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+using Fold = std::optional<Dim> (*)(Dim, Dim);
+
+std::optional<Dim> fold_add(Dim a, Dim b) { return a + b; }
+std::optional<Dim> fold_sub(Dim a, Dim b) { return a - b; }
+std::optional<Dim> fold_mul(Dim a, Dim b) { return a * b; }
+std::optional<Dim> fold_min(Dim a, Dim b) { return min(a, b); }
+std::optional<Dim> fold_max(Dim a, Dim b) { return max(a, b); }
+
+/// ONNX truncates, dims round down: the same where nothing is negative.
+std::optional<Dim> fold_div(Dim a, Dim b) {
+  if (graph::bounds(b).low < 1 || graph::bounds(a).low < 0) return std::nullopt;
+  return floordiv(a, b);
+}
+
+std::optional<Dim> fold_mod(Dim a, Dim b) {
+  if (graph::bounds(b).low < 1) return std::nullopt;
+  return mod(a, b);
+}
+
+std::optional<Dim> truth(Dim like, std::optional<bool> known) {
+  return known ? std::optional(like.table().constant(*known ? 1 : 0)) : std::nullopt;
+}
+std::optional<Dim> fold_equal(Dim a, Dim b) { return truth(a, graph::prove_equal(a, b)); }
+std::optional<Dim> fold_less(Dim a, Dim b) { return truth(a, graph::prove_less(a, b)); }
+std::optional<Dim> fold_less_equal(Dim a, Dim b) { return truth(a, graph::prove_less_equal(a, b)); }
+std::optional<Dim> fold_greater(Dim a, Dim b) { return fold_less(b, a); }
+std::optional<Dim> fold_greater_equal(Dim a, Dim b) { return fold_less_equal(b, a); }
+
+/// An ONNX operator that dyn has under another name. `fold`, where there is one, computes it on sizes.
+struct Same {
+  std::string_view onnx, dyn;
+  Fold fold = nullptr;
+  bool compares = false;
+};
+constexpr Same same_operators[] = {
+    {"Abs", "abs"}, {"Ceil", "ceil"}, {"Cos", "cos"}, {"Erf", "erf"}, {"Exp", "exp"}, {"Floor", "floor"}, {"IsNaN", "isnan"}, {"Log", "log"}, {"Neg", "neg"},
+    {"Not", "logical_not"}, {"Reciprocal", "reciprocal"}, {"Relu", "relu"}, {"Round", "round"}, {"Sigmoid", "sigmoid"}, {"Sign", "sign"}, {"Sin", "sin"},
+    {"Sqrt", "sqrt"}, {"Tanh", "tanh"},
+    {"And", "logical_and"}, {"Or", "logical_or"}, {"Xor", "not_equal"},
+    {"Add", "add", fold_add}, {"Sub", "sub", fold_sub}, {"Mul", "mul", fold_mul}, {"Div", "div", fold_div},
+    {"Max", "maximum", fold_max}, {"Min", "minimum", fold_min}, {"Sum", "add", fold_add},
+    {"Equal", "equal", fold_equal, true}, {"Less", "less", fold_less, true}, {"LessOrEqual", "less_equal", fold_less_equal, true},
+    {"Greater", "greater", fold_greater, true}, {"GreaterOrEqual", "greater_equal", fold_greater_equal, true},
+};
+
+/// Element by element; one element is repeated.
+std::optional<KnownInts> fold_elements(const KnownInts& a, const KnownInts& b, DType dtype, Fold fold) {
+  const std::size_t left = a.elements.size(), right = b.elements.size();
+  if (left != right && left != 1 && right != 1) return std::nullopt;
+  KnownInts result{dtype, a.scalar && b.scalar, {}};
+  for (std::size_t i = 0; i < (left == 1 ? right : left); ++i) {
+    const std::optional<Dim> element = fold(a.elements[left == 1 ? 0 : i], b.elements[right == 1 ? 0 : i]);
+    if (!element) return std::nullopt;
+    result.elements.push_back(*element);
+  }
+  return result;
+}
+
+/// False where an operand or the result depends on more than sizes.
+bool give_folded(NodeContext& node, Fold fold, bool compares) {
+  if (fold == nullptr || node.inputs() != 2) return false;
+  const std::optional<KnownInts> a = node.ints(0), b = node.ints(1);
+  if (!a || !b || a->dtype == DType::boolean) return false;
+  std::optional<KnownInts> result = fold_elements(*a, *b, compares ? DType::boolean : a->dtype, fold);
+  if (!result) return false;
+  node.give(*std::move(result));
+  return true;
+}
+
+void convert_same(NodeContext& node) {
+  const Same& same = *std::ranges::find(same_operators, std::string_view(node.node().op_type()), &Same::onnx);
+  if (give_folded(node, same.fold, same.compares)) return;
+  // Add, Sub, Mul and Div have two operands, Max, Min and Sum any number, the first ones one.
+  const graph::OpDef& op = *graph::find_op(same.dyn);
+  if (node.inputs() == 1 && op.min_inputs == 2) return node.give(node.operand(0));
+  ValueId result = node.value(0);
+  if (op.min_inputs == 1) result = node.add(same.dyn, {result});
+  for (std::size_t i = 1; i < node.inputs(); ++i) result = node.add(same.dyn, {result, node.value(i)});
+  node.give(result);
+}
+
+/// With the sign of a: what is left of a after whole multiples of b; of integers div truncates by itself.
+ValueId truncated_mod(NodeContext& node) {
+  const ValueId a = node.value(0), b = node.value(1);
+  ValueId quotient = node.add("div", {a, b});
+  if (is_float(node.type(0).dtype)) quotient = node.add("mul", {node.add("sign", {quotient}), node.add("floor", {node.add("abs", {quotient})})});
+  return node.add("sub", {a, node.add("mul", {quotient, b})});
+}
+
+void convert_mod(NodeContext& node) {
+  if (node.integer("fmod", 0) != 0) return node.give(truncated_mod(node));
+  if (!give_folded(node, fold_mod, false)) node.give(node.add("mod", {node.value(0), node.value(1)}));
+}
+
+/// ONNX lets the exponent have another dtype.
+void convert_pow(NodeContext& node) {
+  const DType dtype = node.type_of(0).dtype;
+  ValueId exponent = node.value(1);
+  if (node.type_of(1).dtype != dtype) exponent = node.add("cast", {exponent}, {{"dtype", std::string(name_of(dtype))}});
+  node.give(node.add("pow", {node.value(0), exponent}));
+}
+
+void convert_mean(NodeContext& node) {
+  ValueId sum = node.value(0);
+  for (std::size_t i = 1; i < node.inputs(); ++i) sum = node.add("add", {sum, node.value(i)});
+  node.give(node.inputs() == 1 ? sum : node.add("div", {sum, node.scalar(static_cast<double>(node.inputs()), sum)}));
+}
+
+/// Of sizes where the condition is known.
+bool give_known_choice(NodeContext& node) {
+  const std::optional<KnownInts> condition = node.ints(0), yes = node.ints(1), no = node.ints(2);
+  if (!condition || !yes || !no) return false;
+  const std::size_t count = std::max({condition->elements.size(), yes->elements.size(), no->elements.size()});
+  KnownInts chosen{yes->dtype, condition->scalar && yes->scalar && no->scalar, {}};
+  const auto at = [count](const KnownInts& ints, std::size_t i) -> std::optional<Dim> {
+    if (ints.elements.size() == count) return ints.elements[i];
+    return ints.elements.size() == 1 ? std::optional(ints.elements[0]) : std::nullopt;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::optional<Dim> holds = at(*condition, i), if_so = at(*yes, i), if_not = at(*no, i);
+    if (!holds || !holds->constant() || !if_so || !if_not) return false;
+    chosen.elements.push_back(*holds->constant() != 0 ? *if_so : *if_not);
+  }
+  node.give(std::move(chosen));
+  return true;
+}
+
+void convert_where(NodeContext& node) {
+  if (!give_known_choice(node)) node.give(node.add("where", node.values()));
+}
+
+void convert_cast(NodeContext& node) {
+  const DType to = node.dtype("to");
+  if (node.type_of(0).dtype == to) return node.give(node.operand(0));
+  if (std::optional<KnownInts> ints = node.ints(0); ints && ints->dtype != DType::boolean && (to == DType::i64 || to == DType::i32)) {
+    ints->dtype = to;
+    return node.give(*std::move(ints));
+  }
+  node.give(node.add("cast", {node.value(0)}, {{"dtype", std::string(name_of(to))}}));
+}
+
+}  // namespace
+
+Family elementwise_operators() {
+  Family family{{"Mod", convert_mod}, {"Pow", convert_pow}, {"Mean", convert_mean}, {"Where", convert_where}, {"Cast", convert_cast}};
+  for (const Same& same : same_operators) family.emplace_back(same.onnx, convert_same);
+  return family;
+}
+
+}  // namespace dyn::onnx

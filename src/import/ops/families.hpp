@@ -1,0 +1,29 @@
+#pragma once
+// Operators by family: what converts each, by its ONNX name.
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/import/node_context.hpp"
+
+namespace dyn::onnx {
+
+/// Gives every output that something may read. Throws Error(model) for a broken node, Error(unsupported) for a valid one that dyn cannot run.
+using Convert = void (*)(NodeContext&);
+using Family = std::vector<std::pair<std::string_view, Convert>>;
+
+Family elementwise_operators();
+Family activation_operators();
+Family constant_operators();
+Family contraction_operators();
+Family normalization_operators();
+Family reduction_operators();
+Family shape_operators();
+Family view_operators();
+Family indexed_operators();
+
+/// nullptr where dyn has no such operator.
+Convert find_converter(std::string_view op_type);
+
+}  // namespace dyn::onnx

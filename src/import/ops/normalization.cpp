@@ -1,0 +1,99 @@
+// Softmax, and normalisation by mean and variance.
+
+#include <numeric>
+
+#include "src/import/ops/families.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+/// Before opset 13 all axes from `axis` on are one: softmax over a matrix.
+void convert_softmax(NodeContext& node) {
+  constexpr int one_axis = 13;
+  const ValueId x = node.value(0);
+  const std::vector<Dim> dims = node.type(0).dims;
+  const bool is_log = node.node().op_type() == "LogSoftmax";
+  const bool flattens = node.opset() < one_axis;
+  const int axis = node.axis(node.integer("axis", flattens ? 1 : -1), static_cast<int>(dims.size()));
+  const auto softmax = [&](ValueId of, int along) {
+    const ValueId result = node.add("softmax", {of}, {node.dim("axis", along)});
+    if (!is_log) return result;
+    // x - max - log(sum(exp(x - max))): the logarithm of softmax would be of 0 where it underflows.
+    const std::vector<std::int64_t> axes{along};
+    const std::vector<graph::Attr> over{node.integer_list("axes", axes)};
+    const ValueId shifted = node.add("sub", {of, node.add("reduce_max", {of}, over)});
+    return node.add("sub", {shifted, node.add("log", {node.add("reduce_sum", {node.add("exp", {shifted})}, over)})});
+  };
+  if (!flattens || axis + 1 == static_cast<int>(dims.size())) return node.give(softmax(x, axis));
+  Dim rest = node.dims().constant(1);
+  std::vector<Dim> matrix(dims.begin(), dims.begin() + axis);
+  for (std::size_t i = static_cast<std::size_t>(axis); i < dims.size(); ++i) rest = rest * dims[i];
+  matrix.push_back(rest);
+  const ValueId result = softmax(node.add("reshape", {x}, {node.dim_list("shape", matrix)}), axis);
+  node.give(node.add("reshape", {result}, {node.dim_list("shape", dims)}));
+}
+
+struct Moments {
+  ValueId centered, deviation;  ///< x - mean, and the square root of variance + epsilon
+};
+
+Moments moments(NodeContext& node, ValueId x, const std::vector<std::int64_t>& axes, double epsilon) {
+  const std::vector<graph::Attr> over{node.integer_list("axes", axes)};
+  const ValueId centered = node.add("sub", {x, node.add("reduce_mean", {x}, over)});
+  const ValueId variance = node.add("reduce_mean", {node.add("mul", {centered, centered})}, over);
+  return {centered, node.add("sqrt", {node.add("add", {variance, node.scalar(epsilon, x)})})};
+}
+
+void convert_layer_norm(NodeContext& node) {
+  const ValueId x = node.value(0);
+  const int rank = node.type(0).rank(), axis = node.axis(node.integer("axis", -1), rank);
+  const double epsilon = node.number("epsilon", 1e-5);
+  if (axis + 1 == rank && node.has(2) && !node.wants(1) && !node.wants(2) && node.type(1).rank() == 1 && node.type(2).rank() == 1)
+    return node.give(node.add("layer_norm", {x, node.value(1), node.value(2)}, {{"epsilon", epsilon}}));
+  if (node.wants(1) || node.wants(2)) node.fail_unsupported("its results beyond the first are not supported");
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank - axis));
+  std::iota(axes.begin(), axes.end(), axis);
+  const Moments of = moments(node, x, axes, epsilon);
+  ValueId result = node.add("mul", {node.add("div", {of.centered, of.deviation}), node.value(1)});
+  if (node.has(2)) result = node.add("add", {result, node.value(2)});
+  node.give(result);
+}
+
+/// A vector along axis 1 of x, so that it broadcasts.
+ValueId along_channels(NodeContext& node, std::size_t input, int rank) {
+  std::vector<Dim> dims{node.type(input).dims[0]};
+  dims.insert(dims.end(), static_cast<std::size_t>(rank - 2), node.dims().constant(1));
+  return node.add("reshape", {node.value(input)}, {node.dim_list("shape", dims)});
+}
+
+void convert_batch_norm(NodeContext& node) {
+  const ValueId x = node.value(0);
+  const int rank = node.type(0).rank();
+  if (node.integer("training_mode", 0) != 0) node.fail_unsupported("training is not supported");
+  if (rank < 2) node.fail("its input must have at least 2 dims");
+  const ValueId scale = along_channels(node, 1, rank), bias = along_channels(node, 2, rank), mean = along_channels(node, 3, rank);
+  const ValueId variance = along_channels(node, 4, rank);
+  const ValueId deviation = node.add("sqrt", {node.add("add", {variance, node.scalar(node.number("epsilon", 1e-5), x)})});
+  const ValueId normal = node.add("div", {node.add("sub", {x, mean}), deviation});
+  node.give(node.add("add", {node.add("mul", {normal, scale}), bias}));
+}
+
+void convert_instance_norm(NodeContext& node) {
+  const ValueId x = node.value(0);
+  const int rank = node.type(0).rank();
+  if (rank < 3) node.fail("its input must have at least 3 dims");
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(rank - 2));
+  std::iota(axes.begin(), axes.end(), 2);
+  const Moments of = moments(node, x, axes, node.number("epsilon", 1e-5));
+  const ValueId normal = node.add("div", {of.centered, of.deviation});
+  node.give(node.add("add", {node.add("mul", {normal, along_channels(node, 1, rank)}), along_channels(node, 2, rank)}));
+}
+
+}  // namespace
+
+Family normalization_operators() {
+  return {{"Softmax", convert_softmax}, {"LogSoftmax", convert_softmax}, {"LayerNormalization", convert_layer_norm},
+          {"BatchNormalization", convert_batch_norm}, {"InstanceNormalization", convert_instance_norm}};
+}
+
+}  // namespace dyn::onnx

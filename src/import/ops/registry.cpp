@@ -1,0 +1,20 @@
+#include <unordered_map>
+
+#include "src/import/ops/families.hpp"
+
+namespace dyn::onnx {
+
+Convert find_converter(std::string_view op_type) {
+  static const std::unordered_map<std::string_view, Convert> converters = [] {
+    std::unordered_map<std::string_view, Convert> all;
+    for (const auto family : {elementwise_operators, activation_operators, constant_operators, contraction_operators, normalization_operators, reduction_operators,
+                              shape_operators, view_operators, indexed_operators}) {
+      for (const auto& [name, convert] : family()) all.emplace(name, convert);
+    }
+    return all;
+  }();
+  const auto found = converters.find(op_type);
+  return found == converters.end() ? nullptr : found->second;
+}
+
+}  // namespace dyn::onnx

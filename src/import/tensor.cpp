@@ -1,0 +1,201 @@
+#include "src/import/tensor.hpp"
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+[[noreturn]] void fail(const TensorProto& proto, const std::string& message) {
+  throw Error(ErrorKind::model, fmt::format("the tensor {}: {}", proto.name().empty() ? "without a name" : proto.name(), message));
+}
+
+std::int64_t bytes_of(const TensorProto& proto, const Tensor& tensor) {
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(tensor.dtype));
+  for (const std::int64_t dim : tensor.dims) {
+    if (dim < 0) fail(proto, fmt::format("a dim is {}", dim));
+    if (__builtin_mul_overflow(bytes, dim, &bytes)) fail(proto, "its dims have a product beyond 64 bits");
+  }
+  return bytes;
+}
+
+/// Where an external tensor's bytes are.
+struct Place {
+  std::string file;
+  std::uint64_t offset = 0, length = 0;
+  bool has_length = false;
+};
+
+std::uint64_t number(const TensorProto& proto, const StringStringEntryProto& entry) {
+  std::size_t used = 0;
+  try {
+    const std::uint64_t value = std::stoull(entry.value(), &used);
+    if (used == entry.value().size() && entry.value().front() != '-') return value;
+  } catch (const std::exception&) {
+  }
+  fail(proto, fmt::format("its {} is \"{}\", which is no number of bytes", entry.key(), entry.value()));
+}
+
+Place place_of(const TensorProto& proto) {
+  Place place;
+  for (const StringStringEntryProto& entry : proto.external_data()) {
+    if (entry.key() == "location") place.file = entry.value();
+    if (entry.key() == "offset") place.offset = number(proto, entry);
+    if (entry.key() == "length") {
+      place.length = number(proto, entry);
+      place.has_length = true;
+    }
+  }
+  return place;
+}
+
+std::string read_external(const TensorProto& proto, const std::string& folder, std::uint64_t bytes) {
+  const Place place = place_of(proto);
+  if (place.has_length && place.length != bytes) fail(proto, fmt::format("it has {} bytes in another file, but its dims need {}", place.length, bytes));
+  const std::filesystem::path location(place.file);
+  bool leaves = place.file.empty() || location.is_absolute();
+  for (const std::filesystem::path& part : location) leaves = leaves || part == "..";
+  if (leaves) fail(proto, fmt::format("its data is in \"{}\", which is not below the model's folder", place.file));
+  const std::filesystem::path path = std::filesystem::path(folder) / location;
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error), real_folder = std::filesystem::weakly_canonical(folder, error);
+  const std::filesystem::path within = real.lexically_relative(real_folder);
+  if (error || within.empty() || *within.begin() == "..") fail(proto, fmt::format("its data is in \"{}\", which is not below the model's folder", place.file));
+  const std::uintmax_t size = std::filesystem::file_size(real, error);
+  if (error) fail(proto, fmt::format("its data is in {}, which cannot be read: {}", path.string(), error.message()));
+  if (place.offset > size || size - place.offset < bytes)
+    fail(proto, fmt::format("its data is in {} at byte {}, and needs {} bytes; the file has {}", path.string(), place.offset, bytes, size));
+  std::string data(bytes, '\0');
+  std::ifstream file(real, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(place.offset));
+  if (!file.read(data.data(), static_cast<std::streamsize>(bytes))) fail(proto, fmt::format("its data in {} cannot be read", path.string()));
+  return data;
+}
+
+template <class To, class Field>
+std::string packed(const TensorProto& proto, const Field& field, std::int64_t elements) {
+  if (field.size() != elements) fail(proto, fmt::format("it has {} elements, but its dims need {}", field.size(), elements));
+  std::string bytes(static_cast<std::size_t>(elements) * sizeof(To), '\0');
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const To element = static_cast<To>(field.Get(static_cast<int>(i)));
+    std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof(To), &element, sizeof(To));
+  }
+  return bytes;
+}
+
+std::string typed_data(const TensorProto& proto, DType dtype, std::int64_t elements) {
+  switch (dtype) {
+    case DType::f32:
+      return packed<float>(proto, proto.float_data(), elements);
+    case DType::i64:
+      return packed<std::int64_t>(proto, proto.int64_data(), elements);
+    case DType::i32:
+      return packed<std::int32_t>(proto, proto.int32_data(), elements);
+    case DType::f16:
+    case DType::bf16:
+      return packed<std::uint16_t>(proto, proto.int32_data(), elements);
+    case DType::i8:
+    case DType::boolean:
+      return packed<std::int8_t>(proto, proto.int32_data(), elements);
+  }
+  return {};
+}
+
+template <class From, class To>
+std::vector<To> converted(const Tensor& tensor) {
+  std::vector<To> values(static_cast<std::size_t>(tensor.elements()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    From element;
+    std::memcpy(&element, tensor.bytes.data() + i * sizeof(From), sizeof(From));
+    values[i] = static_cast<To>(element);
+  }
+  return values;
+}
+
+template <class To>
+std::vector<To> elements_of(const Tensor& tensor) {
+  switch (tensor.dtype) {
+    case DType::f32:
+      return converted<float, To>(tensor);
+    case DType::i64:
+      return converted<std::int64_t, To>(tensor);
+    case DType::i32:
+      return converted<std::int32_t, To>(tensor);
+    case DType::i8:
+    case DType::boolean:
+      return converted<std::int8_t, To>(tensor);
+    case DType::f16:
+    case DType::bf16:
+      break;
+  }
+  throw Error(ErrorKind::unsupported, fmt::format("a constant of dtype {} where numbers are needed when the model is imported", name_of(tensor.dtype)));
+}
+
+}  // namespace
+
+std::int64_t Tensor::elements() const {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : dims) count *= dim;
+  return count;
+}
+
+DType dtype_of(std::int32_t data_type) {
+  switch (data_type) {
+    case TensorProto::FLOAT:
+      return DType::f32;
+    case TensorProto::FLOAT16:
+      return DType::f16;
+    case TensorProto::BFLOAT16:
+      return DType::bf16;
+    case TensorProto::INT8:
+      return DType::i8;
+    case TensorProto::INT32:
+      return DType::i32;
+    case TensorProto::INT64:
+      return DType::i64;
+    case TensorProto::BOOL:
+      return DType::boolean;
+    default:
+      break;
+  }
+  const std::string name = TensorProto::DataType_IsValid(data_type) ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(data_type)) : std::to_string(data_type);
+  throw Error(ErrorKind::unsupported, fmt::format("the dtype {} is not supported", name));
+}
+
+Tensor take_tensor(TensorProto& proto, const std::string& folder) {
+  static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
+  Tensor tensor;
+  try {
+    tensor.dtype = dtype_of(proto.data_type());
+  } catch (const Error& error) {
+    throw error.within("the tensor " + proto.name());
+  }
+  tensor.dims.assign(proto.dims().begin(), proto.dims().end());
+  const std::int64_t bytes = bytes_of(proto, tensor);
+  if (proto.data_location() == TensorProto::EXTERNAL) {
+    tensor.bytes = read_external(proto, folder, static_cast<std::uint64_t>(bytes));
+  } else if (proto.has_raw_data()) {
+    if (static_cast<std::int64_t>(proto.raw_data().size()) != bytes) fail(proto, fmt::format("it has {} bytes, but its dims need {}", proto.raw_data().size(), bytes));
+    tensor.bytes = std::move(*proto.mutable_raw_data());
+    proto.clear_raw_data();
+  } else {
+    tensor.bytes = typed_data(proto, tensor.dtype, bytes / static_cast<std::int64_t>(size_of(tensor.dtype)));
+    proto.clear_float_data();
+    proto.clear_int32_data();
+    proto.clear_int64_data();
+  }
+  return tensor;
+}
+
+std::vector<double> numbers_of(const Tensor& tensor) { return elements_of<double>(tensor); }
+
+std::vector<std::int64_t> integers_of(const Tensor& tensor) { return elements_of<std::int64_t>(tensor); }
+
+}  // namespace dyn::onnx

@@ -1,0 +1,95 @@
+#include "tests/unit/import/onnx_file.hpp"
+
+#include <fstream>
+
+namespace dyn::testing {
+
+using onnx::AttributeProto;
+using onnx::NodeProto;
+using onnx::TensorProto;
+
+OnnxFile::OnnxFile(int opset) {
+  constexpr int ir_version = 8;
+  model.set_ir_version(ir_version);
+  model.add_opset_import()->set_version(opset);
+  model.mutable_graph()->set_name("net");
+}
+
+OnnxFile& OnnxFile::input(const std::string& name, std::initializer_list<OnnxDim> dims, int data_type) {
+  onnx::ValueInfoProto& value = *model.mutable_graph()->add_input();
+  value.set_name(name);
+  onnx::TypeProto::Tensor& type = *value.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(data_type);
+  type.mutable_shape();
+  for (const OnnxDim& dim : dims) {
+    onnx::TensorShapeProto::Dimension& each = *type.mutable_shape()->add_dim();
+    if (dim.value >= 0) each.set_dim_value(dim.value);
+    else if (!dim.name.empty()) each.set_dim_param(dim.name);
+  }
+  return *this;
+}
+
+OnnxFile& OnnxFile::output(const std::string& name) {
+  model.mutable_graph()->add_output()->set_name(name);
+  return *this;
+}
+
+OnnxFile& OnnxFile::floats(const std::string& name, std::vector<std::int64_t> dims, const std::vector<float>& elements) {
+  TensorProto& tensor = *model.mutable_graph()->add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(TensorProto::FLOAT);
+  tensor.mutable_dims()->Add(dims.begin(), dims.end());
+  tensor.set_raw_data(std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(float)));
+  return *this;
+}
+
+OnnxFile& OnnxFile::integers(const std::string& name, std::vector<std::int64_t> dims, const std::vector<std::int64_t>& elements) {
+  TensorProto& tensor = *model.mutable_graph()->add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(TensorProto::INT64);
+  tensor.mutable_dims()->Add(dims.begin(), dims.end());
+  tensor.mutable_int64_data()->Add(elements.begin(), elements.end());
+  return *this;
+}
+
+NodeProto& OnnxFile::node(const std::string& op, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+  NodeProto& node = *model.mutable_graph()->add_node();
+  node.set_op_type(op);
+  node.set_name(op + std::to_string(model.graph().node_size()));
+  for (const std::string& input : inputs) node.add_input(input);
+  for (const std::string& output : outputs) node.add_output(output);
+  return node;
+}
+
+void OnnxFile::save(const std::string& path) const {
+  std::ofstream file(path, std::ios::binary);
+  model.SerializeToOstream(&file);
+}
+
+namespace {
+
+AttributeProto& add(NodeProto& node, const std::string& name, AttributeProto::AttributeType type) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(type);
+  return attribute;
+}
+
+}  // namespace
+
+NodeProto& set(NodeProto& node, const std::string& attribute, std::int64_t value) {
+  add(node, attribute, AttributeProto::INT).set_i(value);
+  return node;
+}
+
+NodeProto& set_number(NodeProto& node, const std::string& attribute, float value) {
+  add(node, attribute, AttributeProto::FLOAT).set_f(value);
+  return node;
+}
+
+NodeProto& set_list(NodeProto& node, const std::string& attribute, const std::vector<std::int64_t>& values) {
+  add(node, attribute, AttributeProto::INTS).mutable_ints()->Add(values.begin(), values.end());
+  return node;
+}
+
+}  // namespace dyn::testing

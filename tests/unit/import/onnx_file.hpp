@@ -1,0 +1,42 @@
+#pragma once
+// ONNX models made by tests.
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "onnx.pb.h"
+
+namespace dyn::testing {
+
+/// A dim: a size, a name, or neither ("").
+struct OnnxDim {
+  OnnxDim(int size) : value(size) {}
+  OnnxDim(const char* text) : name(text) {}
+  std::int64_t value = -1;
+  std::string name;
+};
+
+/// A model under construction; the message is open for what the functions do not offer.
+class OnnxFile {
+ public:
+  explicit OnnxFile(int opset = 20);
+
+  OnnxFile& input(const std::string& name, std::initializer_list<OnnxDim> dims, int data_type = onnx::TensorProto::FLOAT);
+  OnnxFile& output(const std::string& name);
+  /// Initializers.
+  OnnxFile& floats(const std::string& name, std::vector<std::int64_t> dims, const std::vector<float>& elements);
+  OnnxFile& integers(const std::string& name, std::vector<std::int64_t> dims, const std::vector<std::int64_t>& elements);
+  onnx::NodeProto& node(const std::string& op, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs);
+
+  void save(const std::string& path) const;
+
+  onnx::ModelProto model;
+};
+
+onnx::NodeProto& set(onnx::NodeProto& node, const std::string& attribute, std::int64_t value);
+onnx::NodeProto& set_number(onnx::NodeProto& node, const std::string& attribute, float value);
+onnx::NodeProto& set_list(onnx::NodeProto& node, const std::string& attribute, const std::vector<std::int64_t>& values);
+
+}  // namespace dyn::testing
