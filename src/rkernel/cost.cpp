@@ -1,7 +1,5 @@
 #include "src/rkernel/cost.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -131,6 +129,15 @@ double spared_by_rest(const Machine& machine, const ContractionShape& shape, con
   return rest_columns(machine, shape) > 0 || shape.rest_as_rows ? std::max(0.0, -mean_rest_seconds(machine, shape, sizes)) : 0;
 }
 
+// Where dots compute the last column tile in less time than its rows of A take to come, nothing hides these: how much longer that makes the mean tile.
+double bare_dots_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double load, double register_tile) {
+  if (!has_dots(shape, strategy) || sizes.column_tiles * sizes.n_blocks == 1) return 0;
+  const double of_last = of_last_columns(sizes, 1) / sizes.column_tiles, wide = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
+  const double other = register_tile - mean_rest_seconds(machine, shape, sizes) + sizes.block_k * (wide - sizes.seconds_per_k);
+  const double dots = (register_tile - (1 - of_last) * other) / of_last;
+  return std::max(0.0, (1 - of_last) * std::max(load, other) + of_last * std::max(load, dots) - std::max(load, register_tile));
+}
+
 // Of a tile, to read its columns of B. The first row tile brings them near, the others find them there; blocks of other rows find them where all of B's block fits.
 struct ColumnSeconds {
   double first, again;
@@ -198,6 +205,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   // A tile is stored once for all blocks of K.
   terms.store /= sizes.k_blocks;
   if (!asks_ahead(machine, shape, static_cast<std::int64_t>(b_bytes))) terms.store += first_tile_seconds(sizes, of_columns, a_seconds, register_tile);
+  terms.store += bare_dots_seconds(machine, shape, strategy, sizes, terms.load, register_tile);
   if (strategy.lanes == LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
   // A tile between blocks of K is written to scratch and read again.
   if (sizes.k_blocks > 1) terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);
@@ -382,19 +390,6 @@ TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, co
   const double moves = move_seconds(machine, part, region.strategy, sizes, active);
   return {ticket_terms(machine, part, region.strategy, sizes, moves, active).l2_cost + machine.seconds_per_ticket,
           region.m > 0 && region.n > 0 ? static_cast<std::int64_t>(tickets_of(part, sizes)) : 0};
-}
-
-std::string to_string(const CostBreakdown& breakdown) {
-  std::string text = fmt::format("    registers: {:.3g} us\n", breakdown.register_tile * 1e6);
-  for (std::size_t i = 0; i < breakdown.layers.size(); ++i) {
-    const LayerTerms& terms = breakdown.layers[i];
-    text += fmt::format(
-        "    {}: F_parallel = ceil({:g} / {:g}), n_ts = {:g}, n_tr = {:g}, T_load = {:.3g} us, T_store = {:.3g} us, fixed = {:.3g} us, "
-        "cost = {:.4g} us\n",
-        terms.name, terms.parallel_trips, terms.units, terms.spatial_trips, terms.reduction_trips, terms.load * 1e6, terms.store * 1e6,
-        terms.fixed * 1e6, breakdown.costs[i] * 1e6);
-  }
-  return text;
 }
 
 }  // namespace dyn::rkernel

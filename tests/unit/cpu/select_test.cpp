@@ -129,7 +129,7 @@ TEST_CASE("a cost that is cut short is no less than what was enough, and no more
 
 TEST_CASE("dots compute the columns of no whole vector wherever that is cheaper, and nowhere else") {
   int cheaper = 0, dearer = 0, none = 0;
-  for_random_shapes(100, 60, [&](const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+  for_random_shapes(120, 60, [&](const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
     INFO(words(shape, threads));
     const Choice chosen = select(machine, candidates, shape, threads);
     const bool has_rest = shape.may_dot_rest && shape.n > machine.vector_width && shape.n % machine.vector_width != 0 && machine.vector_width - shape.n % machine.vector_width >= 0.02 * static_cast<double>(shape.n);
