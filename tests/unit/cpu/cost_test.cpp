@@ -241,6 +241,6 @@ TEST_CASE("rows of A that come from memory a second time for dots are hidden by 
   // 33 KB of a tile's rows take 3.3 us from memory, 74 KB of a panel 0.8 us from L2, the dots of two columns much less; they are every second tile.
   CHECK(bare(14000, 34) > 0.5e-6);
   CHECK(bare(14000, 34) < (3.3e-6 + 0.8e-6) / 2);
-  CHECK(bare(14000, 66) < bare(14000, 34));  // every third
-  CHECK(bare(28, 34) == 0);                  // again from L2
+  CHECK(bare(14000, 66) < bare(14000, 34));   // every third
+  CHECK(bare(28, 34) < bare(14000, 34) / 3);  // again from L2
 }
