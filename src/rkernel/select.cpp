@@ -15,8 +15,8 @@ namespace {
 // Two predictions closer than this are a tie, which the earlier candidate wins.
 constexpr double tie = 0.02;
 constexpr std::int64_t smallest_block_k = 512;
-// A problem that takes this many wake-ups on all threads is not tried on one.
-constexpr double wakeups_worth_threads = 20;
+// A problem that takes this many wake-ups on all threads is not tried on one: what one spares is a tie by then.
+constexpr double wakeups_worth_threads = 1 / tie;
 
 // Of make_candidates(), at most: of each axis, and the whole with two equal parts for the threads.
 constexpr std::size_t most_fixed = 5, most_sizes = most_fixed + 3;

@@ -17,11 +17,12 @@
 using namespace dyn::rkernel;
 using dyn::testing::random_contraction;
 using dyn::testing::random_machine;
+using dyn::testing::round_machine;
 
 namespace {
 
 constexpr double tie = 0.02;
-constexpr double wakeups_worth_threads = 20;
+constexpr double wakeups_worth_threads = 1 / tie;
 
 std::uint64_t seed() { return dyn::testing::test_seed(20261122); }
 
@@ -167,4 +168,17 @@ TEST_CASE("wherever a copy of A is cheaper, copies may pay") {
     });
   });
   CHECK(cheaper > 0);
+}
+
+TEST_CASE("one thread is tried wherever the wake-up that it spares is no tie") {
+  // One block and one slice: on two threads nothing but a wake-up more.
+  Machine machine = round_machine();
+  machine.dot_rows = {0, 8, 8, 8, 6, 5, 4, 4, 4};
+  machine.seconds_per_wakeup = 1e-6;
+  const ContractionShape shape{.lanes = LaneAxis::K, .m = 4, .n = 8, .k = 3415, .a_level = 1, .b_level = 1};
+  const CandidateSet candidates = make_candidates(machine);
+  double least = std::numeric_limits<double>::infinity();
+  for_each_choice(machine, candidates, shape, 2, [&](const Choice& choice) { least = std::min(least, choice.seconds); });
+  CHECK(least > 20 * machine.seconds_per_wakeup);
+  CHECK(select(machine, candidates, shape, 2).seconds * (1 - tie) <= least);
 }
