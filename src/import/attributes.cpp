@@ -45,6 +45,12 @@ std::optional<std::vector<std::int64_t>> NodeContext::integers(std::string_view 
   return integers(name);
 }
 
+Tensor NodeContext::take_tensor(std::string_view name) {
+  const auto found = std::ranges::find_if(*node_.mutable_attribute(), [&](const AttributeProto& each) { return each.name() == name; });
+  if (found == node_.mutable_attribute()->end() || !found->has_t()) fail(fmt::format("its attribute {} must be a tensor", name));
+  return onnx::take_tensor(*found->mutable_t(), state_.folder);
+}
+
 DType NodeContext::dtype(std::string_view name) const {
   const AttributeProto* found = attribute(name);
   if (found == nullptr || !found->has_i()) fail(fmt::format("it needs the attribute {}", name));

@@ -35,6 +35,14 @@ std::optional<Tensor> tensor_of(const KnownInts& ints) {
   return tensor;
 }
 
+/// Elements that the file holds, or that integers without a symbol are.
+const Tensor* constant_of(Operand& operand) {
+  if (!operand.constant && operand.ints) {
+    if (std::optional<Tensor> tensor = tensor_of(*operand.ints)) operand.constant = std::make_shared<const Tensor>(*std::move(tensor));
+  }
+  return operand.constant.get();
+}
+
 graph::TensorType type_of_tensor(const Tensor& tensor, graph::DimTable& dims) {
   graph::TensorType type{tensor.dtype, {}};
   for (const std::int64_t dim : tensor.dims) type.dims.push_back(dims.constant(dim));
@@ -84,10 +92,7 @@ ValueId value_of(GraphState& state, const std::string& name) {
 
 ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
   if (operand.id != graph::no_value) return operand.id;
-  if (!operand.constant && operand.ints) {
-    if (std::optional<Tensor> tensor = tensor_of(*operand.ints)) operand.constant = std::make_shared<const Tensor>(*std::move(tensor));
-  }
-  return operand.id = operand.constant ? tensor_value(operand.constant, name) : ints_value(*operand.ints, name);
+  return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, name) : ints_value(*operand.ints, name);
 }
 
 ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name) {
@@ -123,13 +128,7 @@ graph::TensorType NodeContext::type_of(std::size_t input) {
   return type;
 }
 
-const Tensor* NodeContext::constant(std::size_t input) {
-  Operand& operand = find(input);
-  if (!operand.constant && operand.ints) {
-    if (std::optional<Tensor> tensor = tensor_of(*operand.ints)) operand.constant = std::make_shared<const Tensor>(*std::move(tensor));
-  }
-  return operand.constant.get();
-}
+const Tensor* NodeContext::constant(std::size_t input) { return constant_of(find(input)); }
 
 std::optional<KnownInts> NodeContext::ints(std::size_t input) {
   Operand& operand = find(input);

@@ -69,6 +69,8 @@ class NodeContext {
   std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
   /// A list that is an attribute up to some opset, and an input from then on; nothing where it is neither.
   std::optional<std::vector<std::int64_t>> integers(std::string_view name, std::size_t input);
+  /// The attribute's elements, which are gone from the node afterwards: no two copies exist.
+  Tensor take_tensor(std::string_view name);
   /// The dtype that the attribute has as a number of TensorProto.
   DType dtype(std::string_view name) const;
   /// Counted from the front; fails outside of 0 .. rank - 1.
@@ -94,8 +96,6 @@ class NodeContext {
   const Operand& operand(std::size_t input);
   /// Of an operand that a converter has made.
   ValueId value_of(Operand& operand) { return materialize(operand, node_.op_type()); }
-  /// Of files beside the model.
-  const std::string& folder() const { return state_.folder; }
 
  private:
   Operand& find(std::size_t input);

@@ -18,10 +18,7 @@ Tensor tensor_of(DType dtype, std::vector<std::int64_t> dims, const Field& eleme
 }
 
 void convert_constant(NodeContext& node) {
-  if (const AttributeProto* value = node.attribute("value")) {
-    TensorProto copy = value->t();
-    return node.give(take_tensor(copy, node.folder()));
-  }
+  if (node.attribute("value") != nullptr) return node.give(node.take_tensor("value"));
   if (const AttributeProto* value = node.attribute("value_float")) return node.give(tensor_of<float>(DType::f32, {}, std::vector{value->f()}));
   if (const AttributeProto* value = node.attribute("value_int")) return node.give(tensor_of<std::int64_t>(DType::i64, {}, std::vector{value->i()}));
   if (const AttributeProto* value = node.attribute("value_floats")) return node.give(tensor_of<float>(DType::f32, {value->floats_size()}, value->floats()));
@@ -31,10 +28,8 @@ void convert_constant(NodeContext& node) {
 
 /// The one element that all of the result's are: f32 0 where the attribute is left out.
 Tensor element_of(NodeContext& node) {
-  const AttributeProto* value = node.attribute("value");
-  if (value == nullptr) return tensor_of<float>(DType::f32, {}, std::vector{0.0F});
-  TensorProto copy = value->t();
-  Tensor element = take_tensor(copy, node.folder());
+  if (node.attribute("value") == nullptr) return tensor_of<float>(DType::f32, {}, std::vector{0.0F});
+  Tensor element = node.take_tensor("value");
   if (element.elements() != 1) node.fail(fmt::format("its value must have one element, not {}", element.elements()));
   element.dims.clear();
   return element;
