@@ -40,6 +40,11 @@ bool is_reserved(std::string_view word) {
   return std::find(reserved_words.begin(), reserved_words.end(), word) != reserved_words.end();
 }
 
+bool can_name_dim(std::string_view word) {
+  constexpr std::string_view others[] = {"_", "floordiv", "mod", "min", "max"};
+  return !is_reserved(word) && std::ranges::find(others, word) == std::ranges::end(others);
+}
+
 std::string describe(const Token& token) {
   if (token.kind == TokenKind::End) return "the end of the file";
   if (token.kind == TokenKind::Newline) return "the end of the line";

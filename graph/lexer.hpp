@@ -36,6 +36,9 @@ std::string quote_name(std::string_view name);
 /// Words that cannot name a value without quotes.
 bool is_reserved(std::string_view word);
 
+/// Neither reserved, nor `_`, nor a function of dims.
+bool can_name_dim(std::string_view word);
+
 /// Newlines separate statements, but not between ( and ) or [ and ]; `#` starts a comment.
 class Lexer {
  public:

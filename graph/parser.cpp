@@ -18,7 +18,6 @@
 namespace dyn::graph {
 namespace {
 
-constexpr std::array<std::string_view, 4> dim_functions = {"floordiv", "mod", "min", "max"};
 const std::vector<std::string_view> header_words = {"dim", "weights", "weight", "state", "graph"};
 
 }  // namespace
@@ -63,10 +62,7 @@ void Parser::parse_dim_line() {
   take();
   const Token name = token_;
   take_word("the name of the dim");
-  if (is_reserved(name.text) || name.text == "_" ||
-      std::find(dim_functions.begin(), dim_functions.end(), name.text) != dim_functions.end()) {
-    fail(name.location, fmt::format("{} is reserved and cannot name a dim", describe(name)));
-  }
+  if (!can_name_dim(name.text)) fail(name.location, fmt::format("{} is reserved and cannot name a dim", describe(name)));
   if (module_.dims->find_symbol(name.text)) fail(name.location, fmt::format("the dim {} is defined twice", describe(name)));
 
   SymbolInfo info;

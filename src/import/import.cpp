@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/lexer.hpp"
 #include "graph/text.hpp"
 #include "src/import/model_file.hpp"
 #include "src/import/node_context.hpp"
@@ -19,11 +20,11 @@ namespace {
 
 bool is_standard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
-/// Names of dims in the text: letters, digits and `_`, beginning with no digit.
+/// Names of dims in the text: letters, digits and `_`, beginning with a letter, so that no symbol without a name has it, and none of its words.
 std::string dim_name(const std::string& name, std::set<std::string>& taken) {
   std::string plain;
   for (const char letter : name) plain += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
-  if (plain.empty() || std::isdigit(static_cast<unsigned char>(plain.front())) != 0) plain = "d_" + plain;
+  if (plain.empty() || std::isalpha(static_cast<unsigned char>(plain.front())) == 0 || !graph::can_name_dim(plain)) plain = "d_" + plain;
   std::string free = plain;
   for (int i = 2; !taken.insert(free).second; ++i) free = fmt::format("{}_{}", plain, i);
   return free;

@@ -110,6 +110,14 @@ TEST_CASE("dims without a name are free, and named ones are the same everywhere"
   CHECK(imported.text.find("graph net(x: f32[_, my_dim], w: f32[my_dim, _]) -> (y: f32[_, _]) {") != std::string::npos);
 }
 
+TEST_CASE("dims are named as the text can name them") {
+  OnnxFile file;
+  file.input("x", {"min", "_0", "9", ""}).output("y");
+  file.node("Transpose", {"x"}, {"t"});
+  file.node("Flatten", {"t"}, {"y"});
+  CHECK(statements_of(file).find("d_min") != std::string::npos);
+}
+
 TEST_CASE("a broken file is refused with its name and the place") {
   OnnxFile file = one_node("Relu");
   file.floats("w", {100}, std::vector<float>(100));
