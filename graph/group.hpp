@@ -59,6 +59,10 @@ void decompose(Module& module, const DecomposeOptions& options = {});
 /// Folds constants, removes identities, duplicates (common subexpressions) and dead nodes.
 void simplify(Module& module);
 
+/// Moves transposes that change the innermost axis behind what is computed element by element, so that they meet and cancel (the next simplify() drops them). A model
+/// with channels last between tensors that have them first is full of such: what is left stands where the order is really another. Runs after simplify().
+void sink_transposes(Module& module);
+
 /// Makes one matmul of several that multiply the same value with constant weights, and one bias of theirs, where nothing is computed
 /// from the results element by element; the results become slices. Runs after simplify().
 void merge_siblings(Module& module);

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<OpDef> make_registry() {
   std::vector<OpDef> ops;
-  for (auto family : {elementwise_ops, reduction_ops, normalization_ops, contraction_ops, view_ops, indexed_ops, state_ops})
+  for (auto family : {elementwise_ops, reduction_ops, normalization_ops, contraction_ops, view_ops, indexed_ops, state_ops, window_ops})
     std::ranges::move(family(), std::back_inserter(ops));
   std::ranges::sort(ops, {}, &OpDef::name);
   return ops;
@@ -135,6 +135,10 @@ std::int64_t InferContext::integer(std::string_view name) const { return attr_in
 Dim InferContext::dim(std::string_view name) const { return attr_dim(module(), node(), name); }
 std::vector<std::int64_t> InferContext::integers(std::string_view name) const { return attr_integers(node(), name); }
 std::vector<Dim> InferContext::dim_list(std::string_view name) const { return attr_dims(module(), node(), name); }
+
+bool reads_memory(const Node& node, std::size_t input) {
+  return contracts(node.op->op_class) || (input == 0 && (node.op->name == "gather" || node.op->name == "windows"));
+}
 
 ValueId viewed(const Node& view) { return view.inputs[view.op->name == "append" ? 1 : 0]; }
 

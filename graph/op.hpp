@@ -16,10 +16,10 @@ namespace dyn::graph {
 enum class OpClass : std::uint8_t {
   Elementwise,  ///< each output element from the same index of the (broadcast) inputs
   Reduction,    ///< one of sum, max, min, product over some axes
-  Contraction,  ///< matmul
+  Contraction,  ///< matmul, also of windows
   Attention,    ///< two chained contractions with a softmax between; whole, or split by a pass
   View,         ///< only another way to index its input: reshape, transpose, slice, expand; append
-  Indexed,      ///< gather, concat, pad, range: each output element from a computed place
+  Indexed,      ///< gather, concat, pad, range, windows: each output element from a computed place
   Compound      ///< split into the others by a pass
 };
 
@@ -65,6 +65,9 @@ class InferContext {
   std::vector<Dim> dim_list(std::string_view name) const;
 };
 
+/// Ranks above this are refused.
+inline constexpr int max_rank = 8;
+
 using InferFunction = void (*)(InferContext&, std::vector<TensorType>& outputs);
 
 struct OpDef {
@@ -98,6 +101,9 @@ std::vector<Dim> attr_dims(const Module& module, const Node& node, std::string_v
 
 /// A negative axis counted from the end; nothing where it is out of range.
 std::optional<int> normalize_axis(std::int64_t axis, int rank);
+
+/// Whether the node addresses this operand beyond its own index space, or many times: it has to be in memory.
+bool reads_memory(const Node& node, std::size_t input);
 
 /// Of a View: the input that it shows in another way. `append` shows what it appends: its result is the state in which that lies.
 ValueId viewed(const Node& view);

@@ -14,5 +14,6 @@ std::vector<OpDef> contraction_ops();
 std::vector<OpDef> view_ops();
 std::vector<OpDef> indexed_ops();
 std::vector<OpDef> state_ops();
+std::vector<OpDef> window_ops();
 
 }  // namespace dyn::graph

@@ -9,9 +9,6 @@
 
 namespace dyn::graph {
 
-/// Ranks above this are refused.
-inline constexpr int max_rank = 8;
-
 /// "mask (dim 1)": dim `axis` of input `index`, for messages.
 std::string dim_name(const InferContext& context, std::size_t index, int axis);
 

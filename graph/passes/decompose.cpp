@@ -7,6 +7,7 @@
 
 #include "graph/group.hpp"
 #include "graph/passes/rewriter.hpp"
+#include "graph/passes/split_windows.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -174,6 +175,7 @@ const std::unordered_map<std::string_view, Split> splits = {
 void decompose(Module& module, const DecomposeOptions& options) {
   Rewriter rewriter(module);
   for (Node& node : module.nodes) {
+    if (split_windows(rewriter, node)) continue;
     const auto split = splits.find(node.op->name);
     const bool whole = options.keep_attention && node.op->op_class == OpClass::Attention;
     if (whole || split == splits.end()) {

@@ -24,11 +24,6 @@ int lateness(const Node& node) {
   }
 }
 
-/// Operands that a kernel addresses beyond its own index space: they have to be in memory.
-bool reads_memory(const Node& node, int input) {
-  return contracts(node.op->op_class) || (node.op->name == "gather" && input == 0);
-}
-
 }  // namespace
 
 FusionGraph::FusionGraph(const Module& module)
@@ -118,7 +113,7 @@ void FusionGraph::find_readers() {
 
 bool FusionGraph::must_be_stored(ValueId value) const {
   if (is_output(value)) return true;
-  return std::ranges::any_of(readers(value), [&](const Edge& edge) { return reads_memory(node(edge.node), edge.input); });
+  return std::ranges::any_of(readers(value), [&](const Edge& edge) { return reads_memory(node(edge.node), static_cast<std::size_t>(edge.input)); });
 }
 
 bool FusionGraph::reads_only_free(const Node& node) const {

@@ -37,8 +37,7 @@ void Grower::start() {
   Coords coords = identity_coords(*module_.dims, static_cast<int>(output_dims.size()));
   if (node.op->op_class == OpClass::Contraction) {
     kind_ = Backbone::Matmul;
-    const auto& a = graph_.dims(node.inputs[0]);
-    extents_.push_back(attr_boolean(node, "transpose_a") ? a[a.size() - 2] : a.back());
+    extents_.push_back(depth_of(node));
     reduced_.push_back(true);
   }
   if (node.op->op_class == OpClass::Attention) {
@@ -48,6 +47,13 @@ void Grower::start() {
     reduced_.insert(reduced_.end(), 2, true);
   }
   add(backbone_, std::move(coords));
+}
+
+/// How many products a contraction adds up for each result.
+Dim Grower::depth_of(const Node& contraction) const {
+  const auto &a = graph_.dims(contraction.inputs[0]), &b = graph_.dims(contraction.inputs[1]);
+  if (contraction.op->name == "window_matmul") return b[b.size() - 2];
+  return attr_boolean(contraction, "transpose_a") ? a[a.size() - 2] : a.back();
 }
 
 void Grower::add(int id, Coords coords) {
@@ -153,7 +159,7 @@ bool Grower::operand_fits(int id, int input, const Coords& coords) const {
     // A producer without a group may still join, as far as it does not need the group itself.
     return false;
   }
-  if (node.op->name == "gather" && input == 0) return from_memory;
+  if (reads_memory(node, static_cast<std::size_t>(input))) return from_memory;
   if (node.op->op_class == OpClass::Indexed && !operand_place(module_, node, input, coords)) return false;
   if (from_memory) return true;
   const auto place = root_place(id, input, coords);
@@ -182,7 +188,7 @@ std::optional<Coords> Grower::place_of_producer(int id) const {
       continue;
     }
     const Node& reader = graph_.node(edge.node);
-    if (contracts(reader.op->op_class) || (reader.op->name == "gather" && edge.input == 0)) return std::nullopt;
+    if (reads_memory(reader, static_cast<std::size_t>(edge.input))) return std::nullopt;
     const auto place = root_place(edge.node, edge.input, member->second);
     if (!place || (coords && *coords != *place)) return std::nullopt;
     coords = place;

@@ -25,6 +25,7 @@ class Grower {
   bool is_member(int id) const { return members_.contains(id); }
   int anchor() const { return graph_.position(backbone_); }
   void start();
+  Dim depth_of(const Node& contraction) const;
   void add(int id, Coords coords);
 
   void try_consumer(int id);

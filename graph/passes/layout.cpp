@@ -44,6 +44,7 @@ class Layouter {
       const std::set<int> members(group.nodes.begin(), group.nodes.end());
       for (const int id : group.nodes) {
         const Node& node = graph_.node(id);
+        if (node.op->name == "window_matmul") slid_over_.insert(node.inputs[0]);
         for (const ValueId input : node.inputs) {
           const int producer = graph_.root_producer(input);
           const bool literal = module_.value(graph_.root(input)).kind == ValueKind::Constant && !graph_.in_state(input);
@@ -56,7 +57,10 @@ class Layouter {
   }
 
   static bool needs_memory(const Node& node, ValueId input) {
-    return contracts(node.op->op_class) || (node.op->name == "gather" && node.inputs[0] == input);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == input && reads_memory(node, i)) return true;
+    }
+    return false;
   }
 
   void store_bases() {
@@ -101,6 +105,8 @@ class Layouter {
     if (input.base == no_value) return copy(id, "a literal has no memory of its own");
     auto result = view_through(module_, node, input);
     if (!result) return copy(id, fmt::format("no strides reach {} in this order", module_.value(node.inputs[0]).name));
+    if (slid_over_.contains(node.outputs[0]) && result->strides.back().constant() != 1)
+      return copy(id, "windows read its channels one after the other, many times");
     view_of(node.outputs[0]) = std::move(*result);
   }
 
@@ -199,6 +205,7 @@ class Layouter {
   const FusionGraph& graph_;
   Fusion& fusion_;
   std::vector<bool> needed_;
+  std::set<ValueId> slid_over_;  ///< by the windows of a window_matmul
   std::set<ValueId> placed_;  ///< results of appends whose operand is computed in its place in the state
   const std::size_t node_count_ = module_.nodes.size();
 };

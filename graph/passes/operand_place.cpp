@@ -1,6 +1,7 @@
 // Which elements of its inputs a node reads.
 
 #include "graph/passes/grower.hpp"
+#include "graph/window.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -42,6 +43,7 @@ std::optional<Coords> operand_place(const Module& module, const Node& node, int 
   if (node.op->name == "gather") return place_of_indices(module, node, coords);
   if (node.op->name == "concat") return place_of_part(module, node, input, coords);
   if (node.op->name == "pad") return place_inside_padding(module, node, coords);
+  if (node.op->name == "windows") return coords_through_windows(module, node, coords);
   return std::nullopt;
 }
 

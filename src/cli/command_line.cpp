@@ -163,7 +163,7 @@ struct Parser {
     add_threads(sub);
     add_shape_flags(sub);
     add_input_flags(sub);
-    sub->add_option("--save-outputs", arguments.save_outputs, "Write each output to DIR/<name>.npy")->type_name("DIR");
+    sub->add_option("--save-outputs", arguments.save_outputs, "Write each output to DIR/<name>.npy (with _ for what the name of a file cannot have)")->type_name("DIR");
     add_format(sub);
   }
 
@@ -225,13 +225,13 @@ struct Parser {
     sub->footer("dynrun op matmul \"f32[M,768] x f32[768,2304]\" --dims M=1..512*2 --peers onednn,openblas\n"
                 "dynrun op matmul --suite tests/bench/suites/gemm-transformer.txt --threads 1,2 --format csv\n"
                 "dynrun op softmax \"f32[B,S]\" --dims B=8 --dims S=128 --attr axis=-1 --cold");
-    sub->add_option("operator", op.op, "An operator of docs/ir.md; with --suite matmul, if none is given")->type_name("OP");
+    sub->add_option("operator", op.op, "An operator of docs/ir.md; with --suite the suite's, if none is given")->type_name("OP");
     sub->add_option("types", op.types,
                     "Its operands, separated by \" x \"; dims are numbers or names. An operand of numbers alone is a constant weight where "
                     "another one has names; `const f32[...]` and `input f32[...]` decide it")
         ->type_name("TYPES");
     add_repeated(sub, "--suite", op.suites, "Instead of TYPES: a file of shapes (tests/bench/suites)");
-    add_repeated(sub, "--dims", arguments.dims, "Values of the named dims, as for bench; several multiply");
+    add_repeated(sub, "--dims", arguments.dims, "Values of the named dims, as for bench; several multiply. With --suite N, where its convolutions have none (default 1)");
     add_repeated(sub, "--attr", op.attributes, "An attribute of the operator: axis=-1, transpose_b=true, perm=[1,0]");
     add_thread_counts(sub, "Threads of dyn and of each peer; several are measured one after the other: 1,2");
     sub->add_flag("--cold", op.cold,

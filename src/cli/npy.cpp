@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -134,6 +136,24 @@ void write_npy(const std::string& path, const Tensor& tensor) {
   file.write(static_cast<const char*>(tensor.raw()), static_cast<std::streamsize>(tensor.bytes()));
   file.flush();
   if (!file) throw Error(ErrorKind::device, fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+}
+
+std::vector<std::string> file_names(std::span<const std::string> names) {
+  constexpr std::size_t longest = 200;
+  std::set<std::string> taken;
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    std::string file = name.substr(0, longest);
+    for (char& c : file) {
+      const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' || static_cast<unsigned char>(c) >= 0x80;
+      if (!fits) c = '_';
+    }
+    if (file.empty() || file.front() == '.') file.insert(0, "_");
+    std::string distinct = file;
+    for (int number = 2; !taken.insert(distinct).second; ++number) distinct = fmt::format("{}_{}", file, number);
+    files.push_back(std::move(distinct));
+  }
+  return files;
 }
 
 }  // namespace dyn::cli

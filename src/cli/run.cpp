@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -63,11 +65,12 @@ Row output_row(const std::string& name, const Tensor& tensor) {
   return row;
 }
 
-void save_output(const std::string& directory, const std::string& name, const Tensor& tensor) {
+void save_outputs(const std::string& directory, std::span<const std::string> names, const runtime::CallState& call) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) throw Error(ErrorKind::device, fmt::format("--save-outputs {}: {}", directory, error.message()));
-  write_npy((std::filesystem::path(directory) / (name + ".npy")).string(), tensor);
+  const std::vector<std::string> files = file_names(names);
+  for (std::size_t i = 0; i < files.size(); ++i) write_npy((std::filesystem::path(directory) / (files[i] + ".npy")).string(), call.output(i));
 }
 
 }  // namespace
@@ -81,11 +84,12 @@ void run_model(const Arguments& arguments) {
   for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
   call.run();
   std::vector<Row> rows;
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < model->outputs().size(); ++i) {
-    const std::string& name = model->outputs()[i].name;
-    rows.push_back(output_row(name, call.output(i)));
-    if (!arguments.save_outputs.empty()) save_output(arguments.save_outputs, name, call.output(i));
+    names.push_back(model->outputs()[i].name);
+    rows.push_back(output_row(names.back(), call.output(i)));
   }
+  if (!arguments.save_outputs.empty()) save_outputs(arguments.save_outputs, names, call);
   fmt::print("{}", to_text(rows, arguments.format));
 }
 

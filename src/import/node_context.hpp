@@ -96,6 +96,7 @@ class NodeContext {
   const Operand& operand(std::size_t input);
   /// Of an operand that a converter has made.
   ValueId value_of(Operand& operand) { return materialize(operand, node_.op_type()); }
+  ValueId value_of(Operand& operand, const std::string& name) { return materialize(operand, name); }
 
  private:
   Operand& find(std::size_t input);

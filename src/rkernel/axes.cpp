@@ -23,7 +23,10 @@ void reorder(Problem& problem, const std::vector<int>& order) {
     std::vector<Dim> strides;
     for (const int old : order) strides.push_back(operand.strides[static_cast<std::size_t>(old)]);
     operand.strides = std::move(strides);
-    for (Guard& guard : operand.guards) guard.axis = now[static_cast<std::size_t>(guard.axis)];
+    for (Guard& guard : operand.guards) {
+      for (graph::CoordTerm& term : guard.terms) term.axis = now[static_cast<std::size_t>(term.axis)];
+      std::ranges::sort(guard.terms, {}, &graph::CoordTerm::axis);
+    }
   }
   for (Expr& expr : problem.exprs) {
     if (expr.axis >= 0) expr.axis = now[static_cast<std::size_t>(expr.axis)];
@@ -44,8 +47,9 @@ int lane_score(const Problem& problem, std::size_t axis) {
 /// Whether the index along the axis itself is used, so that it cannot become part of another.
 bool is_pinned(const Problem& problem, int axis) {
   const auto uses = [axis](const auto& item) { return item.axis == axis; };
+  const auto guards = [&](const Guard& guard) { return std::ranges::any_of(guard.terms, uses); };
   return std::ranges::any_of(problem.exprs, uses) ||
-         std::ranges::any_of(problem.operands, [&](const Operand& operand) { return std::ranges::any_of(operand.guards, uses); });
+         std::ranges::any_of(problem.operands, [&](const Operand& operand) { return std::ranges::any_of(operand.guards, guards); });
 }
 
 /// Whether axes i and i + 1 are, for every operand, one axis.
@@ -58,6 +62,10 @@ bool can_merge(const Problem& problem, std::size_t i) {
   if (problem.attention && last >= problem.attention->m) return false;
   if (is_pinned(problem, last - 1) || is_pinned(problem, last)) return false;
   return std::ranges::all_of(problem.operands, [&](const Operand& operand) {
+    if (operand.window) {
+      const auto has = [&](int axis) { return std::ranges::find(operand.window->axes, axis, &WindowAxis::axis) != operand.window->axes.end(); };
+      if (has(last - 1) || has(last)) return has(last - 1) && has(last);
+    }
     return prove_equal(operand.strides[i], problem.axes[i + 1].extent * operand.strides[i + 1]) == true;
   });
 }
@@ -70,7 +78,11 @@ void merge(Problem& problem, std::size_t i) {
   problem.axes.erase(problem.axes.begin() + static_cast<std::ptrdiff_t>(i));
   for (Operand& operand : problem.operands) {
     operand.strides.erase(operand.strides.begin() + static_cast<std::ptrdiff_t>(i));
-    for (Guard& guard : operand.guards) shift(guard.axis);
+    for (Guard& guard : operand.guards) {
+      for (graph::CoordTerm& term : guard.terms) shift(term.axis);
+    }
+    if (!operand.window) continue;
+    for (WindowAxis& part : operand.window->axes) shift(part.axis);
   }
   for (Expr& expr : problem.exprs) shift(expr.axis);
   shift(problem.lane_axis);

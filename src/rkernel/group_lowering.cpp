@@ -1,10 +1,12 @@
 #include "src/rkernel/group_lowering.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/window.hpp"
 
 namespace dyn::rkernel {
 
@@ -48,13 +50,19 @@ void GroupLowering::make_axes() {
   const std::size_t own = group_.backbone == Backbone::Matmul ? 3 : group_.backbone == Backbone::Attention ? 4 : 0;
   const bool guarded = std::ranges::any_of(group_.nodes, [this](int id) {
     const std::string& op = module_.nodes[static_cast<std::size_t>(id)].op->name;
-    return op == "concat" || op == "pad";
+    return op == "concat" || op == "pad" || op == "windows";
   });
+  const Node* windows = group_.backbone == Backbone::Matmul ? &module_.nodes[static_cast<std::size_t>(group_.backbone_node)] : nullptr;
+  if (windows != nullptr && windows->op->name != "window_matmul") windows = nullptr;
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  // A batch of groups stands before the windows.
+  if (windows != nullptr && graph::has_groups(module_, *windows)) std::rotate(order.begin(), order.end() - 3, order.end() - 2);
   axis_of_.assign(count, -1);
   for (const AxisKind kind : {AxisKind::Parallel, AxisKind::Reduction}) {
-    for (std::size_t i = 0; i < count; ++i) {
+    for (const std::size_t i : order) {
       if (group_.reduced[i] != (kind == AxisKind::Reduction)) continue;
-      const bool kept = guarded || i + own >= count;
+      const bool kept = guarded || windows != nullptr || i + own >= count;
       if (group_.extents[i].constant() == 1 && !kept) continue;
       axis_of_[i] = static_cast<int>(problem_.axes.size());
       problem_.axes.push_back({"", group_.extents[i], kind});
@@ -63,8 +71,47 @@ void GroupLowering::make_axes() {
   }
 }
 
+/// Of a window_matmul: rows of the result are windows of x.
+Operand GroupLowering::windowed_operand(const Node& node) const {
+  const ValueId x = node.inputs[0];
+  const auto& dims = dims_of(x);
+  const auto& view = fusion_.views[static_cast<std::size_t>(x)];
+  Coords coords(dims.size(), graph::fixed_coord(module_.dims->constant(0)));
+  const std::size_t results = group_.extents.size() - 2;
+  if (graph::has_groups(module_, node)) coords[dims.size() - 2] = graph::axis_coord(*module_.dims, static_cast<int>(results) - 1);
+  Operand operand = operand_at(x, coords);
+  const std::vector<int> axes = graph::window_axes(module_, node);
+  const std::vector<graph::Window> windows = graph::windows_of(module_, node);
+  WindowRows rows{{}, dims.back(), view.strides.back()};
+  const Dim one = module_.dims->constant(1), none = module_.dims->constant(0);
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(axes.back()); ++i) {
+    WindowAxis part{axis_of_[i], group_.extents[i], one, one, one, none, dims[i], view.strides[i]};
+    if (static_cast<int>(i) >= axes.front()) {
+      const graph::Window& window = windows[i - static_cast<std::size_t>(axes.front())];
+      part.size = module_.dims->constant(window.size);
+      part.stride = module_.dims->constant(window.stride);
+      part.dilation = module_.dims->constant(window.dilation);
+      part.before = window.before;
+    }
+    rows.axes.push_back(part);
+  }
+  operand.window = std::move(rows);
+  return operand;
+}
+
+void GroupLowering::make_window_contraction(const Node& node) {
+  const int k = static_cast<int>(group_.extents.size()) - 1, n = k - 1, grouped = graph::has_groups(module_, node), m = n - 1 - grouped;
+  Coords coords;
+  for (const int axis : grouped ? std::vector{n - 1, k, n} : std::vector{k, n}) coords.push_back(graph::axis_coord(*module_.dims, axis));
+  problem_.operands.push_back(windowed_operand(node));
+  problem_.operands.push_back(operand_at(node.inputs[1], coords));
+  const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
+  problem_.contraction = Contraction{0, 1, axis(m), axis(n), axis(k)};
+}
+
 void GroupLowering::make_contraction() {
   const Node& node = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
+  if (node.op->name == "window_matmul") return make_window_contraction(node);
   const int k = static_cast<int>(group_.extents.size()) - 1, n = k - 1, m = k - 2;
   const auto& result = dims_of(node.outputs[0]);
   const auto coords_of = [&](ValueId id, int row, int column, bool transpose) {
@@ -163,7 +210,10 @@ int GroupLowering::value(ValueId id, const Coords& coords, const Guards& guards)
     put(-1, coord.offset);
     for (const auto& term : coord.terms) put(term.axis, term.factor);
   }
-  for (const Guard& guard : guards) put(guard.axis, guard.low), put(guard.axis, guard.high);
+  for (const Guard& guard : guards) {
+    put(-2, guard.low), put(-2, guard.high);
+    for (const auto& term : guard.terms) put(term.axis, term.factor);
+  }
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   const int expr = value_anew(id, coords, guards);
   known_.emplace(std::move(key), expr);
@@ -212,12 +262,10 @@ Operand GroupLowering::operand_at(ValueId id, const Coords& coords) const {
 
 int GroupLowering::find_operand(Operand operand) {
   const auto same = [&](const Operand& other) {
-    const auto same_guards = [](const Guard& a, const Guard& b) { return a.axis == b.axis && a.low == b.low && a.high == b.high; };
-    return !other.written && other.buffer == operand.buffer && other.offset == operand.offset &&
+    return !other.written && !other.window && other.buffer == operand.buffer && other.offset == operand.offset &&
            other.strides == operand.strides && other.gathers == operand.gathers &&
            other.gather_extent == operand.gather_extent && other.gather_stride == operand.gather_stride &&
-           std::equal(other.guards.begin(), other.guards.end(), operand.guards.begin(), operand.guards.end(), same_guards) &&
-           (operand.guards.empty() || other.fill == operand.fill);
+           other.guards == operand.guards && (operand.guards.empty() || other.fill == operand.fill);
   };
   const auto known = std::find_if(problem_.operands.begin(), problem_.operands.end(), same);
   const auto index = static_cast<int>(known - problem_.operands.begin());

@@ -27,6 +27,8 @@ class GroupLowering {
 
   void make_axes();
   void make_contraction();
+  void make_window_contraction(const graph::Node& node);
+  Operand windowed_operand(const graph::Node& node) const;
   void make_attention();
   int copied_value();
   void store(graph::ValueId id, int expr, const std::vector<graph::Dim>& strides, graph::Dim offset);
@@ -43,6 +45,7 @@ class GroupLowering {
   int gather(const graph::Node& node, const Coords& coords, const Guards& guards);
   int concat(const graph::Node& node, const Coords& coords, const Guards& guards);
   int pad(const graph::Node& node, const Coords& coords, const Guards& guards);
+  int windows(const graph::Node& node, const Coords& coords, const Guards& guards);
   int range(const graph::Node& node, const Coords& coords);
 
   /// i64: the value of an affine function of the axes.

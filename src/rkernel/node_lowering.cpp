@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/window.hpp"
 #include "src/rkernel/group_lowering.hpp"
 
 namespace dyn::rkernel {
@@ -54,6 +55,7 @@ int GroupLowering::compute(const Node& node, const Coords& coords, const Guards&
   if (node.op->name == "gather") return gather(node, coords, guards);
   if (node.op->name == "concat") return concat(node, coords, guards);
   if (node.op->name == "pad") return pad(node, coords, guards);
+  if (node.op->name == "windows") return windows(node, coords, guards);
   if (node.op->name == "range") return range(node, coords);
   throw Error(ErrorKind::internal, fmt::format("{}: {} cannot be lowered", group_.name, node.op->name));
 }
@@ -98,9 +100,11 @@ int GroupLowering::coord_value(const Coord& coord) {
 }
 
 GroupLowering::Guards GroupLowering::with_guard(const Guards& guards, const Coord& coord, Dim extent) const {
-  const int axis = axis_of_[static_cast<std::size_t>(*unit_axis(coord))];
   Guards more = guards;
-  more.push_back({axis, coord.offset * -1, extent - coord.offset});
+  Guard guard{{}, coord.offset * -1, extent - coord.offset};
+  for (const auto& term : coord.terms) guard.terms.push_back({axis_of_[static_cast<std::size_t>(term.axis)], term.factor});
+  std::ranges::sort(guard.terms, {}, &graph::CoordTerm::axis);
+  more.push_back(std::move(guard));
   return more;
 }
 
@@ -173,6 +177,20 @@ int GroupLowering::pad(const Node& node, const Coords& coords, const Guards& gua
   if (loaded) return load(input, inside, inner_guards, fill);
   const int inner = value(input, inside, inner_guards);
   return exists < 0 ? inner : build_.apply(ExprOp::Select, dtype, exists, inner, constant_like(dtype, fill));
+}
+
+int GroupLowering::windows(const Node& node, const Coords& coords, const Guards& guards) {
+  const ValueId input = node.inputs[0];
+  const auto place = graph::coords_through_windows(module_, node, coords);
+  if (!place) throw Error(ErrorKind::internal, fmt::format("{}: windows in another order than they slide", group_.name));
+  Guards inside = guards;
+  const std::vector<int> axes = graph::window_axes(module_, node);
+  const std::vector<graph::Window> windows = graph::windows_of(module_, node);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(axes[i]);
+    if (windows[i].is_padded()) inside = with_guard(inside, (*place)[axis], dims_of(input)[axis]);
+  }
+  return load(input, *place, inside, attr_number(node, "value"));
 }
 
 int GroupLowering::range(const Node& node, const Coords& coords) {

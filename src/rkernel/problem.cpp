@@ -34,15 +34,38 @@ std::string address_text(const Problem& problem, const Operand& operand) {
   return terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + "));
 }
 
+std::string window_text(const Problem& problem, const WindowRows& rows) {
+  std::string text = ", windows";
+  for (const WindowAxis& axis : rows.axes) {
+    if (axis.size.constant() == 1 && axis.stride.constant() == 1 && axis.before.constant() == 0) {
+      text += fmt::format(" {} of {} step {},", to_string(axis.count), axis_name(problem, axis.axis), to_string(axis.step));
+    } else {
+      text += fmt::format(" {} of {} ({} * {} at {} - {} in {}) step {},", to_string(axis.count), axis_name(problem, axis.axis), to_string(axis.size),
+                          to_string(axis.dilation), to_string(axis.stride), to_string(axis.before), to_string(axis.extent), to_string(axis.step));
+    }
+  }
+  return text + fmt::format(" {} channels step {}", to_string(rows.channels), to_string(rows.channel_step));
+}
+
+std::string guarded_text(const Problem& problem, const Guard& guard) {
+  std::vector<std::string> terms;
+  for (const graph::CoordTerm& term : guard.terms) {
+    const std::string axis = axis_name(problem, term.axis);
+    terms.push_back(term.factor.constant() == 1 ? axis : fmt::format("{} * ({})", axis, to_string(term.factor)));
+  }
+  return terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + "));
+}
+
 std::string operand_text(const Problem& problem, std::size_t i) {
   const Operand& operand = problem.operands[i];
   std::string text = fmt::format("  {} {} {}: {}[{}]", operand.written ? "out" : "in", i, name_of(operand.dtype),
                                  operand.name, address_text(problem, operand));
   if (operand.form == Form::Packed) text += ", packed";
+  if (operand.window) text += window_text(problem, *operand.window);
   if (operand.form == Form::Scales) text += ", scales";
   if (operand.gathers) text += fmt::format(", gathers below {}", to_string(operand.gather_extent));
   for (const Guard& guard : operand.guards) {
-    text += fmt::format(", {} <= {} < {}", to_string(guard.low), axis_name(problem, guard.axis), to_string(guard.high));
+    text += fmt::format(", {} <= {} < {}", to_string(guard.low), guarded_text(problem, guard), to_string(guard.high));
   }
   if (!operand.guards.empty()) text += fmt::format(" else {}", operand.fill);
   return text + "\n";
@@ -75,6 +98,18 @@ std::string attention_text(const Problem& problem) {
 }
 
 }  // namespace
+
+bool is_run(const WindowRows& rows) {
+  const WindowAxis& last = rows.axes.back();
+  return rows.channel_step.constant() == 1 && last.dilation.constant() == 1 && prove_equal(last.step, rows.channels) == true;
+}
+
+std::optional<int> Guard::range_axis() const {
+  if (terms.size() != 1 || terms[0].factor.constant() != 1) return std::nullopt;
+  return terms[0].axis;
+}
+
+Guard range_of(int axis, graph::Dim low, graph::Dim high) { return {{{axis, low.table().constant(1)}}, low, high}; }
 
 bool Problem::has_reduction() const {
   return std::ranges::any_of(exprs, [](const Expr& expr) { return is_reduction(expr.op); });

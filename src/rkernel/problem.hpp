@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/coord.hpp"
 #include "graph/module.hpp"
 #include "src/rkernel/expr.hpp"
 
@@ -19,17 +20,42 @@ struct Axis {
   AxisKind kind = AxisKind::Parallel;
 };
 
-/// The element exists only where low <= index along `axis` < high; a Load elsewhere gives the operand's `fill`
-/// and does not touch memory.
+/// The element exists only where low <= sum of index * factor < high; a Load elsewhere gives the operand's `fill`
+/// and does not touch memory. Terms are sorted by axis.
 struct Guard {
-  int axis;
+  std::vector<graph::CoordTerm> terms;
   graph::Dim low, high;
+
+  /// The axis of which this is a range: of its index alone.
+  std::optional<int> range_axis() const;
+  bool operator==(const Guard&) const = default;
 };
+/// low <= index along `axis` < high.
+Guard range_of(int axis, graph::Dim low, graph::Dim high);
 
 /// How constant operands of a contraction lie: as in the file, or packed in panels of the target's width. An operand that gathers may be Packed
 /// where all contractions that read its buffer have it packed, in one view: it reads the same panels, and its offset and strides are theirs. Scales:
 /// those of the packed right side of the problem's contraction, one f32 for each column (PackedLayout).
 enum class Form : std::uint8_t { Strided, Packed, Scales };
+
+/// A part of an axis of the problem: windows that slide along one axis of a tensor, or, of size 1, that axis itself.
+struct WindowAxis {
+  int axis;            ///< of the problem; parts of one axis stand in row-major order
+  graph::Dim count;    ///< of windows
+  graph::Dim size, stride, dilation;
+  graph::Dim before;   ///< window i begins at i * stride - before
+  graph::Dim extent;   ///< of the tensor's axis: what lies outside of it reads as 0
+  graph::Dim step;     ///< elements from one index of the tensor's axis to the next
+};
+
+/// How a contraction's left side is read where it has windows for rows. Its k is (taps of each axis..., channels), in row-major order.
+struct WindowRows {
+  std::vector<WindowAxis> axes;  ///< outermost first; all parts of m, and of some batch axes
+  graph::Dim channels, channel_step;
+};
+
+/// Whether the taps of the last axis and the channels are one run of elements, as far as the axis goes.
+bool is_run(const WindowRows& rows);
 
 /// A strided window on a buffer. Address of the element at the current indices, in elements of `dtype`:
 /// offset + sum over axes of index * strides[axis] (+ gathered index * gather_stride). f16 and bf16 are dtypes of memory alone: a Load
@@ -42,6 +68,7 @@ struct Operand {
   Form form = Form::Strided;
   graph::Dim offset;
   std::vector<graph::Dim> strides;  ///< one for each axis of the problem; 0: does not vary along it
+  std::optional<WindowRows> window;  ///< of a contraction's `a`: adds to offset and strides, which are 0 along k and the axes of the windows
   std::vector<Guard> guards;
   double fill = 0;
   /// Loads through an index expression: its value v must be in [-gather_extent, gather_extent) (negative counts from

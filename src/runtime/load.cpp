@@ -82,6 +82,8 @@ class Loader {
     const Clock::time_point start = Clock::now();
     graph::decompose(impl_.module, {.keep_attention = impl_.target->fuses_attention()});
     graph::simplify(impl_.module);
+    graph::sink_transposes(impl_.module);
+    graph::simplify(impl_.module);  // what meets there cancels
     graph::merge_siblings(impl_.module);
     impl_.fusion = graph::fuse(impl_.module);
     impl_.problems = rkernel::lower(impl_.module, impl_.fusion);

@@ -190,7 +190,9 @@ bool has_dot_form(const rkernel::Problem& problem, const Isa& isa) { return may_
 std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const Isa& isa) {
   using rkernel::LaneAxis;
   std::vector<ContractionForm> forms{make_form(LaneAxis::N, problem, isa)};
-  if (may_have_only(problem, isa.f32_lanes)) forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem), isa));
+  // Panels of windows are not made.
+  const bool has_windows = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window.has_value();
+  if (!has_windows && may_have_only(problem, isa.f32_lanes)) forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem), isa));
   if (has_dot_form(problem, isa)) forms.push_back(make_form(LaneAxis::K, problem, isa));
   return forms;
 }

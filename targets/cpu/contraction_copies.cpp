@@ -2,12 +2,43 @@
 
 #include "targets/cpu/contraction_moves.hpp"
 #include "targets/cpu/widening.hpp"
+#include "targets/cpu/window_copy.hpp"
 
 namespace dyn::cpu {
 
 using codegen::Conditional;
 
+void ContractionCopies::copy_window_block() {
+  const rkernel::WindowRows& rows = *problem_.operands[at(contraction_.a)].window;
+  const codegen::WindowSlots& slots = slots_.window(contraction_.a);
+  std::map<int, llvm::Value*> left;  // of the index along each batch axis: the parts before
+  WindowBlock block{{}, slot(slots.channels), slot(slots.channel_step)};
+  for (std::size_t i = rows.axes.size(); i-- > 0;) {
+    const rkernel::WindowAxis& axis = rows.axes[i];
+    const codegen::WindowAxisSlots& of = slots.axes[i];
+    WindowAxisValues values{slot(of.size), slot(of.stride), slot(of.dilation), slot(of.before), slot(of.extent), slot(of.step)};
+    values.has_taps = axis.size.constant() != 1;
+    if (axis.axis == contraction_.m) {
+      values.count = slot(of.count);
+    } else {
+      llvm::Value*& index = left.try_emplace(axis.axis, block_index_.at(axis.axis)).first->second;
+      values.index = builder_.CreateURem(index, slot(of.count));
+      index = builder_.CreateUDiv(index, slot(of.count));
+    }
+    block.axes.insert(block.axes.begin(), values);
+  }
+  block.unit_channels = rows.channel_step.constant() == 1;
+  block.run = rkernel::is_run(rows);
+  block.data = batch_base(contraction_.a);
+  block.first_row = m_part_.start;
+  block.rows = m_part_.size;
+  block.k0 = k0_;
+  block.k_size = k_size_;
+  emit_window_copy(builder_, isa_, block, a_scratch_, a_row_);
+}
+
 void ContractionCopies::copy_a_block() {
+  if (problem_.operands[at(contraction_.a)].window) return copy_window_block();
   llvm::Value* stride_k = class_.a_unit ? number(1) : a_packed() ? number(isa_.panel_f32) : stride(contraction_.a, contraction_.k);
   const DType dtype = dtype_of(contraction_.a);
   const StridedMatrix block{element_of(builder_, dtype, a_block_, builder_.CreateMul(k0_, stride_k)), a_stride_m_, stride_k, class_.a_unit, dtype};

@@ -11,6 +11,8 @@ class ContractionCopies : protected ContractionBlocks {
 
   /// A's rows.
   void copy_a_block();
+  /// The same where they are windows.
+  void copy_window_block();
   /// B's few columns as rows, where all lanes run along K.
   void copy_b_rows();
   /// B's columns beyond the last whole vector as rows, where the block has them and dots compute them.

@@ -49,6 +49,20 @@ std::vector<KernelSource> ContractionKernel::sources() const {
   return sources;
 }
 
+std::int64_t ContractionKernel::elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const {
+  const rkernel::Problem& problem = form.problem;
+  const rkernel::Contraction& contraction = *problem.contraction;
+  const auto& window = problem.operands[static_cast<std::size_t>(contraction.a)].window;
+  std::int64_t elements = 1;
+  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
+    const bool slides = window && (axis == contraction.k || std::ranges::find(window->axes, axis, &rkernel::WindowAxis::axis) != window->axes.end());
+    if (axis != contraction.n && !slides) elements *= codegen::value_of(slots_.extent(axis), ints);
+  }
+  if (!window) return elements;
+  for (const codegen::WindowAxisSlots& axis : slots_.window(contraction.a).axes) elements *= codegen::value_of(axis.extent, ints);
+  return elements * codegen::value_of(slots_.window(contraction.a).channels, ints);
+}
+
 rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const {
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
@@ -81,11 +95,9 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
   if (!context_->splits()) shape.fixed_slices = 1;
   else if (context_->deterministic()) shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
   const rkernel::Machine& machine = context_->machine();
-  const auto level = [&](int operand, std::int64_t extent) {
-    return packed(operand) ? constant_level_ : machine.level_of(4 * shape.batch * extent * shape.k);
-  };
-  shape.a_level = level(contraction.a, shape.m);
-  shape.b_level = level(contraction.b, shape.n);
+  const auto level = [&](int operand, std::int64_t elements) { return packed(operand) ? constant_level_ : machine.level_of(4 * elements); };
+  shape.a_level = level(contraction.a, elements_of_a(form, ints));
+  shape.b_level = level(contraction.b, shape.batch * shape.n * shape.k);
   return shape;
 }
 

@@ -49,6 +49,8 @@ class ContractionKernel final : public rkernel::Kernel {
     std::size_t first_address = 0;
     bool splits = false;
   };
+  /// Of its left side, in memory: each once, however many windows it is in.
+  std::int64_t elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const;
   rkernel::ContractionShape shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const;
   /// The shapes of all forms that may compute these sizes.
   std::vector<rkernel::ContractionShape> shapes_of(std::span<const std::int64_t> ints) const;

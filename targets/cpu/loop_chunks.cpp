@@ -19,7 +19,7 @@ std::vector<int> border_slots(const rkernel::Problem& problem, const codegen::Sl
   for (int operand = 0; operand < static_cast<int>(problem.operands.size()); ++operand) {
     const auto& guards = problem.operands[static_cast<std::size_t>(operand)].guards;
     for (int guard = 0; guard < static_cast<int>(guards.size()); ++guard) {
-      if (guards[static_cast<std::size_t>(guard)].axis != problem.lane_axis) continue;
+      if (guards[static_cast<std::size_t>(guard)].range_axis() != problem.lane_axis) continue;
       for (const int slot : {slots.guard_low(operand, guard), slots.guard_high(operand, guard)})
         if (slot != codegen::SlotTable::none) borders.push_back(slot);
     }

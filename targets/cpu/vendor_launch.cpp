@@ -31,7 +31,7 @@ class Slots {
   std::span<const std::int64_t> ints_;
 };
 
-bool is_plain(const Operand& operand) { return operand.dtype == DType::f32 && !operand.gathers && operand.guards.empty(); }
+bool is_plain(const Operand& operand) { return operand.dtype == DType::f32 && !operand.gathers && !operand.window && operand.guards.empty(); }
 
 /// Strides of axes of one element become those of dense rows or columns.
 void normalise(std::int64_t rows, std::int64_t columns, std::int64_t& row, std::int64_t& column) {
@@ -56,7 +56,7 @@ int plain_output(const rkernel::Problem& problem, const Slots& slots, std::int64
 std::string refusal(const rkernel::Problem& problem, const rkernel::ContractionShape& shape) {
   const rkernel::Contraction& contraction = *problem.contraction;
   for (const int operand : {contraction.a, contraction.b}) {
-    if (!is_plain(problem.operands[static_cast<std::size_t>(operand)])) return "an operand is narrow, padded or gathered";
+    if (!is_plain(problem.operands[static_cast<std::size_t>(operand)])) return "an operand is narrow, padded, gathered or of windows";
   }
   if (shape.batch * shape.m * shape.n == 0 || shape.k == 0) return "there is nothing to multiply";
   if (std::max({shape.m, shape.n, shape.k}) > std::numeric_limits<std::int32_t>::max()) return "sizes beyond 31 bits";

@@ -149,18 +149,38 @@ llvm::Value* Operands::lanes_between(llvm::Value* low, llvm::Value* high) {
 
 void Operands::add_guards(int operand, Access& access, bool lanes) {
   for (int guard = 0; guard < static_cast<int>(operand_at(operand).guards.size()); ++guard) {
-    const int axis = operand_at(operand).guards[static_cast<std::size_t>(guard)].axis;
+    const rkernel::Guard& range = operand_at(operand).guards[static_cast<std::size_t>(guard)];
     const int low_slot = slots_.guard_low(operand, guard), high_slot = slots_.guard_high(operand, guard);
     llvm::Value* low = low_slot == SlotTable::none ? nullptr : slot(low_slot);
     llvm::Value* high = high_slot == SlotTable::none ? nullptr : slot(high_slot);
-    if (lanes && axis == problem_.lane_axis && !segmented_) {
+    if (lanes && range.range_axis() == problem_.lane_axis && !segmented_) {
       access.mask = both(builder_, access.mask, lanes_between(low, high));
       continue;
     }
-    llvm::Value* index = indices_[static_cast<std::size_t>(axis)];
-    if (low != nullptr) access.all = both(builder_, access.all, builder_.CreateICmpSGE(index, low));
-    if (high != nullptr) access.all = both(builder_, access.all, builder_.CreateICmpSLT(index, high));
+    llvm::Value* place = guarded_place(operand, guard, lanes && !(segmented_ && range.range_axis()));
+    const int width = width_of(place);
+    llvm::Value*& condition = width > 1 ? access.mask : access.all;
+    if (low != nullptr) condition = both(builder_, condition, builder_.CreateICmpSGE(place, broadcast(builder_, low, width)));
+    if (high != nullptr) condition = both(builder_, condition, builder_.CreateICmpSLT(place, broadcast(builder_, high, width)));
   }
+}
+
+/// The sum that a guard bounds: with `lanes` and a term along the lane axis one for each lane.
+llvm::Value* Operands::guarded_place(int operand, int guard, bool lanes) {
+  const auto& terms = operand_at(operand).guards[static_cast<std::size_t>(guard)].terms;
+  llvm::Value* sum = nullptr;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    llvm::Value* value = lanes ? index(terms[i].axis) : indices_[static_cast<std::size_t>(terms[i].axis)];
+    const int factor = slots_.guard_factor(operand, guard, i);
+    if (factor != SlotTable::none) value = builder_.CreateMul(value, broadcast(builder_, slot(factor), width_of(value)));
+    if (sum == nullptr) {
+      sum = value;
+      continue;
+    }
+    const int width = std::max(width_of(sum), width_of(value));
+    sum = builder_.CreateAdd(broadcast(builder_, sum, width), broadcast(builder_, value, width));
+  }
+  return sum == nullptr ? builder_.getInt64(0) : sum;
 }
 
 llvm::Value* Operands::whole_mask(const Access& access) { return both(builder_, access.mask, access.all); }

@@ -118,6 +118,7 @@ class Operands {
   llvm::Value* with_terms(int operand, Address& address, AxisSet inner);
   Access access(int operand, llvm::Value* gather, bool lanes);
   void add_guards(int operand, Access& access, bool lanes);
+  llvm::Value* guarded_place(int operand, int guard, bool lanes);
   /// mask and all.
   llvm::Value* whole_mask(const Access& access);
   llvm::Value* lanes_between(llvm::Value* low, llvm::Value* high);

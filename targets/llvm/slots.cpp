@@ -32,13 +32,8 @@ SlotTable::SlotTable(const rkernel::Problem& problem) {
     OperandSlots slots;
     slots.offset = add_unless_zero(operand.offset);
     for (graph::Dim stride : operand.strides) slots.strides.push_back(add_unless_zero(stride));
-    for (const rkernel::Guard& guard : operand.guards) {
-      GuardSlots bounds;
-      bounds.low = add_unless_zero(guard.low);
-      const graph::Dim extent = problem.axes[static_cast<std::size_t>(guard.axis)].extent;
-      if (graph::prove_less_equal(extent, guard.high) != true) bounds.high = add(guard.high);
-      slots.guards.push_back(bounds);
-    }
+    for (const rkernel::Guard& guard : operand.guards) slots.guards.push_back(add_guard(problem, guard));
+    if (operand.window) slots.window = add_window(*operand.window);
     if (operand.gathers) {
       slots.gather = add(operand.gather_extent);
       add(operand.gather_stride);
@@ -47,6 +42,33 @@ SlotTable::SlotTable(const rkernel::Problem& problem) {
   }
   for (const rkernel::Expr& expr : problem.exprs)
     dim_values_.push_back(expr.op == rkernel::ExprOp::DimValue ? add(expr.dim) : none);
+}
+
+WindowSlots SlotTable::add_window(const rkernel::WindowRows& rows) {
+  WindowSlots slots{{}, add(rows.channels), add(rows.channel_step)};
+  for (const rkernel::WindowAxis& axis : rows.axes) {
+    WindowAxisSlots of{};
+    of.count = add(axis.count);
+    of.size = add(axis.size);
+    of.stride = add(axis.stride);
+    of.dilation = add(axis.dilation);
+    of.before = add(axis.before);
+    of.extent = add(axis.extent);
+    of.step = add(axis.step);
+    slots.axes.push_back(of);
+  }
+  return slots;
+}
+
+/// Factors are positive, so that no sum is below 0, and the greatest is that of the last indices.
+SlotTable::GuardSlots SlotTable::add_guard(const rkernel::Problem& problem, const rkernel::Guard& guard) {
+  GuardSlots bounds;
+  bounds.low = add_unless_zero(guard.low);
+  graph::Dim end = guard.low.table().constant(1);
+  for (const graph::CoordTerm& term : guard.terms) end = end + (problem.axes[static_cast<std::size_t>(term.axis)].extent - 1) * term.factor;
+  if (graph::prove_less_equal(end, guard.high) != true) bounds.high = add(guard.high);
+  for (const graph::CoordTerm& term : guard.terms) bounds.factors.push_back(term.factor.constant() == 1 ? none : add(term.factor));
+  return bounds;
 }
 
 int SlotTable::add(graph::Dim dim) {

@@ -3,6 +3,7 @@
 // dims, so that problems of one shape class share their code.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,16 @@ char letter_of(StrideClass stride_class) noexcept;  ///< '0', '1', '?'
 std::vector<StrideClass> possible_classes(graph::Dim stride);
 StrideClass class_of(std::int64_t stride) noexcept;
 
+/// Slots of a rkernel::WindowAxis.
+struct WindowAxisSlots {
+  int count, size, stride, dilation, before, extent, step;
+};
+/// Slots of rkernel::WindowRows.
+struct WindowSlots {
+  std::vector<WindowAxisSlots> axes;
+  int channels, channel_step;
+};
+
 /// The slots of one problem: extents, offsets, strides, guard bounds, gathers, dim values, and those that an emitter adds.
 class SlotTable {
  public:
@@ -36,6 +47,10 @@ class SlotTable {
   int guard_low(int operand, int guard) const { return guard_slots(operand, guard).low; }
   /// none: no index is above it.
   int guard_high(int operand, int guard) const { return guard_slots(operand, guard).high; }
+  /// none: the factor is 1.
+  int guard_factor(int operand, int guard, std::size_t term) const { return guard_slots(operand, guard).factors[term]; }
+  /// Of an operand with windows.
+  const WindowSlots& window(int operand) const { return *operand_slots(operand).window; }
   int gather_extent(int operand) const { return operand_slots(operand).gather; }
   int gather_stride(int operand) const { return operand_slots(operand).gather + 1; }
   int dim_value(int expr) const { return dim_values_[static_cast<std::size_t>(expr)]; }
@@ -50,11 +65,13 @@ class SlotTable {
  private:
   struct GuardSlots {
     int low = none, high = none;
+    std::vector<int> factors;
   };
   struct OperandSlots {
     int offset = none, gather = none;
     std::vector<int> strides;
     std::vector<GuardSlots> guards;
+    std::optional<WindowSlots> window;
   };
   const GuardSlots& guard_slots(int operand, int guard) const {
     return operand_slots(operand).guards[static_cast<std::size_t>(guard)];
@@ -62,6 +79,8 @@ class SlotTable {
   const OperandSlots& operand_slots(int operand) const { return operands_[static_cast<std::size_t>(operand)]; }
   int add(graph::Dim dim);
   int add_unless_zero(graph::Dim dim);
+  WindowSlots add_window(const rkernel::WindowRows& rows);
+  GuardSlots add_guard(const rkernel::Problem& problem, const rkernel::Guard& guard);
 
   std::vector<int> extents_, dim_values_;
   std::vector<OperandSlots> operands_;

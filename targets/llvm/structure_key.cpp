@@ -13,8 +13,13 @@ std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots,
                                 operand.form == rkernel::Form::Packed ? "p" : "", presence(slots.offset(index)));
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) key += presence(slots.stride(index, axis));
   for (int guard = 0; guard < static_cast<int>(operand.guards.size()); ++guard) {
-    key += fmt::format("g{}{}{}", operand.guards[static_cast<std::size_t>(guard)].axis, presence(slots.guard_low(index, guard)),
-                       presence(slots.guard_high(index, guard)));
+    key += fmt::format("g{}{}", presence(slots.guard_low(index, guard)), presence(slots.guard_high(index, guard)));
+    const auto& terms = operand.guards[static_cast<std::size_t>(guard)].terms;
+    for (std::size_t term = 0; term < terms.size(); ++term) key += fmt::format("{}{}", terms[term].axis, presence(slots.guard_factor(index, guard, term)));
+  }
+  if (operand.window) {
+    for (const rkernel::WindowAxis& axis : operand.window->axes) key += fmt::format("w{}{}", axis.axis, axis.size.constant() == 1 ? "" : "t");
+    key += fmt::format("{}{}", rkernel::is_run(*operand.window) ? "r" : "", operand.window->channel_step.constant() == 1 ? "u" : "");
   }
   if (!operand.guards.empty()) key += fmt::format("f{:a}", operand.fill);
   if (operand.gathers) key += operand.gather_panel > 1 ? fmt::format("i{}", operand.gather_panel) : "i";

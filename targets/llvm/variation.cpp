@@ -7,8 +7,9 @@ AxisSet operand_axes(const rkernel::Problem& problem, const SlotTable& slots, in
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis)
     if (slots.stride(operand, axis) != SlotTable::none) axes |= axis_bit(axis);
   if (lane_class == StrideClass::Zero) axes &= ~axis_bit(problem.lane_axis);
-  for (const rkernel::Guard& guard : problem.operands[static_cast<std::size_t>(operand)].guards)
-    axes |= axis_bit(guard.axis);
+  for (const rkernel::Guard& guard : problem.operands[static_cast<std::size_t>(operand)].guards) {
+    for (const graph::CoordTerm& term : guard.terms) axes |= axis_bit(term.axis);
+  }
   return axes;
 }
 

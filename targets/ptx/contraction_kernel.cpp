@@ -30,7 +30,7 @@ constexpr std::size_t memory_bytes = 1 << 16;
 
 bool has_code(DType dtype) { return dtype != DType::i8; }
 
-bool is_plain_factor(const Operand& operand) { return is_float(operand.dtype) && operand.guards.empty() && !operand.gathers; }
+bool is_plain_factor(const Operand& operand) { return is_float(operand.dtype) && operand.guards.empty() && !operand.gathers && !operand.window; }
 
 // What device code can run.
 bool supported(const Problem& problem, DType compute) {

@@ -37,7 +37,7 @@ void OpCall::fail(const std::string& message) const {
 
 OpFunction find_function(std::string_view name) {
   for (const auto table : {elementwise_ops(), reduction_ops(), movement_ops(), contraction_ops(), attention_ops(),
-                           compound_ops()}) {
+                           compound_ops(), window_ops()}) {
     for (const auto& entry : table) {
       if (entry.name == name) return entry.function;
     }

@@ -48,7 +48,11 @@ expect "op: nothing at all" 1 "OPERATOR" op
 expect "op: types and a suite" 1 "TYPES" op matmul "$types" --suite x
 expect "op: broken types" 1 'f32\[M,' op matmul "f32[M," --dims M=1
 expect "op: unknown operator" 1 "frobnicate" op frobnicate "f32[M]" --dims M=1
-expect "op: no convolution" 1 "no convolution yet" op conv "f32[M]" --dims M=1
+expect "op: a convolution without filters" 1 "conv takes 2" op conv "f32[M]" --dims M=1
+printf 'IC IH IW OC KH KW SH SW PT PL PB PR G\n4 6 5 8 3 3 2 1 1 1 1 1 2\n' >"$scratch/conv.txt"
+expect "op: a suite of convolutions at two batches" 0 "conv" op --suite "$scratch/conv.txt" --dims N=1,3 --rounds 1 --threads 1
+expect "op: a suite says its dims" 1 "the suite says what IH is" op --suite "$scratch/conv.txt" --dims IH=3
+expect "op: an operator that the suite has not" 1 "holds shapes of conv" op matmul --suite "$scratch/conv.txt"
 expect "op: a dim without a value" 1 "dim M has no value" op matmul "$types"
 expect "op: an unknown dim" 1 "no operand has that dim" op matmul "$types" --dims Q=1
 expect "op: operands that do not fit" 1 "matmul" op matmul "f32[2,3] x f32[4,5]"
@@ -56,7 +60,7 @@ expect "op: unknown peer" 1 "abacus" op matmul "$types" --dims M=1 --peers abacu
 printf 'M N K\n4 5 6\n4 five 6\n' >"$scratch/broken.txt"
 expect "op: a broken line of a suite" 1 "broken.txt:3: N is \"five\"" op matmul --suite "$scratch/broken.txt"
 has "op: the line's text" "^  4 five 6"
-expect "op: a suite of convolutions" 1 "no convolution yet" op matmul --suite "$(dirname "$0")/../bench/suites/conv-cnn.txt"
+expect "op: a suite of convolutions for matmul" 1 "--suite conv-cnn holds shapes of conv" op matmul --suite "$(dirname "$0")/../bench/suites/conv-cnn.txt"
 
 expect "op: shapes" 0 "matmul .* 5 .*cpu/" op matmul "$types" --dims M=1,5,0 --threads 1 "${quick[@]}"
 expect "op: an empty result has no limit" 0 "^matmul,0,1,[^,]*,warm,[^,]*,[^,]*,,0,,,?" op matmul "$types" --dims M=0 --threads 1 --format csv "${quick[@]}"

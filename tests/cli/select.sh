@@ -17,7 +17,7 @@ printf 'M N K\n4 5 6\n4 five 6\n' >"$scratch/broken.txt"
 expect "select: a broken line of a suite" 1 "broken.txt:3: N is \"five\"" select "$scratch/tiny.txt" "$scratch/broken.txt"
 has "select: the line's text" "^  4 five 6"
 expect "select: no such suite" 1 "nowhere.txt: cannot be read" select "$scratch/nowhere.txt"
-expect "select: a suite of convolutions" 1 "no convolution yet" select "$(dirname "$0")/../bench/suites/conv-cnn.txt"
+expect "select: a suite of convolutions" 1 "holds shapes of conv, not of matmul" select "$(dirname "$0")/../bench/suites/conv-cnn.txt"
 expect "select: a plot that cannot be written, before anything is measured" 1 "plot.svg: cannot be written" \
   select "$(dirname "$0")/../bench/suites/gemm-deepbench.txt" --rounds 1000 --slice-ms 60000 --plot "$scratch/nowhere/plot.svg"
 expect "select: types and a suite" 1 "give an OPERATOR and the TYPES" select "$scratch/tiny.txt" matmul "f32[M,8] x f32[8,4]"

@@ -42,6 +42,8 @@ TEST_SUITE("fast") {
   TEST_CASE("attention") { run_cases("attention", attention_cases()); }
   TEST_CASE("movement") { run_cases("movement", movement_cases()); }
 
+  TEST_CASE("windows") { run_cases("windows", window_cases()); }
+
   TEST_CASE("an index out of range is an error") {
     const Subject subject(text_of({"r = gather(x, i) axis=0", "x: f32[A, 7], i: i64[B]", "r: f32[B, 7]",
                                    {{{"A", 1}, {"B", 1}}}}));
@@ -81,7 +83,7 @@ TEST_SUITE("full") {
       if (!cpu::cpu_has(isa) || isa.name == cpu::select_isa("").name) continue;
       CAPTURE(isa.name);
       for (const auto& cases :
-           {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(), movement_cases()}) {
+           {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(), movement_cases(), window_cases()}) {
         run_cases("narrower", cases, isa.name);
       }
     }

@@ -59,7 +59,6 @@ configure() {
 build() { cmake --build "$work/build" --parallel "$jobs" --target "$@" >"$log" 2>&1; }
 
 # The test's own exit code; a cache of its own, since code that a mutant generates must not be found by the next.
-# No such test case counts as a pass, so a name that is wrong shows as a mutant that survives.
 passes() {  # program, test case
   rm -rf "$work/cache"
   DYN_CACHE_DIR=$work/cache DYN_SEED=1 timeout "$time_limit" "$work/build/tests/$1" --test-case="$2" >"$log" 2>&1
@@ -92,10 +91,12 @@ build "${targets[@]}" || { tail -20 "$log"; echo "failed mutants: the unchanged 
 # All of the unchanged tree's tests come first: after the first mutant the programs are no longer its own.
 sound=()
 for name in "${names[@]}"; do
-  if passes "$(field "$name" target)" "$(field "$name" test)"; then
-    sound+=("$name")
-  else
+  if ! passes "$(field "$name" target)" "$(field "$name" test)"; then
     report_failure "$name" "its test fails without the mutant as well"
+  elif ! grep -qE 'test cases: +[1-9]' "$log"; then
+    report_failure "$name" "there is no test case '$(field "$name" test)' (a comma in a name needs a wildcard)"
+  else
+    sound+=("$name")
   fi
 done
 for name in "${sound[@]}"; do try_mutant "$name"; done

@@ -1,5 +1,6 @@
 #include "tests/support/problem_interpreter.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -28,8 +29,13 @@ void for_each(const Indices& extents, std::size_t first, std::size_t last, Indic
 }
 
 struct BoundGuard {
-  std::size_t axis;
+  std::vector<std::pair<std::size_t, std::int64_t>> terms;  ///< axis and factor
   std::int64_t low, high;
+};
+
+struct BoundWindow {
+  std::size_t axis;
+  std::int64_t count, size, stride, dilation, before, extent, step;
 };
 
 struct BoundOperand {
@@ -38,18 +44,44 @@ struct BoundOperand {
   std::int64_t offset = 0;
   Indices strides;
   std::vector<BoundGuard> guards;
+  std::vector<BoundWindow> windows;
+  std::size_t k = 0;  ///< the axis of which the windows' taps and the channels are parts
+  std::int64_t channels = 1, channel_step = 0;
   std::int64_t gather_extent = 0, gather_stride = 0;
 
   std::int64_t place(const Indices& at) const {
     std::int64_t result = offset;
     for (std::size_t i = 0; i < strides.size(); ++i) result += at[i] * strides[i];
-    return result;
+    if (windows.empty()) return result;
+    const Indices places = window_places(at);
+    for (std::size_t i = 0; i < windows.size(); ++i) result += places[i] * windows[i].step;
+    return result + at[k] % channels * channel_step;
   }
   bool exists(const Indices& at) const {
     for (const BoundGuard& guard : guards) {
-      if (at[guard.axis] < guard.low || at[guard.axis] >= guard.high) return false;
+      std::int64_t sum = 0;
+      for (const auto& [axis, factor] : guard.terms) sum += at[axis] * factor;
+      if (sum < guard.low || sum >= guard.high) return false;
+    }
+    if (windows.empty()) return true;
+    const Indices places = window_places(at);
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      if (places[i] < 0 || places[i] >= windows[i].extent) return false;
     }
     return true;
+  }
+  /// Where along each axis of the tensor.
+  Indices window_places(const Indices& at) const {
+    Indices left = at, places(windows.size());
+    left[k] /= channels;
+    for (std::size_t i = windows.size(); i-- > 0;) {
+      const BoundWindow& window = windows[i];
+      const std::int64_t index = left[window.axis] % window.count, tap = left[k] % window.size;
+      left[window.axis] /= window.count;
+      left[k] /= window.size;
+      places[i] = index * window.stride + tap * window.dilation - window.before;
+    }
+    return places;
   }
 };
 
@@ -118,8 +150,18 @@ class Run {
     bound.offset = graph::evaluate(operand.offset, symbols_);
     for (const graph::Dim stride : operand.strides) bound.strides.push_back(graph::evaluate(stride, symbols_));
     for (const auto& guard : operand.guards) {
-      bound.guards.push_back({static_cast<std::size_t>(guard.axis), graph::evaluate(guard.low, symbols_),
-                              graph::evaluate(guard.high, symbols_)});
+      bound.guards.push_back({{}, graph::evaluate(guard.low, symbols_), graph::evaluate(guard.high, symbols_)});
+      for (const auto& term : guard.terms) bound.guards.back().terms.emplace_back(term.axis, graph::evaluate(term.factor, symbols_));
+    }
+    if (operand.window) {
+      const auto number = [&](graph::Dim dim) { return graph::evaluate(dim, symbols_); };
+      bound.k = static_cast<std::size_t>(problem_.contraction->k);
+      bound.channels = number(operand.window->channels);
+      bound.channel_step = number(operand.window->channel_step);
+      for (const auto& axis : operand.window->axes) {
+        bound.windows.push_back({static_cast<std::size_t>(axis.axis), number(axis.count), number(axis.size), number(axis.stride), number(axis.dilation),
+                                 number(axis.before), number(axis.extent), number(axis.step)});
+      }
     }
     if (operand.gathers) {
       bound.gather_extent = graph::evaluate(operand.gather_extent, symbols_);
@@ -135,7 +177,7 @@ class Run {
       if (operand.strides[i].constant() != 0) return true;
     }
     for (const auto& guard : operand.guards) {
-      if (along_reduction(guard.axis)) return true;
+      if (std::ranges::any_of(guard.terms, [this](const auto& term) { return along_reduction(term.axis); })) return true;
     }
     return false;
   }

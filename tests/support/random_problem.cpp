@@ -82,7 +82,13 @@ class RandomProblem {
     } else if (!order.empty() && chance(25)) {
       const int axis = order[static_cast<std::size_t>(between(0, static_cast<int>(order.size()) - 1))];
       const std::int64_t low = extent(axis) / 4, high = extent(axis) - extent(axis) / 3;
-      made.guards.push_back({axis, chance(30) ? builder_->constant(0) : dim(low), dim(high)});
+      made.guards.push_back(rkernel::range_of(axis, chance(30) ? builder_->constant(0) : dim(low), dim(high)));
+      // A second index, as windows have it: the range of a sum.
+      const int other = order[static_cast<std::size_t>(between(0, static_cast<int>(order.size()) - 1))];
+      if (other != axis && chance(60)) {
+        made.guards.back().terms.push_back({other, chance(50) ? builder_->constant(1) : dim(2)});
+        std::ranges::sort(made.guards.back().terms, {}, &graph::CoordTerm::axis);
+      }
       made.fill = between(0, 1);
     }
     if (gathers) {

@@ -76,7 +76,7 @@ void pad(ProblemBuilder& b, int axis, DType dtype) {
   const int x = b.operand(dtype, strides, shape[0] * shape[1]);
   auto& operand = b.problem.operands.back();
   operand.offset = b.constant(0) - b.symbol(low) * strides[static_cast<std::size_t>(axis)];
-  operand.guards.push_back({axis, b.symbol(low), b.symbol(high)});
+  operand.guards.push_back(rkernel::range_of(axis, b.symbol(low), b.symbol(high)));
   operand.fill = 2.5;
   const int column = b.dense(DType::i32, {1});
   b.store(b.load(x), b.dense(dtype, {0, 1}, true));

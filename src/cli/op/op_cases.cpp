@@ -32,6 +32,25 @@ std::vector<OpCase> cases_from_types(const Arguments& arguments) {
   return cases;
 }
 
+/// Of each case without a batch one for each N that --dims names; without --dims N is 1.
+std::vector<OpCase> with_free_batch(const std::vector<OpCase>& cases, const std::vector<std::string>& dims) {
+  const auto is_free = [](const OpCase& test) { return !test.values.contains("N") && std::ranges::find(test.names, "N") != test.names.end(); };
+  if (!dims.empty() && std::ranges::none_of(cases, is_free)) throw Error(ErrorKind::user, "--dims does not go with --suite, but for convolutions without N");
+  std::vector<DimValues> given;
+  for (const std::string& text : dims) {
+    given.push_back(parse_dim_values(text));
+    if (given.back().name != "N") throw Error(ErrorKind::user, fmt::format("--dims {}: the suite says what {} is", text, given.back().name));
+  }
+  std::vector<OpCase> all;
+  for (const OpCase& test : cases) {
+    for (const DimMap& values : is_free(test) ? product(given) : std::vector<DimMap>{{}}) {
+      all.push_back(test);
+      if (is_free(test)) all.back().values["N"] = values.contains("N") ? values.at("N") : 1;
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<OpCase> requested_cases(const Arguments& arguments) {
@@ -39,14 +58,15 @@ std::vector<OpCase> requested_cases(const Arguments& arguments) {
   if (op.op.empty() && op.suites.empty()) throw Error(ErrorKind::user, "give an OPERATOR and the TYPES of its operands, or --suite FILE");
   if (op.suites.empty() == op.types.empty()) throw Error(ErrorKind::user, "give either the TYPES of the operands, or --suite FILE");
   if (!op.types.empty()) return cases_from_types(arguments);
-  if (!op.op.empty() && op.op != "matmul") throw Error(ErrorKind::unsupported, fmt::format("--suite holds shapes of matmul, not of {}", op.op));
-  if (!arguments.dims.empty() || !op.attributes.empty()) throw Error(ErrorKind::user, "--dims and --attr do not go with --suite");
+  if (!op.attributes.empty()) throw Error(ErrorKind::user, "--attr does not go with --suite");
   std::vector<OpCase> cases;
   for (const std::string& path : op.suites) {
     const std::vector<OpCase> read = read_suite(path);
     cases.insert(cases.end(), read.begin(), read.end());
   }
-  return cases;
+  const auto other = std::ranges::find_if(cases, [&](const OpCase& test) { return !op.op.empty() && test.problem.op != op.op; });
+  if (other != cases.end()) throw Error(ErrorKind::user, fmt::format("--suite {} holds shapes of {}, not of {}", other->suite, other->problem.op, op.op));
+  return with_free_batch(cases, arguments.dims);
 }
 
 std::string describe(const OpCase& test) {

@@ -53,8 +53,7 @@ std::string whole_text(const Text& text, const OpProblem& problem) {
 const graph::OpDef& op_of(const OpProblem& problem) {
   const graph::OpDef* op = graph::find_op(problem.op);
   if (op == nullptr) {
-    throw Error(ErrorKind::user, fmt::format("there is no operator \"{}\"{}", problem.op,
-                                             problem.op.starts_with("conv") ? ": dyn has no convolution yet" : "; docs/ir.md lists them all"));
+    throw Error(ErrorKind::user, fmt::format("there is no operator \"{}\"; docs/ir.md lists them all", problem.op));
   }
   if (op->outputs != 1) throw Error(ErrorKind::unsupported, fmt::format("{} has several results; dynrun op takes operators of one", op->name));
   return *op;

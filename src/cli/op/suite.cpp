@@ -17,6 +17,7 @@ using Words = std::vector<std::string>;
 
 const Words constant_columns = {"M", "N", "K"};
 const Words fresh_columns = {"M", "N", "K", "TA", "TB"};
+const Words conv_columns = {"IC", "IH", "IW", "OC", "KH", "KW", "SH", "SW", "PT", "PL", "PB", "PR", "G"};
 
 struct Line {
   const std::string& path;
@@ -36,13 +37,16 @@ Words words_of(const std::string& text) {
   return words;
 }
 
+/// With or without the batch, which then is free.
+bool is_convolutions(const Words& columns) {
+  const bool has_batch = !columns.empty() && columns.front() == "N";
+  return std::equal(columns.begin() + has_batch, columns.end(), conv_columns.begin(), conv_columns.end());
+}
+
 void check_header(const Line& line) {
-  if (line.words == constant_columns || line.words == fresh_columns) return;
-  const auto has = [&](const char* name) { return std::find(line.words.begin(), line.words.end(), name) != line.words.end(); };
-  if (has("KH") && has("KW")) {
-    line.fail("this is a suite of convolutions, and dyn has no convolution yet", ErrorKind::unsupported);
-  }
-  line.fail("the columns must be \"M N K\" (constant weight) or \"M N K TA TB\" (both operands fresh)");
+  if (line.words == constant_columns || line.words == fresh_columns || is_convolutions(line.words)) return;
+  line.fail(fmt::format("the columns must be \"M N K\" (constant weight), \"M N K TA TB\" (both operands fresh) or, of convolutions, \"{}\", with or without N before them",
+                        fmt::join(conv_columns, " ")));
 }
 
 bool transposed(const Line& line, const std::string& word) {
@@ -62,21 +66,48 @@ OpProblem matmul_of(const Line& line, bool constant) {
   return problem;
 }
 
+std::int64_t size_in(const Line& line, const std::string& column, const std::string& word) {
+  try {
+    return parse_integer(word, line.text);
+  } catch (const Error&) {
+    line.fail(fmt::format("{} is \"{}\", which is not a size", column, word));
+  }
+}
+
+/// Batch and resolution are names, as a program that runs at any has them; filters are constant.
+OpCase conv_of(const Line& line, const Words& columns) {
+  OpCase test;
+  DimMap of;
+  for (std::size_t i = 0; i < columns.size(); ++i) of[columns[i]] = size_in(line, columns[i], line.words[i]);
+  const std::int64_t groups = of.at("G");
+  if (groups < 1 || of.at("IC") % groups != 0) line.fail(fmt::format("G is {}, which does not divide IC", groups));
+  const auto word = [&](const char* column) { return fmt::format("{}", of.at(column)); };
+  const auto pair = [&](const char* first, const char* second) { return fmt::format("[{},{}]", of.at(first), of.at(second)); };
+  test.problem = {"conv",
+                  {{"strides", pair("SH", "SW")}, {"before", pair("PT", "PL")}, {"after", pair("PB", "PR")}, {"groups", word("G")}},
+                  {{false, DType::f32, {"N", "IH", "IW", word("IC")}}, {true, DType::f32, {word("KH"), word("KW"), fmt::format("{}", of.at("IC") / groups), word("OC")}}}};
+  for (const char* name : {"N", "IH", "IW", "IC", "OC", "KH", "KW"}) {
+    test.names.emplace_back(name);
+    if (of.contains(name)) test.values[name] = of.at(name);
+  }
+  return test;
+}
+
 OpCase case_of(const Line& line, const Words& columns) {
   if (line.words.size() != columns.size()) {
     line.fail(fmt::format("expected {} words ({}), but there are {}", columns.size(), fmt::join(columns, " "), line.words.size()));
   }
   OpCase test;
-  test.suite = std::filesystem::path(line.path).stem().string();
-  for (std::size_t i = 0; i < constant_columns.size(); ++i) {
-    try {
-      test.values[columns[i]] = parse_integer(line.words[i], line.text);
-    } catch (const Error&) {
-      line.fail(fmt::format("{} is \"{}\", which is not a size", columns[i], line.words[i]));
+  if (is_convolutions(columns)) {
+    test = conv_of(line, columns);
+  } else {
+    for (std::size_t i = 0; i < constant_columns.size(); ++i) {
+      test.values[columns[i]] = size_in(line, columns[i], line.words[i]);
+      test.names.push_back(columns[i]);
     }
-    test.names.push_back(columns[i]);
+    test.problem = matmul_of(line, columns == constant_columns);
   }
-  test.problem = matmul_of(line, columns == constant_columns);
+  test.suite = std::filesystem::path(line.path).stem().string();
   return test;
 }
 

@@ -22,6 +22,8 @@ Family reduction_operators();
 Family shape_operators();
 Family view_operators();
 Family indexed_operators();
+Family window_operators();
+Family transposed_conv_operators();
 
 /// nullptr where dyn has no such operator.
 Convert find_converter(std::string_view op_type);

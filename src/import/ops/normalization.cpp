@@ -1,5 +1,6 @@
 // Softmax, and normalisation by mean and variance.
 
+#include <cmath>
 #include <numeric>
 
 #include "src/import/ops/families.hpp"
@@ -66,11 +67,42 @@ ValueId along_channels(NodeContext& node, std::size_t input, int rank) {
   return node.add("reshape", {node.value(input)}, {node.dim_list("shape", dims)});
 }
 
+/// A constant for each channel, which broadcasts along axis 1.
+ValueId channel_constant(NodeContext& node, const std::vector<float>& numbers, int rank, const std::string& name) {
+  Tensor tensor{DType::f32, std::vector<std::int64_t>(static_cast<std::size_t>(rank - 1), 1), {}};
+  tensor.dims[0] = static_cast<std::int64_t>(numbers.size());
+  tensor.bytes.assign(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+  Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
+  return node.value_of(operand, name);
+}
+
+/// Of known figures the factor and the summand of each channel, in double; false where they depend on the graph's inputs.
+bool give_known_batch_norm(NodeContext& node, ValueId x, int rank) {
+  std::vector<std::vector<double>> figures;
+  for (std::size_t input = 1; input <= 4; ++input) {
+    const Tensor* constant = node.constant(input);
+    if (constant == nullptr || constant->dims.size() != 1) return false;
+    figures.push_back(numbers_of(*constant));
+    if (figures.back().size() != figures.front().size()) node.fail("its figures for each channel differ in number");
+  }
+  const double epsilon = node.number("epsilon", 1e-5);
+  std::vector<float> factors, summands;
+  for (std::size_t channel = 0; channel < figures[0].size(); ++channel) {
+    const double factor = figures[0][channel] / std::sqrt(figures[3][channel] + epsilon);
+    factors.push_back(static_cast<float>(factor));
+    summands.push_back(static_cast<float>(figures[1][channel] - figures[2][channel] * factor));
+  }
+  const ValueId scaled = node.add("mul", {x, channel_constant(node, factors, rank, node.node().input(1) + ".factor")});
+  node.give(node.add("add", {scaled, channel_constant(node, summands, rank, node.node().input(2) + ".summand")}));
+  return true;
+}
+
 void convert_batch_norm(NodeContext& node) {
   const ValueId x = node.value(0);
   const int rank = node.type(0).rank();
   if (node.integer("training_mode", 0) != 0) node.fail_unsupported("training is not supported");
   if (rank < 2) node.fail("its input must have at least 2 dims");
+  if (give_known_batch_norm(node, x, rank)) return;
   const ValueId scale = along_channels(node, 1, rank), bias = along_channels(node, 2, rank), mean = along_channels(node, 3, rank);
   const ValueId variance = along_channels(node, 4, rank);
   const ValueId deviation = node.add("sqrt", {node.add("add", {variance, node.scalar(node.number("epsilon", 1e-5), x)})});

@@ -115,3 +115,11 @@ TEST_CASE("npy: broken files are errors that name the file") {
   }
   CHECK_THROWS_AS(dyn::cli::read_npy(file.path + ".missing"), dyn::Error);
 }
+
+TEST_CASE("tensors of any names have files of their own, all in one folder") {
+  using dyn::cli::file_names;
+  const std::vector<std::string> names{"y", "gpu_0/softmax_1", "gpu_0_softmax_1", "../../y", "", ".", "a b:c", "y", "\xc3\xa9", std::string(5000, 'x')};
+  const std::vector<std::string> files = file_names(names);
+  CHECK(std::vector<std::string>(files.begin(), files.end() - 1) == std::vector<std::string>{"y", "gpu_0_softmax_1", "gpu_0_softmax_1_2", "_.._.._y", "_", "_.", "a_b_c", "y_2", "\xc3\xa9"});
+  CHECK(files.back().size() == 200);
+}

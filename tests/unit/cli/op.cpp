@@ -100,7 +100,8 @@ TEST_CASE("op: broken suites name file, line and text") {
   const Case cases[] = {
       {"M N K\n5 7\n", ":2: expected 3 words"},   {"M N K\n5 7 x9\n", ":2: K is \"x9\""},       {"M N K\n5 -7 9\n", ":2: N is \"-7\""},
       {"#\nA B\n5 7\n", ":2: the columns"},        {"M N K TA TB\n5 7 9 N Q\n", "  5 7 9 N Q"}, {"M N K\n", "no problem"},
-      {"IC IH IW OC KH KW\n1 1 1 1 1 1\n", "no convolution yet"},
+      {"IC IH IW OC KH KW\n1 1 1 1 1 1\n", ":1: the columns must be"},
+      {"IC IH IW OC KH KW SH SW PT PL PB PR G\n3 1 1 4 1 1 1 1 0 0 0 0 2\n", "G is 2, which does not divide IC"},
   };
   for (const Case& test : cases) {
     CAPTURE(test.text);
@@ -119,6 +120,20 @@ TEST_CASE("op: the suites of the project can be read") {
     CHECK(cases.size() > 30);
     CHECK(result_of(cases[0].problem, cases[0].values).shape == dyn::Shape{cases[0].values.at("M"), cases[0].values.at("N")});
   }
+}
+
+TEST_CASE("op: suites of convolutions, of which the batch may be free") {
+  for (const char* name : {"cnn", "deepbench"}) {
+    auto cases = read_suite(fmt::format("{}/tests/bench/suites/conv-{}.txt", DYN_SOURCE_DIR, name));
+    CHECK(cases.size() > 30);
+    CHECK(cases[0].values.contains("N") == (name == std::string("deepbench")));
+  }
+  const TemporaryFile file("N IC IH IW OC KH KW SH SW PT PL PB PR G\n2 6 9 8 4 3 5 2 1 1 0 1 4 2\n");
+  const auto cases = read_suite(file.path);
+  REQUIRE(cases.size() == 1);
+  CHECK(cases[0].problem.operands[0].dims == std::vector<std::string>{"N", "IH", "IW", "6"});
+  CHECK(shape_of(cases[0].problem.operands[1], {}) == dyn::Shape{3, 5, 3, 4});
+  CHECK(result_of(cases[0].problem, cases[0].values).shape == dyn::Shape{2, 5, 8, 4});
 }
 
 TEST_CASE("op: peers") {
@@ -174,7 +189,6 @@ TEST_CASE("op: operators that select move no more than they select") {
   const OpProblem gather{"gather", {{"axis", "0"}}, parse_operands("const f32[1000,8] x i64[S]")};
   CHECK(compulsory_bytes(gather, {{"S", 2}}, "bf16") == 2 * 2 * 8 * 4 + 2 * 8);
   CHECK(result_of({"equal", {}, parse_operands("f32[M] x f32[M]")}, {{"M", 3}}).dtype == DType::boolean);
-  CHECK(contains(message_of([] { result_of({"convolution", {}, parse_operands("f32[M]")}, {{"M", 3}}); }), "no convolution yet"));
   CHECK(contains(message_of([] { result_of({"frobnicate", {}, parse_operands("f32[M]")}, {{"M", 3}}); }), "frobnicate"));
   CHECK(contains(message_of([] { result_of({"matmul", {}, parse_operands("f32[2,3] x f32[4,5]")}, {}); }), "matmul"));
 }

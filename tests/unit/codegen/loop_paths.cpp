@@ -9,6 +9,7 @@ namespace {
 using dyn::DType;
 using dyn::rkernel::AxisKind;
 using dyn::rkernel::ExprOp;
+using dyn::rkernel::range_of;
 using dyn::testing::check_problem;
 using dyn::testing::ProblemBuilder;
 
@@ -90,8 +91,8 @@ TEST_CASE("two parts of a row, and what neither has") {
       const int rows = b.axis(3), lanes = b.axis(first + second + 2);
       const auto one = b.constant(1), start = b.symbol(first), length = b.symbol(second);
       const int x = b.operand(DType::f32, {start, one}, 3 * first), y = b.operand(DType::f32, {length, one}, 3 * second);
-      b.problem.operands[static_cast<std::size_t>(x)].guards = {{lanes, b.constant(0), start}};
-      b.problem.operands[static_cast<std::size_t>(y)].guards = {{lanes, start, start + length}};
+      b.problem.operands[static_cast<std::size_t>(x)].guards = {range_of(lanes, b.constant(0), start)};
+      b.problem.operands[static_cast<std::size_t>(y)].guards = {range_of(lanes, start, start + length)};
       b.problem.operands[static_cast<std::size_t>(y)].offset = start * -1;
       b.problem.operands[static_cast<std::size_t>(y)].fill = 2.5;
       const int before = b.expr(ExprOp::Less, {b.index(lanes), b.dim(start)}, DType::boolean);
@@ -114,7 +115,7 @@ TEST_CASE("several parts, each of which is rows") {
         const std::int64_t start = starts[part], end = starts[part + 1];
         parts.push_back(b.operand(DType::f32, {width, one}, (end - start) * columns));
         dyn::rkernel::Operand& operand = b.problem.operands[static_cast<std::size_t>(parts.back())];
-        operand.guards = {{rows, b.constant(start), b.constant(end)}};
+        operand.guards = {range_of(rows, b.constant(start), b.constant(end))};
         operand.offset = width * -start;
         operand.fill = alike ? 0 : part;
       }

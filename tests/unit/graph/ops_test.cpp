@@ -23,14 +23,14 @@ struct Fixture : Builder {
 
 TEST_CASE("the registry is complete, sorted and documented") {
   const std::set<std::string> expected{
-      "abs",           "add",    "append",     "attention",  "cast",       "ceil",       "concat",      "cos",         "div",
+      "abs",           "add",    "append",     "attention",  "average_pool", "cast",     "ceil",       "concat",      "conv",        "cos",         "div",
       "equal",         "erf",    "exp",        "expand",     "floor",      "gather",      "gelu",        "greater",
       "greater_equal", "isnan",  "layer_norm", "less",       "less_equal", "log",         "logical_and", "logical_not",
-      "logical_or",    "matmul", "maximum",    "minimum",    "mod",        "mul",         "neg",         "not_equal",
+      "logical_or",    "matmul", "max_pool",   "maximum",    "minimum",    "mod",        "mul",         "neg",         "not_equal",
       "pad",           "pow",    "range",      "reciprocal", "reduce_max", "reduce_mean", "reduce_min",  "reduce_prod",
       "reduce_sum",    "relu",   "reshape",    "rms_norm",   "round",      "rsqrt",       "sigmoid",     "sign",
       "silu",          "sin",    "slice",      "softmax",    "split",      "sqrt",        "sub",         "tanh",
-      "transpose",     "where"};
+      "transpose",     "where",  "window_matmul", "windows"};
   std::set<std::string> names;
   for (const OpDef& op : all_ops()) {
     CAPTURE(op.name);
@@ -53,6 +53,8 @@ TEST_CASE_FIXTURE(Fixture, "every operator refuses f16") {
     Fixture each;
     std::vector<Attr> attrs;
     if (op.name == "cast") attrs = {{"dtype", std::string("f32")}};
+    if (op.name.ends_with("_pool") || op.name == "window_matmul") attrs = {{"sizes", each.dims({1})}};
+    if (op.name == "windows") attrs = {{"axes", each.dims({0})}, {"sizes", each.dims({1})}};
     if (op.name == "pad") attrs = {{"before", each.dims({0})}, {"after", each.dims({0})}};
     CAPTURE(op.name);
     CHECK(contains(each.infer(op.name, std::vector<ValueId>(static_cast<std::size_t>(op.min_inputs), each.half), attrs),
@@ -274,4 +276,51 @@ TEST_CASE_FIXTURE(Fixture, "reshape, transpose, expand") {
     CHECK(contains(infer("expand", {w}, {{"shape", dims({9})}}), "w (dim 0) is 8, but shape (dim 0) is 9"));
   }
   SUBCASE("expand rank") { CHECK(contains(infer("expand", {x}, {{"shape", dims({8})}}), "more dims than")); }
+}
+
+TEST_CASE_FIXTURE(Fixture, "windows, and what slides them") {
+  const Dim H = symbol("H"), W = symbol("W");
+  const ValueId image = input("image", {B, H, W, c(8)}), filters = input("filters", dims({3, 5, 8, 20})), halves = input("halves", dims({3, 5, 4, 20}));
+  const auto pads = [this](std::initializer_list<std::int64_t> before, std::initializer_list<std::int64_t> after) {
+    return std::vector<Attr>{{"before", dims(before)}, {"after", dims(after)}};
+  };
+  const auto with = [](std::vector<Attr> attrs, std::vector<Attr> more) {
+    attrs.insert(attrs.end(), more.begin(), more.end());
+    return attrs;
+  };
+  const std::vector<Attr> of_three{{"axes", dims({1})}, {"sizes", dims({3})}};
+  SUBCASE("windows") { CHECK(infer("windows", {x}, with(of_three, pads({1}, {1}))) == "f32[B, S, 3, 8]"); }
+  SUBCASE("strided windows") {
+    CHECK(infer("windows", {x}, with(of_three, {{"strides", dims({2})}, {"dilations", dims({2})}, {"before", list({P})}, {"after", dims({4})}})) == "f32[B, floordiv(S + P + 1, 2), 3, 8]");
+  }
+  SUBCASE("windows along two axes") {
+    CHECK(infer("windows", {image}, {{"axes", dims({1, 2})}, {"sizes", dims({2, 3})}, {"before", dims({1, 2})}}) == "f32[B, H, W, 2, 3, 8]");
+  }
+  SUBCASE("axes that descend") { CHECK(contains(infer("windows", {image}, {{"axes", dims({2, 1})}, {"sizes", dims({2, 3})}}), "in ascending order")); }
+  SUBCASE("sizes for other axes") { CHECK(contains(infer("windows", {image}, {{"axes", dims({1, 2})}, {"sizes", dims({2})}}), "sizes has 1 entries for windows along 2 axes")); }
+  SUBCASE("a size of 0") { CHECK(contains(infer("windows", {x}, {{"axes", dims({1})}, {"sizes", dims({0})}}), "a window of 0 elements")); }
+  SUBCASE("a stride of 0") { CHECK(contains(infer("windows", {x}, with(of_three, {{"strides", dims({0})}})), "strides has 0, which is not in 1 ..")); }
+  SUBCASE("padding below 0") { CHECK(contains(infer("windows", {x}, with(of_three, pads({-1}, {1}))), "before (entry 0)")); }
+  SUBCASE("a window that does not fit") { CHECK(contains(infer("windows", {w}, {{"axes", dims({0})}, {"sizes", dims({9})}}), "the reach of a window, which is 9, must not be greater than w (dim 0) with its padding, which is 8")); }
+  SUBCASE("convolution") { CHECK(infer("conv", {image, filters}, pads({1, 2}, {1, 2})) == "f32[B, H, W, 20]"); }
+  SUBCASE("convolution without a batch") { CHECK(infer("conv", {input("line", {S, c(8)}), input("taps", dims({3, 8, 4}))}, pads({2}, {0})) == "f32[S, 4]"); }
+  SUBCASE("groups") { CHECK(infer("conv", {image, halves}, with(pads({1, 2}, {1, 2}), {{"groups", c(2)}})) == "f32[B, H, W, 20]"); }
+  SUBCASE("groups of too many channels") { CHECK(contains(infer("conv", {image, filters}, {{"groups", c(2)}}), "filters (dim 2) for each group")); }
+  SUBCASE("groups that divide no filters") {
+    CHECK(contains(infer("conv", {image, input("odd", dims({3, 5, 4, 21}))}, {{"groups", c(2)}}), "odd (dim 3)"));
+  }
+  SUBCASE("no groups") { CHECK(contains(infer("conv", {image, filters}, {{"groups", c(0)}}), "groups must be at least 1")); }
+  SUBCASE("filters of unknown size") { CHECK(contains(infer("conv", {image, input("free", {S, c(5), c(8), c(20)})}, {}), "must be a number")); }
+  SUBCASE("too few axes") { CHECK(contains(infer("conv", {w, filters}, {}), "windows along 2 axes needs them and channels")); }
+  SUBCASE("product of windows") {
+    CHECK(infer("window_matmul", {image, input("m", dims({120, 20}))}, with(pads({1, 2}, {1, 2}), {{"sizes", dims({3, 5})}})) == "f32[B, H, W, 20]");
+  }
+  SUBCASE("product of another depth") {
+    CHECK(contains(infer("window_matmul", {image, input("m", dims({119, 20}))}, {{"sizes", dims({3, 5})}}), "m (dim 0) is 119, but the product of sizes and channels is 120"));
+  }
+  SUBCASE("pools") {
+    CHECK(infer("max_pool", {image}, {{"sizes", dims({2, 2})}, {"strides", dims({2, 2})}}) == "f32[B, floordiv(H, 2), floordiv(W, 2), 8]");
+    CHECK(infer("average_pool", {image}, {{"sizes", dims({3})}, {"before", dims({1})}, {"after", dims({1})}}) == "f32[B, H, W, 8]");
+  }
+  SUBCASE("pool of integers") { CHECK(contains(infer("max_pool", {ids}, {{"sizes", dims({1})}}), "max_pool does not take i64")); }
 }

@@ -21,6 +21,10 @@ Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& 
   graph::verify(result.module);
   graph::simplify(result.module);
   graph::verify(result.module);
+  graph::sink_transposes(result.module);
+  graph::verify(result.module);
+  graph::simplify(result.module);
+  graph::verify(result.module);
   graph::merge_siblings(result.module);
   graph::verify(result.module);
   result.fusion = graph::fuse(result.module);

@@ -55,7 +55,7 @@ class Writer {
     static constexpr Step steps[] = {&Writer::unary, &Writer::unary, &Writer::binary, &Writer::binary, &Writer::binary,
                                      &Writer::choose, &Writer::normalise, &Writer::reduce, &Writer::matmul, &Writer::matmul,
                                      &Writer::transpose, &Writer::reshape, &Writer::reshape, &Writer::slice, &Writer::concat,
-                                     &Writer::pad, &Writer::expand, &Writer::gather, &Writer::range, &Writer::attention};
+                                     &Writer::pad, &Writer::windows, &Writer::pool, &Writer::conv, &Writer::expand, &Writer::gather, &Writer::range, &Writer::attention};
     return (this->*steps[static_cast<std::size_t>(pick(static_cast<int>(std::size(steps))))])();
   }
 
@@ -201,6 +201,43 @@ class Writer {
       if (left + right > 0) dim = fmt::format("({} + {})", dim, left + right);
     }
     return add(dims, fmt::format("pad({}) before=[{}] after=[{}] value=0.25", t.name, before, after));
+  }
+
+  /// Windows of two along an axis: padding makes one fit, whatever the dim.
+  int windows() {
+    const Tensor t = any();
+    if (t.dims.empty() || t.dims.size() > 5) return 0;
+    Dims dims = t.dims;
+    const auto axis = static_cast<std::size_t>(pick(static_cast<int>(dims.size())));
+    const bool skips = pick(2) == 0;
+    dims[axis] = skips ? fmt::format("(floordiv({}, 2) + 1)", dims[axis]) : fmt::format("({} + 1)", dims[axis]);
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, "2");
+    return add(dims, fmt::format("windows({}) axes=[{}] sizes=[2] strides=[{}] before=[1] after=[1] value=0.5", t.name, axis, skips ? 2 : 1));
+  }
+
+  int pool() {
+    static constexpr const char* ops[] = {"max_pool", "average_pool"};
+    const Tensor t = any();
+    if (t.dims.size() < 2) return 0;
+    Dims dims = t.dims;
+    std::string& slid = dims[dims.size() - 2];
+    slid = fmt::format("({} + 1)", slid);
+    // All windows have an element of their own only where the dim is not 0.
+    return add(dims, fmt::format("maximum({}({}) sizes=[2] before=[1] after=[1], -4.0)", ops[pick(2)], t.name));
+  }
+
+  int conv() {
+    const Tensor t = any();
+    if (t.dims.size() < 2 || t.dims.back() != "6") return 0;
+    Dims dims = t.dims;
+    if (dims.size() > 2 && pick(2)) {
+      for (const std::size_t axis : {dims.size() - 3, dims.size() - 2}) dims[axis] = fmt::format("({} + 2)", dims[axis]);
+      dims.back() = "5";
+      return add(dims, fmt::format("conv({}, filter: f32[2, 3, 6, 5]) before=[1, 2] after=[2, 2]", t.name));
+    }
+    dims[dims.size() - 2] = fmt::format("(floordiv({}, 2) + 1)", dims[dims.size() - 2]);
+    const int groups = std::vector{1, 2, 6}[static_cast<std::size_t>(pick(3))];
+    return add(dims, fmt::format("conv({0}, filter{1}: f32[3, {2}, 6]) strides=[2] before=[1] after=[2] groups={1}", t.name, groups, 6 / groups));
   }
 
   int expand() {

@@ -229,7 +229,7 @@ TEST_CASE("what device code cannot run is refused") {
   CHECK(!refused(graph.contraction()));
   CHECK(refused(graph.contraction(), DType::i8));
   rkernel::Problem guarded = graph.contraction();
-  guarded.operands[0].guards.push_back({0, graph.module->dims->constant(0), graph.module->dims->constant(1)});
+  guarded.operands[0].guards.push_back(rkernel::range_of(0, graph.module->dims->constant(0), graph.module->dims->constant(1)));
   CHECK(refused(guarded));
   rkernel::Problem gathers = graph.contraction();
   gathers.operands[1].gathers = true;

@@ -1,0 +1,11 @@
+#pragma once
+// Convolution and pooling as primitives.
+
+#include "graph/passes/rewriter.hpp"
+
+namespace dyn::graph {
+
+/// Emits what a conv, max_pool or average_pool consists of; false for any other node.
+bool split_windows(Rewriter& rewriter, const Node& node);
+
+}  // namespace dyn::graph

@@ -1,0 +1,155 @@
+#include "targets/cpu/window_copy.hpp"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "targets/llvm/loops.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using codegen::Builder;
+using codegen::Conditional;
+using codegen::CountedLoop;
+using llvm::Value;
+
+class WindowCopier {
+ public:
+  WindowCopier(Builder& builder, const Isa& isa, const WindowBlock& block, Value* to, Value* to_row)
+      : builder_(builder), isa_(isa), block_(block), to_(to), to_row_(to_row),
+        vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
+    k_end_ = builder_.CreateAdd(block_.k0, block_.k_size);
+  }
+
+  void emit() {
+    CountedLoop rows(builder_, number(0), block_.rows, number(1), "window_row");
+    target_ = element(to_, builder_.CreateMul(rows.index(), to_row_));
+    locate(builder_.CreateAdd(block_.first_row, rows.index()));
+    emit_taps(0, number(0), builder_.getTrue(), number(0));
+    rows.close();
+  }
+
+ private:
+  Value* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
+  Value* element(Value* base, Value* index) { return builder_.CreateGEP(builder_.getFloatTy(), base, index); }
+  Value* least(Value* a, Value* b) { return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }
+  Value* most(Value* a, Value* b) { return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b); }
+  Value* product_sum(Value* sum, Value* a, Value* b) { return builder_.CreateAdd(sum, builder_.CreateMul(a, b)); }
+  bool is_run_axis(std::size_t axis) const { return block_.run && axis + 1 == block_.axes.size(); }
+
+  /// Where the row's window begins along each axis.
+  void locate(Value* row) {
+    origins_.assign(block_.axes.size(), nullptr);
+    std::size_t first = 0;
+    while (first < block_.axes.size() && block_.axes[first].index != nullptr) ++first;
+    for (std::size_t i = block_.axes.size(); i-- > 0;) {
+      const WindowAxisValues& axis = block_.axes[i];
+      Value* index = axis.index;
+      if (index == nullptr) {
+        index = i == first ? row : builder_.CreateURem(row, axis.count);
+        if (i != first) row = builder_.CreateUDiv(row, axis.count);
+      }
+      origins_[i] = builder_.CreateSub(builder_.CreateMul(index, axis.stride), axis.before);
+    }
+  }
+
+  /// For all taps of axes from `axis` on. `position`: how many taps come before in k; `offset`: of the element from the batch's first.
+  void emit_taps(std::size_t axis, Value* position, Value* exists, Value* offset) {
+    if (axis == block_.axes.size()) return emit_segment(position, exists, offset);
+    const WindowAxisValues& along = block_.axes[axis];
+    if (is_run_axis(axis)) return emit_run(along, builder_.CreateMul(position, along.size), exists, product_sum(offset, origins_[axis], along.step), origins_[axis]);
+    const auto inside = [&](Value* place) { return builder_.CreateAnd(exists, builder_.CreateICmpULT(place, along.extent)); };
+    if (!along.has_taps) return emit_taps(axis + 1, position, inside(origins_[axis]), product_sum(offset, origins_[axis], along.step));
+    CountedLoop taps(builder_, number(0), along.size, number(1), "tap");
+    Value* place = product_sum(origins_[axis], taps.index(), along.dilation);
+    emit_taps(axis + 1, product_sum(taps.index(), position, along.size), inside(place), product_sum(offset, place, along.step));
+    taps.close();
+  }
+
+  /// The channels of one tap.
+  void emit_segment(Value* position, Value* exists, Value* offset) {
+    Value* start = builder_.CreateMul(position, block_.channels);
+    Value* end = builder_.CreateAdd(start, block_.channels);
+    copy(start, end, start, builder_.CreateSelect(exists, end, start), offset);
+  }
+
+  /// The channels of all taps of the last axis, of which those between the axis' ends exist.
+  void emit_run(const WindowAxisValues& along, Value* position, Value* exists, Value* offset, Value* origin) {
+    Value* start = builder_.CreateMul(position, block_.channels);
+    const auto tap = [&](Value* place) {
+      Value* inside = builder_.CreateSelect(exists, least(most(place, number(0)), along.size), number(0));
+      return product_sum(start, inside, block_.channels);
+    };
+    Value* first = tap(builder_.CreateNeg(origin));
+    Value* last = tap(builder_.CreateSub(along.extent, origin));
+    copy(start, product_sum(start, along.size, block_.channels), first, last, offset);
+  }
+
+  /// Columns [start, end) of k as far as the block has them: those in [first, last) from `offset` on, which belongs to `start`; others are 0.
+  void copy(Value* start, Value* end, Value* first, Value* last, Value* offset) {
+    Value *low = most(start, block_.k0), *high = least(end, k_end_);
+    Conditional any(builder_, builder_.CreateICmpSLT(low, high), "segment");
+    Value* from = least(most(first, low), high);
+    Value* until = least(most(last, from), high);
+    clear(low, from);
+    move(element(block_.data, builder_.CreateAdd(offset, builder_.CreateMul(builder_.CreateSub(from, start), block_.channel_step))), from, until);
+    clear(until, high);
+    any.close();
+  }
+
+  Value* place_of(Value* k) { return element(target_, builder_.CreateSub(k, block_.k0)); }
+
+  /// body(offset, mask) for whole vectors of `count` elements, then for what is left of one.
+  template <typename Body>
+  void over_vectors(Value* count, const char* name, const Body& body) {
+    Value* whole = builder_.CreateAnd(count, number(-isa_.f32_lanes));
+    CountedLoop vectors(builder_, number(0), whole, number(isa_.f32_lanes), name);
+    body(vectors.index(), nullptr);
+    vectors.close();
+    Value* left = builder_.CreateSub(count, whole);
+    Conditional rest(builder_, builder_.CreateICmpSGT(left, number(0)), name);
+    llvm::Type* narrow = builder_.getInt32Ty();
+    Value* lanes = codegen::broadcast(builder_, builder_.CreateTrunc(left, narrow), isa_.f32_lanes);
+    body(whole, builder_.CreateICmpSLT(codegen::iota(builder_, narrow, isa_.f32_lanes), lanes));
+    rest.close();
+  }
+
+  void store(Value* value, Value* address, Value* mask) {
+    if (mask == nullptr) builder_.CreateAlignedStore(value, address, llvm::Align(4));
+    else builder_.CreateMaskedStore(value, address, llvm::Align(4), mask);
+  }
+
+  void clear(Value* begin, Value* end) {
+    Value* to = place_of(begin);
+    over_vectors(builder_.CreateSub(end, begin), "padding", [&](Value* offset, Value* mask) { store(llvm::Constant::getNullValue(vector_), element(to, offset), mask); });
+  }
+
+  void move(Value* from, Value* begin, Value* end) {
+    Value *to = place_of(begin), *count = builder_.CreateSub(end, begin);
+    if (!block_.unit_channels) {
+      CountedLoop channels(builder_, number(0), count, number(1), "channel");
+      Value* source = element(from, builder_.CreateMul(channels.index(), block_.channel_step));
+      builder_.CreateAlignedStore(builder_.CreateAlignedLoad(builder_.getFloatTy(), source, llvm::Align(4)), element(to, channels.index()), llvm::Align(4));
+      channels.close();
+      return;
+    }
+    over_vectors(count, "channels", [&](Value* offset, Value* mask) {
+      Value* source = element(from, offset);
+      Value* value = mask == nullptr ? static_cast<Value*>(builder_.CreateAlignedLoad(vector_, source, llvm::Align(4)))
+                                     : builder_.CreateMaskedLoad(vector_, source, llvm::Align(4), mask, llvm::Constant::getNullValue(vector_));
+      store(value, element(to, offset), mask);
+    });
+  }
+
+  Builder& builder_;
+  const Isa& isa_;
+  const WindowBlock& block_;
+  Value *to_, *to_row_, *k_end_ = nullptr, *target_ = nullptr;
+  llvm::FixedVectorType* vector_;
+  std::vector<Value*> origins_;
+};
+
+}  // namespace
+
+void emit_window_copy(Builder& builder, const Isa& isa, const WindowBlock& block, Value* to, Value* to_row) { WindowCopier(builder, isa, block, to, to_row).emit(); }
+
+}  // namespace dyn::cpu

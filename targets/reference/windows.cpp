@@ -1,0 +1,205 @@
+// Windows, and what is computed over them: a loop for each axis, no sharing with the primitives that the loader makes of them.
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "targets/reference/ops.hpp"
+
+namespace dyn::reference {
+namespace {
+
+/// The windows of a node along `sizes.size()` axes of x that end before axis `end`.
+struct Slide {
+  std::vector<std::int64_t> sizes, strides, dilations;
+  Dims before, after, counts, extents;
+
+  Slide(const OpCall& call, std::vector<std::int64_t> given_sizes, const Dims& given_extents) : sizes(std::move(given_sizes)), extents(given_extents) {
+    const auto filled = [&](std::vector<std::int64_t> list, std::int64_t value) {
+      if (list.empty()) list.assign(sizes.size(), value);
+      return list;
+    };
+    strides = filled(call.integers("strides"), 1);
+    dilations = filled(call.integers("dilations"), 1);
+    before = filled(call.dims("before"), 0);
+    after = filled(call.dims("after"), 0);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto span = before[i] + extents[i] + after[i] - ((sizes[i] - 1) * dilations[i] + 1);
+      if (span < 0) call.fail("a window is larger than the padded axis");
+      counts.push_back(span / strides[i] + 1);
+    }
+  }
+
+  /// The element in a dense array of `extents` of a tap of a window; -1: it is padding.
+  std::int64_t element(const Dims& window, const Dims& tap) const {
+    std::int64_t place = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto at = window[i] * strides[i] + tap[i] * dilations[i] - before[i];
+      if (at < 0 || at >= extents[i]) return -1;
+      place = place * extents[i] + at;
+    }
+    return place;
+  }
+};
+
+void for_each(const Dims& space, const std::function<void(const Dims&)>& body) {
+  if (product(space) == 0) return;
+  Dims index(space.size(), 0);
+  while (true) {
+    body(index);
+    std::size_t axis = space.size();
+    while (axis > 0 && ++index[axis - 1] == space[axis - 1]) index[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+Dims part(const Dims& dims, std::size_t first, std::size_t last) { return {dims.begin() + static_cast<std::ptrdiff_t>(first), dims.begin() + static_cast<std::ptrdiff_t>(last)}; }
+
+Dims joined(Dims a, const Dims& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+std::vector<Array> windows(const OpCall& call) {
+  const Array& x = call.input(0);
+  std::vector<std::size_t> axes;
+  for (const auto axis : call.integers("axes")) axes.push_back(call.normal_axis(axis, x.dims.size()));
+  Dims extents;
+  for (const auto axis : axes) extents.push_back(x.dims[axis]);
+  const Slide slide(call, call.integers("sizes"), extents);
+  const std::size_t after_last = axes.back() + 1;
+  Dims dims = x.dims;
+  for (std::size_t i = 0; i < axes.size(); ++i) dims[axes[i]] = slide.counts[i];
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(after_last), slide.sizes.begin(), slide.sizes.end());
+  Array result = make_array(x.dtype, dims);
+  const Dims dense = dense_strides(x.dims);
+  const double value = call.number("value");
+  std::size_t next = 0;
+  for_each(dims, [&](const Dims& index) {
+    Dims place = joined(part(index, 0, after_last), part(index, after_last + axes.size(), index.size()));
+    bool exists = true;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      auto& at = place[axes[i]];
+      at = at * slide.strides[i] + index[after_last + i] * slide.dilations[i] - slide.before[i];
+      exists = exists && at >= 0 && at < x.dims[axes[i]];
+    }
+    std::int64_t source = 0;
+    for (std::size_t axis = 0; axis < place.size(); ++axis) source += place[axis] * dense[axis];
+    if (is_float(x.dtype)) result.floats[next++] = exists ? x.floats[static_cast<std::size_t>(source)] : value;
+    else result.integers[next++] = exists ? x.integers[static_cast<std::size_t>(source)] : static_cast<std::int64_t>(value);
+  });
+  return {result};
+}
+
+/// Filters of group g over channels g * depth ...: filter(tap, channel, result) is filters[(tap * depth + channel) * results + result], group after group or, where
+/// `interleaved`, with the results of all groups side by side.
+struct Filters {
+  const std::vector<double>& elements;
+  std::int64_t groups, depth, results;
+  bool interleaved;
+
+  double at(std::int64_t group, std::int64_t taps, std::int64_t tap, std::int64_t channel, std::int64_t result) const {
+    const auto row = tap * depth + channel;
+    const auto index = interleaved ? row * groups * results + group * results + result : (group * taps * depth + row) * results + result;
+    return elements[static_cast<std::size_t>(index)];
+  }
+};
+
+/// x: [batch, extents..., groups * depth]; the result is [batch, counts..., groups * results].
+std::vector<double> convolve(const Slide& slide, std::int64_t batch, const std::vector<double>& x, const Filters& filters) {
+  std::vector<double> y;
+  const auto pixels = product(slide.extents), channels = filters.groups * filters.depth, taps = product(Dims(slide.sizes));
+  for (std::int64_t image = 0; image < batch; ++image) {
+    for_each(slide.counts, [&](const Dims& window) {
+      for (std::int64_t group = 0; group < filters.groups; ++group) {
+        for (std::int64_t result = 0; result < filters.results; ++result) {
+          double sum = 0;
+          std::int64_t number = 0;
+          for_each(Dims(slide.sizes), [&](const Dims& tap) {
+            const auto pixel = slide.element(window, tap);
+            for (std::int64_t channel = 0; pixel >= 0 && channel < filters.depth; ++channel) {
+              sum += x[static_cast<std::size_t>((image * pixels + pixel) * channels + group * filters.depth + channel)] * filters.at(group, taps, number, channel, result);
+            }
+            ++number;
+          });
+          y.push_back(sum);
+        }
+      }
+    });
+  }
+  return y;
+}
+
+std::vector<Array> window_matmul(const OpCall& call) {
+  const Array &x = call.input(0), &w = call.input(1);
+  const auto sizes = call.integers("sizes");
+  const std::size_t grouped = w.dims.size() == 3, end = x.dims.size() - 1 - grouped, first = end - sizes.size();
+  const Slide slide(call, sizes, part(x.dims, first, end));
+  const Filters filters{w.floats, grouped ? w.dims[0] : 1, x.dims.back(), w.dims.back(), false};
+  Dims dims = joined(part(x.dims, 0, first), slide.counts);
+  if (grouped) dims.push_back(w.dims[0]);
+  dims.push_back(w.dims.back());
+  Array result = make_array(x.dtype, dims);
+  result.floats = convolve(slide, product(x.dims, 0, first), x.floats, filters);
+  return {result};
+}
+
+std::vector<Array> conv(const OpCall& call) {
+  const Array &x = call.input(0), &w = call.input(1);
+  const std::size_t spatial = w.dims.size() - 2, end = x.dims.size() - 1, first = end - spatial;
+  const auto groups = call.integer("groups");
+  const Slide slide(call, part(w.dims, 0, spatial), part(x.dims, first, end));
+  const Filters filters{w.floats, groups, w.dims[spatial], w.dims.back() / groups, true};
+  Dims dims = joined(part(x.dims, 0, first), slide.counts);
+  dims.push_back(w.dims.back());
+  Array result = make_array(x.dtype, dims);
+  result.floats = convolve(slide, product(x.dims, 0, first), x.floats, filters);
+  return {result};
+}
+
+/// start, folded with the elements of each window; finish(total, how many there are, how many taps).
+template <class Fold, class Finish>
+std::vector<Array> pool(const OpCall& call, double start, const Fold& fold, const Finish& finish) {
+  const Array& x = call.input(0);
+  const auto sizes = call.integers("sizes");
+  const std::size_t end = x.dims.size() - 1, first = end - sizes.size();
+  const Slide slide(call, sizes, part(x.dims, first, end));
+  Array result = make_array(x.dtype, joined(joined(part(x.dims, 0, first), slide.counts), {x.dims.back()}));
+  const auto pixels = product(slide.extents), channels = x.dims.back(), taps = product(Dims(sizes));
+  std::size_t next = 0;
+  for (std::int64_t image = 0; image < product(x.dims, 0, first); ++image) {
+    for_each(slide.counts, [&](const Dims& window) {
+      for (std::int64_t channel = 0; channel < channels; ++channel) {
+        double total = start;
+        std::int64_t count = 0;
+        for_each(Dims(sizes), [&](const Dims& tap) {
+          const auto pixel = slide.element(window, tap);
+          if (pixel < 0) return;
+          total = fold(total, x.floats[static_cast<std::size_t>((image * pixels + pixel) * channels + channel)]);
+          ++count;
+        });
+        result.floats[next++] = finish(total, count, taps);
+      }
+    });
+  }
+  return {result};
+}
+
+std::vector<Array> max_pool(const OpCall& call) {
+  const auto larger = [](double a, double b) { return std::isnan(a) || a > b ? a : b; };
+  return pool(call, -std::numeric_limits<double>::infinity(), larger, [](double total, std::int64_t, std::int64_t) { return total; });
+}
+
+std::vector<Array> average_pool(const OpCall& call) {
+  const bool all = call.boolean("include_padding");
+  return pool(call, 0, [](double a, double b) { return a + b; },
+              [all](double total, std::int64_t count, std::int64_t taps) { return total / static_cast<double>(all ? taps : count); });
+}
+
+constexpr OpEntry entries[] = {{"windows", windows}, {"window_matmul", window_matmul}, {"conv", conv}, {"max_pool", max_pool}, {"average_pool", average_pool}};
+
+}  // namespace
+
+std::span<const OpEntry> window_ops() { return entries; }
+
+}  // namespace dyn::reference

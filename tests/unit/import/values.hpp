@@ -1,0 +1,30 @@
+#pragma once
+// Runs imported models on random asymmetric data.
+
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dyn/graph.hpp"
+#include "tests/unit/import/onnx_file.hpp"
+
+namespace dyn::testing {
+
+using Values = std::vector<double>;
+
+/// One for the process, from the tests' seed.
+std::mt19937_64& generator();
+std::vector<float> random_floats(std::size_t count, float low = -2.5F, float high = 3);
+
+struct Result {
+  Shape shape;
+  Values values;
+};
+
+/// The first output of the model at these inputs.
+Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs);
+
+void check_close(const Values& actual, const Values& expected, double tolerance = 2e-6);
+
+}  // namespace dyn::testing
