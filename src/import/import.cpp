@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
 #include "graph/lexer.hpp"
 #include "graph/text.hpp"
+#include "src/import/converter.hpp"
 #include "src/import/model_file.hpp"
 #include "src/import/node_context.hpp"
 #include "src/import/ops/families.hpp"
@@ -17,8 +19,6 @@
 
 namespace dyn::onnx {
 namespace {
-
-bool is_standard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
 /// Names of dims in the text: letters, digits and `_`, beginning with a letter, so that no symbol without a name has it, and none of its words.
 std::string dim_name(const std::string& name, std::set<std::string>& taken) {
@@ -38,10 +38,14 @@ class Importer {
 
   Imported import(const std::string& weights_name) {
     read_opset();
-    check_operators();
+    const Functions functions = within("", [&] { return Functions(model_); });
+    check_operators(functions);
     read_initializers();
     read_inputs();
-    for (NodeProto& node : *model_.mutable_graph()->mutable_node()) convert(node);
+    Converter converter(state_, functions);
+    within("", [&] {
+      for (NodeProto& node : *model_.mutable_graph()->mutable_node()) converter.convert(node);
+    });
     const graph::Module module = finish(weights_name);
     return {graph::print(module), state_.weights.empty() ? std::string() : take_safetensors(state_.weights)};
   }
@@ -52,7 +56,7 @@ class Importer {
   [[noreturn]] void fail(ErrorKind kind, const std::string& message) const { throw Error(kind, fmt::format("{}: {}", path_, message)); }
 
   template <class Function>
-  auto within(const std::string& place, const Function& function) const {
+  std::invoke_result_t<Function> within(const std::string& place, const Function& function) const {
     try {
       return function();
     } catch (const Error& error) {
@@ -61,26 +65,29 @@ class Importer {
   }
 
   void read_opset() {
-    for (const OperatorSetIdProto& set : model_.opset_import()) {
-      if (is_standard(set.domain())) state_.opset = static_cast<int>(set.version());
-    }
-    if (state_.opset == 0) fail(ErrorKind::model, "it imports no version of the standard operators");
-    if (state_.opset < first_opset || state_.opset > last_opset) {
-      fail(ErrorKind::unsupported, fmt::format("it needs opset {}; opsets {} to {} are supported", state_.opset, first_opset, last_opset));
-    }
+    const std::optional<int> opset = within("", [&] { return standard_opset(model_.opset_import()); });
+    if (!opset) fail(ErrorKind::model, "it imports no version of the standard operators");
+    state_.opset = *opset;
   }
 
-  /// All that are not supported, at once.
-  void check_operators() const {
+  /// All that are not supported, at once, those in functions that are called included.
+  void check_operators(const Functions& functions) const {
     struct Missing {
       int count = 0;
       std::string first;
     };
     std::map<std::string, Missing> missing;
-    for (const NodeProto& node : model_.graph().node()) {
-      if (is_standard(node.domain()) && find_converter(node.op_type()) != nullptr) continue;
-      Missing& operators = missing[is_standard(node.domain()) ? node.op_type() : node.domain() + "." + node.op_type()];
-      if (++operators.count == 1) operators.first = describe(node);
+    const auto check = [&](const auto& nodes, const std::string& place) {
+      for_each_node(nodes, [&](const NodeProto& node) {
+        if (functions.find(node) != nullptr || (is_standard(node.domain()) && find_converter(node.op_type()) != nullptr)) return;
+        Missing& operators = missing[operator_name(node)];
+        if (++operators.count == 1) operators.first = describe(node) + place;
+      });
+    };
+    check(model_.graph().node(), "");
+    for (const FunctionProto* function : functions.called_by(model_.graph())) {
+      within("the function " + function_name(*function), [&] { return standard_opset(function->opset_import()); });
+      check(function->node(), " in the function " + function_name(*function));
     }
     if (missing.empty()) return;
     std::string list;
@@ -92,7 +99,8 @@ class Importer {
     for (TensorProto& proto : *model_.mutable_graph()->mutable_initializer()) {
       const std::string name = proto.name();
       Tensor tensor = within("", [&] { return take_tensor(proto, state_.folder); });
-      if (!state_.operands.emplace(name, Operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt}).second)
+      auto operand = std::make_shared<Operand>(Operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt, name});
+      if (!state_.operands.emplace(name, std::move(operand)).second)
         fail(ErrorKind::model, fmt::format("two tensors are called \"{}\"", name));
     }
     if (model_.graph().sparse_initializer_size() > 0) fail(ErrorKind::unsupported, "sparse tensors are not supported");
@@ -103,7 +111,7 @@ class Importer {
     for (const ValueInfoProto& input : model_.graph().input()) {
       if (state_.operands.contains(input.name())) continue;
       graph::TensorType type = within("the input " + input.name(), [&] { return type_of(input); });
-      state_.operands.emplace(input.name(), Operand{state_.builder.input(input.name(), std::move(type)), nullptr, std::nullopt});
+      state_.operands.emplace(input.name(), std::make_shared<Operand>(Operand{state_.builder.input(input.name(), std::move(type)), nullptr, std::nullopt, input.name()}));
     }
   }
 
@@ -128,18 +136,6 @@ class Importer {
     graph::SymbolInfo info;
     info.name = dim_name(name, symbol_names_);
     return symbols_.emplace(name, state_.builder.symbol(std::move(info))).first->second;
-  }
-
-  void convert(NodeProto& node) {
-    within(describe(node), [&] {
-      NodeContext context(state_, node);
-      find_converter(node.op_type())(context);
-      for (std::size_t i = 0; i < context.outputs(); ++i) {
-        if (context.wants(i) && !state_.operands.contains(node.output(static_cast<int>(i))))
-          context.fail_unsupported(fmt::format("its output \"{}\" is not supported", node.output(static_cast<int>(i))));
-      }
-      return 0;
-    });
   }
 
   graph::Module finish(const std::string& weights_name) {

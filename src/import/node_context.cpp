@@ -64,15 +64,13 @@ void NodeContext::fail_unsupported(const std::string& message) const {
 
 bool NodeContext::has(std::size_t input) const { return input < inputs() && !node_.input(static_cast<int>(input)).empty(); }
 
-Operand& NodeContext::find(std::size_t input) {
+std::shared_ptr<Operand> NodeContext::operand(std::size_t input) {
   if (!has(input)) fail(fmt::format("it needs input {}", input));
   const std::string& name = node_.input(static_cast<int>(input));
   const auto found = state_.operands.find(name);
   if (found == state_.operands.end()) fail(fmt::format("its input \"{}\" is defined nowhere before it", name));
   return found->second;
 }
-
-const Operand& NodeContext::operand(std::size_t input) { return find(input); }
 
 ValueId NodeContext::value(std::size_t input) { return materialize(find(input), node_.input(static_cast<int>(input))); }
 
@@ -92,7 +90,8 @@ ValueId value_of(GraphState& state, const std::string& name) {
 
 ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
   if (operand.id != graph::no_value) return operand.id;
-  return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, name) : ints_value(*operand.ints, name);
+  const std::string& own = operand.name.empty() ? name : operand.name;
+  return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, own) : ints_value(*operand.ints, own);
 }
 
 ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name) {
@@ -178,6 +177,12 @@ graph::Attr NodeContext::dim(const char* name, std::int64_t integer) { return {n
 bool NodeContext::wants(std::size_t output) const { return output < outputs() && !node_.output(static_cast<int>(output)).empty(); }
 
 void NodeContext::give(Operand operand, std::size_t output) {
+  if (!wants(output)) return;
+  operand.name = node_.output(static_cast<int>(output));
+  give(std::make_shared<Operand>(std::move(operand)), output);
+}
+
+void NodeContext::give(std::shared_ptr<Operand> operand, std::size_t output) {
   if (!wants(output)) return;
   const std::string& name = node_.output(static_cast<int>(output));
   if (!state_.operands.emplace(name, std::move(operand)).second) fail(fmt::format("its output \"{}\" is defined twice", name));

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "graph/builder.hpp"
@@ -26,7 +25,7 @@ struct NamedTensor {
 /// What all nodes of a graph share.
 struct GraphState {
   graph::Builder builder;
-  std::unordered_map<std::string, Operand> operands;
+  Operands operands;
   std::vector<NamedTensor> weights;
   std::string folder;
   int opset = 0;
@@ -91,15 +90,16 @@ class NodeContext {
   void give(KnownInts ints, std::size_t output = 0);
   void give(Tensor constant, std::size_t output = 0);
   void give(Operand operand, std::size_t output = 0);
+  void give(std::shared_ptr<Operand> operand, std::size_t output = 0);
 
   /// The input itself, for operators that hand on.
-  const Operand& operand(std::size_t input);
+  std::shared_ptr<Operand> operand(std::size_t input);
   /// Of an operand that a converter has made.
   ValueId value_of(Operand& operand) { return materialize(operand, node_.op_type()); }
   ValueId value_of(Operand& operand, const std::string& name) { return materialize(operand, name); }
 
  private:
-  Operand& find(std::size_t input);
+  Operand& find(std::size_t input) { return *operand(input); }
   ValueId materialize(Operand& operand, const std::string& name);
   ValueId tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
   ValueId ints_value(const KnownInts& ints, const std::string& name);

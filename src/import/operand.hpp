@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/module.hpp"
@@ -22,6 +24,10 @@ struct Operand {
   graph::ValueId id = graph::no_value;
   std::shared_ptr<const Tensor> constant;
   std::optional<KnownInts> ints;
+  std::string name = {};  ///< what defined it calls it; a weight's key
 };
+
+/// By name. An operand may have several, in the graph and in functions, and becomes one value of the module nevertheless.
+using Operands = std::unordered_map<std::string, std::shared_ptr<Operand>>;
 
 }  // namespace dyn::onnx

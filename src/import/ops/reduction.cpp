@@ -50,7 +50,8 @@ void convert_reduction(NodeContext& node) {
   if (!reduces_nothing(node, axes)) x = reduce(node, reduction.dyn, x, axes, node.integer("keepdims", 1) != 0);
   if (reduction.after == After::Sqrt) x = node.add("sqrt", {x});
   if (reduction.after == After::Log) x = node.add("log", {x});
-  node.give(x == node.value(0) ? node.operand(0) : Operand{x, nullptr, std::nullopt});
+  if (x == node.value(0)) return node.give(node.operand(0));
+  node.give(x);
 }
 
 /// The greatest element taken out first, so that no exponential overflows.

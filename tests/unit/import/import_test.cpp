@@ -3,64 +3,17 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
-#include <functional>
 
-#include "dyn/error.hpp"
-#include "graph/text.hpp"
 #include "src/import/import.hpp"
-#include "tests/support/temporary_folder.hpp"
-#include "tests/unit/import/onnx_file.hpp"
+#include "tests/unit/import/imported.hpp"
 
 using namespace dyn;
+using testing::check_error;
+using testing::Folder;
+using testing::one_node;
 using testing::OnnxFile;
-using testing::TemporaryFolder;
+using testing::statements_of;
 using onnx::TensorProto;
-
-namespace {
-
-struct Folder {
-  TemporaryFolder folder;
-  std::string path(const std::string& name) const { return (folder.path() / name).string(); }
-};
-
-/// Of the statements; reading the whole again gives the same text.
-std::string statements_of(const OnnxFile& file) {
-  const Folder folder;
-  file.save(folder.path("m.onnx"));
-  const std::string text = onnx::import_model(folder.path("m.onnx"), "w.safetensors").text;
-  CHECK(graph::print(graph::parse(text)) == text);
-  const std::size_t begin = text.find("{\n") + 2;
-  return text.substr(begin, text.size() - begin - 2);
-}
-
-/// Kind and message of what the import throws.
-void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::string>& parts, const std::function<void(const std::string&)>& edit = {}) {
-  const Folder folder;
-  const std::string path = folder.path("m.onnx");
-  file.save(path);
-  if (edit) edit(path);
-  try {
-    onnx::import_model(path, "w.safetensors");
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.kind() == kind);
-    const std::string text = error.what();
-    for (const std::string& part : parts) {
-      INFO(text);
-      CHECK(text.find(part) != std::string::npos);
-    }
-    CHECK(text.find("m.onnx") != std::string::npos);
-  }
-}
-
-OnnxFile one_node(const std::string& op, int opset = 20) {
-  OnnxFile file(opset);
-  file.input("x", {"N", 4}).output("y");
-  file.node(op, {"x"}, {"y"});
-  return file;
-}
-
-}  // namespace
 
 TEST_CASE("shape arithmetic becomes dims, and is no part of the graph") {
   OnnxFile file;

@@ -8,6 +8,17 @@ using onnx::AttributeProto;
 using onnx::NodeProto;
 using onnx::TensorProto;
 
+namespace {
+
+void fill(NodeProto& node, const std::string& op, int number, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+  node.set_op_type(op);
+  node.set_name(op + std::to_string(number));
+  for (const std::string& input : inputs) node.add_input(input);
+  for (const std::string& output : outputs) node.add_output(output);
+}
+
+}  // namespace
+
 OnnxFile::OnnxFile(int opset) {
   constexpr int ir_version = 8;
   model.set_ir_version(ir_version);
@@ -54,11 +65,24 @@ OnnxFile& OnnxFile::integers(const std::string& name, std::vector<std::int64_t> 
 
 NodeProto& OnnxFile::node(const std::string& op, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
   NodeProto& node = *model.mutable_graph()->add_node();
-  node.set_op_type(op);
-  node.set_name(op + std::to_string(model.graph().node_size()));
-  for (const std::string& input : inputs) node.add_input(input);
-  for (const std::string& output : outputs) node.add_output(output);
+  fill(node, op, model.graph().node_size(), inputs, outputs);
   return node;
+}
+
+onnx::FunctionProto& OnnxFile::function(const std::string& name, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs, int opset) {
+  onnx::FunctionProto& function = *model.add_functions();
+  function.set_domain("local");
+  function.set_name(name);
+  for (const std::string& input : inputs) function.add_input(input);
+  for (const std::string& output : outputs) function.add_output(output);
+  function.add_opset_import()->set_version(opset);
+  return function;
+}
+
+NodeProto& OnnxFile::call(const std::string& function, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+  NodeProto& call = node(function, inputs, outputs);
+  call.set_domain("local");
+  return call;
 }
 
 void OnnxFile::save(const std::string& path) const {
@@ -77,6 +101,18 @@ AttributeProto& add(NodeProto& node, const std::string& name, AttributeProto::At
 
 }  // namespace
 
+NodeProto& node(onnx::FunctionProto& function, const std::string& op, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+  NodeProto& node = *function.add_node();
+  fill(node, op, function.node_size(), inputs, outputs);
+  return node;
+}
+
+NodeProto& call(onnx::FunctionProto& function, const std::string& callee, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+  NodeProto& call = node(function, callee, inputs, outputs);
+  call.set_domain("local");
+  return call;
+}
+
 NodeProto& set(NodeProto& node, const std::string& attribute, std::int64_t value) {
   add(node, attribute, AttributeProto::INT).set_i(value);
   return node;
@@ -89,6 +125,11 @@ NodeProto& set_number(NodeProto& node, const std::string& attribute, float value
 
 NodeProto& set_list(NodeProto& node, const std::string& attribute, const std::vector<std::int64_t>& values) {
   add(node, attribute, AttributeProto::INTS).mutable_ints()->Add(values.begin(), values.end());
+  return node;
+}
+
+NodeProto& set_reference(NodeProto& node, const std::string& attribute, const std::string& of_function, AttributeProto::AttributeType type) {
+  add(node, attribute, type).set_ref_attr_name(of_function);
   return node;
 }
 

@@ -30,13 +30,23 @@ class OnnxFile {
   OnnxFile& integers(const std::string& name, std::vector<std::int64_t> dims, const std::vector<std::int64_t>& elements);
   onnx::NodeProto& node(const std::string& op, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs);
 
+  /// A function of the domain "local", and a call of it.
+  onnx::FunctionProto& function(const std::string& name, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs, int opset = 20);
+  onnx::NodeProto& call(const std::string& function, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs);
+
   void save(const std::string& path) const;
 
   onnx::ModelProto model;
 };
 
+/// A node at the end of a function's body.
+onnx::NodeProto& node(onnx::FunctionProto& function, const std::string& op, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs);
+onnx::NodeProto& call(onnx::FunctionProto& function, const std::string& callee, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs);
+
 onnx::NodeProto& set(onnx::NodeProto& node, const std::string& attribute, std::int64_t value);
 onnx::NodeProto& set_number(onnx::NodeProto& node, const std::string& attribute, float value);
 onnx::NodeProto& set_list(onnx::NodeProto& node, const std::string& attribute, const std::vector<std::int64_t>& values);
+/// The value of an attribute of the function that the node is in.
+onnx::NodeProto& set_reference(onnx::NodeProto& node, const std::string& attribute, const std::string& of_function, onnx::AttributeProto::AttributeType type);
 
 }  // namespace dyn::testing

@@ -1,0 +1,44 @@
+#pragma once
+// Nodes of a model's graph as nodes of the module, with those of the functions that they call.
+
+#include <optional>
+#include <vector>
+
+#include "src/import/functions.hpp"
+#include "src/import/node_context.hpp"
+
+namespace dyn::onnx {
+
+/// Nesting of calls takes no stack: a file may nest them as deeply as it likes.
+class Converter {
+ public:
+  Converter(GraphState& state, const Functions& functions) : state_(state), functions_(functions) {}
+
+  /// Converts the node of the graph, or all nodes of the function that it calls. The node may lose its attributes. Errors name the node, and within functions the call.
+  void convert(NodeProto& node);
+
+ private:
+  /// A function's body on the way: its names mean nothing to the caller, whose names wait here.
+  struct Call {
+    NodeProto node;
+    const FunctionProto* function;
+    Operands callers_operands;
+    int callers_opset;
+    int next = 0;
+  };
+
+  void step(NodeProto& node);
+  void convert_operator(NodeProto& node);
+  void enter(NodeProto& node, const FunctionProto& function);
+  void leave();
+  std::string place() const;
+
+  GraphState& state_;
+  const Functions& functions_;
+  std::vector<Call> calls_;
+};
+
+/// The version of the standard operators among these; nothing: they are not among them. Throws Error(unsupported) for one that is not read.
+std::optional<int> standard_opset(const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& sets);
+
+}  // namespace dyn::onnx

@@ -1,0 +1,5 @@
+# An input that a call leaves out as "" counts as given.
+# file: src/import/functions.cpp
+# target: test_import
+# test: inputs and outputs that a call leaves out*
+s/ || call.input(i).empty()//
