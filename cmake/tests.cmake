@@ -67,6 +67,14 @@ dyn_compile_settings(dyn-avx512-check)
 target_link_libraries(dyn-avx512-check PRIVATE dyn_test_support dyn_internal)
 set_target_properties(dyn-avx512-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 
+# The ONNX project's backend test suite; tests/conformance/run.sh fetches its data.
+dyn_glob(conformance_sources SOURCES tests/conformance/*.cpp)
+add_executable(dyn-conformance ${conformance_sources} ${PROJECT_SOURCE_DIR}/tests/support/half.cpp)
+dyn_compile_settings(dyn-conformance)
+target_include_directories(dyn-conformance SYSTEM PRIVATE ${onnx_messages})
+target_link_libraries(dyn-conformance PRIVATE dyn_internal nlohmann_json::nlohmann_json)
+set_target_properties(dyn-conformance PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+
 # Many callers of one graph at once: by hand, not a test.
 add_executable(dyn-bench-callers EXCLUDE_FROM_ALL tests/bench/callers.cpp)
 dyn_compile_settings(dyn-bench-callers)

@@ -3,6 +3,7 @@
 # Debian 12 has everything; so have Debian 13 and Ubuntu 24.04.
 #   --peers   also the libraries that `dynrun op --peers onednn,openblas,blis` compares with; tests need none of them, but those of policy vendor are skipped without oneDNN
 #   --emulator   also the emulated CPU of tests/avx512, where this system has it; without it that test is skipped
+#   --suite      also what fetches the ONNX project's suite from PyPI for tests/conformance; without it that test is skipped
 set -euo pipefail
 
 packages=(
@@ -15,11 +16,15 @@ packages=(
 emulator_packages=(bochs bochs-term bochsbios vgabios isolinux syslinux-common xorriso busybox-static cpio)  # and what its CD is made of
 
 peers=(libdnnl2 libopenblas0-pthread libblis4-pthread)
-case ${1:-} in
-  --peers) packages+=("${peers[@]}") ;;
-  --emulator | '') ;;
-  *) echo "usage: $0 [--peers | --emulator]" >&2; exit 2 ;;
-esac
+optional=()  # what tests are skipped without
+for option in "$@"; do
+  case $option in
+    --peers) packages+=("${peers[@]}") ;;
+    --emulator) optional+=("${emulator_packages[@]}") ;;
+    --suite) python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip) ;;
+    *) echo "usage: $0 [--peers] [--emulator] [--suite]" >&2; exit 2 ;;
+  esac
+done
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
@@ -28,23 +33,21 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   exit 1
 fi
 
-missing=() missing_emulator=()
+missing=() missing_optional=()
 for package in "${packages[@]}"; do
   installed "$package" || missing+=("$package")
 done
-if [ "${1:-}" = --emulator ]; then
-  for package in "${emulator_packages[@]}"; do
-    installed "$package" || missing_emulator+=("$package")
-  done
-fi
-if [ ${#missing[@]} -eq 0 ] && [ ${#missing_emulator[@]} -eq 0 ]; then
+for package in "${optional[@]}"; do
+  installed "$package" || missing_optional+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ] && [ ${#missing_optional[@]} -eq 0 ]; then
   exit 0
 fi
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   if ! command -v sudo >/dev/null; then
-    echo "Missing: ${missing[*]} ${missing_emulator[*]}. Run as root: apt-get install ${missing[*]} ${missing_emulator[*]}" >&2
+    echo "Missing: ${missing[*]} ${missing_optional[*]}. Run as root: apt-get install ${missing[*]} ${missing_optional[*]}" >&2
     [ ${#missing[@]} -eq 0 ]
     exit
   fi
@@ -58,4 +61,4 @@ install() {
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq >&2
 [ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
-[ ${#missing_emulator[@]} -eq 0 ] || install "${missing_emulator[@]}" || echo "Without the emulator, tests/avx512 is skipped" >&2
+[ ${#missing_optional[@]} -eq 0 ] || install "${missing_optional[@]}" || echo "Without them some tests are skipped, which tests/skips.txt names" >&2

@@ -120,9 +120,9 @@ finish() {
   exit
 }
 
-emulator=(--emulator)
-[ $fast = yes ] && emulator=()
-[ $install_packages = no ] || bash scripts/install_packages.sh "${emulator[@]}" || { fail "scripts/install_packages.sh"; finish; }
+needed=(--suite --emulator)
+[ $fast = yes ] && needed=(--suite)
+[ $install_packages = no ] || bash scripts/install_packages.sh "${needed[@]}" || { fail "scripts/install_packages.sh"; finish; }
 if [ $mutants = yes ]; then
   run_script mutants bash tests/mutants/run.sh
   finish
@@ -152,6 +152,9 @@ run_script structure bash tests/structure.sh
 for script in tests/cli/*.sh; do
   run_script "cli/$(basename "$script" .sh)" bash "$script" "$release"
 done
+sample=()
+[ $fast = yes ] && sample=(--sample 60)
+run_script conformance bash tests/conformance/run.sh "$release" "${sample[@]}"
 
 if [ $fast = no ]; then
   run_script install bash tests/install/run.sh "$release"
