@@ -94,12 +94,22 @@ void convert_thresholded_relu(NodeContext& node) {
   node.give(node.add("where", {above, x, node.scalar(0, x)}));
 }
 
+/// Towards 0 by the bias, and 0 between -lambd and lambd.
+void convert_shrink(NodeContext& node) {
+  const ValueId x = node.value(0);
+  const double limit = node.number("lambd", 0.5);
+  const ValueId bias = node.scalar(node.number("bias", 0), x);
+  const ValueId above = node.add("where", {node.add("greater", {x, node.scalar(limit, x)}), node.add("sub", {x, bias}), node.scalar(0, x)});
+  node.give(node.add("where", {node.add("less", {x, node.scalar(-limit, x)}), node.add("add", {x, bias}), above}));
+}
+
 void convert_gelu(NodeContext& node) { node.give(node.add("gelu", {node.value(0)}, {{"approximate", node.word("approximate", "none")}})); }
 
 /// Inference only: the data is handed on, and nothing is dropped.
 void convert_dropout(NodeContext& node) {
   constexpr std::size_t training_mode = 2;
-  if (node.has(training_mode) && node.need_number(training_mode, "training_mode") != 0) node.fail_unsupported("training is not supported");
+  const bool trains = node.has(training_mode) && node.need_number(training_mode, "training_mode") != 0;
+  if (trains && (!node.has(1) || node.need_number(1, "ratio") != 0)) node.fail_unsupported("training is not supported");
   if (node.wants(1)) {
     const std::vector<Dim> dims = node.type(0).dims;
     node.give(node.add("expand", {node.builder().integer(DType::boolean, 1)}, {node.dim_list("shape", dims)}), 1);
@@ -112,7 +122,7 @@ void convert_dropout(NodeContext& node) {
 Family activation_operators() {
   return {{"Clip", convert_clip}, {"HardSigmoid", convert_hard_sigmoid}, {"HardSwish", convert_hard_swish}, {"LeakyRelu", convert_leaky_relu},
           {"PRelu", convert_prelu}, {"Elu", convert_elu}, {"Selu", convert_selu}, {"Celu", convert_celu}, {"Softplus", convert_softplus},
-          {"Softsign", convert_softsign}, {"Mish", convert_mish}, {"ThresholdedRelu", convert_thresholded_relu}, {"Gelu", convert_gelu}, {"Dropout", convert_dropout}};
+          {"Softsign", convert_softsign}, {"Mish", convert_mish}, {"ThresholdedRelu", convert_thresholded_relu}, {"Gelu", convert_gelu}, {"Shrink", convert_shrink}, {"Dropout", convert_dropout}};
 }
 
 }  // namespace dyn::onnx

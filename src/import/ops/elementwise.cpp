@@ -140,8 +140,7 @@ void convert_where(NodeContext& node) {
   if (!give_known_choice(node)) node.give(node.add("where", node.values()));
 }
 
-void convert_cast(NodeContext& node) {
-  const DType to = node.dtype("to");
+void give_cast(NodeContext& node, DType to) {
   if (node.type_of(0).dtype == to) return node.give(node.operand(0));
   if (std::optional<KnownInts> ints = node.ints(0); ints && ints->dtype != DType::boolean && (to == DType::i64 || to == DType::i32)) {
     ints->dtype = to;
@@ -150,10 +149,14 @@ void convert_cast(NodeContext& node) {
   node.give(node.add("cast", {node.value(0)}, {{"dtype", std::string(name_of(to))}}));
 }
 
+void convert_cast(NodeContext& node) { give_cast(node, node.dtype("to")); }
+
+void convert_cast_like(NodeContext& node) { give_cast(node, node.type_of(1).dtype); }
+
 }  // namespace
 
 Family elementwise_operators() {
-  Family family{{"Mod", convert_mod}, {"Pow", convert_pow}, {"Mean", convert_mean}, {"Where", convert_where}, {"Cast", convert_cast}};
+  Family family{{"Mod", convert_mod}, {"Pow", convert_pow}, {"Mean", convert_mean}, {"Where", convert_where}, {"Cast", convert_cast}, {"CastLike", convert_cast_like}};
   for (const Same& same : same_operators) family.emplace_back(same.onnx, convert_same);
   return family;
 }

@@ -24,6 +24,12 @@ Family view_operators();
 Family indexed_operators();
 Family window_operators();
 Family transposed_conv_operators();
+Family place_operators();
+Family selection_operators();
+Family loss_operators();
+Family padding_operators();
+Family rearrangement_operators();
+Family group_normalization_operators();
 
 /// nullptr where dyn has no such operator.
 Convert find_converter(std::string_view op_type);

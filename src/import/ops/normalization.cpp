@@ -35,14 +35,14 @@ void convert_softmax(NodeContext& node) {
 }
 
 struct Moments {
-  ValueId centered, deviation;  ///< x - mean, and the square root of variance + epsilon
+  ValueId mean, centered, deviation;  ///< the mean, x - mean, and the square root of variance + epsilon
 };
 
 Moments moments(NodeContext& node, ValueId x, const std::vector<std::int64_t>& axes, double epsilon) {
   const std::vector<graph::Attr> over{node.integer_list("axes", axes)};
-  const ValueId centered = node.add("sub", {x, node.add("reduce_mean", {x}, over)});
+  const ValueId mean = node.add("reduce_mean", {x}, over), centered = node.add("sub", {x, mean});
   const ValueId variance = node.add("reduce_mean", {node.add("mul", {centered, centered})}, over);
-  return {centered, node.add("sqrt", {node.add("add", {variance, node.scalar(epsilon, x)})})};
+  return {mean, centered, node.add("sqrt", {node.add("add", {variance, node.scalar(epsilon, x)})})};
 }
 
 void convert_layer_norm(NodeContext& node) {
@@ -51,13 +51,14 @@ void convert_layer_norm(NodeContext& node) {
   const double epsilon = node.number("epsilon", 1e-5);
   if (axis + 1 == rank && node.has(2) && !node.wants(1) && !node.wants(2) && node.type(1).rank() == 1 && node.type(2).rank() == 1)
     return node.give(node.add("layer_norm", {x, node.value(1), node.value(2)}, {{"epsilon", epsilon}}));
-  if (node.wants(1) || node.wants(2)) node.fail_unsupported("its results beyond the first are not supported");
   std::vector<std::int64_t> axes(static_cast<std::size_t>(rank - axis));
   std::iota(axes.begin(), axes.end(), axis);
   const Moments of = moments(node, x, axes, epsilon);
   ValueId result = node.add("mul", {node.add("div", {of.centered, of.deviation}), node.value(1)});
   if (node.has(2)) result = node.add("add", {result, node.value(2)});
   node.give(result);
+  node.give(of.mean, 1);
+  if (node.wants(2)) node.give(node.add("reciprocal", {of.deviation}), 2);
 }
 
 /// A vector along axis 1 of x, so that it broadcasts.
@@ -97,11 +98,31 @@ bool give_known_batch_norm(NodeContext& node, ValueId x, int rank) {
   return true;
 }
 
+/// By the mean and variance of x itself, with which the running ones are mixed.
+void give_training_batch_norm(NodeContext& node, ValueId x, int rank) {
+  std::vector<std::int64_t> axes{0};
+  for (int axis = 2; axis < rank; ++axis) axes.push_back(axis);
+  const std::vector<graph::Attr> over{node.integer_list("axes", axes)};
+  const ValueId mean = node.add("reduce_mean", {x}, over), centered = node.add("sub", {x, mean});
+  const ValueId variance = node.add("reduce_mean", {node.add("mul", {centered, centered})}, over);
+  const ValueId deviation = node.add("sqrt", {node.add("add", {variance, node.scalar(node.number("epsilon", 1e-5), x)})});
+  const ValueId scaled = node.add("mul", {node.add("div", {centered, deviation}), along_channels(node, 1, rank)});
+  node.give(node.add("add", {scaled, along_channels(node, 2, rank)}));
+  const double momentum = node.number("momentum", 0.9);
+  const auto give_running = [&](std::size_t input, ValueId now, std::size_t output) {
+    const ValueId flat = node.add("reshape", {now}, {node.dim_list("shape", node.type(input).dims)}), before = node.value(input);
+    const ValueId kept = node.add("mul", {before, node.scalar(momentum, before)});
+    node.give(node.add("add", {kept, node.add("mul", {flat, node.scalar(1 - momentum, flat)})}), output);
+  };
+  give_running(3, mean, 1);
+  give_running(4, variance, 2);
+}
+
 void convert_batch_norm(NodeContext& node) {
   const ValueId x = node.value(0);
   const int rank = node.type(0).rank();
-  if (node.integer("training_mode", 0) != 0) node.fail_unsupported("training is not supported");
   if (rank < 2) node.fail("its input must have at least 2 dims");
+  if (node.integer("training_mode", 0) != 0) return give_training_batch_norm(node, x, rank);
   if (give_known_batch_norm(node, x, rank)) return;
   const ValueId scale = along_channels(node, 1, rank), bias = along_channels(node, 2, rank), mean = along_channels(node, 3, rank);
   const ValueId variance = along_channels(node, 4, rank);
