@@ -30,6 +30,7 @@ Family loss_operators();
 Family padding_operators();
 Family rearrangement_operators();
 Family group_normalization_operators();
+Family resize_operators();
 
 /// nullptr where dyn has no such operator.
 Convert find_converter(std::string_view op_type);
