@@ -123,6 +123,11 @@ NodeProto& set_number(NodeProto& node, const std::string& attribute, float value
   return node;
 }
 
+NodeProto& set_word(NodeProto& node, const std::string& attribute, const std::string& value) {
+  add(node, attribute, AttributeProto::STRING).set_s(value);
+  return node;
+}
+
 NodeProto& set_list(NodeProto& node, const std::string& attribute, const std::vector<std::int64_t>& values) {
   add(node, attribute, AttributeProto::INTS).mutable_ints()->Add(values.begin(), values.end());
   return node;

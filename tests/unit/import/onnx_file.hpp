@@ -45,6 +45,7 @@ onnx::NodeProto& call(onnx::FunctionProto& function, const std::string& callee, 
 
 onnx::NodeProto& set(onnx::NodeProto& node, const std::string& attribute, std::int64_t value);
 onnx::NodeProto& set_number(onnx::NodeProto& node, const std::string& attribute, float value);
+onnx::NodeProto& set_word(onnx::NodeProto& node, const std::string& attribute, const std::string& value);
 onnx::NodeProto& set_list(onnx::NodeProto& node, const std::string& attribute, const std::vector<std::int64_t>& values);
 /// The value of an attribute of the function that the node is in.
 onnx::NodeProto& set_reference(onnx::NodeProto& node, const std::string& attribute, const std::string& of_function, onnx::AttributeProto::AttributeType type);

@@ -19,18 +19,32 @@ std::vector<float> random_floats(std::size_t count, float low, float high) {
   return floats;
 }
 
-Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs) {
+std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "m.onnx").string();
   file.save(path);
   const Graph graph = Graph::load(path);
+  const Outputs outputs = graph.run(inputs);
+  std::vector<Result> results;
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    const Tensor& output = outputs[i];
+    Result result{output.shape(), {}};
+    const auto take = [&](const auto elements) {
+      for (const auto each : elements) result.values.push_back(static_cast<double>(each));
+    };
+    if (output.dtype() == DType::i64) take(output.data<std::int64_t>());
+    else if (output.dtype() == DType::i32) take(output.data<std::int32_t>());
+    else if (output.dtype() == DType::boolean) take(output.data<bool>());
+    else take(output.data<float>());
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs) {
   NamedTensors tensors;
   for (const auto& [name, input] : inputs) tensors.emplace_back(name, Tensor::view(input.first->data(), input.second));
-  const Outputs outputs = graph.run(tensors);
-  const Tensor& output = outputs[graph.outputs()[0].name];
-  Result result{output.shape(), {}};
-  for (const float each : output.data<float>()) result.values.push_back(each);
-  return result;
+  return run_all(file, tensors).front();
 }
 
 void check_close(const Values& actual, const Values& expected, double tolerance) {

@@ -25,6 +25,9 @@ struct Result {
 /// The first output of the model at these inputs.
 Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs);
 
+/// All outputs of the model, whatever their dtypes.
+std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs);
+
 void check_close(const Values& actual, const Values& expected, double tolerance = 2e-6);
 
 }  // namespace dyn::testing
