@@ -102,6 +102,7 @@ void Propagation::store(std::vector<TensorType>& outputs) {
 
 void Propagation::check_output_type(const TensorType& type) const {
   if (type.rank() > max_rank) fail(fmt::format("the result would have {} dims; at most {} are supported", type.rank(), max_rank));
+  if (!is_countable(type)) fail(fmt::format("the result would be {}, with more bytes than 63 bits count", to_string(type)));
   for (Dim dim : type.dims)
     if (bounds(dim).high < 0) fail(fmt::format("the result would be {}, with a negative dim", to_string(type)));
 }

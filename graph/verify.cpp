@@ -124,6 +124,7 @@ void verify_type(const Module& module, const Value& value) {
   if (value.type.rank() > max_rank)
     fail_at(module, value.location,
             fmt::format("{} has {} dims; at most {} are supported", value.name, value.type.rank(), max_rank));
+  if (!is_countable(value.type)) fail_at(module, value.location, fmt::format("{} is {}, with more bytes than 63 bits count", value.name, to_string(value.type)));
   for (Dim dim : value.type.dims) {
     require(dim.valid() && &dim.table() == module.dims.get(), fmt::format("{} has a dim of no table", value.name));
     if (dim.constant().value_or(0) < 0)
@@ -136,6 +137,17 @@ void verify_type(const Module& module, const Value& value) {
 }
 
 }  // namespace
+
+bool is_countable(const TensorType& type) {
+  auto bytes = static_cast<std::int64_t>(size_of(type.dtype));
+  bool fits = true;
+  for (const Dim dim : type.dims) {
+    const std::optional<std::int64_t> size = dim.valid() ? dim.constant() : std::nullopt;
+    if (size == 0) return true;
+    if (size && __builtin_mul_overflow(bytes, *size, &bytes)) fits = false, bytes = 1;
+  }
+  return fits;
+}
 
 void verify_node(const Module& module, int index) {
   const Node& node = module.nodes[static_cast<std::size_t>(index)];

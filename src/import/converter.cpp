@@ -39,6 +39,7 @@ void Converter::convert_operator(NodeProto& node) {
     for (const AttributeProto& attribute : node.attribute()) {
       if (!attribute.ref_attr_name().empty()) context.fail(fmt::format("its attribute {} refers to one of a function, but it is in none", attribute.name()));
     }
+    if (node.output_size() == 0) context.fail("it has no outputs");
     find_converter(node.op_type())(context);
     for (std::size_t i = 0; i < context.outputs(); ++i) {
       if (context.wants(i) && !state_.operands.contains(node.output(static_cast<int>(i))))

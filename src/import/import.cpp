@@ -11,6 +11,7 @@
 #include "dyn/error.hpp"
 #include "graph/lexer.hpp"
 #include "graph/text.hpp"
+#include "graph/verify.hpp"
 #include "src/import/converter.hpp"
 #include "src/import/model_file.hpp"
 #include "src/import/node_context.hpp"
@@ -30,11 +31,17 @@ std::string dim_name(const std::string& name, std::set<std::string>& taken) {
   return free;
 }
 
+/// "." where the path has none.
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 class Importer {
  public:
   Importer(ModelProto& model, const std::string& path)
       : model_(model), path_(path),
-        state_{graph::Builder(graph_name(model), path), {}, {}, std::filesystem::path(path).parent_path().string(), 0} {}
+        state_{graph::Builder(graph_name(model), path), {}, {}, folder_of(path), 0} {}
 
   Imported import(const std::string& weights_name) {
     read_opset();
@@ -47,7 +54,7 @@ class Importer {
       for (NodeProto& node : *model_.mutable_graph()->mutable_node()) converter.convert(node);
     });
     const graph::Module module = finish(weights_name);
-    return {graph::print(module), state_.weights.empty() ? std::string() : take_safetensors(state_.weights)};
+    return {graph::print(module), state_.weights.empty() ? std::string() : within("", [&] { return take_safetensors(state_.weights); })};
   }
 
  private:
@@ -108,7 +115,10 @@ class Importer {
 
   /// Up to IR version 3 initializers are listed as inputs as well.
   void read_inputs() {
+    std::set<std::string> names;
     for (const ValueInfoProto& input : model_.graph().input()) {
+      if (input.name().empty()) fail(ErrorKind::model, "an input has no name");
+      if (!names.insert(input.name()).second) fail(ErrorKind::model, fmt::format("two inputs are called \"{}\"", input.name()));
       if (state_.operands.contains(input.name())) continue;
       graph::TensorType type = within("the input " + input.name(), [&] { return type_of(input); });
       state_.operands.emplace(input.name(), std::make_shared<Operand>(Operand{state_.builder.input(input.name(), std::move(type)), nullptr, std::nullopt, input.name()}));
@@ -121,6 +131,7 @@ class Importer {
     graph::TensorType type{dtype_of(tensor.elem_type()), {}};
     if (!tensor.has_shape()) throw Error(ErrorKind::unsupported, "its rank is not known");
     for (const TensorShapeProto::Dimension& dim : tensor.shape().dim()) type.dims.push_back(dim_of(dim));
+    if (!graph::is_countable(type)) throw Error(ErrorKind::model, "its dims have a product beyond 63 bits");
     return type;
   }
 
@@ -141,7 +152,9 @@ class Importer {
   graph::Module finish(const std::string& weights_name) {
     std::vector<ValueId> outputs;
     std::vector<std::string> names;
+    std::set<std::string> seen;
     for (const ValueInfoProto& output : model_.graph().output()) {
+      if (!seen.insert(output.name()).second) fail(ErrorKind::model, fmt::format("two outputs are called \"{}\"", output.name()));
       outputs.push_back(within("the output " + output.name(), [&] { return value_of(state_, output.name()); }));
       names.push_back(output.name());
     }

@@ -35,7 +35,7 @@ ModelProto read_model(const std::string& path) {
   google::protobuf::io::CodedInputStream input(&blocks);
   ModelProto model;
   if (!model.ParseFromCodedStream(&input) || !input.ConsumedEntireMessage())
-    fail(fmt::format("not a whole ONNX model: reading it as protobuf failed at byte {}; is the file cut, of another format, or nested deeper than 100 messages?", input.CurrentPosition()));
+    fail(fmt::format("not a whole ONNX model: reading it as protobuf failed at byte {}; is the file cut, of another format, over 2 GiB (keep weights in external data), or nested deeper than 100 messages?", input.CurrentPosition()));
   if (file.bad()) fail("reading failed");
   if (!model.has_graph()) fail("not an ONNX model: it has no graph");
   return model;

@@ -10,13 +10,10 @@
 namespace dyn::onnx {
 namespace {
 
-/// Tensors of shape arithmetic are short.
-constexpr std::int64_t most_known_ints = 1024;
-
 bool is_integer(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean; }
 
 std::optional<KnownInts> ints_of(const Tensor& tensor, graph::DimTable& dims) {
-  if (!is_integer(tensor.dtype) || tensor.dims.size() > 1 || tensor.elements() > most_known_ints) return std::nullopt;
+  if (!is_integer(tensor.dtype) || tensor.dims.size() > 1 || static_cast<std::uint64_t>(tensor.elements()) > most_known_ints) return std::nullopt;
   KnownInts ints{tensor.dtype, tensor.dims.empty(), {}};
   for (const std::int64_t element : integers_of(tensor)) ints.elements.push_back(dims.constant(element));
   return ints;
@@ -68,11 +65,14 @@ std::shared_ptr<Operand> NodeContext::operand(std::size_t input) {
   if (!has(input)) fail(fmt::format("it needs input {}", input));
   const std::string& name = node_.input(static_cast<int>(input));
   const auto found = state_.operands.find(name);
-  if (found == state_.operands.end()) fail(fmt::format("its input \"{}\" is defined nowhere before it", name));
+  if (found == state_.operands.end()) fail(fmt::format("its input \"{}\" is defined nowhere before it; nodes stand in the order of the computation, which has no cycles", name));
   return found->second;
 }
 
-ValueId NodeContext::value(std::size_t input) { return materialize(find(input), node_.input(static_cast<int>(input))); }
+ValueId NodeContext::value(std::size_t input) {
+  Operand& operand = find(input);
+  return materialize(operand, operand.name);
+}
 
 std::vector<ValueId> NodeContext::values() {
   std::vector<ValueId> values;

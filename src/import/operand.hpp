@@ -12,6 +12,9 @@
 
 namespace dyn::onnx {
 
+/// Tensors of shape arithmetic are short.
+inline constexpr std::size_t most_known_ints = 1024;
+
 /// Integers of a tensor of rank 0 or 1 that shape arithmetic has made: each a dim, which may be negative where it is constant.
 struct KnownInts {
   DType dtype = DType::i64;

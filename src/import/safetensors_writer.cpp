@@ -4,8 +4,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
 namespace dyn::onnx {
 namespace {
+
+/// JSON has no other text.
+void check_utf8(const std::string& key) {
+  try {
+    static_cast<void>(nlohmann::json(key).dump());
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ErrorKind::model, fmt::format("the tensor {}: its name is no UTF-8; rename it", nlohmann::json(key).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
+  }
+}
 
 std::string format_name(DType dtype) {
   if (dtype == DType::boolean) return "BOOL";
@@ -20,6 +33,7 @@ std::string take_safetensors(std::vector<NamedTensor>& tensors) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   std::size_t end = 0;
   for (const auto& [key, tensor] : tensors) {
+    check_utf8(key);
     const std::size_t begin = end;
     end += tensor->bytes.size();
     header[key] = {{"dtype", format_name(tensor->dtype)}, {"shape", tensor->dims}, {"data_offsets", {begin, end}}};

@@ -60,9 +60,9 @@ std::string read_external(const TensorProto& proto, const std::string& folder, s
   const Place place = place_of(proto);
   if (place.has_length && place.length != bytes) fail(proto, fmt::format("it has {} bytes in another file, but its dims need {}", place.length, bytes));
   const std::filesystem::path location(place.file);
-  bool leaves = place.file.empty() || location.is_absolute();
+  bool leaves = place.file.empty() || location.is_absolute() || place.file.find('\0') != std::string::npos;
   for (const std::filesystem::path& part : location) leaves = leaves || part == "..";
-  if (leaves) fail(proto, fmt::format("its data is in \"{}\", which is not below the model's folder", place.file));
+  if (leaves) fail(proto, fmt::format("its data is in \"{}\", which is not below the model's folder", place.file.c_str()));
   const std::filesystem::path path = std::filesystem::path(folder) / location;
   std::error_code error;
   const std::filesystem::path real = std::filesystem::weakly_canonical(path, error), real_folder = std::filesystem::weakly_canonical(folder, error);

@@ -16,6 +16,7 @@ bool give_known_concat(NodeContext& node) {
     if (!part || part->scalar) return false;
     joined.dtype = part->dtype;
     joined.elements.insert(joined.elements.end(), part->elements.begin(), part->elements.end());
+    if (joined.elements.size() > most_known_ints) return false;
   }
   node.give(std::move(joined));
   return true;
