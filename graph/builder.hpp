@@ -27,6 +27,7 @@ class Builder {
   DimTable& dims() noexcept { return *module_.dims; }
   const TensorType& type(ValueId id) const { return module_.value(id).type; }
   const Value& value(ValueId id) const { return module_.value(id); }
+  const Node& node(int index) const { return module_.nodes[static_cast<std::size_t>(index)]; }
   /// The dim with what symbols have been replaced by so far.
   Dim resolve(Dim dim) const;
 

@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+
+#include "dyn/tensor.hpp"
 
 namespace dyn {
 
@@ -58,6 +61,12 @@ struct Options {
   /// comes into the process; it starts no threads. Bits of a result may differ from those of the same row in another batch, as another library may have
   /// computed it, and with oneDNN's version. Without effect where `deterministic` is set, or where there is no oneDNN.
   bool vendor = false;
+
+  /// Of an ONNX model: values of inputs, by name, that are known at load. Only those are looked at that decide the structure of the model, such as the axes of
+  /// a reduction or the shape of a reshape; a run must give the same. A model whose structure is not decided when it is loaded is compiled at its first run, and again
+  /// for other values; `structures` of these are kept, the least recently used are dropped beyond it.
+  std::map<std::string, Tensor> known_inputs;
+  int structures = 16;
 
   /// Bytes of memory kept between runs for plans; the least recently used are dropped beyond it.
   std::size_t plan_cache_bytes = std::size_t{64} << 20;

@@ -157,6 +157,10 @@ struct Parser {
                  "Other inputs are random: normal floats, integers in the range that they index, masks all 1");
   }
 
+  void add_structure_inputs(CLI::App* sub) {
+    add_repeated(sub, "--load-inputs", arguments.load_inputs, "An input of an ONNX model whose values decide its structure, from a NumPy file: axes=file.npy");
+  }
+
   void add_run() {
     CLI::App* sub = add_command("run", "Run a model once and summarise its outputs", run_model);
     add_model_flags(sub);
@@ -197,6 +201,7 @@ struct Parser {
     sub->add_option("model", arguments.model, "The model, an .onnx file")->required()->type_name("MODEL");
     sub->add_option("-o,--output", arguments.output, "The text; weights go beside it, with the ending .safetensors. Default: the model's name with the ending .dyn")
         ->type_name("FILE");
+    add_structure_inputs(sub);
   }
 
   void add_inspect() {
@@ -204,6 +209,7 @@ struct Parser {
     add_model_flags(sub);
     add_threads(sub);
     add_shape_flags(sub);
+    add_structure_inputs(sub);
     sub->add_option("--group", arguments.group, "Only this group");
   }
 
@@ -212,6 +218,7 @@ struct Parser {
     add_model_flags(sub);
     add_threads(sub);
     add_shape_flags(sub);
+    add_structure_inputs(sub);
     sub->add_option("--group", arguments.group, "Only this group");
     sub->add_flag("--measure", arguments.measure,
                   "Rank all programs of every policy instead, by time measured in runs of the whole model, beside what was predicted");

@@ -6,9 +6,11 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "src/cli/arguments.hpp"
+#include "src/cli/inputs.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -32,7 +34,10 @@ void import_model(const Arguments& arguments) {
   const std::filesystem::path text = arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".dyn") : std::filesystem::path(arguments.output);
   const std::filesystem::path weights = std::filesystem::path(text).replace_extension(".safetensors");
   if (weights == text) throw Error(ErrorKind::user, "--output is for the text; weights get the ending .safetensors");
-  const onnx::Imported imported = onnx::import_model(arguments.model, weights.filename().string());
+  const onnx::Imported imported = onnx::import_model(arguments.model, weights.filename().string(), load_inputs(arguments.load_inputs));
+  if (!imported.undecided.empty()) {
+    throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of the model; give them with --load-inputs NAME=FILE.npy", fmt::join(imported.undecided, ", ")));
+  }
   if (!imported.weights.empty()) write_file(weights, imported.weights);
   write_file(text, imported.text);
   fmt::print("{}\n", text.string());

@@ -30,6 +30,7 @@ runtime::NamedShapes given_shapes(const Arguments& arguments, const std::map<std
 
 std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
   Options options = arguments.options;
+  options.known_inputs = load_inputs(arguments.load_inputs);
   if (isatty(STDERR_FILENO) != 0) {
     options.log = [](LogLevel level, std::string_view line) {
       if (level == LogLevel::warning) fmt::print(stderr, "dynrun: warning: {}\n", line);
@@ -38,6 +39,7 @@ std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
   show_progress("loading " + arguments.model);
   const Graph graph = Graph::load(arguments.model, options);
   show_progress("");
+  graph.model()->require_structure();
   return graph.model();
 }
 

@@ -39,8 +39,8 @@ std::string folder_of(const std::string& path) {
 
 class Importer {
  public:
-  Importer(ModelProto& model, const std::string& path)
-      : model_(model), path_(path),
+  Importer(ModelProto& model, const std::string& path, const KnownInputs& known)
+      : model_(model), path_(path), known_(known),
         state_{graph::Builder(graph_name(model), path), {}, {}, folder_of(path), 0} {}
 
   Imported import(const std::string& weights_name) {
@@ -54,7 +54,21 @@ class Importer {
       for (NodeProto& node : *model_.mutable_graph()->mutable_node()) converter.convert(node);
     });
     const graph::Module module = finish(weights_name);
-    return {graph::print(module), state_.weights.empty() ? std::string() : within("", [&] { return take_safetensors(state_.weights); })};
+    return {graph::print(module), state_.weights.empty() ? std::string() : within("", [&] { return take_safetensors(state_.weights); }), {}, {}, {}, known_};
+  }
+
+  /// What is known of a model whose structure needs the values of these inputs.
+  Imported describe_undecided(const std::set<std::string>& names) const {
+    Imported imported;
+    imported.undecided.assign(names.begin(), names.end());
+    for (const ValueInfoProto& input : model_.graph().input()) {
+      const ValueId id = state_.operands.at(input.name())->id;
+      if (id == graph::no_value) continue;
+      const graph::TensorType& type = state_.builder.type(id);
+      imported.inputs.push_back({input.name(), type.dtype, graph::to_string(type.dims)});
+    }
+    for (const ValueInfoProto& output : model_.graph().output()) imported.outputs.push_back(declared(output));
+    return imported;
   }
 
  private:
@@ -121,8 +135,24 @@ class Importer {
       if (!names.insert(input.name()).second) fail(ErrorKind::model, fmt::format("two inputs are called \"{}\"", input.name()));
       if (state_.operands.contains(input.name())) continue;
       graph::TensorType type = within("the input " + input.name(), [&] { return type_of(input); });
-      state_.operands.emplace(input.name(), std::make_shared<Operand>(Operand{state_.builder.input(input.name(), std::move(type)), nullptr, std::nullopt, input.name()}));
+      std::shared_ptr<const Tensor> value;
+      if (const auto known = known_.find(input.name()); known != known_.end()) value = copied(known->second);
+      const ValueId id = state_.builder.input(input.name(), std::move(type));
+      if (value) state_.known_inputs.insert(id);
+      state_.operands.emplace(input.name(), std::make_shared<Operand>(Operand{id, std::move(value), std::nullopt, input.name()}));
     }
+  }
+
+  /// As the file says, before anything follows from the inputs; f32 where it says nothing.
+  static PortInfo declared(const ValueInfoProto& output) {
+    const TypeProto::Tensor& tensor = output.type().tensor_type();
+    std::string shape;
+    for (const TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
+      const std::string word = dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "_" : dim.dim_param();
+      shape += (shape.empty() ? "" : ", ") + word;
+    }
+    const DType dtype = tensor.elem_type() == TensorProto::UNDEFINED ? DType::f32 : dtype_of(tensor.elem_type());
+    return {output.name(), dtype, tensor.has_shape() ? "[" + shape + "]" : "_"};
   }
 
   graph::TensorType type_of(const ValueInfoProto& input) {
@@ -162,8 +192,13 @@ class Importer {
     return within("", [&] { return state_.builder.finish(outputs, names, state_.weights.empty() ? std::vector<std::string>{} : std::vector{weights_name}); });
   }
 
+  static std::shared_ptr<const Tensor> copied(const dyn::Tensor& tensor) {
+    return std::make_shared<const Tensor>(Tensor{tensor.dtype(), tensor.shape(), tensor.bytes() > 0 ? std::string(static_cast<const char*>(tensor.raw()), tensor.bytes()) : std::string()});
+  }
+
   ModelProto& model_;
   const std::string path_;
+  const KnownInputs& known_;  ///< those that decide the structure alone
   GraphState state_;
   std::map<std::string, Dim> symbols_;
   std::set<std::string> symbol_names_;
@@ -171,9 +206,24 @@ class Importer {
 
 }  // namespace
 
-Imported import_model(const std::string& path, const std::string& weights_name) {
-  ModelProto model = read_model(path);
-  return Importer(model, path).import(weights_name);
+Imported import_model(const std::string& path, const std::string& weights_name, const KnownInputs& known) {
+  // An import ends at the first value that it needs, and begins anew when that is known.
+  KnownInputs deciding;
+  while (true) {
+    ModelProto model = read_model(path);
+    Importer importer(model, path, deciding);
+    try {
+      return importer.import(weights_name);
+    } catch (const UndecidedStructure& undecided) {
+      std::set<std::string> missing;
+      for (const std::string& name : undecided.inputs) {
+        const auto value = known.find(name);
+        if (value == known.end()) missing.insert(name);
+        else deciding.insert(*value);
+      }
+      if (!missing.empty()) return importer.describe_undecided(missing);
+    }
+  }
 }
 
 }  // namespace dyn::onnx

@@ -1,7 +1,11 @@
 #pragma once
 // ONNX models as dyn's text format and a safetensors file.
 
+#include <map>
 #include <string>
+#include <vector>
+
+#include "dyn/graph.hpp"
 
 namespace dyn::onnx {
 
@@ -9,13 +13,22 @@ namespace dyn::onnx {
 struct Imported {
   std::string text;
   std::string weights;  ///< safetensors; empty: the model has none
+  /// Names of inputs whose values decide the structure: the axes of a reduction, the shape of a reshape. Where their values were not given there is no text, and
+  /// what follows is all that is known before.
+  std::vector<std::string> undecided;
+  std::vector<PortInfo> inputs, outputs;
+  /// The given values that did decide it.
+  std::map<std::string, dyn::Tensor> decided;
 };
+
+/// Values of inputs that are known when a model is imported. Those that decide its structure become constants; all remain inputs.
+using KnownInputs = std::map<std::string, dyn::Tensor>;
 
 /// Opsets that are read.
 inline constexpr int first_opset = 7, last_opset = 21;
 
 /// Named dims become symbols, unnamed ones fresh symbols. Throws Error(model) for a broken file, and Error(unsupported) for operators and dtypes that dyn does not have:
 /// of operators all at once, each with its count and first node. Weights in other files are looked for below the model's folder.
-Imported import_model(const std::string& path, const std::string& weights_name);
+Imported import_model(const std::string& path, const std::string& weights_name, const KnownInputs& known = {});
 
 }  // namespace dyn::onnx

@@ -56,6 +56,7 @@ std::string describe(const NodeProto& node) {
 void NodeContext::fail(const std::string& message) const { throw Error(ErrorKind::model, fmt::format("{}: {}", describe(node_), message)); }
 
 void NodeContext::fail_unsupported(const std::string& message) const {
+  if (!asked_for_.empty()) throw UndecidedStructure{asked_for_};
   throw Error(ErrorKind::unsupported, fmt::format("{}: {}", describe(node_), message));
 }
 
@@ -127,12 +128,48 @@ graph::TensorType NodeContext::type_of(std::size_t input) {
   return type;
 }
 
-const Tensor* NodeContext::constant(std::size_t input) { return constant_of(find(input)); }
+const Tensor* NodeContext::constant(std::size_t input) {
+  Operand& operand = find(input);
+  const Tensor* tensor = constant_of(operand);
+  if (tensor == nullptr) ask_for_values(operand);
+  return tensor;
+}
+
+const Tensor& NodeContext::need_constant(std::size_t input, std::string_view what) {
+  const Tensor* tensor = constant(input);
+  if (tensor == nullptr) fail_unsupported(fmt::format("{} must be constant, and \"{}\" depends on data", what, node_.input(static_cast<int>(input))));
+  return *tensor;
+}
+
+/// Inputs of rank 0 and 1 that all the rest follows from: what such hold are sizes, axes and the like. None where the operand depends on others too.
+void NodeContext::ask_for_values(const Operand& operand) {
+  if (operand.id == graph::no_value) return;
+  std::set<std::string> inputs;
+  std::set<ValueId> seen;
+  std::vector<ValueId> open{operand.id};
+  while (!open.empty()) {
+    const ValueId id = open.back();
+    open.pop_back();
+    if (!seen.insert(id).second) continue;
+    const graph::Value& value = state_.builder.value(id);
+    if (value.kind == graph::ValueKind::Input) {
+      if (value.type.rank() > 1) return;
+      if (!state_.known_inputs.contains(id)) inputs.insert(value.name);
+    }
+    if (value.producer < 0) continue;
+    const graph::Node& producer = state_.builder.node(value.producer);
+    open.insert(open.end(), producer.inputs.begin(), producer.inputs.end());
+  }
+  asked_for_.insert(inputs.begin(), inputs.end());
+}
 
 std::optional<KnownInts> NodeContext::ints(std::size_t input) {
   Operand& operand = find(input);
   if (!operand.ints && operand.constant) operand.ints = ints_of(*operand.constant, dims());
-  if (!operand.ints) return std::nullopt;
+  if (!operand.ints) {
+    ask_for_values(operand);
+    return std::nullopt;
+  }
   for (Dim& element : operand.ints->elements) element = state_.builder.resolve(element);
   return operand.ints;
 }
@@ -144,15 +181,15 @@ std::vector<Dim> NodeContext::need_dims(std::size_t input, std::string_view what
 }
 
 std::vector<std::int64_t> NodeContext::need_integers(std::size_t input, std::string_view what) {
-  const Tensor* tensor = constant(input);
-  if (tensor == nullptr || !is_integer(tensor->dtype)) fail_unsupported(fmt::format("{} must be constant integers", what));
-  return integers_of(*tensor);
+  const Tensor& tensor = need_constant(input, what);
+  if (!is_integer(tensor.dtype)) fail(fmt::format("{} must be integers", what));
+  return integers_of(tensor);
 }
 
 double NodeContext::need_number(std::size_t input, std::string_view what) {
-  const Tensor* tensor = constant(input);
-  if (tensor == nullptr || tensor->elements() != 1) fail_unsupported(fmt::format("{} must be one constant number", what));
-  return numbers_of(*tensor).front();
+  const Tensor& tensor = need_constant(input, what);
+  if (tensor.elements() != 1) fail(fmt::format("{} must be one number, not {}", what, tensor.elements()));
+  return numbers_of(tensor).front();
 }
 
 ValueId NodeContext::add(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs) {

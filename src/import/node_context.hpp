@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,11 @@ struct NamedTensor {
   std::shared_ptr<const Tensor> tensor;
 };
 
+/// Thrown where nothing can be built before the values of these inputs of the graph are known: they decide its structure.
+struct UndecidedStructure {
+  std::set<std::string> inputs;
+};
+
 /// What all nodes of a graph share.
 struct GraphState {
   graph::Builder builder;
@@ -29,6 +35,7 @@ struct GraphState {
   std::vector<NamedTensor> weights;
   std::string folder;
   int opset = 0;
+  std::set<ValueId> known_inputs = {};  ///< those of the graph's whose values are known, which stand with their operands
 };
 
 /// Inputs and attributes by their places and names in the ONNX specification. Errors name the node and its operator.
@@ -41,6 +48,7 @@ class NodeContext {
   graph::Builder& builder() { return state_.builder; }
   graph::DimTable& dims() { return state_.builder.dims(); }
   [[noreturn]] void fail(const std::string& message) const;
+  /// Throws UndecidedStructure instead where a constant was asked for in vain that known values of inputs could give.
   [[noreturn]] void fail_unsupported(const std::string& message) const;
 
   std::size_t inputs() const { return static_cast<std::size_t>(node_.input_size()); }
@@ -54,6 +62,8 @@ class NodeContext {
   graph::TensorType type_of(std::size_t input);
   /// Elements that the file holds; nullptr: they depend on the graph's inputs.
   const Tensor* constant(std::size_t input);
+  /// The same where nothing else will do; `what` for the message.
+  const Tensor& need_constant(std::size_t input, std::string_view what);
   /// Integers of rank 0 or 1 that depend on nothing but sizes.
   std::optional<KnownInts> ints(std::size_t input);
   /// The same where nothing else will do; `what` for the message.
@@ -100,12 +110,14 @@ class NodeContext {
 
  private:
   Operand& find(std::size_t input) { return *operand(input); }
+  void ask_for_values(const Operand& operand);
   ValueId materialize(Operand& operand, const std::string& name);
   ValueId tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
   ValueId ints_value(const KnownInts& ints, const std::string& name);
 
   GraphState& state_;
   NodeProto& node_;
+  std::set<std::string> asked_for_;  ///< inputs of the graph that decide what was asked for in vain
 };
 
 /// The value of the module that a name of the graph means.

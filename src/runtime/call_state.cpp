@@ -1,6 +1,7 @@
 // One caller's run: checks what has changed since the last run, and no more.
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <optional>
 #include <utility>
@@ -74,6 +75,8 @@ struct CallState::Impl {
   void execute(RunProfile* profile);
   void execute_reference();
   void prepare();
+  void check_decided() const;
+  void run_decided(RunProfile* profile);
 
   std::shared_ptr<const Model> model;
   std::shared_ptr<SessionState> session;  ///< nullptr: none
@@ -85,6 +88,8 @@ struct CallState::Impl {
   std::vector<Shape> input_shapes;  ///< of the last run
   Run* last_run = nullptr;
   std::vector<void*> input_data, output_data;
+  std::unique_ptr<CallState> decided;  ///< of the model that the last run's values decided, where values do
+  std::shared_ptr<const Model> decided_model;
 };
 
 void CallState::Impl::check_inputs() const {
@@ -92,6 +97,32 @@ void CallState::Impl::check_inputs() const {
     if (!inputs[i].given) fail(fmt::format("input '{}' is missing", parts.inputs[i].name));
     check_tensor(inputs[i].tensor, parts.inputs[i], "input");
   }
+}
+
+void CallState::Impl::check_decided() const {
+  for (const auto& [name, value] : parts.decided) {
+    const Tensor& given = inputs[find_port(parts.inputs, name, "input")].tensor;
+    if (given.shape() == value.shape() && (value.bytes() == 0 || std::memcmp(given.raw(), value.raw(), value.bytes()) == 0)) continue;
+    fail(fmt::format("input '{}' differs from the value that the model was loaded with, which decided its structure; load the model again for this one", name));
+  }
+}
+
+/// As a run of the model for these values; what is not bound is its.
+void CallState::Impl::run_decided(RunProfile* profile) {
+  check_inputs();
+  std::vector<Tensor> tensors;
+  for (const Port& input : inputs) tensors.push_back(input.tensor);
+  const std::shared_ptr<const Model> wanted = parts.structures->model_for(parts.inputs, tensors);
+  if (wanted != decided_model) {
+    decided = std::make_unique<CallState>(wanted);
+    decided_model = wanted;
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) decided->set_input(i, inputs[i].tensor);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].given) decided->set_output(i, outputs[i].tensor);
+  }
+  decided->run(profile);
+  plan = decided->impl_->plan;
 }
 
 bool CallState::Impl::same_shapes() const {
@@ -145,6 +176,7 @@ void CallState::Impl::check_overlaps() const {
 void CallState::Impl::prepare() {
   if (!changed && !session) return;
   check_inputs();
+  check_decided();
   if (session || !same_shapes()) bind();
   ready_ports();
 }
@@ -214,6 +246,7 @@ std::size_t CallState::output_index(std::string_view name) const { return find_p
 
 void CallState::run(RunProfile* profile) {
   if (impl_->parts.only_described) refuse_described(impl_->parts);
+  if (impl_->parts.structures) return impl_->run_decided(profile);
   if (!impl_->session) impl_->model->refuse_states();
   try {
     std::optional<SessionState::Turn> turn;
@@ -242,6 +275,7 @@ void CallState::use_plan(PlanPtr plan) {
 const Tensor& CallState::output(std::size_t index) const {
   if (index >= impl_->outputs.size())
     fail(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
+  if (impl_->decided) return impl_->decided->output(index);
   return impl_->outputs[index].tensor;
 }
 

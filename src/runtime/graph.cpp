@@ -2,6 +2,8 @@
 
 #include "dyn/session.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "src/runtime/mapped_file.hpp"
 #include "src/runtime/model.hpp"
 #include "src/runtime/run_named.hpp"
+#include "src/runtime/structures.hpp"
 
 namespace dyn {
 
@@ -27,16 +30,45 @@ const Tensor& Outputs::operator[](std::string_view name) const {
 
 namespace {
 
+/// The caller's memory may be gone when the model runs.
+Tensor copy_of(const Tensor& tensor) {
+  Tensor copy(tensor.dtype(), tensor.shape());
+  if (tensor.bytes() > 0) std::memcpy(copy.raw(), tensor.raw(), tensor.bytes());
+  return copy;
+}
+
+/// The least of an ONNX model that can be loaded without these values, or the names of the inputs whose values it needs besides.
+struct LoadedOnnx {
+  std::shared_ptr<const Model> model;
+  onnx::Imported imported;
+};
+
 /// An ONNX model is imported in memory. Its text is dyn's own, so that errors in it name the file and a line of what `dynrun import` writes.
-std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& options) {
+LoadedOnnx try_load(const std::string& path, const Options& options, const onnx::KnownInputs& known) {
   static const std::string weights_name = "weights.safetensors";
-  const onnx::Imported imported = onnx::import_model(path, weights_name);
+  onnx::Imported imported = onnx::import_model(path, weights_name, known);
+  if (!imported.undecided.empty()) return {nullptr, std::move(imported)};
   const std::map<std::string, std::string_view> files{{weights_name, imported.weights}};
   LoadRequest request;
   request.text = imported.text;
   request.source_name = path;
   request.files = &files;
-  return Model::load(request, options);
+  for (const auto& [name, tensor] : imported.decided) request.decided.emplace(name, copy_of(tensor));
+  return {Model::load(request, options), {}};
+}
+
+std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& options) {
+  LoadedOnnx loaded = try_load(path, options, options.known_inputs);
+  if (loaded.model) return loaded.model;
+  onnx::Imported& first = loaded.imported;
+  const auto load = [path, options](const runtime::Structures::Values& values) -> runtime::Structures::Loaded {
+    onnx::KnownInputs known = options.known_inputs;
+    for (const auto& [name, tensor] : values) known.insert_or_assign(name, tensor);
+    LoadedOnnx again = try_load(path, options, known);
+    return {std::move(again.model), std::move(again.imported.undecided)};
+  };
+  return Model::undecided(std::move(first.inputs), std::move(first.outputs), options,
+                          runtime::Structures(std::move(first.undecided), static_cast<std::size_t>(std::max(options.structures, 1)), load));
 }
 
 }  // namespace

@@ -183,6 +183,7 @@ std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Optio
   auto impl = std::make_unique<Impl>();
   try {
     impl->options = options;
+    impl->decided = request.decided;
     impl->threads = chosen_threads(options);
     impl->by_oracle = rkernel::policy_named(options.policy) == rkernel::Policy::Oracle;
     Loader(*impl, request).load(factory);

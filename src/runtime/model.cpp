@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "src/runtime/model_impl.hpp"
@@ -45,13 +46,33 @@ double points(const rkernel::Problem& problem, std::span<const std::int64_t> sym
 
 }  // namespace
 
+std::shared_ptr<const Model> Model::undecided(std::vector<PortInfo> inputs, std::vector<PortInfo> outputs, const Options& options, Structures structures) {
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  impl->inputs = std::move(inputs);
+  impl->outputs = std::move(outputs);
+  impl->structures = std::make_unique<Structures>(std::move(structures));
+  return std::shared_ptr<const Model>(new Model(std::move(impl)));
+}
+
+std::vector<std::string> Model::deciding_inputs() const { return impl_->structures ? impl_->structures->deciding() : std::vector<std::string>(); }
+
+void Model::require_structure() const {
+  if (!impl_->structures) return;
+  throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of the model; give them at load (Options::known_inputs, --load-inputs), or just run it",
+                                           fmt::join(deciding_inputs(), ", ")));
+}
+
 Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Model::~Model() = default;
 
 const Options& Model::options() const noexcept { return impl_->options; }
 int Model::threads() const noexcept { return impl_->threads; }
 const LoadReport& Model::load_report() const noexcept { return impl_->report; }
-std::string Model::device_name() const { return impl_->is_reference() ? reference_device : impl_->target->name(); }
+std::string Model::device_name() const {
+  if (impl_->structures) return impl_->options.device;
+  return impl_->is_reference() ? reference_device : impl_->target->name();
+}
 const std::vector<PortInfo>& Model::inputs() const noexcept { return impl_->inputs; }
 const std::vector<PortInfo>& Model::outputs() const noexcept { return impl_->outputs; }
 const graph::Module& Model::module() const noexcept { return impl_->module; }
@@ -87,6 +108,7 @@ std::size_t Model::host_weight_bytes() const noexcept { return impl_->weights.by
 std::size_t Model::device_weight_bytes() const noexcept { return impl_->device_weights.bytes(); }
 
 std::vector<std::int64_t> Model::bind(const NamedShapes& inputs) const {
+  require_structure();
   refuse_states();
   return impl_->binder->bind(in_model_order(impl_->inputs, inputs));
 }
@@ -150,7 +172,7 @@ double Model::weight_bytes_read(const Plan& plan) const {
 }
 
 std::int64_t Model::kernels_compiled_since_load() const {
-  return impl_->is_reference() ? 0 : impl_->target->functions_compiled() - impl_->compiled_at_load;
+  return impl_->target == nullptr ? 0 : impl_->target->functions_compiled() - impl_->compiled_at_load;
 }
 
 std::int64_t Model::shapes_planned() const { return impl_->shapes_planned.load(std::memory_order_relaxed); }

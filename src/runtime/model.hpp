@@ -21,6 +21,7 @@
 namespace dyn::runtime {
 
 class RunPool;
+class Structures;
 class SessionState;
 
 using NamedShapes = std::vector<std::pair<std::string, Shape>>;
@@ -32,6 +33,8 @@ struct LoadRequest {
   std::string source_name = "<text>";
   std::string weight_directory = ".";
   const std::map<std::string, std::string_view>* files = nullptr;
+  /// Values of inputs that the text holds for: a run with others is refused.
+  std::map<std::string, Tensor> decided;
 };
 
 /// Makes the target that Options ask for.
@@ -53,9 +56,16 @@ class Model {
   static std::shared_ptr<const Model> load(const LoadRequest& request, const Options& options);
   /// The same with a target of the caller's, for tests.
   static std::shared_ptr<const Model> load(const LoadRequest& request, const Options& options, const TargetFactory& factory);
+  /// A model whose structure the values of some inputs decide: each run has the model of its values.
+  static std::shared_ptr<const Model> undecided(std::vector<PortInfo> inputs, std::vector<PortInfo> outputs, const Options& options, Structures structures);
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
+
+  /// Inputs without whose values the structure is not known: nothing but the ports and run() of a CallState may be used then. Empty: it is known.
+  std::vector<std::string> deciding_inputs() const;
+  /// Throws Error(user) where there are such.
+  void require_structure() const;
 
   const Options& options() const noexcept;
   int threads() const noexcept;  ///< of one run, the caller's included

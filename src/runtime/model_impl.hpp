@@ -14,6 +14,7 @@
 #include "src/runtime/plan_cache.hpp"
 #include "src/runtime/planner.hpp"
 #include "src/runtime/run_pool.hpp"
+#include "src/runtime/structures.hpp"
 #include "src/runtime/weights.hpp"
 #include "src/runtime/wiring.hpp"
 
@@ -27,6 +28,10 @@ struct Model::Impl {
   int threads = 1;
   LoadReport report;
   std::vector<PortInfo> inputs, outputs;
+
+  /// Of a model whose structure depends on values of inputs: then there is nothing else here.
+  std::unique_ptr<Structures> structures;
+  std::map<std::string, Tensor> decided;  ///< values of inputs that this one was made for
 
   graph::Module module;
   graph::Fusion fusion;

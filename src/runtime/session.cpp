@@ -2,13 +2,14 @@
 
 #include "dyn/session.hpp"
 
+#include "src/runtime/model.hpp"
 #include "src/runtime/run_named.hpp"
 #include "src/runtime/session_state.hpp"
 
 namespace dyn {
 
 Session::Session(const Graph& graph, const std::map<std::string, std::int64_t>& dims)
-    : state_(std::make_shared<runtime::SessionState>(graph.model(), dims)) {}
+    : state_((graph.model()->require_structure(), std::make_shared<runtime::SessionState>(graph.model(), dims))) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;

@@ -1,0 +1,54 @@
+#pragma once
+// Models of one source for the values that decide its structure.
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dyn/graph.hpp"
+
+namespace dyn::runtime {
+
+class Model;
+
+/// Makes the model for the values of all inputs that decide it, and keeps those that were used last. Thread-safe; one model is made at a time.
+class Structures {
+ public:
+  using Values = std::map<std::string, Tensor>;
+  /// What is loaded with these values known: a model, or the names of more inputs whose values it needs, which are not among them.
+  struct Loaded {
+    std::shared_ptr<const Model> model;
+    std::vector<std::string> undecided;
+  };
+  using Load = std::function<Loaded(const Values&)>;
+
+  Structures(std::vector<std::string> deciding, std::size_t kept, Load load);
+  Structures(Structures&&) = default;
+
+  /// Found so far: other values of these may need others too.
+  std::vector<std::string> deciding() const;
+
+  /// `inputs` are the model's, with their names. Throws what loading throws.
+  std::shared_ptr<const Model> model_for(const std::vector<PortInfo>& ports, std::span<const Tensor> inputs);
+
+ private:
+  struct Entry {
+    std::string key;
+    std::shared_ptr<const Model> model;
+  };
+
+  static std::string key_of(const Values& values);
+
+  std::vector<std::string> deciding_;
+  std::size_t kept_;
+  Load load_;
+  std::list<Entry> entries_;  ///< the last used first
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+};
+
+}  // namespace dyn::runtime
