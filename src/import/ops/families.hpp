@@ -31,6 +31,8 @@ Family padding_operators();
 Family rearrangement_operators();
 Family group_normalization_operators();
 Family resize_operators();
+Family grid_operators();
+Family einsum_operators();
 
 /// nullptr where dyn has no such operator.
 Convert find_converter(std::string_view op_type);
