@@ -33,6 +33,8 @@ Family group_normalization_operators();
 Family resize_operators();
 Family grid_operators();
 Family einsum_operators();
+Family signal_operators();
+Family region_operators();
 
 /// nullptr where dyn has no such operator.
 Convert find_converter(std::string_view op_type);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "src/import/ops/families.hpp"
+#include "src/import/ops/pool_places.hpp"
 #include "src/import/ops/turned.hpp"
 #include "src/import/ops/windows.hpp"
 
@@ -49,10 +50,10 @@ Integers pool_sizes(NodeContext& node) {
 }
 
 void convert_max_pool(NodeContext& node) {
-  if (node.wants(1)) node.fail_unsupported("the places of its results are not supported");
   const std::vector<Dim> extents = extents_of(node);
   Windows windows = windows_of(node, pool_sizes(node), extents);
   if (node.integer("ceil_mode", 0) != 0) reach_over_end(node, windows, extents);
+  if (node.wants(1)) give_places(node, windows, extents, node.integer("storage_order", 0) == 0);
   give_turned_back(node, node.add("max_pool", {channels_last(node, node.value(0))}, attrs_of(node, windows, true)));
 }
 
