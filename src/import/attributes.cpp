@@ -53,6 +53,7 @@ Tensor NodeContext::take_tensor(std::string_view name) {
 
 DType NodeContext::dtype(std::string_view name) const {
   const AttributeProto* found = attribute(name);
+  if (found != nullptr && found->has_s()) return dtype_named(found->s());  // before opset 6
   if (found == nullptr || !found->has_i()) fail(fmt::format("it needs the attribute {}", name));
   return dtype_of(static_cast<std::int32_t>(found->i()));
 }

@@ -25,7 +25,7 @@ struct Imported {
 using KnownInputs = std::map<std::string, dyn::Tensor>;
 
 /// Opsets that are read.
-inline constexpr int first_opset = 7, last_opset = 21;
+inline constexpr int first_opset = 1, last_opset = 21;
 
 /// Named dims become symbols, unnamed ones fresh symbols. Throws Error(model) for a broken file, and Error(unsupported) for operators and dtypes that dyn does not have:
 /// of operators all at once, each with its count and first node. Weights in other files are looked for below the model's folder.

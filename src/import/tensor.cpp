@@ -169,6 +169,12 @@ DType dtype_of(std::int32_t data_type) {
   throw Error(ErrorKind::unsupported, fmt::format("the dtype {} is not supported", name));
 }
 
+DType dtype_named(const std::string& name) {
+  TensorProto::DataType data_type = TensorProto::UNDEFINED;
+  if (!TensorProto::DataType_Parse(name, &data_type)) throw Error(ErrorKind::model, fmt::format("there is no dtype {}", name));
+  return dtype_of(data_type);
+}
+
 Tensor take_tensor(TensorProto& proto, const std::string& folder) {
   static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
   Tensor tensor;

@@ -22,6 +22,9 @@ struct Tensor {
 /// The dtype with this number in TensorProto. Throws Error(unsupported) where dyn has none, naming it.
 DType dtype_of(std::int32_t data_type);
 
+/// The same by its name in TensorProto.
+DType dtype_named(const std::string& name);
+
 /// Reads the elements from where they are: the message, or a file below `folder`; where they are in the message, they are gone from it afterwards, so that no
 /// two copies exist. Throws Error(model), with the tensor's name, where dims are negative or too large, bytes do not fit them, or a file is missing, too short or
 /// outside of the folder.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/import/ops/before_opset7.hpp"
 #include "src/import/ops/families.hpp"
 
 namespace dyn::onnx {
@@ -47,9 +48,18 @@ void convert_leaky_relu(NodeContext& node) {
   node.give(positive_or(node, x, node.add("mul", {x, node.scalar(node.number("alpha", 0.01), x)})));
 }
 
+/// Before opset 7 a vector of slopes has one for each channel.
+ValueId slopes(NodeContext& node) {
+  const int rank = node.type(0).rank();
+  std::vector<Dim> dims = node.type(1).dims;
+  if (node.opset() >= broadcasts_by_shape || dims.size() != 1 || dims[0].constant() == 1 || rank < 3) return node.value(1);
+  dims.insert(dims.end(), static_cast<std::size_t>(rank - 2), node.dims().constant(1));
+  return node.add("reshape", {node.value(1)}, {node.dim_list("shape", dims)});
+}
+
 void convert_prelu(NodeContext& node) {
   const ValueId x = node.value(0);
-  node.give(positive_or(node, x, node.add("mul", {x, node.value(1)})));
+  node.give(positive_or(node, x, node.add("mul", {x, slopes(node)})));
 }
 
 ValueId exponential_below_zero(NodeContext& node, ValueId x, double alpha) {
@@ -60,7 +70,9 @@ void convert_elu(NodeContext& node) { node.give(exponential_below_zero(node, nod
 
 void convert_selu(NodeContext& node) {
   const ValueId x = node.value(0);
-  node.give(node.add("mul", {exponential_below_zero(node, x, node.number("alpha", 1.67326319217681884765625)), node.scalar(node.number("gamma", 1.05070102214813232421875), x)}));
+  const bool is_short = node.opset() < 6;
+  const double alpha = is_short ? 1.6732 : 1.67326319217681884765625, gamma = is_short ? 1.0507 : 1.05070102214813232421875;
+  node.give(node.add("mul", {exponential_below_zero(node, x, node.number("alpha", alpha)), node.scalar(node.number("gamma", gamma), x)}));
 }
 
 void convert_celu(NodeContext& node) {
@@ -108,6 +120,7 @@ void convert_gelu(NodeContext& node) { node.give(node.add("gelu", {node.value(0)
 /// Inference only: the data is handed on, and nothing is dropped.
 void convert_dropout(NodeContext& node) {
   constexpr std::size_t training_mode = 2;
+  refuse_training(node);
   const bool trains = node.has(training_mode) && node.need_number(training_mode, "training_mode") != 0;
   if (trains && (!node.has(1) || node.need_number(1, "ratio") != 0)) node.fail_unsupported("training is not supported");
   if (node.wants(1)) {

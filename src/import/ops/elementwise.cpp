@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "src/import/ops/before_opset7.hpp"
 #include "src/import/ops/families.hpp"
 
 namespace dyn::onnx {
@@ -86,7 +87,7 @@ void convert_same(NodeContext& node) {
   if (node.inputs() == 1 && op.min_inputs == 2) return node.give(node.operand(0));
   ValueId result = node.value(0);
   if (op.min_inputs == 1) result = node.add(same.dyn, {result});
-  for (std::size_t i = 1; i < node.inputs(); ++i) result = node.add(same.dyn, {result, node.value(i)});
+  for (std::size_t i = 1; i < node.inputs(); ++i) result = node.add(same.dyn, {result, i == 1 ? second_operand(node) : node.value(i)});
   node.give(result);
 }
 
@@ -106,7 +107,7 @@ void convert_mod(NodeContext& node) {
 /// ONNX lets the exponent have another dtype.
 void convert_pow(NodeContext& node) {
   const DType dtype = node.type_of(0).dtype;
-  ValueId exponent = node.value(1);
+  ValueId exponent = second_operand(node);
   if (node.type_of(1).dtype != dtype) exponent = node.add("cast", {exponent}, {{"dtype", std::string(name_of(dtype))}});
   node.give(node.add("pow", {node.value(0), exponent}));
 }

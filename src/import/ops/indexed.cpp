@@ -24,7 +24,8 @@ bool give_known_concat(NodeContext& node) {
 
 void convert_concat(NodeContext& node) {
   if (give_known_concat(node)) return;
-  const int axis = node.axis(node.integer("axis", 0), node.type(0).rank());
+  constexpr int needs_axis = 4;
+  const int axis = node.axis(node.integer("axis", node.opset() < needs_axis ? 1 : 0), node.type(0).rank());
   node.give(node.add("concat", node.values(), {node.dim("axis", axis)}));
 }
 

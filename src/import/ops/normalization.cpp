@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "src/import/ops/before_opset7.hpp"
 #include "src/import/ops/families.hpp"
 
 namespace dyn::onnx {
@@ -121,6 +122,8 @@ void give_training_batch_norm(NodeContext& node, ValueId x, int rank) {
 void convert_batch_norm(NodeContext& node) {
   const ValueId x = node.value(0);
   const int rank = node.type(0).rank();
+  refuse_training(node);
+  if (node.integer("spatial", 1) == 0) node.fail_unsupported("figures for each element of a channel are not supported");
   if (rank < 2) node.fail("its input must have at least 2 dims");
   if (node.integer("training_mode", 0) != 0) return give_training_batch_norm(node, x, rank);
   if (give_known_batch_norm(node, x, rank)) return;

@@ -113,9 +113,21 @@ void convert_expand(NodeContext& node) {
   node.give(node.add("expand", {node.value(0)}, {node.dim_list("shape", shape)}));
 }
 
+/// Before opset 6 one axis is repeated.
+std::vector<Dim> repeats_of(NodeContext& node, std::size_t rank) {
+  constexpr int repeats_all = 6;
+  if (node.opset() >= repeats_all) return node.need_dims(1, "repeats");
+  const std::vector<Dim> tiles = node.need_dims(1, "tiles");
+  const std::vector<std::int64_t> axis = node.need_integers(2, "axis");
+  if (tiles.size() != 1 || axis.size() != 1) node.fail("tiles and axis must have one element each");
+  std::vector<Dim> repeats(rank, node.dims().constant(1));
+  repeats[static_cast<std::size_t>(node.axis(axis[0], static_cast<int>(rank)))] = tiles[0];
+  return repeats;
+}
+
 /// Every dim that is repeated gets one of 1 before it, which is expanded: [a, b] to [r, a, 1, b] to [r * a, b].
 void convert_tile(NodeContext& node) {
-  const std::vector<Dim> dims = node.type_of(0).dims, repeats = node.need_dims(1, "repeats");
+  const std::vector<Dim> dims = node.type_of(0).dims, repeats = repeats_of(node, dims.size());
   if (repeats.size() != dims.size()) node.fail(fmt::format("repeats has {} elements, but its input {} dims", repeats.size(), dims.size()));
   std::vector<Dim> spread, repeated, shape;
   for (std::size_t i = 0; i < dims.size(); ++i) {

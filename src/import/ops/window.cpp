@@ -92,7 +92,7 @@ void convert_global_pool(NodeContext& node) {
 
 /// The p-th root of the sum of p-th powers.
 ValueId norm(NodeContext& node, ValueId x, const std::function<ValueId(ValueId)>& sum) {
-  const auto p = static_cast<double>(node.integer("p", 2));
+  const double p = node.opset() == 1 ? node.number("p", 2) : static_cast<double>(node.integer("p", 2));
   if (p < 1) node.fail("p must be at least 1");
   const ValueId total = sum(node.add("pow", {node.add("abs", {x}), node.scalar(p, x)}));
   return node.add("pow", {total, node.scalar(1 / p, x)});

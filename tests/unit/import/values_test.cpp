@@ -272,3 +272,24 @@ TEST_CASE("an imported batch normalisation, and a clip before and after its boun
   check_close(run(file, {{"x", {&x, {2, 3, 2}}}}).values, normal, 1e-5);
   check_close(run(old, {{"x", {&x, {2, 3, 2}}}}).values, clipped);
 }
+
+TEST_CASE("LayerNormalization gives means and reciprocal deviations too") {
+  for (const int wanted : {1, 2}) {
+    CAPTURE(wanted);
+    OnnxFile file(17);
+    std::vector<float> x = random_floats(2 * 3 * 5);
+    file.input("x", {"N", 3, 5}).floats("scale", {5}, random_floats(5)).output("wanted");
+    onnx::NodeProto& node = file.node("LayerNormalization", {"x", "scale"}, {"y", wanted == 1 ? "wanted" : "", wanted == 2 ? "wanted" : ""});
+    testing::set_number(node, "epsilon", 0.1F);
+    Values expected;
+    for (std::size_t row = 0; row < 6; ++row) {
+      double mean = 0, variance = 0;
+      for (std::size_t i = 0; i < 5; ++i) mean += static_cast<double>(x[row * 5 + i]) / 5;
+      for (std::size_t i = 0; i < 5; ++i) variance += std::pow(static_cast<double>(x[row * 5 + i]) - mean, 2) / 5;
+      expected.push_back(wanted == 1 ? mean : 1 / std::sqrt(variance + 0.1));
+    }
+    const Result result = run(file, {{"x", {&x, {2, 3, 5}}}});
+    CHECK(result.shape == Shape{2, 3, 1});
+    check_close(result.values, expected);
+  }
+}
