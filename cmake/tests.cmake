@@ -68,11 +68,17 @@ target_link_libraries(dyn-avx512-check PRIVATE dyn_test_support dyn_internal)
 set_target_properties(dyn-avx512-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 
 # The ONNX project's backend test suite; tests/conformance/run.sh fetches its data.
-dyn_glob(conformance_sources SOURCES tests/conformance/*.cpp)
-add_executable(dyn-conformance ${conformance_sources} ${PROJECT_SOURCE_DIR}/tests/support/half.cpp)
-dyn_compile_settings(dyn-conformance)
-target_include_directories(dyn-conformance SYSTEM PRIVATE ${onnx_messages})
-target_link_libraries(dyn-conformance PRIVATE dyn_internal nlohmann_json::nlohmann_json)
+dyn_glob(conformance_sources SOURCES tests/conformance/*.cpp EXCLUDE tests/conformance/main.cpp)
+add_library(dyn_conformance STATIC EXCLUDE_FROM_ALL ${conformance_sources} ${PROJECT_SOURCE_DIR}/tests/support/half.cpp)
+add_executable(dyn-conformance tests/conformance/main.cpp)
+foreach(target dyn_conformance dyn-conformance)
+  dyn_compile_settings(${target})
+  target_include_directories(${target} SYSTEM PRIVATE ${onnx_messages})
+  target_link_libraries(${target} PRIVATE nlohmann_json::nlohmann_json fmt::fmt)
+endforeach()
+target_link_libraries(dyn_conformance PUBLIC dyn_internal)
+target_link_libraries(dyn-conformance PRIVATE dyn_conformance)
+target_link_libraries(test_conformance PRIVATE dyn_conformance)
 set_target_properties(dyn-conformance PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 
 # Many callers of one graph at once: by hand, not a test.
