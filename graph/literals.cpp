@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -10,6 +9,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/diagnostic.hpp"
+#include "graph/scalars.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -44,15 +44,12 @@ struct MixedInput {
 };
 constexpr MixedInput mixed_inputs[] = {{"where", 0}, {"gather", 1}};
 
-bool fits(std::int64_t value, DType dtype) {
-  switch (dtype) {
-    case DType::i8:
-      return value >= -128 && value <= 127;
-    case DType::i32:
-      return value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
-    default:
-      return true;
-  }
+/// Of an integer of `from`, which is i64 or, beyond that, u64.
+bool fits(std::int64_t value, DType from, DType to) {
+  if (is_float(to)) return true;
+  const bool is_beyond = from == DType::u64 && value < 0;
+  if (is_beyond || to == DType::u64) return to == DType::u64 && (is_beyond || value >= 0);
+  return wrapped(to, static_cast<std::uint64_t>(value)) == value;
 }
 
 /// The dtype that the literals of `node` take: that of a tensor beside them, else of a literal with a dtype, else,
@@ -113,11 +110,11 @@ void convert_literal(const Module& module, Value& literal, DType dtype) {
   if (is_float(from) && !is_float(dtype)) {
     fail(fmt::format("a float literal stands beside {}; cast one of them or write an integer", name_of(dtype)));
   }
-  if (!is_float(from) && !fits(literal.integer, dtype)) {
-    fail(fmt::format("the integer {} does not fit into {}", literal.integer, name_of(dtype)));
+  if (!is_float(from) && !fits(literal.integer, from, dtype)) {
+    fail(fmt::format("the integer {} does not fit into {}", integer_text(from, literal.integer), name_of(dtype)));
   }
   if (!is_float(from) && is_float(dtype)) {
-    literal.constant = static_cast<double>(literal.integer);
+    literal.constant = as_number(from, literal.integer);
     literal.integer = 0;
   }
   literal.type.dtype = dtype;

@@ -1,6 +1,9 @@
 // Expressions: infix operators, literals, calls, and references to values and weights.
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -9,6 +12,16 @@
 #include "graph/suggest.hpp"
 
 namespace dyn::graph {
+
+namespace {
+
+std::optional<std::uint64_t> integer_beyond_i64(const Token& token) {
+  std::uint64_t value = 0;
+  const bool is_read = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value).ec == std::errc();
+  return is_read && value > std::uint64_t{std::numeric_limits<std::int64_t>::max()} ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
 
 ValueId Parser::parse_expression() {
   const Nesting nesting(*this);
@@ -70,8 +83,9 @@ ValueId Parser::parse_literal(bool negative) {
   value.location = token.location;
   bool open = true;
   if (token.kind == TokenKind::Integer) {
-    value.type.dtype = DType::i64;
-    value.integer = to_integer(token, negative);
+    const std::optional<std::uint64_t> beyond = negative ? std::nullopt : integer_beyond_i64(token);
+    value.type.dtype = beyond ? DType::u64 : DType::i64;
+    value.integer = beyond ? static_cast<std::int64_t>(*beyond) : to_integer(token, negative);
   } else if (token.is_word("true") || token.is_word("false")) {
     if (negative) fail(token.location, "a bool has no sign");
     value.type.dtype = DType::boolean;

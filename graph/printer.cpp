@@ -9,6 +9,7 @@
 #include "graph/lexer.hpp"
 #include "graph/literals.hpp"
 #include "graph/op.hpp"
+#include "graph/scalars.hpp"
 #include "graph/text.hpp"
 
 namespace dyn::graph {
@@ -254,8 +255,9 @@ std::optional<DType> Printer::context_of(const Node& node, std::size_t index) co
 std::string Printer::literal(const Value& value, std::optional<DType> context) const {
   const DType dtype = value.type.dtype;
   if (dtype == DType::boolean) return value.integer != 0 ? "true" : "false";
-  const std::string text = is_float(dtype) ? format_number(value.constant) : std::to_string(value.integer);
-  const DType natural = is_float(dtype) ? DType::f32 : DType::i64;
+  const std::string text = is_float(dtype) ? format_number(value.constant) : integer_text(dtype, value.integer);
+  const bool beyond_i64 = dtype == DType::u64 && value.integer < 0;
+  const DType natural = is_float(dtype) ? DType::f32 : beyond_i64 ? DType::u64 : DType::i64;
   return context.value_or(natural) == dtype ? text : fmt::format("{}: {}", text, name_of(dtype));
 }
 

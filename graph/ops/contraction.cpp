@@ -12,7 +12,7 @@ namespace dyn::graph {
 namespace {
 
 void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, {DType::f32});
+  require_dtype(context, 0, number_dtypes);
   require_same_dtype(context);
   require_min_rank(context, 0, 2);
   require_min_rank(context, 1, 2);
@@ -32,6 +32,8 @@ void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
       outputs[0].dims.push_back(
           context.broadcast(at(a, in_a), at(b, in_b), dim_name(context, 0, in_a), dim_name(context, 1, in_b)));
   }
+  if (a.dtype != DType::f32 && batch + 2 >= max_rank)
+    context.fail(fmt::format("matmul of {} has a result of at most {} dims, not {}", name_of(a.dtype), max_rank - 1, batch + 2));
   outputs[0].dims.push_back(at(a, m));
   outputs[0].dims.push_back(at(b, n));
 }
@@ -51,7 +53,7 @@ void check_mask(InferContext& context, const std::vector<Dim>& scores) {
 }
 
 void infer_attention(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, {DType::f32});
+  require_dtype(context, 0, f32_dtype);
   require_same_dtype(context);
   require_min_rank(context, 0, 2);
   const TensorType q = context.input(0);
@@ -94,8 +96,8 @@ std::vector<OpDef> contraction_ops() {
        infer_matmul,
        "Matrix product over the last two axes, for each index of the others.",
        "a: [..., M, K], b: [..., K, N]; the result is [..., M, N], leading dims broadcast as numpy does.",
-       "f32 on both sides; the result is f32",
-       "Ranks below 2; different K; leading dims that do not broadcast."},
+       "f32, f64 or an integer, the same on both sides; the result has that dtype, integers wrap around",
+       "Ranks below 2; different K; leading dims that do not broadcast; of other dtypes than f32 results of 8 dims."},
       {"attention",
        OpClass::Attention,
        3,

@@ -1,5 +1,6 @@
 // Element-wise operators: unary, binary with broadcasting, compare, where, cast.
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -18,12 +19,12 @@ void infer_predicate(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 void infer_cast(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, {DType::f32, DType::i32, DType::i64, DType::boolean});
+  require_dtype(context, 0, scalar_dtypes);
   const std::string name = context.word("dtype");
   const std::optional<DType> dtype = parse_dtype(name);
   if (!dtype) context.fail(fmt::format("cast: there is no dtype {}", name));
-  if (*dtype != DType::f32 && *dtype != DType::i32 && *dtype != DType::i64 && *dtype != DType::boolean)
-    context.fail(fmt::format("cast does not give {}: dtype must be f32, i32, i64 or bool", name));
+  if (std::ranges::find(scalar_dtypes, *dtype) == std::end(scalar_dtypes))
+    context.fail(fmt::format("cast does not give {}: dtype must be f32, f64, an integer or bool", name));
   outputs[0] = {*dtype, context.input(0).dims};
 }
 
@@ -38,27 +39,31 @@ void infer_comparison(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 void infer_where(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, {DType::boolean});
-  require_dtype(context, 1, {DType::f32, DType::i32, DType::i64, DType::boolean});
+  require_dtype(context, 0, bool_dtypes);
+  require_dtype(context, 1, scalar_dtypes);
   require_same_dtype(context, 1);
   outputs[0] = {context.input(1).dtype, broadcast_inputs(context)};
 }
 
-constexpr InferFunction number_unary = infer_for<infer_same, DType::f32, DType::i32, DType::i64>;
-constexpr InferFunction float_unary = infer_for<infer_same, DType::f32>;
-constexpr InferFunction bool_unary = infer_for<infer_same, DType::boolean>;
-constexpr InferFunction float_predicate = infer_for<infer_predicate, DType::f32>;
-constexpr InferFunction number_binary = infer_for<infer_binary, DType::f32, DType::i32, DType::i64>;
-constexpr InferFunction float_binary = infer_for<infer_binary, DType::f32>;
-constexpr InferFunction bool_binary = infer_for<infer_binary, DType::boolean>;
-constexpr InferFunction order = infer_for<infer_comparison, DType::f32, DType::i32, DType::i64>;
-constexpr InferFunction equality = infer_for<infer_comparison, DType::f32, DType::i32, DType::i64, DType::boolean>;
+constexpr InferFunction number_unary = infer_for<infer_same, number_dtypes>;
+constexpr InferFunction float_unary = infer_for<infer_same, float_dtypes>;
+constexpr InferFunction integer_unary = infer_for<infer_same, integer_dtypes>;
+constexpr InferFunction bool_unary = infer_for<infer_same, bool_dtypes>;
+constexpr InferFunction float_predicate = infer_for<infer_predicate, float_dtypes>;
+constexpr InferFunction number_binary = infer_for<infer_binary, number_dtypes>;
+constexpr InferFunction integer_binary = infer_for<infer_binary, integer_dtypes>;
+constexpr InferFunction bool_binary = infer_for<infer_binary, bool_dtypes>;
+constexpr InferFunction order = infer_for<infer_comparison, number_dtypes>;
+constexpr InferFunction equality = infer_for<infer_comparison, scalar_dtypes>;
 
-constexpr const char* float_to_float = "f32; the result has the same dtype";
-constexpr const char* number_to_number = "f32, i32 or i64; the result has the same dtype";
+constexpr const char* float_to_float = "f32 or f64; the result has the same dtype";
+constexpr const char* number_to_number = "f32, f64 or an integer; the result has the same dtype";
+constexpr const char* integer_to_integer = "An integer; the result has the same dtype";
 constexpr const char* bool_to_bool = "bool; the result is bool";
-constexpr const char* number_to_bool = "both f32, i32 or i64, the same on both sides; the result is bool";
-constexpr const char* number_pair = "f32, i32 or i64, the same on both sides; the result has that dtype";
+constexpr const char* number_to_bool = "f32, f64 or an integer, the same on both sides; the result is bool";
+constexpr const char* scalar_to_bool = "f32, f64, an integer or bool, the same on both sides; the result is bool";
+constexpr const char* number_pair = "f32, f64 or an integer, the same on both sides; the result has that dtype";
+constexpr const char* integer_pair = "An integer, the same on both sides; the result has that dtype";
 
 struct Elementwise {
   const char* name;
@@ -85,8 +90,9 @@ const Elementwise unary[] = {
     {"floor", float_unary, float_to_float, "The greatest integer that is not above x."},
     {"ceil", float_unary, float_to_float, "The least integer that is not below x."},
     {"round", float_unary, float_to_float, "The nearest integer, halves to the even one."},
-    {"isnan", float_predicate, "f32; the result is bool", "Whether x is not a number."},
+    {"isnan", float_predicate, "f32 or f64; the result is bool", "Whether x is not a number."},
     {"logical_not", bool_unary, bool_to_bool, "Whether x is false."},
+    {"bit_not", integer_unary, integer_to_integer, "Every bit of x turned over."},
 };
 
 const Elementwise binary[] = {
@@ -95,15 +101,19 @@ const Elementwise binary[] = {
     {"mul", number_binary, number_pair, "a * b; integers wrap around."},
     {"div", number_binary, number_pair, "a / b; of integers the quotient truncated toward zero, and 0 where b is 0."},
     {"mod", number_binary, number_pair, "Remainder of a / b with the sign of b, as in Python; of integers 0 where b is 0."},
-    {"pow", float_binary, "f32 on both sides; the result is f32", "a to the power b."},
+    {"pow", number_binary, number_pair, "a to the power b; integers wrap around, and are 1 / a^-b truncated toward zero where b < 0 (0 where a is 0)."},
     {"maximum", number_binary, number_pair, "The greater of a and b; NaN where either is NaN."},
     {"minimum", number_binary, number_pair, "The lesser of a and b; NaN where either is NaN."},
+    {"bit_and", integer_binary, integer_pair, "The bits that both have."},
+    {"bit_or", integer_binary, integer_pair, "The bits that either has."},
+    {"bit_xor", integer_binary, integer_pair, "The bits that one of them has."},
+    {"shift_left", integer_binary, integer_pair, "a * 2^b without what leaves the dtype's bits; 0 where b is negative, or no less than they are."},
+    {"shift_right", integer_binary, integer_pair,
+     "a / 2^b rounded down; where b is negative, or no less than the dtype has bits, 0, and -1 of a negative number."},
     {"logical_and", bool_binary, bool_to_bool, "Whether both are true."},
     {"logical_or", bool_binary, bool_to_bool, "Whether either is true."},
-    {"equal", equality, "f32, i32, i64 or bool, the same on both sides; the result is bool",
-     "Whether a == b; false where either is NaN."},
-    {"not_equal", equality, "f32, i32, i64 or bool, the same on both sides; the result is bool",
-     "Whether a != b; true where either is NaN."},
+    {"equal", equality, scalar_to_bool, "Whether a == b; false where either is NaN."},
+    {"not_equal", equality, scalar_to_bool, "Whether a != b; true where either is NaN."},
     {"less", order, number_to_bool, "Whether a < b; false where either is NaN."},
     {"less_equal", order, number_to_bool, "Whether a <= b; false where either is NaN."},
     {"greater", order, number_to_bool, "Whether a > b; false where either is NaN."},
@@ -143,7 +153,7 @@ std::vector<OpDef> elementwise_ops() {
                  infer_where,
                  "a where the condition is true, else b; arguments: condition, a, b.",
                  broadcast_shapes,
-                 "The condition is bool; a and b are f32, i32, i64 or bool, both the same, as is the result",
+                 "The condition is bool; a and b are f32, f64, an integer or bool, both the same, as is the result",
                  broadcast_errors});
   ops.push_back({"cast",
                  OpClass::Elementwise,
@@ -152,10 +162,11 @@ std::vector<OpDef> elementwise_ops() {
                  1,
                  {{"dtype", AttrKind::Word, std::nullopt, "the dtype of the result"}},
                  infer_cast,
-                 "x in another dtype; floats to integers truncate toward zero, anything to bool tells x != 0.",
+                 "x in another dtype. Floats to integers truncate toward zero (beyond the integers there are: the nearest; NaN: 0), integers keep the low bits, "
+                 "anything to bool tells x != 0.",
                  "x of any shape; the result has the same.",
-                 "From and to f32, i32, i64, bool",
-                 "An unknown dtype; f16, bf16 and i8."});
+                 "From and to f32, f64, integers and bool",
+                 "An unknown dtype; f16 and bf16."});
   return ops;
 }
 

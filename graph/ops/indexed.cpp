@@ -1,5 +1,6 @@
 // Operators whose elements come from computed places: gather, concat, pad, range.
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -13,7 +14,8 @@ namespace {
 
 void infer_gather(InferContext& context, std::vector<TensorType>& outputs) {
   require_min_rank(context, 0, 1);
-  require_dtype(context, 1, {DType::i32, DType::i64});
+  constexpr DType of_indices[] = {DType::i32, DType::i64};
+  require_dtype(context, 1, of_indices);
   const TensorType &data = context.input(0), &indices = context.input(1);
   const int axis = axis_attr(context, "axis", data.rank());
   outputs[0].dtype = data.dtype;
@@ -41,7 +43,7 @@ void infer_concat(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 void infer_pad(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, {DType::f32, DType::i32, DType::i64, DType::boolean});
+  require_dtype(context, 0, scalar_dtypes);
   const TensorType input = context.input(0);
   const std::vector<Dim> before = context.dim_list("before"), after = context.dim_list("after");
   if (before.size() != input.dims.size() || after.size() != input.dims.size())
@@ -57,8 +59,8 @@ void infer_pad(InferContext& context, std::vector<TensorType>& outputs) {
 
 void infer_range(InferContext& context, std::vector<TensorType>& outputs) {
   const std::optional<DType> dtype = parse_dtype(context.word("dtype"));
-  if (dtype != DType::i32 && dtype != DType::i64 && dtype != DType::f32)
-    context.fail(fmt::format("range: dtype must be i32, i64 or f32, not {}", context.word("dtype")));
+  if (!dtype || std::ranges::find(number_dtypes, *dtype) == std::end(number_dtypes))
+    context.fail(fmt::format("range: dtype must be f32, f64 or an integer, not {}", context.word("dtype")));
   const std::int64_t step = context.integer("step");
   if (step == 0 || step == std::numeric_limits<std::int64_t>::min())
     context.fail(fmt::format("range: step must not be {}", step));
@@ -102,11 +104,11 @@ std::vector<OpDef> indexed_ops() {
        1,
        {{"before", AttrKind::DimList, std::nullopt, "for each axis the number of elements put before"},
         {"after", AttrKind::DimList, std::nullopt, "for each axis the number of elements put after"},
-        {"value", AttrKind::Float, "0", "the elements put there"}},
+        {"value", AttrKind::Float, "0", "the elements put there; as cast gives it in another dtype"}},
        infer_pad,
        "x surrounded by a constant.",
        "x of any shape; dim i of the result is before[i] + dim i + after[i].",
-       "f32, i32, i64 or bool; the result has the same dtype",
+       "f32, f64, an integer or bool; the result has the same dtype",
        "Lists of another length than x's rank; negative numbers."},
       {"range",
        OpClass::Indexed,
@@ -116,7 +118,7 @@ std::vector<OpDef> indexed_ops() {
        {{"start", AttrKind::Dim, "0", "the first element"},
         {"end", AttrKind::Dim, std::nullopt, "the bound that is not reached"},
         {"step", AttrKind::Integer, "1", "the distance of elements; may be negative"},
-        {"dtype", AttrKind::Word, "i64", "i32, i64 or f32"}},
+        {"dtype", AttrKind::Word, "i64", "f32, f64 or an integer"}},
        infer_range,
        "start, start + step, ... up to, and without, end.",
        "The result is [max(ceil((end - start) / step), 0)].",

@@ -16,7 +16,7 @@ std::string dim_name(const InferContext& context, std::size_t index, int axis) {
   return fmt::format("{} (dim {})", input_name(context, index), axis);
 }
 
-void require_dtype(const InferContext& context, std::size_t index, std::initializer_list<DType> accepted) {
+void require_dtype(const InferContext& context, std::size_t index, std::span<const DType> accepted) {
   const DType dtype = context.input(index).dtype;
   if (std::ranges::find(accepted, dtype) != accepted.end()) return;
   std::vector<std::string_view> names;

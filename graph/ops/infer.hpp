@@ -1,7 +1,7 @@
 #pragma once
 // What the operators' inference functions share: naming of dims in messages, and checks of dtypes, ranks and axes.
 
-#include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,13 +15,24 @@ std::string dim_name(const InferContext& context, std::size_t index, int axis);
 /// "mask": input `index`, for messages.
 std::string input_name(const InferContext& context, std::size_t index);
 
+inline constexpr DType float_dtypes[] = {DType::f32, DType::f64};
+inline constexpr DType integer_dtypes[] = {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64};
+/// Floats and integers.
+inline constexpr DType number_dtypes[] = {DType::f32, DType::f64, DType::i8,  DType::i16, DType::i32,
+                                          DType::i64, DType::u8,  DType::u16, DType::u32, DType::u64};
+/// Numbers and bool: all that is computed with.
+inline constexpr DType scalar_dtypes[] = {DType::f32, DType::f64, DType::i8,  DType::i16, DType::i32,    DType::i64,
+                                          DType::u8,  DType::u16, DType::u32, DType::u64, DType::boolean};
+inline constexpr DType f32_dtype[] = {DType::f32};
+inline constexpr DType bool_dtypes[] = {DType::boolean};
+
 /// Fails unless the input's dtype is one of `accepted`.
-void require_dtype(const InferContext& context, std::size_t index, std::initializer_list<DType> accepted);
+void require_dtype(const InferContext& context, std::size_t index, std::span<const DType> accepted);
 
 /// `infer` for operators whose first input has one of these dtypes.
-template <InferFunction infer, DType... accepted>
+template <InferFunction infer, const auto& accepted>
 void infer_for(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, {accepted...});
+  require_dtype(context, 0, accepted);
   infer(context, outputs);
 }
 

@@ -10,7 +10,7 @@ namespace dyn::graph {
 namespace {
 
 void infer_activation(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, {DType::f32});
+  require_dtype(context, 0, float_dtypes);
   outputs[0] = context.input(0);
 }
 
@@ -30,7 +30,7 @@ void infer_softmax(InferContext& context, std::vector<TensorType>& outputs) {
 /// layer_norm and rms_norm: every input after x is a vector along x's last axis.
 void infer_norm(InferContext& context, std::vector<TensorType>& outputs) {
   require_min_rank(context, 0, 1);
-  require_dtype(context, 0, {DType::f32});
+  require_dtype(context, 0, float_dtypes);
   require_same_dtype(context);
   const double epsilon = context.number("epsilon");
   if (!(epsilon >= 0)) context.fail(fmt::format("epsilon must not be negative, but is {}", epsilon));

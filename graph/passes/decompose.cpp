@@ -1,5 +1,6 @@
 // Compound operators to primitives.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -24,6 +25,7 @@ class Splitter {
   void silu();
   void split();
   void attention();
+  void matmul();
 
  private:
   const TensorType& type(ValueId id) const { return rewriter_.type(id); }
@@ -36,7 +38,9 @@ class Splitter {
     TensorType same = type(inputs[0]);
     return rewriter_.emit(op, std::move(inputs), std::move(same), {}, output);
   }
-  ValueId scaled(ValueId x, double factor) { return map("mul", {x, rewriter_.constant(factor)}); }
+  /// A scalar of x's dtype.
+  ValueId number(ValueId x, double value) { return rewriter_.number(type(x).dtype, value); }
+  ValueId scaled(ValueId x, double factor) { return map("mul", {x, number(x, factor)}); }
   ValueId reduce(std::string_view op, ValueId x, int axis) {
     TensorType reduced = type(x);
     reduced.dims[static_cast<std::size_t>(axis)] = integer(1);
@@ -47,8 +51,8 @@ class Splitter {
   }
   /// x where it is not `special`, else `other`.
   ValueId unless(ValueId x, double special, double other) {
-    const ValueId hit = rewriter_.emit("equal", {x, rewriter_.constant(special)}, {DType::boolean, type(x).dims});
-    return rewriter_.emit("where", {hit, rewriter_.constant(other), x}, type(x));
+    const ValueId hit = rewriter_.emit("equal", {x, number(x, special)}, {DType::boolean, type(x).dims});
+    return rewriter_.emit("where", {hit, number(x, other), x}, type(x));
   }
   ValueId masked_softmax(ValueId x);
   ValueId range(Dim start, Dim end);
@@ -82,7 +86,7 @@ void Splitter::layer_norm() {
   const int axis = type(input(0)).rank() - 1;
   const ValueId centred = map("sub", {input(0), reduce("reduce_mean", input(0), axis)});
   const ValueId variance = reduce("reduce_mean", map("mul", {centred, centred}), axis);
-  const ValueId factor = map("rsqrt", {map("add", {variance, rewriter_.constant(attr_number(node_, "epsilon"))})});
+  const ValueId factor = map("rsqrt", {map("add", {variance, number(variance, attr_number(node_, "epsilon"))})});
   const ValueId scaled = map("mul", {map("mul", {centred, factor}), input(1)});
   map("add", {scaled, input(2)}, output());
 }
@@ -90,7 +94,7 @@ void Splitter::layer_norm() {
 void Splitter::rms_norm() {
   rewriter_.begin(node_, "rms_norm");
   const ValueId mean = reduce("reduce_mean", map("mul", {input(0), input(0)}), type(input(0)).rank() - 1);
-  const ValueId factor = map("rsqrt", {map("add", {mean, rewriter_.constant(attr_number(node_, "epsilon"))})});
+  const ValueId factor = map("rsqrt", {map("add", {mean, number(mean, attr_number(node_, "epsilon"))})});
   map("mul", {map("mul", {input(0), factor}), input(1)}, output());
 }
 
@@ -104,7 +108,7 @@ void Splitter::gelu() {
   } else {
     curve = map("erf", {scaled(x, 1 / std::numbers::sqrt2)});
   }
-  map("mul", {scaled(x, 0.5), map("add", {curve, rewriter_.constant(1.0)})}, output());
+  map("mul", {scaled(x, 0.5), map("add", {curve, number(curve, 1)})}, output());
 }
 
 void Splitter::silu() {
@@ -133,7 +137,7 @@ ValueId Splitter::range(Dim start, Dim end) {
 
 /// 1 / sqrt(depth), as a scalar where the depth is known, else as a tensor of one element.
 ValueId Splitter::default_scale(Dim depth) {
-  if (const auto known = depth.constant()) return rewriter_.constant(1 / std::sqrt(static_cast<double>(*known)));
+  if (const auto known = depth.constant()) return rewriter_.number(DType::f32, 1 / std::sqrt(static_cast<double>(*known)));
   const TensorType one{DType::f32, {integer(1)}};
   const ValueId value = rewriter_.emit("range", {}, {DType::i64, {integer(1)}}, {{"start", depth}, {"end", depth + 1}});
   return map("rsqrt", {rewriter_.emit("cast", {value}, one, {{"dtype", std::string("f32")}})});
@@ -146,7 +150,7 @@ ValueId Splitter::causal(ValueId scores) {
   const ValueId query = reshape(range(keys - queries, keys), {queries, integer(1)});
   const ValueId key = reshape(range(integer(0), keys), {integer(1), keys});
   const ValueId seen = rewriter_.emit("less_equal", {key, query}, {DType::boolean, {queries, keys}});
-  return rewriter_.emit("where", {seen, scores, rewriter_.constant(-std::numeric_limits<double>::infinity())}, score);
+  return rewriter_.emit("where", {seen, scores, number(scores, -std::numeric_limits<double>::infinity())}, score);
 }
 
 void Splitter::attention() {
@@ -156,7 +160,7 @@ void Splitter::attention() {
   score.dims.back() = type(k).dims[type(k).dims.size() - 2];
   ValueId scores = rewriter_.emit("matmul", {q, k}, score, {{"transpose_b", true}});
   const double scale = attr_number(node_, "scale");
-  scores = map("mul", {scores, scale == 0 ? default_scale(type(q).dims.back()) : rewriter_.constant(scale)});
+  scores = map("mul", {scores, scale == 0 ? default_scale(type(q).dims.back()) : number(scores, scale)});
   if (node_.inputs.size() > 3) scores = map("add", {scores, input(3)});
   if (attr_boolean(node_, "causal")) scores = causal(scores);
   const ValueId shares = masked_softmax(scores);
@@ -164,11 +168,38 @@ void Splitter::attention() {
   rewriter_.emit("matmul", {shares, v}, type(output()), {}, output());
 }
 
+/// Sums of products of all pairs of a row and a column: targets contract f32 alone. Nothing is turned in memory, and both sides are read
+/// along their last axes.
+void Splitter::matmul() {
+  rewriter_.begin(node_, "matmul");
+  const bool along_k = attr_boolean(node_, "transpose_b");  // else along the columns, one row of b after the other
+  const auto turned = [&](ValueId x) {
+    TensorType swapped = type(x);
+    std::vector<Dim> perm;
+    for (int axis = 0; axis < swapped.rank(); ++axis) perm.push_back(integer(axis));
+    std::iter_swap(perm.end() - 1, perm.end() - 2);
+    std::iter_swap(swapped.dims.end() - 1, swapped.dims.end() - 2);
+    return rewriter_.emit("transpose", {x}, std::move(swapped), {{"perm", std::move(perm)}});
+  };
+  const auto with_one = [&](ValueId x, std::ptrdiff_t from_end) {
+    std::vector<Dim> dims = type(x).dims;
+    dims.insert(dims.end() - from_end, integer(1));
+    return reshape(x, std::move(dims));
+  };
+  const ValueId rows = attr_boolean(node_, "transpose_a") ? turned(input(0)) : input(0);
+  TensorType products = type(output());
+  const Dim k = type(rows).dims.back();
+  products.dims.insert(products.dims.end() - (along_k ? 0 : 1), k);
+  const ValueId product = rewriter_.emit("mul", {with_one(rows, along_k ? 1 : 0), with_one(input(1), 2)}, products);
+  const int axis = products.rank() - (along_k ? 1 : 2);
+  rewriter_.emit("reduce_sum", {product}, type(output()), {{"axes", std::vector<Dim>{integer(axis)}}, {"keepdims", false}}, output());
+}
+
 using Split = void (Splitter::*)();
 const std::unordered_map<std::string_view, Split> splits = {
     {"softmax", &Splitter::softmax},   {"layer_norm", &Splitter::layer_norm}, {"rms_norm", &Splitter::rms_norm},
     {"gelu", &Splitter::gelu},         {"silu", &Splitter::silu},             {"split", &Splitter::split},
-    {"attention", &Splitter::attention}};
+    {"attention", &Splitter::attention}, {"matmul", &Splitter::matmul}};
 
 }  // namespace
 
@@ -178,7 +209,8 @@ void decompose(Module& module, const DecomposeOptions& options) {
     if (split_windows(rewriter, node)) continue;
     const auto split = splits.find(node.op->name);
     const bool whole = options.keep_attention && node.op->op_class == OpClass::Attention;
-    if (whole || split == splits.end()) {
+    const bool contracted = node.op->name == "matmul" && module.value(node.outputs[0]).type.dtype == DType::f32;
+    if (whole || contracted || split == splits.end()) {
       rewriter.keep(std::move(node));
     } else {
       (Splitter(rewriter, node).*split->second)();

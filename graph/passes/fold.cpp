@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "graph/passes/identities.hpp"
+#include "graph/scalars.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -32,16 +33,12 @@ const std::unordered_map<std::string_view, IntegerFunction> integer_functions = 
     {"neg", [](std::uint64_t a, std::uint64_t) { return 0 - a; }},
 };
 
-std::int64_t wrapped(DType dtype, std::uint64_t value) {
-  return dtype == DType::i32 ? static_cast<std::int32_t>(value) : static_cast<std::int64_t>(value);
-}
-
-double as_f32(double value) { return static_cast<double>(static_cast<float>(value)); }
-
 ValueId fold_cast(Rewriter& rewriter, const Value& from, DType to) {
-  if (to == DType::f32 && from.type.dtype != DType::f32) return rewriter.constant(as_f32(static_cast<double>(from.integer)));
-  const bool widens = from.type.dtype == DType::boolean || (from.type.dtype == DType::i32 && to == DType::i64);
-  return widens && to != DType::f32 ? rewriter.constant(to, from.integer) : no_value;
+  constexpr std::int64_t exact_in_double = std::int64_t{1} << 53;
+  if (is_float(from.type.dtype)) return is_float(to) ? rewriter.number(to, rounded(to, rounded(from.type.dtype, from.constant))) : no_value;
+  if (!is_float(to)) return rewriter.integer(to, wrapped(to, static_cast<std::uint64_t>(from.integer)));
+  const bool is_exact = from.integer <= exact_in_double && from.integer >= (from.type.dtype == DType::u64 ? 0 : -exact_in_double);
+  return is_exact ? rewriter.number(to, rounded(to, static_cast<double>(from.integer))) : no_value;
 }
 
 }  // namespace
@@ -56,15 +53,15 @@ ValueId fold_constants(Rewriter& rewriter, const Node& node) {
   const DType dtype = module.value(node.outputs[0]).type.dtype;
   if (node.op->name == "cast") return fold_cast(rewriter, a, dtype);
   if (a.type.dtype != dtype) return no_value;
-  if (dtype == DType::f32) {
+  if (is_float(dtype)) {
     const auto function = float_functions.find(node.op->name);
-    return function == float_functions.end() ? no_value
-                                             : rewriter.constant(as_f32(function->second(as_f32(a.constant), as_f32(b.constant))));
+    if (function == float_functions.end()) return no_value;
+    return rewriter.number(dtype, rounded(dtype, function->second(rounded(dtype, a.constant), rounded(dtype, b.constant))));
   }
   const auto function = integer_functions.find(node.op->name);
   if (function == integer_functions.end() || dtype == DType::boolean) return no_value;
   const std::uint64_t result = function->second(static_cast<std::uint64_t>(a.integer), static_cast<std::uint64_t>(b.integer));
-  return rewriter.constant(dtype, wrapped(dtype, result));
+  return rewriter.integer(dtype, wrapped(dtype, result));
 }
 
 }  // namespace dyn::graph

@@ -49,18 +49,19 @@ ValueId Rewriter::emit(std::string_view op, std::vector<ValueId> inputs, TensorT
   return nodes_.back().outputs[0];
 }
 
-ValueId Rewriter::constant(double number) {
-  const auto [known, added] = constants_.try_emplace({DType::f32, std::bit_cast<std::uint64_t>(number)});
+ValueId Rewriter::number(DType dtype, double number) {
+  const auto [known, added] = constants_.try_emplace({dtype, std::bit_cast<std::uint64_t>(number)});
   if (!added) return known->second;
   Value value;
   value.name = unique(fmt::format("%{}", module_.values.size()));
   value.kind = ValueKind::Constant;
+  value.type.dtype = dtype;
   value.constant = number;
   module_.values.push_back(std::move(value));
   return known->second = static_cast<ValueId>(module_.values.size()) - 1;
 }
 
-ValueId Rewriter::constant(DType dtype, std::int64_t integer) {
+ValueId Rewriter::integer(DType dtype, std::int64_t integer) {
   const auto [known, added] = constants_.try_emplace({dtype, static_cast<std::uint64_t>(integer)});
   if (!added) return known->second;
   Value value;

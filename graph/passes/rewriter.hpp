@@ -31,8 +31,8 @@ class Rewriter {
                ValueId output = no_value);
 
   /// A scalar; equal ones share a value.
-  ValueId constant(double number);
-  ValueId constant(DType dtype, std::int64_t integer);
+  ValueId number(DType dtype, double number);
+  ValueId integer(DType dtype, std::int64_t integer);
 
   /// A new value of kind Result, its name made unique from `hint`.
   ValueId result(const std::string& hint, TensorType type);

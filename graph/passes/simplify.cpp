@@ -52,7 +52,7 @@ class Simplifier {
     const Value value = module_.value(id);
     if (value.kind != ValueKind::Constant || !value.type.dims.empty()) return;
     const ValueId shared =
-        is_float(value.type.dtype) ? rewriter_.constant(value.constant) : rewriter_.constant(value.type.dtype, value.integer);
+        is_float(value.type.dtype) ? rewriter_.number(value.type.dtype, value.constant) : rewriter_.integer(value.type.dtype, value.integer);
     if (shared != id) same_[id] = shared;
   }
 

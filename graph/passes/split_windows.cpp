@@ -85,7 +85,7 @@ ValueId WindowSplitter::counts(const Integers& sizes) {
   const std::vector<Dim>& all = dims(x_);
   std::vector<Dim> shape(all.end() - 1 - static_cast<std::ptrdiff_t>(sizes.size()), all.end() - 1);
   shape.push_back(integer(1));
-  const ValueId ones = rewriter_.emit("expand", {rewriter_.constant(1.0)}, {DType::f32, shape}, {{"shape", shape}});
+  const ValueId ones = rewriter_.emit("expand", {rewriter_.number(DType::f32, 1)}, {DType::f32, shape}, {{"shape", shape}});
   return reduce("reduce_sum", windows(ones, sizes, 0), sizes.size());
 }
 
@@ -96,7 +96,7 @@ void WindowSplitter::average_pool() {
   const bool all_count = attr_boolean(node_, "include_padding") || std::ranges::none_of(along, &Window::is_padded);
   double taps = 1;
   for (const std::int64_t size : sizes) taps *= static_cast<double>(size);
-  const ValueId count = all_count ? rewriter_.constant(taps) : counts(sizes);
+  const ValueId count = all_count ? rewriter_.number(DType::f32, taps) : counts(sizes);
   rewriter_.emit("div", {sum, count}, rewriter_.type(output()), {}, output());
 }
 

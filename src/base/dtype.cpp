@@ -12,13 +12,19 @@ struct DTypeRow {
 };
 
 /// In the order of the enum.
-constexpr std::array<DTypeRow, 7> rows = {{{DType::f32, 4, "f32"},
-                                           {DType::f16, 2, "f16"},
-                                           {DType::bf16, 2, "bf16"},
-                                           {DType::i8, 1, "i8"},
-                                           {DType::i32, 4, "i32"},
-                                           {DType::i64, 8, "i64"},
-                                           {DType::boolean, 1, "bool"}}};
+constexpr std::array<DTypeRow, 13> rows = {{{DType::f32, 4, "f32"},
+                                            {DType::f16, 2, "f16"},
+                                            {DType::bf16, 2, "bf16"},
+                                            {DType::f64, 8, "f64"},
+                                            {DType::i8, 1, "i8"},
+                                            {DType::i16, 2, "i16"},
+                                            {DType::i32, 4, "i32"},
+                                            {DType::i64, 8, "i64"},
+                                            {DType::u8, 1, "u8"},
+                                            {DType::u16, 2, "u16"},
+                                            {DType::u32, 4, "u32"},
+                                            {DType::u64, 8, "u64"},
+                                            {DType::boolean, 1, "bool"}}};
 
 constexpr const DTypeRow& row(DType dtype) noexcept { return rows[static_cast<std::size_t>(dtype)]; }
 

@@ -4,11 +4,13 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
 #include "graph/op.hpp"
+#include "graph/scalars.hpp"
 #include "src/cli/npy.hpp"
 
 namespace dyn::cli {
@@ -44,31 +46,19 @@ void fill(Tensor& tensor, Distribution distribution, std::mt19937_64& generator)
 
 void fill_randomly(Tensor& tensor, std::int64_t extent, std::mt19937_64& generator) {
   const std::uniform_int_distribution<std::int64_t> index(0, std::max<std::int64_t>(extent, 1) - 1);
-  switch (tensor.dtype()) {
-    case DType::f32: return fill<float>(tensor, std::normal_distribution<float>(), generator);
-    case DType::i8: return fill<std::int8_t>(tensor, index, generator);
-    case DType::i32: return fill<std::int32_t>(tensor, index, generator);
-    case DType::i64: return fill<std::int64_t>(tensor, index, generator);
-    case DType::boolean: return fill<bool>(tensor, std::uniform_int_distribution<int>(0, 1), generator);
-    case DType::f16:
-    case DType::bf16: break;
-  }
-  throw Error(ErrorKind::unsupported, fmt::format("dynrun makes no random {} inputs; use --load-inputs", name_of(tensor.dtype())));
+  const bool is_filled = graph::with_element_type(tensor.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) fill<T>(tensor, std::normal_distribution<T>(), generator);
+    else if constexpr (std::is_same_v<T, bool>) fill<T>(tensor, std::uniform_int_distribution<int>(0, 1), generator);
+    else fill<T>(tensor, index, generator);
+  });
+  if (!is_filled) throw Error(ErrorKind::unsupported, fmt::format("dynrun makes no random {} inputs; use --load-inputs", name_of(tensor.dtype())));
 }
 
 void fill_ones(Tensor& tensor) {
   std::mt19937_64 unused;
-  const auto one = [](auto&) { return 1; };
-  switch (tensor.dtype()) {
-    case DType::f32: return fill<float>(tensor, one, unused);
-    case DType::i8: return fill<std::int8_t>(tensor, one, unused);
-    case DType::i32: return fill<std::int32_t>(tensor, one, unused);
-    case DType::i64: return fill<std::int64_t>(tensor, one, unused);
-    case DType::boolean: return fill<bool>(tensor, one, unused);
-    case DType::f16:
-    case DType::bf16: break;
-  }
-  throw Error(ErrorKind::unsupported, fmt::format("dynrun makes no {} masks; use --load-inputs", name_of(tensor.dtype())));
+  const bool is_filled = graph::with_element_type(tensor.dtype(), [&](auto zero) { fill<decltype(zero)>(tensor, [](auto&) { return 1; }, unused); });
+  if (!is_filled) throw Error(ErrorKind::unsupported, fmt::format("dynrun makes no {} masks; use --load-inputs", name_of(tensor.dtype())));
 }
 
 void check_fits(const std::string& name, const Tensor& tensor, DType dtype, const Shape& shape) {

@@ -27,11 +27,17 @@ struct NpyType {
   std::string_view code;
   DType dtype;
 };
-constexpr std::array<NpyType, 6> npy_types{{{"<f4", DType::f32},
+constexpr std::array<NpyType, 12> npy_types{{{"<f4", DType::f32},
                                             {"<f2", DType::f16},
+                                            {"<f8", DType::f64},
                                             {"|i1", DType::i8},
+                                            {"<i2", DType::i16},
                                             {"<i4", DType::i32},
                                             {"<i8", DType::i64},
+                                            {"|u1", DType::u8},
+                                            {"<u2", DType::u16},
+                                            {"<u4", DType::u32},
+                                            {"<u8", DType::u64},
                                             {"|b1", DType::boolean}}};
 
 [[noreturn]] void fail(const std::string& path, std::string_view problem) {
@@ -61,7 +67,7 @@ DType parse_descr(const std::string& path, std::string_view text) {
   const std::string_view code = text.substr(1, end - 1);
   const auto* found = std::find_if(npy_types.begin(), npy_types.end(), [&](const NpyType& type) { return type.code == code; });
   if (found == npy_types.end()) {
-    fail(path, fmt::format("element type {} is not supported; use float32, int32, int64, int8, float16 or bool", code));
+    fail(path, fmt::format("element type {} is not supported; use float16, float32, float64, bool, or integers of 8 to 64 bits, little-endian", code));
   }
   return found->dtype;
 }

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/scalars.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/cli/inputs.hpp"
 #include "src/cli/npy.hpp"
@@ -42,16 +43,9 @@ Summary summarize(const Tensor& tensor) {
 }
 
 std::optional<Summary> summarize(const Tensor& tensor) {
-  switch (tensor.dtype()) {
-    case DType::f32: return summarize<float>(tensor);
-    case DType::i8: return summarize<std::int8_t>(tensor);
-    case DType::i32: return summarize<std::int32_t>(tensor);
-    case DType::i64: return summarize<std::int64_t>(tensor);
-    case DType::boolean: return summarize<bool>(tensor);
-    case DType::f16:
-    case DType::bf16: break;
-  }
-  return std::nullopt;
+  std::optional<Summary> summary;
+  graph::with_element_type(tensor.dtype(), [&](auto zero) { summary = summarize<decltype(zero)>(tensor); });
+  return summary;
 }
 
 Row output_row(const std::string& name, const Tensor& tensor) {

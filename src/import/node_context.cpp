@@ -6,14 +6,16 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/scalars.hpp"
 
 namespace dyn::onnx {
 namespace {
 
-bool is_integer(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean; }
+/// What shape arithmetic is done with, and what says which sizes are meant.
+bool counts(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean; }
 
 std::optional<KnownInts> ints_of(const Tensor& tensor, graph::DimTable& dims) {
-  if (!is_integer(tensor.dtype) || tensor.dims.size() > 1 || static_cast<std::uint64_t>(tensor.elements()) > most_known_ints) return std::nullopt;
+  if (!counts(tensor.dtype) || tensor.dims.size() > 1 || static_cast<std::uint64_t>(tensor.elements()) > most_known_ints) return std::nullopt;
   KnownInts ints{tensor.dtype, tensor.dims.empty(), {}};
   for (const std::int64_t element : integers_of(tensor)) ints.elements.push_back(dims.constant(element));
   return ints;
@@ -97,9 +99,9 @@ ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
 
 ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name) {
   graph::Builder& builder = state_.builder;
-  const bool is_number = tensor->dtype == DType::f32 || is_integer(tensor->dtype);
+  const bool is_number = tensor->dtype != DType::f16 && tensor->dtype != DType::bf16;
   if (tensor->dims.empty() && is_number) {
-    return tensor->dtype == DType::f32 ? builder.number(DType::f32, numbers_of(*tensor).front()) : builder.integer(tensor->dtype, integers_of(*tensor).front());
+    return is_float(tensor->dtype) ? builder.number(tensor->dtype, numbers_of(*tensor).front()) : builder.integer(tensor->dtype, integers_of(*tensor).front());
   }
   const ValueId id = builder.weight(name, type_of_tensor(*tensor, dims()));
   state_.weights.push_back({builder.value(id).name, tensor});
@@ -109,7 +111,7 @@ ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor, c
 /// Each element is a range of one.
 ValueId NodeContext::ints_value(const KnownInts& ints, const std::string& name) {
   graph::Builder& builder = state_.builder;
-  if (!is_integer(ints.dtype) || ints.dtype == DType::boolean) fail(fmt::format("{} depends on sizes in a way that is not supported", name));
+  if (!counts(ints.dtype) || ints.dtype == DType::boolean) fail(fmt::format("{} depends on sizes in a way that is not supported", name));
   std::vector<ValueId> elements;
   for (const Dim element : ints.elements) {
     const Dim start = builder.resolve(element);
@@ -182,7 +184,7 @@ std::vector<Dim> NodeContext::need_dims(std::size_t input, std::string_view what
 
 std::vector<std::int64_t> NodeContext::need_integers(std::size_t input, std::string_view what) {
   const Tensor& tensor = need_constant(input, what);
-  if (!is_integer(tensor.dtype)) fail(fmt::format("{} must be integers", what));
+  if (!counts(tensor.dtype)) fail(fmt::format("{} must be integers", what));
   return integers_of(tensor);
 }
 
@@ -198,7 +200,7 @@ ValueId NodeContext::add(std::string_view op, std::vector<ValueId> inputs, std::
 
 ValueId NodeContext::scalar(double number, ValueId like) {
   const DType dtype = state_.builder.type(like).dtype;
-  return is_float(dtype) ? state_.builder.number(dtype, number) : state_.builder.integer(dtype, static_cast<std::int64_t>(number));
+  return is_float(dtype) ? state_.builder.number(dtype, number) : state_.builder.integer(dtype, graph::saturated(dtype, number));
 }
 
 graph::Attr NodeContext::dim_list(const char* name, std::span<const Dim> dims) { return {name, std::vector<Dim>(dims.begin(), dims.end())}; }

@@ -4,11 +4,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <limits>
+#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/scalars.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -90,51 +91,32 @@ std::string packed(const TensorProto& proto, const Field& field, std::int64_t el
   return bytes;
 }
 
+/// onnx.proto says which field holds which dtype; 16-bit floats are there as their bits.
 std::string typed_data(const TensorProto& proto, DType dtype, std::int64_t elements) {
-  switch (dtype) {
-    case DType::f32:
-      return packed<float>(proto, proto.float_data(), elements);
-    case DType::i64:
-      return packed<std::int64_t>(proto, proto.int64_data(), elements);
-    case DType::i32:
-      return packed<std::int32_t>(proto, proto.int32_data(), elements);
-    case DType::f16:
-    case DType::bf16:
-      return packed<std::uint16_t>(proto, proto.int32_data(), elements);
-    case DType::i8:
-    case DType::boolean:
-      return packed<std::int8_t>(proto, proto.int32_data(), elements);
-  }
-  return {};
-}
-
-template <class From, class To>
-std::vector<To> converted(const Tensor& tensor) {
-  std::vector<To> values(static_cast<std::size_t>(tensor.elements()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    From element;
-    std::memcpy(&element, tensor.bytes.data() + i * sizeof(From), sizeof(From));
-    values[i] = static_cast<To>(element);
-  }
-  return values;
+  std::string bytes;
+  const bool is_packed = graph::with_element_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, float>) bytes = packed<T>(proto, proto.float_data(), elements);
+    else if constexpr (std::is_same_v<T, double>) bytes = packed<T>(proto, proto.double_data(), elements);
+    else if constexpr (std::is_same_v<T, std::int64_t>) bytes = packed<T>(proto, proto.int64_data(), elements);
+    else if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::uint32_t>) bytes = packed<T>(proto, proto.uint64_data(), elements);
+    else bytes = packed<T>(proto, proto.int32_data(), elements);
+  });
+  return is_packed ? bytes : packed<std::uint16_t>(proto, proto.int32_data(), elements);
 }
 
 template <class To>
 std::vector<To> elements_of(const Tensor& tensor) {
-  switch (tensor.dtype) {
-    case DType::f32:
-      return converted<float, To>(tensor);
-    case DType::i64:
-      return converted<std::int64_t, To>(tensor);
-    case DType::i32:
-      return converted<std::int32_t, To>(tensor);
-    case DType::i8:
-    case DType::boolean:
-      return converted<std::int8_t, To>(tensor);
-    case DType::f16:
-    case DType::bf16:
-      break;
-  }
+  std::vector<To> values(static_cast<std::size_t>(tensor.elements()));
+  const bool is_read = graph::with_element_type(tensor.dtype, [&](auto zero) {
+    using From = std::conditional_t<std::is_same_v<decltype(zero), bool>, std::int8_t, decltype(zero)>;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      From element;
+      std::memcpy(&element, tensor.bytes.data() + i * sizeof(From), sizeof(From));
+      values[i] = static_cast<To>(element);
+    }
+  });
+  if (is_read) return values;
   throw Error(ErrorKind::unsupported, fmt::format("a constant of dtype {} where numbers are needed when the model is imported", name_of(tensor.dtype)));
 }
 
@@ -154,12 +136,24 @@ DType dtype_of(std::int32_t data_type) {
       return DType::f16;
     case TensorProto::BFLOAT16:
       return DType::bf16;
+    case TensorProto::DOUBLE:
+      return DType::f64;
     case TensorProto::INT8:
       return DType::i8;
+    case TensorProto::INT16:
+      return DType::i16;
     case TensorProto::INT32:
       return DType::i32;
     case TensorProto::INT64:
       return DType::i64;
+    case TensorProto::UINT8:
+      return DType::u8;
+    case TensorProto::UINT16:
+      return DType::u16;
+    case TensorProto::UINT32:
+      return DType::u32;
+    case TensorProto::UINT64:
+      return DType::u64;
     case TensorProto::BOOL:
       return DType::boolean;
     default:
@@ -196,6 +190,8 @@ Tensor take_tensor(TensorProto& proto, const std::string& folder) {
     proto.clear_float_data();
     proto.clear_int32_data();
     proto.clear_int64_data();
+    proto.clear_double_data();
+    proto.clear_uint64_data();
   }
   return tensor;
 }

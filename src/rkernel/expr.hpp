@@ -20,9 +20,10 @@ enum class ExprOp : std::uint8_t {
   Accumulator,  ///< the contraction's value at the current indices
   // one argument
   Neg, Abs, Exp, Log, Sqrt, Rsqrt, Reciprocal, Tanh, Erf, Sigmoid, Floor, Ceil, Round, Sin, Cos, Relu, Sign, IsNan,
-  Not, Cast,
+  Not, BitNot, Cast,
   // two arguments of one dtype
   Add, Sub, Mul, Div, Pow, Max, Min, Mod, And, Or,
+  BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,  ///< of integers; shifted by more than their bits: 0, or -1 of a negative number to the right
   Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,  ///< give boolean
   // three
   Select,       ///< args[0] (boolean) ? args[1] : args[2]

@@ -12,7 +12,7 @@ int ExprBuilder::add(const Expr& expr) {
   return known->second;
 }
 
-int ExprBuilder::number(double value) { return add({.op = ExprOp::Constant, .dtype = DType::f32, .number = value, .dim = {}}); }
+int ExprBuilder::number(DType dtype, double value) { return add({.op = ExprOp::Constant, .dtype = dtype, .number = value, .dim = {}}); }
 
 int ExprBuilder::integer(DType dtype, std::int64_t value) {
   return add({.op = ExprOp::Constant, .dtype = dtype, .integer = value, .dim = {}});

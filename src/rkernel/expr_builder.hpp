@@ -18,7 +18,7 @@ class ExprBuilder {
   const Expr& at(int expr) const { return exprs_[static_cast<std::size_t>(expr)]; }
 
   int add(const Expr& expr);
-  int number(double value);
+  int number(DType dtype, double value);  ///< of a float dtype
   int integer(DType dtype, std::int64_t value);
   int dim(graph::Dim value);  ///< an i64
   int index(int axis);

@@ -223,7 +223,7 @@ int GroupLowering::value(ValueId id, const Coords& coords, const Guards& guards)
 int GroupLowering::value_anew(ValueId id, const Coords& coords, const Guards& guards) {
   const graph::Value& value = module_.value(id);
   if (value.kind == graph::ValueKind::Constant) {
-    return is_float(value.type.dtype) ? build_.number(value.constant) : build_.integer(value.type.dtype, value.integer);
+    return is_float(value.type.dtype) ? build_.number(value.type.dtype, value.constant) : build_.integer(value.type.dtype, value.integer);
   }
   // A view that copies is a base; others of values that this group computes are followed.
   const bool has_memory = fusion_.views[static_cast<std::size_t>(id)].base != graph::no_value;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/scalars.hpp"
 #include "graph/window.hpp"
 #include "src/rkernel/group_lowering.hpp"
 
@@ -27,7 +28,9 @@ const std::unordered_map<std::string_view, ExprOp> scalar_ops = {
     {"sigmoid", ExprOp::Sigmoid}, {"floor", ExprOp::Floor},       {"ceil", ExprOp::Ceil},
     {"round", ExprOp::Round},     {"sin", ExprOp::Sin},           {"cos", ExprOp::Cos},
     {"relu", ExprOp::Relu},       {"sign", ExprOp::Sign},         {"isnan", ExprOp::IsNan},
-    {"logical_not", ExprOp::Not}, {"cast", ExprOp::Cast},         {"add", ExprOp::Add},
+    {"logical_not", ExprOp::Not}, {"bit_not", ExprOp::BitNot},    {"bit_and", ExprOp::BitAnd},
+    {"bit_or", ExprOp::BitOr},    {"bit_xor", ExprOp::BitXor},    {"shift_left", ExprOp::ShiftLeft},
+    {"shift_right", ExprOp::ShiftRight}, {"cast", ExprOp::Cast},  {"add", ExprOp::Add},
     {"sub", ExprOp::Sub},         {"mul", ExprOp::Mul},           {"div", ExprOp::Div},
     {"pow", ExprOp::Pow},         {"maximum", ExprOp::Max},       {"minimum", ExprOp::Min},
     {"mod", ExprOp::Mod},         {"logical_and", ExprOp::And},   {"logical_or", ExprOp::Or},
@@ -82,7 +85,7 @@ int GroupLowering::reduction(const Node& node) {
     if (group_.reduced[i]) count = count * group_.extents[i];
   }
   const auto known = count.constant();
-  const int divisor = known ? build_.number(static_cast<double>(*known)) : build_.apply(ExprOp::Cast, dtype, build_.dim(count));
+  const int divisor = known ? build_.number(dtype, static_cast<double>(*known)) : build_.apply(ExprOp::Cast, dtype, build_.dim(count));
   return build_.apply(ExprOp::Div, dtype, sum, divisor);
 }
 
@@ -150,7 +153,7 @@ int GroupLowering::concat(const Node& node, const Coords& coords, const Guards& 
 }
 
 int GroupLowering::constant_like(DType dtype, double value) {
-  return is_float(dtype) ? build_.number(value) : build_.integer(dtype, static_cast<std::int64_t>(value));
+  return is_float(dtype) ? build_.number(dtype, value) : build_.integer(dtype, graph::saturated(dtype, value));
 }
 
 int GroupLowering::pad(const Node& node, const Coords& coords, const Guards& guards) {

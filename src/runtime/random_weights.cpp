@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/scalars.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -61,7 +63,8 @@ float normal(const QuantileTable& table, std::uint32_t bits) {
   return table[interval] + fraction * (table[interval + 1] - table[interval]);
 }
 
-void fill_normal(std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count, float* out) {
+template <class T>
+void fill_normal(std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count, T* out) {
   const QuantileTable& table = quantiles();
   const auto half = [&](std::int64_t index) {
     const std::uint64_t bits = bits_at(seed, static_cast<std::uint64_t>(index) / 2);
@@ -107,22 +110,13 @@ NormalSpread normal_spread(std::string_view key, std::span<const std::int64_t> s
 }
 
 void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count, void* out) {
-  switch (dtype) {
-    case DType::f32:
-      return fill_normal(seed, spread, first, count, static_cast<float*>(out));
-    case DType::i8:
-      return fill_uniform<std::int8_t>(seed, -127, 255, first, count, out);
-    case DType::i32:
-      return fill_uniform<std::int32_t>(seed, 0, 2, first, count, out);
-    case DType::i64:
-      return fill_uniform<std::int64_t>(seed, 0, 2, first, count, out);
-    case DType::boolean:
-      return fill_uniform<std::uint8_t>(seed, 0, 2, first, count, out);
-    case DType::f16:
-    case DType::bf16:
-      break;
-  }
-  throw Error(ErrorKind::unsupported, fmt::format("random weights of {} are not available", name_of(dtype)));
+  const bool is_filled = graph::with_element_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) fill_normal(seed, spread, first, count, static_cast<T*>(out));
+    else if constexpr (std::is_same_v<T, std::int8_t>) fill_uniform<T>(seed, -127, 255, first, count, out);
+    else fill_uniform<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(seed, 0, 2, first, count, out);
+  });
+  if (!is_filled) throw Error(ErrorKind::unsupported, fmt::format("random weights of {} are not available", name_of(dtype)));
 }
 
 }  // namespace dyn::runtime

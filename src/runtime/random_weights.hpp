@@ -23,7 +23,7 @@ struct NormalSpread {
 /// scale) and around 0 for the others.
 NormalSpread normal_spread(std::string_view key, std::span<const std::int64_t> shape);
 
-/// Elements [first, first + count): f32 normal, i8 uniform in [-127, 127], i32, i64 and bool 0 or 1 (indices that
+/// Elements [first, first + count): floats normal, i8 uniform in [-127, 127], other integers and bool 0 or 1 (indices that
 /// every table with two rows has). Throws Error(unsupported) for f16 and bf16.
 void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count, void* out);
 

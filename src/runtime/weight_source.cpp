@@ -3,39 +3,26 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
+#include "graph/scalars.hpp"
 
 namespace dyn::runtime {
 namespace {
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::model, message); }
 
-template <class T>
-void fill_with(double value, std::int64_t count, void* out) {
-  std::fill_n(static_cast<T*>(out), count, static_cast<T>(value));
-}
-
 void fill_splat(DType dtype, double value, std::int64_t count, void* out) {
-  switch (dtype) {
-    case DType::f32:
-      return fill_with<float>(value, count, out);
-    case DType::i8:
-      return fill_with<std::int8_t>(value, count, out);
-    case DType::i32:
-      return fill_with<std::int32_t>(value, count, out);
-    case DType::i64:
-      return fill_with<std::int64_t>(value, count, out);
-    case DType::boolean:
-      return fill_with<std::uint8_t>(value != 0 ? 1 : 0, count, out);
-    case DType::f16:
-    case DType::bf16:
-      break;
-  }
-  throw Error(ErrorKind::unsupported, fmt::format("splat weights of {} are not available", name_of(dtype)));
+  const bool is_filled = graph::with_element_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) std::fill_n(static_cast<T*>(out), count, static_cast<T>(value));
+    else std::fill_n(static_cast<T*>(out), count, static_cast<T>(graph::saturated(dtype, value)));
+  });
+  if (!is_filled) throw Error(ErrorKind::unsupported, fmt::format("splat weights of {} are not available", name_of(dtype)));
 }
 
 }  // namespace
@@ -58,26 +45,12 @@ Shape weight_shape(const graph::Value& weight) {
 }
 
 void store_constant(const graph::Value& value, void* out) {
-  switch (value.type.dtype) {
-    case DType::f32:
-      *static_cast<float*>(out) = static_cast<float>(value.constant);
-      return;
-    case DType::i8:
-      *static_cast<std::int8_t*>(out) = static_cast<std::int8_t>(value.integer);
-      return;
-    case DType::i32:
-      *static_cast<std::int32_t*>(out) = static_cast<std::int32_t>(value.integer);
-      return;
-    case DType::i64:
-      *static_cast<std::int64_t*>(out) = value.integer;
-      return;
-    case DType::boolean:
-      *static_cast<std::uint8_t*>(out) = value.integer != 0 ? 1 : 0;
-      return;
-    case DType::f16:
-    case DType::bf16:
-      break;
-  }
+  const bool is_stored = graph::with_element_type(value.type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) *static_cast<T*>(out) = static_cast<T>(value.constant);
+    else *static_cast<T*>(out) = static_cast<T>(value.integer);
+  });
+  if (is_stored) return;
   throw Error(ErrorKind::unsupported, fmt::format("constants of {} are not available", name_of(value.type.dtype)));
 }
 

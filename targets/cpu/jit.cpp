@@ -14,6 +14,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -52,6 +53,7 @@ class Linker {
         session_(must("starting the JIT", llvm::orc::SelfExecutorProcessControl::Create())),
         layer_(session_, *memory_),
         library_(session_.createBareJITDylib("dyn")) {
+    define_math_functions();
     // Failures come back from lookup(); nothing is printed.
     session_.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
     // Math functions that an ISA has no instruction for (floorf on SSE2, powf) come from the host process.
@@ -62,6 +64,21 @@ class Linker {
       layer_.addPlugin(std::make_unique<llvm::orc::DebugObjectManagerPlugin>(
           session_, std::make_unique<llvm::orc::EPCDebugObjectRegistrar>(session_, address), false, true));
     }
+  }
+
+  /// What codegen::Math calls: found in this process too where its own symbols are hidden from it.
+  void define_math_functions() {
+    using Unary = double (*)(double);
+    using Binary = double (*)(double, double);
+    constexpr std::pair<const char*, Unary> unary[] = {{"exp", std::exp}, {"log", std::log}, {"tanh", std::tanh}, {"erf", std::erf}, {"sin", std::sin}, {"cos", std::cos}};
+    constexpr std::pair<const char*, Binary> binary[] = {{"pow", std::pow}, {"fmod", std::fmod}};
+    llvm::orc::SymbolMap symbols;
+    const auto add = [&](const char* name, auto function) {
+      symbols[session_.intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    };
+    for (const auto& [name, function] : unary) add(name, function);
+    for (const auto& [name, function] : binary) add(name, function);
+    if (llvm::Error error = library_.define(llvm::orc::absoluteSymbols(std::move(symbols)))) fail("starting the JIT", std::move(error));
   }
 
   ~Linker() {

@@ -145,17 +145,28 @@ LoopCode::Values LoopCode::over_serial_axes(const LoopPass& pass, std::size_t de
 }
 
 Value* LoopCode::element_at(Value* memory, Value* element) {
-  llvm::Type* unit = builder_.getIntNTy(static_cast<unsigned>(scratch_element_bytes(loop_)) * 8);
-  return builder_.CreateGEP(unit, memory, element);
+  return builder_.CreateGEP(scratch_unit(), memory, element);
 }
 
-Value* LoopCode::load_scratch(DType dtype, Value* element) {
-  llvm::Type* type = codegen::lanes_of(codegen::register_type(builder_.getContext(), dtype), width_);
-  return builder_.CreateAlignedLoad(type, scratch_at(element), scratch_alignment());
+llvm::Type* LoopCode::scratch_unit() { return builder_.getIntNTy(static_cast<unsigned>(loop_.scratch_element_bytes) * 8); }
+
+Value* LoopCode::load_units(DType dtype, Value* address, int width) {
+  llvm::Type* element = codegen::register_type(builder_.getContext(), dtype);
+  llvm::Type* type = codegen::lanes_of(element, width);
+  if (element->getScalarSizeInBits() == scratch_unit()->getScalarSizeInBits()) return builder_.CreateAlignedLoad(type, address, scratch_alignment());
+  Value* units = builder_.CreateAlignedLoad(codegen::lanes_of(scratch_unit(), width), address, scratch_alignment());
+  Value* bits = builder_.CreateTrunc(units, codegen::lanes_of(builder_.getIntNTy(element->getScalarSizeInBits()), width));
+  return builder_.CreateBitCast(bits, type);
 }
 
-void LoopCode::store_scratch(Value* value, Value* element) {
-  builder_.CreateAlignedStore(value, scratch_at(element), scratch_alignment());
+void LoopCode::store_units(Value* value, Value* address) {
+  const unsigned size = value->getType()->getScalarSizeInBits();
+  const int width = codegen::width_of(value);
+  if (size != scratch_unit()->getScalarSizeInBits()) {
+    Value* bits = builder_.CreateBitCast(value, codegen::lanes_of(builder_.getIntNTy(size), width));
+    value = builder_.CreateZExt(bits, codegen::lanes_of(scratch_unit(), width));
+  }
+  builder_.CreateAlignedStore(value, address, scratch_alignment());
 }
 
 }  // namespace dyn::cpu

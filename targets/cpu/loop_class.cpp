@@ -108,12 +108,24 @@ bool passes_once(const LoopProblem& loop) {
   });
 }
 
+/// Of all reductions, and of all values that some passes may keep.
+int largest_kept_bytes(const LoopProblem& loop) {
+  std::size_t bytes = sizeof(float);
+  const auto keep = [&](const rkernel::Expr& expr) { bytes = std::max(bytes, size_of(expr.dtype)); };
+  for (const rkernel::Expr& expr : loop.problem.exprs)
+    if (rkernel::is_reduction(expr.op)) keep(expr);
+  if (!loop.lanes_reduced()) return static_cast<int>(bytes);
+  for (const std::vector<StrideClass>& lane_classes : lane_combinations(loop.problem))
+    for (const int expr : codegen::plan_passes(loop.problem, loop.slots, lane_classes, true).scratch) keep(loop.problem.exprs[static_cast<std::size_t>(expr)]);
+  return static_cast<int>(bytes);
+}
+
 /// Numbers of values in scratch to have code for: none where scratch may become too large, all where it may fit.
 std::vector<int> scratch_choices(const LoopProblem& loop, const std::vector<StrideClass>& lane_classes) {
   if (!loop.lanes_reduced()) return {0};
   const int values = static_cast<int>(codegen::plan_passes(loop.problem, loop.slots, lane_classes, true).scratch.size());
   if (values == 0) return {0};
-  double largest = static_cast<double>(values) * scratch_element_bytes(loop);
+  double largest = static_cast<double>(values) * loop.scratch_element_bytes;
   for (const rkernel::Axis& axis : loop.problem.axes)
     if (axis.kind == rkernel::AxisKind::Reduction) largest *= static_cast<double>(graph::bounds(axis.extent).high);
   if (largest <= static_cast<double>(scratch_limit_bytes)) return {values};
@@ -136,6 +148,7 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const Isa& used)
   if (may_slice(problem) && passes_once(*this)) sliced = add_slice_slots(problem, slots);
   for (int operand = 0; turned_axis >= 0 && operand < static_cast<int>(problem.operands.size()); ++operand)
     if (is_turned(problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis, turned_axis)) turned_operands.push_back(operand);
+  scratch_element_bytes = largest_kept_bytes(*this);
   tree = make_tree(*this);
 }
 
@@ -158,6 +171,7 @@ std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
       for (const rkernel::Loop& step : loop.tree.layers.front().loops) key += fmt::format("; tile {} of {}", step.tile, step.axis);
       for (const int operand : loop.turned_operands) key += fmt::format("; turned {} along {}", operand, loop.turned_axis);
       if (loop.sliced) key += "; sliced";
+      if (loop.reduces()) key += fmt::format("; scratch of {}", loop.scratch_element_bytes);
       const codegen::LoopPasses plan = codegen::plan_passes(loop.problem, loop.slots, combination, scratch > 0);
       int reductions = 0;
       for (const codegen::LoopPass& pass : plan.passes) reductions += static_cast<int>(pass.reductions.size());
@@ -178,19 +192,13 @@ std::int64_t scratch_elements(const LoopProblem& loop, std::span<const std::int6
 }
 
 std::int64_t scratch_bytes(const LoopProblem& loop, const LoopClass& loop_class, std::span<const std::int64_t> ints) {
-  const std::int64_t lanes = loop.isa.f32_lanes, element_bytes = scratch_element_bytes(loop);
+  const std::int64_t lanes = loop.isa.f32_lanes, element_bytes = loop.scratch_element_bytes;
   if (loop.turned_axis >= 0) return static_cast<std::int64_t>(loop.turned_operands.size()) * lanes * lanes * 8;
   // Vectors that do not begin at a whole block, for the sake of streams, may end behind the last one.
   if (!loop.lanes_reduced())
     return loop_class.reductions == 0 ? 0 : (ints[static_cast<std::size_t>(loop.chunk_slot)] * loop_class.reductions + lanes) * element_bytes;
   if (loop_class.scratch_values == 0) return 0;
   return (scratch_elements(loop, ints) * loop_class.scratch_values + lanes) * element_bytes;
-}
-
-int scratch_element_bytes(const LoopProblem& loop) {
-  for (const rkernel::Expr& expr : loop.problem.exprs)
-    if (expr.dtype == DType::i64 && expr.op != rkernel::ExprOp::DimValue) return 8;
-  return 4;
 }
 
 }  // namespace dyn::cpu

@@ -49,6 +49,8 @@ struct LoopProblem {
   int turned_axis = -1;
   std::vector<int> turned_operands;
   int turned_chunk_slot = 0, turned_chunks_slot = 0;  ///< of that axis, as of the lane axis
+  /// Of what is kept in scratch, partial results included: smaller elements are widened there, so that a vector may begin at any element.
+  int scratch_element_bytes = 4;
   std::optional<SliceSlots> sliced;  ///< where some sizes make more than one slice
   Isa isa;
   rkernel::RKernel tree;
@@ -75,8 +77,6 @@ std::vector<LoopClass> loop_classes(const LoopProblem& problem);
 std::int64_t scratch_elements(const LoopProblem& problem, std::span<const std::int64_t> ints);
 /// Scratch of one thread, for the values of all slots, the plan's among them.
 std::int64_t scratch_bytes(const LoopProblem& problem, const LoopClass& loop_class, std::span<const std::int64_t> ints);
-/// Bytes of one scratch element: 8 where an i64 may be kept, else 4.
-int scratch_element_bytes(const LoopProblem& problem);
 
 /// Scratch of one thread is used up to this size: half of a common L2.
 inline constexpr std::int64_t scratch_limit_bytes = std::int64_t{512} << 10;

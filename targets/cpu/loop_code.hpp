@@ -87,11 +87,15 @@ class LoopCode final : public rkernel::Emitter {
   /// The loops over all reduction axes without lanes, from number `depth` on.
   Values over_serial_axes(const codegen::LoopPass& pass, std::size_t depth, const Values& accumulators, Value* row, const Innermost& innermost);
 
+  llvm::Type* scratch_unit();
   Value* element_at(Value* memory, Value* element);
   Value* scratch_at(Value* element) { return element_at(scratch_, element); }
-  llvm::Align scratch_alignment() const { return llvm::Align(static_cast<std::uint64_t>(scratch_element_bytes(loop_))); }
-  Value* load_scratch(DType dtype, Value* element);
-  void store_scratch(Value* value, Value* element);
+  llvm::Align scratch_alignment() const { return llvm::Align(static_cast<std::uint64_t>(loop_.scratch_element_bytes)); }
+  /// Elements of the dtype in units of LoopProblem::scratch_element_bytes.
+  Value* load_units(DType dtype, Value* address, int width);
+  void store_units(Value* value, Value* address);
+  Value* load_scratch(DType dtype, Value* element) { return load_units(dtype, scratch_at(element), width_); }
+  void store_scratch(Value* value, Value* element) { store_units(value, scratch_at(element)); }
 
   // Lanes along a parallel axis.
   void emit_chunk();

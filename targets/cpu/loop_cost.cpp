@@ -84,7 +84,7 @@ void predict_merge(const LoopProblem& loop, LoopCost& cost, int reductions, cons
   const bool alone = cost.threads == 1 || merged < least_merged;
   cost.merge_grain = alone ? tickets : 1;
   const int active = alone ? 1 : cost.threads;
-  const double bytes = merged * scratch_element_bytes(loop);
+  const double bytes = merged * loop.scratch_element_bytes;
   const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(bytes)));
   const double operations = merged / (lanes ? loop.isa.f32_lanes : 1) * machine.seconds_per_vector_operation;
   cost.merge_seconds = (alone ? 0 : machine.seconds_per_wakeup) + machine.seconds_per_ticket +

@@ -15,9 +15,9 @@ namespace {
 
 void require_supported(const rkernel::Problem& problem) {
   const auto check = [&](DType dtype, const std::string& what) {
-    if (dtype == DType::f32 || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::boolean) return;
+    if (!codegen::is_half(dtype)) return;
     throw Error(ErrorKind::unsupported, fmt::format("{} of {} has dtype {}, which the CPU target does not compute with; "
-                                                    "cast to f32, i32, i64 or bool in the model",
+                                                    "cast to f32 in the model",
                                                     what, problem.name, name_of(dtype)));
   };
   for (const rkernel::Operand& operand : problem.operands)
@@ -54,7 +54,7 @@ void LoopKernel::bind(std::vector<void*> addresses) { addresses_ = std::move(add
 
 std::size_t LoopKernel::class_for(std::span<const std::int64_t> ints) const {
   const int lane = problem_->problem.lane_axis;
-  const std::int64_t bytes = scratch_elements(*problem_, ints) * scratch_element_bytes(*problem_);
+  const std::int64_t bytes = scratch_elements(*problem_, ints) * problem_->scratch_element_bytes;
   std::size_t best = classes_.size();
   int best_specific = -1;
   for (std::size_t i = 0; i < classes_.size(); ++i) {
@@ -116,7 +116,7 @@ void LoopKernel::fill_slices(std::size_t chosen, const LoopCost& cost, rkernel::
   launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(classes_.size() + chosen));
   launch.merge_tickets = cost.rows * cost.merge_chunks;
   launch.merge_grain = cost.merge_grain;
-  launch.shared_bytes = static_cast<std::size_t>(cost.slices.count * cost.rows * cost.partials_row * classes_[chosen].reductions * scratch_element_bytes(*problem_));
+  launch.shared_bytes = static_cast<std::size_t>(cost.slices.count * cost.rows * cost.partials_row * classes_[chosen].reductions * problem_->scratch_element_bytes);
 }
 
 std::string LoopKernel::explain(const rkernel::PlanRequest& request) const {

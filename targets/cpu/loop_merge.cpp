@@ -60,7 +60,7 @@ void LoopCode::store_partials(const Values& results) {
   codegen::Conditional cut(builder_, builder_.CreateICmpNE(operands_->slot(loop_.sliced->slices), number(1)), "partials");
   Value* of_ticket = slice();
   for (std::size_t r = 0; r < results.size(); ++r)
-    builder_.CreateAlignedStore(results[r], element_at(shared_, partial_at(r, of_ticket, number(0))), scratch_alignment());
+    store_units(results[r], element_at(shared_, partial_at(r, of_ticket, number(0))));
   cut.close();
 }
 
@@ -79,11 +79,10 @@ LoopCode::Values LoopCode::merged_row(const LoopPass& pass) {
 
 Value* LoopCode::merge_slices(int expr, std::size_t number_of_reduction, Value* lane, int width) {
   const DType dtype = problem_.exprs[static_cast<std::size_t>(expr)].dtype;
-  llvm::Type* type = codegen::lanes_of(codegen::register_type(builder_.getContext(), dtype), width);
   Value* none = reduction(expr).neutral(width);
   CountedLoop slices(builder_, number(0), operands_->slot(loop_.sliced->slices), number(1), "slice", std::span(&none, 1));
   Value* partial = element_at(shared_, partial_at(number_of_reduction, slices.index(), lane));
-  Value* merged = reduction(expr).step(slices.carried(0), builder_.CreateAlignedLoad(type, partial, scratch_alignment()));
+  Value* merged = reduction(expr).step(slices.carried(0), load_units(dtype, partial, width));
   return slices.close(std::span(&merged, 1))[0];
 }
 

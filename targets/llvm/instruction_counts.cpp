@@ -20,7 +20,11 @@ double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& exp
     return direct + 3 * static_cast<double>(operand.guards.size());
   }
   const auto found = table.find(expr.op);
-  return found == table.end() ? 1 : found->second;
+  const double count = found == table.end() ? 1 : found->second;
+  if (expr.dtype != DType::f64) return count;
+  // Two vectors for one of f32. libm takes lanes one by one.
+  constexpr double functions_from = 20, call_of_lanes = 8;
+  return count < functions_from ? 2 * count : call_of_lanes * count;
 }
 
 double instructions_of(const rkernel::Problem& problem, const SlotTable& slots, std::span<const StrideClass> lane_classes) {

@@ -21,6 +21,7 @@ llvm::Constant* Math::constant(DType dtype, double number, std::int64_t integer)
   llvm::Type* type = register_type(builder_.getContext(), dtype);
   if (type->isFloatingPointTy()) return llvm::ConstantFP::get(type, number);
   if (dtype == DType::boolean) return builder_.getInt1(integer != 0);
+  if (is_unsigned(dtype)) return llvm::ConstantInt::get(type, static_cast<std::uint64_t>(integer));
   return llvm::ConstantInt::getSigned(type, integer);
 }
 
@@ -30,11 +31,14 @@ llvm::Value* Math::cast(DType from, DType to, llvm::Value* value) {
   llvm::Constant* zero = llvm::Constant::getNullValue(value->getType());
   if (to == DType::boolean)
     return is_float(from) ? builder_.CreateFCmpUNE(value, zero) : builder_.CreateICmpNE(value, zero);
+  if (is_float(from) && is_float(to)) return builder_.CreateFPCast(value, type);
   if (from == DType::boolean) return is_float(to) ? builder_.CreateUIToFP(value, type) : builder_.CreateZExt(value, type);
-  if (is_float(to)) return builder_.CreateSIToFP(value, type);
-  if (is_float(from))
-    return builder_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {type, value->getType()}, {value});
-  return builder_.CreateSExtOrTrunc(value, type);
+  if (is_float(to)) return is_unsigned(from) ? builder_.CreateUIToFP(value, type) : builder_.CreateSIToFP(value, type);
+  if (is_float(from)) {
+    const llvm::Intrinsic::ID to_integer = is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
+    return builder_.CreateIntrinsic(to_integer, {type, value->getType()}, {value});
+  }
+  return builder_.CreateIntCast(value, type, !is_unsigned(from));
 }
 
 llvm::Value* Math::apply(ExprOp op, DType from, DType to, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
@@ -55,6 +59,15 @@ llvm::Value* Math::unary(ExprOp op, DType dtype, llvm::Value* x) {
   if (dtype == DType::boolean) refuse(op, dtype);
   switch (op) {
     case ExprOp::Neg: return builder_.CreateNeg(x);
+    case ExprOp::BitNot: return builder_.CreateNot(x);
+    default: break;
+  }
+  if (is_unsigned(dtype)) {
+    if (op == ExprOp::Abs || op == ExprOp::Relu) return x;
+    if (op == ExprOp::Sign) return builder_.CreateZExt(builder_.CreateICmpNE(x, zero), x->getType());
+    refuse(op, dtype);
+  }
+  switch (op) {
     case ExprOp::Abs: return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, builder_.getFalse());
     case ExprOp::Relu: return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, zero);
     case ExprOp::Sign:
@@ -65,6 +78,7 @@ llvm::Value* Math::unary(ExprOp op, DType dtype, llvm::Value* x) {
 }
 
 llvm::Value* Math::float_unary(ExprOp op, llvm::Value* x) {
+  if (llvm::Value* result = double_function(op, x)) return result;
   llvm::Value* zero = number(x, 0);
   switch (op) {
     case ExprOp::Neg: return builder_.CreateFNeg(x);
@@ -114,11 +128,16 @@ llvm::Value* Math::binary(ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b
     case ExprOp::Add: return builder_.CreateAdd(a, b);
     case ExprOp::Sub: return builder_.CreateSub(a, b);
     case ExprOp::Mul: return builder_.CreateMul(a, b);
-    case ExprOp::Max: return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
-    case ExprOp::Min: return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+    case ExprOp::Max: return builder_.CreateBinaryIntrinsic(is_unsigned(dtype) ? llvm::Intrinsic::umax : llvm::Intrinsic::smax, a, b);
+    case ExprOp::Min: return builder_.CreateBinaryIntrinsic(is_unsigned(dtype) ? llvm::Intrinsic::umin : llvm::Intrinsic::smin, a, b);
     case ExprOp::Div:
-    case ExprOp::Mod: return integer_divide(op, a, b);
-    case ExprOp::Pow: return integer_power(a, b);
+    case ExprOp::Mod: return is_unsigned(dtype) ? unsigned_divide(op, a, b) : integer_divide(op, a, b);
+    case ExprOp::Pow: return integer_power(is_unsigned(dtype), a, b);
+    case ExprOp::BitAnd: return builder_.CreateAnd(a, b);
+    case ExprOp::BitOr: return builder_.CreateOr(a, b);
+    case ExprOp::BitXor: return builder_.CreateXor(a, b);
+    case ExprOp::ShiftLeft:
+    case ExprOp::ShiftRight: return shift(op, dtype, a, b);
     default: refuse(op, dtype);
   }
 }
@@ -140,7 +159,7 @@ llvm::Value* Math::float_binary(ExprOp op, llvm::Value* a, llvm::Value* b) {
 llvm::Value* Math::compare(ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
   using Predicate = llvm::CmpInst::Predicate;
   struct Row {
-    Predicate floating, integer, boolean;
+    Predicate floating, integer, without_sign;
   };
   static constexpr Row rows[] = {{Predicate::FCMP_OEQ, Predicate::ICMP_EQ, Predicate::ICMP_EQ},
                                  {Predicate::FCMP_UNE, Predicate::ICMP_NE, Predicate::ICMP_NE},
@@ -150,7 +169,7 @@ llvm::Value* Math::compare(ExprOp op, DType dtype, llvm::Value* a, llvm::Value* 
                                  {Predicate::FCMP_OGE, Predicate::ICMP_SGE, Predicate::ICMP_UGE}};
   const Row& row = rows[static_cast<std::size_t>(op) - static_cast<std::size_t>(ExprOp::Equal)];
   if (is_float(dtype)) return builder_.CreateFCmp(row.floating, a, b);
-  return builder_.CreateICmp(dtype == DType::boolean ? row.boolean : row.integer, a, b);
+  return builder_.CreateICmp(dtype == DType::boolean || is_unsigned(dtype) ? row.without_sign : row.integer, a, b);
 }
 
 llvm::Value* Math::extremum(bool greater, llvm::Value* a, llvm::Value* b) {
@@ -175,18 +194,36 @@ llvm::Value* Math::integer_divide(ExprOp op, llvm::Value* a, llvm::Value* b) {
   return builder_.CreateSelect(wrong, builder_.CreateAdd(rest, b), rest);
 }
 
-llvm::Value* Math::integer_power(llvm::Value* base, llvm::Value* exponent) {
+llvm::Value* Math::unsigned_divide(ExprOp op, llvm::Value* a, llvm::Value* b) {
+  llvm::Value* by_zero = builder_.CreateICmpEQ(b, bits(a, 0));
+  llvm::Value* divisor = builder_.CreateSelect(by_zero, bits(a, 1), b);
+  if (op == ExprOp::Mod) return builder_.CreateURem(a, divisor);
+  return builder_.CreateSelect(by_zero, bits(a, 0), builder_.CreateUDiv(a, divisor));
+}
+
+llvm::Value* Math::shift(ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
+  // More than the last bit is no shift in IR.
+  const std::int64_t width = a->getType()->getScalarSizeInBits();
+  llvm::Value* inside = builder_.CreateICmpULT(b, bits(a, width));
+  if (op == ExprOp::ShiftRight && !is_unsigned(dtype)) return builder_.CreateAShr(a, builder_.CreateSelect(inside, b, bits(a, width - 1)));
+  llvm::Value* by = builder_.CreateSelect(inside, b, bits(a, 0));
+  return builder_.CreateSelect(inside, op == ExprOp::ShiftLeft ? builder_.CreateShl(a, by) : builder_.CreateLShr(a, by), bits(a, 0));
+}
+
+llvm::Value* Math::integer_power(bool is_unsigned, llvm::Value* base, llvm::Value* exponent) {
   // Every bit of the exponent, since powers of odd bases wrap and never end.
   llvm::Value* one = bits(base, 1);
   llvm::Value* result = one;
   llvm::Value* square = base;
   const unsigned width = base->getType()->getScalarSizeInBits();
-  for (unsigned bit = 0; bit + 1 < width; ++bit) {
-    llvm::Value* mask = bits(base, static_cast<std::int64_t>(std::uint64_t{1} << bit));
+  for (unsigned bit = 0; bit + (is_unsigned ? 0 : 1) < width; ++bit) {
+    // The last bit alone is the least signed integer.
+    llvm::Value* mask = bits(base, static_cast<std::int64_t>((bit + 1 < width ? std::uint64_t{1} : ~std::uint64_t{0}) << bit));
     llvm::Value* set = builder_.CreateICmpNE(builder_.CreateAnd(exponent, mask), bits(base, 0));
     result = builder_.CreateSelect(set, builder_.CreateMul(result, square), result);
     square = builder_.CreateMul(square, square);
   }
+  if (is_unsigned) return result;
   llvm::Value* odd = builder_.CreateICmpNE(builder_.CreateAnd(exponent, one), bits(base, 0));
   llvm::Value* is_one = builder_.CreateICmpEQ(base, one);
   llvm::Value* is_minus_one = builder_.CreateICmpEQ(base, bits(base, -1));

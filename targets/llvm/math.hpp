@@ -14,8 +14,9 @@ struct MathOptions {
   bool scalef = false;  ///< AVX-512's multiplication of 16 floats by powers of two, whatever their exponents; it gives the bits that several steps give
 };
 
-/// Emits operators on f32, i64, i32 and i1 values, scalar or vector. NaN propagates, integers wrap, integer division by zero
-/// gives 0. No function branches, calls or uses approximating instructions.
+/// Emits operators on f32, f64, integer and i1 values, scalar or vector. NaN propagates, integers wrap, integer division by zero
+/// gives 0. No function branches or uses approximating instructions, and none calls but those of f64 that no instruction computes: they are
+/// libm's, lane by lane.
 class Math {
  public:
   Math(Builder& builder, MathOptions options) : builder_(builder), options_(options) {}
@@ -27,7 +28,7 @@ class Math {
   llvm::Constant* constant(DType dtype, double number, std::int64_t integer);
   llvm::Value* cast(DType from, DType to, llvm::Value* value);
 
-  // f32. Largest errors over the whole range, with and without FMA: tests/unit/codegen/math.cpp.
+  // f32, and pow, floor, ceil and round of f64 too. Largest errors over the whole range, with and without FMA: tests/unit/codegen/math.cpp.
   llvm::Value* exp(llvm::Value* x);
   /// The same for x <= 0 (or NaN), in fewer instructions: 0 where the result is no normal number.
   llvm::Value* exp_not_positive(llvm::Value* x);
@@ -51,7 +52,16 @@ class Math {
   llvm::Value* binary(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
   llvm::Value* float_binary(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* integer_divide(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
-  llvm::Value* integer_power(llvm::Value* base, llvm::Value* exponent);
+  llvm::Value* unsigned_divide(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* integer_power(bool is_unsigned, llvm::Value* base, llvm::Value* exponent);
+  llvm::Value* shift(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
+  /// nullptr: there is none, or an instruction is one.
+  llvm::Value* double_function(rkernel::ExprOp op, llvm::Value* x);
+  /// `e` is e^-|x|.
+  llvm::Value* sigmoid_of(llvm::Value* x, llvm::Value* e);
+  llvm::Value* double_mod(llvm::Value* a, llvm::Value* b);
+  /// A function of the C library on doubles, lane by lane.
+  llvm::Value* call(const char* function, std::initializer_list<llvm::Value*> arguments);
   llvm::Value* float_mod(llvm::Value* a, llvm::Value* b);
   llvm::Value* compare(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
 

@@ -1,4 +1,4 @@
-// f32 functions whose argument reduction needs more bits than a float has: computed in double, rounded once.
+// Functions of f64, which are libm's, and f32 functions whose argument reduction needs more bits than a float has: computed in double, rounded once.
 
 #include <llvm/IR/Module.h>
 
@@ -9,6 +9,8 @@
 #include "targets/llvm/math.hpp"
 
 namespace dyn::codegen {
+
+using rkernel::ExprOp;
 
 namespace {
 
@@ -112,7 +114,47 @@ llvm::Value* Math::exp2_double(llvm::Value* x) {
   return builder_.CreateFMul(p, power_of_two(n.bits, x));
 }
 
+llvm::Value* Math::call(const char* function, std::initializer_list<llvm::Value*> arguments) {
+  llvm::Module& module = *builder_.GetInsertBlock()->getModule();
+  const std::vector<llvm::Type*> types(arguments.size(), builder_.getDoubleTy());
+  llvm::FunctionCallee callee = module.getOrInsertFunction(function, llvm::FunctionType::get(builder_.getDoubleTy(), types, false));
+  llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
+  llvm::Value* first = *arguments.begin();
+  const int width = width_of(first);
+  if (width == 1) return builder_.CreateCall(callee, std::vector<llvm::Value*>(arguments));
+  llvm::Value* result = llvm::PoisonValue::get(first->getType());
+  for (int lane = 0; lane < width; ++lane) {
+    std::vector<llvm::Value*> elements;
+    for (llvm::Value* argument : arguments) elements.push_back(builder_.CreateExtractElement(argument, static_cast<std::uint64_t>(lane)));
+    result = builder_.CreateInsertElement(result, builder_.CreateCall(callee, elements), static_cast<std::uint64_t>(lane));
+  }
+  return result;
+}
+
+llvm::Value* Math::double_function(ExprOp op, llvm::Value* x) {
+  if (!x->getType()->getScalarType()->isDoubleTy()) return nullptr;
+  switch (op) {
+    case ExprOp::Exp: return call("exp", {x});
+    case ExprOp::Log: return call("log", {x});
+    case ExprOp::Tanh: return call("tanh", {x});
+    case ExprOp::Erf: return call("erf", {x});
+    case ExprOp::Sin: return call("sin", {x});
+    case ExprOp::Cos: return call("cos", {x});
+    case ExprOp::Sigmoid: return sigmoid_of(x, call("exp", {builder_.CreateFNeg(abs(x))}));
+    default: return nullptr;
+  }
+}
+
+llvm::Value* Math::double_mod(llvm::Value* a, llvm::Value* b) {
+  llvm::Value* zero = number(a, 0);
+  llvm::Value* rest = call("fmod", {a, b});
+  llvm::Value* wrong_sign = builder_.CreateICmpSLT(builder_.CreateXor(as_bits(rest), as_bits(b)), bits(b, 0));
+  llvm::Value* wrong = builder_.CreateAnd(builder_.CreateFCmpONE(rest, zero), wrong_sign);
+  return builder_.CreateSelect(wrong, builder_.CreateFAdd(rest, b), rest);
+}
+
 llvm::Value* Math::pow(llvm::Value* x, llvm::Value* y) {
+  if (x->getType()->getScalarType()->isDoubleTy()) return call("pow", {x, y});
   llvm::Value* zero = number(x, 0);
   llvm::Value* infinity = number(x, __builtin_inf());
   llvm::Value* magnitude = abs(x);
@@ -141,6 +183,7 @@ llvm::Value* Math::pow(llvm::Value* x, llvm::Value* y) {
 }
 
 llvm::Value* Math::float_mod(llvm::Value* a, llvm::Value* b) {
+  if (a->getType()->getScalarType()->isDoubleTy()) return double_mod(a, b);
   llvm::Value* rest = to_double(a);
   llvm::Value* divisor = to_double(b);
   // Quotients reach 2^277; each step takes off 28 bits of one, so that its product with b is exact.

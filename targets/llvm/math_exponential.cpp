@@ -74,7 +74,10 @@ llvm::Value* Math::log(llvm::Value* x) {
 
 llvm::Value* Math::sigmoid(llvm::Value* x) {
   // Both sides from e^-|x|, which cannot overflow.
-  llvm::Value* e = exp(builder_.CreateFNeg(abs(x)));
+  return sigmoid_of(x, exp(builder_.CreateFNeg(abs(x))));
+}
+
+llvm::Value* Math::sigmoid_of(llvm::Value* x, llvm::Value* e) {
   llvm::Value* numerator = builder_.CreateSelect(builder_.CreateFCmpOGE(x, number(x, 0)), number(x, 1), e);
   return builder_.CreateFDiv(numerator, builder_.CreateFAdd(e, number(x, 1)));
 }

@@ -91,7 +91,7 @@ llvm::Value* Math::rounded(int direction, llvm::Value* x) {
     return builder_.CreateUnaryIntrinsic(intrinsics[direction + 1], x);
   }
   llvm::Value* magnitude = abs(x);
-  llvm::Value* shift = number(x, 0x1p23);
+  llvm::Value* shift = number(x, is_double(x) ? 0x1p52 : 0x1p23);
   llvm::Value* result = builder_.CreateFSub(builder_.CreateFAdd(magnitude, shift), shift);
   result = copysign(result, x);
   if (direction != 0) {

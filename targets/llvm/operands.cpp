@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "graph/scalars.hpp"
 #include "src/rkernel/target.hpp"
 #include "targets/llvm/half.hpp"
 #include "targets/llvm/loops.hpp"
@@ -28,6 +29,14 @@ llvm::LoadInst* invariant(llvm::LoadInst* load) {
 llvm::Value* load_field(Builder& builder, llvm::Value* block, unsigned index) {
   llvm::Type* pointer = block->getType();  // what the table holds lies in the table's address space
   return invariant(builder.CreateAlignedLoad(pointer, builder.CreateConstGEP1_64(pointer, block, index), llvm::Align(8)));
+}
+
+/// In every lane of `type`, as memory holds elements; 16-bit floats get theirs in registers.
+llvm::Constant* fill_of(const rkernel::Operand& operand, llvm::Type* type) {
+  if (type->isFPOrFPVectorTy()) return llvm::ConstantFP::get(type, operand.fill);
+  if (is_half(operand.dtype)) return llvm::Constant::getNullValue(type);
+  const std::int64_t fill = graph::saturated(operand.dtype, operand.fill);
+  return is_unsigned(operand.dtype) ? llvm::ConstantInt::get(type, static_cast<std::uint64_t>(fill)) : llvm::ConstantInt::getSigned(type, fill);
 }
 
 llvm::Value* both(Builder& builder, llvm::Value* a, llvm::Value* b) {
@@ -273,9 +282,7 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
   llvm::Type* element = element_type(operand);
   llvm::Type* type = lanes_of(element, width_);
   const llvm::Align align(size_of(source.dtype));
-  llvm::Constant* fill = element->isFloatingPointTy()
-                             ? llvm::ConstantFP::get(type, source.fill)
-                             : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
+  llvm::Constant* fill = fill_of(source, type);
   if (width_of(from.pointer) > 1) {
     llvm::Value* mask = whole_mask(from);
     mask = mask == nullptr ? llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_)) : broadcast(builder_, mask, width_);
@@ -306,12 +313,7 @@ llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
   llvm::Value* pointer = mask == nullptr ? from.pointer : builder_.CreateSelect(mask, from.pointer, args_.ints);
   llvm::LoadInst* load = builder_.CreateAlignedLoad(type, pointer, llvm::Align(size_of(source.dtype)));
   llvm::Value* value = is_read_only(operand) ? invariant(load) : load;
-  if (mask != nullptr) {
-    llvm::Constant* fill = type->isFloatingPointTy()
-                               ? llvm::ConstantFP::get(type, source.fill)
-                               : llvm::ConstantInt::getSigned(type, is_half(source.dtype) ? 0 : static_cast<std::int64_t>(source.fill));
-    value = builder_.CreateSelect(mask, value, fill);
-  }
+  if (mask != nullptr) value = builder_.CreateSelect(mask, value, fill_of(source, type));
   return in_register(operand, value, mask);
 }
 

@@ -4,16 +4,17 @@
 #include <numeric>
 #include <vector>
 
+#include "graph/scalars.hpp"
+
 namespace dyn::codegen {
 
 using rkernel::ExprOp;
 
 namespace {
 
-template <class T>
-std::int64_t neutral_integer(ExprOp op) {
-  if (op == ExprOp::ReduceMax) return std::numeric_limits<T>::min();
-  if (op == ExprOp::ReduceMin) return std::numeric_limits<T>::max();
+std::int64_t neutral_integer(ExprOp op, DType dtype) {
+  if (op == ExprOp::ReduceMax) return graph::least(dtype);
+  if (op == ExprOp::ReduceMin) return graph::greatest(dtype);
   return op == ExprOp::ReduceProd ? 1 : 0;
 }
 
@@ -35,13 +36,7 @@ ExprOp step_of(ExprOp op) {
 }  // namespace
 
 llvm::Value* Reduction::neutral(int width) {
-  std::int64_t integer = 0;
-  switch (expr_.dtype) {
-    case DType::i64: integer = neutral_integer<std::int64_t>(expr_.op); break;
-    case DType::i32: integer = neutral_integer<std::int32_t>(expr_.op); break;
-    default: integer = neutral_integer<bool>(expr_.op); break;
-  }
-  return broadcast(builder_, math_.constant(expr_.dtype, neutral_number(expr_.op), integer), width);
+  return broadcast(builder_, math_.constant(expr_.dtype, neutral_number(expr_.op), neutral_integer(expr_.op, expr_.dtype)), width);
 }
 
 llvm::Value* Reduction::step(llvm::Value* so_far, llvm::Value* next) {

@@ -9,15 +9,21 @@ namespace dyn::codegen {
 llvm::Type* register_type(llvm::LLVMContext& context, DType dtype) {
   switch (dtype) {
     case DType::f32: return llvm::Type::getFloatTy(context);
-    case DType::i32: return llvm::Type::getInt32Ty(context);
-    case DType::i64: return llvm::Type::getInt64Ty(context);
+    case DType::f64: return llvm::Type::getDoubleTy(context);
+    case DType::i8:
+    case DType::u8: return llvm::Type::getInt8Ty(context);
+    case DType::i16:
+    case DType::u16: return llvm::Type::getInt16Ty(context);
+    case DType::i32:
+    case DType::u32: return llvm::Type::getInt32Ty(context);
+    case DType::i64:
+    case DType::u64: return llvm::Type::getInt64Ty(context);
     case DType::boolean: return llvm::Type::getInt1Ty(context);
     case DType::f16:
-    case DType::bf16:
-    case DType::i8: break;
+    case DType::bf16: break;
   }
   throw Error(ErrorKind::unsupported, "no code can be generated for " + std::string(name_of(dtype)) +
-                                          " values; cast to f32, i32, i64 or bool in the model");
+                                          " values; cast to f32 in the model");
 }
 
 llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype) {

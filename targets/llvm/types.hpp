@@ -11,7 +11,7 @@ namespace dyn::codegen {
 
 using Builder = llvm::IRBuilder<>;
 
-/// float, i32, i64, or i1 for boolean. Throws Error(unsupported) for dtypes without code generation.
+/// float, double, an integer of the dtype's bits (signs are the operators' business), or i1 for boolean. Throws Error(unsupported) for dtypes without code generation.
 llvm::Type* register_type(llvm::LLVMContext& context, DType dtype);
 /// The same, but i8 for boolean; i16 for f16 and bf16, which registers hold as float (half.hpp).
 llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype);

@@ -10,6 +10,7 @@
 #include "targets/ptx/contraction_choice.hpp"
 #include "targets/ptx/contraction_kernel_text.hpp"
 #include "targets/ptx/contraction_tree.hpp"
+#include "targets/ptx/dtypes.hpp"
 #include "targets/ptx/program_memory.hpp"
 
 namespace dyn::ptx {
@@ -28,9 +29,7 @@ using rkernel::ceil_div;
 // Of a kernel's memory of choices: more than four hundred of them. Shapes seen before have plans.
 constexpr std::size_t memory_bytes = 1 << 16;
 
-bool has_code(DType dtype) { return dtype != DType::i8; }
-
-bool is_plain_factor(const Operand& operand) { return is_float(operand.dtype) && operand.guards.empty() && !operand.gathers && !operand.window; }
+bool is_plain_factor(const Operand& operand) { return is_float(operand.dtype) && can_load(operand.dtype) && operand.guards.empty() && !operand.gathers && !operand.window; }
 
 // What device code can run.
 bool supported(const Problem& problem, DType compute) {
@@ -38,8 +37,8 @@ bool supported(const Problem& problem, DType compute) {
   for (const int factor : {problem.contraction->a, problem.contraction->b}) {
     if (!is_plain_factor(problem.operands[static_cast<std::size_t>(factor)])) return false;
   }
-  const auto readable = [](const Operand& operand) { return has_code(operand.dtype) && operand.form == rkernel::Form::Strided; };
-  const auto computable = [](const rkernel::Expr& expr) { return has_code(expr.dtype); };
+  const auto readable = [](const Operand& operand) { return can_load(operand.dtype) && operand.form == rkernel::Form::Strided; };
+  const auto computable = [](const rkernel::Expr& expr) { return can_compute(expr.dtype); };
   return std::all_of(problem.operands.begin(), problem.operands.end(), readable) && std::all_of(problem.exprs.begin(), problem.exprs.end(), computable);
 }
 

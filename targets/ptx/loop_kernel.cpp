@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cctype>
 
-#include "targets/llvm/half.hpp"
 #include "targets/llvm/instruction_counts.hpp"
 #include "targets/llvm/loop_passes.hpp"
 #include "targets/ptx/device_module.hpp"
+#include "targets/ptx/dtypes.hpp"
 #include "targets/ptx/kernel_symbol.hpp"
 #include "targets/ptx/loop_class.hpp"
 #include "targets/ptx/loop_emitter.hpp"
@@ -25,15 +25,11 @@ constexpr int thread_registers = 48;  ///< of a typical loop kernel, for occupan
 constexpr int waves = 4;              ///< of blocks that one launch starts; each block then goes on to more tickets
 constexpr double combine_instructions = 40;  ///< of one thread, to combine one reduction over its row
 
-bool can_compute(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::boolean;
-}
-
 bool is_supported(const rkernel::Problem& problem) {
   if (problem.contraction || problem.operands.empty()) return false;
   return std::ranges::all_of(problem.exprs, [](const rkernel::Expr& expr) { return can_compute(expr.dtype); }) &&
          std::ranges::all_of(problem.operands, [](const rkernel::Operand& operand) {
-           return (can_compute(operand.dtype) || codegen::is_half(operand.dtype)) && operand.form == rkernel::Form::Strided;
+           return can_load(operand.dtype) && operand.form == rkernel::Form::Strided;
          });
 }
 

@@ -1,24 +1,15 @@
 // Arrays and their exchange with tensors.
 
+#include <type_traits>
+
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/scalars.hpp"
 #include "targets/reference/reference.hpp"
 
 namespace dyn::reference {
 namespace {
-
-template <class T>
-void read(const Tensor& tensor, auto& values) {
-  const auto* source = static_cast<const T*>(tensor.raw());
-  values.assign(source, source + tensor.size());
-}
-
-template <class T>
-void write(const auto& values, Tensor& tensor) {
-  auto* target = static_cast<T*>(tensor.raw());
-  for (std::size_t i = 0; i < values.size(); ++i) target[i] = static_cast<T>(values[i]);
-}
 
 [[noreturn]] void refuse(DType dtype) {
   throw Error(ErrorKind::unsupported,
@@ -40,30 +31,29 @@ Array make_array(DType dtype, std::vector<std::int64_t> dims) {
 
 Array from_tensor(const Tensor& tensor) {
   Array array{tensor.dtype(), tensor.shape(), {}, {}};
-  switch (tensor.dtype()) {
-    case DType::f32: read<float>(tensor, array.floats); break;
-    case DType::i8: read<std::int8_t>(tensor, array.integers); break;
-    case DType::i32: read<std::int32_t>(tensor, array.integers); break;
-    case DType::i64: read<std::int64_t>(tensor, array.integers); break;
-    case DType::boolean:
-      read<std::uint8_t>(tensor, array.integers);
-      for (auto& value : array.integers) value = value != 0;
-      break;
-    default: refuse(tensor.dtype());
-  }
+  const bool has_elements = graph::with_element_type(tensor.dtype(), [&](auto zero) {
+    using Element = std::conditional_t<std::is_same_v<decltype(zero), bool>, std::uint8_t, decltype(zero)>;
+    const auto* source = static_cast<const Element*>(tensor.raw());
+    if constexpr (std::is_floating_point_v<Element>) array.floats.assign(source, source + tensor.size());
+    else array.integers.assign(source, source + tensor.size());
+  });
+  if (!has_elements) refuse(tensor.dtype());
+  if (tensor.dtype() == DType::boolean)
+    for (auto& value : array.integers) value = value != 0;
   return array;
 }
 
 Tensor to_tensor(const Array& array) {
   Tensor tensor(array.dtype, array.dims);
-  switch (array.dtype) {
-    case DType::f32: write<float>(array.floats, tensor); break;
-    case DType::i8: write<std::int8_t>(array.integers, tensor); break;
-    case DType::i32: write<std::int32_t>(array.integers, tensor); break;
-    case DType::i64: write<std::int64_t>(array.integers, tensor); break;
-    case DType::boolean: write<std::uint8_t>(array.integers, tensor); break;
-    default: refuse(array.dtype);
-  }
+  const bool has_elements = graph::with_element_type(array.dtype, [&](auto zero) {
+    using Element = decltype(zero);
+    auto* target = static_cast<Element*>(tensor.raw());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(array.size()); ++i) {
+      if constexpr (std::is_floating_point_v<Element>) target[i] = static_cast<Element>(array.floats[i]);
+      else target[i] = static_cast<Element>(array.integers[i]);
+    }
+  });
+  if (!has_elements) refuse(array.dtype);
   return tensor;
 }
 

@@ -1,5 +1,6 @@
 // matmul.
 
+#include <algorithm>
 #include <utility>
 
 #include "targets/reference/ops.hpp"
@@ -7,21 +8,21 @@
 namespace dyn::reference {
 namespace {
 
-using Values = std::vector<double>;
-
 /// c[m, n] += a[m, k] * b[k, n]; K in order for every element of c, n innermost for the cache's sake.
-void multiply_add(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double* c) {
+template <class Value>
+void multiply_add(std::int64_t m, std::int64_t n, std::int64_t k, const Value* a, const Value* b, Value* c) {
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t p = 0; p < k; ++p) {
-      const double factor = a[i * k + p];
+      const Value factor = a[i * k + p];
       for (std::int64_t j = 0; j < n; ++j) c[i * n + j] += factor * b[p * n + j];
     }
   }
 }
 
 /// The last two axes of a dense stack of matrices swapped.
-Values transposed(const Values& values, std::int64_t rows, std::int64_t columns) {
-  Values result(values.size());
+template <class Value>
+std::vector<Value> transposed(const std::vector<Value>& values, std::int64_t rows, std::int64_t columns) {
+  std::vector<Value> result(values.size());
   const auto size = static_cast<std::size_t>(rows * columns);
   for (std::size_t start = 0; size > 0 && start < values.size(); start += size) {
     for (std::int64_t i = 0; i < rows; ++i) {
@@ -33,8 +34,9 @@ Values transposed(const Values& values, std::int64_t rows, std::int64_t columns)
   return result;
 }
 
+template <class Value>
 void multiply_stacks(const Dims& batch, const Dims& a_batch, const Dims& b_batch, std::int64_t m, std::int64_t n,
-                     std::int64_t k, const Values& a, const Values& b, Values& c) {
+                     std::int64_t k, const std::vector<Value>& a, const std::vector<Value>& b, std::vector<Value>& c) {
   std::int64_t next = 0;
   for_each_index<2>(batch, {broadcast_strides(a_batch, batch), broadcast_strides(b_batch, batch)},
                     [&](const auto& at) {
@@ -48,6 +50,7 @@ std::vector<Array> matmul(const OpCall& call) {
   const auto swap_last = [](Array& x) {
     auto &rows = x.dims[x.dims.size() - 2], &columns = x.dims.back();
     x.floats = transposed(x.floats, rows, columns);
+    x.integers = transposed(x.integers, rows, columns);
     std::swap(rows, columns);
   };
   if (call.boolean("transpose_a")) swap_last(a);
@@ -60,7 +63,15 @@ std::vector<Array> matmul(const OpCall& call) {
   Dims dims = batch;
   dims.insert(dims.end(), {m, n});
   Array c = make_array(a.dtype, dims);
-  multiply_stacks(batch, a_batch, b_batch, m, n, k, a.floats, b.floats, c.floats);
+  if (is_float(a.dtype)) {
+    multiply_stacks(batch, a_batch, b_batch, m, n, k, a.floats, b.floats, c.floats);
+  } else {
+    // Without signs, because integers wrap around.
+    std::vector<std::uint64_t> sums(c.integers.size());
+    const auto bits = [](const std::vector<std::int64_t>& integers) { return std::vector<std::uint64_t>(integers.begin(), integers.end()); };
+    multiply_stacks(batch, a_batch, b_batch, m, n, k, bits(a.integers), bits(b.integers), sums);
+    std::ranges::copy(sums, c.integers.begin());
+  }
   return {c};
 }
 

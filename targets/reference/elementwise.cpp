@@ -23,11 +23,11 @@ template <auto f, auto g>
 std::vector<Array> map(const OpCall& call) {
   if (is_float(call.input(0).dtype)) return float_map<f>(call);
   Array result = make_array(call.input(0).dtype, call.input(0).dims);
-  for (std::size_t i = 0; i < result.integers.size(); ++i) result.integers[i] = g(call.input(0).integers[i]);
+  for (std::size_t i = 0; i < result.integers.size(); ++i) result.integers[i] = g(result.dtype, call.input(0).integers[i]);
   return {result};
 }
 
-std::int64_t negate(std::int64_t x) { return wrap(0 - static_cast<std::uint64_t>(x)); }
+std::int64_t negate(DType, std::int64_t x) { return wrap(0 - static_cast<std::uint64_t>(x)); }
 
 std::vector<Array> is_nan(const OpCall& call) {
   Array result = make_array(DType::boolean, call.input(0).dims);
@@ -40,7 +40,7 @@ std::vector<Array> cast(const OpCall& call) {
   Array result = make_array(call.output_dtype(), x.dims);
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.size()); ++i) {
     if (is_float(result.dtype)) {
-      result.floats[i] = is_float(x.dtype) ? x.floats[i] : static_cast<double>(x.integers[i]);
+      result.floats[i] = is_float(x.dtype) ? x.floats[i] : scalar::to_number(x.integers[i], x.dtype);
     } else {
       result.integers[i] = is_float(x.dtype) ? scalar::to_integer(x.floats[i], result.dtype)
                                              : truncate_bits(x.integers[i], result.dtype);
@@ -67,19 +67,20 @@ std::vector<Array> binary(const OpCall& call) {
   if (is_float(a.dtype)) {
     combine(a, b, a.floats, b.floats, result, result.floats, f);
   } else {
-    combine(a, b, a.integers, b.integers, result, result.integers, g);
+    combine(a, b, a.integers, b.integers, result, result.integers, [&](std::int64_t x, std::int64_t y) { return g(a.dtype, x, y); });
   }
   return {result};
 }
 
-template <auto compare>
+/// `integer_compare` takes the dtype too.
+template <auto compare, auto integer_compare>
 std::vector<Array> comparison(const OpCall& call) {
   const Array &a = call.input(0), &b = call.input(1);
   Array result = make_array(DType::boolean, broadcast_dims(a.dims, b.dims));
   if (is_float(a.dtype)) {
     combine(a, b, a.floats, b.floats, result, result.integers, compare);
   } else {
-    combine(a, b, a.integers, b.integers, result, result.integers, compare);
+    combine(a, b, a.integers, b.integers, result, result.integers, [&](std::int64_t x, std::int64_t y) { return integer_compare(a.dtype, x, y); });
   }
   return {result};
 }
@@ -104,23 +105,24 @@ std::vector<Array> where(const OpCall& call) {
 }
 
 using u64 = std::uint64_t;
-constexpr auto add_integers = [](std::int64_t a, std::int64_t b) { return wrap(u64(a) + u64(b)); };
-constexpr auto sub_integers = [](std::int64_t a, std::int64_t b) { return wrap(u64(a) - u64(b)); };
-constexpr auto mul_integers = [](std::int64_t a, std::int64_t b) { return wrap(u64(a) * u64(b)); };
+constexpr auto add_integers = [](DType, std::int64_t a, std::int64_t b) { return wrap(u64(a) + u64(b)); };
+constexpr auto sub_integers = [](DType, std::int64_t a, std::int64_t b) { return wrap(u64(a) - u64(b)); };
+constexpr auto mul_integers = [](DType, std::int64_t a, std::int64_t b) { return wrap(u64(a) * u64(b)); };
 constexpr auto pow_floats = [](double a, double b) { return std::pow(a, b); };
+constexpr auto mod_integers = [](DType dtype, std::int64_t a, std::int64_t b) { return scalar::mod(dtype, a, b); };
 constexpr auto mod_floats = [](double a, double b) { return scalar::mod(a, b); };
-constexpr auto mod_integers = [](std::int64_t a, std::int64_t b) { return scalar::mod(a, b); };
-constexpr auto largest = [](std::int64_t a, std::int64_t b) { return a > b ? a : b; };
-constexpr auto smallest = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
+constexpr auto largest = [](DType dtype, std::int64_t a, std::int64_t b) { return scalar::less(dtype, b, a) ? a : b; };
+constexpr auto smallest = [](DType dtype, std::int64_t a, std::int64_t b) { return scalar::less(dtype, a, b) ? a : b; };
+constexpr auto no_floats = [](double a, double) { return a; };
 constexpr auto sign_float = [](double x) { return std::isnan(x) ? x : double((x > 0) - (x < 0)); };
-constexpr auto sign_integer = [](std::int64_t x) { return std::int64_t((x > 0) - (x < 0)); };
+constexpr auto sign_integer = [](DType dtype, std::int64_t x) { return std::int64_t(x != 0 ? (scalar::less(dtype, x, 0) ? -1 : 1) : 0); };
 constexpr auto relu_float = [](double x) { return scalar::maximum(x, 0); };
 
 constexpr OpEntry entries[] = {
     {"neg", map<[](double x) { return -x; }, negate>},
-    {"abs", map<[](double x) { return std::fabs(x); }, [](std::int64_t x) { return x < 0 ? negate(x) : x; }>},
+    {"abs", map<[](double x) { return std::fabs(x); }, [](DType dtype, std::int64_t x) { return scalar::less(dtype, x, 0) ? negate(dtype, x) : x; }>},
     {"sign", map<sign_float, sign_integer>},
-    {"relu", map<relu_float, [](std::int64_t x) { return 0 < x ? x : 0; }>},
+    {"relu", map<relu_float, [](DType dtype, std::int64_t x) { return scalar::less(dtype, 0, x) ? x : 0; }>},
     {"exp", float_map<[](double x) { return std::exp(x); }>},
     {"log", float_map<[](double x) { return std::log(x); }>},
     {"sqrt", float_map<[](double x) { return std::sqrt(x); }>},
@@ -135,7 +137,7 @@ constexpr OpEntry entries[] = {
     {"round", float_map<scalar::round_half_even>},
     {"sigmoid", float_map<scalar::sigmoid>},
     {"isnan", is_nan},
-    {"logical_not", map<[](double x) { return x; }, [](std::int64_t x) { return std::int64_t{x == 0}; }>},
+    {"logical_not", map<[](double x) { return x; }, [](DType, std::int64_t x) { return std::int64_t{x == 0}; }>},
     {"cast", cast},
     {"add", binary<[](double a, double b) { return a + b; }, add_integers>},
     {"sub", binary<[](double a, double b) { return a - b; }, sub_integers>},
@@ -145,14 +147,20 @@ constexpr OpEntry entries[] = {
     {"mod", binary<mod_floats, mod_integers>},
     {"maximum", binary<scalar::maximum, largest>},
     {"minimum", binary<scalar::minimum, smallest>},
-    {"logical_and", comparison<[](auto a, auto b) { return a != 0 && b != 0; }>},
-    {"logical_or", comparison<[](auto a, auto b) { return a != 0 || b != 0; }>},
-    {"equal", comparison<[](auto a, auto b) { return a == b; }>},
-    {"not_equal", comparison<[](auto a, auto b) { return a != b; }>},
-    {"less", comparison<[](auto a, auto b) { return a < b; }>},
-    {"less_equal", comparison<[](auto a, auto b) { return a <= b; }>},
-    {"greater", comparison<[](auto a, auto b) { return b < a; }>},
-    {"greater_equal", comparison<[](auto a, auto b) { return b <= a; }>},
+    {"bit_not", map<[](double x) { return x; }, [](DType, std::int64_t x) { return ~x; }>},
+    {"bit_and", binary<no_floats, [](DType, std::int64_t a, std::int64_t b) { return a & b; }>},
+    {"bit_or", binary<no_floats, [](DType, std::int64_t a, std::int64_t b) { return a | b; }>},
+    {"bit_xor", binary<no_floats, [](DType, std::int64_t a, std::int64_t b) { return a ^ b; }>},
+    {"shift_left", binary<no_floats, scalar::shift_left>},
+    {"shift_right", binary<no_floats, scalar::shift_right>},
+    {"logical_and", comparison<[](double a, double b) { return a != 0 && b != 0; }, [](DType, auto a, auto b) { return a != 0 && b != 0; }>},
+    {"logical_or", comparison<[](double a, double b) { return a != 0 || b != 0; }, [](DType, auto a, auto b) { return a != 0 || b != 0; }>},
+    {"equal", comparison<[](double a, double b) { return a == b; }, [](DType, auto a, auto b) { return a == b; }>},
+    {"not_equal", comparison<[](double a, double b) { return a != b; }, [](DType, auto a, auto b) { return a != b; }>},
+    {"less", comparison<[](double a, double b) { return a < b; }, scalar::less>},
+    {"less_equal", comparison<[](double a, double b) { return a <= b; }, [](DType dtype, auto a, auto b) { return !scalar::less(dtype, b, a); }>},
+    {"greater", comparison<[](double a, double b) { return b < a; }, [](DType dtype, auto a, auto b) { return scalar::less(dtype, b, a); }>},
+    {"greater_equal", comparison<[](double a, double b) { return b <= a; }, [](DType dtype, auto a, auto b) { return !scalar::less(dtype, a, b); }>},
     {"where", where},
 };
 

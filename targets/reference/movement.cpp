@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "targets/reference/ops.hpp"
+#include "targets/reference/scalar.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -137,7 +138,7 @@ std::vector<Array> pad(const OpCall& call) {
   for (std::size_t axis = 0; axis < dims.size(); ++axis) dims[axis] += before[axis] + after[axis];
   Array result = make_array(x.dtype, dims);
   std::fill(result.floats.begin(), result.floats.end(), value);
-  std::fill(result.integers.begin(), result.integers.end(), static_cast<std::int64_t>(value));
+  std::fill(result.integers.begin(), result.integers.end(), scalar::to_integer(value, x.dtype));
   const auto strides = dense_strides(dims);
   std::int64_t start = 0;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) start += before[axis] * strides[axis];

@@ -52,7 +52,7 @@ Array reduce(const OpCall& call, const ReducedShape& shape, double start, std::i
   if (is_float(x.dtype)) {
     accumulate(x.dims, shape.kept, x.floats, result.floats, start, f);
   } else {
-    accumulate(x.dims, shape.kept, x.integers, result.integers, integer_start, g);
+    accumulate(x.dims, shape.kept, x.integers, result.integers, integer_start, [&](std::int64_t a, std::int64_t b) { return g(x.dtype, a, b); });
   }
   return result;
 }
@@ -60,14 +60,12 @@ Array reduce(const OpCall& call, const ReducedShape& shape, double start, std::i
 using u64 = std::uint64_t;
 constexpr auto add = [](double a, double b) { return a + b; };
 constexpr auto multiply = [](double a, double b) { return a * b; };
-constexpr auto add_integers = [](std::int64_t a, std::int64_t b) { return wrap(u64(a) + u64(b)); };
-constexpr auto multiply_integers = [](std::int64_t a, std::int64_t b) { return wrap(u64(a) * u64(b)); };
-constexpr auto largest = [](std::int64_t a, std::int64_t b) { return std::max(a, b); };
-constexpr auto smallest = [](std::int64_t a, std::int64_t b) { return std::min(a, b); };
+constexpr auto add_integers = [](DType, std::int64_t a, std::int64_t b) { return wrap(u64(a) + u64(b)); };
+constexpr auto multiply_integers = [](DType, std::int64_t a, std::int64_t b) { return wrap(u64(a) * u64(b)); };
+constexpr auto largest = [](DType dtype, std::int64_t a, std::int64_t b) { return scalar::less(dtype, a, b) ? b : a; };
+constexpr auto smallest = [](DType dtype, std::int64_t a, std::int64_t b) { return scalar::less(dtype, b, a) ? b : a; };
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-std::int64_t lowest(DType dtype) { return dtype == DType::boolean ? 0 : scalar::to_integer(-infinity, dtype); }
-std::int64_t highest(DType dtype) { return scalar::to_integer(infinity, dtype); }
 
 std::vector<Array> sum(const OpCall& call) {
   return {reduce<add, add_integers>(call, reduce_shape(call), 0, 0)};
@@ -77,7 +75,6 @@ std::vector<Array> mean(const OpCall& call) {
   const auto shape = reduce_shape(call);
   Array result = reduce<add, add_integers>(call, shape, 0, 0);
   for (auto& value : result.floats) value /= static_cast<double>(shape.count);
-  for (auto& value : result.integers) value = scalar::divide(value, shape.count);
   return {result};
 }
 
@@ -87,12 +84,12 @@ std::vector<Array> prod(const OpCall& call) {
 
 std::vector<Array> max(const OpCall& call) {
   return {reduce<scalar::maximum, largest>(call, reduce_shape(call), -infinity,
-                                           lowest(call.input(0).dtype))};
+                                           scalar::lowest(call.input(0).dtype))};
 }
 
 std::vector<Array> min(const OpCall& call) {
   return {reduce<scalar::minimum, smallest>(call, reduce_shape(call), infinity,
-                                            highest(call.input(0).dtype))};
+                                            scalar::highest(call.input(0).dtype))};
 }
 
 constexpr OpEntry entries[] = {{"reduce_sum", sum},

@@ -11,8 +11,8 @@
 
 namespace dyn::reference {
 
-/// A dense row-major array. Float dtypes keep their elements in `floats`, all others in `integers`; the other
-/// vector is empty.
+/// A dense row-major array. Float dtypes keep their elements in `floats`, all others in `integers` (u64 as the same bits); the
+/// other vector is empty.
 struct Array {
   DType dtype = DType::f32;
   std::vector<std::int64_t> dims;
@@ -31,7 +31,7 @@ Array make_array(DType dtype, std::vector<std::int64_t> dims);
 Array from_tensor(const Tensor& tensor);
 Tensor to_tensor(const Array& array);
 
-/// To what the float result of each operator is rounded; inside an operator everything is double.
+/// To what the f32 result of each operator is rounded; inside an operator everything is double.
 enum class Precision { f32, f64 };
 
 /// The value of every symbol, from the dims of the inputs in the module's order. A symbol that no input shows gets

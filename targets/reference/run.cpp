@@ -50,7 +50,7 @@ namespace {
 /// What a tensor of the array's dtype can hold.
 void round_to_dtype(Array& array, Precision precision) {
   if (is_float(array.dtype)) {
-    if (precision == Precision::f64) return;
+    if (precision == Precision::f64 || array.dtype == DType::f64) return;
     for (auto& value : array.floats) value = static_cast<float>(value);
   } else {
     for (auto& value : array.integers) value = scalar::truncate_bits(value, array.dtype);

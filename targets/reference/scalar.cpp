@@ -38,57 +38,90 @@ double mod(double a, double b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-std::int64_t mod(std::int64_t a, std::int64_t b) {
-  if (b == 0 || b == -1) return 0;
-  const auto rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-std::int64_t divide(std::int64_t a, std::int64_t b) {
-  if (b == 0) return 0;
-  if (b == -1) return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));
-  return a / b;
-}
-
-std::int64_t power(std::int64_t base, std::int64_t exponent) {
-  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
-  std::uint64_t result = 1;
-  auto square = static_cast<std::uint64_t>(base);
-  for (; exponent > 0; exponent /= 2, square *= square) {
-    if (exponent % 2 == 1) result *= square;
-  }
-  return static_cast<std::int64_t>(result);
-}
-
 namespace {
+
+using u64 = std::uint64_t;
+
+int bits_of(DType dtype) { return static_cast<int>(size_of(dtype)) * 8; }
 
 template <class T>
 std::int64_t saturate(double x) {
   // 2^63 is no int64, but is what max() becomes as a double; hence >=.
-  if (x >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-  if (x <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  return static_cast<std::int64_t>(x);
+  if (x >= static_cast<double>(std::numeric_limits<T>::max())) return static_cast<std::int64_t>(std::numeric_limits<T>::max());
+  if (x <= static_cast<double>(std::numeric_limits<T>::min())) return static_cast<std::int64_t>(std::numeric_limits<T>::min());
+  return static_cast<std::int64_t>(static_cast<T>(x));
 }
 
 }  // namespace
+
+bool less(DType dtype, std::int64_t a, std::int64_t b) { return dtype == DType::u64 ? u64(a) < u64(b) : a < b; }
+
+std::int64_t mod(DType dtype, std::int64_t a, std::int64_t b) {
+  if (b == 0) return 0;
+  if (dtype == DType::u64) return static_cast<std::int64_t>(u64(a) % u64(b));
+  if (b == -1) return 0;
+  const auto rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+std::int64_t divide(DType dtype, std::int64_t a, std::int64_t b) {
+  if (b == 0) return 0;
+  if (dtype == DType::u64) return static_cast<std::int64_t>(u64(a) / u64(b));
+  if (b == -1) return static_cast<std::int64_t>(0 - u64(a));
+  return a / b;
+}
+
+std::int64_t power(DType dtype, std::int64_t base, std::int64_t exponent) {
+  if (exponent < 0 && dtype != DType::u64) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+  u64 result = 1;
+  auto square = u64(base);
+  for (u64 left = u64(exponent); left > 0; left /= 2, square *= square) {
+    if (left % 2 == 1) result *= square;
+  }
+  return static_cast<std::int64_t>(result);
+}
+
+std::int64_t shift_left(DType dtype, std::int64_t a, std::int64_t b) {
+  return b < 0 || b >= bits_of(dtype) ? 0 : static_cast<std::int64_t>(u64(a) << b);
+}
+
+std::int64_t shift_right(DType dtype, std::int64_t a, std::int64_t b) {
+  const bool far = b < 0 || b >= bits_of(dtype);
+  if (dtype == DType::u64) return far ? 0 : static_cast<std::int64_t>(u64(a) >> b);
+  return far ? (a < 0 ? -1 : 0) : a >> b;
+}
 
 std::int64_t to_integer(double x, DType to) {
   if (to == DType::boolean) return x != 0;
   if (std::isnan(x)) return 0;
   switch (to) {
     case DType::i8: return saturate<std::int8_t>(x);
+    case DType::i16: return saturate<std::int16_t>(x);
     case DType::i32: return saturate<std::int32_t>(x);
+    case DType::u8: return saturate<std::uint8_t>(x);
+    case DType::u16: return saturate<std::uint16_t>(x);
+    case DType::u32: return saturate<std::uint32_t>(x);
+    case DType::u64: return saturate<std::uint64_t>(x);
     default: return saturate<std::int64_t>(x);
   }
 }
+
+double to_number(std::int64_t x, DType from) { return from == DType::u64 ? static_cast<double>(u64(x)) : static_cast<double>(x); }
 
 std::int64_t truncate_bits(std::int64_t x, DType to) {
   switch (to) {
     case DType::boolean: return x != 0;
     case DType::i8: return static_cast<std::int8_t>(x);
+    case DType::i16: return static_cast<std::int16_t>(x);
     case DType::i32: return static_cast<std::int32_t>(x);
+    case DType::u8: return static_cast<std::uint8_t>(x);
+    case DType::u16: return static_cast<std::uint16_t>(x);
+    case DType::u32: return static_cast<std::uint32_t>(x);
     default: return x;
   }
 }
+
+std::int64_t lowest(DType dtype) { return dtype == DType::boolean ? 0 : to_integer(-std::numeric_limits<double>::infinity(), dtype); }
+std::int64_t highest(DType dtype) { return to_integer(std::numeric_limits<double>::infinity(), dtype); }
 
 }  // namespace dyn::reference::scalar

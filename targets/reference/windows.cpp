@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "targets/reference/ops.hpp"
+#include "targets/reference/scalar.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -86,7 +87,7 @@ std::vector<Array> windows(const OpCall& call) {
     std::int64_t source = 0;
     for (std::size_t axis = 0; axis < place.size(); ++axis) source += place[axis] * dense[axis];
     if (is_float(x.dtype)) result.floats[next++] = exists ? x.floats[static_cast<std::size_t>(source)] : value;
-    else result.integers[next++] = exists ? x.integers[static_cast<std::size_t>(source)] : static_cast<std::int64_t>(value);
+    else result.integers[next++] = exists ? x.integers[static_cast<std::size_t>(source)] : scalar::to_integer(value, x.dtype);
   });
   return {result};
 }
@@ -157,9 +158,9 @@ std::vector<Array> conv(const OpCall& call) {
   return {result};
 }
 
-/// start, folded with the elements of each window; finish(total, how many there are, how many taps).
-template <class Fold, class Finish>
-std::vector<Array> pool(const OpCall& call, double start, const Fold& fold, const Finish& finish) {
+/// start, folded with the elements of each window; finish(total, how many there are, how many taps). `elements` are x's, or those of the result.
+template <class Value, class Fold, class Finish>
+std::vector<Array> pool(const OpCall& call, std::vector<Value> Array::* elements, Value start, const Fold& fold, const Finish& finish) {
   const Array& x = call.input(0);
   const auto sizes = call.integers("sizes");
   const std::size_t end = x.dims.size() - 1, first = end - sizes.size();
@@ -170,15 +171,15 @@ std::vector<Array> pool(const OpCall& call, double start, const Fold& fold, cons
   for (std::int64_t image = 0; image < product(x.dims, 0, first); ++image) {
     for_each(slide.counts, [&](const Dims& window) {
       for (std::int64_t channel = 0; channel < channels; ++channel) {
-        double total = start;
+        Value total = start;
         std::int64_t count = 0;
         for_each(Dims(sizes), [&](const Dims& tap) {
           const auto pixel = slide.element(window, tap);
           if (pixel < 0) return;
-          total = fold(total, x.floats[static_cast<std::size_t>((image * pixels + pixel) * channels + channel)]);
+          total = fold(total, (x.*elements)[static_cast<std::size_t>((image * pixels + pixel) * channels + channel)]);
           ++count;
         });
-        result.floats[next++] = finish(total, count, taps);
+        (result.*elements)[next++] = finish(total, count, taps);
       }
     });
   }
@@ -186,13 +187,17 @@ std::vector<Array> pool(const OpCall& call, double start, const Fold& fold, cons
 }
 
 std::vector<Array> max_pool(const OpCall& call) {
+  const DType dtype = call.input(0).dtype;
   const auto larger = [](double a, double b) { return std::isnan(a) || a > b ? a : b; };
-  return pool(call, -std::numeric_limits<double>::infinity(), larger, [](double total, std::int64_t, std::int64_t) { return total; });
+  const auto larger_integer = [dtype](std::int64_t a, std::int64_t b) { return scalar::less(dtype, a, b) ? b : a; };
+  const auto total_alone = [](auto total, std::int64_t, std::int64_t) { return total; };
+  if (is_float(dtype)) return pool(call, &Array::floats, -std::numeric_limits<double>::infinity(), larger, total_alone);
+  return pool(call, &Array::integers, scalar::lowest(dtype), larger_integer, total_alone);
 }
 
 std::vector<Array> average_pool(const OpCall& call) {
   const bool all = call.boolean("include_padding");
-  return pool(call, 0, [](double a, double b) { return a + b; },
+  return pool(call, &Array::floats, 0.0, [](double a, double b) { return a + b; },
               [all](double total, std::int64_t count, std::int64_t taps) { return total / static_cast<double>(all ? taps : count); });
 }
 

@@ -15,7 +15,7 @@ namespace dyn::testing {
 /// Options of all tests here: two threads, an instruction set ("": the best), and a cache directory that goes away with the process.
 Options test_options(const std::string& isa = {});
 
-/// |actual - expected| <= factor * eps * scale, where eps is f32's. Integers and bools must be equal.
+/// |actual - expected| <= factor * eps * scale, where eps is that of the output's dtype. Integers and bools must be equal.
 struct Tolerance {
   enum class Scale {
     Element,   ///< |expected|

@@ -42,6 +42,8 @@ TEST_SUITE("fast") {
   TEST_CASE("attention") { run_cases("attention", attention_cases()); }
   TEST_CASE("movement") { run_cases("movement", movement_cases()); }
 
+  TEST_CASE("dtypes") { run_cases("dtypes", dtype_cases()); }
+
   TEST_CASE("windows") { run_cases("windows", window_cases()); }
 
   TEST_CASE("an index out of range is an error") {
@@ -83,7 +85,7 @@ TEST_SUITE("full") {
       if (!cpu::cpu_has(isa) || isa.name == cpu::select_isa("").name) continue;
       CAPTURE(isa.name);
       for (const auto& cases :
-           {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(), movement_cases(), window_cases()}) {
+           {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(), movement_cases(), window_cases(), dtype_cases()}) {
         run_cases("narrower", cases, isa.name);
       }
     }

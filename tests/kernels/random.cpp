@@ -2,7 +2,9 @@
 
 #include <limits>
 #include <span>
+#include <type_traits>
 
+#include "graph/scalars.hpp"
 #include "tests/support/seed.hpp"
 
 namespace dyn::testing {
@@ -55,15 +57,16 @@ void fill_integers(Tensor& tensor, const Fill& how, Random& random) {
 }  // namespace
 
 void fill(Tensor& tensor, const Fill& how, Random& random) {
-  switch (tensor.dtype()) {
-    case DType::i32: return fill_integers<std::int32_t>(tensor, how, random);
-    case DType::i64: return fill_integers<std::int64_t>(tensor, how, random);
-    case DType::boolean:
-      for (auto& value : tensor.mutable_data<bool>()) value = random.chance(0.6);
-      return;
-    default:
-      for (auto& value : tensor.mutable_data<float>()) value = static_cast<float>(draw(how, random));
-  }
+  graph::with_element_type(tensor.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      for (auto& value : tensor.mutable_data<T>()) value = static_cast<T>(draw(how, random));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      for (auto& value : tensor.mutable_data<T>()) value = random.chance(0.6);
+    } else {
+      fill_integers<T>(tensor, how, random);
+    }
+  });
 }
 
 }  // namespace dyn::testing

@@ -39,12 +39,14 @@ double float_unary(ExprOp op, double x) {
 
 std::int64_t negate(std::int64_t x) { return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x)); }
 
-std::int64_t integer_unary(ExprOp op, std::int64_t x) {
+std::int64_t integer_unary(ExprOp op, DType dtype, std::int64_t x) {
+  const bool is_negative = scalar::less(dtype, x, 0);
   switch (op) {
     case ExprOp::Neg: return negate(x);
-    case ExprOp::Abs: return x < 0 ? negate(x) : x;
-    case ExprOp::Relu: return x > 0 ? x : 0;
-    case ExprOp::Sign: return (x > 0) - (x < 0);
+    case ExprOp::Abs: return is_negative ? negate(x) : x;
+    case ExprOp::Relu: return is_negative ? 0 : x;
+    case ExprOp::Sign: return is_negative ? -1 : x != 0;
+    case ExprOp::BitNot: return ~x;
     case ExprOp::Not: return x == 0;
     default: throw Error(ErrorKind::internal, "no integer " + std::string(name_of(op)));
   }
@@ -64,17 +66,22 @@ double float_binary(ExprOp op, double a, double b) {
   }
 }
 
-std::int64_t integer_binary(ExprOp op, std::int64_t a, std::int64_t b) {
+std::int64_t integer_binary(ExprOp op, DType dtype, std::int64_t a, std::int64_t b) {
   const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
   switch (op) {
     case ExprOp::Add: return static_cast<std::int64_t>(x + y);
     case ExprOp::Sub: return static_cast<std::int64_t>(x - y);
     case ExprOp::Mul: return static_cast<std::int64_t>(x * y);
-    case ExprOp::Div: return scalar::divide(a, b);
-    case ExprOp::Pow: return scalar::power(a, b);
-    case ExprOp::Max: return a > b ? a : b;
-    case ExprOp::Min: return a < b ? a : b;
-    case ExprOp::Mod: return scalar::mod(a, b);
+    case ExprOp::Div: return scalar::divide(dtype, a, b);
+    case ExprOp::Pow: return scalar::power(dtype, a, b);
+    case ExprOp::Max: return scalar::less(dtype, a, b) ? b : a;
+    case ExprOp::Min: return scalar::less(dtype, b, a) ? b : a;
+    case ExprOp::Mod: return scalar::mod(dtype, a, b);
+    case ExprOp::BitAnd: return a & b;
+    case ExprOp::BitOr: return a | b;
+    case ExprOp::BitXor: return a ^ b;
+    case ExprOp::ShiftLeft: return scalar::shift_left(dtype, a, b);
+    case ExprOp::ShiftRight: return scalar::shift_right(dtype, a, b);
     case ExprOp::And: return a != 0 && b != 0;
     case ExprOp::Or: return a != 0 || b != 0;
     default: throw Error(ErrorKind::internal, "no integer " + std::string(name_of(op)));
@@ -93,16 +100,20 @@ bool compare(ExprOp op, T a, T b) {
   }
 }
 
+bool compare_integers(ExprOp op, DType dtype, std::int64_t a, std::int64_t b) {
+  return dtype == DType::u64 ? compare(op, static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)) : compare(op, a, b);
+}
+
 bool is_comparison(ExprOp op) { return op >= ExprOp::Equal && op <= ExprOp::GreaterEqual; }
 
 Scalar cast(DType from, DType to, Scalar x) {
-  if (is_float(to)) return {.number = is_float(from) ? x.number : static_cast<double>(x.integer)};
+  if (is_float(to)) return {.number = is_float(from) ? x.number : scalar::to_number(x.integer, from)};
   return {.integer = is_float(from) ? scalar::to_integer(x.number, to) : scalar::truncate_bits(x.integer, to)};
 }
 
 Scalar binary(ExprOp op, DType dtype, Scalar a, Scalar b) {
   if (is_float(dtype)) return {.number = float_binary(op, a.number, b.number)};
-  return {.integer = scalar::truncate_bits(integer_binary(op, a.integer, b.integer), dtype)};
+  return {.integer = scalar::truncate_bits(integer_binary(op, dtype, a.integer, b.integer), dtype)};
 }
 
 }  // namespace
@@ -113,21 +124,18 @@ Scalar apply(const Expr& expr, DType from, const Scalar args[3]) {
   if (expr.op == ExprOp::IsNan) return {.integer = std::isnan(args[0].number)};
   if (is_comparison(expr.op)) {
     return {.integer = is_float(from) ? compare(expr.op, args[0].number, args[1].number)
-                                      : compare(expr.op, args[0].integer, args[1].integer)};
+                                      : compare_integers(expr.op, from, args[0].integer, args[1].integer)};
   }
   if (rkernel::argument_count(expr.op) == 2) return binary(expr.op, expr.dtype, args[0], args[1]);
   if (is_float(expr.dtype)) return {.number = float_unary(expr.op, args[0].number)};
-  return {.integer = scalar::truncate_bits(integer_unary(expr.op, args[0].integer), expr.dtype)};
+  return {.integer = scalar::truncate_bits(integer_unary(expr.op, expr.dtype, args[0].integer), expr.dtype)};
 }
 
 Scalar reduction_start(const Expr& expr) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const std::int64_t lowest = expr.dtype == DType::i32 ? std::numeric_limits<std::int32_t>::min()
-                                                       : std::numeric_limits<std::int64_t>::min();
-  const std::int64_t highest = -(lowest + 1);
   switch (expr.op) {
-    case ExprOp::ReduceMax: return {.number = -infinity, .integer = expr.dtype == DType::boolean ? 0 : lowest};
-    case ExprOp::ReduceMin: return {.number = infinity, .integer = expr.dtype == DType::boolean ? 1 : highest};
+    case ExprOp::ReduceMax: return {.number = -infinity, .integer = scalar::lowest(expr.dtype)};
+    case ExprOp::ReduceMin: return {.number = infinity, .integer = scalar::highest(expr.dtype)};
     case ExprOp::ReduceProd: return {.number = 1, .integer = 1};
     default: return {};
   }

@@ -65,7 +65,7 @@ int ProblemBuilder::expr(ExprOp op, std::vector<int> args, DType dtype) {
 
 int ProblemBuilder::load(int operand, int gather) {
   const DType dtype = problem.operands[static_cast<std::size_t>(operand)].dtype;
-  const int result = expr(ExprOp::Load, {gather}, is_float(dtype) ? DType::f32 : dtype);
+  const int result = expr(ExprOp::Load, {gather}, dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype);
   problem.exprs.back().operand = operand;
   return result;
 }
@@ -113,11 +113,13 @@ float random_float(std::mt19937& random, bool specials) {
 std::vector<double> floats_of(DType dtype, const std::vector<std::uint8_t>& bytes) {
   std::vector<double> values;
   for (std::size_t at = 0; at < bytes.size(); at += size_of(dtype)) {
+    double value = 0;
     float single = 0;
     std::uint16_t half = 0;
-    if (dtype == DType::f32) std::memcpy(&single, bytes.data() + at, sizeof single);
+    if (dtype == DType::f64) std::memcpy(&value, bytes.data() + at, sizeof value);
+    else if (dtype == DType::f32) std::memcpy(&single, bytes.data() + at, sizeof single);
     else std::memcpy(&half, bytes.data() + at, sizeof half);
-    values.push_back(dtype == DType::f32 ? single : half_value(dtype, half));
+    values.push_back(dtype == DType::f64 ? value : dtype == DType::f32 ? single : half_value(dtype, half));
   }
   return values;
 }
@@ -149,9 +151,11 @@ void fill(const ProblemBuilder& builder, int operand, void* memory, std::mt19937
     case DType::f32: return fill_with<float>(memory, count, [&] { return random_float(random, specials); });
     case DType::f16:
     case DType::bf16: return fill_with<std::uint16_t>(memory, count, [&] { return half_bits(dtype, random_float(random, specials)); });
+    case DType::f64: return fill_with<double>(memory, count, [&] { return random_float(random, specials); });
     case DType::i64: return fill_with<std::int64_t>(memory, count, small);
     case DType::i32: return fill_with<std::int32_t>(memory, count, small);
-    default: return fill_with<std::uint8_t>(memory, count, [&] { return random() % 2; });
+    case DType::boolean: return fill_with<std::uint8_t>(memory, count, [&] { return random() % 2; });
+    default: return fill_with<std::uint8_t>(memory, count * size_of(dtype), [&] { return random(); });
   }
 }
 

@@ -41,7 +41,7 @@ class ProblemBuilder {
   rkernel::Problem problem;
 };
 
-/// Random normal floats (with `specials` some NaN and infinities), small integers of both signs, random booleans.
+/// Random normal floats (with `specials` some NaN and infinities), small i32 and i64 of both signs, all bits of other integers random, random booleans.
 void fill(const ProblemBuilder& builder, int operand, void* memory, std::mt19937& random, bool specials = false);
 
 /// Bytes of each operand's buffer, by fill(); those in `given` are as they are there.

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "dyn/error.hpp"
+#include "graph/scalars.hpp"
 #include "targets/reference/scalar.hpp"
 #include "tests/support/expr_interpreter.hpp"
 #include "tests/support/half.hpp"
@@ -91,30 +93,24 @@ Scalar load_element(DType dtype, const char* memory, std::int64_t place) {
     std::memcpy(&value, at, sizeof value);
     return value;
   };
-  switch (dtype) {
-    case DType::f32: return {.number = read(float{})};
-    case DType::f16:
-    case DType::bf16: return {.number = half_value(dtype, read(std::uint16_t{}))};
-    case DType::i8: return {.integer = read(std::int8_t{})};
-    case DType::i32: return {.integer = read(std::int32_t{})};
-    case DType::i64: return {.integer = read(std::int64_t{})};
-    case DType::boolean: return {.integer = read(std::uint8_t{}) != 0};
-  }
-  throw Error(ErrorKind::internal, "a dtype that does not exist");
+  if (dtype == DType::f16 || dtype == DType::bf16) return {.number = half_value(dtype, read(std::uint16_t{}))};
+  Scalar value;
+  graph::with_element_type(dtype, [&](auto zero) {
+    if constexpr (std::is_floating_point_v<decltype(zero)>) value.number = read(zero);
+    else if constexpr (std::is_same_v<decltype(zero), bool>) value.integer = read(std::uint8_t{}) != 0;
+    else value.integer = static_cast<std::int64_t>(read(zero));
+  });
+  return value;
 }
 
 void store_element(DType dtype, char* memory, std::int64_t place, Scalar value) {
   char* at = memory + place * static_cast<std::int64_t>(size_of(dtype));
   const auto write = [at](auto element) { std::memcpy(at, &element, sizeof element); };
-  switch (dtype) {
-    case DType::f32: return write(static_cast<float>(value.number));
-    case DType::f16:
-    case DType::bf16: return write(half_bits(dtype, value.number));
-    case DType::i8: return write(static_cast<std::int8_t>(value.integer));
-    case DType::i32: return write(static_cast<std::int32_t>(value.integer));
-    case DType::i64: return write(value.integer);
-    case DType::boolean: return write(static_cast<std::uint8_t>(value.integer != 0));
-  }
+  if (dtype == DType::f16 || dtype == DType::bf16) return write(half_bits(dtype, value.number));
+  graph::with_element_type(dtype, [&](auto zero) {
+    if constexpr (std::is_floating_point_v<decltype(zero)>) write(static_cast<decltype(zero)>(value.number));
+    else write(static_cast<decltype(zero)>(value.integer));
+  });
 }
 
 /// One run of a problem. Each expression has one value for each point of the reduction axes, or a single one where it

@@ -68,8 +68,9 @@ class RandomProblem {
     bool varies = false;
     for (int axis = 0; axis < axes(); ++axis)
       if (chance(70)) order.push_back(axis), varies = varies || reduced(axis);
-    constexpr DType dtypes[] = {DType::f32, DType::f32, DType::f32, DType::f16, DType::bf16, DType::i32, DType::i64, DType::boolean};
-    const DType dtype = dtypes[between(0, 7)];
+    constexpr DType dtypes[] = {DType::f32, DType::f32, DType::f32, DType::f32, DType::f16, DType::bf16, DType::f64, DType::i8, DType::i16,
+                                DType::i32, DType::i64, DType::u8,  DType::u16, DType::u32, DType::u64,  DType::boolean};
+    const DType dtype = dtypes[between(0, 15)];
     const bool gathers = chance(20);
     constexpr std::int64_t gather_extent = 5;
     const int operand = make_layout(dtype, order, false, gathers ? gather_extent : 1);
@@ -99,8 +100,32 @@ class RandomProblem {
       if (chance(50)) index = builder_->expr(ExprOp::Sub, {index, modulus}, DType::i64);
     }
     int value = builder_->load(operand, index);
-    if (!is_float(dtype)) value = cast(value);
+    if (is_integer(dtype)) value = compute_with_integers(value, dtype, varies);
+    if (dtype == DType::f64 && chance(50)) value = builder_->expr(chance(50) ? ExprOp::Exp : ExprOp::Floor, {value}, dtype);
+    if (!is_float(dtype) || dtype == DType::f64) value = cast(value);
+    // Rounding of great numbers would be seen in what they are added to.
+    if (is_integer(dtype)) value = builder_->expr(ExprOp::Tanh, {value});
     add(value, varies);
+  }
+
+  /// Nothing, or some operators in the integer's own width; may reduce.
+  int compute_with_integers(int value, DType dtype, bool& varies) {
+    constexpr ExprOp unary[] = {ExprOp::Neg, ExprOp::Abs, ExprOp::Sign, ExprOp::Relu, ExprOp::BitNot};
+    constexpr ExprOp binary[] = {ExprOp::Add,    ExprOp::Sub,   ExprOp::Mul,    ExprOp::Div,       ExprOp::Mod,       ExprOp::Max, ExprOp::Min,
+                                 ExprOp::BitAnd, ExprOp::BitOr, ExprOp::BitXor, ExprOp::ShiftLeft, ExprOp::ShiftRight, ExprOp::Pow};
+    constexpr ExprOp reductions[] = {ExprOp::ReduceSum, ExprOp::ReduceMax, ExprOp::ReduceMin, ExprOp::ReduceProd};
+    for (int steps = between(0, 2); steps > 0; --steps) {
+      const int constant = builder_->expr(ExprOp::Cast, {builder_->integer(between(-3, 40))}, dtype);
+      if (chance(30)) value = builder_->expr(unary[between(0, 4)], {value}, dtype);
+      else if (chance(50)) value = builder_->expr(binary[between(0, 12)], {value, constant}, dtype);
+      else value = builder_->expr(binary[between(0, 12)], {constant, value}, dtype);
+    }
+    if (any_reduction() && chance(30)) {
+      value = builder_->expr(reductions[between(0, 3)], {value}, dtype);
+      varies = false;
+    }
+    integers_.push_back({value, dtype, varies});
+    return value;
   }
 
   std::size_t pick() { return static_cast<std::size_t>(between(0, static_cast<int>(floats_.size()) - 1)); }
@@ -112,9 +137,7 @@ class RandomProblem {
 
   void grow() {
     const std::size_t a = pick(), b = pick(), c = pick();
-    const bool any_reduction = std::any_of(builder_->problem.axes.begin(), builder_->problem.axes.end(),
-                                           [](const auto& axis) { return axis.kind == AxisKind::Reduction; });
-    if (any_reduction && chance(30)) {
+    if (any_reduction() && chance(30)) {
       constexpr ExprOp reductions[] = {ExprOp::ReduceSum, ExprOp::ReduceMax, ExprOp::ReduceMin};
       const int result = builder_->expr(reductions[between(0, 2)], {floats_[a]});
       return add(builder_->expr(ExprOp::Tanh, {result}), false);
@@ -135,17 +158,36 @@ class RandomProblem {
   }
 
   void make_output() {
+    if (!integers_.empty() && chance(30)) {
+      const Integer& chosen = integers_[static_cast<std::size_t>(between(0, static_cast<int>(integers_.size()) - 1))];
+      return store(chosen.expr, chosen.dtype, chosen.varies);
+    }
     const std::size_t chosen = pick();
+    const bool wide = chance(10);
+    const DType dtype = wide ? DType::f64 : chance(80) ? DType::f32 : chance(50) ? DType::f16 : DType::bf16;
+    store(wide ? builder_->expr(ExprOp::Cast, {floats_[chosen]}, dtype) : floats_[chosen], dtype, varies_[chosen]);
+  }
+
+  void store(int expr, DType dtype, bool varies) {
     std::vector<int> order;
     for (int axis = 0; axis < axes(); ++axis)
-      if (!reduced(axis) || varies_[chosen]) order.push_back(axis);
-    const DType dtype = chance(80) ? DType::f32 : chance(50) ? DType::f16 : DType::bf16;
-    const int operand = make_layout(dtype, order, true, 1);
-    builder_->store(floats_[chosen], operand);
+      if (!reduced(axis) || varies) order.push_back(axis);
+    builder_->store(expr, make_layout(dtype, order, true, 1));
   }
+
+  bool any_reduction() const {
+    return std::ranges::any_of(builder_->problem.axes, [](const auto& axis) { return axis.kind == AxisKind::Reduction; });
+  }
+
+  struct Integer {
+    int expr;
+    DType dtype;
+    bool varies;
+  };
 
   std::mt19937 random_;
   std::unique_ptr<ProblemBuilder> builder_;
+  std::vector<Integer> integers_;
   std::vector<int> floats_;
   std::vector<bool> varies_;  ///< of floats_: along a reduction axis
 };

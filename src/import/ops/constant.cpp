@@ -62,12 +62,12 @@ Dim bound(NodeContext& node, std::size_t input, std::string_view what) {
 
 void convert_range(NodeContext& node) {
   const DType dtype = node.type_of(0).dtype;
-  if (dtype == DType::f32) {
+  if (is_float(dtype)) {
     // start + i * delta for whole i, as ONNX defines it.
     const double start = node.need_number(0, "start"), limit = node.need_number(1, "limit"), delta = node.need_number(2, "delta");
     if (delta == 0) node.fail("delta is 0");
     const auto count = static_cast<std::int64_t>(std::max(std::ceil((limit - start) / delta), 0.0));
-    const ValueId places = node.add("range", {}, {node.dim("end", count), {"dtype", std::string("f32")}});
+    const ValueId places = node.add("range", {}, {node.dim("end", count), {"dtype", std::string(name_of(dtype))}});
     return node.give(node.add("add", {node.add("mul", {places, node.scalar(delta, places)}), node.scalar(start, places)}));
   }
   const Dim start = bound(node, 0, "start"), end = bound(node, 1, "limit"), delta = bound(node, 2, "delta");

@@ -1,6 +1,7 @@
 // Operators whose result at an index depends on the operands at that index.
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -49,6 +50,7 @@ constexpr Same same_operators[] = {
     {"Not", "logical_not"}, {"Reciprocal", "reciprocal"}, {"Relu", "relu"}, {"Round", "round"}, {"Sigmoid", "sigmoid"}, {"Sign", "sign"}, {"Sin", "sin"},
     {"Sqrt", "sqrt"}, {"Tanh", "tanh"},
     {"And", "logical_and"}, {"Or", "logical_or"}, {"Xor", "not_equal"},
+    {"BitwiseAnd", "bit_and"}, {"BitwiseNot", "bit_not"}, {"BitwiseOr", "bit_or"}, {"BitwiseXor", "bit_xor"},
     {"Add", "add", fold_add}, {"Sub", "sub", fold_sub}, {"Mul", "mul", fold_mul}, {"Div", "div", fold_div},
     {"Max", "maximum", fold_max}, {"Min", "minimum", fold_min}, {"Sum", "add", fold_add},
     {"Equal", "equal", fold_equal, true}, {"Less", "less", fold_less, true}, {"LessOrEqual", "less_equal", fold_less_equal, true},
@@ -91,12 +93,11 @@ void convert_same(NodeContext& node) {
   node.give(result);
 }
 
-/// With the sign of a: what is left of a after whole multiples of b; of integers div truncates by itself.
+/// With the sign of a: what is left of a after whole multiples of b. mod is exact where both are positive; of integers div truncates by itself.
 ValueId truncated_mod(NodeContext& node) {
   const ValueId a = node.value(0), b = node.value(1);
-  ValueId quotient = node.add("div", {a, b});
-  if (is_float(node.type(0).dtype)) quotient = node.add("mul", {node.add("sign", {quotient}), node.add("floor", {node.add("abs", {quotient})})});
-  return node.add("sub", {a, node.add("mul", {quotient, b})});
+  if (is_float(node.type(0).dtype)) return node.add("mul", {node.add("sign", {a}), node.add("mod", {node.add("abs", {a}), node.add("abs", {b})})});
+  return node.add("sub", {a, node.add("mul", {node.add("div", {a, b}), b})});
 }
 
 void convert_mod(NodeContext& node) {
@@ -104,12 +105,33 @@ void convert_mod(NodeContext& node) {
   if (!give_folded(node, fold_mod, false)) node.give(node.add("mod", {node.value(0), node.value(1)}));
 }
 
-/// ONNX lets the exponent have another dtype.
+ValueId cast_to(NodeContext& node, ValueId x, DType dtype) {
+  return node.builder().type(x).dtype == dtype ? x : node.add("cast", {x}, {{"dtype", std::string(name_of(dtype))}});
+}
+
+/// ONNX lets the exponent have another dtype. The result has the base's; of an integer and a fraction it is computed with fractions.
 void convert_pow(NodeContext& node) {
-  const DType dtype = node.type_of(0).dtype;
-  ValueId exponent = second_operand(node);
-  if (node.type_of(1).dtype != dtype) exponent = node.add("cast", {exponent}, {{"dtype", std::string(name_of(dtype))}});
-  node.give(node.add("pow", {node.value(0), exponent}));
+  const ValueId base = node.value(0), exponent = second_operand(node);
+  const DType dtype = node.type(0).dtype;
+  const DType computed = !is_float(dtype) && is_float(node.type(1).dtype) ? DType::f64 : dtype;
+  node.give(cast_to(node, node.add("pow", {cast_to(node, base, computed), cast_to(node, exponent, computed)}), dtype));
+}
+
+void convert_bit_shift(NodeContext& node) {
+  const std::string direction = node.word("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") node.fail(fmt::format("its direction must be LEFT or RIGHT, not \"{}\"", direction));
+  node.give(node.add(direction == "LEFT" ? "shift_left" : "shift_right", node.values()));
+}
+
+/// Of either sign, or of one alone.
+void convert_is_inf(NodeContext& node) {
+  const bool negative = node.integer("detect_negative", 1) != 0, positive = node.integer("detect_positive", 1) != 0;
+  const ValueId x = node.value(0);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (negative && positive) return node.give(node.add("equal", {node.add("abs", {x}), node.scalar(infinity, x)}));
+  if (negative || positive) return node.give(node.add("equal", {x, node.scalar(negative ? -infinity : infinity, x)}));
+  const std::vector<Dim> dims = node.type(0).dims;
+  node.give(node.add("expand", {node.builder().integer(DType::boolean, 0)}, {node.dim_list("shape", dims)}));
 }
 
 void convert_mean(NodeContext& node) {
@@ -157,7 +179,8 @@ void convert_cast_like(NodeContext& node) { give_cast(node, node.type_of(1).dtyp
 }  // namespace
 
 Family elementwise_operators() {
-  Family family{{"Mod", convert_mod}, {"Pow", convert_pow}, {"Mean", convert_mean}, {"Where", convert_where}, {"Cast", convert_cast}, {"CastLike", convert_cast_like}};
+  Family family{{"BitShift", convert_bit_shift}, {"IsInf", convert_is_inf}, {"Mod", convert_mod}, {"Pow", convert_pow}, {"Mean", convert_mean}, {"Where", convert_where}, {"Cast", convert_cast},
+                {"CastLike", convert_cast_like}};
   for (const Same& same : same_operators) family.emplace_back(same.onnx, convert_same);
   return family;
 }

@@ -78,8 +78,9 @@ ValueId channel_constant(NodeContext& node, const std::vector<float>& numbers, i
   return node.value_of(operand, name);
 }
 
-/// Of known figures the factor and the summand of each channel, in double; false where they depend on the graph's inputs.
+/// Of known figures the factor and the summand of each channel, in double; false where they depend on the graph's inputs, and for f64.
 bool give_known_batch_norm(NodeContext& node, ValueId x, int rank) {
+  if (node.type(0).dtype != DType::f32) return false;
   std::vector<std::vector<double>> figures;
   for (std::size_t input = 1; input <= 4; ++input) {
     const Tensor* constant = node.constant(input);

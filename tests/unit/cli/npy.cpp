@@ -69,7 +69,8 @@ TEST_CASE("npy: the written header is NumPy's, with the data aligned") {
 
 TEST_CASE("npy: every dtype, versions 1 to 3, and loose spacing are read") {
   const TemporaryFile file;
-  const std::pair<const char*, dyn::DType> types[] = {{"<f4", dyn::DType::f32}, {"<f2", dyn::DType::f16}, {"|i1", dyn::DType::i8},
+  const std::pair<const char*, dyn::DType> types[] = {{"<f4", dyn::DType::f32}, {"<f2", dyn::DType::f16}, {"|i1", dyn::DType::i8}, {"<f8", dyn::DType::f64}, {"<i2", dyn::DType::i16},
+                                                      {"|u1", dyn::DType::u8}, {"<u2", dyn::DType::u16}, {"<u4", dyn::DType::u32}, {"<u8", dyn::DType::u64},
                                                       {"<i4", dyn::DType::i32}, {"<i8", dyn::DType::i64}, {"|b1", dyn::DType::boolean}};
   for (const auto& [code, dtype] : types) {
     for (const char version : {1, 2, 3}) {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "graph/scalars.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -29,13 +30,9 @@ std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs) {
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
     const Tensor& output = outputs[i];
     Result result{output.shape(), {}};
-    const auto take = [&](const auto elements) {
-      for (const auto each : elements) result.values.push_back(static_cast<double>(each));
-    };
-    if (output.dtype() == DType::i64) take(output.data<std::int64_t>());
-    else if (output.dtype() == DType::i32) take(output.data<std::int32_t>());
-    else if (output.dtype() == DType::boolean) take(output.data<bool>());
-    else take(output.data<float>());
+    graph::with_element_type(output.dtype(), [&](auto zero) {
+      for (const auto each : output.data<decltype(zero)>()) result.values.push_back(static_cast<double>(each));
+    });
     results.push_back(std::move(result));
   }
   return results;

@@ -55,7 +55,7 @@ class Writer {
     static constexpr Step steps[] = {&Writer::unary, &Writer::unary, &Writer::binary, &Writer::binary, &Writer::binary,
                                      &Writer::choose, &Writer::normalise, &Writer::reduce, &Writer::matmul, &Writer::matmul,
                                      &Writer::transpose, &Writer::reshape, &Writer::reshape, &Writer::slice, &Writer::concat,
-                                     &Writer::pad, &Writer::windows, &Writer::pool, &Writer::conv, &Writer::expand, &Writer::gather, &Writer::range, &Writer::attention};
+                                     &Writer::pad, &Writer::windows, &Writer::pool, &Writer::conv, &Writer::expand, &Writer::gather, &Writer::range, &Writer::attention, &Writer::integers, &Writer::doubles};
     return (this->*steps[static_cast<std::size_t>(pick(static_cast<int>(std::size(steps))))])();
   }
 
@@ -271,6 +271,30 @@ class Writer {
     const Tensor t = any();
     if (t.dims.size() < 2) return 0;
     return add(t.dims, fmt::format("attention({0}, {0}, {0}) causal={1}", t.name, pick(2) == 0));
+  }
+
+  /// Of the indices, which are whole, so that no rounding decides.
+  int integers() {
+    struct Form {
+      const char* expression;
+      Dims dims;
+    };
+    static const Form forms[] = {{"{0} * 37 + 100", {"A"}}, {"bit_xor({0}, 21)", {"A"}}, {"shift_left({0}, 5)", {"A"}}, {"shift_right(neg({0}), 2)", {"A"}},
+                                 {"{0} / 3", {"A"}}, {"mod(neg({0}), 4)", {"A"}}, {"maximum(neg({0}), {0} * {0})", {"A"}}, {"pow({0}, 3)", {"A"}},
+                                 {"where(less(neg({0}), 1), {0}, bit_not({0}))", {"A"}}, {"reduce_sum({0} * 50) axes=[0]", {"1"}},
+                                 {"reduce_max(neg({0})) axes=[0]", {"1"}}, {"matmul(reshape({0}) shape=[A, 1], reshape({0}) shape=[1, A])", {"A", "A"}}};
+    static constexpr const char* dtypes[] = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"};
+    const std::string name = fmt::format("n{}", tensors_.size());
+    body_ += fmt::format("  {} = cast(ids) dtype={}\n", name, dtypes[pick(8)]);
+    const Form& form = forms[pick(12)];
+    return add(form.dims, fmt::format("tanh(cast({}) dtype=f32 * 0.01)", fmt::format(fmt::runtime(form.expression), name)));
+  }
+
+  int doubles() {
+    static constexpr const char* forms[] = {"exp(neg(abs({})))", "sin({})", "tanh({}) * 0.5 + 1.0", "gelu({})", "sigmoid({})"};
+    const Tensor t = any();
+    const std::string wide = fmt::format("cast({}) dtype=f64", t.name);
+    return add(t.dims, fmt::format("cast({}) dtype=f32", fmt::format(fmt::runtime(forms[pick(5)]), wide)));
   }
 
   std::mt19937_64& random_;

@@ -11,12 +11,13 @@ using namespace dyn;
 using dyn::testing::check_error;
 
 TEST_CASE("dtypes have sizes, and names that are read back") {
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i8, DType::i32, DType::i64, DType::boolean}) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32,
+                            DType::u64, DType::boolean}) {
     CHECK(parse_dtype(name_of(dtype)) == dtype);
   }
   CHECK(size_of(DType::i64) == 8);
   CHECK(size_of(DType::boolean) == 1);
-  CHECK_FALSE(parse_dtype("f64").has_value());
+  CHECK_FALSE(parse_dtype("f128").has_value());
 }
 
 TEST_CASE("an error's text is its message and its places, innermost first") {

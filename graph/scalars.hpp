@@ -1,0 +1,51 @@
+#pragma once
+// Numbers of every dtype outside of tensors. Integers travel as std::int64_t; those of u64 as the int64 of the same bits.
+
+#include <cstdint>
+#include <string>
+
+#include "dyn/dtype.hpp"
+
+namespace dyn::graph {
+
+/// Calls body(T{}) with the C++ type T of the dtype's elements in memory (bool for boolean). False for f16 and bf16, which have none.
+template <class Body>
+bool with_element_type(DType dtype, Body&& body) {
+  switch (dtype) {
+    case DType::f32: body(float{}); return true;
+    case DType::f64: body(double{}); return true;
+    case DType::i8: body(std::int8_t{}); return true;
+    case DType::i16: body(std::int16_t{}); return true;
+    case DType::i32: body(std::int32_t{}); return true;
+    case DType::i64: body(std::int64_t{}); return true;
+    case DType::u8: body(std::uint8_t{}); return true;
+    case DType::u16: body(std::uint16_t{}); return true;
+    case DType::u32: body(std::uint32_t{}); return true;
+    case DType::u64: body(std::uint64_t{}); return true;
+    case DType::boolean: body(bool{}); return true;
+    case DType::f16:
+    case DType::bf16: break;
+  }
+  return false;
+}
+
+/// An integer of the dtype with the low bits of `value`: what arithmetic that wraps around gives. boolean: whether it is not 0.
+std::int64_t wrapped(DType dtype, std::uint64_t value);
+
+/// The integer of the dtype that is nearest to `number` truncated toward zero; 0 for NaN.
+std::int64_t saturated(DType dtype, double number);
+
+/// The least and the greatest integer of the dtype; of boolean 0 and 1.
+std::int64_t least(DType dtype);
+std::int64_t greatest(DType dtype);
+
+/// An integer of the dtype as a number, rounded where a double has too few bits.
+double as_number(DType dtype, std::int64_t integer);
+
+/// As the text IR writes it.
+std::string integer_text(DType dtype, std::int64_t integer);
+
+/// A number as a float dtype holds it; f16 and bf16 as f32.
+double rounded(DType dtype, double number);
+
+}  // namespace dyn::graph
