@@ -19,6 +19,8 @@ Builder::~Builder() = default;
 
 Dim Builder::resolve(Dim dim) const { return propagation_ ? propagation_->resolve(dim) : dim; }
 
+std::span<const Constraint> Builder::constraints(std::size_t node) const { return propagation_->constraints(node); }
+
 Dim Builder::symbol(SymbolInfo info) {
   const Dim dim = module_.dims->symbol(std::move(info));
   module_.declared_symbols.push_back(*dim.symbol());

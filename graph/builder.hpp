@@ -2,6 +2,7 @@
 // A module made node by node, each with the types of its results at once.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -30,6 +31,10 @@ class Builder {
   const Node& node(int index) const { return module_.nodes[static_cast<std::size_t>(index)]; }
   /// The dim with what symbols have been replaced by so far.
   Dim resolve(Dim dim) const;
+
+  std::size_t node_count() const noexcept { return module_.nodes.size(); }
+  /// What a node asks of dims that cannot be decided before sizes are known.
+  std::span<const Constraint> constraints(std::size_t node) const;
 
   /// A declared symbol. Before the first node.
   Dim symbol(SymbolInfo info);

@@ -2,6 +2,7 @@
 // Shape propagation as a worklist over nodes.
 
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "graph/unifier.hpp"
 
 namespace dyn::graph {
+
+/// "a (dim 1), which is S, must be equal to b (dim 0), which is 7"
+std::string to_string(const Constraint& constraint);
 
 /// One run of propagation. A node is (re)computed when all its inputs have types and one of them or one of
 /// its constraints changed. Inference that must make two dims equal replaces a symbol, which
@@ -24,6 +28,8 @@ class Propagation final : public InferContext {
   /// The claims, and what remains to be checked at bind, when the last node is there.
   void finish();
   Dim resolve(Dim dim) const { return unifier_.resolve(dim); }
+  /// What is to be checked for this node when sizes are known.
+  std::span<const Constraint> constraints(std::size_t node) const { return constraints_[node]; }
 
   const Module& module() const override { return module_; }
   DimTable& dims() override { return *module_.dims; }

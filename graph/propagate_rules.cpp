@@ -35,12 +35,25 @@ std::optional<bool> decide(const Constraint& constraint) {
   return std::nullopt;
 }
 
-std::string contradiction(const Constraint& constraint) {
+bool is_symmetric(Constraint::Kind kind) { return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne; }
+
+/// Equal for constraints that ask the same.
+std::tuple<Constraint::Kind, int, int> identity(const Constraint& constraint) {
+  const int left = constraint.left.node()->id, right = constraint.right.node()->id;
+  if (is_symmetric(constraint.kind) && right < left) return {constraint.kind, right, left};
+  return {constraint.kind, left, right};
+}
+
+}  // namespace
+
+std::string to_string(const Constraint& constraint) {
   const auto side = [](const std::string& what, Dim dim) {
     const std::string value = to_string(dim);
-    return what == value ? what : fmt::format("{}, which is {},", what, value);
+    return what == value ? what : fmt::format("{}, which is {}", what, value);
   };
-  const std::string left = side(constraint.left_tensor, constraint.left), right = side(constraint.right_tensor, constraint.right);
+  std::string left = side(constraint.left_tensor, constraint.left);
+  const std::string right = side(constraint.right_tensor, constraint.right);
+  if (left != constraint.left_tensor) left += ",";
   switch (constraint.kind) {
     case Constraint::Kind::Equal:
       return fmt::format("{} must be equal to {}", left, right);
@@ -53,17 +66,6 @@ std::string contradiction(const Constraint& constraint) {
   }
   return {};
 }
-
-bool is_symmetric(Constraint::Kind kind) { return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne; }
-
-/// Equal for constraints that ask the same.
-std::tuple<Constraint::Kind, int, int> identity(const Constraint& constraint) {
-  const int left = constraint.left.node()->id, right = constraint.right.node()->id;
-  if (is_symmetric(constraint.kind) && right < left) return {constraint.kind, right, left};
-  return {constraint.kind, left, right};
-}
-
-}  // namespace
 
 SourceLocation Propagation::location() const {
   if (current_ >= 0) return node().location;
@@ -84,7 +86,7 @@ void Propagation::record(Constraint::Kind kind, Dim left, Dim right, const std::
                          const std::string& right_what) {
   const Constraint constraint{kind, left, right, left_what, right_what, who()};
   const std::optional<bool> holds = decide(constraint);
-  if (holds == false) fail(contradiction(constraint));
+  if (holds == false) fail(to_string(constraint));
   auto& own = current_ >= 0 ? constraints_[static_cast<std::size_t>(current_)] : claim_constraints_;
   if (!holds) own.push_back(constraint);
 }
@@ -143,7 +145,7 @@ void Propagation::collect_constraints() {
   std::set<std::tuple<Constraint::Kind, int, int>> seen;
   for (const Constraint& constraint : all) {
     const std::optional<bool> holds = decide(constraint);
-    if (holds == false) fail_at(module_, {}, fmt::format("{}: {}", constraint.reason, contradiction(constraint)));
+    if (holds == false) fail_at(module_, {}, fmt::format("{}: {}", constraint.reason, to_string(constraint)));
     if (!holds && seen.insert(identity(constraint)).second) module_.constraints.push_back(constraint);
   }
 }

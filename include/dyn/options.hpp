@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dyn/tensor.hpp"
 
@@ -74,6 +75,12 @@ struct Options {
   /// Replaces all weights by seeded normal ones, 1/sqrt(fan-in); no weights file is read.
   bool random_weights = false;
   std::uint64_t seed = 0;
+
+  /// Of an ONNX file: what stands for the dims of an input, by its name; one word for each dim. A name frees the dim, whether the file fixes it, names it otherwise
+  /// or leaves it without a name, and is the same dim wherever it stands; "_" frees one without a name; a number, which must be the file's, keeps it.
+  /// {{"data", {"N", "3", "H", "W"}}} is any batch of images of any size. Shapes that the file holds as numbers follow (docs/onnx.md); what cannot is an
+  /// Error(unsupported) with operator, node and reason. Error(user): no such input, another number of dims or another size, and a model that is no ONNX file.
+  std::map<std::string, std::vector<std::string>> free_dims;
 
   /// Writes /tmp/perf-PID.map for Linux perf.
   bool perf_map = false;

@@ -2,6 +2,7 @@
 // What the command line says, before a model is looked at.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,7 @@ struct Arguments {
   std::string model;
   Options options;
   std::vector<int> thread_counts;  ///< of bench and op, each measured for itself; empty: the default number
-  std::vector<std::string> dims, shapes, load_inputs;  ///< as written; one entry for each flag
+  std::vector<std::string> dims, shapes, load_inputs, free_dims;  ///< as written; one entry for each flag
   std::string save_outputs, trace, group, dump_ptx;
   std::string output;  ///< of import; empty: beside the model
   std::int64_t iterations = 0;  ///< 0: by duration
@@ -48,6 +49,9 @@ struct Arguments {
   SelectArguments select;
   bool measure = false;  ///< of explain
 };
+
+/// Options::free_dims of the flags --free INPUT=DIM,DIM,... Throws Error(user).
+std::map<std::string, std::vector<std::string>> parse_free_dims(const std::vector<std::string>& flags);
 
 // The commands. Each prints to stdout and throws dyn::Error.
 void run_model(const Arguments& arguments);

@@ -113,6 +113,7 @@ struct Parser {
   void add_model_flags(CLI::App* sub) {
     Options& options = arguments.options;
     sub->add_option("model", arguments.model, "The model, a .dyn or .onnx file")->required()->type_name("MODEL");
+    add_free_dims(sub);
     sub->add_option("--device", options.device,
                     "cpu (default); cuda: an NVIDIA GPU; emulator: GPU kernels executed and checked on the CPU, slow; reference: plain loops, "
                     "slow, for comparison")
@@ -141,6 +142,12 @@ struct Parser {
     sub->add_flag("--deterministic", options.deterministic, "Results on the CPU do not depend on the number of threads");
     sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
     add_cache_dir(sub);
+  }
+
+  void add_free_dims(CLI::App* sub) {
+    add_repeated(sub, "--free", arguments.free_dims,
+                 "Frees dims of an input of an ONNX file: data=N,3,H,W. For each dim a name, the same for equal dims; _ for one without a name; or the file's number, "
+                 "which stays. Shapes that the file computes from them follow, or are refused");
   }
 
   void add_shape_flags(CLI::App* sub) {
@@ -199,6 +206,7 @@ struct Parser {
   void add_import() {
     CLI::App* sub = add_command("import", "Write an ONNX model as readable text and a safetensors file", import_model);
     sub->add_option("model", arguments.model, "The model, an .onnx file")->required()->type_name("MODEL");
+    add_free_dims(sub);
     sub->add_option("-o,--output", arguments.output, "The text; weights go beside it, with the ending .safetensors. Default: the model's name with the ending .dyn")
         ->type_name("FILE");
     add_structure_inputs(sub);
@@ -332,6 +340,7 @@ int run_command_line(int argc, char** argv) {
     return parser.app.exit(error) == 0 ? 0 : usage_error;
   }
   try {
+    parser.arguments.options.free_dims = parse_free_dims(parser.arguments.free_dims);
     parser.command(parser.arguments);
     if (std::fflush(stdout) != 0) throw Error(ErrorKind::device, "standard output cannot be written");
     return 0;

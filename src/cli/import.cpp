@@ -34,7 +34,7 @@ void import_model(const Arguments& arguments) {
   const std::filesystem::path text = arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".dyn") : std::filesystem::path(arguments.output);
   const std::filesystem::path weights = std::filesystem::path(text).replace_extension(".safetensors");
   if (weights == text) throw Error(ErrorKind::user, "--output is for the text; weights get the ending .safetensors");
-  const onnx::Imported imported = onnx::import_model(arguments.model, weights.filename().string(), load_inputs(arguments.load_inputs));
+  const onnx::Imported imported = onnx::import_model(arguments.model, weights.filename().string(), load_inputs(arguments.load_inputs), arguments.options.free_dims);
   if (!imported.undecided.empty()) {
     throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of the model; give them with --load-inputs NAME=FILE.npy", fmt::join(imported.undecided, ", ")));
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/import/freed_check.hpp"
 #include "src/import/import.hpp"
 #include "src/import/ops/families.hpp"
 
@@ -40,7 +41,9 @@ void Converter::convert_operator(NodeProto& node) {
       if (!attribute.ref_attr_name().empty()) context.fail(fmt::format("its attribute {} refers to one of a function, but it is in none", attribute.name()));
     }
     if (node.output_size() == 0) context.fail("it has no outputs");
+    const std::size_t first_new = state_.builder.node_count();
     find_converter(node.op_type())(context);
+    check_freed(context, first_new);
     for (std::size_t i = 0; i < context.outputs(); ++i) {
       if (context.wants(i) && !state_.operands.contains(node.output(static_cast<int>(i))))
         context.fail_unsupported(fmt::format("its output \"{}\" is not supported", node.output(static_cast<int>(i))));

@@ -1,6 +1,5 @@
 #include "src/import/import.hpp"
 
-#include <cctype>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -9,10 +8,9 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "graph/lexer.hpp"
 #include "graph/text.hpp"
-#include "graph/verify.hpp"
 #include "src/import/converter.hpp"
+#include "src/import/input_types.hpp"
 #include "src/import/model_file.hpp"
 #include "src/import/node_context.hpp"
 #include "src/import/ops/families.hpp"
@@ -20,16 +18,6 @@
 
 namespace dyn::onnx {
 namespace {
-
-/// Names of dims in the text: letters, digits and `_`, beginning with a letter, so that no symbol without a name has it, and none of its words.
-std::string dim_name(const std::string& name, std::set<std::string>& taken) {
-  std::string plain;
-  for (const char letter : name) plain += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
-  if (plain.empty() || std::isalpha(static_cast<unsigned char>(plain.front())) == 0 || !graph::can_name_dim(plain)) plain = "d_" + plain;
-  std::string free = plain;
-  for (int i = 2; !taken.insert(free).second; ++i) free = fmt::format("{}_{}", plain, i);
-  return free;
-}
 
 /// "." where the path has none.
 std::string folder_of(const std::string& path) {
@@ -39,9 +27,9 @@ std::string folder_of(const std::string& path) {
 
 class Importer {
  public:
-  Importer(ModelProto& model, const std::string& path, const KnownInputs& known)
-      : model_(model), path_(path), known_(known),
-        state_{graph::Builder(graph_name(model), path), {}, {}, folder_of(path), 0} {}
+  Importer(ModelProto& model, const std::string& path, const KnownInputs& known, const FreeDims& free_dims)
+      : model_(model), path_(path), known_(known), free_dims_(free_dims),
+        state_{.builder = graph::Builder(graph_name(model), path), .operands = {}, .weights = {}, .folder = folder_of(path), .opset = 0} {}
 
   Imported import(const std::string& weights_name) {
     read_opset();
@@ -130,21 +118,25 @@ class Importer {
   /// Up to IR version 3 initializers are listed as inputs as well.
   void read_inputs() {
     std::set<std::string> names;
+    std::vector<const ValueInfoProto*> inputs;
     for (const ValueInfoProto& input : model_.graph().input()) {
       if (input.name().empty()) fail(ErrorKind::model, "an input has no name");
       if (!names.insert(input.name()).second) fail(ErrorKind::model, fmt::format("two inputs are called \"{}\"", input.name()));
-      if (state_.operands.contains(input.name())) continue;
-      graph::TensorType type = within("the input " + input.name(), [&] { return type_of(input); });
+      if (!state_.operands.contains(input.name())) inputs.push_back(&input);
+    }
+    InputTypes types = within("", [&] { return InputTypes(state_.builder, state_.sizes, inputs, free_dims_); });
+    for (const ValueInfoProto* input : inputs) {
+      graph::TensorType type = within("the input " + input->name(), [&] { return types.type_of(*input); });
       std::shared_ptr<const Tensor> value;
-      if (const auto known = known_.find(input.name()); known != known_.end()) value = copied(known->second);
-      const ValueId id = state_.builder.input(input.name(), std::move(type));
+      if (const auto known = known_.find(input->name()); known != known_.end()) value = copied(known->second);
+      const ValueId id = state_.builder.input(input->name(), std::move(type));
       if (value) state_.known_inputs.insert(id);
-      state_.operands.emplace(input.name(), std::make_shared<Operand>(Operand{id, std::move(value), std::nullopt, input.name()}));
+      state_.operands.emplace(input->name(), std::make_shared<Operand>(Operand{id, std::move(value), std::nullopt, input->name()}));
     }
   }
 
-  /// As the file says, before anything follows from the inputs; f32 where it says nothing.
-  static PortInfo declared(const ValueInfoProto& output) {
+  /// As the file says, before anything follows from the inputs; f32 where it says nothing. Freed dims have no say in it.
+  PortInfo declared(const ValueInfoProto& output) const {
     const TypeProto::Tensor& tensor = output.type().tensor_type();
     std::string shape;
     for (const TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
@@ -152,31 +144,7 @@ class Importer {
       shape += (shape.empty() ? "" : ", ") + word;
     }
     const DType dtype = tensor.elem_type() == TensorProto::UNDEFINED ? DType::f32 : dtype_of(tensor.elem_type());
-    return {output.name(), dtype, tensor.has_shape() ? "[" + shape + "]" : "_"};
-  }
-
-  graph::TensorType type_of(const ValueInfoProto& input) {
-    if (!input.type().has_tensor_type()) throw Error(ErrorKind::unsupported, "it is no tensor; sequences, maps and optional values are not supported");
-    const TypeProto::Tensor& tensor = input.type().tensor_type();
-    graph::TensorType type{dtype_of(tensor.elem_type()), {}};
-    if (!tensor.has_shape()) throw Error(ErrorKind::unsupported, "its rank is not known");
-    for (const TensorShapeProto::Dimension& dim : tensor.shape().dim()) type.dims.push_back(dim_of(dim));
-    if (!graph::is_countable(type)) throw Error(ErrorKind::model, "its dims have a product beyond 63 bits");
-    return type;
-  }
-
-  Dim dim_of(const TensorShapeProto::Dimension& dim) {
-    if (dim.has_dim_value()) {
-      if (dim.dim_value() < 0) throw Error(ErrorKind::model, fmt::format("a dim is {}", dim.dim_value()));
-      return state_.builder.dims().constant(dim.dim_value());
-    }
-    const std::string& name = dim.dim_param();
-    if (name.empty()) return state_.builder.dims().symbol({});
-    const auto known = symbols_.find(name);
-    if (known != symbols_.end()) return known->second;
-    graph::SymbolInfo info;
-    info.name = dim_name(name, symbol_names_);
-    return symbols_.emplace(name, state_.builder.symbol(std::move(info))).first->second;
+    return {output.name(), dtype, tensor.has_shape() && free_dims_.empty() ? "[" + shape + "]" : "_"};
   }
 
   graph::Module finish(const std::string& weights_name) {
@@ -199,19 +167,18 @@ class Importer {
   ModelProto& model_;
   const std::string path_;
   const KnownInputs& known_;  ///< those that decide the structure alone
+  const FreeDims& free_dims_;
   GraphState state_;
-  std::map<std::string, Dim> symbols_;
-  std::set<std::string> symbol_names_;
 };
 
 }  // namespace
 
-Imported import_model(const std::string& path, const std::string& weights_name, const KnownInputs& known) {
+Imported import_model(const std::string& path, const std::string& weights_name, const KnownInputs& known, const FreeDims& free_dims) {
   // An import ends at the first value that it needs, and begins anew when that is known.
   KnownInputs deciding;
   while (true) {
     ModelProto model = read_model(path);
-    Importer importer(model, path, deciding);
+    Importer importer(model, path, deciding, free_dims);
     try {
       return importer.import(weights_name);
     } catch (const UndecidedStructure& undecided) {

@@ -23,12 +23,15 @@ struct Imported {
 
 /// Values of inputs that are known when a model is imported. Those that decide its structure become constants; all remain inputs.
 using KnownInputs = std::map<std::string, dyn::Tensor>;
+/// dyn::Options::free_dims.
+using FreeDims = std::map<std::string, std::vector<std::string>>;
 
 /// Opsets that are read.
 inline constexpr int first_opset = 1, last_opset = 21;
 
-/// Named dims become symbols, unnamed ones fresh symbols. Throws Error(model) for a broken file, and Error(unsupported) for operators and dtypes that dyn does not have:
-/// of operators all at once, each with its count and first node. Weights in other files are looked for below the model's folder.
-Imported import_model(const std::string& path, const std::string& weights_name, const KnownInputs& known = {});
+/// Named dims become symbols, unnamed ones fresh symbols; `free_dims` frees others, as dyn::Options::free_dims says. Throws Error(model) for a broken file, and
+/// Error(unsupported) for operators and dtypes that dyn does not have: of operators all at once, each with its count and first node. Weights in other files are looked
+/// for below the model's folder.
+Imported import_model(const std::string& path, const std::string& weights_name, const KnownInputs& known = {}, const FreeDims& free_dims = {});
 
 }  // namespace dyn::onnx

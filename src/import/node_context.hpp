@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/builder.hpp"
+#include "src/import/file_sizes.hpp"
 #include "src/import/operand.hpp"
 
 namespace dyn::onnx {
@@ -31,6 +32,7 @@ struct UndecidedStructure {
 /// What all nodes of a graph share.
 struct GraphState {
   graph::Builder builder;
+  FileSizes sizes{builder};
   Operands operands;
   std::vector<NamedTensor> weights;
   std::string folder;
@@ -47,6 +49,8 @@ class NodeContext {
   int opset() const { return state_.opset; }
   graph::Builder& builder() { return state_.builder; }
   graph::DimTable& dims() { return state_.builder.dims(); }
+  /// What freed dims are in the file.
+  const FileSizes& sizes() const { return state_.sizes; }
   [[noreturn]] void fail(const std::string& message) const;
   /// Throws UndecidedStructure instead where a constant was asked for in vain that known values of inputs could give.
   [[noreturn]] void fail_unsupported(const std::string& message) const;

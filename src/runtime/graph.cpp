@@ -43,10 +43,15 @@ struct LoadedOnnx {
   onnx::Imported imported;
 };
 
+void check_no_free_dims(const Options& options) {
+  if (options.free_dims.empty()) return;
+  throw Error(ErrorKind::user, fmt::format("Options::free_dims frees dims of \"{}\", but the model is no ONNX file: its text names its dims itself", options.free_dims.begin()->first));
+}
+
 /// An ONNX model is imported in memory. Its text is dyn's own, so that errors in it name the file and a line of what `dynrun import` writes.
 LoadedOnnx try_load(const std::string& path, const Options& options, const onnx::KnownInputs& known) {
   static const std::string weights_name = "weights.safetensors";
-  onnx::Imported imported = onnx::import_model(path, weights_name, known);
+  onnx::Imported imported = onnx::import_model(path, weights_name, known, options.free_dims);
   if (!imported.undecided.empty()) return {nullptr, std::move(imported)};
   const std::map<std::string, std::string_view> files{{weights_name, imported.weights}};
   LoadRequest request;
@@ -75,6 +80,7 @@ std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& o
 
 Graph Graph::load(const std::string& path, const Options& options) {
   if (path.ends_with(".onnx")) return Graph(load_onnx(path, options));
+  check_no_free_dims(options);
   LoadRequest request;
   request.text = runtime::read_text_file(path);
   request.source_name = path;
@@ -83,6 +89,7 @@ Graph Graph::load(const std::string& path, const Options& options) {
 }
 
 Graph Graph::from_text(std::string_view text, const Options& options, const std::string& weight_directory) {
+  check_no_free_dims(options);
   LoadRequest request;
   request.text = text;
   request.weight_directory = weight_directory;
@@ -90,6 +97,7 @@ Graph Graph::from_text(std::string_view text, const Options& options, const std:
 }
 
 Graph Graph::from_memory(std::string_view text, const std::map<std::string, std::string_view>& files, const Options& options) {
+  check_no_free_dims(options);
   LoadRequest request;
   request.text = text;
   request.files = &files;

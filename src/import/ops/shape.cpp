@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "dyn/error.hpp"
+#include "src/import/freed_shape.hpp"
 #include "src/import/ops/families.hpp"
 
 namespace dyn::onnx {
@@ -38,9 +40,7 @@ void give_shaped(NodeContext& node, const std::vector<Dim>& shape) {
   if (!give_known(node, shape)) node.give(node.add("reshape", {node.value(0)}, {node.dim_list("shape", shape)}));
 }
 
-/// 0 stands for the input's dim, -1 for what the others leave.
-void convert_reshape(NodeContext& node) {
-  const std::vector<Dim> input = node.type_of(0).dims;
+std::vector<TargetDim> asked_shape(NodeContext& node, const std::vector<Dim>& input) {
   std::vector<Dim> shape;
   if (const auto attribute = node.integers("shape")) {
     for (const std::int64_t dim : *attribute) shape.push_back(node.dims().constant(dim));
@@ -48,10 +48,27 @@ void convert_reshape(NodeContext& node) {
     shape = node.need_dims(1, "its shape");
   }
   const bool zero_is_zero = node.integer("allowzero", 0) != 0;
+  std::vector<TargetDim> asked;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i].constant() == 0 && !zero_is_zero) {
-      if (i >= input.size()) node.fail(fmt::format("dim {} of its shape is 0, which means the input's, but that has {} dims", i, input.size()));
-      shape[i] = input[i];
+    const bool copies = shape[i].constant() == 0 && !zero_is_zero;
+    if (copies && i >= input.size()) node.fail(fmt::format("dim {} of its shape is 0, which means the input's, but that has {} dims", i, input.size()));
+    const auto kind = shape[i].constant() == -1 ? TargetDim::Kind::Rest : copies || !shape[i].constant() ? TargetDim::Kind::Known : TargetDim::Kind::Number;
+    asked.push_back({kind, copies ? input[i] : shape[i]});
+  }
+  return asked;
+}
+
+/// 0 stands for the input's dim, -1 for what the others leave. Numbers were computed from the file's sizes, which freed dims do not have any more.
+void convert_reshape(NodeContext& node) {
+  const std::vector<Dim> input = node.type_of(0).dims;
+  const std::vector<TargetDim> asked = asked_shape(node, input);
+  std::vector<Dim> shape;
+  for (const TargetDim& dim : asked) shape.push_back(dim.dim);
+  if (std::ranges::any_of(input, [&](Dim dim) { return node.sizes().depends(dim); })) {
+    try {
+      shape = freed_shape(input, asked, node.sizes());
+    } catch (const Error& error) {
+      node.fail_unsupported(fmt::format("its shape {} for an input {} cannot follow the dims that are freed: {}", graph::to_string(shape), graph::to_string(input), error.message()));
     }
   }
   give_shaped(node, shape);
@@ -85,6 +102,8 @@ void convert_squeeze(NodeContext& node) {
   std::vector<Dim> shape;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (removed[i] && dims[i].constant().value_or(1) != 1) node.fail(fmt::format("dim {} is {}, not 1", i, graph::to_string(dims[i])));
+    if (!axes && node.sizes().depends(dims[i]) && node.sizes().of(dims[i]) == 1)
+      node.fail_unsupported(fmt::format("without axes it removes dims of 1, as {} is in the file: that cannot be freed", graph::to_string(dims[i])));
     if (axes ? !removed[i] : dims[i].constant() != 1) shape.push_back(dims[i]);
   }
   give_shaped(node, shape);
@@ -101,14 +120,16 @@ void convert_unsqueeze(NodeContext& node) {
   give_shaped(node, shape);
 }
 
-/// Both sides broadcast: dims of 1 in the shape leave the input's.
+/// Both sides broadcast: dims of 1 in the shape leave the input's, and so do numbers that are the input's size in the file.
 void convert_expand(NodeContext& node) {
   const std::vector<Dim> input = node.type_of(0).dims;
   std::vector<Dim> shape = node.need_dims(1, "its shape");
   if (shape.size() < input.size()) shape.insert(shape.begin(), input.size() - shape.size(), node.dims().constant(1));
   const std::size_t skip = shape.size() - input.size();
   for (std::size_t i = skip; i < shape.size(); ++i) {
-    if (shape[i].constant() == 1) shape[i] = input[i - skip];
+    const Dim own = input[i - skip];
+    const bool is_own = shape[i].constant() && node.sizes().depends(own) && node.sizes().of(own) != 1 && node.sizes().of(own) == *shape[i].constant();
+    if (shape[i].constant() == 1 || is_own) shape[i] = own;
   }
   node.give(node.add("expand", {node.value(0)}, {node.dim_list("shape", shape)}));
 }

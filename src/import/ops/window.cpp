@@ -43,6 +43,21 @@ void reach_over_end(NodeContext& node, Windows& windows, const std::vector<Dim>&
   }
 }
 
+void give_global(NodeContext& node, const char* reduction) {
+  Integers axes(extents_of(node).size());
+  std::iota(axes.begin(), axes.end(), 2);
+  node.give(node.add(reduction, {node.value(0)}, {node.integer_list("axes", axes)}));
+}
+
+void convert_global_max_pool(NodeContext& node) { give_global(node, "reduce_max"); }
+
+void convert_global_average_pool(NodeContext& node) { give_global(node, "reduce_mean"); }
+
+bool is_unpadded(const Windows& windows) {
+  const auto is_zero = [](Dim pad) { return pad.constant() == 0; };
+  return std::ranges::all_of(windows.before, is_zero) && std::ranges::all_of(windows.after, is_zero);
+}
+
 Integers pool_sizes(NodeContext& node) {
   const auto sizes = node.integers("kernel_shape");
   if (!sizes || sizes->empty()) node.fail("it needs kernel_shape");
@@ -52,6 +67,7 @@ Integers pool_sizes(NodeContext& node) {
 void convert_max_pool(NodeContext& node) {
   const std::vector<Dim> extents = extents_of(node);
   Windows windows = windows_of(node, pool_sizes(node), extents);
+  if (holds_all(node, windows, extents)) return give_global(node, "reduce_max");
   if (node.integer("ceil_mode", 0) != 0) reach_over_end(node, windows, extents);
   if (node.wants(1)) give_places(node, windows, extents, node.integer("storage_order", 0) == 0);
   give_turned_back(node, node.add("max_pool", {channels_last(node, node.value(0))}, attrs_of(node, windows, true)));
@@ -62,6 +78,7 @@ void convert_average_pool(NodeContext& node) {
   const std::vector<Dim> extents = extents_of(node);
   Windows windows = windows_of(node, pool_sizes(node), extents);
   const bool counts_padding = node.integer("count_include_pad", 0) != 0, rounds_up = node.integer("ceil_mode", 0) != 0;
+  if ((!counts_padding || is_unpadded(windows)) && holds_all(node, windows, extents)) return give_global(node, "reduce_mean");
   ValueId x = channels_last(node, node.value(0));
   if (counts_padding && rounds_up) {
     const Dim zero = node.dims().constant(0);
@@ -81,13 +98,6 @@ void convert_average_pool(NodeContext& node) {
   std::vector<graph::Attr> attrs = attrs_of(node, windows, true);
   if (counts_padding && !rounds_up) attrs.push_back({"include_padding", true});
   give_turned_back(node, node.add("average_pool", {x}, std::move(attrs)));
-}
-
-void convert_global_pool(NodeContext& node) {
-  Integers axes(extents_of(node).size());
-  std::iota(axes.begin(), axes.end(), 2);
-  const bool is_max = node.node().op_type() == "GlobalMaxPool";
-  node.give(node.add(is_max ? "reduce_max" : "reduce_mean", {node.value(0)}, {node.integer_list("axes", axes)}));
 }
 
 /// The p-th root of the sum of p-th powers.
@@ -135,8 +145,8 @@ void convert_lrn(NodeContext& node) {
 }  // namespace
 
 Family window_operators() {
-  return {{"Conv", convert_conv}, {"MaxPool", convert_max_pool}, {"AveragePool", convert_average_pool}, {"GlobalAveragePool", convert_global_pool},
-          {"GlobalMaxPool", convert_global_pool}, {"LpPool", convert_lp_pool}, {"GlobalLpPool", convert_global_lp_pool}, {"LRN", convert_lrn}};
+  return {{"Conv", convert_conv}, {"MaxPool", convert_max_pool}, {"AveragePool", convert_average_pool}, {"GlobalAveragePool", convert_global_average_pool},
+          {"GlobalMaxPool", convert_global_max_pool}, {"LpPool", convert_lp_pool}, {"GlobalLpPool", convert_global_lp_pool}, {"LRN", convert_lrn}};
 }
 
 }  // namespace dyn::onnx

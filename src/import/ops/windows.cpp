@@ -61,6 +61,17 @@ std::vector<Dim> extents_of(NodeContext& node) {
   return {dims.begin() + 2, dims.end()};
 }
 
+bool holds_all(NodeContext& node, const Windows& windows, const std::vector<Dim>& extents) {
+  const FileSizes& sizes = node.sizes();
+  if (std::ranges::none_of(extents, [&](Dim extent) { return sizes.depends(extent); })) return false;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (windows.strides[i] != 1 || windows.dilations[i] != 1 || !sizes.knows(extents[i])) return false;
+    const std::int64_t extent = sizes.of(extents[i]), before = sizes.of(windows.before[i]), after = sizes.of(windows.after[i]);
+    if (extent + before + after != windows.sizes[i]) return false;
+  }
+  return true;
+}
+
 std::vector<graph::Attr> attrs_of(NodeContext& node, const Windows& windows, bool with_sizes) {
   std::vector<graph::Attr> attrs;
   const auto is = [](const Integers& list, std::int64_t value) { return std::ranges::all_of(list, [&](std::int64_t each) { return each == value; }); };

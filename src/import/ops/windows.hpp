@@ -28,6 +28,9 @@ std::vector<Dim> extents_of(NodeContext& node);
 /// The sizes of filters [O, C, sizes...], which must be known.
 std::vector<std::int64_t> filter_sizes(NodeContext& node, const std::vector<Dim>& filters);
 
+/// A pool of stride 1 whose window holds, at the file's sizes, whole axes, of which one at least is freed: it slides nowhere there, and is a pool of all there is at any size.
+bool holds_all(NodeContext& node, const Windows& windows, const std::vector<Dim>& extents);
+
 /// For conv and pools; what is as by default is left out.
 std::vector<graph::Attr> attrs_of(NodeContext& node, const Windows& windows, bool with_sizes);
 

@@ -20,11 +20,11 @@ std::vector<float> random_floats(std::size_t count, float low, float high) {
   return floats;
 }
 
-std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs) {
+std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs, const Options& options) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "m.onnx").string();
   file.save(path);
-  const Graph graph = Graph::load(path);
+  const Graph graph = Graph::load(path, options);
   const Outputs outputs = graph.run(inputs);
   std::vector<Result> results;
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
@@ -38,10 +38,10 @@ std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs) {
   return results;
 }
 
-Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs) {
+Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs, const Options& options) {
   NamedTensors tensors;
   for (const auto& [name, input] : inputs) tensors.emplace_back(name, Tensor::view(input.first->data(), input.second));
-  return run_all(file, tensors).front();
+  return run_all(file, tensors, options).front();
 }
 
 void check_close(const Values& actual, const Values& expected, double tolerance) {

@@ -23,10 +23,10 @@ struct Result {
 };
 
 /// The first output of the model at these inputs.
-Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs);
+Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs, const Options& options = {});
 
 /// All outputs of the model, whatever their dtypes.
-std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs);
+std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs, const Options& options = {});
 
 void check_close(const Values& actual, const Values& expected, double tolerance = 2e-6);
 
