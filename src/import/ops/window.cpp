@@ -67,7 +67,7 @@ Integers pool_sizes(NodeContext& node) {
 void convert_max_pool(NodeContext& node) {
   const std::vector<Dim> extents = extents_of(node);
   Windows windows = windows_of(node, pool_sizes(node), extents);
-  if (holds_all(node, windows, extents)) return give_global(node, "reduce_max");
+  if (!node.wants(1) && holds_all(node, windows, extents)) return give_global(node, "reduce_max");
   if (node.integer("ceil_mode", 0) != 0) reach_over_end(node, windows, extents);
   if (node.wants(1)) give_places(node, windows, extents, node.integer("storage_order", 0) == 0);
   give_turned_back(node, node.add("max_pool", {channels_last(node, node.value(0))}, attrs_of(node, windows, true)));
