@@ -139,13 +139,15 @@ def shapes_of(model):
 
 
 def pool_globally(model):
-    """A pool of one window over all of its input means the whole image, whatever its size."""
+    """A pool of one window over all of its input, with padding that does not count, means the whole image, whatever its size."""
     shapes = shapes_of(model)
     for node in model.graph.node:
         if node.op_type != "AveragePool":
             continue
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
-        if list(attributes["kernel_shape"]) == shapes[node.input[0]][2:] and not any(attributes.get("pads", [])):
+        extents, pads = shapes[node.input[0]][2:], attributes.get("pads", [0, 0, 0, 0])
+        padded = [extent + before + after for extent, before, after in zip(extents, pads, pads[len(extents):])]
+        if list(attributes["kernel_shape"]) == padded and (not any(pads) or not attributes.get("count_include_pad", 0)):
             node.op_type = "GlobalAveragePool"
             del node.attribute[:]
 
