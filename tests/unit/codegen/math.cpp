@@ -264,27 +264,41 @@ TEST_CASE("binary functions are accurate, special values included") {
   }
 }
 
-TEST_CASE("integer operators wrap, truncate and never trap") {
-  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  std::vector<std::int64_t> a, b, y;
-  const std::int64_t edges[] = {0, 1, -1, 2, -2, 3, 7, -7, 63, 64, 65, 1000003, least, least + 1, -(least + 1), 1LL << 40};
+template <class T>
+void check_integers(DType dtype, bool powers) {
+  std::vector<T> a, b, y;
+  const std::int64_t edges[] = {0, 1, -1, 2, -2, 3, 7, -7, 63, 64, 65, 1000003, std::numeric_limits<T>::min(), std::numeric_limits<T>::min() + 1, 1LL << 40,
+                                static_cast<std::int64_t>(std::numeric_limits<T>::max())};
   for (const std::int64_t x : edges)
-    for (const std::int64_t z : edges) a.push_back(x), b.push_back(z);
-  using Exact = std::int64_t (*)(std::int64_t, std::int64_t);
-  const std::pair<ExprOp, Exact> list[] = {{ExprOp::Div, dyn::reference::scalar::divide},
-                                           {ExprOp::Mod, dyn::reference::scalar::mod},
-                                           {ExprOp::Pow, dyn::reference::scalar::power}};
+    for (const std::int64_t z : edges) a.push_back(static_cast<T>(x)), b.push_back(static_cast<T>(z));
+  namespace scalar = dyn::reference::scalar;
+  using Exact = std::int64_t (*)(DType, std::int64_t, std::int64_t);
+  const std::pair<ExprOp, Exact> list[] = {
+      {ExprOp::Div, scalar::divide}, {ExprOp::Mod, scalar::mod}, {ExprOp::ShiftLeft, scalar::shift_left}, {ExprOp::ShiftRight, scalar::shift_right}, {ExprOp::Pow, scalar::power}};
   for (const auto& [op, exact] : list) {
-    for (const Variant& variant : compile(op, DType::i64, DType::i64)) {
+    if (op == ExprOp::Pow && !powers) continue;
+    for (const Variant& variant : compile(op, dtype, dtype)) {
       run(variant, a, b, y);
       for (std::size_t i = 0; i < a.size(); ++i) {
         CAPTURE(name_of(op));
+        CAPTURE(name_of(dtype));
         CAPTURE(a[i]);
         CAPTURE(b[i]);
-        REQUIRE(y[i] == exact(a[i], b[i]));
+        REQUIRE(y[i] == static_cast<T>(exact(dtype, static_cast<std::int64_t>(a[i]), static_cast<std::int64_t>(b[i]))));
       }
     }
   }
+}
+
+TEST_CASE("integer operators wrap, truncate and never trap") {
+  check_integers<std::int8_t>(DType::i8, true);
+  check_integers<std::int16_t>(DType::i16, false);
+  check_integers<std::int32_t>(DType::i32, false);
+  check_integers<std::int64_t>(DType::i64, true);
+  check_integers<std::uint8_t>(DType::u8, true);
+  check_integers<std::uint16_t>(DType::u16, false);
+  check_integers<std::uint32_t>(DType::u32, false);
+  check_integers<std::uint64_t>(DType::u64, true);
 }
 
 TEST_CASE("casts saturate") {
