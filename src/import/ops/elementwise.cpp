@@ -1,6 +1,7 @@
 // Operators whose result at an index depends on the operands at that index.
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 
 #include <fmt/format.h>
@@ -46,7 +47,7 @@ struct Same {
   bool compares = false;
 };
 constexpr Same same_operators[] = {
-    {"Abs", "abs"}, {"Ceil", "ceil"}, {"Cos", "cos"}, {"Erf", "erf"}, {"Exp", "exp"}, {"Floor", "floor"}, {"IsNaN", "isnan"}, {"Log", "log"}, {"Neg", "neg"},
+    {"Abs", "abs"}, {"Ceil", "ceil"}, {"Cos", "cos"}, {"Erf", "erf"}, {"Exp", "exp"}, {"Floor", "floor"}, {"IsNaN", "isnan"}, {"Log", "log"},
     {"Not", "logical_not"}, {"Reciprocal", "reciprocal"}, {"Relu", "relu"}, {"Round", "round"}, {"Sigmoid", "sigmoid"}, {"Sign", "sign"}, {"Sin", "sin"},
     {"Sqrt", "sqrt"}, {"Tanh", "tanh"},
     {"And", "logical_and"}, {"Or", "logical_or"}, {"Xor", "not_equal"},
@@ -134,6 +135,15 @@ void convert_is_inf(NodeContext& node) {
   node.give(node.add("expand", {node.builder().integer(DType::boolean, 0)}, {node.dim_list("shape", dims)}));
 }
 
+/// Axes are counted from the end and then negated.
+void convert_neg(NodeContext& node) {
+  std::optional<KnownInts> ints = node.ints(0);
+  const auto is_known = [](Dim dim) { return dim.constant().value_or(INT32_MIN) > INT32_MIN; };
+  if (!ints || ints->dtype == DType::boolean || !std::ranges::all_of(ints->elements, is_known)) return node.give(node.add("neg", {node.value(0)}));
+  for (Dim& element : ints->elements) element = node.dims().constant(-*element.constant());
+  node.give(*std::move(ints));
+}
+
 void convert_mean(NodeContext& node) {
   ValueId sum = node.value(0);
   for (std::size_t i = 1; i < node.inputs(); ++i) sum = node.add("add", {sum, node.value(i)});
@@ -163,12 +173,27 @@ void convert_where(NodeContext& node) {
   if (!give_known_choice(node)) node.give(node.add("where", node.values()));
 }
 
+/// A constant of few integers as floats: a size on its way to where one is needed. False where it is none.
+bool give_constant_floats(NodeContext& node) {
+  constexpr std::int64_t most_few = 64;
+  const Tensor* integers = node.constant(0);
+  if (integers == nullptr || (integers->dtype != DType::i64 && integers->dtype != DType::i32) || integers->elements() > most_few) return false;
+  Tensor floats{DType::f32, integers->dims, {}};
+  for (const std::int64_t each : integers_of(*integers)) {
+    const auto number = static_cast<float>(each);
+    floats.bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  node.give(std::move(floats));
+  return true;
+}
+
 void give_cast(NodeContext& node, DType to) {
   if (node.type_of(0).dtype == to) return node.give(node.operand(0));
   if (std::optional<KnownInts> ints = node.ints(0); ints && ints->dtype != DType::boolean && (to == DType::i64 || to == DType::i32)) {
     ints->dtype = to;
     return node.give(*std::move(ints));
   }
+  if (to == DType::f32 && give_constant_floats(node)) return;
   node.give(node.add("cast", {node.value(0)}, {{"dtype", std::string(name_of(to))}}));
 }
 
@@ -179,7 +204,7 @@ void convert_cast_like(NodeContext& node) { give_cast(node, node.type_of(1).dtyp
 }  // namespace
 
 Family elementwise_operators() {
-  Family family{{"BitShift", convert_bit_shift}, {"IsInf", convert_is_inf}, {"Mod", convert_mod}, {"Pow", convert_pow}, {"Mean", convert_mean}, {"Where", convert_where}, {"Cast", convert_cast},
+  Family family{{"BitShift", convert_bit_shift}, {"Neg", convert_neg}, {"IsInf", convert_is_inf}, {"Mod", convert_mod}, {"Pow", convert_pow}, {"Mean", convert_mean}, {"Where", convert_where}, {"Cast", convert_cast},
                 {"CastLike", convert_cast_like}};
   for (const Same& same : same_operators) family.emplace_back(same.onnx, convert_same);
   return family;

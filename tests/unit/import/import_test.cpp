@@ -51,6 +51,26 @@ TEST_CASE("slices count from the end, are clamped, and go backwards") {
         "  z_2 = slice(z) axes=[1] starts=[0] ends=[7] steps=[2]\n  return y, z_2\n");
 }
 
+TEST_CASE("negated constants and integers that become floats still decide shapes") {
+  OnnxFile file;
+  file.input("x", {"N", 4}).integers("axis", {1}, {-3}).integers("size", {}, {5}).floats("zero", {}, {0.0F}).floats("one", {}, {1.5F}).output("ones").output("y");
+  file.node("Neg", {"axis"}, {"count"});
+  onnx::NodeProto& ones = file.node("ConstantOfShape", {"count"}, {"ones"});
+  onnx::AttributeProto& value = *ones.add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+  value.mutable_t()->add_dims(1);
+  value.mutable_t()->add_float_data(2.5F);
+  testing::set(file.node("Cast", {"size"}, {"limit"}), "to", onnx::TensorProto::FLOAT);
+  file.node("Range", {"zero", "limit", "one"}, {"y"});
+  const std::string text = statements_of(file);
+  INFO(text);
+  CHECK(text.find("neg") == std::string::npos);
+  CHECK(text.find("cast") == std::string::npos);
+  CHECK(text.find("end=4") != std::string::npos);  // 0, 1.5, 3, 4.5
+}
+
 TEST_CASE("dims without a name are free, and named ones are the same everywhere") {
   OnnxFile file;
   file.input("x", {"", "my dim"}).input("w", {"my dim", ""}).output("y");
