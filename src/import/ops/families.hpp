@@ -35,6 +35,8 @@ Family grid_operators();
 Family einsum_operators();
 Family signal_operators();
 Family region_operators();
+Family quantization_operators();
+Family quantized_product_operators();
 
 /// nullptr where dyn has no such operator.
 Convert find_converter(std::string_view op_type);
