@@ -69,7 +69,7 @@ void check_both_ways(Scales scales, bool with_zero_point, bool constant) {
   const std::vector<float> scale = random_floats(count, 0.004F, 0.02F);
   const std::vector<T> zero_point = with_zero_point ? random_integers<T>(count) : std::vector<T>(count);
   std::vector<float> x = random_floats(rows * columns * inner, -3 * static_cast<float>(0.02 * std::pow(2.0, 8 * sizeof(T) - 2)), 3 * static_cast<float>(0.02 * std::pow(2.0, 8 * sizeof(T) - 2)));
-  for (std::size_t i = 0; i < x.size(); i += 2) x[i] = static_cast<float>(i) * scale[0] / 2;  // halves among them
+  for (std::size_t i = 1; i < x.size(); i += 2) x[i] = static_cast<float>(i) * scale[0] / 2;  // halves
   std::vector<T> q = random_integers<T>(x.size());
   file.input("x", {"R", "C", "K"}).floats("s", dims, scale).output("y").output("z");
   add_constant(file, "p", dims, zero_point);

@@ -1,0 +1,5 @@
+# The taps of a smaller axis are not spread over more elements.
+# file: src/import/ops/interpolate.cpp
+# target: test_import
+# test: an image is resized to given sizes*
+s/minimum(axis.scale, 1.0F)/maximum(axis.scale, 1.0F)/
