@@ -4,6 +4,7 @@
 #   --peers   also the libraries that `dynrun op --peers onednn,openblas,blis` compares with; tests need none of them, but those of policy vendor are skipped without oneDNN
 #   --emulator   also the emulated CPU of tests/avx512, where this system has it; without it that test is skipped
 #   --suite      also what fetches the ONNX project's suite from PyPI for tests/conformance; without it that test is skipped
+#   --fuzz       also the clang of tests/fuzz; without it that test is skipped
 set -euo pipefail
 
 packages=(
@@ -21,8 +22,9 @@ for option in "$@"; do
   case $option in
     --peers) packages+=("${peers[@]}") ;;
     --emulator) optional+=("${emulator_packages[@]}") ;;
+    --fuzz) optional+=(clang-19 libclang-rt-19-dev) ;;
     --suite) python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip) ;;
-    *) echo "usage: $0 [--peers] [--emulator] [--suite]" >&2; exit 2 ;;
+    *) echo "usage: $0 [--peers] [--emulator] [--fuzz] [--suite]" >&2; exit 2 ;;
   esac
 done
 

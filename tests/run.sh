@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds dyn and runs all its tests. The last line is "N passed, N failed, N skipped".
-#   --fast          without the slow cases, the sanitizer build and the install test
+#   --fast          without the slow cases, the sanitizer build, the fuzzers and the install test
 #   --filter TEXT   only the test programs and scripts whose names contain TEXT
 #   --mutants       only tests/mutants: copies of dyn that are broken on purpose, each of which a test must notice
 #   --no-install-packages
@@ -121,7 +121,7 @@ finish() {
   exit
 }
 
-needed=(--suite --emulator)
+needed=(--suite --emulator --fuzz)
 [ $fast = yes ] && needed=(--suite)
 [ $install_packages = no ] || bash scripts/install_packages.sh "${needed[@]}" || { fail "scripts/install_packages.sh"; finish; }
 if [ $mutants = yes ]; then
@@ -161,6 +161,7 @@ if [ $fast = no ]; then
   run_script light_models bash tests/conformance/light_models.sh "$release"
   run_script install bash tests/install/run.sh "$release"
   run_script avx512 bash tests/avx512/run.sh "$release"
+  run_script fuzz bash tests/fuzz/run.sh "$release"
   export ASAN_OPTIONS=detect_stack_use_after_return=1:detect_container_overflow=0 UBSAN_OPTIONS=print_stacktrace=1
   if [ -z "$filter" ] && build asan-ubsan; then
     echo "== tests with AddressSanitizer and UndefinedBehaviorSanitizer, fast part"

@@ -1,5 +1,7 @@
 #include "tests/unit/import/onnx_file.hpp"
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 namespace dyn::testing {
@@ -15,6 +17,13 @@ void fill(NodeProto& node, const std::string& op, int number, std::initializer_l
   node.set_name(op + std::to_string(number));
   for (const std::string& input : inputs) node.add_input(input);
   for (const std::string& output : outputs) node.add_output(output);
+}
+
+/// The tests' models are the seeds of the fuzzer of the import (tests/fuzz/run.sh).
+void keep_as_seed(const std::string& bytes) {
+  constexpr std::size_t largest = 8192;
+  const char* folder = std::getenv("DYN_MODEL_CORPUS");
+  if (folder != nullptr && bytes.size() <= largest) std::ofstream(std::filesystem::path(folder) / std::to_string(std::hash<std::string>()(bytes)), std::ios::binary) << bytes;
 }
 
 }  // namespace
@@ -86,8 +95,9 @@ NodeProto& OnnxFile::call(const std::string& function, std::initializer_list<std
 }
 
 void OnnxFile::save(const std::string& path) const {
-  std::ofstream file(path, std::ios::binary);
-  model.SerializeToOstream(&file);
+  const std::string bytes = model.SerializeAsString();
+  std::ofstream(path, std::ios::binary) << bytes;
+  keep_as_seed(bytes);
 }
 
 namespace {
