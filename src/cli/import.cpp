@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,10 +17,10 @@ namespace dyn::cli {
 namespace {
 
 /// Whole or not at all: under another name first.
-void write_file(const std::filesystem::path& path, const std::string& bytes) {
+void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
   const std::filesystem::path unfinished = path.string() + ".part";
   std::ofstream file(unfinished, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  write(file);
   file.close();
   std::error_code error;
   if (file) std::filesystem::rename(unfinished, path, error);
@@ -38,8 +39,8 @@ void import_model(const Arguments& arguments) {
   if (!imported.undecided.empty()) {
     throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of the model; give them with --load-inputs NAME=FILE.npy", fmt::join(imported.undecided, ", ")));
   }
-  if (!imported.weights.empty()) write_file(weights, imported.weights);
-  write_file(text, imported.text);
+  if (!imported.weights.empty()) write_file(weights, [&](std::ostream& file) { imported.weights.write(file); });
+  write_file(text, [&](std::ostream& file) { file << imported.text; });
   fmt::print("{}\n", text.string());
   if (!imported.weights.empty()) fmt::print("{}: {} bytes\n", weights.string(), imported.weights.size());
 }

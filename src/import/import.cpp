@@ -14,7 +14,6 @@
 #include "src/import/model_file.hpp"
 #include "src/import/node_context.hpp"
 #include "src/import/ops/families.hpp"
-#include "src/import/safetensors_writer.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -42,20 +41,18 @@ class Importer {
       for (NodeProto& node : *model_.mutable_graph()->mutable_node()) converter.convert(node);
     });
     const graph::Module module = finish(weights_name);
-    return {graph::print(module), state_.weights.empty() ? std::string() : within("", [&] { return take_safetensors(state_.weights); }), {}, {}, {}, known_};
+    return {graph::print(module), within("", [&] { return take_weights(); }), {}, {}, {}, known_};
   }
 
   /// What is known of a model whose structure needs the values of these inputs.
   Imported describe_undecided(const std::set<std::string>& names) const {
     Imported imported;
     imported.undecided.assign(names.begin(), names.end());
-    for (const ValueInfoProto& input : model_.graph().input()) {
-      const ValueId id = state_.operands.at(input.name())->id;
-      if (id == graph::no_value) continue;
-      const graph::TensorType& type = state_.builder.type(id);
-      imported.inputs.push_back({input.name(), type.dtype, graph::to_string(type.dims)});
+    for (const ValueId id : inputs_) {
+      const graph::Value& input = state_.builder.value(id);
+      imported.inputs.push_back({input.name, input.type.dtype, graph::to_string(input.type.dims)});
     }
-    for (const ValueInfoProto& output : model_.graph().output()) imported.outputs.push_back(declared(output));
+    for (const ValueInfoProto& output : model_.graph().output()) imported.outputs.push_back(within("the output " + output.name(), [&] { return declared(output); }));
     return imported;
   }
 
@@ -130,6 +127,7 @@ class Importer {
       std::shared_ptr<const Tensor> value;
       if (const auto known = known_.find(input->name()); known != known_.end()) value = copied(known->second);
       const ValueId id = state_.builder.input(input->name(), std::move(type));
+      inputs_.push_back(id);
       if (value) state_.known_inputs.insert(id);
       state_.operands.emplace(input->name(), std::make_shared<Operand>(Operand{id, std::move(value), std::nullopt, input->name()}));
     }
@@ -160,6 +158,16 @@ class Importer {
     return within("", [&] { return state_.builder.finish(outputs, names, state_.weights.empty() ? std::vector<std::string>{} : std::vector{weights_name}); });
   }
 
+  Weights take_weights() {
+    std::vector<Weight> weights;
+    for (NamedTensor& named : state_.weights) {
+      const std::shared_ptr<const std::string> bytes(named.tensor, &named.tensor->bytes);
+      weights.push_back({std::move(named.key), named.tensor->dtype, named.tensor->dims, bytes});
+    }
+    state_.weights.clear();
+    return Weights(std::move(weights));
+  }
+
   static std::shared_ptr<const Tensor> copied(const dyn::Tensor& tensor) {
     return std::make_shared<const Tensor>(Tensor{tensor.dtype(), tensor.shape(), tensor.bytes() > 0 ? std::string(static_cast<const char*>(tensor.raw()), tensor.bytes()) : std::string()});
   }
@@ -169,6 +177,7 @@ class Importer {
   const KnownInputs& known_;  ///< those that decide the structure alone
   const FreeDims& free_dims_;
   GraphState state_;
+  std::vector<ValueId> inputs_;
 };
 
 }  // namespace

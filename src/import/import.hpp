@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "dyn/graph.hpp"
+#include "src/import/weights.hpp"
 
 namespace dyn::onnx {
 
 /// A model in dyn's own formats. The text names `weights_name` as its file of weights, where it has any.
 struct Imported {
   std::string text;
-  std::string weights;  ///< safetensors; empty: the model has none
+  Weights weights;
   /// Names of inputs whose values decide the structure: the axes of a reduction, the shape of a reshape. Where their values were not given there is no text, and
   /// what follows is all that is known before.
   std::vector<std::string> undecided;

@@ -188,6 +188,18 @@ std::vector<std::int64_t> NodeContext::need_integers(std::size_t input, std::str
   return integers_of(tensor);
 }
 
+Dim NodeContext::need_dim(std::size_t input, std::string_view what) {
+  const std::vector<Dim> dims = need_dims(input, what);
+  if (dims.size() != 1) fail(fmt::format("{} must be one integer, not {}", what, dims.size()));
+  return dims[0];
+}
+
+std::int64_t NodeContext::need_integer(std::size_t input, std::string_view what) {
+  const std::vector<std::int64_t> integers = need_integers(input, what);
+  if (integers.size() != 1) fail(fmt::format("{} must be one integer, not {}", what, integers.size()));
+  return integers[0];
+}
+
 double NodeContext::need_number(std::size_t input, std::string_view what) {
   const Tensor& tensor = need_constant(input, what);
   if (tensor.elements() != 1) fail(fmt::format("{} must be one number, not {}", what, tensor.elements()));

@@ -73,6 +73,9 @@ class NodeContext {
   /// The same where nothing else will do; `what` for the message.
   std::vector<Dim> need_dims(std::size_t input, std::string_view what);
   std::vector<std::int64_t> need_integers(std::size_t input, std::string_view what);
+  /// One element alone.
+  Dim need_dim(std::size_t input, std::string_view what);
+  std::int64_t need_integer(std::size_t input, std::string_view what);
   double need_number(std::size_t input, std::string_view what);
 
   const AttributeProto* attribute(std::string_view name) const;

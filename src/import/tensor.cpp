@@ -187,11 +187,12 @@ Tensor take_tensor(TensorProto& proto, const std::string& folder) {
     proto.clear_raw_data();
   } else {
     tensor.bytes = typed_data(proto, tensor.dtype, bytes / static_cast<std::int64_t>(size_of(tensor.dtype)));
-    proto.clear_float_data();
-    proto.clear_int32_data();
-    proto.clear_int64_data();
-    proto.clear_double_data();
-    proto.clear_uint64_data();
+    // Cleared, a field would keep its memory.
+    google::protobuf::RepeatedField<float>().Swap(proto.mutable_float_data());
+    google::protobuf::RepeatedField<std::int32_t>().Swap(proto.mutable_int32_data());
+    google::protobuf::RepeatedField<std::int64_t>().Swap(proto.mutable_int64_data());
+    google::protobuf::RepeatedField<double>().Swap(proto.mutable_double_data());
+    google::protobuf::RepeatedField<std::uint64_t>().Swap(proto.mutable_uint64_data());
   }
   return tensor;
 }

@@ -53,7 +53,8 @@ LoadedOnnx try_load(const std::string& path, const Options& options, const onnx:
   static const std::string weights_name = "weights.safetensors";
   onnx::Imported imported = onnx::import_model(path, weights_name, known, options.free_dims);
   if (!imported.undecided.empty()) return {nullptr, std::move(imported)};
-  const std::map<std::string, std::string_view> files{{weights_name, imported.weights}};
+  const std::string weights = imported.weights.take_file();
+  const std::map<std::string, std::string_view> files{{weights_name, weights}};
   LoadRequest request;
   request.text = imported.text;
   request.source_name = path;

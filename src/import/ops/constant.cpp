@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/scalars.hpp"
 #include "src/import/ops/families.hpp"
 
 namespace dyn::onnx {
@@ -66,7 +67,7 @@ void convert_range(NodeContext& node) {
     // start + i * delta for whole i, as ONNX defines it.
     const double start = node.need_number(0, "start"), limit = node.need_number(1, "limit"), delta = node.need_number(2, "delta");
     if (delta == 0) node.fail("delta is 0");
-    const auto count = static_cast<std::int64_t>(std::max(std::ceil((limit - start) / delta), 0.0));
+    const auto count = std::max<std::int64_t>(graph::saturated(DType::i64, std::ceil((limit - start) / delta)), 0);
     const ValueId places = node.add("range", {}, {node.dim("end", count), {"dtype", std::string(name_of(dtype))}});
     return node.give(node.add("add", {node.add("mul", {places, node.scalar(delta, places)}), node.scalar(start, places)}));
   }

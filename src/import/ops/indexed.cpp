@@ -56,7 +56,7 @@ void convert_trilu(NodeContext& node) {
   const std::vector<Dim> dims = node.type(0).dims;
   if (dims.size() < 2) node.fail("its input must have at least 2 dims");
   const bool upper = node.integer("upper", 1) != 0;
-  const Dim one = node.dims().constant(1), diagonal = node.has(1) ? node.need_dims(1, "k").at(0) : node.dims().constant(0);
+  const Dim one = node.dims().constant(1), diagonal = node.has(1) ? node.need_dim(1, "k") : node.dims().constant(0);
   const Dim rows = dims[dims.size() - 2], columns = dims.back();
   const ValueId column = node.add("range", {}, {{"end", columns}});
   // Row i begins at i + k.

@@ -1,5 +1,7 @@
 #include "src/import/ops/interpolate.hpp"
 
+#include "graph/scalars.hpp"
+
 #include <functional>
 
 namespace dyn::onnx {
@@ -35,7 +37,7 @@ std::vector<Tap<Number>> few_taps(const Resizing& resizing, const Number& x, con
 Dim reach_of(const Resizing& resizing, const AxisRequest& request) {
   const std::int64_t radius = resizing.curve == Curve::Linear ? 1 : 2;
   graph::DimTable& dims = request.in.table();
-  if (request.scale) return dims.constant(static_cast<std::int64_t>(std::ceil(static_cast<float>(radius) / std::min(*request.scale, 1.0F))));
+  if (request.scale) return dims.constant(graph::saturated(DType::i64, std::ceil(static_cast<float>(radius) / std::min(*request.scale, 1.0F))));
   const Dim divisor = max(request.out, dims.constant(1));
   return max(dims.constant(radius), floordiv(request.in * radius + divisor - 1, divisor));
 }
@@ -103,7 +105,13 @@ class Folded {
  public:
   Folded(NodeContext& node, const Resizing& resizing, const AxisRequest& request) : node_(node), resizing_(resizing), request_(request), axis_(axis()) {}
 
-  static bool can(const AxisRequest& request) { return request.in.constant() && request.out.constant() && !request.scale_value && !request.part_values; }
+  /// Large axes are left to the graph: their taps would be weights larger than the model.
+  static bool can(const Resizing& resizing, const AxisRequest& request) {
+    constexpr std::int64_t most_taps = std::int64_t{1} << 18;
+    if (!request.in.constant() || !request.out.constant() || request.scale_value || request.part_values) return false;
+    const std::int64_t each = resizing.antialias ? reach_of(resizing, request).constant().value_or(most_taps) : 1;
+    return *request.out.constant() <= most_taps && each <= most_taps && *request.out.constant() * each <= most_taps;
+  }
 
   Choice choose() {
     std::vector<Tap<float>> taps;
@@ -180,7 +188,7 @@ std::optional<Term> repeated(const Term& x, const Resizing& resizing, const Axis
   const bool centered = coordinates == Coordinates::HalfPixel && (rounding == Rounding::PreferFloor || rounding == Rounding::PreferCeil);
   if (resizing.curve != Curve::Nearest || request.scale_value || (!from_left && !centered)) return std::nullopt;
   std::optional<std::int64_t> times;
-  if (request.scale && *request.scale >= 1 && std::floor(*request.scale) == *request.scale) times = static_cast<std::int64_t>(*request.scale);
+  if (request.scale && *request.scale >= 1 && std::floor(*request.scale) == *request.scale) times = graph::saturated(DType::i64, *request.scale);
   if (!request.scale && request.in.constant().value_or(0) > 0 && request.out.constant() && *request.out.constant() % *request.in.constant() == 0)
     times = *request.out.constant() / *request.in.constant();
   if (!times || *times < 1 || graph::prove_equal(request.in * *times, request.out) != true) return std::nullopt;
@@ -198,7 +206,7 @@ std::optional<Term> repeated(const Term& x, const Resizing& resizing, const Axis
 Term interpolate(const Term& x, const Resizing& resizing, const AxisRequest& request) {
   if (const std::optional<Term> again = repeated(x, resizing, request)) return *again;
   NodeContext& node = x.node();
-  const Choice choice = Folded::can(request) ? Folded(node, resizing, request).choose() : InGraph(node, resizing, request).choose();
+  const Choice choice = Folded::can(resizing, request) ? Folded(node, resizing, request).choose() : InGraph(node, resizing, request).choose();
   const std::ptrdiff_t after = x.rank() - request.axis - 1;
   std::optional<Term> sum;
   for (const Chosen& chosen : choice.taps) {

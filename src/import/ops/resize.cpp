@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/scalars.hpp"
 #include "src/import/ops/families.hpp"
 #include "src/import/ops/interpolate.hpp"
 #include "src/import/ops/turned.hpp"
@@ -73,7 +74,7 @@ std::pair<std::int64_t, std::int64_t> fraction_of(float number) {
 
 /// Of a known size as the operator's definition rounds, in f32.
 Dim scaled_size(NodeContext& node, Dim in, float scale) {
-  if (const std::optional<std::int64_t> known = in.constant()) return node.dims().constant(static_cast<std::int64_t>(std::floor(static_cast<float>(*known) * scale)));
+  if (const std::optional<std::int64_t> known = in.constant()) return node.dims().constant(graph::saturated(DType::i64, std::floor(static_cast<float>(*known) * scale)));
   const auto [above, below] = fraction_of(scale);
   return floordiv(in * above, node.dims().constant(below));
 }
@@ -89,7 +90,8 @@ std::vector<float> scales_of(NodeContext& node, std::size_t input) {
     if (tensor == nullptr) node.fail_unsupported("its scales must be constant; sizes may depend on the graph's dims");
     for (const double each : numbers_of(*tensor)) scales.push_back(static_cast<float>(each));
   }
-  if (std::ranges::any_of(scales, [](float scale) { return !(scale > 0) || std::isinf(scale); })) node.fail("its scales must be above 0");
+  constexpr float greatest = 1 << 24;  // as fraction_of needs it
+  if (std::ranges::any_of(scales, [](float scale) { return !(scale >= 1 / greatest && scale <= greatest); })) node.fail("its scales must be above 0, and between 2^-24 and 2^24");
   return scales;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/scalars.hpp"
 #include "src/import/ops/families.hpp"
 #include "src/import/ops/term.hpp"
 
@@ -52,7 +53,7 @@ void convert_hardmax(NodeContext& node) {
 /// A scalar, or one element, that is known; numbers truncate.
 Dim depth_of(NodeContext& node) {
   if (const std::optional<KnownInts> ints = node.ints(1); ints && ints->elements.size() == 1) return ints->elements[0];
-  return node.dims().constant(static_cast<std::int64_t>(node.need_number(1, "its depth")));
+  return node.dims().constant(graph::saturated(DType::i64, node.need_number(1, "its depth")));
 }
 
 /// Where no place is meant, indices outside of -depth .. depth - 1, all are `off`.

@@ -7,11 +7,15 @@
 
 #include <fmt/format.h>
 
+#include "graph/scalars.hpp"
 #include "src/import/ops/families.hpp"
 #include "src/import/ops/term.hpp"
 
 namespace dyn::onnx {
 namespace {
+
+/// Elements of a matrix that is made when the model is imported.
+constexpr std::int64_t most_constant = std::int64_t{1} << 24;
 
 /// Of one axis: so many elements, real or of two parts, of a signal of `length`; so many frequencies.
 struct Transform {
@@ -56,10 +60,10 @@ Term computed_matrix(NodeContext& node, const Transform& transform) {
 
 /// [..., elements, parts] (or [..., elements] of one part) to [..., frequencies, 2].
 Term transformed(const Term& x, const Transform& transform, const Dims& leading) {
-  constexpr std::int64_t most_constant = std::int64_t{1} << 24;
   NodeContext& node = x.node();
-  const std::optional<std::int64_t> elements = transform.elements.constant(), frequencies = transform.frequencies.constant();
-  const bool is_constant = elements && frequencies && transform.length.constant() && *elements * *frequencies <= most_constant;
+  const std::optional<std::int64_t> elements = transform.elements.constant(), frequencies = transform.frequencies.constant(), length = transform.length.constant();
+  if (length && *length < 1) node.fail(fmt::format("the length of its transform is {}, and must be at least 1", *length));
+  const bool is_constant = elements && frequencies && length && *elements <= most_constant && *frequencies <= most_constant && *elements * *frequencies <= most_constant;
   const Term matrix = is_constant ? constant_matrix(node, transform) : computed_matrix(node, transform);
   Dims shape = leading;
   shape.insert(shape.end(), {transform.frequencies, node.dims().constant(2)});
@@ -73,7 +77,7 @@ Dim frequencies_of(NodeContext& node, Dim length, bool onesided) { return onesid
 int dft_axis(NodeContext& node, int rank) {
   constexpr int axis_is_input = 20;
   std::int64_t axis = node.opset() < axis_is_input ? node.integer("axis", 1) : -2;
-  if (node.has(2)) axis = node.need_integers(2, "axis").at(0);
+  if (node.has(2)) axis = node.need_integer(2, "axis");
   const int place = node.axis(axis, rank);
   if (place == rank - 1) node.fail("its axis is the last, which holds real and imaginary parts");
   return place;
@@ -94,7 +98,7 @@ void convert_dft(NodeContext& node) {
   transform.parts = parts_of(node, x.dims().back());
   transform.inverse = node.integer("inverse", 0) != 0;
   const Dim extent = x.dims()[static_cast<std::size_t>(axis)];
-  transform.length = node.has(1) ? node.need_dims(1, "dft_length").at(0) : extent;
+  transform.length = node.has(1) ? node.need_dim(1, "dft_length") : extent;
   // A shorter signal has zeros behind it, which add nothing.
   transform.elements = min(extent, transform.length);
   transform.frequencies = frequencies_of(node, transform.length, node.integer("onesided", 0) != 0);
@@ -116,10 +120,11 @@ void convert_stft(NodeContext& node) {
   if (signal.rank() != 2 && signal.rank() != 3) node.fail(fmt::format("its signal must have 2 or 3 dims, not {}", signal.rank()));
   const std::int64_t parts = signal.rank() == 2 ? 1 : parts_of(node, signal.dims().back());
   if (signal.rank() == 3 && parts == 1) signal = reshape(signal, {signal.dims()[0], signal.dims()[1]});
-  const std::int64_t step = node.need_integers(1, "frame_step").at(0);
+  const std::int64_t step = node.need_integer(1, "frame_step");
   std::optional<std::int64_t> length;
-  if (node.has(length_input)) length = node.need_integers(length_input, "frame_length").at(0);
-  else length = node.has(window_input) ? node.type_of(window_input).dims.at(0).constant() : signal.dims()[1].constant();
+  if (node.has(length_input)) length = node.need_integer(length_input, "frame_length");
+  else if (!node.has(window_input)) length = signal.dims()[1].constant();
+  else if (const Dims window = node.type_of(window_input).dims; window.size() == 1) length = window[0].constant();
   if (!length) node.fail_unsupported("the length of its frames must be constant");
   if (step < 1 || *length < 1) node.fail("frame_step and frame_length must be at least 1");
   Term frames = apply("windows", {signal}, {node.integer_list("axes", Integers{1}), node.integer_list("sizes", Integers{*length}), node.integer_list("strides", Integers{step})});
@@ -149,16 +154,17 @@ void convert_blackman(NodeContext& node) { give_window(node, 0.42, 0.5, 0.08); }
 
 /// Triangles over the bins of a spectrum, each from the middle of the one before to that of the one after, at equal steps of the mel scale.
 void convert_mel_weight_matrix(NodeContext& node) {
-  const std::int64_t count = node.need_integers(0, "num_mel_bins").at(0), length = node.need_integers(1, "dft_length").at(0);
+  const std::int64_t count = node.need_integer(0, "num_mel_bins"), length = node.need_integer(1, "dft_length");
   const double rate = node.need_number(2, "sample_rate"), low = node.need_number(3, "lower_edge_hertz"), high = node.need_number(4, "upper_edge_hertz");
   if (count < 1 || length < 1 || rate <= 0) node.fail("num_mel_bins, dft_length and sample_rate must be above 0");
+  if (count > most_constant || length > most_constant || (length / 2 + 1) * count > most_constant) node.fail_unsupported(fmt::format("its matrix of {} bins for {} frequencies is too large for a constant", count, length));
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const double step = (mel(high) - mel(low)) / static_cast<double>(count + 2);
   const std::int64_t rows = length / 2 + 1;
   Integers bins;
   for (std::int64_t i = 0; i < count + 2; ++i) {
     const double hertz = 700 * (std::pow(10.0, (static_cast<double>(i) * step + mel(low)) / 2595) - 1);
-    bins.push_back(static_cast<std::int64_t>(std::floor(static_cast<double>(length + 1) * hertz / rate)));
+    bins.push_back(graph::saturated(DType::i64, std::floor(static_cast<double>(length + 1) * hertz / rate)));
     if (bins.back() < 0 || bins.back() >= rows) node.fail(fmt::format("{} Hz is outside of a spectrum of {} bins at {} Hz", hertz, rows, rate));
   }
   std::vector<float> matrix(static_cast<std::size_t>(rows * count));

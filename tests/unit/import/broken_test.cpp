@@ -170,10 +170,10 @@ TEST_CASE("links that lead out of the model's folder are not followed, those tha
   external("loop.bin").save(path);
   CHECK_THROWS_AS(onnx::import_model(path, ""), Error);
   external("in.bin").save(path);
-  CHECK(onnx::import_model(path, "w").weights.ends_with(std::string(8, '\2')));
+  CHECK(onnx::import_model(path, "w").weights.take_file().ends_with(std::string(8, '\2')));
   // A model's folder may itself be a link.
   std::filesystem::create_directory_symlink(folder.folder.path(), elsewhere.path("link"));
-  CHECK(onnx::import_model(elsewhere.path("link/m.onnx"), "w").weights.ends_with(std::string(8, '\2')));
+  CHECK(onnx::import_model(elsewhere.path("link/m.onnx"), "w").weights.take_file().ends_with(std::string(8, '\2')));
 }
 
 TEST_CASE("external data is found beside a model that is named without a folder") {
@@ -184,7 +184,7 @@ TEST_CASE("external data is found beside a model that is named without a folder"
   std::filesystem::current_path(folder.folder.path());
   std::string weights;
   try {
-    weights = onnx::import_model("m.onnx", "w").weights;
+    weights = onnx::import_model("m.onnx", "w").weights.take_file();
   } catch (const Error& error) {
     weights = error.what();
   }

@@ -1,0 +1,40 @@
+#pragma once
+// The weights of an imported model, as a safetensors file.
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dyn/dtype.hpp"
+
+namespace dyn::onnx {
+
+/// A tensor of the file; its elements as safetensors and ONNX have them.
+struct Weight {
+  std::string key;
+  DType dtype;
+  std::vector<std::int64_t> dims;
+  std::shared_ptr<const std::string> bytes;
+};
+
+/// The file without a copy of the tensors, which stay where they were read.
+class Weights {
+ public:
+  Weights() = default;
+  /// Throws Error(model) for a key that is no UTF-8.
+  explicit Weights(std::vector<Weight> tensors);
+
+  bool empty() const noexcept { return tensors_.empty(); }
+  /// Of the file, in bytes.
+  std::size_t size() const noexcept;
+  void write(std::ostream& file) const;
+  /// The file in memory; empty without tensors. Each tensor is let go of as soon as it is in there, so that most are in memory once.
+  std::string take_file();
+
+ private:
+  std::string header_;  ///< with its length before it
+  std::vector<Weight> tensors_;
+};
+
+}  // namespace dyn::onnx
