@@ -4,7 +4,7 @@
 #   bash tests/fuzz/run.sh BUILD_DIR [--seconds N] [NAME...]
 #
 # BUILD_DIR has test_import, whose models are seeds; the fuzzers are built beside it, with clang 19. Inputs that once failed are in regressions/, and are tried first. Fails for a
-# crash, a report of AddressSanitizer or UndefinedBehaviorSanitizer, an exception other than dyn::Error, an internal error, an input that takes 10 s or 1 GiB, and where an
+# crash, a report of AddressSanitizer or UndefinedBehaviorSanitizer, an exception other than dyn::Error, an internal error, an input that takes 20 s or 1 GiB, and where an
 # invariant of fuzz_NAME.cpp does not hold. Prints "ok NAME", "failed NAME: ..." and "skipped fuzz.clang: reason" lines.
 set -uo pipefail
 build=$(cd "${1:?BUILD_DIR}" && pwd) || exit 2
@@ -59,7 +59,7 @@ seeds() {  # name: its folders of seeds
 }
 
 fuzz() {  # name
-  local name=$1 log=$work/$1.log corpus=$work/corpus/$1 options=(-max_len=16384 -timeout=10 -rss_limit_mb=1024 -artifact_prefix="$crashes/$1-" -print_final_stats=1)
+  local name=$1 log=$work/$1.log corpus=$work/corpus/$1 options=(-max_len=16384 -timeout=20 -rss_limit_mb=1024 -artifact_prefix="$crashes/$1-" -print_final_stats=1)
   local regressions=$work/regressions/$name
   mkdir -p "$corpus" "$crashes" "$regressions"
   [ ! -d "$here/regressions/$name" ] || regressions=$here/regressions/$name
