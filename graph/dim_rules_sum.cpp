@@ -78,6 +78,27 @@ MaybeDim join_quotient_and_remainder(DimTable& table, const Polynomial& sum) {
   return std::nullopt;
 }
 
+/// Whether `limit`, which is 0 or 1, is 1 wherever `atom` is not 0.
+bool is_one_beside(DimTable& table, Dim limit, Dim atom) {
+  return limit != atom && bounds(atom).low >= 0 && prove_less_equal(min(table.constant(1), atom), limit) == true;
+}
+
+/// x * min(1, y) == x where x >= 0, and y >= 1 wherever x is not 0.
+MaybeDim drop_limits(DimTable& table, Polynomial product) {
+  bool dropped = false;
+  for (Term& term : product) {
+    for (std::size_t i = 0; i < term.atoms.size(); ++i) {
+      const Dim limit = term.atoms[i];
+      const bool is_limit = limit.node()->op == DimOp::Min && bounds(limit) == Interval{0, 1};
+      if (!is_limit || std::ranges::none_of(term.atoms, [&](Dim atom) { return is_one_beside(table, limit, atom); })) continue;
+      term.atoms = without(term.atoms, i--);
+      dropped = true;
+    }
+  }
+  // Terms may have become alike.
+  return dropped ? MaybeDim(from_polynomial(table, add(product, {}))) : std::nullopt;
+}
+
 Polynomial sum_of(Dim a, Dim b) { return add(to_polynomial(a), to_polynomial(b)); }
 Polynomial product_of(Dim a, Dim b) { return multiply(to_polynomial(a), to_polynomial(b)); }
 
@@ -89,6 +110,7 @@ MaybeDim multiply_exact_quotient(DimTable& table, Dim a, Dim b) { return join_ex
 MaybeDim multiply_quotient_and_remainder(DimTable& table, Dim a, Dim b) {
   return join_quotient_and_remainder(table, product_of(a, b));
 }
+MaybeDim multiply_limit(DimTable& table, Dim a, Dim b) { return drop_limits(table, product_of(a, b)); }
 MaybeDim multiply_polynomial(DimTable& table, Dim a, Dim b) { return from_polynomial(table, product_of(a, b)); }
 
 constexpr DimRule add_table[] = {
@@ -100,6 +122,7 @@ constexpr DimRule add_table[] = {
 constexpr DimRule multiply_table[] = {
     {"exact quotient", multiply_exact_quotient},
     {"quotient and remainder", multiply_quotient_and_remainder},
+    {"limit of one", multiply_limit},
     {"polynomial", multiply_polynomial},
 };
 

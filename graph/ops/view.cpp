@@ -1,15 +1,37 @@
 // Operators that only index their input in another way.
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
+#include "graph/dim_polynomial.hpp"
 #include "graph/ops/families.hpp"
 #include "graph/ops/infer.hpp"
 
 namespace dyn::graph {
 
 namespace {
+
+/// x and divisor without the factors that both have. Where one of these is 0, any dim does for what x leaves.
+void cancel(DimTable& table, Dim& x, Dim& divisor) {
+  const Polynomial dividend = to_polynomial(x), by = to_polynomial(divisor);
+  if (dividend.empty() || by.empty()) return;
+  Term shared{1, {}};
+  std::ranges::set_intersection(common_factor(dividend).atoms, common_factor(by).atoms, std::back_inserter(shared.atoms), [](Dim p, Dim q) { return compare(p, q) < 0; });
+  if (shared.atoms.empty()) return;
+  x = from_polynomial(table, divide_exactly(dividend, shared)) + 0;
+  divisor = from_polynomial(table, divide_exactly(by, shared)) + 0;
+}
+
+/// x / divisor where that is a polynomial in dims, whatever their values.
+std::optional<Dim> exact_quotient(DimTable& table, Dim x, Dim divisor) {
+  const Polynomial by = to_polynomial(divisor);
+  if (by.empty()) return std::nullopt;
+  const Division division = divide(to_polynomial(x), by);
+  if (!division.remainder.empty()) return std::nullopt;
+  return from_polynomial(table, division.quotient) + 0;
+}
 
 /// The shape attribute with its one -1 replaced by what the input's elements leave.
 std::vector<Dim> resolve_shape(InferContext& context, Dim elements) {
@@ -26,6 +48,11 @@ std::vector<Dim> resolve_shape(InferContext& context, Dim elements) {
     known = known * shape[i];
   }
   if (!open) return shape;
+  cancel(context.dims(), elements, known);
+  if (const std::optional<Dim> quotient = exact_quotient(context.dims(), elements, known)) {
+    shape[*open] = *quotient;
+    return shape;
+  }
   const std::string what = fmt::format("the product of the given dims of {}", to_string(shape));
   require_at_least(context, known, 1, what);
   context.require_multiple(elements, known, input_name(context, 0) + "'s number of elements");

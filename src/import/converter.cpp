@@ -9,6 +9,7 @@
 #include "src/import/freed_check.hpp"
 #include "src/import/import.hpp"
 #include "src/import/ops/families.hpp"
+#include "src/import/ops/folded.hpp"
 
 namespace dyn::onnx {
 
@@ -42,7 +43,7 @@ void Converter::convert_operator(NodeProto& node) {
     }
     if (node.output_size() == 0) context.fail("it has no outputs");
     const std::size_t first_new = state_.builder.node_count();
-    find_converter(node.op_type())(context);
+    if (!give_folded_floats(context)) find_converter(node.op_type())(context);
     check_freed(context, first_new);
     for (std::size_t i = 0; i < context.outputs(); ++i) {
       if (context.wants(i) && !state_.operands.contains(node.output(static_cast<int>(i))))

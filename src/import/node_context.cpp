@@ -7,6 +7,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/scalars.hpp"
+#include "src/import/known_ints.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -15,16 +16,15 @@ namespace {
 bool counts(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean; }
 
 std::optional<KnownInts> ints_of(const Tensor& tensor, graph::DimTable& dims) {
-  if (!counts(tensor.dtype) || tensor.dims.size() > 1 || static_cast<std::uint64_t>(tensor.elements()) > most_known_ints) return std::nullopt;
-  KnownInts ints{tensor.dtype, tensor.dims.empty(), {}};
+  if (!counts(tensor.dtype) || static_cast<std::uint64_t>(tensor.elements()) > most_known_ints) return std::nullopt;
+  KnownInts ints{tensor.dtype, false, {}};
   for (const std::int64_t element : integers_of(tensor)) ints.elements.push_back(dims.constant(element));
-  return ints;
+  return with_dims(std::move(ints), tensor.dims);
 }
 
 /// Nothing where one of them depends on sizes.
 std::optional<Tensor> tensor_of(const KnownInts& ints) {
-  Tensor tensor{ints.dtype, {}, {}};
-  if (!ints.scalar) tensor.dims.push_back(static_cast<std::int64_t>(ints.elements.size()));
+  Tensor tensor{ints.dtype, dims_of(ints), {}};
   const std::size_t bytes = size_of(ints.dtype);
   for (const Dim element : ints.elements) {
     const std::optional<std::int64_t> value = element.constant();
@@ -117,8 +117,11 @@ ValueId NodeContext::ints_value(const KnownInts& ints, const std::string& name) 
     const Dim start = builder.resolve(element);
     elements.push_back(builder.add("range", {}, name, {{"start", start}, {"end", start + 1}, {"dtype", std::string(name_of(ints.dtype))}}));
   }
-  if (ints.scalar) return builder.add("reshape", elements, name, {{"shape", std::vector<Dim>{}}});
-  return elements.size() == 1 ? elements.front() : builder.add("concat", elements, name, {{"axis", dims().constant(0)}});
+  const ValueId list = elements.size() == 1 ? elements.front() : builder.add("concat", elements, name, {{"axis", dims().constant(0)}});
+  if (!ints.scalar && ints.dims.empty()) return list;
+  std::vector<Dim> shape;
+  for (const std::int64_t dim : dims_of(ints)) shape.push_back(dims().constant(dim));
+  return builder.add("reshape", {list}, name, {{"shape", std::move(shape)}});
 }
 
 graph::TensorType NodeContext::type_of(std::size_t input) {
@@ -126,7 +129,7 @@ graph::TensorType NodeContext::type_of(std::size_t input) {
   if (operand.id != graph::no_value) return state_.builder.type(operand.id);
   if (operand.constant) return type_of_tensor(*operand.constant, dims());
   graph::TensorType type{operand.ints->dtype, {}};
-  if (!operand.ints->scalar) type.dims.push_back(dims().constant(static_cast<std::int64_t>(operand.ints->elements.size())));
+  for (const std::int64_t dim : dims_of(*operand.ints)) type.dims.push_back(dims().constant(dim));
   return type;
 }
 
@@ -166,6 +169,11 @@ void NodeContext::ask_for_values(const Operand& operand) {
 }
 
 std::optional<KnownInts> NodeContext::ints(std::size_t input) {
+  std::optional<KnownInts> any = ints_of_any_rank(input);
+  return any && any->dims.empty() ? any : std::nullopt;
+}
+
+std::optional<KnownInts> NodeContext::ints_of_any_rank(std::size_t input) {
   Operand& operand = find(input);
   if (!operand.ints && operand.constant) operand.ints = ints_of(*operand.constant, dims());
   if (!operand.ints) {

@@ -70,6 +70,8 @@ class NodeContext {
   const Tensor& need_constant(std::size_t input, std::string_view what);
   /// Integers of rank 0 or 1 that depend on nothing but sizes.
   std::optional<KnownInts> ints(std::size_t input);
+  /// The same of any rank.
+  std::optional<KnownInts> ints_of_any_rank(std::size_t input);
   /// The same where nothing else will do; `what` for the message.
   std::vector<Dim> need_dims(std::size_t input, std::string_view what);
   std::vector<std::int64_t> need_integers(std::size_t input, std::string_view what);

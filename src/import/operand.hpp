@@ -15,11 +15,12 @@ namespace dyn::onnx {
 /// Tensors of shape arithmetic are short.
 inline constexpr std::size_t most_known_ints = 1024;
 
-/// Integers of a tensor of rank 0 or 1 that shape arithmetic has made: each a dim, which may be negative where it is constant.
+/// Integers that shape arithmetic has made: each a dim, which may be negative where it is constant.
 struct KnownInts {
   DType dtype = DType::i64;
   bool scalar = false;
   std::vector<graph::Dim> elements;
+  std::vector<std::int64_t> dims = {};  ///< of a tensor of rank 2 or more, whose elements stand in row-major order; empty for lists and scalars
 };
 
 /// A constant becomes a value of the module when something reads it as a tensor, and never where only shapes depend on it.

@@ -189,7 +189,7 @@ bool give_constant_floats(NodeContext& node) {
 
 void give_cast(NodeContext& node, DType to) {
   if (node.type_of(0).dtype == to) return node.give(node.operand(0));
-  if (std::optional<KnownInts> ints = node.ints(0); ints && ints->dtype != DType::boolean && (to == DType::i64 || to == DType::i32)) {
+  if (std::optional<KnownInts> ints = node.ints_of_any_rank(0); ints && ints->dtype != DType::boolean && (to == DType::i64 || to == DType::i32)) {
     ints->dtype = to;
     return node.give(*std::move(ints));
   }

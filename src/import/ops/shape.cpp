@@ -8,6 +8,7 @@
 
 #include "dyn/error.hpp"
 #include "src/import/freed_shape.hpp"
+#include "src/import/known_ints.hpp"
 #include "src/import/ops/families.hpp"
 
 namespace dyn::onnx {
@@ -27,12 +28,27 @@ void convert_shape(NodeContext& node) {
 
 void convert_size(NodeContext& node) { node.give(KnownInts{DType::i64, true, {product(node.dims(), node.type_of(0).dims)}}); }
 
-/// Integers that only sizes give stay what they are under another shape of rank 0 or 1.
+/// Integers that only sizes give stay what they are under another shape.
 bool give_known(NodeContext& node, const std::vector<Dim>& shape) {
-  std::optional<KnownInts> ints = node.ints(0);
-  if (!ints || shape.size() > 1) return false;
-  ints->scalar = shape.empty();
-  node.give(*std::move(ints));
+  std::optional<KnownInts> ints = node.ints_of_any_rank(0);
+  if (!ints) return false;
+  const auto count = static_cast<std::int64_t>(ints->elements.size());
+  std::vector<std::int64_t> dims;
+  std::int64_t given = 1;
+  for (const Dim each : shape) {
+    const std::optional<std::int64_t> dim = each.constant();
+    if (!dim || *dim < -1 || *dim > static_cast<std::int64_t>(most_known_ints)) return false;
+    dims.push_back(*dim);
+    if (*dim != -1) given *= *dim;
+    if (given > static_cast<std::int64_t>(most_known_ints)) return false;
+  }
+  if (const auto open = std::ranges::find(dims, -1); open != dims.end() && given > 0) {
+    *open = count / given;
+    given *= *open;
+  }
+  // What does not fit goes the way of all tensors, which ends in an error.
+  if (given != count || std::ranges::count(dims, -1) > 0) return false;
+  node.give(with_dims(*std::move(ints), std::move(dims)));
   return true;
 }
 

@@ -6,16 +6,26 @@
 
 #include <fmt/format.h>
 
+#include "src/import/known_ints.hpp"
 #include "src/import/ops/families.hpp"
 
 namespace dyn::onnx {
 namespace {
 
+bool is_permutation(std::vector<std::int64_t> perm) {
+  std::ranges::sort(perm);
+  std::vector<std::int64_t> axes(perm.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return perm == axes;
+}
+
 void convert_transpose(NodeContext& node) {
-  const int rank = node.type(0).rank();
-  std::vector<std::int64_t> perm(static_cast<std::size_t>(rank));
+  const std::size_t rank = node.type_of(0).dims.size();
+  std::vector<std::int64_t> perm(rank);
   std::iota(perm.rbegin(), perm.rend(), 0);
   if (const auto given = node.integers("perm")) perm = *given;
+  const std::optional<KnownInts> ints = node.ints_of_any_rank(0);
+  if (ints && perm.size() == rank && is_permutation(perm)) return node.give(transposed(*ints, perm));
   node.give(node.add("transpose", {node.value(0)}, {node.integer_list("perm", perm)}));
 }
 
@@ -71,13 +81,23 @@ std::vector<Cut> cuts_of(NodeContext& node, const std::vector<Dim>& dims) {
 }
 
 bool give_known_slice(NodeContext& node, const std::vector<Cut>& cuts) {
-  std::optional<KnownInts> ints = node.ints(0);
-  if (!ints || ints->scalar || cuts.size() != 1 || !cuts[0].start.constant() || !cuts[0].end.constant()) return false;
-  if (cuts[0].step < 0) std::ranges::reverse(ints->elements);
-  KnownInts part{ints->dtype, false, {}};
-  const std::int64_t step = std::abs(cuts[0].step);
-  for (std::int64_t i = *cuts[0].start.constant(); i < *cuts[0].end.constant(); i += step) part.elements.push_back(ints->elements[static_cast<std::size_t>(i)]);
-  node.give(std::move(part));
+  const std::optional<KnownInts> ints = node.ints_of_any_rank(0);
+  if (!ints || ints->scalar) return false;
+  std::vector<std::vector<std::int64_t>> places;
+  for (const std::int64_t dim : dims_of(*ints)) {
+    std::vector<std::int64_t>& along = places.emplace_back(static_cast<std::size_t>(dim));
+    std::iota(along.begin(), along.end(), 0);
+  }
+  for (const Cut& cut : cuts) {
+    if (!cut.start.constant() || !cut.end.constant()) return false;
+    std::vector<std::int64_t>& along = places[static_cast<std::size_t>(cut.axis)];
+    if (std::ranges::count(cuts, cut.axis, &Cut::axis) > 1) return false;
+    if (cut.step < 0) std::ranges::reverse(along);
+    std::vector<std::int64_t> part;
+    for (std::int64_t i = *cut.start.constant(); i < *cut.end.constant(); i += std::abs(cut.step)) part.push_back(along[static_cast<std::size_t>(i)]);
+    along = std::move(part);
+  }
+  node.give(taken(*ints, places));
   return true;
 }
 

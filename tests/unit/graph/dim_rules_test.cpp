@@ -85,6 +85,7 @@ class Generator {
   std::pair<Dim, Dim> operands(DimOp op) {
     const bool divides = op == DimOp::FloorDiv || op == DimOp::Mod;
     if (!divides && pick(3) == 0) return quotient_and_remainder(op);
+    if (op == DimOp::Mul && pick(4) == 0) return limited();
     Dim left = expression(static_cast<int>(pick(4)));
     if (divides && pick(2) == 0) left = left * leaf() + leaf();
     if (divides && pick(4) == 0) return nested(op);
@@ -103,6 +104,13 @@ class Generator {
     if (op == DimOp::Mul) return {quotient * factor, c};
     if (pick(2) == 0) return {quotient * (c - one) * factor, quotient * factor};
     return {quotient * c * factor, rest * factor + leaf()};
+  }
+
+  /// A sum, and the least of 1 and a size that may go beyond it or not.
+  std::pair<Dim, Dim> limited() {
+    const Dim one = symbols_.table.constant(1), x = leaf(), y = leaf();
+    const Dim limit = pick(2) == 0 ? min(one, x + y) : min(one, min(x, constant({1, 2, 12})));
+    return {pick(2) == 0 ? x * leaf() : x + leaf(), limit * constant({1, 3})};
   }
 
   /// A division of a division.
