@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The ONNX project's light CNNs with random weights, dyn beside ONNX Runtime; see light_models.py, which gets the arguments after BUILD_DIR.
+# The ONNX project's light CNNs with random weights, dyn beside ONNX Runtime; see light_models.py, which gets the arguments after BUILD_DIR. Before that the self-test of
+# compare_models.py, which needs no more.
 #
 #   bash tests/conformance/light_models.sh BUILD_DIR [--batches 1 4 64] [--sizes 64 317] ...
 #
@@ -28,6 +29,7 @@ if [ ! -d "$kept" ]; then
   fetch || skip "ONNX Runtime cannot be installed from PyPI: $(tail -1 "$kept.log")"
 fi
 status=0
+PYTHONPATH=$kept python3 "$here/compare_models.py" --self-test || status=1
 compare --constant-weights --models squeezenet resnet50 || status=1
 compare "$@" || status=1
 exit $status
