@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Models of transformers and torchvision as ONNX files, with seeded random weights, for compare_models.py.
 
-  export_models.py FOLDER [--models bert swin] [--seed 1]
+  export_models.py FOLDER [--models bert swin] [--seed 1] [--exporter torch.export]
 
 Writes FOLDER/NAME.onnx, and FOLDER/NAME.json, which says how its inputs are drawn. Each has the structure that its library gives it, in small: few layers, narrow ones.
-Batch, length, past, height and width are dynamic wherever the model's own code takes any. Needs, from PyPI: torch, torchvision, transformers, onnx, onnxscript and numpy.
+Batch, length, past, height and width are dynamic wherever the model's own code takes any. --exporter: torch.onnx.export by tracing (opset 17, the default), or through
+torch.export (opset 18). Needs, from PyPI: torch, torchvision, transformers, onnx, onnxscript and numpy.
 """
 import argparse
 import dataclasses
+import inspect
 import json
 import pathlib
 import sys
@@ -63,7 +65,15 @@ def dynamic_axes(spec):
     return axes
 
 
-def export(spec, folder, seed):
+def dynamic_shapes(spec, module):
+    """As torch.export takes them: those of `*rest` are one tuple."""
+    shapes = tuple({place: torch.export.Dim.DYNAMIC for place, dim in enumerate(each.shape) if isinstance(dim, str)} for each in spec.inputs)
+    kinds = [each.kind for each in inspect.signature(module.forward).parameters.values()]
+    alone = sum(kind != inspect.Parameter.VAR_POSITIONAL for kind in kinds)
+    return shapes[:alone] + ((shapes[alone:],) if alone < len(kinds) else ())
+
+
+def export(spec, folder, seed, exporter):
     module = randomize(spec.build(), seed)
     example = {name: dim.example for name, dim in spec.dims.items()}
     random = numpy.random.default_rng(seed)
@@ -71,14 +81,13 @@ def export(spec, folder, seed):
     calibrate(module, tuple(torch.from_numpy(draw(each, {name: dim.greatest for name, dim in spec.dims.items()}, random)) for each in spec.inputs))
     file = folder / f"{spec.name}.onnx"
     names = {"input_names": [each.name for each in spec.inputs], "output_names": spec.outputs}
-    if spec.dynamo:
-        shapes = tuple({place: torch.export.Dim.DYNAMIC for place, dim in enumerate(each.shape) if isinstance(dim, str)} for each in spec.inputs)
-        torch.onnx.export(module, inputs, str(file), opset_version=spec.opset, dynamo=True, external_data=False, dynamic_shapes=shapes, **names)
+    if exporter == "torch.export":
+        torch.onnx.export(module, inputs, str(file), opset_version=18, dynamo=True, verbose=False, external_data=False, dynamic_shapes=dynamic_shapes(spec, module), **names)
     else:
-        torch.onnx.export(module, inputs, str(file), opset_version=spec.opset, dynamo=False, dynamic_axes=dynamic_axes(spec), **names)
+        torch.onnx.export(module, inputs, str(file), opset_version=17, dynamo=False, dynamic_axes=dynamic_axes(spec), **names)
     model = onnx.load(file)
     described = {"dims": {name: [dim.least, dim.greatest, dim.step] for name, dim in spec.dims.items()}, "inputs": [dataclasses.asdict(each) for each in spec.inputs],
-                 "outputs": spec.outputs, "exporter": "torch.export" if spec.dynamo else "tracing", "opset": model.opset_import[0].version, "note": spec.note}
+                 "outputs": spec.outputs, "exporter": exporter, "opset": model.opset_import[0].version, "note": spec.note}
     (folder / f"{spec.name}.json").write_text(json.dumps(described, indent=1))
     return f"{file.stat().st_size / 1e6:.1f} MB, {len(model.graph.node)} nodes"
 
@@ -88,6 +97,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--models", nargs="+")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--exporter", choices=["tracing", "torch.export"], default="tracing")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
@@ -96,7 +106,7 @@ def main():
         if arguments.models and spec.name not in arguments.models:
             continue
         try:
-            print(f"ok {spec.name}: {export(spec, arguments.folder, arguments.seed)}", flush=True)
+            print(f"ok {spec.name}: {export(spec, arguments.folder, arguments.seed, arguments.exporter)}", flush=True)
         except Exception as error:  # whatever goes wrong with one model, the others are exported
             print(f"failed {spec.name}: {type(error).__name__}: {' '.join(str(error).split())[:600]}", flush=True)
             good = False

@@ -15,8 +15,8 @@ class Dim:
 
 @dataclasses.dataclass
 class Input:
-    """shape: names of dims, integers, and sums of them such as "P+S". below: of integers, the vocabulary's size; 0: floats, normal. mask: 1 up to a length of each row, of
-    which the dims named in `kept` are always 1 (a past), and the first position."""
+    """shape: names of dims, integers, and sums of names such as "P+S". below: of integers, what they are less than; 0: floats, normal, or images. mask: each row is 1 up to a
+    length that is drawn, and 0 behind it; the first row is 1 throughout."""
     name: str
     shape: tuple
     below: int = 0
@@ -25,14 +25,12 @@ class Input:
 
 @dataclasses.dataclass
 class Specification:
-    """build: a module whose forward takes the inputs in order. dynamo: through torch.export; otherwise by tracing. opset: of the file."""
+    """build: a module whose forward takes the inputs in order. output_axes: names of an output's dims where they are not the batch and the length."""
     name: str
     build: object
     dims: dict
     inputs: list
     outputs: list
-    opset: int = 17
-    dynamo: bool = False
     note: str = ""
     output_axes: dict = dataclasses.field(default_factory=dict)
 
