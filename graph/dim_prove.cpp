@@ -1,7 +1,10 @@
 // Questions about dims, answered yes, no, or not known.
 
+#include <cstdlib>
+
 #include "graph/checked.hpp"
 #include "graph/dim.hpp"
+#include "graph/dim_polynomial.hpp"
 
 namespace dyn::graph {
 
@@ -21,6 +24,21 @@ bool proves_less_equal(Dim a, Dim b, int depth) {
   return b.node()->op == DimOp::Max && (below(a, of_b[0]) || below(a, of_b[1]));
 }
 
+/// Whether the sum is never 0, since its constant and the order of its other terms agree: max(0, x) - max(0, x - 2) + 1 is positive.
+bool is_never_zero(DimTable& table, Polynomial sum) {
+  if (sum.size() < 3 || !sum.back().atoms.empty()) return false;
+  const bool is_positive = sum.back().coefficient > 0;
+  sum.pop_back();
+  Polynomial larger, smaller;
+  for (Term& term : sum) {
+    if (term.coefficient == int64_min || term.coefficient == int64_max) return false;  // it may stand for a greater one
+    const bool adds = (term.coefficient > 0) == is_positive;
+    term.coefficient = std::abs(term.coefficient);
+    (adds ? larger : smaller).push_back(term);
+  }
+  return proves_less_equal(from_polynomial(table, smaller), from_polynomial(table, larger), max_proof_depth);
+}
+
 }  // namespace
 
 std::optional<bool> prove_equal(Dim a, Dim b) {
@@ -31,6 +49,7 @@ std::optional<bool> prove_equal(Dim a, Dim b) {
   if (difference.constant()) return *difference.constant() == 0;
   // Terms that are all multiples of d cannot make up for a constant that is none.
   if (difference.node()->op == DimOp::Add) {
+    if (is_never_zero(a.table(), to_polynomial(difference))) return false;
     if (const auto constant = difference.node()->operands.back().constant()) {
       const std::int64_t divisor = known_divisor(difference - *constant);
       if (divisor > 0 && *constant % divisor != 0) return false;

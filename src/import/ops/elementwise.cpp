@@ -135,12 +135,12 @@ void convert_is_inf(NodeContext& node) {
   node.give(node.add("expand", {node.builder().integer(DType::boolean, 0)}, {node.dim_list("shape", dims)}));
 }
 
-/// Axes are counted from the end and then negated.
+/// Axes are counted from the end and then negated, and lengths too, of which the last elements are taken.
 void convert_neg(NodeContext& node) {
   std::optional<KnownInts> ints = node.ints(0);
-  const auto is_known = [](Dim dim) { return dim.constant().value_or(INT32_MIN) > INT32_MIN; };
+  const auto is_known = [](Dim dim) { return dim.constant().value_or(0) > INT32_MIN; };
   if (!ints || ints->dtype == DType::boolean || !std::ranges::all_of(ints->elements, is_known)) return node.give(node.add("neg", {node.value(0)}));
-  for (Dim& element : ints->elements) element = node.dims().constant(-*element.constant());
+  for (Dim& element : ints->elements) element = element * -1;
   node.give(*std::move(ints));
 }
 

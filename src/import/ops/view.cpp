@@ -46,6 +46,9 @@ std::vector<Dim> slice_list(NodeContext& node, const char* name, std::size_t inp
 
 /// A start or end counted from the front, within 0 .. extent (backwards: -1 .. extent - 1).
 Dim place(NodeContext& node, Dim given, Dim extent, bool backwards) {
+  const Dim back = given * -1;
+  // A size counted from the end: no element of it would mean another place, so that there is one at least.
+  if (back.symbol() && graph::bounds(back).low == 0) node.dims().refine(*back.symbol(), 1, std::numeric_limits<std::int64_t>::max());
   const graph::Interval range = graph::bounds(given);
   if (range.low < 0 && range.high >= 0)
     node.fail_unsupported(fmt::format("whether {} counts from the end depends on the sizes", graph::to_string(given)));

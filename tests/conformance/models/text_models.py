@@ -96,7 +96,7 @@ def text_models():
         encoder("distilbert", transformers.DistilBertModel, distilbert, outputs=("last_hidden_state",)),
         encoder("roberta", transformers.RobertaModel, roberta),
         decoder("gpt2-past", transformers.GPT2LMHeadModel, gpt2, 2, 4, 12, True),
-        decoder("llama-past", transformers.LlamaForCausalLM, llama, 2, 2, 12, False),
+        decoder("llama-past", transformers.LlamaForCausalLM, llama, 2, 2, 12, True),
         encoder("t5-encoder", transformers.T5EncoderModel, t5, outputs=("last_hidden_state",)),
         Specification("whisper-encoder", lambda: FirstOutput(transformers.WhisperModel(whisper()).encoder, ["input_features"], ["last_hidden_state"]), {"B": BATCH},
                       [Input("input_features", ("B", 20, 150))], ["last_hidden_state"], note="its length is fixed: the model takes no other"),

@@ -118,6 +118,42 @@ TEST_CASE("positions cut to the length that is asked for are as many as that") {
   CHECK_THROWS_AS(run(file, {{"x", {&x, {41, 3}}}}), Error);
 }
 
+TEST_CASE("a length that is negated takes the last elements, and is not 0") {
+  for (const std::string op : {"Neg", "Sub"}) {
+    OnnxFile file;
+    file.input("x", {"P"}).input("new", {"S"}).output("y").output("z").integers("axis", {1}, {0}).integers("end", {1}, {int64_max});
+    testing::set(file.node("Concat", {"x", "new"}, {"all"}), "axis", 0);
+    file.node("Shape", {"new"}, {"length"});
+    if (op == "Neg") file.node("Neg", {"length"}, {"back"});
+    else file.node("Sub", {"axis", "length"}, {"back"});
+    file.node("Slice", {"all", "back", "end", "axis"}, {"y"});
+    file.node("Identity", {"back"}, {"z"});
+    std::vector<float> x = random_floats(5), added = random_floats(3);
+    const auto at = [&](std::int64_t old_length, std::int64_t length) { return run_all(file, {{"x", Tensor::view(x.data(), {old_length})}, {"new", Tensor::view(added.data(), {length})}}); };
+    CHECK(at(5, 3)[0].values == Values(added.begin(), added.end()));
+    CHECK(at(5, 3)[1].values == Values{-3});
+    CHECK(at(0, 2)[0].shape == Shape{2});
+    CHECK_THROWS_AS(at(5, 0), Error);
+  }
+}
+
+TEST_CASE("a part between two places from the end has a size, which is not -1") {
+  OnnxFile file;
+  file.input("x", {"N"}).output("y").integers("from", {1}, {-4}).integers("to", {1}, {-2}).integers("minus", {1}, {-1}).integers("one", {1}, {1}).integers("axis", {1}, {0});
+  file.node("Slice", {"x", "from", "to", "axis"}, {"part"});
+  file.node("Shape", {"part"}, {"size"});
+  file.node("Equal", {"size", "minus"}, {"open"});
+  file.node("Where", {"open", "one", "size"}, {"target"});
+  file.node("Expand", {"part", "target"}, {"y"});
+  std::vector<float> x = random_floats(7);
+  for (const std::int64_t size : {0, 1, 2, 3, 4, 7}) {
+    const Result result = run(file, {{"x", {&x, {size}}}});
+    Values expected;
+    for (std::int64_t i = std::max<std::int64_t>(size - 4, 0); i < size - 2; ++i) expected.push_back(static_cast<double>(x[static_cast<std::size_t>(i)]));
+    CHECK(result.values == expected);
+  }
+}
+
 TEST_CASE("sizes that go through floats of the file are known") {
   OnnxFile file;
   file.input("x", {"N", 49}).output("y").output("z").integers("open", {1}, {-1}).integers("axis", {1}, {2});
