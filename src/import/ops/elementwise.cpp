@@ -20,9 +20,9 @@ std::optional<Dim> fold_mul(Dim a, Dim b) { return a * b; }
 std::optional<Dim> fold_min(Dim a, Dim b) { return min(a, b); }
 std::optional<Dim> fold_max(Dim a, Dim b) { return max(a, b); }
 
-/// ONNX truncates, dims round down: the same where nothing is negative.
+/// ONNX truncates, dims round down: the same where nothing is negative. A divisor of 0 is an error of the run.
 std::optional<Dim> fold_div(Dim a, Dim b) {
-  if (graph::bounds(b).low < 1 || graph::bounds(a).low < 0) return std::nullopt;
+  if (b.constant() == 0 || graph::bounds(b).low < 0 || graph::bounds(a).low < 0) return std::nullopt;
   return floordiv(a, b);
 }
 

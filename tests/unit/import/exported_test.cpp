@@ -154,6 +154,24 @@ TEST_CASE("a part between two places from the end has a size, which is not -1") 
   }
 }
 
+TEST_CASE("a size divided by another is a size, and an error where that is 0") {
+  OnnxFile file;
+  file.input("x", {"N", 6}).input("rows", {"R"}).output("y").integers("axis", {1}, {0});
+  file.node("Size", {"x"}, {"all"});
+  file.node("Size", {"rows"}, {"count"});
+  file.node("Div", {"all", "count"}, {"columns"});
+  file.node("Unsqueeze", {"count", "axis"}, {"first"});
+  file.node("Unsqueeze", {"columns", "axis"}, {"second"});
+  testing::set(file.node("Concat", {"first", "second"}, {"shape"}), "axis", 0);
+  file.node("Reshape", {"x", "shape"}, {"y"});
+  std::vector<float> x = random_floats(24), rows = random_floats(8);
+  const auto at = [&](std::int64_t count) { return run_all(file, {{"x", Tensor::view(x.data(), {4, 6})}, {"rows", Tensor::view(rows.data(), {count})}}); };
+  CHECK(at(8)[0].shape == Shape{8, 3});
+  CHECK(at(8)[0].values == Values(x.begin(), x.end()));
+  CHECK_THROWS_AS(at(7), Error);
+  CHECK_THROWS_AS(at(0), Error);
+}
+
 TEST_CASE("sizes that go through floats of the file are known") {
   OnnxFile file;
   file.input("x", {"N", 49}).output("y").output("z").integers("open", {1}, {-1}).integers("axis", {1}, {2});
