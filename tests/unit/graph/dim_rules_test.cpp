@@ -109,7 +109,7 @@ class Generator {
   /// A sum, and the least of 1 and a size that may go beyond it or not.
   std::pair<Dim, Dim> limited() {
     const Dim one = symbols_.table.constant(1), x = leaf(), y = leaf();
-    const Dim limit = pick(2) == 0 ? min(one, x + y) : min(one, min(x, constant({1, 2, 12})));
+    const Dim limit = min(one, pick(3) == 0 ? x + y : pick(2) == 0 ? x + constant({6, 7}) : min(x, constant({1, 2, 12})));
     return {pick(2) == 0 ? x * leaf() : x + leaf(), limit * constant({1, 3})};
   }
 
