@@ -36,7 +36,7 @@ class Builder {
   /// What a node asks of dims that cannot be decided before sizes are known.
   std::span<const Constraint> constraints(std::size_t node) const;
 
-  /// A declared symbol. Before the first node.
+  /// A declared symbol. Before the first node, but for those that an operator's run defines.
   Dim symbol(SymbolInfo info);
   /// Before the first node. `name` is nobody else's.
   ValueId input(std::string name, TensorType type);

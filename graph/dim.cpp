@@ -113,6 +113,8 @@ void DimTable::refine(int symbol, std::int64_t low, std::int64_t high, std::int6
   }
 }
 
+void DimTable::define(int symbol) { impl_->symbols[static_cast<std::size_t>(symbol)].defined = true; }
+
 int DimTable::symbol_count() const { return static_cast<int>(impl_->symbols.size()); }
 int DimTable::node_count() const { return static_cast<int>(impl_->nodes.size()); }
 Dim DimTable::at(int id) const { return Dim(&impl_->nodes[static_cast<std::size_t>(id)]); }

@@ -24,6 +24,7 @@ struct SymbolInfo {
   std::int64_t high = std::numeric_limits<std::int64_t>::max();
   std::int64_t divisor = 1;
   std::optional<std::int64_t> hint;
+  bool defined = false;  ///< by the run of an operator: never replaced by another dim, and no input gives it
 };
 
 /// A handle to an interned expression: two handles compare equal exactly where the simplified expressions are the
@@ -73,6 +74,8 @@ class DimTable {
   const SymbolInfo& info(int symbol) const;
   /// Narrows what is known of a symbol (intersection of bounds, least common multiple of divisors).
   void refine(int symbol, std::int64_t low, std::int64_t high, std::int64_t divisor = 1);
+  /// Marks a symbol as defined by the run of an operator.
+  void define(int symbol);
   int symbol_count() const;
   int node_count() const;
   Dim at(int id) const;

@@ -10,7 +10,7 @@
 
 namespace dyn::graph {
 
-enum class Backbone : std::uint8_t { Matmul, Attention, Reduction, Elementwise, Copy };
+enum class Backbone : std::uint8_t { Matmul, Attention, Reduction, Elementwise, Copy, Host };
 
 /// Nodes that one kernel computes. All nodes of a group share one index space: its backbone's, with the reduced axes.
 /// A node that reads no memory (range, and cheap work on it) may be a member of several groups.

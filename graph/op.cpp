@@ -14,7 +14,7 @@ namespace {
 
 std::vector<OpDef> make_registry() {
   std::vector<OpDef> ops;
-  for (auto family : {elementwise_ops, reduction_ops, normalization_ops, contraction_ops, view_ops, indexed_ops, state_ops, window_ops})
+  for (auto family : {elementwise_ops, reduction_ops, normalization_ops, contraction_ops, view_ops, indexed_ops, state_ops, window_ops, host_ops, defining_ops, recurrence_ops})
     std::ranges::move(family(), std::back_inserter(ops));
   std::ranges::sort(ops, {}, &OpDef::name);
   return ops;
@@ -137,7 +137,24 @@ std::vector<std::int64_t> InferContext::integers(std::string_view name) const { 
 std::vector<Dim> InferContext::dim_list(std::string_view name) const { return attr_dims(module(), node(), name); }
 
 bool reads_memory(const Node& node, std::size_t input) {
-  return contracts(node.op->op_class) || (input == 0 && (node.op->name == "gather" || node.op->name == "windows"));
+  return contracts(node.op->op_class) || node.op->op_class == OpClass::Host || (input == 0 && (node.op->name == "gather" || node.op->name == "windows"));
+}
+
+std::vector<int> defined_symbols(const Module& module, const Node& node) {
+  std::vector<int> symbols;
+  const auto is_of_input = [&](Dim dim) {
+    return std::ranges::any_of(node.inputs, [&](ValueId id) { return std::ranges::find(module.value(id).type.dims, dim) != module.value(id).type.dims.end(); });
+  };
+  const auto add = [&](Dim dim) {
+    const std::optional<int> symbol = dim.symbol();
+    if (symbol && !is_of_input(dim) && module.dims->info(*symbol).defined && std::ranges::find(symbols, *symbol) == symbols.end()) symbols.push_back(*symbol);
+  };
+  for (const std::string& name : node.op->defines) {
+    const AttrDef* def = node.op->find_attr(name);
+    if (def->kind == AttrKind::Dim) add(attr_dim(module, node, name));
+    else for (const Dim dim : attr_dims(module, node, name)) add(dim);
+  }
+  return symbols;
 }
 
 ValueId viewed(const Node& view) { return view.inputs[view.op->name == "append" ? 1 : 0]; }

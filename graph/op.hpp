@@ -20,6 +20,7 @@ enum class OpClass : std::uint8_t {
   Attention,    ///< two chained contractions with a softmax between; whole, or split by a pass
   View,         ///< only another way to index its input: reshape, transpose, slice, expand; append
   Indexed,      ///< gather, concat, pad, range, windows: each output element from a computed place
+  Host,         ///< computed by a function of the host over whole tensors (targets/host)
   Compound      ///< split into the others by a pass
 };
 
@@ -81,6 +82,8 @@ struct OpDef {
   std::string shapes;   ///< input and output shapes
   std::string dtypes;   ///< accepted dtypes and the result's
   std::string errors;   ///< what is refused
+  /// Attributes whose dims are symbols that the values of this operator's inputs decide: they are known when it has run.
+  std::vector<std::string> defines = {};
 
   const AttrDef* find_attr(std::string_view name) const;
 };
@@ -104,6 +107,9 @@ std::optional<int> normalize_axis(std::int64_t axis, int rank);
 
 /// Whether the node addresses this operand beyond its own index space, or many times: it has to be in memory.
 bool reads_memory(const Node& node, std::size_t input);
+
+/// Symbols that the node's run decides, in the order of OpDef::defines; of a list those that no input's shape has.
+std::vector<int> defined_symbols(const Module& module, const Node& node);
 
 /// Of a View: the input that it shows in another way. `append` shows what it appends: its result is the state in which that lies.
 ValueId viewed(const Node& view);

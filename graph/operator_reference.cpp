@@ -22,6 +22,8 @@ std::string_view name_of(OpClass op_class) {
       return "view";
     case OpClass::Indexed:
       return "indexed";
+    case OpClass::Host:
+      return "host";
     case OpClass::Compound:
       return "compound";
   }

@@ -41,6 +41,7 @@ void Propagation::add_values() {
 }
 
 void Propagation::add_node() {
+  unifier_.add_symbols();
   add_values();
   const int node = static_cast<int>(module_.nodes.size()) - 1;
   constraints_.resize(module_.nodes.size());

@@ -150,7 +150,7 @@ void Propagation::collect_constraints() {
   }
 }
 
-/// Every symbol that a run needs must be part of some input's dims, or given by a session.
+/// Every symbol that a run needs must be part of some input's dims, given by a session, or defined by the run.
 void Propagation::check_symbols() const {
   std::vector<bool> given(static_cast<std::size_t>(module_.dims->symbol_count()));
   for (ValueId input : module_.inputs)
@@ -159,7 +159,7 @@ void Propagation::check_symbols() const {
   for_each_session_symbol(module_, [&](int symbol) { given[static_cast<std::size_t>(symbol)] = true; });
   const auto check = [&](Dim dim, SourceLocation where) {
     for_each_symbol(dim, [&](int symbol) {
-      if (given[static_cast<std::size_t>(symbol)]) return;
+      if (given[static_cast<std::size_t>(symbol)] || module_.dims->info(symbol).defined) return;
       fail_at(module_, where,
               fmt::format("no input has the dim {}, so that a run cannot know its value", module_.dims->info(symbol).name));
     });

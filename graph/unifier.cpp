@@ -52,6 +52,15 @@ Unifier::Unifier(Module& module) : module_(module) {
   for_each_session_symbol(module, [this](int symbol) { given_[static_cast<std::size_t>(symbol)] = true; });
 }
 
+void Unifier::add_symbols() {
+  const auto known = declared_.size(), symbols = static_cast<std::size_t>(module_.dims->symbol_count());
+  if (known == symbols) return;
+  declared_.resize(symbols);
+  given_.resize(symbols);
+  replacement_.resize(symbols);
+  for (int symbol : module_.declared_symbols) declared_[static_cast<std::size_t>(symbol)] = true;
+}
+
 void Unifier::mark_given(Dim dim) {
   for_each_symbol(dim, [&](int symbol) { given_[static_cast<std::size_t>(symbol)] = true; });
 }
@@ -141,6 +150,10 @@ Unifier::Outcome Unifier::unify(Dim a, Dim b) {
   const std::optional<bool> equal = prove_equal(a, b);
   if (equal == true) return {Answer::Equal, ""};
   if (equal == false) return {Answer::Contradiction, describe_symbols(*module_.dims, {a, b})};
+  // What a run defines is never what the text says already: the sizes are compared when it has run.
+  bool defined = false;
+  for (const Dim dim : {a, b}) for_each_symbol(dim, [&](int symbol) { defined = defined || module_.dims->info(symbol).defined; });
+  if (defined) return {Answer::Unknown, ""};
   const std::optional<Solution> solution = solve(reduced_equation(to_polynomial(a - b)));
   if (!solution) return {Answer::Unknown, ""};
   const std::optional<std::string> contradiction = replace(*solution);

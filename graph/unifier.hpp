@@ -28,6 +28,9 @@ class Unifier {
   /// Makes a and b equal, by replacing a symbol where they are not so already.
   Outcome unify(Dim a, Dim b);
 
+  /// After new symbols in the module's dims.
+  void add_symbols();
+
   /// Grows with each replacement: dims that were read before may be out of date.
   int generation() const { return static_cast<int>(replaced_.size()); }
   const std::vector<std::pair<int, Dim>>& replaced() const { return replaced_; }

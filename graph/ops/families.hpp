@@ -15,5 +15,8 @@ std::vector<OpDef> view_ops();
 std::vector<OpDef> indexed_ops();
 std::vector<OpDef> state_ops();
 std::vector<OpDef> window_ops();
+std::vector<OpDef> host_ops();
+std::vector<OpDef> defining_ops();
+std::vector<OpDef> recurrence_ops();
 
 }  // namespace dyn::graph

@@ -93,6 +93,18 @@ void require_vector_along(InferContext& context, std::size_t index, std::size_t 
   context.require_equal(context.input(index).dims[0], dim, dim_name(context, index, 0), dim_name(context, of, axis));
 }
 
+Dim define_symbol(InferContext& context, std::string_view name, Dim dim) {
+  const std::optional<int> symbol = dim.symbol();
+  if (!symbol) context.fail(fmt::format("{}: {} must be a dim of its own, which this operator gives its value, not {}", context.node().op->name, name, to_string(dim)));
+  for (const ValueId input : context.module().inputs) {
+    for (const Dim given : context.module().value(input).type.dims) {
+      if (given == dim) context.fail(fmt::format("{}: {} is {}, which is a dim of the input {}; it must be one that this operator gives its value", context.node().op->name, name, to_string(dim), context.module().value(input).name));
+    }
+  }
+  context.dims().define(*symbol);
+  return dim;
+}
+
 void require_at_least(InferContext& context, Dim dim, std::int64_t low, const std::string& what) {
   context.require_less_equal(context.dims().constant(low), dim, std::to_string(low), what);
 }

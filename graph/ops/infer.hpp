@@ -25,6 +25,7 @@ inline constexpr DType scalar_dtypes[] = {DType::f32, DType::f64, DType::i8,  DT
                                           DType::u8,  DType::u16, DType::u32, DType::u64, DType::boolean};
 inline constexpr DType f32_dtype[] = {DType::f32};
 inline constexpr DType bool_dtypes[] = {DType::boolean};
+inline constexpr DType index_dtypes[] = {DType::i32, DType::i64};
 
 /// Fails unless the input's dtype is one of `accepted`.
 void require_dtype(const InferContext& context, std::size_t index, std::span<const DType> accepted);
@@ -53,6 +54,9 @@ std::vector<Dim> broadcast_inputs(InferContext& context, std::size_t first = 0);
 
 /// Input `index` has one dim, equal to dim `axis` of input `of`: a weight along an axis.
 void require_vector_along(InferContext& context, std::size_t index, std::size_t of, int axis);
+
+/// The attribute's symbol, which this operator's run defines; fails where it is none, or where an input of the graph has it in its shape.
+Dim define_symbol(InferContext& context, std::string_view name, Dim dim);
 
 /// dim >= low, now or at bind.
 void require_at_least(InferContext& context, Dim dim, std::int64_t low, const std::string& what);

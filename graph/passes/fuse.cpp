@@ -20,7 +20,7 @@ void grow_from(FusionGraph& graph, Fusion& fusion, int id) {
 }
 
 void grow_all(FusionGraph& graph, Fusion& fusion) {
-  for (const OpClass backbone : {OpClass::Contraction, OpClass::Attention, OpClass::Reduction}) {
+  for (const OpClass backbone : {OpClass::Host, OpClass::Contraction, OpClass::Attention, OpClass::Reduction}) {
     for (const int id : graph.order()) {
       if (graph.node(id).op->op_class == backbone) grow_from(graph, fusion, id);
     }

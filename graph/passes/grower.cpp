@@ -25,6 +25,10 @@ Grower::Grower(FusionGraph& graph, int backbone_node, int group)
 
 void Grower::start() {
   const Node& node = graph_.node(backbone_);
+  if (node.op->op_class == OpClass::Host) {
+    kind_ = Backbone::Host;
+    return add(backbone_, {});
+  }
   const auto& output_dims = graph_.dims(node.outputs[0]);
   if (node.op->op_class == OpClass::Reduction) {
     kind_ = Backbone::Reduction;
@@ -63,6 +67,7 @@ void Grower::add(int id, Coords coords) {
 }
 
 void Grower::grow() {
+  if (kind_ == Backbone::Host) return;
   while (!unvisited_.empty()) {
     const int id = unvisited_.back();
     unvisited_.pop_back();
@@ -169,7 +174,7 @@ bool Grower::operand_fits(int id, int input, const Coords& coords) const {
 void Grower::try_producer(int id) {
   if (kind_ == Backbone::Attention || graph_.group_of(id) != no_group || graph_.free(id)) return;
   const OpClass op_class = graph_.node(id).op->op_class;
-  if (contracts(op_class) || (op_class == OpClass::Indexed && kind_ == Backbone::Matmul)) return;
+  if (contracts(op_class) || op_class == OpClass::Host || (op_class == OpClass::Indexed && kind_ == Backbone::Matmul)) return;
   if (op_class == OpClass::Reduction && kind_ != Backbone::Reduction) return;
   const auto coords = place_of_producer(id);
   if (!coords || (op_class == OpClass::Reduction && place_of_reduction(id) != coords)) return;
@@ -241,6 +246,12 @@ Group Grower::finish() const {
   group.backbone_node = backbone_;
   group.extents = extents_;
   group.reduced = reduced_;
+  if (kind_ == Backbone::Host) {
+    group.nodes = {backbone_};
+    group.outputs = graph_.node(backbone_).outputs;
+    group.output_coords.resize(group.outputs.size());
+    return group;
+  }
   for (const auto& [id, coords] : members_) {
     nodes.insert(id);
     collect_free(id, nodes);

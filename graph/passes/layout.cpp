@@ -76,7 +76,8 @@ class Layouter {
     }
     for (const Group& group : fusion_.groups) {
       for (const ValueId id : group.outputs) {
-        view_of(id) = store_result(id, views[id]);
+        if (group.backbone == Backbone::Host) store_densely(id);
+        else view_of(id) = store_result(id, views[id]);
       }
     }
   }

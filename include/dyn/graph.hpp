@@ -83,10 +83,10 @@ class DYN_API Graph {
   /// with state, which a Session runs.
   Outputs run(const NamedTensors& inputs) const;
 
-  /// The shapes that `run` would give, by output name, from input shapes alone. Same errors as `run`.
+  /// The shapes that `run` would give, by output name, from input shapes alone. Same errors as `run`, and Error(user) where they depend on the values of inputs.
   std::vector<std::pair<std::string, Shape>> infer_shapes(const std::vector<std::pair<std::string, Shape>>& inputs) const;
 
-  /// Plans for a shape ahead of the first run with it.
+  /// Plans for a shape ahead of the first run with it. Of a model whose run decides sizes it only checks the shapes.
   void prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const;
 
   /// Number of kernels compiled by this process for this graph since it was loaded: 0, by design.

@@ -88,28 +88,27 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   const double first = seconds_of([&] { call.run(); });
   const std::vector<double> samples = repeat(repetition_of(arguments), [&] { call.run(); });
   const double median = percentile(samples, 50);
-  const double planning = plan_seconds(model, symbols);
-
-  const runtime::Plan& plan = call.plan();
-  const double flops = plan.flops();
+  const bool has_plan = model.segments().empty();  // else the run decides sizes, and plans on its way
+  const double flops = has_plan ? call.plan().flops() : 0;
   Row shape{{"model", model_name(arguments)}};
   for (const auto& [name, value] : named_dims(model, symbols)) shape.emplace_back(name, value);
   shape.emplace_back("threads", std::int64_t{model.threads()});
   Row row = shape;
   row.emplace_back("device", model.device_name());
   row.emplace_back("first_ms", first * ms);
-  row.emplace_back("new_shape_us", planning * us);
+  row.emplace_back("new_shape_us", has_plan ? Cell(plan_seconds(model, symbols) * us) : Cell());
   row.emplace_back("median_ms", median * ms);
   for (const double percent : arguments.percentiles) {
     row.emplace_back(fmt::format("p{}_ms", percent), percentile(samples, percent) * ms);
   }
-  row.emplace_back("gflops", flops / median / 1e9);
-  const std::optional<double> limit = limit_of(bench, flops, traffic_bytes(bench, plan, inputs, call, session.get()));
+  row.emplace_back("gflops", has_plan ? Cell(flops / median / 1e9) : Cell());
+  const std::optional<double> limit = has_plan ? limit_of(bench, flops, traffic_bytes(bench, call.plan(), inputs, call, session.get())) : std::nullopt;
   row.emplace_back("limit_ms", limit ? Cell(*limit * ms) : Cell());
   row.emplace_back("limit_ratio", limit ? Cell(*limit / median) : Cell());
   row.emplace_back("runs", static_cast<std::int64_t>(samples.size()));
   bench.rows.push_back(std::move(row));
 
+  if (arguments.profile || !arguments.trace.empty()) model.require_plan();
   if (arguments.profile) append_rows(bench.group_rows, group_profile(model, call, shape));
   if (!arguments.trace.empty()) bench.trace.push_back(traced_run(model, call, shape));
 }

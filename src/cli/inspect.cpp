@@ -16,6 +16,7 @@
 #include "src/cli/inputs.hpp"
 #include "src/cli/profile.hpp"
 #include "src/cli/session.hpp"
+#include "src/runtime/model_impl.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -138,13 +139,36 @@ std::vector<std::vector<std::int64_t>> inspected_shapes(const runtime::Model& mo
   return {model.bind_dims(dims)};
 }
 
+/// Of a model whose run decides sizes: each part with its groups, and what stands between them.
+std::string segments_text(const runtime::Model& model, const std::string& group) {
+  std::string text;
+  int number = 0;
+  for (const runtime::SegmentStep& step : model.impl().segments) {
+    if (!step.model) {
+      const graph::Node& node = model.module().nodes[static_cast<std::size_t>(step.segment.nodes.front())];
+      text += fmt::format("\nthen {} (line {}), by the host\n", node.op->name, node.location.line);
+      continue;
+    }
+    text += fmt::format("\nsegment {}{}\n", number++, step.segment.sides.empty() ? "" : ", if the run needs it");
+    for (std::size_t i = 0; i < step.model->problems().size(); ++i) {
+      if (group.empty() || step.model->fusion().groups[i].name == group) text += "\n" + group_text(*step.model, i);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 void inspect_model(const Arguments& arguments) {
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
-  const std::vector<std::size_t> groups = chosen_groups(*model, arguments.group);
+  const bool has_segments = !model->segments().empty();
+  const std::vector<std::size_t> groups = has_segments ? std::vector<std::size_t>() : chosen_groups(*model, arguments.group);
   fmt::print("{:<8} {} on {}, {} threads\n", "model", model_name(arguments), model->device_name(), model->threads());
   fmt::print("{}{}{}{}", dims_text(model->module()), states_text(model->module()), ports_text("input", model->inputs()), ports_text("output", model->outputs()));
+  if (has_segments) {
+    fmt::print("{}", segments_text(*model, arguments.group));
+    return;
+  }
   if (model->problems().empty()) {
     fmt::print("No groups: this device walks the operators one by one.\n");
     return;
@@ -157,6 +181,21 @@ void inspect_model(const Arguments& arguments) {
   for (const std::size_t group : groups) fmt::print("\n{}", group_text(*model, group));
 }
 
+namespace {
+
+void explain_at(const runtime::Model& model, const Arguments& arguments, const std::vector<std::int64_t>& symbols) {
+  const runtime::PlanPtr plan = model.plan(symbols);
+  const std::vector<std::size_t> chosen = chosen_groups(model, arguments.group);
+  const std::string dumped = arguments.dump_ptx.empty() ? std::string() : dump_ptx(model, chosen, arguments.dump_ptx);
+  for (const Explanation& explanation : explanations(model, *plan, chosen)) {
+    fmt::print("{}\n{}\n", names_of(model, explanation), indented(explanation.text, "  "));
+  }
+  if (chosen.empty()) fmt::print("No groups: this device walks the operators one by one.\n");
+  fmt::print("{}", dumped);
+}
+
+}  // namespace
+
 void explain_model(const Arguments& arguments) {
   if (arguments.measure) {
     if (!arguments.dump_ptx.empty()) throw Error(ErrorKind::user, "--measure and --dump-ptx exclude each other: give one or the other");
@@ -164,14 +203,13 @@ void explain_model(const Arguments& arguments) {
   }
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
   const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, {});
-  const runtime::PlanPtr plan = model->plan(symbols);
-  const std::vector<std::size_t> chosen = chosen_groups(*model, arguments.group);
-  const std::string dumped = arguments.dump_ptx.empty() ? std::string() : dump_ptx(*model, chosen, arguments.dump_ptx);
-  for (const Explanation& explanation : explanations(*model, *plan, chosen)) {
-    fmt::print("{}\n{}\n", names_of(*model, explanation), indented(explanation.text, "  "));
+  // Dims that a run decides are those of --dims, else 0.
+  const auto segments = model->segments();
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    fmt::print("segment {}\n\n", i);
+    explain_at(*segments[i], arguments, symbols);
   }
-  if (chosen.empty()) fmt::print("No groups: this device walks the operators one by one.\n");
-  fmt::print("{}", dumped);
+  if (segments.empty()) explain_at(*model, arguments, symbols);
 }
 
 }  // namespace dyn::cli

@@ -12,6 +12,14 @@
 #include "src/import/ops/folded.hpp"
 
 namespace dyn::onnx {
+namespace {
+
+/// Its graphs are nodes of the same module.
+constexpr std::string_view if_operator = "If";
+
+}  // namespace
+
+bool Converter::knows(std::string_view op_type) { return op_type == if_operator || find_converter(op_type) != nullptr; }
 
 void Converter::convert(NodeProto& node) {
   try {
@@ -43,7 +51,8 @@ void Converter::convert_operator(NodeProto& node) {
     }
     if (node.output_size() == 0) context.fail("it has no outputs");
     const std::size_t first_new = state_.builder.node_count();
-    if (!give_folded_floats(context)) find_converter(node.op_type())(context);
+    if (node.op_type() == if_operator) convert_if(context);
+    else if (!give_folded_floats(context)) find_converter(node.op_type())(context);
     check_freed(context, first_new);
     for (std::size_t i = 0; i < context.outputs(); ++i) {
       if (context.wants(i) && !state_.operands.contains(node.output(static_cast<int>(i))))

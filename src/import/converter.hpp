@@ -14,6 +14,9 @@ class Converter {
  public:
   Converter(GraphState& state, const Functions& functions) : state_(state), functions_(functions) {}
 
+  /// Whether the standard operator of this name is among those that are converted.
+  static bool knows(std::string_view op_type);
+
   /// Converts the node of the graph, or all nodes of the function that it calls. The node may lose its attributes. Errors name the node, and within functions the call.
   void convert(NodeProto& node);
 
@@ -29,6 +32,8 @@ class Converter {
 
   void step(NodeProto& node);
   void convert_operator(NodeProto& node);
+  void convert_if(NodeContext& context);
+  std::vector<std::shared_ptr<Operand>> convert_branch(const GraphProto& branch);
   void enter(NodeProto& node, const FunctionProto& function);
   void leave();
   std::string place() const;

@@ -85,7 +85,7 @@ class Importer {
     std::map<std::string, Missing> missing;
     const auto check = [&](const auto& nodes, const std::string& place) {
       for_each_node(nodes, [&](const NodeProto& node) {
-        if (functions.find(node) != nullptr || (is_standard(node.domain()) && find_converter(node.op_type()) != nullptr)) return;
+        if (functions.find(node) != nullptr || (is_standard(node.domain()) && Converter::knows(node.op_type()))) return;
         Missing& operators = missing[operator_name(node)];
         if (++operators.count == 1) operators.first = describe(node) + place;
       });

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/lexer.hpp"
 #include "graph/scalars.hpp"
 #include "src/import/known_ints.hpp"
 
@@ -186,6 +187,13 @@ std::optional<KnownInts> NodeContext::ints_of_any_rank(std::size_t input) {
 
 std::vector<Dim> NodeContext::need_dims(std::size_t input, std::string_view what) {
   const std::optional<KnownInts> known = ints(input);
+  const graph::TensorType type = type_of(input);
+  if (!known && asked_for_.empty() && type.rank() == 1 && type.dims[0].constant() && (type.dtype == DType::i64 || type.dtype == DType::i32)) {
+    std::vector<Dim> dims;
+    for (std::int64_t i = 0; i < *type.dims[0].constant(); ++i) dims.push_back(defined_dim("size"));
+    add("sizes", {value(input)}, {{"dims", dims}});
+    return dims;
+  }
   if (!known) fail_unsupported(fmt::format("{} must depend on nothing but sizes, and \"{}\" depends on data", what, node_.input(static_cast<int>(input))));
   return known->elements;
 }
@@ -216,6 +224,19 @@ double NodeContext::need_number(std::size_t input, std::string_view what) {
 
 ValueId NodeContext::add(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs) {
   return state_.builder.add(op, std::move(inputs), node_.output_size() > 0 ? node_.output(0) : node_.op_type(), std::move(attrs));
+}
+
+std::vector<ValueId> NodeContext::add_all(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs) {
+  std::vector<std::string> names;
+  for (int i = 0; i < graph::find_op(op)->outputs; ++i) names.push_back(i < node_.output_size() && !node_.output(i).empty() ? node_.output(i) : node_.op_type());
+  return state_.builder.add(op, std::move(inputs), std::move(attrs), names);
+}
+
+Dim NodeContext::defined_dim(const std::string& hint) {
+  graph::SymbolInfo info;
+  info.name = hint;
+  for (int i = 2; dims().find_symbol(info.name) || !graph::can_name_dim(info.name); ++i) info.name = fmt::format("{}_{}", hint, i);
+  return state_.builder.symbol(std::move(info));
 }
 
 ValueId NodeContext::scalar(double number, ValueId like) {

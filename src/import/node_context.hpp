@@ -96,6 +96,10 @@ class NodeContext {
 
   /// A node of the module whose result is named after the first output.
   ValueId add(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs = {});
+  /// The same of an operator with as many results as the node has outputs, or more, named after them.
+  std::vector<ValueId> add_all(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs = {});
+  /// A dim that the run of an operator gives its value; its name begins with `hint`.
+  Dim defined_dim(const std::string& hint);
   /// A scalar of the dtype of `like`.
   ValueId scalar(double number, ValueId like);
   graph::Attr dim_list(const char* name, std::span<const Dim> dims);

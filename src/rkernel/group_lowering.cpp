@@ -1,6 +1,7 @@
 #include "src/rkernel/group_lowering.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -16,6 +17,18 @@ using graph::Dim;
 using graph::Node;
 using graph::ValueId;
 
+namespace {
+
+/// As the scalar lies in memory.
+std::int64_t literal_bits(const graph::Value& value) {
+  if (!is_float(value.type.dtype)) return value.integer;
+  if (value.type.dtype == DType::f64) return std::bit_cast<std::int64_t>(value.constant);
+  if (value.type.dtype != DType::f32) throw Error(ErrorKind::internal, fmt::format("a literal of {} for the host", name_of(value.type.dtype)));
+  return static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value.constant)));
+}
+
+}  // namespace
+
 GroupLowering::GroupLowering(const graph::Module& module, const graph::Fusion& fusion, const graph::Group& group)
     : module_(module), fusion_(fusion), group_(group), build_(problem_.exprs),
       members_(group.nodes.begin(), group.nodes.end()) {
@@ -23,6 +36,10 @@ GroupLowering::GroupLowering(const graph::Module& module, const graph::Fusion& f
 }
 
 Problem GroupLowering::run() {
+  if (group_.backbone == Backbone::Host) {
+    make_host_call();
+    return std::move(problem_);
+  }
   make_axes();
   if (group_.backbone == Backbone::Matmul) make_contraction();
   if (group_.backbone == Backbone::Attention) make_attention();
@@ -107,6 +124,38 @@ void GroupLowering::make_window_contraction(const Node& node) {
   problem_.operands.push_back(operand_at(node.inputs[1], coords));
   const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
   problem_.contraction = Contraction{0, 1, axis(m), axis(n), axis(k)};
+}
+
+/// Its one axis counts the elements of the first result.
+void GroupLowering::make_host_call() {
+  const Node& node = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
+  Dim elements = module_.dims->constant(1);
+  for (const Dim dim : dims_of(node.outputs[0])) elements = elements * dim;
+  problem_.axes.push_back({"", elements, AxisKind::Parallel});
+  HostCall call{node, {}, {}};
+  for (const ValueId id : node.inputs) call.inputs.push_back(host_part(id, false));
+  for (const ValueId id : node.outputs) call.outputs.push_back(host_part(id, true));
+  problem_.host = std::move(call);
+}
+
+HostPart GroupLowering::host_part(ValueId id, bool written) {
+  const graph::Value& value = module_.value(id);
+  HostPart part;
+  part.dtype = value.type.dtype;
+  part.dims = value.type.dims;
+  if (value.kind == graph::ValueKind::Constant) {
+    part.literal = literal_bits(value);
+    return part;
+  }
+  const graph::View& view = fusion_.views[static_cast<std::size_t>(id)];
+  Operand operand = operand_at(id, {});
+  operand.written = written;
+  operand.offset = module_.dims->constant(0);
+  part.offset = view.offset;
+  part.strides = view.strides;
+  part.operand = static_cast<int>(problem_.operands.size());
+  problem_.operands.push_back(std::move(operand));
+  return part;
 }
 
 void GroupLowering::make_contraction() {

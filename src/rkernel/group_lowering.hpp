@@ -27,6 +27,8 @@ class GroupLowering {
 
   void make_axes();
   void make_contraction();
+  void make_host_call();
+  HostPart host_part(graph::ValueId id, bool written);
   void make_window_contraction(const graph::Node& node);
   Operand windowed_operand(const graph::Node& node) const;
   void make_attention();

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "graph/op.hpp"
+
 namespace dyn::rkernel {
 namespace {
 
@@ -58,6 +60,7 @@ std::string guarded_text(const Problem& problem, const Guard& guard) {
 
 std::string operand_text(const Problem& problem, std::size_t i) {
   const Operand& operand = problem.operands[i];
+  if (problem.host) return fmt::format("  {} {} {}: {}\n", operand.written ? "out" : "in", i, name_of(operand.dtype), operand.name);
   std::string text = fmt::format("  {} {} {}: {}[{}]", operand.written ? "out" : "in", i, name_of(operand.dtype),
                                  operand.name, address_text(problem, operand));
   if (operand.form == Form::Packed) text += ", packed";
@@ -117,6 +120,7 @@ bool Problem::has_reduction() const {
 
 std::string to_string(const Problem& problem) {
   std::string text = fmt::format("problem {}\n", problem.name);
+  if (problem.host) text += fmt::format("  {}, by a function of the host\n", problem.host->node.op->name);
   for (std::size_t i = 0; i < problem.axes.size(); ++i) text += axis_text(problem, i);
   for (std::size_t i = 0; i < problem.operands.size(); ++i) text += operand_text(problem, i);
   if (problem.contraction) {

@@ -102,6 +102,22 @@ struct Attention {
   bool causal = false;                     ///< row m sees only keys <= m + (extent of keys - extent of m)
 };
 
+/// A whole tensor that a function of the host takes or makes.
+struct HostPart {
+  int operand = -1;               ///< -1: a literal
+  DType dtype = DType::f32;
+  std::vector<graph::Dim> dims;
+  graph::Dim offset;              ///< in elements
+  std::vector<graph::Dim> strides;  ///< one for each of `dims`
+  std::int64_t literal = 0;       ///< the bits of the element
+};
+
+/// A node that no code is generated for.
+struct HostCall {
+  graph::Node node;
+  std::vector<HostPart> inputs, outputs;
+};
+
 struct Problem {
   std::string name;         ///< of the group
   std::vector<Axis> axes;   ///< outermost first; Parallel axes before Reduction axes
@@ -110,6 +126,7 @@ struct Problem {
   std::vector<Store> stores;
   std::optional<Contraction> contraction;
   std::optional<Attention> attention;
+  std::optional<HostCall> host;  ///< then there are no expressions and stores, and operands name memory alone
   /// The axis that runs along vector lanes (contraction, attention: n). May be a reduction axis.
   int lane_axis = 0;
 

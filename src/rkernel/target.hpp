@@ -22,6 +22,7 @@ namespace dyn::rkernel {
 enum class Status : std::int32_t {
   Ok = 0,
   IndexOutOfRange = 1,
+  OutOfMemory = 3,
   LibraryFailed = 2,  ///< a vendor's library, or memory for it
 };
 

@@ -90,6 +90,7 @@ Binder::Binder(const graph::Module& module) : module_(module), used_(used_symbol
     }
   }
   in_session_.resize(used_.size());
+  for (std::size_t s = 0; s < used_.size(); ++s) defined_.push_back(module.dims->info(static_cast<int>(s)).defined);
   for (const graph::ValueId id : module.states) {
     for (const Dim dim : module.value(id).type.dims) mark_symbols(dim, in_session_);
   }
@@ -97,7 +98,13 @@ Binder::Binder(const graph::Module& module) : module_(module), used_(used_symbol
   find_rules();
   require_bound();
   for (const Constraint& constraint : module.constraints) {
-    checks_.push_back({&constraint, program_.slot(constraint.left), program_.slot(constraint.right)});
+    std::vector<bool> in_constraint(used_.size());
+    mark_symbols(constraint.left, in_constraint);
+    mark_symbols(constraint.right, in_constraint);
+    bool later = false;
+    for (std::size_t s = 0; s < used_.size(); ++s) later = later || (in_constraint[s] && defined_[s]);
+    if (later) later_.push_back(&constraint);
+    else checks_.push_back({&constraint, program_.slot(constraint.left), program_.slot(constraint.right)});
   }
 }
 
@@ -109,7 +116,7 @@ const Binder::Rule* Binder::rule_of(int symbol) const {
 }
 
 void Binder::find_rules() {
-  const auto is_open = [this](int symbol) { return !in_session_[static_cast<std::size_t>(symbol)] && rule_of(symbol) == nullptr; };
+  const auto is_open = [this](int symbol) { return !is_given(static_cast<std::size_t>(symbol)) && rule_of(symbol) == nullptr; };
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const auto symbol = axes_[i].dim.symbol();
     if (symbol && is_open(*symbol)) rules_.push_back({*symbol, i, 1, 0});
@@ -125,7 +132,7 @@ void Binder::require_bound() const {
     std::vector<bool> in_axis(used_.size());
     mark_symbols(axis.dim, in_axis);
     for (std::size_t s = 0; s < in_axis.size(); ++s) {
-      if (!in_axis[s] || in_session_[s] || rule_of(static_cast<int>(s)) != nullptr) continue;
+      if (!in_axis[s] || is_given(s) || rule_of(static_cast<int>(s)) != nullptr) continue;
       throw Error(ErrorKind::unsupported,
                   fmt::format("dim {} cannot be found from {}, which is {}; give an input an axis that is just {}",
                               module_.dims->info(static_cast<int>(s)).name, place(axis), to_string(axis.dim),
@@ -133,7 +140,7 @@ void Binder::require_bound() const {
     }
   }
   for (std::size_t s = 0; s < used_.size(); ++s) {
-    if (!used_[s] || in_session_[s] || rule_of(static_cast<int>(s)) != nullptr) continue;
+    if (!used_[s] || is_given(s) || rule_of(static_cast<int>(s)) != nullptr) continue;
     throw Error(ErrorKind::model, fmt::format("dim {} is used, but no input has it in its shape, so its value cannot be known",
                                               module_.dims->info(static_cast<int>(s)).name));
   }
@@ -182,7 +189,7 @@ void Binder::solve(std::span<const Shape* const> shapes, std::vector<std::int64_
 
 void Binder::check_symbols(std::span<const std::int64_t> symbols) const {
   for (std::size_t s = 0; s < symbols.size(); ++s) {
-    if (used_[s]) check_symbol(static_cast<int>(s), symbols[s]);
+    if (used_[s] && !defined_[s]) check_symbol(static_cast<int>(s), symbols[s]);
   }
 }
 
@@ -225,14 +232,27 @@ void Binder::check_axes(std::span<const Shape* const> shapes, std::span<const st
   }
 }
 
+void Binder::check_constraint(const Constraint& constraint, std::int64_t left, std::int64_t right) {
+  if (holds(constraint.kind, left, right)) return;
+  fail(fmt::format("{}: {}, but {}; {}", constraint.reason, side(constraint.left_tensor, constraint.left, left),
+                   side(constraint.right_tensor, constraint.right, right), requirement(constraint.kind)));
+}
+
 void Binder::check_constraints(std::span<const std::int64_t> values) const {
-  for (const Check& check : checks_) {
-    const Constraint& constraint = *check.constraint;
-    const std::int64_t left = values[static_cast<std::size_t>(check.left_slot)];
-    const std::int64_t right = values[static_cast<std::size_t>(check.right_slot)];
-    if (holds(constraint.kind, left, right)) continue;
-    fail(fmt::format("{}: {}, but {}; {}", constraint.reason, side(constraint.left_tensor, constraint.left, left),
-                     side(constraint.right_tensor, constraint.right, right), requirement(constraint.kind)));
+  for (const Check& check : checks_)
+    check_constraint(*check.constraint, values[static_cast<std::size_t>(check.left_slot)], values[static_cast<std::size_t>(check.right_slot)]);
+}
+
+void Binder::check_defined(std::span<const int> defined, std::span<const std::int64_t> symbols, const std::vector<bool>& known) const {
+  for (const int symbol : defined) check_symbol(symbol, symbols[static_cast<std::size_t>(symbol)]);
+  for (const Constraint* constraint : later_) {
+    std::vector<bool> in_constraint(used_.size());
+    mark_symbols(constraint->left, in_constraint);
+    mark_symbols(constraint->right, in_constraint);
+    bool is_known = true, is_new = false;
+    for (std::size_t s = 0; s < used_.size(); ++s) is_known = is_known && (!in_constraint[s] || known[s]);
+    for (const int symbol : defined) is_new = is_new || in_constraint[static_cast<std::size_t>(symbol)];
+    if (is_known && is_new) check_constraint(*constraint, graph::evaluate(constraint->left, symbols), graph::evaluate(constraint->right, symbols));
   }
 }
 
@@ -267,7 +287,7 @@ std::vector<std::int64_t> Binder::bind_dims(const std::map<std::string, std::int
     const auto given = dims.find(info.name);
     if (given != dims.end()) {
       symbols[s] = given->second;
-    } else if (used_[s] && !(is_length(static_cast<int>(s)) && !info.hint)) {
+    } else if (used_[s] && !defined_[s] && !(is_length(static_cast<int>(s)) && !info.hint)) {
       if (!info.hint) fail(fmt::format("dim '{}' has no value and no hint; give it one", info.name));
       symbols[s] = *info.hint;
     }

@@ -24,6 +24,9 @@ class Binder {
   /// length in its place. Throws Error(user) naming inputs, axes, dims and values.
   std::vector<std::int64_t> bind(std::span<const Shape* const> shapes, std::span<const std::int64_t> session = {}) const;
 
+  /// Of symbols that a run has just defined: their bounds, and what constraints ask of known dims that depend on them. Throws Error(user).
+  void check_defined(std::span<const int> defined, std::span<const std::int64_t> symbols, const std::vector<bool>& known) const;
+
   /// The values of the states' dims by name; a dim without one takes its hint. By symbol, 0 for all others. Throws Error(user).
   std::vector<std::int64_t> bind_session(const std::map<std::string, std::int64_t>& dims) const;
 
@@ -54,6 +57,7 @@ class Binder {
   };
 
   void find_rules();
+  bool is_given(std::size_t symbol) const { return in_session_[symbol] || defined_[symbol]; }
   bool is_length(int symbol) const { return module_.length.valid() && module_.length.symbol() == symbol; }
   void require_bound() const;
   const Rule* rule_of(int symbol) const;
@@ -67,13 +71,16 @@ class Binder {
   void check_axes(std::span<const Shape* const> shapes, std::span<const std::int64_t> symbols,
                   std::span<const std::int64_t> values) const;
   void check_constraints(std::span<const std::int64_t> values) const;
+  static void check_constraint(const graph::Constraint& constraint, std::int64_t left, std::int64_t right);
 
   const graph::Module& module_;
   graph::DimProgram program_;
   std::vector<Axis> axes_;
   std::vector<Rule> rules_;
   std::vector<Check> checks_;
+  std::vector<const graph::Constraint*> later_;  ///< of dims that a run defines
   std::vector<bool> used_;        ///< by symbol
+  std::vector<bool> defined_;     ///< by symbol: the run defines it
   std::vector<bool> in_session_;  ///< by symbol: a session gives it
 };
 

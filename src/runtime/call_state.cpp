@@ -77,6 +77,8 @@ struct CallState::Impl {
   void prepare();
   void check_decided() const;
   void run_decided(RunProfile* profile);
+  void run_segments();
+  void take_output(std::size_t index, const Tensor& made);
 
   std::shared_ptr<const Model> model;
   std::shared_ptr<SessionState> session;  ///< nullptr: none
@@ -88,6 +90,8 @@ struct CallState::Impl {
   std::vector<Shape> input_shapes;  ///< of the last run
   Run* last_run = nullptr;
   std::vector<void*> input_data, output_data;
+  std::optional<std::vector<std::int64_t>> given_symbols;
+  std::unique_ptr<SegmentRun> segments;  ///< of a model that is made of such
   std::unique_ptr<CallState> decided;  ///< of the model that the last run's values decided, where values do
   std::shared_ptr<const Model> decided_model;
 };
@@ -133,6 +137,7 @@ bool CallState::Impl::same_shapes() const {
 }
 
 std::vector<std::int64_t> CallState::Impl::bound_symbols() const {
+  if (given_symbols) return *given_symbols;
   std::vector<const Shape*> shapes;
   for (const Port& input : inputs) shapes.push_back(&input.tensor.shape());
   return parts.binder->bind(shapes, session ? session->symbols() : std::span<const std::int64_t>());
@@ -174,10 +179,10 @@ void CallState::Impl::check_overlaps() const {
 }
 
 void CallState::Impl::prepare() {
-  if (!changed && !session) return;
+  if (!changed && !session && !given_symbols) return;
   check_inputs();
   check_decided();
-  if (session || !same_shapes()) bind();
+  if (session || given_symbols || !same_shapes()) bind();
   ready_ports();
 }
 
@@ -187,6 +192,33 @@ void CallState::Impl::ready_ports() {
   for (std::size_t i = 0; i < inputs.size(); ++i) input_data[i] = inputs[i].tensor.raw();
   for (std::size_t i = 0; i < outputs.size(); ++i) output_data[i] = outputs[i].tensor.raw();
   changed = false;
+}
+
+/// Into the caller's memory, where that is bound; an output that is an input's memory gets its own.
+void CallState::Impl::take_output(std::size_t index, const Tensor& made) {
+  const PortInfo& info = parts.outputs[index];
+  Port& output = outputs[index];
+  const bool shared = std::ranges::any_of(inputs, [&](const Port& input) { return overlap(made, input.tensor); });
+  if (!output.given && !shared) {
+    output.tensor = made;
+    return;
+  }
+  if (!output.given) output.tensor = Tensor(info.dtype, made.shape());
+  check_tensor(output.tensor, info, "output");
+  if (!output.tensor.writable()) fail(fmt::format("output '{}' is a read-only view", info.name));
+  if (output.tensor.shape() != made.shape())
+    fail(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name, to_string(output.tensor.shape()), to_string(made.shape())));
+  if (made.bytes() > 0) std::memcpy(output.tensor.raw(), made.raw(), made.bytes());
+}
+
+void CallState::Impl::run_segments() {
+  check_inputs();
+  check_decided();
+  if (!segments) segments = std::make_unique<SegmentRun>(parts);
+  std::vector<Tensor> tensors;
+  for (const Port& input : inputs) tensors.push_back(input.tensor);
+  const std::vector<Tensor> made = segments->run(tensors, bound_symbols());
+  for (std::size_t i = 0; i < made.size(); ++i) take_output(i, made[i]);
 }
 
 void CallState::Impl::execute(RunProfile* profile) {
@@ -209,6 +241,7 @@ void CallState::Impl::execute(RunProfile* profile) {
   if (last_run->status() == rkernel::Status::LibraryFailed) {
     throw Error(ErrorKind::device, fmt::format("the vendor's library failed in '{}', or there was no memory for it; take another policy than vendor", where));
   }
+  if (last_run->status() == rkernel::Status::OutOfMemory) throw Error(ErrorKind::device, fmt::format("no memory in '{}' for a run of this shape", where));
   fail(fmt::format("an index is out of range in '{}'; check the values of the inputs that hold indices", where));
 }
 
@@ -241,6 +274,8 @@ void CallState::set_output(std::size_t index, Tensor tensor) {
   impl_->changed = true;
 }
 
+void CallState::give_symbols(std::vector<std::int64_t> symbols) { impl_->given_symbols = std::move(symbols); }
+
 std::size_t CallState::input_index(std::string_view name) const { return find_port(impl_->parts.inputs, name, "input"); }
 std::size_t CallState::output_index(std::string_view name) const { return find_port(impl_->parts.outputs, name, "output"); }
 
@@ -249,6 +284,7 @@ void CallState::run(RunProfile* profile) {
   if (impl_->parts.structures) return impl_->run_decided(profile);
   if (!impl_->session) impl_->model->refuse_states();
   try {
+    if (!impl_->parts.segments.empty()) return impl_->run_segments();
     std::optional<SessionState::Turn> turn;
     if (impl_->session) turn.emplace(*impl_->session);
     impl_->prepare();

@@ -118,7 +118,10 @@ std::vector<std::pair<std::string, Shape>> Graph::infer_shapes(const std::vector
   return model_->output_shapes(model_->bind(inputs));
 }
 
-void Graph::prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const { model_->plan(model_->bind(inputs)); }
+void Graph::prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const {
+  const std::vector<std::int64_t> symbols = model_->bind(inputs);
+  if (model_->segments().empty()) model_->plan(symbols);
+}
 
 std::int64_t Graph::kernels_compiled_since_load() const { return model_->kernels_compiled_since_load(); }
 std::int64_t Graph::shapes_planned() const { return model_->shapes_planned(); }

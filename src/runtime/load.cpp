@@ -49,13 +49,18 @@ class Loader {
     const Clock::time_point start = Clock::now();
     check_device_options(impl_.options);
     read_text();
+    if (graph::defines_dims(impl_.module)) {
+      load_parts(factory);
+      impl_.report.total = seconds_since(start) - impl_.report.random_weights - impl_.report.machine;
+      return;
+    }
     if (!is_reference()) {
       impl_.target = factory(impl_.options, impl_.threads);
       make_problems();
       compile();
     }
     impl_.states = graph::appended_states(impl_.module);
-    impl_.binder.emplace(impl_.module);
+    if (request_.segment == nullptr) impl_.binder.emplace(impl_.module);
     place_weights();
     if (!impl_.only_described) load_weights();
     wire();
@@ -73,9 +78,38 @@ class Loader {
   void read_text() {
     const Clock::time_point start = Clock::now();
     impl_.module = graph::parse(request_.text, request_.source_name);
+    if (request_.segment != nullptr) graph::keep_segment(impl_.module, *request_.segment);
     impl_.inputs = port_infos(impl_.module, impl_.module.inputs, nullptr);
     impl_.outputs = port_infos(impl_.module, impl_.module.outputs, &impl_.module.output_names);
     impl_.report.parse = seconds_since(start);
+  }
+
+  /// A segment is read from the whole text: symbols and names mean the same in all.
+  void load_parts(const TargetFactory& factory) {
+    impl_.binder.emplace(impl_.module);
+    impl_.segments = load_segments(impl_.module, [&](const graph::Segment& segment) {
+      LoadRequest request = request_;
+      request.segment = &segment;
+      request.decided.clear();
+      std::shared_ptr<const Model> model = Model::load(request, impl_.options, factory);
+      add(impl_.report, model->load_report());
+      return model;
+    });
+  }
+
+  static void add(LoadReport& sum, const LoadReport& part) {
+    sum.compile += part.compile;
+    sum.measure += part.measure;
+    sum.weights += part.weights;
+    sum.random_weights += part.random_weights;
+    sum.machine += part.machine;
+    sum.weights_write += part.weights_write;
+    sum.kernels += part.kernels;
+    sum.kernels_compiled += part.kernels_compiled;
+    sum.kernels_from_disk += part.kernels_from_disk;
+    sum.weight_bytes += part.weight_bytes;
+    sum.weight_bytes_mapped += part.weight_bytes_mapped;
+    sum.weights_from_disk = sum.weights_from_disk || part.weights_from_disk;
   }
 
   void make_problems() {

@@ -63,6 +63,19 @@ void Model::require_structure() const {
                                            fmt::join(deciding_inputs(), ", ")));
 }
 
+std::vector<std::shared_ptr<const Model>> Model::segments() const {
+  std::vector<std::shared_ptr<const Model>> models;
+  for (const SegmentStep& step : impl_->segments) {
+    if (step.model) models.push_back(step.model);
+  }
+  return models;
+}
+
+void Model::require_plan() const {
+  if (impl_->segments.empty()) return;
+  throw Error(ErrorKind::user, fmt::format("sizes in the model '{}' depend on the values of its inputs; they are known when it has run, and not before", impl_->module.name));
+}
+
 Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Model::~Model() = default;
 
@@ -70,7 +83,8 @@ const Options& Model::options() const noexcept { return impl_->options; }
 int Model::threads() const noexcept { return impl_->threads; }
 const LoadReport& Model::load_report() const noexcept { return impl_->report; }
 std::string Model::device_name() const {
-  if (impl_->structures) return impl_->options.device;
+  if (!impl_->segments.empty() && !segments().empty()) return segments().front()->device_name();
+  if (impl_->structures || !impl_->segments.empty()) return impl_->options.device;
   return impl_->is_reference() ? reference_device : impl_->target->name();
 }
 const std::vector<PortInfo>& Model::inputs() const noexcept { return impl_->inputs; }
@@ -132,6 +146,7 @@ NamedShapes Model::input_shapes(std::span<const std::int64_t> symbols) const {
 }
 
 NamedShapes Model::output_shapes(std::span<const std::int64_t> symbols) const {
+  require_plan();
   NamedShapes named;
   std::vector<Shape> shapes = impl_->planner->output_shapes(symbols);
   for (std::size_t i = 0; i < shapes.size(); ++i) named.emplace_back(impl_->outputs[i].name, std::move(shapes[i]));
@@ -139,6 +154,7 @@ NamedShapes Model::output_shapes(std::span<const std::int64_t> symbols) const {
 }
 
 PlanPtr Model::plan(std::span<const std::int64_t> symbols) const {
+  require_plan();
   if (PlanPtr known = impl_->plans->find(symbols)) return known;
   std::unique_lock measuring(impl_->measuring, std::defer_lock);
   if (impl_->by_oracle) {

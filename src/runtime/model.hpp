@@ -14,6 +14,7 @@
 #include "dyn/graph.hpp"
 #include "graph/group.hpp"
 #include "graph/module.hpp"
+#include "graph/segments.hpp"
 #include "src/rkernel/problem.hpp"
 #include "src/rkernel/target.hpp"
 #include "src/runtime/plan.hpp"
@@ -35,6 +36,7 @@ struct LoadRequest {
   const std::map<std::string, std::string_view>* files = nullptr;
   /// Values of inputs that the text holds for: a run with others is refused.
   std::map<std::string, Tensor> decided;
+  const graph::Segment* segment = nullptr;  ///< this part of it alone; dims get their values from the whole
 };
 
 /// Makes the target that Options ask for.
@@ -88,6 +90,11 @@ class Model {
   std::size_t host_weight_bytes() const noexcept;
   std::size_t device_weight_bytes() const noexcept;
 
+  /// Models of which this one is made, in an order of execution, where its run decides sizes; else none.
+  std::vector<std::shared_ptr<const Model>> segments() const;
+  /// Throws Error(user) where there are such: there is no plan before the run.
+  void require_plan() const;
+
   // Shapes. Values of symbols are indexed as in module().dims.
   /// Throws Error(user) where the shapes do not fit, and for a model with states; dtypes are not looked at.
   std::vector<std::int64_t> bind(const NamedShapes& inputs) const;
@@ -138,6 +145,8 @@ class CallState {
   std::size_t input_index(std::string_view name) const;  ///< throws Error(user) where there is none
   std::size_t output_index(std::string_view name) const;
 
+  /// Of a segment's model: the values of all symbols, for the next run.
+  void give_symbols(std::vector<std::int64_t> symbols);
   void run(RunProfile* profile = nullptr);
   /// Runs by this plan of the model's, for as long as shapes are those that it was made for; all inputs are set. Asks the model for no plan. Throws
   /// Error(user) where it was made for other shapes.

@@ -14,6 +14,7 @@
 #include "src/runtime/plan_cache.hpp"
 #include "src/runtime/planner.hpp"
 #include "src/runtime/run_pool.hpp"
+#include "src/runtime/segments.hpp"
 #include "src/runtime/structures.hpp"
 #include "src/runtime/weights.hpp"
 #include "src/runtime/wiring.hpp"
@@ -32,6 +33,9 @@ struct Model::Impl {
   /// Of a model whose structure depends on values of inputs: then there is nothing else here.
   std::unique_ptr<Structures> structures;
   std::map<std::string, Tensor> decided;  ///< values of inputs that this one was made for
+
+  /// Of a model whose run decides sizes: in an order of execution. Then of what follows there is the module and the binder alone.
+  std::vector<SegmentStep> segments;
 
   graph::Module module;
   graph::Fusion fusion;

@@ -19,6 +19,7 @@
 #include "targets/cpu/narrow_weights.hpp"
 #include "targets/cpu/pack.hpp"
 #include "targets/cpu/vendor_figures.hpp"
+#include "targets/host/kernel.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -64,7 +65,11 @@ class CpuTarget final : public rkernel::Target {
       kernels.push_back(std::move(kernel));
     };
     for (const rkernel::Problem& problem : problems) {
-      if (problem.attention) {
+      if (problem.host) {
+        counts.push_back(0);
+        binders.emplace_back([](const std::vector<void*>&) {});
+        kernels.push_back(host::make_kernel(problem, machine_->bandwidth_per_thread(machine_->levels.size() - 1, 1)));
+      } else if (problem.attention) {
         add(std::make_unique<AttentionKernel>(problem, context_, attention_choices_));
       } else if (problem.contraction) {
         add(std::make_unique<ContractionKernel>(problem, context_, constant_level));

@@ -72,6 +72,7 @@ class PtxTarget final : public rkernel::Target {
 
  private:
   Prepared make(const rkernel::Problem& problem) const {
+    if (problem.host) return {};
     if (problem.contraction) return prepared(ContractionKernel::create(problem, options_.machine, options_.precision, tiles_, name_, options_.policy, pairs_));
     return prepared(LoopKernel::create(problem, options_.machine, name_));
   }

@@ -9,6 +9,7 @@
 #include "dyn/error.hpp"
 #include "targets/reference/ops.hpp"
 #include "targets/reference/scalar.hpp"
+#include "targets/host/call.hpp"
 
 namespace dyn::reference {
 
@@ -47,6 +48,30 @@ OpFunction find_function(std::string_view name) {
 
 namespace {
 
+/// There is one implementation of what the host computes; its own tests compare it with plain loops.
+std::vector<Array> run_on_host(const OpCall& call) {
+  const host::Operator* function = host::find_operator(call.node.op->name);
+  if (function == nullptr) call.fail("the host has no such operator");
+  std::vector<Tensor> tensors;
+  host::Call on_host{call.node, {}, {}, nullptr};
+  tensors.reserve(call.inputs.size() + call.node.outputs.size());
+  for (const Array* input : call.inputs) {
+    tensors.push_back(to_tensor(*input));
+    on_host.inputs.push_back({input->dtype, input->dims, tensors.back().raw()});
+  }
+  for (const ValueId id : call.node.outputs) {
+    const graph::TensorType& type = call.module.value(id).type;
+    Dims dims;
+    for (const auto dim : type.dims) dims.push_back(graph::evaluate(dim, call.symbols));
+    tensors.emplace_back(type.dtype, dims);
+    on_host.outputs.push_back({type.dtype, dims, tensors.back().raw()});
+  }
+  if (function->function(on_host) != host::Outcome::Ok) call.fail("an index is out of range");
+  std::vector<Array> results;
+  for (std::size_t i = call.inputs.size(); i < tensors.size(); ++i) results.push_back(from_tensor(tensors[i]));
+  return results;
+}
+
 /// What a tensor of the array's dtype can hold.
 void round_to_dtype(Array& array, Precision precision) {
   if (is_float(array.dtype)) {
@@ -83,7 +108,7 @@ class Runner {
 
  private:
   void step(const graph::Node& node) {
-    const auto function = find_function(node.op->name);
+    const auto function = node.op->op_class == graph::OpClass::Host ? run_on_host : find_function(node.op->name);
     if (!function) {
       throw Error(ErrorKind::unsupported, fmt::format("the reference target has no operator '{}'", node.op->name));
     }

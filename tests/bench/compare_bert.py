@@ -9,16 +9,14 @@ Needs, from PyPI: numpy, onnx and onnxruntime, or torch.
 """
 
 import argparse
-import json
 import os
 import pathlib
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
 import numpy
+
+import alternating
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(SOURCE / "tests"))
@@ -67,79 +65,22 @@ def inputs_of(batch, length):
 
 
 def serve(name, folder, threads):
-    """A peer's process: its version, then for each line "B S seconds" the median in ms and a sum of its output's magnitudes."""
     version, run = RUNNERS[name](folder, threads)
-    print(version, flush=True)
-    for line in sys.stdin:
-        batch, length, seconds = int(line.split()[0]), int(line.split()[1]), float(line.split()[2])
-        inputs = inputs_of(batch, length)
-        run(inputs)
-        output = run(inputs)
-        samples = []
-        end = time.perf_counter() + seconds
-        while len(samples) < 3 or time.perf_counter() < end:
-            start = time.perf_counter()
-            run(inputs)
-            samples.append(time.perf_counter() - start)
-        print(statistics.median(samples) * 1e3, float(numpy.abs(output, dtype=numpy.float64).sum()), flush=True)
 
+    def prepare(case):
+        inputs = inputs_of(*case)
+        return lambda: run(inputs)
 
-class Peer:
-    def __init__(self, name, folder, threads):
-        command = [sys.executable, __file__, "--serve", name, folder, "--threads", str(threads)]
-        self.name = name
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.version = self.process.stdout.readline().strip()
-
-    def measure(self, batch, length, seconds):
-        self.process.stdin.write(f"{batch} {length} {seconds}\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().split()
-        if len(answer) != 2:
-            raise SystemExit(f"{self.name} ended at B={batch}, S={length}")
-        return float(answer[0]), float(answer[1])
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def dyn_row(options, threads, batch, length, precision):
-    command = [options.dynrun, "bench", str(MODEL), "--random-weights", "--skip-load", "--dims", f"B={batch}", "--dims",
-               f"S={length}", "--threads", str(threads), "--precision", precision, "--warmup", "0.2", "--duration", str(options.slice),
-               "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
-    return json.loads(done.stdout)[0]
-
-
-def check_agreement(sums, batch, length):
-    lowest, highest = min(sums.values()), max(sums.values())
-    if highest - lowest > 1e-4 * highest:
-        raise SystemExit(f"the peers' outputs differ at B={batch}, S={length}: {sums}")
+    alternating.serve(version, prepare)
 
 
 def compare(options, peers, threads, batch, length):
-    theirs = {peer.name: [] for peer in peers}
-    ours = {precision: [] for precision in options.precisions}
-    for _ in range(options.rounds):
-        sums = {}
-        for peer in peers:
-            milliseconds, sums[peer.name] = peer.measure(batch, length, options.slice)
-            theirs[peer.name].append(milliseconds)
-            time.sleep(0.05)  # A peer's threads spin for a while after a run.
-        check_agreement(sums, batch, length)
-        for precision in options.precisions:
-            ours[precision].append(dyn_row(options, threads, batch, length, precision))
+    def dyn(precision):
+        return lambda: alternating.dyn_row(options.dynrun, MODEL, {"B": batch, "S": length}, threads, options.slice, "--random-weights", "--precision", precision)
+
+    theirs, ours = alternating.measured(peers, [batch, length], options.rounds, options.slice, {precision: dyn(precision) for precision in options.precisions})
     for precision, rows in ours.items():
-        mine = [row["median_ms"] for row in rows]
-        best = [min(times) for times in zip(*theirs.values())]
-        limits = [row["limit_ratio"] for row in rows if row.get("limit_ratio") is not None]
-        cells = [threads, batch, length, precision, f"{statistics.median(mine):.2f}"]
-        cells += [f"{statistics.median(times):.2f}" for times in theirs.values()]
-        cells += [f"{statistics.median(t / m for t, m in zip(best, mine)):.2f}", f"{statistics.median(limits):.2f}" if limits else ""]
-        print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+        print("| " + " | ".join(map(str, [threads, batch, length, precision, *alternating.cells(theirs, rows)])) + " |", flush=True)
 
 
 def main():
@@ -159,7 +100,7 @@ def main():
         return serve(*options.serve, options.threads[0])
     with tempfile.TemporaryDirectory(dir=options.temp) as folder:
         for threads in options.threads:
-            peers = [Peer(name, folder, threads) for name in options.peers]
+            peers = [alternating.Peer(__file__, name, folder, "--threads", threads) for name in options.peers]
             if threads == options.threads[0]:
                 versions = ", ".join(f"{peer.name} {peer.version}" for peer in peers)
                 columns = ["threads", "B", "S", "weights", "dyn ms", *(f"{peer.name} ms" for peer in peers), "ratio to the best", "limit_ratio"]

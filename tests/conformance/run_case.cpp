@@ -10,7 +10,7 @@
 
 #include "dyn/error.hpp"
 #include "dyn/graph.hpp"
-#include "src/runtime/model.hpp"
+#include "src/runtime/model_impl.hpp"
 #include "tests/conformance/values.hpp"
 
 namespace dyn::conformance {
@@ -73,6 +73,10 @@ std::optional<std::string> run(const Graph& graph, const NamedTensors& inputs, c
 std::map<std::string, int> targets_of(const runtime::Model& model) {
   std::map<std::string, int> targets;
   for (std::size_t group = 0; group < model.problems().size(); ++group) ++targets[model.kernel(group).target_name()];
+  for (const runtime::SegmentStep& step : model.impl().segments) {
+    if (!step.model) ++targets["host"];
+    else for (const auto& [target, groups] : targets_of(*step.model)) targets[target] += groups;
+  }
   return targets;
 }
 

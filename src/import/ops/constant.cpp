@@ -63,6 +63,9 @@ Dim bound(NodeContext& node, std::size_t input, std::string_view what) {
 
 void convert_range(NodeContext& node) {
   const DType dtype = node.type_of(0).dtype;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (node.constant(i) == nullptr && !node.ints(i)) return convert_steps(node);
+  }
   if (is_float(dtype)) {
     // start + i * delta for whole i, as ONNX defines it.
     const double start = node.need_number(0, "start"), limit = node.need_number(1, "limit"), delta = node.need_number(2, "delta");

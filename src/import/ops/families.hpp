@@ -37,6 +37,11 @@ Family signal_operators();
 Family region_operators();
 Family quantization_operators();
 Family quantized_product_operators();
+Family host_operators();
+Family recurrence_operators();
+
+/// Of a Range whose bounds depend on data.
+void convert_steps(NodeContext& node);
 
 /// nullptr where dyn has no such operator.
 Convert find_converter(std::string_view op_type);

@@ -145,7 +145,10 @@ void convert_expand(NodeContext& node) {
   for (std::size_t i = skip; i < shape.size(); ++i) {
     const Dim own = input[i - skip];
     const bool is_own = shape[i].constant() && node.sizes().depends(own) && node.sizes().of(own) != 1 && node.sizes().of(own) == *shape[i].constant();
+    const bool is_defined = shape[i].symbol() && node.dims().info(*shape[i].symbol()).defined;
     if (shape[i].constant() == 1 || is_own) shape[i] = own;
+    // What the run decides may be 1.
+    else if (is_defined) shape[i] = max(shape[i], own);
   }
   node.give(node.add("expand", {node.value(0)}, {node.dim_list("shape", shape)}));
 }

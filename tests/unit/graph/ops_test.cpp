@@ -30,7 +30,9 @@ TEST_CASE("the registry is complete, sorted and documented") {
       "pad",           "pow",    "range",      "reciprocal", "reduce_max", "reduce_mean", "reduce_min",  "reduce_prod",
       "reduce_sum",    "relu",   "reshape",    "rms_norm",   "round",      "rsqrt",       "sigmoid",     "sign",
       "silu",          "sin",    "slice",      "softmax",    "split",      "sqrt",        "sub",         "tanh",
-      "transpose",     "where",  "window_matmul", "windows", "bit_and",   "bit_not",     "bit_or",      "bit_xor",    "shift_left",  "shift_right"};
+      "transpose",     "where",  "window_matmul", "windows", "bit_and",   "bit_not",     "bit_or",      "bit_xor",    "shift_left",  "shift_right",
+      "compress",      "cumsum",  "gru",         "if",      "lstm",        "nms",         "nonzero",    "rnn",         "scatter_elements",
+      "scatter_nd",    "sizes",   "steps",       "topk",    "unique"};
   std::set<std::string> names;
   for (const OpDef& op : all_ops()) {
     CAPTURE(op.name);
@@ -48,14 +50,17 @@ TEST_CASE("the registry is complete, sorted and documented") {
 TEST_CASE_FIXTURE(Fixture, "every operator refuses f16") {
   for (const OpDef& op : all_ops()) {
     if (op.op_class == OpClass::View || op.min_inputs == 0) continue;
-    const std::set<std::string> moves_anything{"concat", "gather", "split"};
-    if (moves_anything.contains(op.name)) continue;
+    const std::set<std::string> moves_anything{"compress", "concat", "gather", "if", "scatter_elements", "scatter_nd", "split"};
+    if (moves_anything.contains(op.name) || op.outputs != 1) continue;
     Fixture each;
     std::vector<Attr> attrs;
     if (op.name == "cast") attrs = {{"dtype", std::string("f32")}};
     if (op.name.ends_with("_pool") || op.name == "window_matmul") attrs = {{"sizes", each.dims({1})}};
     if (op.name == "windows") attrs = {{"axes", each.dims({0})}, {"sizes", each.dims({1})}};
     if (op.name == "pad") attrs = {{"before", each.dims({0})}, {"after", each.dims({0})}};
+    if (op.name == "cumsum") attrs = {{"axis", each.c(0)}};
+    if (op.name == "sizes") attrs = {{"dims", each.list({each.P})}};
+    if (op.find_attr("count") != nullptr) attrs = {{"count", each.P}};
     CAPTURE(op.name);
     CHECK(contains(each.infer(op.name, std::vector<ValueId>(static_cast<std::size_t>(op.min_inputs), each.half), attrs),
                    op.name + " does not take f16"));

@@ -1,0 +1,98 @@
+#pragma once
+// Functions of the host: operators over whole tensors, in plain C++.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "dyn/tensor.hpp"
+#include "graph/op.hpp"
+#include "graph/scalars.hpp"
+
+namespace dyn::host {
+
+/// A dense row-major tensor in memory that somebody else owns.
+struct Array {
+  DType dtype = DType::f32;
+  Shape dims;
+  void* data = nullptr;
+
+  std::int64_t size() const { return element_count(dims); }
+  template <class T>
+  std::span<T> elements() const {
+    return {static_cast<T*>(data), static_cast<std::size_t>(size())};
+  }
+  /// The one element of an integer scalar, or the first.
+  std::int64_t integer() const;
+  double number() const;
+};
+
+/// One run of a node.
+struct Call {
+  const graph::Node& node;
+  std::vector<Array> inputs;
+  std::vector<Array> outputs;
+  std::shared_ptr<const void> counted;  ///< what the operator's Count keeps for its Function
+
+  /// An integer attribute that counts axes of the first input, from the front.
+  std::size_t axis(std::string_view name) const;
+};
+
+enum class Outcome : std::uint8_t {
+  Ok,
+  IndexOutOfRange,  ///< an index, or a size, is none that the inputs have
+};
+
+/// Fills the outputs, which have their sizes. May throw std::bad_alloc, and nothing else.
+using Function = Outcome (*)(const Call&);
+
+/// Of an operator that defines dims, from the inputs alone: their values in the order of defined_symbols().
+struct Counted {
+  Outcome outcome = Outcome::Ok;
+  std::vector<std::int64_t> dims;
+  std::shared_ptr<const void> kept;  ///< becomes Call::counted
+};
+using Count = Counted (*)(const Call&);
+
+struct Operator {
+  std::string_view name;
+  Function function;
+  Count count = nullptr;
+};
+
+/// nullptr where the host has no such operator.
+const Operator* find_operator(std::string_view name);
+
+std::span<const Operator> order_operators();
+std::span<const Operator> scatter_operators();
+std::span<const Operator> choice_operators();
+std::span<const Operator> recurrence_operators();
+
+/// The extents before an axis, of it, and after it: element (o, i, k) lies at (o * extent + i) * inner + k.
+struct AlongAxis {
+  AlongAxis(const Shape& dims, std::size_t axis);
+  std::int64_t outer = 1, extent = 1, inner = 1;
+};
+
+/// Calls visit with a value of the dtype's type in memory; f16 and bf16 are 16 bits without arithmetic.
+template <class Visit>
+void visit_bits(DType dtype, const Visit& visit) {
+  switch (size_of(dtype)) {
+    case 1: return visit(std::uint8_t{});
+    case 2: return visit(std::uint16_t{});
+    case 4: return visit(std::uint32_t{});
+    default: return visit(std::uint64_t{});
+  }
+}
+
+/// Calls visit with a value of the dtype's type, for arithmetic and order; f16 and bf16 have neither.
+template <class Visit>
+void visit_numbers(DType dtype, const Visit& visit) {
+  graph::with_element_type(dtype, visit);
+}
+
+}  // namespace dyn::host

@@ -1,0 +1,13 @@
+#pragma once
+// A problem of the host as a kernel of a plan.
+
+#include <memory>
+
+#include "src/rkernel/target.hpp"
+
+namespace dyn::host {
+
+/// `problem` has a HostCall. `bytes_per_second`: of one thread, for the prediction.
+std::unique_ptr<rkernel::Kernel> make_kernel(const rkernel::Problem& problem, double bytes_per_second);
+
+}  // namespace dyn::host

@@ -1,0 +1,144 @@
+// Steps of recurrent layers: lstm, gru, rnn.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "targets/host/call.hpp"
+
+namespace dyn::host {
+namespace {
+
+using Activation = float (*)(float);
+
+Activation activation(const Call& call, const char* name) {
+  const std::string word = graph::attr_word(call.node, name);
+  if (word == "sigmoid") return [](float x) { return 1 / (1 + std::exp(-x)); };
+  if (word == "relu") return [](float x) { return std::max(x, 0.0F); };
+  return [](float x) { return std::tanh(x); };
+}
+
+/// One direction of one layer. The state's product with r is added up over rows of r turned, so that the loop inside runs over neighbours.
+class Layer {
+ public:
+  Layer(const Call& call, std::int64_t direction, bool reverse)
+      : call_(call), direction_(direction), reverse_(reverse), steps_(call.inputs[0].dims[0]), batch_(call.inputs[0].dims[1]), hidden_(call.inputs[1].dims[2]),
+        rows_(call.inputs[1].dims[1]), all_rows_(call.inputs[0].dims[2]), clip_(static_cast<float>(graph::attr_number(call.node, "clip"))), sums_(at(rows_)), turned_(at(rows_ * hidden_)) {
+    const float* r = data(1) + direction * rows_ * hidden_;
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      for (std::int64_t i = 0; i < hidden_; ++i) turned_[at(i * rows_ + row)] = r[row * hidden_ + i];
+    }
+  }
+
+  /// Calls step(gates, h, place) for each step of each row of the batch, h being the state before and after it.
+  template <class Step>
+  void run(const Step& step) {
+    const auto lengths = call_.inputs[3].elements<const std::int32_t>();
+    for (std::int64_t b = 0; b < batch_; ++b) {
+      std::vector<float> h(data(4) + (direction_ * batch_ + b) * hidden_, data(4) + (direction_ * batch_ + b + 1) * hidden_);
+      const std::int64_t length = std::clamp<std::int64_t>(lengths[at(b)], 0, steps_);
+      for (std::int64_t i = 0; i < length; ++i) {
+        const std::int64_t t = reverse_ ? length - 1 - i : i;
+        step(data(0) + (t * batch_ + b) * all_rows_ + direction_ * rows_, h, b);
+        std::ranges::copy(h, result(0) + ((t * directions() + direction_) * batch_ + b) * hidden_);
+      }
+      for (std::int64_t t = length; t < steps_; ++t) std::fill_n(result(0) + ((t * directions() + direction_) * batch_ + b) * hidden_, hidden_, 0.0F);
+      std::ranges::copy(h, result(1) + (direction_ * batch_ + b) * hidden_);
+    }
+  }
+
+  /// bias + r . h for rows first .. last - 1.
+  const std::vector<float>& products(const std::vector<float>& h, std::int64_t first, std::int64_t last) {
+    const float* bias = data(2) + direction_ * rows_;
+    std::copy(bias + first, bias + last, sums_.begin() + first);
+    for (std::int64_t i = 0; i < hidden_; ++i) {
+      const float factor = h[at(i)];
+      const float* row = turned_.data() + i * rows_;
+      for (std::int64_t k = first; k < last; ++k) sums_[at(k)] += factor * row[k];
+    }
+    return sums_;
+  }
+
+  float clipped(float x) const { return clip_ > 0 ? std::clamp(x, -clip_, clip_) : x; }
+  std::int64_t hidden() const { return hidden_; }
+  std::int64_t directions() const { return call_.inputs[1].dims[0]; }
+  float* state(std::size_t output, std::int64_t b) const { return result(output) + (direction_ * batch_ + b) * hidden_; }
+  const float* data(std::size_t input) const { return static_cast<const float*>(call_.inputs[input].data); }
+  const float* of_direction(std::size_t input) const { return data(input) + direction_ * (call_.inputs[input].size() / directions()); }
+
+ private:
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  float* result(std::size_t output) const { return static_cast<float*>(call_.outputs[output].data); }
+
+  const Call& call_;
+  const std::int64_t direction_;
+  const bool reverse_;
+  const std::int64_t steps_, batch_, hidden_, rows_, all_rows_;
+  const float clip_;
+  std::vector<float> sums_, turned_;
+};
+
+template <void (*run_layer)(const Call&, Layer&)>
+Outcome run(const Call& call) {
+  const std::string direction = graph::attr_word(call.node, "direction");
+  for (std::int64_t d = 0; d < call.inputs[1].dims[0]; ++d) {
+    Layer layer(call, d, direction == "reverse" || d == 1);
+    run_layer(call, layer);
+  }
+  return Outcome::Ok;
+}
+
+void run_rnn(const Call& call, Layer& layer) {
+  const Activation f = activation(call, "f");
+  layer.run([&](const float* gates, std::vector<float>& h, std::int64_t) {
+    const std::vector<float>& sums = layer.products(h, 0, layer.hidden());
+    for (std::size_t i = 0; i < h.size(); ++i) h[i] = f(layer.clipped(gates[i] + sums[i]));
+  });
+}
+
+void run_gru(const Call& call, Layer& layer) {
+  const Activation f = activation(call, "f"), g = activation(call, "g");
+  const bool linear = graph::attr_boolean(call.node, "linear_before_reset");
+  const auto n = static_cast<std::size_t>(layer.hidden());
+  std::vector<float> update(n), reset(n), seen(n);
+  layer.run([&](const float* gates, std::vector<float>& h, std::int64_t) {
+    const std::vector<float>& sums = layer.products(h, 0, linear ? 3 * layer.hidden() : 2 * layer.hidden());
+    for (std::size_t i = 0; i < n; ++i) {
+      update[i] = f(layer.clipped(gates[i] + sums[i]));
+      reset[i] = f(layer.clipped(gates[n + i] + sums[n + i]));
+      seen[i] = reset[i] * h[i];
+    }
+    if (!linear) layer.products(seen, 2 * layer.hidden(), 3 * layer.hidden());
+    for (std::size_t i = 0; i < n; ++i) {
+      const float product = linear ? reset[i] * sums[2 * n + i] : sums[2 * n + i];
+      h[i] = (1 - update[i]) * g(layer.clipped(gates[2 * n + i] + product)) + update[i] * h[i];
+    }
+  });
+}
+
+void run_lstm(const Call& call, Layer& layer) {
+  const Activation f = activation(call, "f"), g = activation(call, "g"), h_of = activation(call, "h");
+  const bool input_forget = graph::attr_boolean(call.node, "input_forget");
+  const auto n = static_cast<std::size_t>(layer.hidden());
+  // The cell's state is kept where its last value belongs.
+  std::copy_n(layer.of_direction(5), call.inputs[5].size() / layer.directions(), layer.state(2, 0));
+  const float* peepholes = layer.of_direction(6);
+  layer.run([&](const float* gates, std::vector<float>& h, std::int64_t b) {
+    const std::vector<float>& sums = layer.products(h, 0, 4 * layer.hidden());
+    float* c = layer.state(2, b);
+    for (std::size_t i = 0; i < n; ++i) {
+      const float input = f(layer.clipped(gates[i] + sums[i] + peepholes[i] * c[i]));
+      const float forget = input_forget ? 1 - input : f(layer.clipped(gates[2 * n + i] + sums[2 * n + i] + peepholes[2 * n + i] * c[i]));
+      c[i] = forget * c[i] + input * g(layer.clipped(gates[3 * n + i] + sums[3 * n + i]));
+      h[i] = f(layer.clipped(gates[n + i] + sums[n + i] + peepholes[n + i] * c[i])) * h_of(c[i]);
+    }
+  });
+}
+
+constexpr Operator operators[] = {{"lstm", run<run_lstm>}, {"gru", run<run_gru>}, {"rnn", run<run_rnn>}};
+
+}  // namespace
+
+std::span<const Operator> recurrence_operators() { return operators; }
+
+}  // namespace dyn::host

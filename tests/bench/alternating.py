@@ -1,0 +1,92 @@
+"""What comparisons of whole models share: peers in processes of their own, and dyn through `dynrun bench`, measured in turn.
+
+A peer's process prints its version, then answers each line of JSON, {"case": ..., "seconds": ...}, with the median in ms and a sum of its output's magnitudes.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+
+
+def serve(version, prepare):
+    """`prepare(case)` gives a function without arguments that runs the model once and returns its output as a numpy array."""
+    import numpy
+
+    print(version, flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        run = prepare(request["case"])
+        run()
+        output = run()
+        samples = []
+        end = time.perf_counter() + request["seconds"]
+        while len(samples) < 3 or time.perf_counter() < end:
+            start = time.perf_counter()
+            run()
+            samples.append(time.perf_counter() - start)
+        print(statistics.median(samples) * 1e3, float(numpy.abs(output, dtype=numpy.float64).sum()), flush=True)
+
+
+class Peer:
+    """The process `python script --serve name arguments...`."""
+
+    def __init__(self, script, name, *arguments):
+        self.name = name
+        self.process = subprocess.Popen([sys.executable, script, "--serve", name, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.version = self.process.stdout.readline().strip()
+
+    def measure(self, case, seconds):
+        self.process.stdin.write(json.dumps({"case": case, "seconds": seconds}) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().split()
+        if len(answer) != 2:
+            raise SystemExit(f"{self.name} ended at {case}")
+        time.sleep(0.05)  # A peer's threads spin for a while after a run.
+        return float(answer[0]), float(answer[1])
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def dyn_row(dynrun, model, dims, threads, seconds, *options):
+    """The first row of `dynrun bench`."""
+    command = [dynrun, "bench", str(model), "--skip-load", "--threads", str(threads), "--warmup", "0.2", "--duration", str(seconds), "--format", "json", *options]
+    for name, value in dims.items():
+        command += ["--dims", f"{name}={value}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
+    return json.loads(done.stdout)[0]
+
+
+def check_agreement(sums, case):
+    """Of the peers' outputs: they have computed the same."""
+    lowest, highest = min(sums.values()), max(sums.values())
+    if highest - lowest > 1e-4 * highest:
+        raise SystemExit(f"the peers' outputs differ at {case}: {sums}")
+
+
+def measured(peers, case, rounds, seconds, own):
+    """Rounds in which each peer has a slice, then each function of `own` by name: times of the peers by name, and rows of our own."""
+    theirs, ours = {peer.name: [] for peer in peers}, {name: [] for name in own}
+    for _ in range(rounds):
+        sums = {}
+        for peer in peers:
+            milliseconds, sums[peer.name] = peer.measure(case, seconds)
+            theirs[peer.name].append(milliseconds)
+        check_agreement(sums, case)
+        for name, row in own.items():
+            ours[name].append(row())
+    return theirs, ours
+
+
+def cells(theirs, rows):
+    """dyn's median, the peers', the median of the rounds' ratios of the best peer to dyn, and the share of the machine's limit."""
+    mine = [row["median_ms"] for row in rows]
+    best = [min(times) for times in zip(*theirs.values())]
+    limits = [row["limit_ratio"] for row in rows if row.get("limit_ratio") is not None]
+    row = [f"{statistics.median(mine):.2f}", *(f"{statistics.median(times):.2f}" for times in theirs.values())]
+    return row + [f"{statistics.median(t / m for t, m in zip(best, mine)):.2f}", f"{statistics.median(limits):.2f}" if limits else ""]
