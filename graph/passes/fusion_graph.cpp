@@ -11,8 +11,8 @@
 namespace dyn::graph {
 namespace {
 
-constexpr std::array<std::string_view, 9> expensive_ops = {"exp", "log", "tanh", "erf", "sin",
-                                                           "cos", "sigmoid", "pow", "mod"};
+constexpr std::array<std::string_view, 18> expensive_ops = {"exp", "log", "tanh", "erf", "sin", "cos", "tan", "asin", "acos",
+                                                            "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "sigmoid", "pow", "mod"};
 
 /// Late ones wait for all that is ready: what a later fusion may want to read is then there in time.
 int lateness(const Node& node) {

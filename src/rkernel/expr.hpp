@@ -19,8 +19,8 @@ enum class ExprOp : std::uint8_t {
   Load,         ///< operand `operand` at the current indices; with gather: plus args[0] (i64) * gather stride
   Accumulator,  ///< the contraction's value at the current indices
   // one argument
-  Neg, Abs, Exp, Log, Sqrt, Rsqrt, Reciprocal, Tanh, Erf, Sigmoid, Floor, Ceil, Round, Sin, Cos, Relu, Sign, IsNan,
-  Not, BitNot, Cast,
+  Neg, Abs, Exp, Log, Sqrt, Rsqrt, Reciprocal, Tanh, Erf, Sigmoid, Floor, Ceil, Round, Sin, Cos, Tan, Asin, Acos, Atan,
+  Sinh, Cosh, Asinh, Acosh, Atanh, Relu, Sign, IsNan, Not, BitNot, Cast,
   // two arguments of one dtype
   Add, Sub, Mul, Div, Pow, Max, Min, Mod, And, Or,
   BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,  ///< of integers; shifted by more than their bits: 0, or -1 of a negative number to the right

@@ -70,7 +70,8 @@ class Linker {
   void define_math_functions() {
     using Unary = double (*)(double);
     using Binary = double (*)(double, double);
-    constexpr std::pair<const char*, Unary> unary[] = {{"exp", std::exp}, {"log", std::log}, {"tanh", std::tanh}, {"erf", std::erf}, {"sin", std::sin}, {"cos", std::cos}};
+    constexpr std::pair<const char*, Unary> unary[] = {{"exp", std::exp}, {"log", std::log}, {"tanh", std::tanh}, {"erf", std::erf}, {"sin", std::sin}, {"cos", std::cos},
+                                                          {"tan", std::tan}, {"asin", std::asin}, {"acos", std::acos}, {"atan", std::atan}, {"sinh", std::sinh}, {"cosh", std::cosh}, {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh}};
     constexpr std::pair<const char*, Binary> binary[] = {{"pow", std::pow}, {"fmod", std::fmod}};
     llvm::orc::SymbolMap symbols;
     const auto add = [&](const char* name, auto function) {

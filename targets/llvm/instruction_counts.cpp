@@ -12,7 +12,10 @@ double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& exp
   static const std::map<ExprOp, double> table = {
       {ExprOp::Constant, 0}, {ExprOp::DimValue, 0}, {ExprOp::Accumulator, 0}, {ExprOp::Exp, 20},  {ExprOp::Log, 22},
       {ExprOp::Tanh, 30},    {ExprOp::Erf, 34},     {ExprOp::Sigmoid, 26},    {ExprOp::Sqrt, 5},  {ExprOp::Rsqrt, 10},
-      {ExprOp::Div, 5},      {ExprOp::Reciprocal, 5}, {ExprOp::Sin, 80},      {ExprOp::Cos, 80},  {ExprOp::Pow, 90},
+      {ExprOp::Div, 5},      {ExprOp::Reciprocal, 5}, {ExprOp::Sin, 80},      {ExprOp::Cos, 80},
+      {ExprOp::Tan, 90},     {ExprOp::Asin, 70},    {ExprOp::Acos, 70},      {ExprOp::Atan, 60},   {ExprOp::Sinh, 60},
+      {ExprOp::Cosh, 50},    {ExprOp::Asinh, 70},   {ExprOp::Acosh, 70},     {ExprOp::Atanh, 60},
+       {ExprOp::Pow, 90},
       {ExprOp::Mod, 120},    {ExprOp::Max, 3},      {ExprOp::Min, 3},         {ExprOp::ReduceMax, 3}, {ExprOp::ReduceMin, 3}};
   if (expr.op == ExprOp::Load) {
     const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(expr.operand)];

@@ -97,6 +97,15 @@ llvm::Value* Math::float_unary(ExprOp op, llvm::Value* x) {
     case ExprOp::Round: return round(x);
     case ExprOp::Sin: return sin(x);
     case ExprOp::Cos: return cos(x);
+    case ExprOp::Tan: return tan(x);
+    case ExprOp::Asin: return asin(x);
+    case ExprOp::Acos: return acos(x);
+    case ExprOp::Atan: return atan(x);
+    case ExprOp::Sinh: return sinh(x);
+    case ExprOp::Cosh: return cosh(x);
+    case ExprOp::Asinh: return asinh(x);
+    case ExprOp::Acosh: return acosh(x);
+    case ExprOp::Atanh: return atanh(x);
     case ExprOp::Relu: return builder_.CreateSelect(builder_.CreateFCmpOGT(zero, x), zero, x);
     case ExprOp::Sign: {
       llvm::Value* one = copysign(number(x, 1), x);

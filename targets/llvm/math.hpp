@@ -38,6 +38,15 @@ class Math {
   llvm::Value* sigmoid(llvm::Value* x);
   llvm::Value* sin(llvm::Value* x) { return sine(x, 0); }
   llvm::Value* cos(llvm::Value* x) { return sine(x, 1); }
+  llvm::Value* tan(llvm::Value* x);
+  llvm::Value* asin(llvm::Value* x);
+  llvm::Value* acos(llvm::Value* x);
+  llvm::Value* atan(llvm::Value* x);
+  llvm::Value* sinh(llvm::Value* x);
+  llvm::Value* cosh(llvm::Value* x);
+  llvm::Value* asinh(llvm::Value* x);
+  llvm::Value* acosh(llvm::Value* x);
+  llvm::Value* atanh(llvm::Value* x);
   llvm::Value* pow(llvm::Value* x, llvm::Value* y);
   llvm::Value* floor(llvm::Value* x);
   llvm::Value* ceil(llvm::Value* x);
@@ -69,8 +78,25 @@ class Math {
   llvm::Value* extremum(bool greater, llvm::Value* a, llvm::Value* b);
   /// `direction`: 0 nearest, -1 down, 1 up.
   llvm::Value* rounded(int direction, llvm::Value* x);
+  /// x = quarter * pi / 2 + r with |r| <= pi / 4, in double: of x that is finite.
+  struct Circular {
+    llvm::Value *sin, *cos;  ///< of r
+    llvm::Value* quarter;    ///< an integer congruent to it modulo 2^51
+  };
+  Circular circular(llvm::Value* x);
   /// sin(x + quadrant * pi / 2).
   llvm::Value* sine(llvm::Value* x, int quadrant);
+  /// NaN where x is infinite or no number.
+  llvm::Value* where_finite(llvm::Value* x, llvm::Value* result);
+  /// Of doubles.
+  llvm::Value* atan_double(llvm::Value* x);
+  llvm::Value* asin_double(llvm::Value* x);
+  /// Of positive normal doubles.
+  llvm::Value* log_double(llvm::Value* x);
+  /// e^x and e^-x of a float, in double.
+  std::pair<llvm::Value*, llvm::Value*> exp_both_signs(llvm::Value* x);
+  /// `result` but near 0, where it loses bits: there x + cube * x^3; both in double.
+  llvm::Value* odd_near_zero(llvm::Value* x, double cube, llvm::Value* result);
   struct Exponential {
     llvm::Value *fraction, *exponent, *exponent_float;  ///< e^x = fraction * 2^exponent, fraction within [0.7, 1.5]
   };

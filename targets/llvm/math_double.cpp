@@ -43,7 +43,7 @@ llvm::GlobalVariable* reduction_table(llvm::Module& module) {
 
 }  // namespace
 
-llvm::Value* Math::sine(llvm::Value* x, int quadrant) {
+Math::Circular Math::circular(llvm::Value* x) {
   // x = m * 2^row with row = 0 or m an integer; t = x * 2 / pi modulo 4.
   const int width = width_of(x);
   llvm::Value* exponent = builder_.CreateSub(
@@ -78,14 +78,31 @@ llvm::Value* Math::sine(llvm::Value* x, int quadrant) {
       r, polynomial(square, {-1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1}));
   llvm::Value* cos =
       polynomial(square, {1.0 / 479001600, -1.0 / 3628800, 1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5, 1});
-  llvm::Value* at = builder_.CreateAdd(q.bits, bits(wide, quadrant));
-  const auto has_bit = [&](std::int64_t bit) {
-    return builder_.CreateICmpNE(builder_.CreateAnd(at, bits(wide, bit)), bits(wide, 0));
-  };
-  llvm::Value* result = builder_.CreateSelect(has_bit(1), cos, sin);
-  result = builder_.CreateSelect(has_bit(2), builder_.CreateFNeg(result), result);
+  return {sin, cos, q.bits};
+}
+
+llvm::Value* Math::where_finite(llvm::Value* x, llvm::Value* result) {
   llvm::Value* finite = builder_.CreateFCmpOLT(abs(x), number(x, __builtin_inf()));
-  return builder_.CreateSelect(finite, to_single(result), number(x, __builtin_nan("")));
+  return builder_.CreateSelect(finite, result, number(x, __builtin_nan("")));
+}
+
+llvm::Value* Math::sine(llvm::Value* x, int quadrant) {
+  const Circular of = circular(x);
+  llvm::Value* at = builder_.CreateAdd(of.quarter, bits(of.sin, quadrant));
+  const auto has_bit = [&](std::int64_t bit) {
+    return builder_.CreateICmpNE(builder_.CreateAnd(at, bits(of.sin, bit)), bits(of.sin, 0));
+  };
+  llvm::Value* result = builder_.CreateSelect(has_bit(1), of.cos, of.sin);
+  result = builder_.CreateSelect(has_bit(2), builder_.CreateFNeg(result), result);
+  return where_finite(x, to_single(result));
+}
+
+llvm::Value* Math::tan(llvm::Value* x) {
+  const Circular of = circular(x);
+  llvm::Value* odd = builder_.CreateICmpNE(builder_.CreateAnd(of.quarter, bits(of.sin, 1)), bits(of.sin, 0));
+  llvm::Value* above = builder_.CreateSelect(odd, builder_.CreateFNeg(of.cos), of.sin);
+  llvm::Value* below = builder_.CreateSelect(odd, of.sin, of.cos);
+  return where_finite(x, to_single(builder_.CreateFDiv(above, below)));
 }
 
 llvm::Value* Math::log2_double(llvm::Value* x) {
@@ -140,6 +157,15 @@ llvm::Value* Math::double_function(ExprOp op, llvm::Value* x) {
     case ExprOp::Erf: return call("erf", {x});
     case ExprOp::Sin: return call("sin", {x});
     case ExprOp::Cos: return call("cos", {x});
+    case ExprOp::Tan: return call("tan", {x});
+    case ExprOp::Asin: return call("asin", {x});
+    case ExprOp::Acos: return call("acos", {x});
+    case ExprOp::Atan: return call("atan", {x});
+    case ExprOp::Sinh: return call("sinh", {x});
+    case ExprOp::Cosh: return call("cosh", {x});
+    case ExprOp::Asinh: return call("asinh", {x});
+    case ExprOp::Acosh: return call("acosh", {x});
+    case ExprOp::Atanh: return call("atanh", {x});
     case ExprOp::Sigmoid: return sigmoid_of(x, call("exp", {builder_.CreateFNeg(abs(x))}));
     default: return nullptr;
   }

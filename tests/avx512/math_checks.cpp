@@ -68,7 +68,8 @@ void add(Checks& checks, const cpu::Isa& isa, ExprOp op, std::int64_t limit_ulps
 }  // namespace
 
 void add_math_checks(Checks& checks, const cpu::Isa& isa) {
-  for (const ExprOp op : {ExprOp::Exp, ExprOp::Log, ExprOp::Sin, ExprOp::Cos, ExprOp::Rsqrt}) add(checks, isa, op, 1);
+  for (const ExprOp op : {ExprOp::Exp, ExprOp::Log, ExprOp::Sin, ExprOp::Cos, ExprOp::Rsqrt, ExprOp::Tan, ExprOp::Asin, ExprOp::Acos, ExprOp::Atan,
+                          ExprOp::Sinh, ExprOp::Cosh, ExprOp::Asinh, ExprOp::Acosh, ExprOp::Atanh}) add(checks, isa, op, 1);
   for (const ExprOp op : {ExprOp::Tanh, ExprOp::Erf, ExprOp::Sigmoid}) add(checks, isa, op, 3);
   for (const ExprOp op : {ExprOp::Sqrt, ExprOp::Reciprocal, ExprOp::Floor, ExprOp::Ceil, ExprOp::Round, ExprOp::Relu, ExprOp::Sign, ExprOp::Abs,
                           ExprOp::Neg, ExprOp::Max, ExprOp::Min, ExprOp::Div, ExprOp::Mod}) {

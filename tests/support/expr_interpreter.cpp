@@ -31,6 +31,15 @@ double float_unary(ExprOp op, double x) {
     case ExprOp::Round: return scalar::round_half_even(x);
     case ExprOp::Sin: return std::sin(x);
     case ExprOp::Cos: return std::cos(x);
+    case ExprOp::Tan: return std::tan(x);
+    case ExprOp::Asin: return std::asin(x);
+    case ExprOp::Acos: return std::acos(x);
+    case ExprOp::Atan: return std::atan(x);
+    case ExprOp::Sinh: return std::sinh(x);
+    case ExprOp::Cosh: return std::cosh(x);
+    case ExprOp::Asinh: return std::asinh(x);
+    case ExprOp::Acosh: return std::acosh(x);
+    case ExprOp::Atanh: return std::atanh(x);
     case ExprOp::Relu: return scalar::maximum(x, 0);
     case ExprOp::Sign: return std::isnan(x) ? x : double((x > 0) - (x < 0));
     default: throw Error(ErrorKind::internal, "no float " + std::string(name_of(op)));

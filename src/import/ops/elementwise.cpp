@@ -49,7 +49,8 @@ struct Same {
 constexpr Same same_operators[] = {
     {"Abs", "abs"}, {"Ceil", "ceil"}, {"Cos", "cos"}, {"Erf", "erf"}, {"Exp", "exp"}, {"Floor", "floor"}, {"IsNaN", "isnan"}, {"Log", "log"},
     {"Not", "logical_not"}, {"Reciprocal", "reciprocal"}, {"Relu", "relu"}, {"Round", "round"}, {"Sigmoid", "sigmoid"}, {"Sign", "sign"}, {"Sin", "sin"},
-    {"Sqrt", "sqrt"}, {"Tanh", "tanh"},
+    {"Sqrt", "sqrt"}, {"Tanh", "tanh"}, {"Tan", "tan"}, {"Asin", "asin"}, {"Acos", "acos"}, {"Atan", "atan"}, {"Sinh", "sinh"}, {"Cosh", "cosh"}, {"Asinh", "asinh"},
+    {"Acosh", "acosh"}, {"Atanh", "atanh"},
     {"And", "logical_and"}, {"Or", "logical_or"}, {"Xor", "not_equal"},
     {"BitwiseAnd", "bit_and"}, {"BitwiseNot", "bit_not"}, {"BitwiseOr", "bit_or"}, {"BitwiseXor", "bit_xor"},
     {"Add", "add", fold_add}, {"Sub", "sub", fold_sub}, {"Mul", "mul", fold_mul}, {"Div", "div", fold_div},

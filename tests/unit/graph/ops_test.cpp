@@ -29,6 +29,7 @@ TEST_CASE("the registry is complete, sorted and documented") {
       "logical_or",    "matmul", "max_pool",   "maximum",    "minimum",    "mod",        "mul",         "neg",         "not_equal",
       "pad",           "pow",    "range",      "reciprocal", "reduce_max", "reduce_mean", "reduce_min",  "reduce_prod",
       "reduce_sum",    "relu",   "reshape",    "rms_norm",   "round",      "rsqrt",       "sigmoid",     "sign",
+      "acos",          "acosh",  "asin",       "asinh",      "atan",         "atanh",      "cosh",       "sinh",        "tan",
       "silu",          "sin",    "slice",      "softmax",    "split",      "sqrt",        "sub",         "tanh",
       "transpose",     "where",  "window_matmul", "windows", "bit_and",   "bit_not",     "bit_or",      "bit_xor",    "shift_left",  "shift_right",
       "compress",      "cumsum",  "gru",         "if",      "lstm",        "nms",         "nonzero",    "rnn",         "scatter_elements",

@@ -33,9 +33,12 @@ int float_operators(ProblemBuilder& b) {
   const int x = b.load(b.dense(DType::f32, {0, 1})), y = b.load(b.dense(DType::f32, {0, 1}));
   const int positive = b.expr(ExprOp::Add, {b.expr(ExprOp::Abs, {x}), b.number(0.5)});
   for (const ExprOp op : {ExprOp::Exp, ExprOp::Tanh, ExprOp::Erf, ExprOp::Sigmoid, ExprOp::Floor, ExprOp::Ceil, ExprOp::Round, ExprOp::Sin, ExprOp::Cos,
-                          ExprOp::Relu, ExprOp::Sign, ExprOp::Neg})
+                          ExprOp::Tan, ExprOp::Atan, ExprOp::Sinh, ExprOp::Cosh, ExprOp::Asinh, ExprOp::Relu, ExprOp::Sign, ExprOp::Neg})
     b.store(b.expr(op, {x}), b.dense(DType::f32, {0, 1}, true));
   for (const ExprOp op : {ExprOp::Log, ExprOp::Sqrt, ExprOp::Rsqrt, ExprOp::Reciprocal}) b.store(b.expr(op, {positive}), b.dense(DType::f32, {0, 1}, true));
+  const int small = b.expr(ExprOp::Tanh, {x}), large = b.expr(ExprOp::Add, {positive, b.number(1)});
+  for (const ExprOp op : {ExprOp::Asin, ExprOp::Acos, ExprOp::Atanh}) b.store(b.expr(op, {small}), b.dense(DType::f32, {0, 1}, true));
+  b.store(b.expr(ExprOp::Acosh, {large}), b.dense(DType::f32, {0, 1}, true));
   for (const ExprOp op : {ExprOp::Div, ExprOp::Pow, ExprOp::Mod}) b.store(b.expr(op, {y, positive}), b.dense(DType::f32, {0, 1}, true));
   b.store(b.expr(ExprOp::IsNan, {x}, DType::boolean), b.dense(DType::boolean, {0, 1}, true));
   return -1;
