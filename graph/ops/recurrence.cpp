@@ -1,6 +1,10 @@
 // Recurrent layers, whose steps follow each other: products with the inputs are a matmul before them.
 
+#include <algorithm>
+#include <initializer_list>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "graph/ops/families.hpp"
 #include "graph/ops/infer.hpp"
@@ -12,9 +16,18 @@ namespace {
 constexpr DType lengths_dtype[] = {DType::i32};
 constexpr std::size_t gates_input = 0, r_input = 1, bias_input = 2, lengths_input = 3, h_input = 4, c_input = 5, peephole_input = 6;
 
+void require_word(InferContext& context, const char* name, std::initializer_list<const char*> known) {
+  const std::string word = context.word(name);
+  if (std::ranges::find(known, word) == known.end()) context.fail(fmt::format("{}: {} must be {}, not \"{}\"", context.node().op->name, name, fmt::join(known, ", "), word));
+}
+
 /// gates: [S, B, D * G * H], r: [D, G * H, H], bias: [D, G * H], lengths: [B], h and c: [D, B, H], peepholes: [D, 3 * H].
 template <std::int64_t gate_count>
 void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
+  require_word(context, "direction", {"forward", "reverse", "bidirectional"});
+  for (const char* name : {"f", "g", "h"}) {
+    if (context.node().op->find_attr(name) != nullptr) require_word(context, name, {"sigmoid", "tanh", "relu"});
+  }
   for (std::size_t i = 0; i < context.input_count(); ++i) {
     if (i == lengths_input) require_dtype(context, i, lengths_dtype);
     else require_dtype(context, i, f32_dtype);

@@ -188,7 +188,8 @@ std::optional<KnownInts> NodeContext::ints_of_any_rank(std::size_t input) {
 std::vector<Dim> NodeContext::need_dims(std::size_t input, std::string_view what) {
   const std::optional<KnownInts> known = ints(input);
   const graph::TensorType type = type_of(input);
-  if (!known && asked_for_.empty() && type.rank() == 1 && type.dims[0].constant() && (type.dtype == DType::i64 || type.dtype == DType::i32)) {
+  constexpr std::int64_t most_sizes = 2 * graph::max_rank;  // pads have two for each axis
+  if (!known && asked_for_.empty() && type.rank() == 1 && type.dims[0].constant().value_or(most_sizes + 1) <= most_sizes && (type.dtype == DType::i64 || type.dtype == DType::i32)) {
     std::vector<Dim> dims;
     for (std::int64_t i = 0; i < *type.dims[0].constant(); ++i) dims.push_back(defined_dim("size"));
     add("sizes", {value(input)}, {{"dims", dims}});

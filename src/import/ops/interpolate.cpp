@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include <fmt/format.h>
+
 namespace dyn::onnx {
 namespace {
 
@@ -206,6 +208,7 @@ std::optional<Term> repeated(const Term& x, const Resizing& resizing, const Axis
 Term interpolate(const Term& x, const Resizing& resizing, const AxisRequest& request) {
   if (const std::optional<Term> again = repeated(x, resizing, request)) return *again;
   NodeContext& node = x.node();
+  if (request.out.constant().value_or(0) < 0) node.fail(fmt::format("axis {} would have the size {}", request.axis, *request.out.constant()));
   const Choice choice = Folded::can(resizing, request) ? Folded(node, resizing, request).choose() : InGraph(node, resizing, request).choose();
   const std::ptrdiff_t after = x.rank() - request.axis - 1;
   std::optional<Term> sum;
