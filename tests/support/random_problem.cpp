@@ -13,7 +13,7 @@ namespace {
 
 class RandomProblem {
  public:
-  explicit RandomProblem(unsigned seed) : random_(seed), builder_(std::make_unique<ProblemBuilder>("random " + std::to_string(seed))) {
+  RandomProblem(unsigned seed, RandomDtypes dtypes) : random_(seed), dtypes_(dtypes), builder_(std::make_unique<ProblemBuilder>("random " + std::to_string(seed))) {
     make_axes();
     const int operands = between(1, 4);
     for (int i = 0; i < operands; ++i) make_input();
@@ -63,14 +63,19 @@ class RandomProblem {
     return builder_->operand(dtype, std::move(strides), stride, written);
   }
 
+  DType input_dtype() {
+    constexpr DType all[] = {DType::f32, DType::f32, DType::f32, DType::f32, DType::f16, DType::bf16, DType::f64, DType::i8, DType::i16,
+                             DType::i32, DType::i64, DType::u8,  DType::u16, DType::u32, DType::u64,  DType::boolean};
+    constexpr DType gpu[] = {DType::f32, DType::f32, DType::f32, DType::f16, DType::bf16, DType::i32, DType::i64, DType::boolean};
+    return dtypes_ == RandomDtypes::All ? all[between(0, 15)] : gpu[between(0, 7)];
+  }
+
   void make_input() {
     std::vector<int> order;
     bool varies = false;
     for (int axis = 0; axis < axes(); ++axis)
       if (chance(70)) order.push_back(axis), varies = varies || reduced(axis);
-    constexpr DType dtypes[] = {DType::f32, DType::f32, DType::f32, DType::f32, DType::f16, DType::bf16, DType::f64, DType::i8, DType::i16,
-                                DType::i32, DType::i64, DType::u8,  DType::u16, DType::u32, DType::u64,  DType::boolean};
-    const DType dtype = dtypes[between(0, 15)];
+    const DType dtype = input_dtype();
     const bool gathers = chance(20);
     constexpr std::int64_t gather_extent = 5;
     const int operand = make_layout(dtype, order, false, gathers ? gather_extent : 1);
@@ -163,7 +168,7 @@ class RandomProblem {
       return store(chosen.expr, chosen.dtype, chosen.varies);
     }
     const std::size_t chosen = pick();
-    const bool wide = chance(10);
+    const bool wide = dtypes_ == RandomDtypes::All && chance(10);
     const DType dtype = wide ? DType::f64 : chance(80) ? DType::f32 : chance(50) ? DType::f16 : DType::bf16;
     store(wide ? builder_->expr(ExprOp::Cast, {floats_[chosen]}, dtype) : floats_[chosen], dtype, varies_[chosen]);
   }
@@ -186,6 +191,7 @@ class RandomProblem {
   };
 
   std::mt19937 random_;
+  RandomDtypes dtypes_;
   std::unique_ptr<ProblemBuilder> builder_;
   std::vector<Integer> integers_;
   std::vector<int> floats_;
@@ -194,6 +200,6 @@ class RandomProblem {
 
 }  // namespace
 
-std::unique_ptr<ProblemBuilder> random_problem(unsigned seed) { return RandomProblem(seed).take(); }
+std::unique_ptr<ProblemBuilder> random_problem(unsigned seed, RandomDtypes dtypes) { return RandomProblem(seed, dtypes).take(); }
 
 }  // namespace dyn::testing

@@ -90,7 +90,7 @@ TEST_CASE("blocks take tickets until there are none") {
 TEST_CASE("random problems give what the interpreter gives") {
   const unsigned first = first_seed(), count = 100;
   for (unsigned seed = first; seed < first + count; ++seed) {
-    const auto builder = testing::random_problem(seed);
+    const auto builder = testing::random_problem(seed, testing::RandomDtypes::Gpu);
     for (const int multiprocessors : {1, 108}) check_emulated(*builder, test_gpu(multiprocessors), seed, tolerance, seed % 4 == 0);
   }
 }

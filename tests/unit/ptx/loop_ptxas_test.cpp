@@ -55,7 +55,7 @@ TEST_CASE("random loop kernels assemble") {
   Totals totals;
   for (unsigned seed = first_seed; seed < first_seed + count; ++seed) {
     CAPTURE(seed);
-    assemble_all(testing::random_problem(seed)->problem, ptxas_gpus().first(1), totals);
+    assemble_all(testing::random_problem(seed, testing::RandomDtypes::Gpu)->problem, ptxas_gpus().first(1), totals);
   }
   CHECK(totals.assembled >= static_cast<int>(count));
   std::printf("note: ptxas assembled %d random loop kernels, at most %d registers\n", totals.assembled, totals.most_registers);
