@@ -14,6 +14,14 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool continues_name(char c) { return begins_name(c) || is_digit(c); }
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20; }
+
+/// Of a hexadecimal digit; -1: it is none.
+int hex_value(char c) {
+  if (is_digit(c)) return c - '0';
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
 
 constexpr std::array<std::string_view, 7> reserved_words = {"return", "state", "offsets", "true", "false", "inf", "nan"};
 constexpr std::size_t shown_characters = 40;
@@ -56,8 +64,12 @@ std::string unquote(const Token& token) {
   std::string result;
   const std::string_view inner = token.text.substr(1, token.text.size() - 2);
   for (std::size_t i = 0; i < inner.size(); ++i) {
-    if (inner[i] == '\\') ++i;
-    result += inner[i];
+    if (inner[i] == '\\' && inner[++i] == 'x') {
+      result += static_cast<char>(hex_value(inner[i + 1]) * 16 + hex_value(inner[i + 2]));
+      i += 2;
+    } else {
+      result += inner[i];
+    }
   }
   return result;
 }
@@ -69,8 +81,12 @@ std::string quote_name(std::string_view name) {
 std::string quote_text(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
+    if (is_control(c)) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      if (c == '"' || c == '\\') result += '\\';
+      result += c;
+    }
   }
   return result + '"';
 }
@@ -168,10 +184,11 @@ Token Lexer::string(SourceLocation location) {
     if (position_ == text_.size() || peek() == '\n' || peek() == '\r') {
       fail_at(module_, location, "this string has no closing quote on its line");
     }
-    if (static_cast<unsigned char>(peek()) < 0x20) fail_character(here());
+    if (is_control(peek())) fail_character(here());
     if (peek() == '\\') {
-      if (peek(1) != '"' && peek(1) != '\\') {
-        fail_at(module_, here(), "in a string `\\` stands before `\"` or `\\` only; write `\\\\` for one `\\`");
+      const bool is_byte = peek(1) == 'x' && hex_value(peek(2)) >= 0 && hex_value(peek(3)) >= 0;
+      if (peek(1) != '"' && peek(1) != '\\' && !is_byte) {
+        fail_at(module_, here(), "in a string `\\` stands before `\"`, `\\` or `x` and two hexadecimal digits only; write `\\\\` for one `\\`");
       }
       advance();
     }

@@ -55,9 +55,10 @@ run_program() {  # label, program, doctest arguments...
   local label=$1 program=$2 code log=$logs/log
   shift 2
   wanted "$label" || return 0
-  echo "-- $label"
+  local begun=$SECONDS
   "$program" --no-colors=true --no-intro=true "$@" >"$log" 2>&1
   code=$?
+  echo "-- $label, $((SECONDS - begun)) s"
   count_skips "$log"
   sed -nE 's/^note: /   /p' "$log"
   local summary
@@ -80,9 +81,10 @@ run_script() {  # label, command...
   local label=$1 code log=$logs/log
   shift
   wanted "$label" || return 0
-  echo "-- $label"
+  local begun=$SECONDS
   "$@" >"$log" 2>&1
   code=$?
+  echo "-- $label, $((SECONDS - begun)) s"
   count_skips "$log"
   sed -nE 's/^note: /   /p' "$log"
   local good bad without
@@ -105,9 +107,13 @@ run_example() {
 }
 
 build() {  # preset
+  local begun=$SECONDS
   echo "== building $1"
   # The quickstart leaves tests out of the same folder.
-  if cmake --preset "$1" -DDYN_TESTS=ON >"$logs/configure" 2>&1 && cmake --build --preset "$1" >"$logs/build" 2>&1; then return 0; fi
+  if cmake --preset "$1" -DDYN_TESTS=ON >"$logs/configure" 2>&1 && cmake --build --preset "$1" >"$logs/build" 2>&1; then
+    echo "   built in $((SECONDS - begun)) s"
+    return 0
+  fi
   grep -hE -A4 'error:|CMake Error|FAILED:' "$logs/configure" "$logs/build" 2>/dev/null | head -60
   fail "the $1 build"
   return 1

@@ -27,7 +27,7 @@ void convert_depth_to_space(NodeContext& node) {
   const Term x = term(node, 0);
   const Dims dims = image_dims(node, x);
   const std::int64_t block = block_of(node);
-  const Dim side = node.dims().constant(block), channels = floordiv(dims[1], node.dims().constant(block * block));
+  const Dim side = node.dims().constant(block), channels = floordiv(dims[1], side * block);
   const std::string mode = node.word("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") node.fail(fmt::format("mode {} is unknown", mode));
   const bool blocks_first = mode == "DCR";
@@ -42,7 +42,7 @@ void convert_space_to_depth(NodeContext& node) {
   const std::int64_t block = block_of(node);
   const Dim side = node.dims().constant(block), height = floordiv(dims[2], side), width = floordiv(dims[3], side);
   const Term turned = transpose(reshape(x, {dims[0], dims[1], height, side, width, side}), {0, 3, 5, 1, 2, 4});
-  node.give(reshape(turned, {dims[0], dims[1] * (block * block), height, width}).id());
+  node.give(reshape(turned, {dims[0], dims[1] * block * block, height, width}).id());
 }
 
 /// One axis of Col2Im: how many taps a window has, and how many windows there are.

@@ -66,6 +66,8 @@ TEST_CASE("what is no token") {
   CHECK(error_of_tokens("x = \"abc") == "t:1:5: this string has no closing quote on its line");
   CHECK(error_of_tokens("\"a\nb\"") == "t:1:1: this string has no closing quote on its line");
   CHECK(error_of_tokens("\"a\\n\"").find("t:1:3: in a string") == 0);
+  CHECK(error_of_tokens("\"a\\x0\"").find("t:1:3: in a string") == 0);
+  CHECK(error_of_tokens("\"a\\xg0\"").find("t:1:3: in a string") == 0);
   CHECK(error_of_tokens("12ab") == "t:1:3: `a` cannot follow the number `12`");
   CHECK(error_of_tokens("1.") == "t:1:2: `.` cannot follow the number `1`");
   CHECK(error_of_tokens("1e+") == "t:1:1: the exponent of this number has no digits");
@@ -80,6 +82,16 @@ TEST_CASE("names are quoted where they have to be") {
   CHECK(quote_name("a..b") == "\"a..b\"");
   CHECK(quote_name("") == "\"\"");
   CHECK(quote_name("a\\\"") == "\"a\\\\\\\"\"");
+  CHECK(quote_name("a\nb") == "\"a\\x0ab\"");
+}
+
+TEST_CASE("quoted bytes are those of the name") {
+  std::string name;
+  for (int byte = 0; byte < 256; ++byte) name += static_cast<char>(byte);
+  const std::string quoted = quote_name(name);
+  CHECK(unquote({TokenKind::String, quoted, {}}) == name);
+  CHECK(unquote({TokenKind::String, "\"\\x7F\\x0a\"", {}}) == "\x7f\n");
+  CHECK(error_of_tokens(quoted).empty());
 }
 
 TEST_CASE("every character is looked at once") {
