@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "graph/checked.hpp"
 #include "graph/dim_interner.hpp"
@@ -58,6 +59,82 @@ Interval factored_bounds(DimTable& table, const Polynomial& sum) {
   return multiply(bounds(from_term(table, factor)), bounds(rest));
 }
 
+/// x and the constant c where the term is some multiple of floordiv(x, c).
+struct Quotient {
+  Dim x;
+  std::int64_t divisor;
+};
+std::optional<Quotient> quotient_of(const Term& term) {
+  if (term.atoms.size() != 1 || term.atoms[0].node()->op != DimOp::FloorDiv) return std::nullopt;
+  const std::vector<Dim>& operands = term.atoms[0].node()->operands;
+  const std::optional<std::int64_t> divisor = operands[1].constant();
+  return divisor && *divisor > 0 ? std::optional(Quotient{operands[0], *divisor}) : std::nullopt;
+}
+
+bool is_saturated(const Polynomial& sum) {
+  return std::ranges::any_of(sum, [](const Term& term) { return term.coefficient == int64_min || term.coefficient == int64_max; });
+}
+
+/// Of the difference of two terms k * floordiv(y, c) - k * floordiv(x, c): floordiv(y - x, c) <= it / k <= -floordiv(x - y, c).
+Interval difference_of_quotients(Dim y, Dim x, std::int64_t divisor, std::int64_t k) {
+  const Interval range = bounds(y - x);
+  const std::int64_t low = range.low == int64_min ? int64_min : graph::floor_divide(range.low, divisor);
+  const std::int64_t high = range.high == int64_max ? int64_max : saturating_negate(graph::floor_divide(saturating_negate(range.high), divisor));
+  return multiply({low, high}, {k, k});
+}
+
+/// A sum with quotients by constants: two of opposite sign by the same divisor are bounded by the difference of their dividends, and
+/// k * g * floordiv(x, m * g) is k * floordiv(x, m) - k * mod(floordiv(x, m), g), whose first part may cancel other terms.
+Interval quotient_bounds(DimTable& table, Polynomial sum) {
+  constexpr std::size_t most_terms = 12;  // each pair is looked at, and makes dims
+  if (sum.size() > most_terms || is_saturated(sum)) return everything;
+  Polynomial rest;
+  Interval taken{0, 0};
+  bool found = false;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    const Term& term = sum[i];
+    const std::optional<Quotient> quotient = quotient_of(term);
+    const auto opposite = [&](const Term& other) {
+      const std::optional<Quotient> theirs = quotient_of(other);
+      return theirs && theirs->divisor == quotient->divisor && other.coefficient == -term.coefficient;
+    };
+    const auto partner = quotient ? std::find_if(sum.begin() + static_cast<std::ptrdiff_t>(i) + 1, sum.end(), opposite) : sum.end();
+    if (partner != sum.end()) {
+      taken = add(taken, difference_of_quotients(quotient->x, quotient_of(*partner)->x, quotient->divisor, term.coefficient));
+      sum.erase(partner);
+      found = true;
+    } else if (const std::int64_t common = quotient ? common_divisor(term.coefficient, quotient->divisor) : 1; common > 1) {
+      const std::int64_t k = term.coefficient / common;
+      rest = graph::add(rest, scale(to_polynomial(floordiv(quotient->x, table.constant(quotient->divisor / common))), k));
+      taken = add(taken, multiply({0, common - 1}, {-k, -k}));
+      found = true;
+    } else {
+      rest = graph::add(rest, {term});
+    }
+  }
+  return found && !is_saturated(rest) ? add(bounds(from_polynomial(table, rest)), taken) : everything;
+}
+
+/// rest + floordiv(x, c) == floordiv(c * rest + x, c), whose dividend may have terms that cancel; so has the negative of rest - floordiv(x, c).
+Interval joined_bounds(DimTable& table, const Polynomial& sum) {
+  constexpr std::ptrdiff_t most_quotients = 3;  // each of them makes a sum of the others
+  const auto is_single = [](const Term& term) { return (term.coefficient == 1 || term.coefficient == -1) && quotient_of(term); };
+  if (is_saturated(sum) || std::ranges::count_if(sum, is_single) > most_quotients) return everything;
+  Interval result = everything;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    if (!is_single(sum[i])) continue;
+    const Quotient quotient = *quotient_of(sum[i]);
+    Polynomial rest = sum;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+    const std::int64_t sign = sum[i].coefficient;
+    const Polynomial dividend = graph::add(scale(rest, saturating_multiply(sign, quotient.divisor)), to_polynomial(quotient.x));
+    if (is_saturated(dividend)) continue;
+    const Interval joined = floor_divide(bounds(from_polynomial(table, dividend)), {quotient.divisor, quotient.divisor});
+    result = intersect(result, multiply(joined, {sign, sign}));
+  }
+  return result;
+}
+
 Polynomial terms_of(const std::vector<Dim>& operands) {
   Polynomial sum;
   for (Dim operand : operands) {
@@ -78,7 +155,9 @@ Interval derive_bounds(DimTable& table, DimOp op, const std::vector<Dim>& operan
     case DimOp::Add:
       result = operand(0);
       for (std::size_t i = 1; i < operands.size(); ++i) result = add(result, operand(i));
-      return intersect(result, factored_bounds(table, terms_of(operands)));
+      for (const Interval& other : {factored_bounds(table, terms_of(operands)), quotient_bounds(table, terms_of(operands)), joined_bounds(table, terms_of(operands))})
+        result = intersect(result, other);
+      return result;
     case DimOp::Mul:
       result = operand(0);
       for (std::size_t i = 1; i < operands.size(); ++i) result = multiply(result, operand(i));
