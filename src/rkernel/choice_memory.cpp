@@ -9,12 +9,13 @@ constexpr std::uint64_t half = 0xffffffff;
 std::uint64_t regions_in(std::uint64_t first_word) { return first_word & half; }
 
 std::array<std::uint64_t, choice_key_words> words_of(const ContractionShape& shape, int threads) {
-  const std::uint64_t flags = word(shape.b_packed) | word(shape.must_pack_b) << 1 | word(shape.must_copy_a) << 2 | word(shape.may_dot_rest) << 3 | word(shape.rest_as_rows) << 4;
+  const std::uint64_t flags = word(shape.b_packed) | word(shape.must_pack_b) << 1 | word(shape.must_copy_a) << 2 | word(shape.may_dot_rest) << 3 | word(shape.rest_as_rows) << 4 | word(shape.a_slides) << 5;
   const std::uint64_t kinds = static_cast<std::uint64_t>(shape.lanes) | static_cast<std::uint64_t>(shape.a_dtype) << 8 | static_cast<std::uint64_t>(shape.b_dtype) << 16;
   return {kinds | flags << 24 | static_cast<std::uint64_t>(shape.a_level) << 32 | static_cast<std::uint64_t>(shape.b_level) << 40,
           word(threads) << 32 | word(shape.inlined_rows),
           word(shape.batch), word(shape.m), word(shape.n), word(shape.k), word(shape.b_row_bytes), word(shape.a_row_bytes), word(shape.fixed_slices),
-          std::bit_cast<std::uint64_t>(shape.epilogue_operations), std::bit_cast<std::uint64_t>(shape.epilogue_bytes)};
+          std::bit_cast<std::uint64_t>(shape.epilogue_operations), std::bit_cast<std::uint64_t>(shape.epilogue_bytes),
+          static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(shape.a_distinct)) << 32 | word(shape.a_runs)};
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ struct ContractionShape {
   std::int64_t b_row_bytes = 0;  ///< distance of a fresh B's rows
   bool must_copy_a = false;      ///< A's stride along k is not 1
   std::int64_t a_row_bytes = 0;  ///< distance of A's rows, for the risk that they share cache sets
+  bool a_slides = false;         ///< A's rows are windows of a tensor, and copied run by run
+  float a_distinct = 1;          ///< of their elements, the share that a copy reads for the first time; the others are near by then
+  int a_runs = 0;                ///< of one row
   double epilogue_operations = 1;  ///< vector instructions for one vector of outputs
   int inlined_rows = 0;            ///< of the full tiles of one panel, over all of K, whose epilogue is inlined; 0: none is
   double epilogue_bytes = 8;     ///< read and written for each output element

@@ -19,7 +19,7 @@ constexpr double transposed_epilogue_operations = 8;
 constexpr double store_operations = 2;  ///< the tile is read, the result stored
 // Full tiles of an epilogue of more instructions go through scratch as all others do: with less LLVM keeps a tile in registers from the loop over K to
 // the stores without spills, and what calls and scratch cost is little beside more.
-constexpr double most_inlined_operations = 6;
+constexpr double most_inlined_operations = 8;
 
 bool may_be_unit(graph::Dim stride) {
   const auto classes = codegen::possible_classes(stride);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "targets/cpu/contraction_launch.hpp"
 #include "targets/llvm/structure_key.hpp"
@@ -47,6 +48,14 @@ std::vector<KernelSource> ContractionKernel::sources() const {
     sources.insert(sources.end(), merges.begin(), merges.end());
   }
   return sources;
+}
+
+// Of a row of A: what lies together in the tensor that its window slides over.
+std::int64_t ContractionKernel::runs_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const {
+  const codegen::WindowSlots& slots = slots_.window(forms_.front().form.problem.contraction->a);
+  std::int64_t runs = window.channel_step.constant() == 1 ? 1 : codegen::value_of(slots.channels, ints);
+  for (const codegen::WindowAxisSlots& axis : slots.axes) runs *= codegen::value_of(axis.size, ints);
+  return rkernel::is_run(window) ? runs / std::max<std::int64_t>(1, codegen::value_of(slots.axes.back().size, ints)) : runs;
 }
 
 std::int64_t ContractionKernel::elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const {
@@ -96,7 +105,14 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
   else if (context_->deterministic()) shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
   const rkernel::Machine& machine = context_->machine();
   const auto level = [&](int operand, std::int64_t elements) { return packed(operand) ? constant_level_ : machine.level_of(4 * elements); };
-  shape.a_level = level(contraction.a, elements_of_a(form, ints));
+  const std::int64_t elements = elements_of_a(form, ints);
+  shape.a_level = level(contraction.a, elements);
+  if (const auto& window = problem.operands[static_cast<std::size_t>(contraction.a)].window) {
+    const auto taps = static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.k);
+    shape.a_slides = true;
+    shape.a_distinct = static_cast<float>(std::min(1.0, static_cast<double>(elements) / std::max(taps, 1.0)));
+    shape.a_runs = static_cast<int>(std::min<std::int64_t>(runs_of_a(*window, ints), std::numeric_limits<int>::max()));
+  }
   shape.b_level = level(contraction.b, shape.batch * shape.n * shape.k);
   return shape;
 }

@@ -90,10 +90,45 @@ class WindowCopier {
     Conditional any(builder_, builder_.CreateICmpSLT(low, high), "segment");
     Value* from = least(most(first, low), high);
     Value* until = least(most(last, from), high);
+    if (block_.unit_channels && block_.segment > 0) {
+      Value* is_whole = builder_.CreateAnd(builder_.CreateICmpEQ(from, start), builder_.CreateICmpEQ(until, end));
+      Conditional whole(builder_, is_whole, "whole_segment");
+      move_segment(element(block_.data, offset), place_of(start));
+      whole.close();
+      Conditional cut(builder_, builder_.CreateNot(is_whole), "cut_segment");
+      copy_cut(low, high, from, until, start, offset);
+      cut.close();
+    } else {
+      copy_cut(low, high, from, until, start, offset);
+    }
+    any.close();
+  }
+
+  /// Zeros in [low, from) and [until, high), and between them what lies from `offset` on, which belongs to `start`.
+  void copy_cut(Value* low, Value* high, Value* from, Value* until, Value* start, Value* offset) {
     clear(low, from);
     move(element(block_.data, builder_.CreateAdd(offset, builder_.CreateMul(builder_.CreateSub(from, start), block_.channel_step))), from, until);
     clear(until, high);
-    any.close();
+  }
+
+  /// All of a segment of known length. A last vector that it does not fill overlaps the one before.
+  void move_segment(Value* from, Value* to) {
+    constexpr std::int64_t unrolled = 8;  // vectors
+    const std::int64_t lanes = isa_.f32_lanes, vectors = block_.segment / lanes, rest = block_.segment % lanes;
+    const auto move_vector = [&](Value* offset) {
+      builder_.CreateAlignedStore(builder_.CreateAlignedLoad(vector_, element(from, offset), llvm::Align(4)), element(to, offset), llvm::Align(4));
+    };
+    const std::int64_t looped = vectors / unrolled * unrolled;
+    if (looped > 0) {
+      CountedLoop loop(builder_, number(0), number(looped * lanes), number(unrolled * lanes), "vectors");
+      for (std::int64_t i = 0; i < unrolled; ++i) move_vector(builder_.CreateAdd(loop.index(), number(i * lanes)));
+      loop.close();
+    }
+    for (std::int64_t i = looped; i < vectors; ++i) move_vector(number(i * lanes));
+    if (rest == 0) return;
+    if (vectors > 0) return move_vector(number(block_.segment - lanes));
+    Value* mask = builder_.CreateICmpSLT(codegen::iota(builder_, builder_.getInt32Ty(), isa_.f32_lanes), codegen::broadcast(builder_, builder_.getInt32(static_cast<std::uint32_t>(rest)), isa_.f32_lanes));
+    store(builder_.CreateMaskedLoad(vector_, from, llvm::Align(4), mask, llvm::Constant::getNullValue(vector_)), to, mask);
   }
 
   Value* place_of(Value* k) { return element(target_, builder_.CreateSub(k, block_.k0)); }

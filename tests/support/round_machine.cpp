@@ -87,6 +87,11 @@ rkernel::ContractionShape random_contraction(std::mt19937_64& random, const rker
   if (!shape.b_packed) shape.b_row_bytes = 4 * shape.n;
   shape.must_copy_a = chance(random, 4);
   shape.a_row_bytes = 4 * (shape.k + (chance(random, 4) ? 3 : 0));
+  if (shape.must_copy_a && chance(random, 2)) {
+    shape.a_slides = true;
+    shape.a_distinct = static_cast<float>(log_uniform(random, 0.05, 1));
+    shape.a_runs = static_cast<int>(1 + random() % 50);
+  }
   if (shape.b_packed && chance(random, 4)) shape.b_dtype = DType::bf16;
   shape.epilogue_operations = static_cast<double>(2 + random() % 8);
   shape.epilogue_bytes = static_cast<double>(4 * (1 + random() % 3));

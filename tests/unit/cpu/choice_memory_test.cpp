@@ -112,7 +112,7 @@ TEST_CASE("shapes as models have them spread over all sets") {
 
 TEST_CASE("whatever a choice depends on tells keys apart") {
   const ContractionShape base{.batch = 2, .m = 3, .n = 5, .k = 7, .b_row_bytes = 20, .a_row_bytes = 28, .epilogue_operations = 2, .epilogue_bytes = 8, .a_level = 1, .b_level = 1};
-  std::vector<ContractionShape> others(17, base);
+  std::vector<ContractionShape> others(20, base);
   others[0].batch = 3;
   others[1].m = 4;
   others[2].n = 4;
@@ -130,6 +130,9 @@ TEST_CASE("whatever a choice depends on tells keys apart") {
   others[14].lanes = LaneAxis::M;
   others[15].may_dot_rest = true;
   others[16].rest_as_rows = true;
+  others[17].a_slides = true;
+  others[18].a_distinct = 0.5F;
+  others[19].a_runs = 3;
   for (const ContractionShape& other : others) CHECK(ChoiceKey(other, 1).words() != ChoiceKey(base, 1).words());
   CHECK(ChoiceKey(base, 2).words() != ChoiceKey(base, 1).words());
 }
