@@ -7,6 +7,7 @@
 
 #include "dyn/error.hpp"
 #include "src/import/freed_check.hpp"
+#include "src/import/half_node.hpp"
 #include "src/import/import.hpp"
 #include "src/import/ops/families.hpp"
 #include "src/import/ops/folded.hpp"
@@ -52,7 +53,7 @@ void Converter::convert_operator(NodeProto& node) {
     if (node.output_size() == 0) context.fail("it has no outputs");
     const std::size_t first_new = state_.builder.node_count();
     if (node.op_type() == if_operator) convert_if(context);
-    else if (!give_folded_floats(context)) find_converter(node.op_type())(context);
+    else if (!give_folded_floats(context)) convert_halves(state_, node, context, find_converter(node.op_type()));
     check_freed(context, first_new);
     for (std::size_t i = 0; i < context.outputs(); ++i) {
       if (context.wants(i) && !state_.operands.contains(node.output(static_cast<int>(i))))

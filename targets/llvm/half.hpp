@@ -2,11 +2,12 @@
 // The 16-bit floats, which exist in memory only: to f32 and back by integer arithmetic, so that every machine and every width gives
 // the same bits.
 
+#include "graph/scalars.hpp"
 #include "targets/llvm/types.hpp"
 
 namespace dyn::codegen {
 
-constexpr bool is_half(DType dtype) noexcept { return dtype == DType::f16 || dtype == DType::bf16; }
+using graph::is_half;
 
 /// i16 values that are f16 or bf16 numbers, as float. Exact; NaN stays NaN.
 llvm::Value* half_to_float(Builder& builder, DType dtype, llvm::Value* bits);
