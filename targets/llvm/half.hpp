@@ -15,4 +15,7 @@ llvm::Value* half_to_float(Builder& builder, DType dtype, llvm::Value* bits);
 /// float values as f16 or bf16 numbers, i16: to nearest, ties to even; what is too large becomes infinity, NaN a quiet NaN.
 llvm::Value* float_to_half(Builder& builder, DType dtype, llvm::Value* value);
 
+/// float values as the nearest f16 or bf16 numbers, as float: what float_to_half and half_to_float give one after the other.
+llvm::Value* nearest_half(Builder& builder, DType dtype, llvm::Value* value);
+
 }  // namespace dyn::codegen

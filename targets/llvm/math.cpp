@@ -89,8 +89,8 @@ llvm::Value* Math::float_unary(ExprOp op, llvm::Value* x) {
     case ExprOp::Sqrt: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
     case ExprOp::Rsqrt:
       return builder_.CreateFDiv(number(x, 1), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
-    case ExprOp::RoundF16: return half_to_float(builder_, DType::f16, float_to_half(builder_, DType::f16, x));
-    case ExprOp::RoundBf16: return half_to_float(builder_, DType::bf16, float_to_half(builder_, DType::bf16, x));
+    case ExprOp::RoundF16: return nearest_half(builder_, DType::f16, x);
+    case ExprOp::RoundBf16: return nearest_half(builder_, DType::bf16, x);
     case ExprOp::Reciprocal: return builder_.CreateFDiv(number(x, 1), x);
     case ExprOp::Tanh: return tanh(x);
     case ExprOp::Erf: return erf(x);
