@@ -12,10 +12,10 @@
 namespace dyn::onnx {
 namespace {
 
-/// A module of more nodes than that times a body is no use to anyone.
-constexpr std::int64_t most_steps = 4096;
+/// More is no use to anyone; loops in loops multiply.
+constexpr std::int64_t most_steps = 4096, most_unrolled_nodes = 1'000'000;
 
-using Steps = std::vector<std::shared_ptr<Operand>>;
+using OperandList = std::vector<std::shared_ptr<Operand>>;
 
 const GraphProto& body_of(const NodeContext& context) {
   const AttributeProto* attribute = context.attribute("body");
@@ -37,7 +37,7 @@ std::optional<bool> known_condition(const Operand& operand) {
   return std::nullopt;
 }
 
-Operands bound(const NodeContext& context, const GraphProto& body, const Steps& values) {
+Operands bound(const NodeContext& context, const GraphProto& body, const OperandList& values) {
   if (static_cast<std::size_t>(body.input_size()) != values.size())
     context.fail(fmt::format("its body has {} inputs, and gets {}", body.input_size(), values.size()));
   Operands operands;
@@ -45,8 +45,13 @@ Operands bound(const NodeContext& context, const GraphProto& body, const Steps& 
   return operands;
 }
 
+void count_step(NodeContext& context, const GraphProto& body, GraphState& state) {
+  state.unrolled_nodes += body.node_size() + 1;
+  if (state.unrolled_nodes > most_unrolled_nodes) context.fail_unsupported(fmt::format("loops of more than {} nodes in all steps are not supported", most_unrolled_nodes));
+}
+
 /// The steps' values next to each other along a new axis.
-ValueId stacked(NodeContext& context, const Steps& steps, std::int64_t axis, bool reversed) {
+ValueId stacked(NodeContext& context, const OperandList& steps, std::int64_t axis, bool reversed) {
   std::vector<Term> parts;
   for (const auto& step : steps) {
     const Term part{context, context.value_of(*step)};
@@ -68,17 +73,18 @@ void Converter::convert_loop(NodeContext& context) {
     context.constant(1);  // asks for the value where an input decides it
     goes_on = known_condition(*context.operand(1));
   }
-  Steps carried;
+  OperandList carried;
   for (std::size_t i = 2; i < context.inputs(); ++i) carried.push_back(context.operand(i));
   const Operands own = initializers(body);
-  std::vector<Steps> collected;
+  std::vector<OperandList> collected;
   for (std::int64_t step = 0; step < most; ++step) {
     if (!goes_on) context.fail_unsupported("a condition that depends on data is not supported");
     if (!*goes_on) break;
     if (step == most_steps) context.fail_unsupported(fmt::format("more than {} steps are not supported", most_steps));
-    Steps values{scalar(DType::i64, step, body.name() + ".step"), scalar(DType::boolean, 1, body.name() + ".condition")};
+    count_step(context, body, state_);
+    OperandList values{scalar(DType::i64, step, body.name() + ".step"), scalar(DType::boolean, 1, body.name() + ".condition")};
     values.insert(values.end(), carried.begin(), carried.end());
-    Steps results = convert_body(body, own, bound(context, body, values));
+    OperandList results = convert_body(body, own, bound(context, body, values));
     if (results.size() < carried.size() + 1) context.fail(fmt::format("its body has {} outputs for {} values that go on", results.size(), carried.size()));
     goes_on = known_condition(*results[0]);
     const auto scanned = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size());
@@ -115,12 +121,13 @@ void Converter::convert_scan(NodeContext& context) {
     steps = length;
   }
   if (*steps < 1 || *steps > most_steps) context.fail_unsupported(fmt::format("{} steps are not supported", *steps));
-  Steps carried;
+  OperandList carried;
   for (std::size_t i = 0; i < states; ++i) carried.push_back(context.operand(i));
   const Operands own = initializers(body);
-  std::vector<Steps> collected(collects);
+  std::vector<OperandList> collected(collects);
   for (std::int64_t step = 0; step < *steps; ++step) {
-    Steps values = carried;
+    count_step(context, body, state_);
+    OperandList values = carried;
     for (std::size_t i = 0; i < scanned; ++i) {
       const Term x = term(context, states + i);
       const int axis = context.axis(axes[i], x.rank());
@@ -129,7 +136,7 @@ void Converter::convert_scan(NodeContext& context) {
       dims.erase(dims.begin() + axis);
       values.push_back(std::make_shared<Operand>(Operand{reshape(slice(x, axis, at, at + 1), dims).id(), nullptr, std::nullopt}));
     }
-    Steps results = convert_body(body, own, bound(context, body, values));
+    OperandList results = convert_body(body, own, bound(context, body, values));
     const auto first = results.begin() + static_cast<std::ptrdiff_t>(states);
     for (std::size_t i = 0; i < collects; ++i) collected[i].push_back(first[static_cast<std::ptrdiff_t>(i)]);
     carried.assign(results.begin(), first);

@@ -124,3 +124,23 @@ TEST_CASE("imported loops whose steps depend on data are refused") {
   missing.model.mutable_graph()->mutable_node(0)->clear_attribute();
   testing::check_error(missing, ErrorKind::model, {"Loop", "the graph body"});
 }
+
+TEST_CASE("imported loops in loops do not grow beyond all bounds") {
+  OnnxFile file;
+  file.input("x", {2}).output("y").integers("trips", {}, {4000});
+  onnx::GraphProto* graph = nullptr;
+  onnx::NodeProto* node = &file.node("Loop", {"trips", "", "x"}, {"y"});
+  for (int depth = 0; depth < 5; ++depth) {
+    graph = &body_of(*node);
+    const std::string inner = "v" + std::to_string(depth), result = "w" + std::to_string(depth);
+    for (const std::string& name : {"s" + std::to_string(depth), "c" + std::to_string(depth), inner}) graph->add_input()->set_name(name);
+    graph->add_output()->set_name("c" + std::to_string(depth));
+    graph->add_output()->set_name(depth < 4 ? result : inner);
+    if (depth == 4) break;
+    node = graph->add_node();
+    node->set_op_type("Loop");
+    for (const std::string& name : {std::string("trips"), std::string(), inner}) node->add_input(name);
+    node->add_output(result);
+  }
+  testing::check_error(file, ErrorKind::unsupported, {"Loop", "1000000 nodes"});
+}

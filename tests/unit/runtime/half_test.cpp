@@ -76,3 +76,37 @@ TEST_CASE("a model of 16-bit floats computes what the reference does, with weigh
     CHECK(Graph::from_text(text, with("i8")).load_report().weight_bytes < graph.load_report().weight_bytes);
   }
 }
+
+TEST_CASE("functions of the host order and add up 16-bit floats, also where they decide sizes") {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    CAPTURE(name_of(dtype));
+    const Graph graph = Graph::from_text(in_dtype(R"(dyn 1
+dim N
+dim P
+dim Q
+dim R
+graph g(x: half[N], mark: half[N]) -> (u: half[_], at: i64[1, _], sums: half[N], steps: half[_], put: half[N]) {
+  u, first, inverse, counts = unique(x) count=P
+  at = nonzero(mark) count=Q
+  sums = cumsum(x) axis=0
+  steps = steps(-1.5: half, 2: half, 0.75: half) count=R
+  put = scatter_elements(x, range() start=0 end=N, mark) reduction=add
+  return u, at, sums, steps, put
+}
+)",
+                                                  dtype),
+                                         with("f32"));
+    const std::vector<double> x{2.5, -1, 2.5, 0.375, -1, 1024}, mark{0, 1, 0, -0.0, 3, -2};
+    std::vector<std::uint16_t> x_bits, mark_bits;
+    for (const double each : x) x_bits.push_back(testing::half_bits(dtype, each));
+    for (const double each : mark) mark_bits.push_back(testing::half_bits(dtype, each));
+    const Outputs y = graph.run({{"x", Tensor::view(dtype, static_cast<const void*>(x_bits.data()), {6})}, {"mark", Tensor::view(dtype, static_cast<const void*>(mark_bits.data()), {6})}});
+    const auto rounded = [dtype = dtype](double value) { return testing::half_value(dtype, testing::half_bits(dtype, value)); };
+    CHECK(numbers(y["u"]) == std::vector<double>{-1, 0.375, 2.5, 1024});
+    const auto at = y["at"].data<std::int64_t>();
+    CHECK(std::vector<std::int64_t>(at.begin(), at.end()) == std::vector<std::int64_t>{1, 4, 5});
+    CHECK(numbers(y["sums"]) == std::vector<double>{2.5, 1.5, 4, 4.375, 3.375, rounded(1027.375)});
+    CHECK(numbers(y["steps"]) == std::vector<double>{-1.5, -0.75, 0, 0.75, 1.5});
+    CHECK(numbers(y["put"]) == std::vector<double>{2.5, 0, 2.5, 0.375, 2, rounded(1022)});
+  }
+}
