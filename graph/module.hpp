@@ -43,7 +43,8 @@ struct WeightSource {
   enum class Kind : std::uint8_t { File, Splat, Random, Parts } kind = Kind::File;
   double splat = 0;        ///< Splat: every element
   std::uint64_t seed = 0;  ///< Random: normal, 1/sqrt(fan-in), by this seed and the weight's name
-  /// Parts: other weights, each with a source of its own, joined along the last axis. Only passes make such weights.
+  /// Parts: other weights, each with a source of its own, joined along the last axis; of f16 or bf16 where the weight is
+  /// f32. Only passes make such weights.
   std::vector<ValueId> parts;
 };
 

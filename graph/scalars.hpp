@@ -8,6 +8,9 @@
 
 namespace dyn::graph {
 
+/// Floats of 16 bits: they are in memory alone, and computed with in f32, rounded after every operator.
+constexpr bool is_half(DType dtype) noexcept { return dtype == DType::f16 || dtype == DType::bf16; }
+
 /// Calls body(T{}) with the C++ type T of the dtype's elements in memory (bool for boolean). False for f16 and bf16, which have none.
 template <class Body>
 bool with_element_type(DType dtype, Body&& body) {
@@ -45,7 +48,11 @@ double as_number(DType dtype, std::int64_t integer);
 /// As the text IR writes it.
 std::string integer_text(DType dtype, std::int64_t integer);
 
-/// A number as a float dtype holds it; f16 and bf16 as f32.
+/// A number as a float dtype holds it: to nearest, ties to even.
 double rounded(DType dtype, double number);
+
+/// f16 and bf16 as memory holds them. What is too large becomes infinite; NaN stays NaN.
+double half_number(DType dtype, std::uint16_t bits);
+std::uint16_t half_bits(DType dtype, double number);
 
 }  // namespace dyn::graph

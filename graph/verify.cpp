@@ -9,6 +9,7 @@
 #include "graph/diagnostic.hpp"
 #include "graph/op.hpp"
 #include "graph/ops/infer.hpp"
+#include "graph/scalars.hpp"
 #include "graph/state.hpp"
 #include "graph/verify.hpp"
 
@@ -103,7 +104,7 @@ void verify_producer(const Module& module, ValueId id) {
   require(std::ranges::find(node.outputs, id) != node.outputs.end(), fmt::format("{} is no result of its producer", value.name));
 }
 
-/// A weight of parts is as wide as they are together.
+/// A weight of parts is as wide as they are together; an f32 one may have parts of 16-bit floats, which become f32 when they are loaded.
 void verify_parts(const Module& module, const Value& value) {
   if (value.weight.kind != WeightSource::Kind::Parts) return;
   require(value.kind == ValueKind::Weight && !value.weight.parts.empty() && value.type.rank() > 0, fmt::format("{} cannot have parts", value.name));
@@ -111,8 +112,8 @@ void verify_parts(const Module& module, const Value& value) {
   for (const ValueId id : value.weight.parts) {
     require(id >= 0 && id < static_cast<ValueId>(module.values.size()), fmt::format("{} has part {}", value.name, id));
     const Value& part = module.value(id);
-    require(part.kind == ValueKind::Weight && part.weight.kind != WeightSource::Kind::Parts && part.type.dtype == value.type.dtype &&
-                part.type.rank() == value.type.rank() &&
+    const bool is_widened = value.type.dtype == DType::f32 && is_half(part.type.dtype);
+    require(part.kind == ValueKind::Weight && (part.type.dtype == value.type.dtype || is_widened) && part.type.rank() == value.type.rank() &&
                 std::equal(part.type.dims.begin(), part.type.dims.end() - 1, value.type.dims.begin()),
             fmt::format("{} is no part of {}", part.name, value.name));
     last += part.type.dims.back().constant().value_or(0);

@@ -32,7 +32,7 @@ void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
       outputs[0].dims.push_back(
           context.broadcast(at(a, in_a), at(b, in_b), dim_name(context, 0, in_a), dim_name(context, 1, in_b)));
   }
-  if (a.dtype != DType::f32 && batch + 2 >= max_rank)
+  if (std::ranges::find(single_dtypes, a.dtype) == std::end(single_dtypes) && batch + 2 >= max_rank)
     context.fail(fmt::format("matmul of {} has a result of at most {} dims, not {}", name_of(a.dtype), max_rank - 1, batch + 2));
   outputs[0].dims.push_back(at(a, m));
   outputs[0].dims.push_back(at(b, n));
@@ -53,7 +53,7 @@ void check_mask(InferContext& context, const std::vector<Dim>& scores) {
 }
 
 void infer_attention(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, f32_dtype);
+  require_dtype(context, 0, single_dtypes);
   require_same_dtype(context);
   require_min_rank(context, 0, 2);
   const TensorType q = context.input(0);
@@ -96,8 +96,8 @@ std::vector<OpDef> contraction_ops() {
        infer_matmul,
        "Matrix product over the last two axes, for each index of the others.",
        "a: [..., M, K], b: [..., K, N]; the result is [..., M, N], leading dims broadcast as numpy does.",
-       "f32, f64 or an integer, the same on both sides; the result has that dtype, integers wrap around",
-       "Ranks below 2; different K; leading dims that do not broadcast; of other dtypes than f32 results of 8 dims."},
+       "A number, the same on both sides; the result has that dtype, integers wrap around",
+       "Ranks below 2; different K; leading dims that do not broadcast; of f64 and integers results of 8 dims."},
       {"attention",
        OpClass::Attention,
        3,
@@ -109,7 +109,7 @@ std::vector<OpDef> contraction_ops() {
        "softmax(q * k^T * scale + mask) * v; arguments: q, k, v, and optionally an additive mask.",
        "q: [..., H, Sq, D], k: [..., H, Skv, D], v: [..., H, Skv, Dv], mask: broadcast to [..., H, Sq, Skv]; the "
        "result is [..., H, Sq, Dv].",
-       "f32; the result is f32",
+       "f32, f16 or bf16; the result has the same dtype",
        "Ranks that differ; leading dims, D or Skv that differ; a mask larger than the scores; causal with Sq > Skv."},
   };
 }

@@ -16,7 +16,6 @@ constexpr DType i64_dtype[] = {DType::i64};
 Dim count(InferContext& context) { return define_symbol(context, "count", context.dim("count")); }
 
 void infer_nonzero(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, scalar_dtypes);
   outputs[0] = {DType::i64, {context.dims().constant(context.input(0).rank()), count(context)}};
 }
 
@@ -32,7 +31,6 @@ void infer_compress(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 void infer_unique(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, scalar_dtypes);
   require_min_rank(context, 0, 1);
   const TensorType x = context.input(0);
   const auto axis = static_cast<std::size_t>(axis_attr(context, "axis", x.rank()));
@@ -45,7 +43,7 @@ void infer_unique(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 void infer_nms(InferContext& context, std::vector<TensorType>& outputs) {
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{4}}) require_dtype(context, i, f32_dtype);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{4}}) require_dtype(context, i, single_dtypes);
   require_dtype(context, 2, i64_dtype);
   require_rank(context, 0, 3);
   require_rank(context, 1, 3);
@@ -106,7 +104,7 @@ std::vector<OpDef> defining_ops() {
        "An axis outside of x.", {"count"}},
       {"nms", OpClass::Host, 5, 5, 1, {{"center", AttrKind::Boolean, "false", "boxes are centre x, centre y, width, height, not two corners y, x, y, x"}, count_attr}, infer_nms,
        "Boxes that no better one of the same class overlaps by more than a share; arguments: boxes, scores, most boxes of a class, overlap, least score.",
-       "boxes: [B, N, 4], scores: [B, C, N], scalars; the result is [count, 3]: batch, class and box.", "f32, the third argument i64; the result is i64", "Other shapes.", {"count"}},
+       "boxes: [B, N, 4], scores: [B, C, N], scalars; the result is [count, 3]: batch, class and box.", "f32, f16 or bf16, the third argument i64; the result is i64", "Other shapes.", {"count"}},
       {"steps", OpClass::Host, 3, 3, 1, {count_attr}, infer_steps, "start, start + delta, ... up to, and without, limit; arguments: start, limit, delta.", "Scalars; the result is [count].",
        "Numbers of one dtype; the result has the same", "When run, a delta of 0.", {"count"}},
       {"sizes", OpClass::Host, 1, 1, 1, {{"dims", AttrKind::DimList, std::nullopt, "a dim for each element, to which it gives its value"}}, infer_sizes,

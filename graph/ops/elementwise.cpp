@@ -1,6 +1,5 @@
 // Element-wise operators: unary, binary with broadcasting, compare, where, cast.
 
-#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -19,12 +18,9 @@ void infer_predicate(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 void infer_cast(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, scalar_dtypes);
   const std::string name = context.word("dtype");
   const std::optional<DType> dtype = parse_dtype(name);
   if (!dtype) context.fail(fmt::format("cast: there is no dtype {}", name));
-  if (std::ranges::find(scalar_dtypes, *dtype) == std::end(scalar_dtypes))
-    context.fail(fmt::format("cast does not give {}: dtype must be f32, f64, an integer or bool", name));
   outputs[0] = {*dtype, context.input(0).dims};
 }
 
@@ -40,7 +36,6 @@ void infer_comparison(InferContext& context, std::vector<TensorType>& outputs) {
 
 void infer_where(InferContext& context, std::vector<TensorType>& outputs) {
   require_dtype(context, 0, bool_dtypes);
-  require_dtype(context, 1, scalar_dtypes);
   require_same_dtype(context, 1);
   outputs[0] = {context.input(1).dtype, broadcast_inputs(context)};
 }
@@ -54,15 +49,15 @@ constexpr InferFunction number_binary = infer_for<infer_binary, number_dtypes>;
 constexpr InferFunction integer_binary = infer_for<infer_binary, integer_dtypes>;
 constexpr InferFunction bool_binary = infer_for<infer_binary, bool_dtypes>;
 constexpr InferFunction order = infer_for<infer_comparison, number_dtypes>;
-constexpr InferFunction equality = infer_for<infer_comparison, scalar_dtypes>;
+constexpr InferFunction equality = infer_comparison;
 
-constexpr const char* float_to_float = "f32 or f64; the result has the same dtype";
-constexpr const char* number_to_number = "f32, f64 or an integer; the result has the same dtype";
+constexpr const char* float_to_float = "A float; the result has the same dtype";
+constexpr const char* number_to_number = "A number; the result has the same dtype";
 constexpr const char* integer_to_integer = "An integer; the result has the same dtype";
 constexpr const char* bool_to_bool = "bool; the result is bool";
-constexpr const char* number_to_bool = "f32, f64 or an integer, the same on both sides; the result is bool";
-constexpr const char* scalar_to_bool = "f32, f64, an integer or bool, the same on both sides; the result is bool";
-constexpr const char* number_pair = "f32, f64 or an integer, the same on both sides; the result has that dtype";
+constexpr const char* number_to_bool = "A number, the same on both sides; the result is bool";
+constexpr const char* scalar_to_bool = "Any, the same on both sides; the result is bool";
+constexpr const char* number_pair = "A number, the same on both sides; the result has that dtype";
 constexpr const char* integer_pair = "An integer, the same on both sides; the result has that dtype";
 
 struct Elementwise {
@@ -99,7 +94,7 @@ const Elementwise unary[] = {
     {"floor", float_unary, float_to_float, "The greatest integer that is not above x."},
     {"ceil", float_unary, float_to_float, "The least integer that is not below x."},
     {"round", float_unary, float_to_float, "The nearest integer, halves to the even one."},
-    {"isnan", float_predicate, "f32 or f64; the result is bool", "Whether x is not a number."},
+    {"isnan", float_predicate, "A float; the result is bool", "Whether x is not a number."},
     {"logical_not", bool_unary, bool_to_bool, "Whether x is false."},
     {"bit_not", integer_unary, integer_to_integer, "Every bit of x turned over."},
 };
@@ -162,7 +157,7 @@ std::vector<OpDef> elementwise_ops() {
                  infer_where,
                  "a where the condition is true, else b; arguments: condition, a, b.",
                  broadcast_shapes,
-                 "The condition is bool; a and b are f32, f64, an integer or bool, both the same, as is the result",
+                 "The condition is bool; a and b are of any, both the same, as is the result",
                  broadcast_errors});
   ops.push_back({"cast",
                  OpClass::Elementwise,
@@ -174,8 +169,8 @@ std::vector<OpDef> elementwise_ops() {
                  "x in another dtype. Floats to integers truncate toward zero (beyond the integers there are: the nearest; NaN: 0), integers keep the low bits, "
                  "anything to bool tells x != 0.",
                  "x of any shape; the result has the same.",
-                 "From and to f32, f64, integers and bool",
-                 "An unknown dtype; f16 and bf16."});
+                 "Any",
+                 "An unknown dtype."});
   return ops;
 }
 

@@ -43,7 +43,6 @@ void infer_concat(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 void infer_pad(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, scalar_dtypes);
   const TensorType input = context.input(0);
   const std::vector<Dim> before = context.dim_list("before"), after = context.dim_list("after");
   if (before.size() != input.dims.size() || after.size() != input.dims.size())
@@ -60,7 +59,7 @@ void infer_pad(InferContext& context, std::vector<TensorType>& outputs) {
 void infer_range(InferContext& context, std::vector<TensorType>& outputs) {
   const std::optional<DType> dtype = parse_dtype(context.word("dtype"));
   if (!dtype || std::ranges::find(number_dtypes, *dtype) == std::end(number_dtypes))
-    context.fail(fmt::format("range: dtype must be f32, f64 or an integer, not {}", context.word("dtype")));
+    context.fail(fmt::format("range: dtype must be that of a number, not {}", context.word("dtype")));
   const std::int64_t step = context.integer("step");
   if (step == 0 || step == std::numeric_limits<std::int64_t>::min())
     context.fail(fmt::format("range: step must not be {}", step));
@@ -108,7 +107,7 @@ std::vector<OpDef> indexed_ops() {
        infer_pad,
        "x surrounded by a constant.",
        "x of any shape; dim i of the result is before[i] + dim i + after[i].",
-       "f32, f64, an integer or bool; the result has the same dtype",
+       "Any; the result has the same dtype",
        "Lists of another length than x's rank; negative numbers."},
       {"range",
        OpClass::Indexed,
@@ -118,7 +117,7 @@ std::vector<OpDef> indexed_ops() {
        {{"start", AttrKind::Dim, "0", "the first element"},
         {"end", AttrKind::Dim, std::nullopt, "the bound that is not reached"},
         {"step", AttrKind::Integer, "1", "the distance of elements; may be negative"},
-        {"dtype", AttrKind::Word, "i64", "f32, f64 or an integer"}},
+        {"dtype", AttrKind::Word, "i64", "of a number"}},
        infer_range,
        "start, start + step, ... up to, and without, end.",
        "The result is [max(ceil((end - start) / step), 0)].",

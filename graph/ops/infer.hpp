@@ -15,15 +15,13 @@ std::string dim_name(const InferContext& context, std::size_t index, int axis);
 /// "mask": input `index`, for messages.
 std::string input_name(const InferContext& context, std::size_t index);
 
-inline constexpr DType float_dtypes[] = {DType::f32, DType::f64};
+inline constexpr DType float_dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::f64};
 inline constexpr DType integer_dtypes[] = {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64};
 /// Floats and integers.
-inline constexpr DType number_dtypes[] = {DType::f32, DType::f64, DType::i8,  DType::i16, DType::i32,
-                                          DType::i64, DType::u8,  DType::u16, DType::u32, DType::u64};
-/// Numbers and bool: all that is computed with.
-inline constexpr DType scalar_dtypes[] = {DType::f32, DType::f64, DType::i8,  DType::i16, DType::i32,    DType::i64,
-                                          DType::u8,  DType::u16, DType::u32, DType::u64, DType::boolean};
-inline constexpr DType f32_dtype[] = {DType::f32};
+inline constexpr DType number_dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i8,  DType::i16,
+                                          DType::i32, DType::i64, DType::u8,   DType::u16, DType::u32, DType::u64};
+/// What is computed in f32.
+inline constexpr DType single_dtypes[] = {DType::f32, DType::f16, DType::bf16};
 inline constexpr DType bool_dtypes[] = {DType::boolean};
 inline constexpr DType index_dtypes[] = {DType::i32, DType::i64};
 

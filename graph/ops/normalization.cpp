@@ -38,7 +38,7 @@ void infer_norm(InferContext& context, std::vector<TensorType>& outputs) {
   outputs[0] = context.input(0);
 }
 
-constexpr const char* f32_only = "f32; the result is f32";
+constexpr const char* float_to_float = "A float; the result has the same dtype";
 
 }  // namespace
 
@@ -54,7 +54,7 @@ std::vector<OpDef> normalization_ops() {
        infer_softmax,
        "exp(x - max) / sum(exp(x - max)) along one axis.",
        "x of rank 1 or more; the result has the same shape.",
-       f32_only,
+       float_to_float,
        "An axis outside of x; a scalar."},
       {"layer_norm",
        OpClass::Compound,
@@ -66,7 +66,7 @@ std::vector<OpDef> normalization_ops() {
        "(x - mean) / sqrt(variance + epsilon) * weight + bias, with mean and (biased) variance over the last axis; "
        "arguments: x, weight, bias.",
        "x: [..., D], weight: [D], bias: [D]; the result has the shape of x.",
-       f32_only,
+       float_to_float,
        "weight or bias of another size than x's last axis."},
       {"rms_norm",
        OpClass::Compound,
@@ -77,7 +77,7 @@ std::vector<OpDef> normalization_ops() {
        infer_norm,
        "x / sqrt(mean(x * x) + epsilon) * weight, with the mean over the last axis; arguments: x, weight.",
        "x: [..., D], weight: [D]; the result has the shape of x.",
-       f32_only,
+       float_to_float,
        "weight of another size than x's last axis."},
       {"gelu",
        OpClass::Compound,
@@ -88,7 +88,7 @@ std::vector<OpDef> normalization_ops() {
        infer_gelu,
        "0.5 * x * (1 + erf(x / sqrt(2))), or 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).",
        "x of any shape; the result has the same.",
-       f32_only,
+       float_to_float,
        "Another word for approximate."},
       {"silu",
        OpClass::Compound,
@@ -99,7 +99,7 @@ std::vector<OpDef> normalization_ops() {
        infer_activation,
        "x * sigmoid(x).",
        "x of any shape; the result has the same.",
-       f32_only,
+       float_to_float,
        "Other dtypes."},
   };
 }

@@ -28,9 +28,11 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
   for (const char* name : {"f", "g", "h"}) {
     if (context.node().op->find_attr(name) != nullptr) require_word(context, name, {"sigmoid", "tanh", "relu"});
   }
+  require_dtype(context, gates_input, single_dtypes);
+  const DType computed[] = {context.input(gates_input).dtype};
   for (std::size_t i = 0; i < context.input_count(); ++i) {
     if (i == lengths_input) require_dtype(context, i, lengths_dtype);
-    else require_dtype(context, i, f32_dtype);
+    else require_dtype(context, i, computed);
   }
   for (const std::size_t i : {gates_input, r_input, h_input}) require_rank(context, i, 3);
   require_rank(context, bias_input, 2);
@@ -59,8 +61,8 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
     equal(peephole_input, 0, directions, "the number of directions");
     equal(peephole_input, 1, hidden * 3, "three peepholes");
   }
-  outputs[0] = {DType::f32, {gates.dims[0], directions, batch, hidden}};
-  for (std::size_t i = 1; i < outputs.size(); ++i) outputs[i] = {DType::f32, {directions, batch, hidden}};
+  outputs[0] = {gates.dtype, {gates.dims[0], directions, batch, hidden}};
+  for (std::size_t i = 1; i < outputs.size(); ++i) outputs[i] = {gates.dtype, {directions, batch, hidden}};
 }
 
 std::vector<AttrDef> attributes(const char* f, const char* g, const char* h) {
@@ -71,7 +73,7 @@ std::vector<AttrDef> attributes(const char* f, const char* g, const char* h) {
   return attrs;
 }
 
-constexpr const char* dtypes = "f32; lengths i32";
+constexpr const char* dtypes = "f32, f16 or bf16, all the same, as the results; lengths i32";
 constexpr const char* errors = "Sizes that do not fit each other.";
 
 }  // namespace

@@ -21,11 +21,10 @@ void infer_reduction(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 constexpr InferFunction number_reduction = infer_for<infer_reduction, number_dtypes>;
-constexpr InferFunction scalar_reduction = infer_for<infer_reduction, scalar_dtypes>;
 constexpr InferFunction float_reduction = infer_for<infer_reduction, float_dtypes>;
 
-constexpr const char* number_to_number = "f32, f64 or an integer; the result has the same dtype";
-constexpr const char* scalar_to_scalar = "f32, f64, an integer or bool; the result has the same dtype";
+constexpr const char* number_to_number = "A number; the result has the same dtype";
+constexpr const char* any_to_any = "Any; the result has the same dtype";
 
 struct Reduction {
   const char* name;
@@ -36,10 +35,10 @@ struct Reduction {
 
 const Reduction reductions[] = {
     {"reduce_sum", number_reduction, number_to_number, "Sum over the axes, integers wrap around; 0 over no elements."},
-    {"reduce_mean", float_reduction, "f32 or f64; the result has the same dtype", "Mean over the axes; NaN over no elements."},
-    {"reduce_max", scalar_reduction, scalar_to_scalar,
+    {"reduce_mean", float_reduction, "A float; the result has the same dtype", "Mean over the axes; NaN over no elements."},
+    {"reduce_max", infer_reduction, any_to_any,
      "Greatest element over the axes, NaN where one is; over no elements -inf, or the least integer."},
-    {"reduce_min", scalar_reduction, scalar_to_scalar,
+    {"reduce_min", infer_reduction, any_to_any,
      "Least element over the axes, NaN where one is; over no elements inf, or the greatest integer."},
     {"reduce_prod", number_reduction, number_to_number,
      "Product over the axes, integers wrap around; 1 over no elements."},

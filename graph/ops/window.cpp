@@ -47,7 +47,6 @@ Dim count_windows(InferContext& context, const Window& window, int axis) {
 }
 
 void infer_windows(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, scalar_dtypes);
   const TensorType x = context.input(0);
   const std::vector<int> axes = axes_attr(context, "axes", x.rank());
   const auto sizes = context.integers("sizes");
@@ -78,7 +77,7 @@ std::vector<Dim> slid_dims(InferContext& context, const std::vector<Window>& win
 }
 
 void infer_window_matmul(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, f32_dtype);
+  require_dtype(context, 0, single_dtypes);
   require_same_dtype(context);
   const TensorType x = context.input(0), w = context.input(1);
   if (w.rank() != 2 && w.rank() != 3) context.fail(fmt::format("window_matmul needs a matrix, or one for each group, but {} is {}", input_name(context, 1), to_string(w)));
@@ -95,7 +94,7 @@ void infer_window_matmul(InferContext& context, std::vector<TensorType>& outputs
 }
 
 void infer_conv(InferContext& context, std::vector<TensorType>& outputs) {
-  require_dtype(context, 0, f32_dtype);
+  require_dtype(context, 0, single_dtypes);
   require_same_dtype(context);
   require_min_rank(context, 1, 3);
   const TensorType x = context.input(0), w = context.input(1);
@@ -149,19 +148,19 @@ std::vector<OpDef> window_ops() {
   return {
       {"windows", OpClass::Indexed, 1, 1, 1, of_windows, infer_windows, "All windows along some axes, their elements on axes of their own.",
        "x of any shape; along each axis the result has as many as there are windows, floordiv(before + dim + after - ((size - 1) * dilation + 1), stride) + 1, and after the last of these axes the sizes.",
-       "f32, f64, an integer or bool; the result has the same dtype", std::string(window_errors) + "; axes that do not ascend."},
+       "Any; the result has the same dtype", std::string(window_errors) + "; axes that do not ascend."},
       {"window_matmul", OpClass::Contraction, 2, 2, 1, window_attrs(true), infer_window_matmul,
        "Matrix product of windows, each a row of its elements with the channels last, and a matrix; or, with groups of channels, of each group and its own matrix. Padding is 0.",
        slides + "w: [k, O] with k = product of sizes * C; the result is [n..., o..., O]. With groups x: [n..., d..., G, C] and w: [G, k, O] give [n..., o..., G, O].",
-       "f32 on both sides; the result is f32", std::string(window_errors) + "; another k."},
+       "f32, f16 or bf16, the same on both sides; the result has that dtype", std::string(window_errors) + "; another k."},
       {"conv", OpClass::Compound, 2, 2, 1, with(window_attrs(false), {"groups", AttrKind::Integer, "1", "parts of the channels, each with filters of its own"}), infer_conv,
        "Convolution (cross-correlation), channels last; with padding of 0.",
        slides + "w: [size..., C / groups, O]; the result is [n..., o..., O], of which group i has the channels i * O / groups and on.",
-       "f32 on both sides; the result is f32", std::string(window_errors) + "; channels that differ, or that groups does not divide; sizes that are no numbers."},
+       "f32, f16 or bf16, the same on both sides; the result has that dtype", std::string(window_errors) + "; channels that differ, or that groups does not divide; sizes that are no numbers."},
       {"max_pool", OpClass::Compound, 1, 1, 1, window_attrs(true), infer_for<infer_pool, number_dtypes>, "Greatest element of each window, channels last; padding never is it.",
-       slides + "the result is [n..., o..., C]; -inf, or the least integer, where a window has padding alone.", "f32, f64 or an integer; the result has the same dtype", std::string(window_errors) + "."},
-      {"average_pool", OpClass::Compound, 1, 1, 1, with(window_attrs(true), {"include_padding", AttrKind::Boolean, "false", "whether padding counts, as elements of 0"}), infer_for<infer_pool, f32_dtype>,
-       "Mean of each window, channels last.", slides + "the result is [n..., o..., C]; NaN where nothing counts.", "f32; the result is f32",
+       slides + "the result is [n..., o..., C]; -inf, or the least integer, where a window has padding alone.", "A number; the result has the same dtype", std::string(window_errors) + "."},
+      {"average_pool", OpClass::Compound, 1, 1, 1, with(window_attrs(true), {"include_padding", AttrKind::Boolean, "false", "whether padding counts, as elements of 0"}), infer_for<infer_pool, single_dtypes>,
+       "Mean of each window, channels last.", slides + "the result is [n..., o..., C]; NaN where nothing counts.", "f32, f16 or bf16; the result has the same dtype",
        std::string(window_errors) + "."},
   };
 }

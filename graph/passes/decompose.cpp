@@ -9,6 +9,7 @@
 #include "graph/group.hpp"
 #include "graph/passes/rewriter.hpp"
 #include "graph/passes/split_windows.hpp"
+#include "graph/passes/widen_halves.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -204,6 +205,7 @@ const std::unordered_map<std::string_view, Split> splits = {
 }  // namespace
 
 void decompose(Module& module, const DecomposeOptions& options) {
+  widen_halves(module);
   Rewriter rewriter(module);
   for (Node& node : module.nodes) {
     if (split_windows(rewriter, node)) continue;

@@ -34,11 +34,13 @@ const std::unordered_map<std::string_view, IntegerFunction> integer_functions = 
 };
 
 ValueId fold_cast(Rewriter& rewriter, const Value& from, DType to) {
+  // By way of f32 to 16 bits, as kernels go.
+  const auto in_dtype = [to](double number) { return rounded(to, is_half(to) ? rounded(DType::f32, number) : number); };
   constexpr std::int64_t exact_in_double = std::int64_t{1} << 53;
-  if (is_float(from.type.dtype)) return is_float(to) ? rewriter.number(to, rounded(to, rounded(from.type.dtype, from.constant))) : no_value;
+  if (is_float(from.type.dtype)) return is_float(to) ? rewriter.number(to, in_dtype(rounded(from.type.dtype, from.constant))) : no_value;
   if (!is_float(to)) return rewriter.integer(to, wrapped(to, static_cast<std::uint64_t>(from.integer)));
   const bool is_exact = from.integer <= exact_in_double && from.integer >= (from.type.dtype == DType::u64 ? 0 : -exact_in_double);
-  return is_exact ? rewriter.number(to, rounded(to, static_cast<double>(from.integer))) : no_value;
+  return is_exact ? rewriter.number(to, in_dtype(static_cast<double>(from.integer))) : no_value;
 }
 
 }  // namespace

@@ -27,8 +27,9 @@ using Siblings = std::vector<Sibling>;
 /// By what siblings have in common: the left operand, and whether there is a bias.
 using Key = std::pair<ValueId, bool>;
 
+/// Not joined of several yet.
 bool is_plain_weight(const Value& value, int rank) {
-  return value.kind == ValueKind::Weight && value.weight.kind != WeightSource::Kind::Parts && value.type.rank() == rank;
+  return value.kind == ValueKind::Weight && value.weight.parts.size() <= 1 && value.type.rank() == rank;
 }
 
 class Finder {

@@ -10,8 +10,8 @@
 
 namespace dyn {
 
-/// The element type of a tensor. `boolean` is stored as one byte, 0 or 1. f16 and bf16 exist in the type system and in
-/// files; operators that do not support them say so when a model is loaded.
+/// The element type of a tensor. `boolean` is stored as one byte, 0 or 1. Operators that do not support a dtype say so when a
+/// model is loaded.
 enum class DType : std::uint8_t { f32, f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
 
 /// Bytes of one element.

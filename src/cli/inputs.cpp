@@ -44,6 +44,12 @@ void fill(Tensor& tensor, Distribution distribution, std::mt19937_64& generator)
   for (T& element : tensor.mutable_data<T>()) element = static_cast<T>(distribution(generator));
 }
 
+/// f16 and bf16.
+void fill_halves(Tensor& tensor, auto&& next) {
+  auto* bits = static_cast<std::uint16_t*>(tensor.raw());
+  for (std::int64_t i = 0; i < tensor.size(); ++i) bits[i] = graph::half_bits(tensor.dtype(), next());
+}
+
 void fill_randomly(Tensor& tensor, std::int64_t extent, std::mt19937_64& generator) {
   const std::uniform_int_distribution<std::int64_t> index(0, std::max<std::int64_t>(extent, 1) - 1);
   const bool is_filled = graph::with_element_type(tensor.dtype(), [&](auto zero) {
@@ -52,13 +58,13 @@ void fill_randomly(Tensor& tensor, std::int64_t extent, std::mt19937_64& generat
     else if constexpr (std::is_same_v<T, bool>) fill<T>(tensor, std::uniform_int_distribution<int>(0, 1), generator);
     else fill<T>(tensor, index, generator);
   });
-  if (!is_filled) throw Error(ErrorKind::unsupported, fmt::format("dynrun makes no random {} inputs; use --load-inputs", name_of(tensor.dtype())));
+  if (!is_filled) fill_halves(tensor, [&] { return std::normal_distribution<double>()(generator); });
 }
 
 void fill_ones(Tensor& tensor) {
   std::mt19937_64 unused;
   const bool is_filled = graph::with_element_type(tensor.dtype(), [&](auto zero) { fill<decltype(zero)>(tensor, [](auto&) { return 1; }, unused); });
-  if (!is_filled) throw Error(ErrorKind::unsupported, fmt::format("dynrun makes no {} masks; use --load-inputs", name_of(tensor.dtype())));
+  if (!is_filled) fill_halves(tensor, [] { return 1.0; });
 }
 
 void check_fits(const std::string& name, const Tensor& tensor, DType dtype, const Shape& shape) {

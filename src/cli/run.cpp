@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,11 +25,10 @@ struct Summary {
   std::int64_t not_finite = 0;
 };
 
-template <class T>
-Summary summarize(const Tensor& tensor) {
+Summary summarize(std::int64_t count, const auto& element) {
   Summary summary;
-  for (const T element : tensor.data<T>()) {
-    const double value = static_cast<double>(element);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = element(i);
     if (!std::isfinite(value)) {
       ++summary.not_finite;
       continue;
@@ -42,20 +40,25 @@ Summary summarize(const Tensor& tensor) {
   return summary;
 }
 
-std::optional<Summary> summarize(const Tensor& tensor) {
-  std::optional<Summary> summary;
-  graph::with_element_type(tensor.dtype(), [&](auto zero) { summary = summarize<decltype(zero)>(tensor); });
-  return summary;
+Summary summarize(const Tensor& tensor) {
+  Summary summary;
+  const bool has_elements = graph::with_element_type(tensor.dtype(), [&](auto zero) {
+    const auto elements = tensor.data<decltype(zero)>();
+    summary = summarize(tensor.size(), [&](std::int64_t i) { return static_cast<double>(elements[static_cast<std::size_t>(i)]); });
+  });
+  if (has_elements) return summary;
+  const auto* bits = static_cast<const std::uint16_t*>(tensor.raw());
+  return summarize(tensor.size(), [&](std::int64_t i) { return graph::half_number(tensor.dtype(), bits[i]); });
 }
 
 Row output_row(const std::string& name, const Tensor& tensor) {
   Row row{{"output", name}, {"dtype", std::string(name_of(tensor.dtype()))}, {"shape", to_string(tensor.shape())}};
-  const std::optional<Summary> summary = summarize(tensor);
-  const std::int64_t finite = summary ? tensor.size() - summary->not_finite : 0;
-  row.emplace_back("min", finite > 0 ? Cell(summary->low) : Cell());
-  row.emplace_back("max", finite > 0 ? Cell(summary->high) : Cell());
-  row.emplace_back("mean", finite > 0 ? Cell(summary->sum / static_cast<double>(finite)) : Cell());
-  row.emplace_back("not_finite", summary ? Cell(summary->not_finite) : Cell());
+  const Summary summary = summarize(tensor);
+  const std::int64_t finite = tensor.size() - summary.not_finite;
+  row.emplace_back("min", finite > 0 ? Cell(summary.low) : Cell());
+  row.emplace_back("max", finite > 0 ? Cell(summary.high) : Cell());
+  row.emplace_back("mean", finite > 0 ? Cell(summary.sum / static_cast<double>(finite)) : Cell());
+  row.emplace_back("not_finite", Cell(summary.not_finite));
   return row;
 }
 

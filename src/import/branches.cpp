@@ -30,29 +30,37 @@ ValueId choose(NodeContext& context, ValueId condition, ValueId then, ValueId ot
 
 }  // namespace
 
-/// The branch's values by the places of its outputs. It sees the names around it, and its own are gone afterwards.
-std::vector<std::shared_ptr<Operand>> Converter::convert_branch(const GraphProto& branch) {
-  const Operands around = state_.operands;
-  for (const TensorProto& proto : branch.initializer()) {
+Operands Converter::initializers(const GraphProto& body) const {
+  Operands operands;
+  for (const TensorProto& proto : body.initializer()) {
     TensorProto copy = proto;
     Tensor tensor = take_tensor(copy, state_.folder);
-    const auto operand = std::make_shared<Operand>(Operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt, proto.name()});
-    state_.operands.insert_or_assign(proto.name(), operand);
+    operands.insert_or_assign(proto.name(), std::make_shared<Operand>(Operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt, proto.name()}));
+  }
+  return operands;
+}
+
+std::vector<std::shared_ptr<Operand>> Converter::convert_body(const GraphProto& body, const Operands& initializers, const Operands& inputs) {
+  const Operands around = state_.operands;
+  for (const Operands* own : {&initializers, &inputs}) {
+    for (const auto& [name, operand] : *own) state_.operands.insert_or_assign(name, operand);
   }
   Converter inner(state_, functions_);
-  for (const NodeProto& node : branch.node()) {
+  for (const NodeProto& node : body.node()) {
     NodeProto copy = node;
     inner.convert(copy);
   }
   std::vector<std::shared_ptr<Operand>> outputs;
-  for (const ValueInfoProto& output : branch.output()) {
+  for (const ValueInfoProto& output : body.output()) {
     const auto found = state_.operands.find(output.name());
-    if (found == state_.operands.end()) throw Error(ErrorKind::model, fmt::format("the output \"{}\" of the branch {} is defined nowhere", output.name(), branch.name()));
+    if (found == state_.operands.end()) throw Error(ErrorKind::model, fmt::format("the output \"{}\" of the graph {} is defined nowhere", output.name(), body.name()));
     outputs.push_back(found->second);
   }
   state_.operands = around;
   return outputs;
 }
+
+std::vector<std::shared_ptr<Operand>> Converter::convert_branch(const GraphProto& branch) { return convert_body(branch, initializers(branch), {}); }
 
 void Converter::convert_if(NodeContext& context) {
   const GraphProto &then = branch_of(context, "then_branch"), &otherwise = branch_of(context, "else_branch");

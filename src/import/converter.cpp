@@ -7,6 +7,7 @@
 
 #include "dyn/error.hpp"
 #include "src/import/freed_check.hpp"
+#include "src/import/half_node.hpp"
 #include "src/import/import.hpp"
 #include "src/import/ops/families.hpp"
 #include "src/import/ops/folded.hpp"
@@ -14,12 +15,12 @@
 namespace dyn::onnx {
 namespace {
 
-/// Its graphs are nodes of the same module.
-constexpr std::string_view if_operator = "If";
+/// Their graphs are nodes of the same module.
+constexpr std::string_view if_operator = "If", loop_operator = "Loop", scan_operator = "Scan";
 
 }  // namespace
 
-bool Converter::knows(std::string_view op_type) { return op_type == if_operator || find_converter(op_type) != nullptr; }
+bool Converter::knows(std::string_view op_type) { return op_type == if_operator || op_type == loop_operator || op_type == scan_operator || find_converter(op_type) != nullptr; }
 
 void Converter::convert(NodeProto& node) {
   try {
@@ -52,7 +53,9 @@ void Converter::convert_operator(NodeProto& node) {
     if (node.output_size() == 0) context.fail("it has no outputs");
     const std::size_t first_new = state_.builder.node_count();
     if (node.op_type() == if_operator) convert_if(context);
-    else if (!give_folded_floats(context)) find_converter(node.op_type())(context);
+    else if (node.op_type() == loop_operator) convert_loop(context);
+    else if (node.op_type() == scan_operator) convert_scan(context);
+    else if (!give_folded_floats(context)) convert_halves(state_, node, context, find_converter(node.op_type()));
     check_freed(context, first_new);
     for (std::size_t i = 0; i < context.outputs(); ++i) {
       if (context.wants(i) && !state_.operands.contains(node.output(static_cast<int>(i))))

@@ -33,6 +33,12 @@ class Converter {
   void step(NodeProto& node);
   void convert_operator(NodeProto& node);
   void convert_if(NodeContext& context);
+  void convert_loop(NodeContext& context);
+  void convert_scan(NodeContext& context);
+  /// Constants of a node's graph, by name.
+  Operands initializers(const GraphProto& body) const;
+  /// The values of a node's graph by the places of its outputs. It sees the names around it, and its own are gone afterwards.
+  std::vector<std::shared_ptr<Operand>> convert_body(const GraphProto& body, const Operands& initializers, const Operands& inputs);
   std::vector<std::shared_ptr<Operand>> convert_branch(const GraphProto& branch);
   void enter(NodeProto& node, const FunctionProto& function);
   void leave();

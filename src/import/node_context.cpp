@@ -100,8 +100,7 @@ ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
 
 ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name) {
   graph::Builder& builder = state_.builder;
-  const bool is_number = tensor->dtype != DType::f16 && tensor->dtype != DType::bf16;
-  if (tensor->dims.empty() && is_number) {
+  if (tensor->dims.empty()) {
     return is_float(tensor->dtype) ? builder.number(tensor->dtype, numbers_of(*tensor).front()) : builder.integer(tensor->dtype, integers_of(*tensor).front());
   }
   const ValueId id = builder.weight(name, type_of_tensor(*tensor, dims()));

@@ -37,6 +37,7 @@ struct GraphState {
   std::vector<NamedTensor> weights;
   std::string folder;
   int opset = 0;
+  std::int64_t unrolled_nodes = 0;  ///< of bodies of Loop and Scan, once for each step
   std::set<ValueId> known_inputs = {};  ///< those of the graph's whose values are known, which stand with their operands
 };
 

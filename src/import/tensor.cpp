@@ -116,8 +116,12 @@ std::vector<To> elements_of(const Tensor& tensor) {
       values[i] = static_cast<To>(element);
     }
   });
-  if (is_read) return values;
-  throw Error(ErrorKind::unsupported, fmt::format("a constant of dtype {} where numbers are needed when the model is imported", name_of(tensor.dtype)));
+  for (std::size_t i = 0; !is_read && i < values.size(); ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, tensor.bytes.data() + i * sizeof bits, sizeof bits);
+    values[i] = static_cast<To>(graph::half_number(tensor.dtype, bits));
+  }
+  return values;
 }
 
 }  // namespace

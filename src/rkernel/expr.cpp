@@ -17,6 +17,7 @@ constexpr std::array rows = {
     Row{"tanh", 1}, Row{"erf", 1}, Row{"sigmoid", 1}, Row{"floor", 1}, Row{"ceil", 1}, Row{"round", 1}, Row{"sin", 1},
     Row{"cos", 1}, Row{"tan", 1}, Row{"asin", 1}, Row{"acos", 1}, Row{"atan", 1}, Row{"sinh", 1}, Row{"cosh", 1}, Row{"asinh", 1}, Row{"acosh", 1},
     Row{"atanh", 1}, Row{"relu", 1}, Row{"sign", 1}, Row{"isnan", 1}, Row{"not", 1}, Row{"bit_not", 1}, Row{"cast", 1},
+    Row{"round_f16", 1}, Row{"round_bf16", 1},
     Row{"add", 2}, Row{"sub", 2}, Row{"mul", 2}, Row{"div", 2}, Row{"pow", 2}, Row{"max", 2}, Row{"min", 2}, Row{"mod", 2},
     Row{"and", 2}, Row{"or", 2},
     Row{"bit_and", 2}, Row{"bit_or", 2}, Row{"bit_xor", 2}, Row{"shift_left", 2}, Row{"shift_right", 2},

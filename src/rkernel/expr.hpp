@@ -21,6 +21,7 @@ enum class ExprOp : std::uint8_t {
   // one argument
   Neg, Abs, Exp, Log, Sqrt, Rsqrt, Reciprocal, Tanh, Erf, Sigmoid, Floor, Ceil, Round, Sin, Cos, Tan, Asin, Acos, Atan,
   Sinh, Cosh, Asinh, Acosh, Atanh, Relu, Sign, IsNan, Not, BitNot, Cast,
+  RoundF16, RoundBf16,  ///< an f32 as the 16-bit float holds it
   // two arguments of one dtype
   Add, Sub, Mul, Div, Pow, Max, Min, Mod, And, Or,
   BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,  ///< of integers; shifted by more than their bits: 0, or -1 of a negative number to the right

@@ -23,8 +23,17 @@ namespace {
 std::int64_t literal_bits(const graph::Value& value) {
   if (!is_float(value.type.dtype)) return value.integer;
   if (value.type.dtype == DType::f64) return std::bit_cast<std::int64_t>(value.constant);
-  if (value.type.dtype != DType::f32) throw Error(ErrorKind::internal, fmt::format("a literal of {} for the host", name_of(value.type.dtype)));
+  if (graph::is_half(value.type.dtype)) return graph::half_bits(value.type.dtype, value.constant);
   return static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value.constant)));
+}
+
+/// Operand::held of what reads the value.
+DType held_dtype(const graph::Module& module, ValueId id) {
+  const graph::Value& value = module.value(id);
+  if (value.type.dtype != DType::f32 || value.weight.parts.empty()) return value.type.dtype;
+  const DType first = held_dtype(module, value.weight.parts[0]);
+  const bool alike = std::ranges::all_of(value.weight.parts, [&](ValueId part) { return held_dtype(module, part) == first; });
+  return alike ? first : DType::f32;
 }
 
 }  // namespace
@@ -272,7 +281,8 @@ int GroupLowering::value(ValueId id, const Coords& coords, const Guards& guards)
 int GroupLowering::value_anew(ValueId id, const Coords& coords, const Guards& guards) {
   const graph::Value& value = module_.value(id);
   if (value.kind == graph::ValueKind::Constant) {
-    return is_float(value.type.dtype) ? build_.number(value.type.dtype, value.constant) : build_.integer(value.type.dtype, value.integer);
+    if (!is_float(value.type.dtype)) return build_.integer(value.type.dtype, value.integer);
+    return build_.number(value_dtype(id), rounded_as_held(id, value.constant));
   }
   // A view that copies is a base; others of values that this group computes are followed.
   const bool has_memory = fusion_.views[static_cast<std::size_t>(id)].base != graph::no_value;
@@ -294,6 +304,7 @@ Operand GroupLowering::operand_at(ValueId id, const Coords& coords) const {
   Operand operand;
   operand.name = module_.value(view.base).name;
   operand.dtype = dtype_of(id);
+  operand.held = held_dtype(module_, view.base);
   operand.buffer = view.base;
   operand.offset = view.offset;
   operand.strides.assign(problem_.axes.size(), module_.dims->constant(0));
@@ -325,8 +336,8 @@ int GroupLowering::find_operand(Operand operand) {
 int GroupLowering::load(ValueId id, const Coords& coords, const Guards& guards, double fill) {
   Operand operand = operand_at(id, coords);
   operand.guards = guards;
-  operand.fill = fill;
-  return build_.load(dtype_of(id), find_operand(std::move(operand)));
+  operand.fill = rounded_as_held(id, fill);
+  return build_.load(value_dtype(id), find_operand(std::move(operand)));
 }
 
 }  // namespace dyn::rkernel

@@ -10,6 +10,7 @@
 #include "graph/coord.hpp"
 #include "graph/group.hpp"
 #include "graph/op.hpp"
+#include "graph/scalars.hpp"
 #include "src/rkernel/expr_builder.hpp"
 #include "src/rkernel/problem.hpp"
 
@@ -57,6 +58,12 @@ class GroupLowering {
   int constant_like(DType dtype, double value);
   bool in_group(graph::ValueId root) const;
   graph::ValueId root_of(graph::ValueId id) const;
+  /// What is computed with; dtype_of: what is in memory.
+  DType value_dtype(graph::ValueId id) const { return graph::is_half(dtype_of(id)) ? DType::f32 : dtype_of(id); }
+  /// A number where a value of `id` is one: what its 16 bits hold of it.
+  double rounded_as_held(graph::ValueId id, double number) const { return graph::is_half(dtype_of(id)) ? graph::rounded(dtype_of(id), number) : number; }
+  /// The expression of a value of `id`, rounded as its dtype asks for.
+  int rounded(int expr, graph::ValueId id);
   DType dtype_of(graph::ValueId id) const { return module_.value(id).type.dtype; }
   const std::vector<graph::Dim>& dims_of(graph::ValueId id) const { return module_.value(id).type.dims; }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "graph/scalars.hpp"
 
 namespace dyn::rkernel {
 namespace {
@@ -46,7 +47,9 @@ std::uint16_t to_f16(float value) noexcept {
   return dropped > most_dropped ? sign : static_cast<std::uint16_t>(sign | rounded(mantissa, dropped));
 }
 
-bool converts(DType from, DType to) noexcept { return from == to || (from == DType::f32 && (to == DType::bf16 || to == DType::f16)); }
+bool converts(DType from, DType to) noexcept {
+  return from == to || (from == DType::f32 && graph::is_half(to)) || (graph::is_half(from) && to == DType::f32);
+}
 
 void convert(DType from, const void* in, DType to, void* out, std::int64_t count) {
   if (!converts(from, to)) {
@@ -54,6 +57,12 @@ void convert(DType from, const void* in, DType to, void* out, std::int64_t count
   }
   if (from == to) {
     if (count > 0) std::memcpy(out, in, static_cast<std::size_t>(count) * size_of(to));
+    return;
+  }
+  if (to == DType::f32) {
+    const auto* bits = static_cast<const std::uint16_t*>(in);
+    auto* wide = static_cast<float*>(out);
+    for (std::int64_t i = 0; i < count; ++i) wide[i] = static_cast<float>(graph::half_number(from, bits[i]));
     return;
   }
   const auto* values = static_cast<const float*>(in);

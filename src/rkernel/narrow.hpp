@@ -1,5 +1,5 @@
 #pragma once
-// f32 to the floats of 16 bits, rounded to nearest even.
+// f32 to the floats of 16 bits, rounded to nearest even, and back.
 
 #include <cstdint>
 

@@ -48,6 +48,13 @@ ExprOp scalar_op(const Node& node) {
   return op->second;
 }
 
+/// Of numbers that a dtype holds the result is one too.
+bool keeps_precision(ExprOp op) {
+  constexpr ExprOp ops[] = {ExprOp::Neg,  ExprOp::Abs, ExprOp::Sign, ExprOp::Relu,      ExprOp::Floor,    ExprOp::Ceil,
+                            ExprOp::Round, ExprOp::Max, ExprOp::Min,  ExprOp::ReduceMax, ExprOp::ReduceMin, ExprOp::Select};
+  return std::ranges::find(ops, op) != std::end(ops);
+}
+
 }  // namespace
 
 int GroupLowering::compute(const Node& node, const Coords& coords, const Guards& guards) {
@@ -71,25 +78,32 @@ int GroupLowering::elementwise(const Node& node, const Coords& coords, const Gua
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     args[i] = value(node.inputs[i], broadcast_coords(dims_of(node.inputs[i]), dims_of(node.outputs[0]), coords), guards);
   }
-  return build_.apply(scalar_op(node), dtype_of(node.outputs[0]), args[0], args[1], args[2]);
+  const ExprOp op = scalar_op(node);
+  const int result = build_.apply(op, value_dtype(node.outputs[0]), args[0], args[1], args[2]);
+  return keeps_precision(op) ? result : rounded(result, node.outputs[0]);
+}
+
+int GroupLowering::rounded(int expr, ValueId id) {
+  const DType dtype = dtype_of(id);
+  return graph::is_half(dtype) ? build_.apply(dtype == DType::f16 ? ExprOp::RoundF16 : ExprOp::RoundBf16, DType::f32, expr) : expr;
 }
 
 /// The reduced value of the row that the parallel axes choose.
 int GroupLowering::reduction(const Node& node) {
-  const DType dtype = dtype_of(node.outputs[0]);
+  const DType dtype = value_dtype(node.outputs[0]);
   const int rank = static_cast<int>(group_.extents.size());
   const int element = value(node.inputs[0], graph::identity_coords(*module_.dims, rank), {});
   // Axes of one element are left out: where no other is reduced, the element is the result.
   if (std::ranges::none_of(problem_.axes, [](const Axis& axis) { return axis.kind == AxisKind::Reduction; })) return element;
   const int sum = build_.apply(scalar_op(node), dtype, element);
-  if (node.op->name != "reduce_mean") return sum;
+  if (node.op->name != "reduce_mean") return keeps_precision(scalar_op(node)) ? sum : rounded(sum, node.outputs[0]);
   Dim count = module_.dims->constant(1);
   for (std::size_t i = 0; i < group_.extents.size(); ++i) {
     if (group_.reduced[i]) count = count * group_.extents[i];
   }
   const auto known = count.constant();
   const int divisor = known ? build_.number(dtype, static_cast<double>(*known)) : build_.apply(ExprOp::Cast, dtype, build_.dim(count));
-  return build_.apply(ExprOp::Div, dtype, sum, divisor);
+  return rounded(build_.apply(ExprOp::Div, dtype, sum, divisor), node.outputs[0]);
 }
 
 int GroupLowering::coord_value(const Coord& coord) {
@@ -129,13 +143,13 @@ int GroupLowering::gather(const Node& node, const Coords& coords, const Guards& 
   operand.gather_extent = dims_of(data)[static_cast<std::size_t>(axis)];
   operand.gather_stride = fusion_.views[static_cast<std::size_t>(data)].strides[static_cast<std::size_t>(axis)];
   const int wide = dtype_of(indices) == DType::i64 ? gathered : build_.apply(ExprOp::Cast, DType::i64, gathered);
-  return build_.load(dtype_of(data), find_operand(std::move(operand)), wide);
+  return build_.load(value_dtype(data), find_operand(std::move(operand)), wide);
 }
 
 /// The parts are chosen from the last to the first by where each ends.
 int GroupLowering::concat(const Node& node, const Coords& coords, const Guards& guards) {
   const auto axis = static_cast<std::size_t>(*normalize_axis(attr_integer(node, "axis"), static_cast<int>(coords.size())));
-  const DType dtype = dtype_of(node.outputs[0]);
+  const DType dtype = value_dtype(node.outputs[0]);
   std::vector<int> parts;
   std::vector<Dim> ends;
   Dim start = module_.dims->constant(0);
@@ -162,8 +176,8 @@ int GroupLowering::constant_like(DType dtype, double value) {
 int GroupLowering::pad(const Node& node, const Coords& coords, const Guards& guards) {
   const auto before = attr_dims(module_, node, "before"), after = attr_dims(module_, node, "after");
   const ValueId input = node.inputs[0];
-  const double fill = attr_number(node, "value");
-  const DType dtype = dtype_of(input);
+  const DType dtype = value_dtype(input);
+  const double fill = rounded_as_held(input, attr_number(node, "value"));
   Coords inside = coords;
   Guards inner_guards = guards;
   int exists = -1;
@@ -201,9 +215,9 @@ int GroupLowering::windows(const Node& node, const Coords& coords, const Guards&
 
 int GroupLowering::range(const Node& node, const Coords& coords) {
   const Coord element = coords[0] * module_.dims->constant(attr_integer(node, "step")) + attr_dim(module_, node, "start");
-  const DType dtype = dtype_of(node.outputs[0]);
+  const DType dtype = value_dtype(node.outputs[0]);
   const int exact = coord_value(element);
-  return dtype == DType::i64 ? exact : build_.apply(ExprOp::Cast, dtype, exact);
+  return dtype == DType::i64 ? exact : rounded(build_.apply(ExprOp::Cast, dtype, exact), node.outputs[0]);
 }
 
 }  // namespace dyn::rkernel

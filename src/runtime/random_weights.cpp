@@ -5,11 +5,13 @@
 #include <cmath>
 #include <numbers>
 #include <type_traits>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
 #include "graph/scalars.hpp"
+#include "src/rkernel/narrow.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -116,7 +118,10 @@ void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int6
     else if constexpr (std::is_same_v<T, std::int8_t>) fill_uniform<T>(seed, -127, 255, first, count, out);
     else fill_uniform<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(seed, 0, 2, first, count, out);
   });
-  if (!is_filled) throw Error(ErrorKind::unsupported, fmt::format("random weights of {} are not available", name_of(dtype)));
+  if (is_filled) return;
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  fill_normal(seed, spread, first, count, numbers.data());
+  rkernel::convert(DType::f32, numbers.data(), dtype, out, count);
 }
 
 }  // namespace dyn::runtime

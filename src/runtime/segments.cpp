@@ -8,8 +8,8 @@
 
 #include "dyn/error.hpp"
 #include "graph/op.hpp"
-#include "graph/scalars.hpp"
 #include "src/runtime/model_impl.hpp"
+#include "src/runtime/weight_source.hpp"
 #include "targets/host/call.hpp"
 
 namespace dyn::runtime {
@@ -21,9 +21,7 @@ using graph::ValueId;
 
 Tensor scalar(const graph::Value& value) {
   Tensor tensor(value.type.dtype, {});
-  graph::with_element_type(value.type.dtype, [&](auto zero) {
-    *static_cast<decltype(zero)*>(tensor.raw()) = is_float(value.type.dtype) ? static_cast<decltype(zero)>(value.constant) : static_cast<decltype(zero)>(value.integer);
-  });
+  store_constant(value, tensor.raw());
   return tensor;
 }
 
@@ -113,7 +111,7 @@ void SegmentRun::run_node(const graph::Node& node) {
     tensors.push_back(value(id));
     call.inputs.push_back({tensors.back().dtype(), tensors.back().shape(), tensors.back().raw()});
   }
-  host::Counted counted = of_host.count(call);
+  host::Counted counted = host::count(of_host, call);
   if (counted.outcome != host::Outcome::Ok) fail(fmt::format("{}: its inputs give no size: a delta of 0, a negative size, or one beyond any memory", place_of(node)));
   define(node, counted.dims);
   call.counted = std::move(counted.kept);
@@ -122,7 +120,7 @@ void SegmentRun::run_node(const graph::Node& node) {
     const Tensor& made = values_[id] = Tensor(type.dtype, evaluated(type.dims, symbols_));
     call.outputs.push_back({made.dtype(), made.shape(), const_cast<void*>(made.raw())});
   }
-  if (of_host.function(call) != host::Outcome::Ok) fail(fmt::format("{}: an index is out of range", place_of(node)));
+  if (host::run(of_host, call) != host::Outcome::Ok) fail(fmt::format("{}: an index is out of range", place_of(node)));
 }
 
 /// The other side has not run.

@@ -1,6 +1,7 @@
 #include "src/runtime/weight_source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <type_traits>
@@ -10,6 +11,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/scalars.hpp"
+#include "src/rkernel/narrow.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -22,7 +24,7 @@ void fill_splat(DType dtype, double value, std::int64_t count, void* out) {
     if constexpr (std::is_floating_point_v<T>) std::fill_n(static_cast<T*>(out), count, static_cast<T>(value));
     else std::fill_n(static_cast<T*>(out), count, static_cast<T>(graph::saturated(dtype, value)));
   });
-  if (!is_filled) throw Error(ErrorKind::unsupported, fmt::format("splat weights of {} are not available", name_of(dtype)));
+  if (!is_filled) std::fill_n(static_cast<std::uint16_t*>(out), count, graph::half_bits(dtype, value));
 }
 
 }  // namespace
@@ -50,8 +52,7 @@ void store_constant(const graph::Value& value, void* out) {
     if constexpr (std::is_floating_point_v<T>) *static_cast<T*>(out) = static_cast<T>(value.constant);
     else *static_cast<T*>(out) = static_cast<T>(value.integer);
   });
-  if (is_stored) return;
-  throw Error(ErrorKind::unsupported, fmt::format("constants of {} are not available", name_of(value.type.dtype)));
+  if (!is_stored) *static_cast<std::uint16_t*>(out) = graph::half_bits(value.type.dtype, value.constant);
 }
 
 namespace {
@@ -142,6 +143,18 @@ bool WeightSources::is_random(graph::ValueId weight) const {
   return std::ranges::all_of(module_.value(weight).weight.parts, [this](graph::ValueId part) { return is_random(part); });
 }
 
+void WeightSources::fill_part(graph::ValueId part, DType dtype, std::int64_t first, std::int64_t count, std::byte* out) const {
+  const DType held = module_.value(part).type.dtype;
+  if (held == dtype) return fill(part, first, count, out);
+  std::array<std::uint16_t, 1024> bits;
+  for (std::int64_t done = 0; done < count;) {
+    const std::int64_t some = std::min(count - done, static_cast<std::int64_t>(bits.size()));
+    fill(part, first + done, some, bits.data());
+    rkernel::convert(held, bits.data(), dtype, out + done * static_cast<std::int64_t>(size_of(dtype)), some);
+    done += some;
+  }
+}
+
 /// Row after row: a stretch of each part.
 void WeightSources::fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count, std::byte* out) const {
   const std::int64_t columns = *weight.type.dims.back().constant();
@@ -152,7 +165,7 @@ void WeightSources::fill_from_parts(const graph::Value& weight, std::int64_t fir
     for (const graph::ValueId part : weight.weight.parts) {
       const std::int64_t width = *module_.value(part).type.dims.back().constant();
       const std::int64_t from = std::max(first, start), to = std::min(last, start + width);
-      if (from < to) fill(part, row * width + (from - start), to - from, out + (from - first) * element_bytes);
+      if (from < to) fill_part(part, weight.type.dtype, row * width + (from - start), to - from, out + (from - first) * element_bytes);
       start += width;
     }
   }

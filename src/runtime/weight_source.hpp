@@ -50,6 +50,8 @@ class WeightSources {
     std::uint64_t seed = 0;
     NormalSpread spread;
   };
+  /// Elements of a part as those of a weight of `dtype`.
+  void fill_part(graph::ValueId part, DType dtype, std::int64_t first, std::int64_t count, std::byte* out) const;
   void fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count, std::byte* out) const;
   void open_files(const graph::Module& module, const LoadRequest& request);
   Entry make_entry(const graph::Value& weight, const Options& options) const;

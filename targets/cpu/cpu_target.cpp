@@ -45,7 +45,7 @@ class CpuTarget final : public rkernel::Target {
                                                         rkernel::CompileReport& report) override {
     mark_packed(problems, buffers.constant);
     gather_from_panels(problems, isa_.panel_f32);
-    narrow_weights(problems, options_.weights);
+    narrow_weights(problems, options_.weights, isa_);
     const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction || problem.attention; });
     if (!machine_) {
       machine_ = std::make_shared<const rkernel::Machine>(machine_figures(

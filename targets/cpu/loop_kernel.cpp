@@ -5,34 +5,16 @@
 #include "dyn/error.hpp"
 #include "targets/cpu/loop_cost.hpp"
 #include "targets/cpu/loop_emitter.hpp"
-#include "targets/llvm/half.hpp"
 
 namespace dyn::cpu {
 
 using codegen::StrideClass;
-
-namespace {
-
-void require_supported(const rkernel::Problem& problem) {
-  const auto check = [&](DType dtype, const std::string& what) {
-    if (!codegen::is_half(dtype)) return;
-    throw Error(ErrorKind::unsupported, fmt::format("{} of {} has dtype {}, which the CPU target does not compute with; "
-                                                    "cast to f32 in the model",
-                                                    what, problem.name, name_of(dtype)));
-  };
-  for (const rkernel::Operand& operand : problem.operands)
-    if (!codegen::is_half(operand.dtype)) check(operand.dtype, "operand " + operand.name);
-  for (const rkernel::Expr& expr : problem.exprs) check(expr.dtype, "a value");
-}
-
-}  // namespace
 
 LoopKernel::LoopKernel(const rkernel::Problem& problem, const Isa& isa, std::shared_ptr<const rkernel::Machine> machine)
     : problem_(std::make_shared<LoopProblem>(problem, isa)), machine_(std::move(machine)), classes_(loop_classes(*problem_)) {}
 
 std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const Isa& isa,
                                                std::shared_ptr<const rkernel::Machine> machine) {
-  require_supported(problem);
   return std::unique_ptr<LoopKernel>(new LoopKernel(problem, isa, std::move(machine)));
 }
 

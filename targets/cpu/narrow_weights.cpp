@@ -64,13 +64,14 @@ void multiply_by_scales(Problem& problem) {
 
 }  // namespace
 
-void narrow_weights(std::vector<Problem>& problems, DType dtype) {
-  if (dtype == DType::f32) return;
+void narrow_weights(std::vector<Problem>& problems, DType dtype, const Isa& isa) {
   const std::set<graph::ValueId> gathered = gathered_panels(problems);
   for (Problem& problem : problems) {
     for (Operand& operand : problem.operands) {
       if (operand.form != Form::Packed) continue;
-      operand.dtype = dtype == DType::i8 && gathered.contains(operand.buffer) ? DType::bf16 : dtype;
+      const bool stays = dtype != DType::i8 && operand.held != DType::f32 && can_widen(isa, operand.held);
+      const DType wanted = dtype == DType::i8 && gathered.contains(operand.buffer) ? DType::bf16 : dtype;
+      operand.dtype = stays ? operand.held : wanted;
     }
     if (problem.contraction && problem.operands[static_cast<std::size_t>(problem.contraction->b)].dtype == DType::i8) multiply_by_scales(problem);
   }

@@ -1,6 +1,7 @@
 #include "targets/host/call.hpp"
 
 #include <algorithm>
+#include <list>
 
 namespace dyn::host {
 
@@ -26,6 +27,59 @@ AlongAxis::AlongAxis(const Shape& dims, std::size_t axis) : extent(dims[axis]) {
     if (i > axis) inner *= dims[i];
   }
 }
+
+namespace {
+
+bool has_halves(const Call& call) {
+  const auto is_half = [](const Array& array) { return graph::is_half(array.dtype); };
+  return std::ranges::any_of(call.inputs, is_half) || std::ranges::any_of(call.outputs, is_half);
+}
+
+/// A call whose tensors of f16 and bf16 are f32.
+struct WideCall {
+  explicit WideCall(const Call& narrow) : call{narrow.node, {}, {}, narrow.counted} {
+    for (const Array& input : narrow.inputs) {
+      call.inputs.push_back(widened(input));
+      if (!graph::is_half(input.dtype)) continue;
+      const auto bits = input.elements<const std::uint16_t>();
+      std::ranges::transform(bits, call.inputs.back().elements<float>().begin(),
+                             [&](std::uint16_t each) { return static_cast<float>(graph::half_number(input.dtype, each)); });
+    }
+    for (const Array& output : narrow.outputs) call.outputs.push_back(widened(output));
+  }
+
+  void round_outputs(const Call& narrow) const {
+    for (std::size_t i = 0; i < narrow.outputs.size(); ++i) {
+      const Array& output = narrow.outputs[i];
+      if (!graph::is_half(output.dtype)) continue;
+      std::ranges::transform(call.outputs[i].elements<const float>(), output.elements<std::uint16_t>().begin(),
+                             [&](float each) { return graph::half_bits(output.dtype, static_cast<double>(each)); });
+    }
+  }
+
+  Call call;
+
+ private:
+  Array widened(const Array& array) {
+    if (!graph::is_half(array.dtype)) return array;
+    memory_.emplace_back(static_cast<std::size_t>(array.size()));
+    return {DType::f32, array.dims, memory_.back().data()};
+  }
+
+  std::list<std::vector<float>> memory_;
+};
+
+}  // namespace
+
+Outcome run(const Operator& of_host, const Call& call) {
+  if (!has_halves(call)) return of_host.function(call);
+  const WideCall wide(call);
+  const Outcome outcome = of_host.function(wide.call);
+  if (outcome == Outcome::Ok) wide.round_outputs(call);
+  return outcome;
+}
+
+Counted count(const Operator& of_host, const Call& call) { return of_host.count(has_halves(call) ? WideCall(call).call : call); }
 
 const Operator* find_operator(std::string_view name) {
   for (const auto& family : {order_operators(), scatter_operators(), choice_operators(), recurrence_operators()}) {

@@ -47,7 +47,7 @@ enum class Outcome : std::uint8_t {
   IndexOutOfRange,  ///< an index, or a size, is none that the inputs have
 };
 
-/// Fills the outputs, which have their sizes. May throw std::bad_alloc, and nothing else.
+/// Fills the outputs, which have their sizes; never of f16 or bf16. May throw std::bad_alloc, and nothing else.
 using Function = Outcome (*)(const Call&);
 
 /// Of an operator that defines dims, from the inputs alone: their values in the order of defined_symbols().
@@ -63,6 +63,10 @@ struct Operator {
   Function function;
   Count count = nullptr;
 };
+
+/// Operator::function and Operator::count, also where tensors are f16 or bf16: computed in f32, results rounded.
+Outcome run(const Operator& of_host, const Call& call);
+Counted count(const Operator& of_host, const Call& call);
 
 /// nullptr where the host has no such operator.
 const Operator* find_operator(std::string_view name);

@@ -38,7 +38,7 @@ bool is_dense(const Shape& dims, const Shape& strides) {
 /// Everything that a run needs besides memory.
 struct Planned {
   graph::Node node;
-  Function function = nullptr;
+  const Operator* of_host = nullptr;
   std::vector<Part> inputs, outputs;
 };
 
@@ -77,13 +77,13 @@ void report(const rkernel::KernelArgs& args, rkernel::Status status) {
   args.status->compare_exchange_strong(expected, static_cast<std::int32_t>(status));
 }
 
-void run(const rkernel::KernelArgs* args, std::int64_t, std::int64_t, void* scratch) {
+void run_kernel(const rkernel::KernelArgs* args, std::int64_t, std::int64_t, void* scratch) {
   const Planned& planned = *static_cast<const Planned*>(args->kept);
   try {
     Call call{planned.node, {}, {}, nullptr};
     for (const Part& part : planned.inputs) call.inputs.push_back(placed(part, *args, static_cast<char*>(scratch)));
     for (const Part& part : planned.outputs) call.outputs.push_back(placed(part, *args, static_cast<char*>(scratch)));
-    if (planned.function(call) == Outcome::IndexOutOfRange) report(*args, rkernel::Status::IndexOutOfRange);
+    if (host::run(*planned.of_host, call) == Outcome::IndexOutOfRange) report(*args, rkernel::Status::IndexOutOfRange);
   } catch (const std::bad_alloc&) {
     report(*args, rkernel::Status::OutOfMemory);
   }
@@ -99,12 +99,12 @@ class HostKernel final : public rkernel::Kernel {
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
     auto planned = std::make_shared<Planned>();
     planned->node = call_.node;
-    planned->function = operator_->function;
+    planned->of_host = operator_;
     rkernel::Launch launch;
     std::int64_t scratch = 0;
     for (const rkernel::HostPart& part : call_.inputs) add(part, request.symbols, planned->inputs, scratch, launch.bytes);
     for (const rkernel::HostPart& part : call_.outputs) add(part, request.symbols, planned->outputs, scratch, launch.bytes);
-    launch.function = run;
+    launch.function = run_kernel;
     launch.tickets = 1;
     launch.scratch_bytes = static_cast<std::size_t>(scratch);
     launch.predicted_seconds = launch.bytes / bytes_per_second_;

@@ -54,6 +54,27 @@ class Halves {
     return builder_.CreateTrunc(builder_.CreateOr(result, sign), half_);
   }
 
+  /// A float that is the nearest bf16.
+  Value* nearest_bf16(Value* value) {
+    Value* bits = as_bits(value);
+    Value* odd = builder_.CreateAnd(builder_.CreateLShr(bits, 16), word(1));
+    Value* nearest = builder_.CreateAnd(builder_.CreateAdd(bits, builder_.CreateAdd(odd, word(0x7fff))), word(0xffff0000));
+    return builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), value, as_float(nearest));
+  }
+
+  /// A float that is the nearest f16; the steps of to_f16.
+  Value* nearest_f16(Value* value) {
+    Value* bits = as_bits(value);
+    Value* magnitude = builder_.CreateAnd(bits, word(0x7fffffff));
+    Value* odd = builder_.CreateAnd(builder_.CreateLShr(magnitude, 13), word(1));
+    Value* normal = builder_.CreateAnd(builder_.CreateAdd(magnitude, builder_.CreateAdd(odd, word(0xfff))), word(0xffffe000));
+    normal = builder_.CreateSelect(builder_.CreateICmpUGE(normal, word(0x47800000)), word(0x7f800000), normal);
+    Value* subnormal = as_bits(builder_.CreateFSub(builder_.CreateFAdd(as_float(magnitude), number(0.5)), number(0.5)));
+    Value* result = builder_.CreateSelect(builder_.CreateICmpULT(magnitude, word(0x38800000)), subnormal, normal);
+    Value* signed_result = as_float(builder_.CreateOr(result, builder_.CreateAnd(bits, word(0x80000000))));
+    return builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), value, signed_result);
+  }
+
  private:
   static constexpr std::uint32_t exponent_difference = 112;  ///< 127 - 15
   static constexpr std::uint32_t least_normal_f16 = 0x0400, infinite_f16 = 0x7c00;
@@ -78,6 +99,11 @@ Value* half_to_float(Builder& builder, DType dtype, Value* bits) {
 Value* float_to_half(Builder& builder, DType dtype, Value* value) {
   Halves halves(builder, width_of(value));
   return dtype == DType::f16 ? halves.to_f16(value) : halves.to_bf16(value);
+}
+
+Value* nearest_half(Builder& builder, DType dtype, Value* value) {
+  Halves halves(builder, width_of(value));
+  return dtype == DType::f16 ? halves.nearest_f16(value) : halves.nearest_bf16(value);
 }
 
 }  // namespace dyn::codegen

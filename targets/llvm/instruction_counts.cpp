@@ -15,7 +15,7 @@ double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& exp
       {ExprOp::Div, 5},      {ExprOp::Reciprocal, 5}, {ExprOp::Sin, 80},      {ExprOp::Cos, 80},
       {ExprOp::Tan, 90},     {ExprOp::Asin, 70},    {ExprOp::Acos, 70},      {ExprOp::Atan, 60},   {ExprOp::Sinh, 60},
       {ExprOp::Cosh, 50},    {ExprOp::Asinh, 70},   {ExprOp::Acosh, 70},     {ExprOp::Atanh, 60},
-       {ExprOp::Pow, 90},
+      {ExprOp::Pow, 90},     {ExprOp::RoundF16, 15}, {ExprOp::RoundBf16, 7},
       {ExprOp::Mod, 120},    {ExprOp::Max, 3},      {ExprOp::Min, 3},         {ExprOp::ReduceMax, 3}, {ExprOp::ReduceMin, 3}};
   if (expr.op == ExprOp::Load) {
     const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(expr.operand)];

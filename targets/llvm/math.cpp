@@ -3,6 +3,7 @@
 #include <string>
 
 #include "dyn/error.hpp"
+#include "targets/llvm/half.hpp"
 
 namespace dyn::codegen {
 
@@ -88,6 +89,8 @@ llvm::Value* Math::float_unary(ExprOp op, llvm::Value* x) {
     case ExprOp::Sqrt: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
     case ExprOp::Rsqrt:
       return builder_.CreateFDiv(number(x, 1), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
+    case ExprOp::RoundF16: return nearest_half(builder_, DType::f16, x);
+    case ExprOp::RoundBf16: return nearest_half(builder_, DType::bf16, x);
     case ExprOp::Reciprocal: return builder_.CreateFDiv(number(x, 1), x);
     case ExprOp::Tanh: return tanh(x);
     case ExprOp::Erf: return erf(x);

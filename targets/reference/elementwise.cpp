@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "graph/scalars.hpp"
 #include "targets/reference/ops.hpp"
 #include "targets/reference/scalar.hpp"
 
@@ -41,6 +42,8 @@ std::vector<Array> cast(const OpCall& call) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.size()); ++i) {
     if (is_float(result.dtype)) {
       result.floats[i] = is_float(x.dtype) ? x.floats[i] : scalar::to_number(x.integers[i], x.dtype);
+      // By way of f32, as everything that becomes a 16-bit float.
+      if (graph::is_half(result.dtype)) result.floats[i] = rounded_to(DType::f32, result.floats[i]);
     } else {
       result.integers[i] = is_float(x.dtype) ? scalar::to_integer(x.floats[i], result.dtype)
                                              : truncate_bits(x.integers[i], result.dtype);

@@ -27,11 +27,13 @@ struct Array {
 /// A zeroed array.
 Array make_array(DType dtype, std::vector<std::int64_t> dims);
 
-/// Throws Error(unsupported) for f16 and bf16.
+/// A number as a float dtype holds it: to nearest, ties to even.
+double rounded_to(DType dtype, double value);
+
 Array from_tensor(const Tensor& tensor);
 Tensor to_tensor(const Array& array);
 
-/// To what the f32 result of each operator is rounded; inside an operator everything is double.
+/// To what the f32 result of each operator is rounded; inside an operator everything is double. f16 and bf16 are always rounded to what they are.
 enum class Precision { f32, f64 };
 
 /// The value of every symbol, from the dims of the inputs in the module's order. A symbol that no input shows gets

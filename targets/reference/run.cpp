@@ -66,7 +66,7 @@ std::vector<Array> run_on_host(const OpCall& call) {
     tensors.emplace_back(type.dtype, dims);
     on_host.outputs.push_back({type.dtype, dims, tensors.back().raw()});
   }
-  if (function->function(on_host) != host::Outcome::Ok) call.fail("an index is out of range");
+  if (host::run(*function, on_host) != host::Outcome::Ok) call.fail("an index is out of range");
   std::vector<Array> results;
   for (std::size_t i = call.inputs.size(); i < tensors.size(); ++i) results.push_back(from_tensor(tensors[i]));
   return results;
@@ -75,8 +75,8 @@ std::vector<Array> run_on_host(const OpCall& call) {
 /// What a tensor of the array's dtype can hold.
 void round_to_dtype(Array& array, Precision precision) {
   if (is_float(array.dtype)) {
-    if (precision == Precision::f64 || array.dtype == DType::f64) return;
-    for (auto& value : array.floats) value = static_cast<float>(value);
+    if (array.dtype == DType::f32 && precision == Precision::f64) return;
+    for (auto& value : array.floats) value = rounded_to(array.dtype, value);
   } else {
     for (auto& value : array.integers) value = scalar::truncate_bits(value, array.dtype);
   }

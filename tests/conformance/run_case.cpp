@@ -20,19 +20,25 @@ namespace fs = std::filesystem;
 
 constexpr const char* result_names[] = {"pass", "fail", "refused", "out of scope"};
 
+/// Inputs or outputs of a graph.
+using Declared = std::vector<const onnx::ValueInfoProto*>;
+
 /// What a caller gives, and gets.
 struct DataSet {
   std::vector<Values> inputs, outputs;
 };
 
-std::vector<Values> read_values(const fs::path& folder, const std::string& prefix) {
+std::vector<Values> read_values(const fs::path& folder, const std::string& prefix, const Declared& declared) {
   std::vector<Values> values;
-  for (int i = 0; fs::exists(folder / fmt::format("{}_{}.pb", prefix, i)); ++i)
-    values.emplace_back(read_tensor((folder / fmt::format("{}_{}.pb", prefix, i)).string()));
+  for (std::size_t i = 0; fs::exists(folder / fmt::format("{}_{}.pb", prefix, i)); ++i) {
+    const onnx::TensorProto tensor = read_tensor((folder / fmt::format("{}_{}.pb", prefix, i)).string());
+    if (i < declared.size()) values.emplace_back(tensor, *declared[i]);
+    else values.emplace_back(tensor);
+  }
   return values;
 }
 
-DataSet light_data(const Case& test, const std::vector<const onnx::ValueInfoProto*>& inputs) {
+DataSet light_data(const Case& test, const Declared& inputs) {
   DataSet data;
   for (const onnx::ValueInfoProto* input : inputs) {
     Shape dims;
@@ -43,16 +49,18 @@ DataSet light_data(const Case& test, const std::vector<const onnx::ValueInfoProt
   return data;
 }
 
-std::vector<DataSet> read_data(const Case& test, const std::vector<const onnx::ValueInfoProto*>& inputs) {
+std::vector<DataSet> read_data(const Case& test, const Declared& inputs, const onnx::GraphProto& graph) {
   if (!test.light_output.empty()) return {light_data(test, inputs)};
+  Declared outputs;
+  for (const onnx::ValueInfoProto& output : graph.output()) outputs.push_back(&output);
   std::vector<DataSet> sets;
-  for (const std::string& folder : test.data_sets) sets.push_back({read_values(folder, "input"), read_values(folder, "output")});
+  for (const std::string& folder : test.data_sets) sets.push_back({read_values(folder, "input", inputs), read_values(folder, "output", outputs)});
   if (sets.empty()) throw std::runtime_error("the case has no data");
   return sets;
 }
 
 /// Views of the case's values by the names of the graph's inputs.
-NamedTensors named(const std::vector<const onnx::ValueInfoProto*>& inputs, const DataSet& data) {
+NamedTensors named(const Declared& inputs, const DataSet& data) {
   if (inputs.size() != data.inputs.size())
     throw std::runtime_error(fmt::format("the case gives {} inputs, the graph has {}", data.inputs.size(), inputs.size()));
   NamedTensors tensors;
@@ -105,12 +113,12 @@ std::map<std::string, int> targets_of(const Graph& graph, const std::string& pat
 Outcome run_unguarded(const Case& test, const RunSettings& settings) {
   Outcome outcome;
   const onnx::ModelProto model = read_model(test.model);
-  const std::vector<const onnx::ValueInfoProto*> inputs = inputs_of(model.graph());
+  const Declared inputs = inputs_of(model.graph());
   Options options;
   options.device = settings.device;
   options.threads = settings.threads;
   const Graph graph = Graph::load(test.model, options);
-  for (const DataSet& data : read_data(test, inputs)) {
+  for (const DataSet& data : read_data(test, inputs, model.graph())) {
     const NamedTensors tensors = named(inputs, data);
     if (const auto wrong = run(graph, tensors, data, test)) {
       outcome.reason = *wrong;

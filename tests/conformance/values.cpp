@@ -76,6 +76,10 @@ Values::Values(const onnx::TensorProto& proto) : dims_(proto.dims().begin(), pro
     throw Error(ErrorKind::model, fmt::format("a tensor {}{} with {} bytes", dtype_, to_string(dims_), bytes_.size()));
 }
 
+Values::Values(const onnx::TensorProto& proto, const onnx::ValueInfoProto& declared) : Values(proto) {
+  if (declared.type().tensor_type().elem_type() == onnx::TensorProto::BFLOAT16 && dtype_ == "u16") dtype_ = "bf16";
+}
+
 Values Values::ramp(Shape dims) {
   Values values;
   values.dtype_ = "f32";

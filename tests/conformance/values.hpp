@@ -15,6 +15,8 @@ class Values {
  public:
   /// Throws Error(model) where the message has no tensor that dims and dtype describe.
   explicit Values(const onnx::TensorProto& proto);
+  /// A tensor of the graph's: numpy has no bfloat16, so the suite's data call the bits of one u16.
+  Values(const onnx::TensorProto& proto, const onnx::ValueInfoProto& declared);
   /// f32 numbers 0, 1/n, 2/n, ..., as the suite feeds models that come without inputs.
   static Values ramp(Shape dims);
 

@@ -13,21 +13,29 @@
 namespace dyn::testing {
 namespace {
 
-template <class T>
-constexpr double eps = std::numeric_limits<T>::epsilon();
+struct Limits {
+  double eps, smallest, largest;  ///< `smallest`: kernels may flush what is smaller to 0
+};
 
-template <class T>
-bool near(T actual, double expected, double tolerance) {
-  // Kernels may flush what is smaller to 0.
-  constexpr double smallest = std::numeric_limits<T>::min(), largest = std::numeric_limits<T>::max();
+Limits limits_of(DType dtype) {
+  using F32 = std::numeric_limits<float>;
+  using F64 = std::numeric_limits<double>;
+  switch (dtype) {
+    case DType::f64: return {F64::epsilon(), F64::min(), F64::max()};
+    case DType::f16: return {0x1p-10, 0x1p-14, 65504};
+    case DType::bf16: return {0x1p-7, 0x1p-126, 0x1.fep127};
+    default: return {F32::epsilon(), F32::min(), F32::max()};
+  }
+}
+
+bool near(double actual, double expected, double tolerance, const Limits& limits) {
   if (std::isnan(expected)) return std::isnan(actual);
   if (std::isnan(actual)) return false;
   // At the end of the range either neighbour of the exact value will do, infinity included.
-  if (std::fabs(expected) > largest * (1 - 16 * eps<T>)) {
-    return std::signbit(actual) == std::signbit(expected) &&
-           std::fabs(static_cast<double>(actual)) >= largest * (1 - 32 * eps<T>);
+  if (std::fabs(expected) > limits.largest * (1 - 16 * limits.eps)) {
+    return std::signbit(actual) == std::signbit(expected) && std::fabs(actual) >= limits.largest * (1 - 32 * limits.eps);
   }
-  return std::fabs(static_cast<double>(actual) - expected) <= tolerance + smallest;
+  return std::fabs(actual - expected) <= tolerance + limits.smallest;
 }
 
 template <class T>
@@ -41,12 +49,12 @@ std::string integer_difference(const Tensor& actual, const reference::Array& exp
   return {};
 }
 
-template <class T>
 std::string float_difference(const Tensor& actual, const reference::Array& expected, double factor, const std::vector<double>& scales) {
-  const auto values = actual.data<T>();
+  const Limits limits = limits_of(actual.dtype());
+  const std::vector<double> values = reference::from_tensor(actual).floats;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double tolerance = factor * eps<T> * scales[i];
-    if (!near(values[i], expected.floats[i], tolerance)) {
+    const double tolerance = factor * limits.eps * scales[i];
+    if (!near(values[i], expected.floats[i], tolerance, limits)) {
       return fmt::format("element {} of {} is {:.9g}, expected {:.9g}, tolerance {:.3g}", i, to_string(actual.shape()), values[i], expected.floats[i], tolerance);
     }
   }
@@ -61,11 +69,11 @@ std::string difference(const Tensor& actual, const reference::Array& expected, d
   if (actual.shape() != expected.dims) {
     return fmt::format("the shape is {}, expected {}", to_string(actual.shape()), to_string(expected.dims));
   }
+  if (is_float(actual.dtype())) return float_difference(actual, expected, factor, scales);
   std::string text;
   graph::with_element_type(actual.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) text = float_difference<T>(actual, expected, factor, scales);
-    else text = integer_difference<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(actual, expected);
+    text = integer_difference<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(actual, expected);
   });
   return text;
 }

@@ -10,7 +10,7 @@ namespace {
 using Scale = Tolerance::Scale;
 
 const std::vector<std::string> integers = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"};
-const std::vector<std::string> numbers = {"f64", "i8", "i16", "u8", "u16", "u32", "u64"};
+const std::vector<std::string> numbers = {"f64", "f16", "bf16", "i8", "i16", "u8", "u16", "u32", "u64"};
 
 /// Sizes around every vector width, none, one, and what does not fill a vector.
 const std::vector<Sizes> lines = product_of({{"A", {1, 3}}, {"B", {0, 1, 7, 8, 9, 17, 33, 97}}});
@@ -53,13 +53,19 @@ void add_functions(std::vector<Case>& cases) {
   cases.push_back(several(functions, "x: f64[A, B]", "f64[A, B]", lines, {Scale::Element, 8}, {special_fill}));
   cases.push_back(several(functions, "x: f64[A, B]", "f64[A, B]", lines, {Scale::Element, 8}, {uniform(-30, 30)}));
   cases.push_back(several({"isnan(x)", "equal(abs(x), inf)"}, "x: f64[A, B]", "bool[A, B]", lines, {}, {special_fill}));
+  for (const std::string dtype : {"f16", "bf16"}) {
+    cases.push_back(several(functions, fmt::format("x: {}[A, B]", dtype), dtype + "[A, B]", lines, {Scale::Element, 1}, {special_fill}));
+    // What rounding after each operator leaves; fused kernels must not lose it.
+    cases.push_back(several({"gelu(x)", "silu(x)", "softmax(x) axis=-1", "x + 30 - 30 - x", "rms_norm(x, w) epsilon=0.1"}, fmt::format("x: {0}[A, B], w: {0}[B]", dtype), dtype + "[A, B]",
+                            product_of({{"A", {1, 3}}, {"B", {1, 9, 33, 97}}}), {Scale::Element, 1}, {uniform(-3, 3), normal_fill}));
+  }
   cases.push_back(several({"gelu(x)", "gelu(x) approximate=tanh", "silu(x)", "softmax(x) axis=-1"}, "x: f64[A, B]", "f64[A, B]", lines, {Scale::Largest, 64}));
   cases.push_back({"r = layer_norm(x, w, b) epsilon=0.1", "x: f64[A, B], w: f64[B], b: f64[B]", "r: f64[A, B]",
                    product_of({{"A", {1, 3}}, {"B", {1, 9, 33, 97}}}), {Scale::Largest, 64}});
 }
 
 void add_casts(std::vector<Case>& cases) {
-  const std::vector<std::string> all = {"f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"};
+  const std::vector<std::string> all = {"f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"};
   for (const std::string& from : all) {
     std::vector<std::string> expressions;
     for (const std::string& to : all) expressions.push_back(fmt::format("cast(cast(x) dtype={}) dtype=f64", to));
@@ -72,14 +78,16 @@ void add_casts(std::vector<Case>& cases) {
 void add_reductions(std::vector<Case>& cases) {
   for (const std::string& dtype : numbers) {
     const std::string result = dtype + "[A]", parameters = fmt::format("x: {}[A, B], y: f32[A, B]", dtype);
+    // 16-bit floats are rounded once, their sums are f32.
+    const bool once = dtype.ends_with("f16");
     cases.push_back(several({"reduce_sum(x) axes=[1] keepdims=false", "reduce_max(x) axes=[1] keepdims=false", "reduce_min(x) axes=[1] keepdims=false",
                              "reduce_prod(x) axes=[1] keepdims=false"},
-                            parameters, result, squares, {Scale::Absolute, 256}));
+                            parameters, result, squares, {Scale::Absolute, once ? 1.0 : 256}));
     cases.push_back(several({"reduce_sum(x) axes=[0] keepdims=false", "reduce_max(x) axes=[0] keepdims=false", "reduce_min(x) axes=[0] keepdims=false"},
-                            parameters, dtype + "[B]", squares, {Scale::Absolute, 256}));
+                            parameters, dtype + "[B]", squares, {Scale::Absolute, once ? 1.0 : 256}));
     // Partial results of several widths in one kernel; many rows of few results are cut in slices.
     cases.push_back({fmt::format("r = reduce_sum(x * cast(y) dtype={}) axes=[0] keepdims=false\n  s = reduce_max(y) axes=[0] keepdims=false", dtype), parameters,
-                     fmt::format("r: {}[B], s: f32[B]", dtype), product_of({{"A", {1, 40, 3000}}, {"B", {1, 9, 100}}}), {Scale::Absolute, 4096},
+                     fmt::format("r: {}[B], s: f32[B]", dtype), product_of({{"A", {1, 40, 3000}}, {"B", {1, 9, 100}}}), {Scale::Absolute, once ? 1.0 : 4096},
                      {uniform(-9, 9), uniform(-9, 9)}});
     cases.push_back({fmt::format("m = reduce_max(y) axes=[1]\n  r = cast((m - y) * 2.0) dtype={} + x", dtype), parameters, fmt::format("r: {}[A, B]", dtype),
                      squares, {Scale::Element, 1}, {normal_fill, eighths}});
@@ -105,15 +113,32 @@ void add_movement(std::vector<Case>& cases) {
 
 void add_products(std::vector<Case>& cases) {
   const std::vector<Sizes> sizes = {{{"M", 1}, {"N", 1}, {"K", 0}}, {{"M", 5}, {"N", 18}, {"K", 33}}, {{"M", 1}, {"N", 40}, {"K", 7}}, {{"M", 33}, {"N", 3}, {"K", 100}}};
-  const Tolerance by_k{Scale::Absolute, 2, "K"};
-  for (const std::string dtype : {"f64", "i8", "i32", "i64", "u8", "u32", "u64"}) {
+  for (const std::string dtype : {"f64", "f16", "bf16", "i8", "i32", "i64", "u8", "u32", "u64"}) {
+    const Tolerance tolerance = dtype.ends_with("f16") ? Tolerance{Scale::Absolute, 1} : Tolerance{Scale::Absolute, 2, "K"};
     const auto product = [&](const char* attributes, const char* a, const char* b, const char* r) {
-      cases.push_back({fmt::format("r = matmul(a, b){}", attributes), fmt::format("a: {0}{1}, b: {0}{2}", dtype, a, b), fmt::format("r: {}{}", dtype, r), sizes, by_k});
+      cases.push_back({fmt::format("r = matmul(a, b){}", attributes), fmt::format("a: {0}{1}, b: {0}{2}", dtype, a, b), fmt::format("r: {}{}", dtype, r), sizes, tolerance});
     };
     product("", "[M, K]", "[K, N]", "[M, N]");
     product(" transpose_b=true", "[2, M, K]", "[N, K]", "[2, M, N]");
     product(" transpose_a=true", "[K, M]", "[3, K, N]", "[3, M, N]");
     product(" transpose_a=true transpose_b=true", "[2, 1, K, M]", "[3, N, K]", "[2, 3, M, N]");
+  }
+}
+
+/// Convolution, pooling, attention and normalisation: in f32, rounded once.
+void add_compounds(std::vector<Case>& cases) {
+  for (const std::string dtype : {"f16", "bf16"}) {
+    const auto given = [&](std::string parameters) {
+      for (std::size_t at; (at = parameters.find('T')) != std::string::npos;) parameters.replace(at, 1, dtype);
+      return parameters;
+    };
+    const std::vector<Sizes> images = product_of({{"N", {1, 3}}, {"H", {5, 18}}});
+    cases.push_back({"r = conv(x, w) strides=[2, 1] before=[1, 0] after=[1, 2] groups=2", given("x: T[N, H, 7, 6], w: T[3, 3, 3, 10]"),
+                     given("r: T[N, floordiv(H + 1, 2), 7, 10]"), images, {Scale::Absolute, 1}});
+    cases.push_back({"r = average_pool(x) sizes=[3] strides=[2] before=[1] after=[1]", given("x: T[N, H, 5]"), given("r: T[N, floordiv(H - 1, 2) + 1, 5]"), images, {Scale::Absolute, 1}});
+    cases.push_back({"r = attention(q, k, v, mask)", given("q: T[2, N, H, 16], k: T[2, N, 40, 16], v: T[2, N, 40, 8], mask: T[H, 40]"), given("r: T[2, N, H, 8]"), images, {Scale::Absolute, 2}});
+    cases.push_back({"r = layer_norm(x, w, b) epsilon=0.1", given("x: T[N, H], w: T[H], b: T[H]"), given("r: T[N, H]"), images, {Scale::Largest, 1}});
+    cases.push_back({"r = cumsum(x) axis=1\n  s, i = topk(x) k=3 axis=1", given("x: T[N, H]"), given("r: T[N, H], s: T[N, 3], i: i64[N, 3]"), images, {Scale::Largest, 1}});
   }
 }
 
@@ -127,6 +152,7 @@ std::vector<Case> dtype_cases() {
   add_reductions(cases);
   add_movement(cases);
   add_products(cases);
+  add_compounds(cases);
   return cases;
 }
 

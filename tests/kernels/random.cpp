@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "graph/scalars.hpp"
+#include "tests/support/half.hpp"
 #include "tests/support/seed.hpp"
 
 namespace dyn::testing {
@@ -57,6 +58,11 @@ void fill_integers(Tensor& tensor, const Fill& how, Random& random) {
 }  // namespace
 
 void fill(Tensor& tensor, const Fill& how, Random& random) {
+  if (graph::is_half(tensor.dtype())) {
+    auto* bits = static_cast<std::uint16_t*>(tensor.raw());
+    for (std::int64_t i = 0; i < tensor.size(); ++i) bits[i] = half_bits(tensor.dtype(), draw(how, random));
+    return;
+  }
   graph::with_element_type(tensor.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {

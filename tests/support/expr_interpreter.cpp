@@ -6,6 +6,7 @@
 
 #include "dyn/error.hpp"
 #include "targets/reference/scalar.hpp"
+#include "tests/support/half.hpp"
 
 namespace dyn::testing {
 namespace {
@@ -41,6 +42,8 @@ double float_unary(ExprOp op, double x) {
     case ExprOp::Acosh: return std::acosh(x);
     case ExprOp::Atanh: return std::atanh(x);
     case ExprOp::Relu: return scalar::maximum(x, 0);
+    case ExprOp::RoundF16: return half_value(DType::f16, half_bits(DType::f16, x));
+    case ExprOp::RoundBf16: return half_value(DType::bf16, half_bits(DType::bf16, x));
     case ExprOp::Sign: return std::isnan(x) ? x : double((x > 0) - (x < 0));
     default: throw Error(ErrorKind::internal, "no float " + std::string(name_of(op)));
   }

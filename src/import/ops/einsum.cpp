@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/scalars.hpp"
 #include "src/import/ops/families.hpp"
 #include "src/import/ops/term.hpp"
 
@@ -192,7 +193,7 @@ Factor matrix_product(const Factor& a, const Factor& b, const Roles& roles) {
 Factor product(Factor a, Factor b, const std::function<bool(char)>& is_wanted) {
   sum_away(a, [&](char letter) { return is_wanted(letter) || has(b.letters, letter); });
   sum_away(b, [&](char letter) { return is_wanted(letter) || has(a.letters, letter); });
-  if (a.value.dtype() == DType::f32) {
+  if (a.value.dtype() == DType::f32 || graph::is_half(a.value.dtype())) {
     if (const std::optional<Roles> roles = roles_of(a, b, is_wanted); roles && !roles->summed.empty()) return matrix_product(a, b, *roles);
   }
   Letters all = a.letters;

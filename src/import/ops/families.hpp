@@ -39,6 +39,8 @@ Family quantization_operators();
 Family quantized_product_operators();
 Family host_operators();
 Family recurrence_operators();
+Family deform_conv_operators();
+Family unpool_operators();
 
 /// Of a Range whose bounds depend on data.
 void convert_steps(NodeContext& node);

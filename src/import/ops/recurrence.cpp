@@ -65,7 +65,7 @@ class Recurrence {
  private:
   ValueId turn(ValueId id, const std::vector<std::int64_t>& perm) { return node_.add("transpose", {id}, {node_.integer_list("perm", perm)}); }
   ValueId shaped(ValueId id, std::vector<Dim> shape) { return node_.add("reshape", {id}, {{"shape", std::move(shape)}}); }
-  ValueId zeros(std::vector<Dim> shape) { return node_.add("expand", {node_.builder().number(DType::f32, 0)}, {{"shape", std::move(shape)}}); }
+  ValueId zeros(std::vector<Dim> shape) { return node_.add("expand", {node_.scalar(0, x_)}, {{"shape", std::move(shape)}}); }
 
   /// The inputs' share of all gates, with their bias: [S, B, D * G * H].
   ValueId gates() {

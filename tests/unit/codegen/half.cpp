@@ -22,13 +22,14 @@ std::vector<std::vector<std::uint8_t>> zeros(const ProblemBuilder& b) {
   return contents;
 }
 
-/// Copies operand 0 to operand 1, on each ISA; gives what each wrote.
+/// Copies operand 0 to operand 1, through an operator of one argument where there is one, on each ISA; gives what each wrote.
 template <class To, class From>
-std::vector<std::vector<To>> converted(DType from, DType to, const std::vector<From>& values) {
+std::vector<std::vector<To>> converted(DType from, DType to, const std::vector<From>& values, dyn::rkernel::ExprOp op = dyn::rkernel::ExprOp::Load) {
   ProblemBuilder b("convert");
   b.axis(static_cast<std::int64_t>(values.size()));
   const int source = b.dense(from, {0}), destination = b.dense(to, {0}, true);
-  b.store(b.load(source), destination);
+  const int value = b.load(source);
+  b.store(op == dyn::rkernel::ExprOp::Load ? value : b.expr(op, {value}), destination);
   auto initial = zeros(b);
   initial[0] = bytes_of(values);
   std::vector<std::vector<To>> results;
@@ -87,6 +88,23 @@ TEST_CASE("floats are rounded to the nearest 16-bit float, ties to even") {
         const bool same = std::isnan(values[i]) ? std::isnan(half_value(dtype, halves[i])) : halves[i] == wanted;
         CAPTURE(values[i]);
         CAPTURE(halves[i]);
+        CAPTURE(wanted);
+        if (!same) REQUIRE(same);
+      }
+  }
+}
+
+TEST_CASE("floats become those that a 16-bit float holds") {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    CAPTURE(name_of(dtype));
+    const std::vector<float> values = edges(dtype);
+    const auto op = dtype == DType::f16 ? dyn::rkernel::ExprOp::RoundF16 : dyn::rkernel::ExprOp::RoundBf16;
+    for (const auto& rounded : converted<float>(DType::f32, DType::f32, values, op))
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double wanted = half_value(dtype, half_bits(dtype, values[i]));
+        const bool same = std::isnan(wanted) ? std::isnan(rounded[i]) : rounded[i] == wanted && std::signbit(rounded[i]) == std::signbit(wanted);
+        CAPTURE(values[i]);
+        CAPTURE(rounded[i]);
         CAPTURE(wanted);
         if (!same) REQUIRE(same);
       }

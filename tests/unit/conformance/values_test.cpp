@@ -34,6 +34,19 @@ std::string difference_of(const std::vector<float>& expected, std::vector<float>
 
 }  // namespace
 
+TEST_CASE("the bits of a bfloat16 are called u16 in the suite's data") {
+  onnx::TensorProto bits = tensor(onnx::TensorProto::UINT16, {2});
+  for (const int each : {0x3fc0, 0xc000}) bits.add_int32_data(each);
+  onnx::ValueInfoProto declared;
+  declared.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::BFLOAT16);
+  const Values numbers(bits, declared);
+  CHECK(numbers.dtype() == "bf16");
+  CHECK(numbers[0] == 1.5L);
+  CHECK(numbers[1] == -2.0L);
+  declared.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::UINT16);
+  CHECK(Values(bits, declared)[0] == 0x3fc0);
+}
+
 TEST_CASE("numbers are read from where their dtype puts them") {
   onnx::TensorProto half = tensor(onnx::TensorProto::FLOAT16, {2});
   half.add_int32_data(0x3e00);

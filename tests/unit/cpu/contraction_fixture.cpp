@@ -199,7 +199,7 @@ Built build(const Case& c) {
   operand("c", 4, {m * n, n, one, zero}, true);
   problem.stores.push_back({value, static_cast<int>(problem.operands.size()) - 1});
   std::vector<rkernel::Problem> problems{problem};
-  narrow_weights(problems, c.weights);
+  narrow_weights(problems, c.weights, all_isas().front());
   problem = problems.front();
   return built;
 }

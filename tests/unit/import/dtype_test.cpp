@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "tests/support/half.hpp"
 #include "tests/unit/import/values.hpp"
 
 using namespace dyn;
@@ -161,4 +162,41 @@ TEST_CASE("imported remainders of integers have the sign of either side") {
   const auto of_dividend = [](onnx::NodeProto& node) { testing::set(node, "fmod", 1); };
   CHECK(run_with<std::int16_t>("Mod", onnx::TensorProto::INT16, a, b) == Values{1, 2, -2, -1, 44, 0});
   CHECK(run_with<std::int16_t>("Mod", onnx::TensorProto::INT16, a, b, {}, of_dividend) == Values{1, -1, 1, -1, 44, 0});
+}
+
+TEST_CASE("imported 16-bit floats are rounded after every operator, and products once") {
+  for (const auto& [data_type, dtype] : {std::pair{onnx::TensorProto::FLOAT16, DType::f16}, std::pair{onnx::TensorProto::BFLOAT16, DType::bf16}}) {
+    CAPTURE(name_of(dtype));
+    constexpr int count = 24;
+    const std::vector<float> x_numbers = testing::random_floats(count), other_numbers = testing::random_floats(count);
+    std::vector<std::uint16_t> x, other;
+    for (const float number : x_numbers) x.push_back(testing::half_bits(dtype, static_cast<double>(number)));
+    for (const float number : other_numbers) other.push_back(testing::half_bits(dtype, static_cast<double>(number)));
+    const auto rounded = [dtype = dtype](double value) { return testing::half_value(dtype, testing::half_bits(dtype, value)); };
+    const auto value = [dtype = dtype](std::uint16_t bits) { return testing::half_value(dtype, bits); };
+
+    OnnxFile file;
+    file.input("x", {4, 6}, data_type).output("y").output("z");
+    onnx::TensorProto& constant = *file.model.mutable_graph()->add_initializer();
+    constant.set_name("other");
+    constant.set_data_type(data_type);
+    constant.add_dims(4);
+    constant.add_dims(6);
+    for (const std::uint16_t bits : other) constant.add_int32_data(bits);
+    file.node("Add", {"x", "other"}, {"sum"});
+    file.node("Sub", {"sum", "x"}, {"y"});
+    file.node("Transpose", {"other"}, {"turned"});
+    file.node("MatMul", {"x", "turned"}, {"z"});
+    const auto results = testing::run_all(file, {{"x", Tensor::view(dtype, static_cast<const void*>(x.data()), {4, 6})}});
+    Values differences, products;
+    for (std::size_t i = 0; i < count; ++i) differences.push_back(rounded(rounded(value(x[i]) + value(other[i])) - value(x[i])));
+    for (std::size_t i = 0; i < 4; ++i)
+      for (std::size_t j = 0; j < 4; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < 6; ++k) sum += value(x[i * 6 + k]) * value(other[j * 6 + k]);
+        products.push_back(rounded(sum));
+      }
+    CHECK(results[0].values == differences);
+    testing::check_close(results[1].values, products, dtype == DType::f16 ? 0x1p-10 : 0x1p-7);
+  }
 }

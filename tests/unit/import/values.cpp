@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "graph/scalars.hpp"
+#include "tests/support/half.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -30,9 +31,11 @@ std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs, co
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
     const Tensor& output = outputs[i];
     Result result{output.shape(), {}};
-    graph::with_element_type(output.dtype(), [&](auto zero) {
+    const bool has_elements = graph::with_element_type(output.dtype(), [&](auto zero) {
       for (const auto each : output.data<decltype(zero)>()) result.values.push_back(static_cast<double>(each));
     });
+    const auto* bits = static_cast<const std::uint16_t*>(output.raw());
+    for (std::int64_t j = 0; !has_elements && j < output.size(); ++j) result.values.push_back(half_value(output.dtype(), bits[j]));
     results.push_back(std::move(result));
   }
   return results;

@@ -58,6 +58,7 @@ const BinaryCase binary_cases[] = {
     {"shift_left", "u8", 129, 1, 2}, {"shift_left", "i8", 64, 1, -128}, {"shift_left", "u8", 1, 8, 0},
     {"shift_right", "i8", -5, 1, -3}, {"shift_right", "u8", 251, 1, 125}, {"shift_right", "i8", -5, 9, -1},
     {"shift_right", "u16", 9, -1, 0}, {"add", "f64", 1, 0x1p-50, 1 + 0x1p-50},
+    {"add", "f16", 2048, 1, 2048},    {"add", "f16", 2048, 3, 2052},    {"mul", "f16", 300, 300, inf}, {"add", "bf16", 256, 1, 256},
     {"mul", "i32", 65536, 65536, 0}, {"maximum", "i64", -4, 3, 3},  {"minimum", "i32", -4, 3, -4},
 };
 

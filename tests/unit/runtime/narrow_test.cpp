@@ -32,6 +32,9 @@ TEST_CASE("every value of 16 bits comes back as it was") {
     int wrong = 0;
     for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
       const double value = testing::half_value(dtype, static_cast<std::uint16_t>(bits));
+      float wide = 0;
+      convert(dtype, &bits, DType::f32, &wide, 1);
+      if (std::isnan(value) ? !std::isnan(wide) : static_cast<double>(wide) != value) ++wrong;
       if (std::isnan(value)) continue;
       const auto back = dtype == DType::f16 ? to_f16(static_cast<float>(value)) : to_bf16(static_cast<float>(value));
       if (back != bits) ++wrong;

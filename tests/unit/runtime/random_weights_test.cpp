@@ -3,6 +3,7 @@
 
 #include "dyn/tensor.hpp"
 #include "src/runtime/random_weights.hpp"
+#include "tests/support/half.hpp"
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
@@ -57,6 +58,17 @@ TEST_CASE("integers are small") {
   fill_random(DType::i64, 5, {}, 0, 1000, values.data());
   CHECK(*std::min_element(values.begin(), values.end()) == 0);
   CHECK(*std::max_element(values.begin(), values.end()) == 1);
-  testing::check_error(
-      ErrorKind::unsupported, [] { fill_random(DType::f16, 0, {}, 0, 1, nullptr); }, "f16");
+}
+
+TEST_CASE("floats of 16 bits are those of f32, rounded") {
+  const NormalSpread spread = normal_spread("w", Shape{64, 3});
+  std::vector<float> numbers(500);
+  fill_random(DType::f32, 5, spread, 300, 500, numbers.data());
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    std::vector<std::uint16_t> bits(500);
+    fill_random(dtype, 5, spread, 300, 500, bits.data());
+    int wrong = 0;
+    for (std::size_t i = 0; i < bits.size(); ++i) wrong += bits[i] != testing::half_bits(dtype, static_cast<double>(numbers[i]));
+    CHECK(wrong == 0);
+  }
 }

@@ -1,0 +1,107 @@
+#include "graph/passes/widen_halves.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "graph/op.hpp"
+#include "graph/passes/rewriter.hpp"
+#include "graph/scalars.hpp"
+
+namespace dyn::graph {
+namespace {
+
+class Widener {
+ public:
+  explicit Widener(Module& module) : module_(module), rewriter_(module) {}
+
+  void run() {
+    const std::vector<Node> nodes = module_.nodes;
+    for (const Node& node : nodes) {
+      if (!reads_matrices(node) || !is_widened(node)) continue;
+      for (const ValueId input : node.inputs) widen_weight(weight_of(nodes, input));
+    }
+    for (const Node& node : nodes) {
+      rewriter_.begin(node, "");
+      if (is_widened(node)) widen(nodes, node);
+      else if (node.op->name == "gather" && wide_.contains(node.inputs[0])) gather(node);
+      else rewriter_.keep(node);
+    }
+    rewriter_.finish();
+  }
+
+  bool is_widened(const Node& node) const {
+    const bool steps = contracts(node.op->op_class) || (node.op->op_class == OpClass::Compound && node.op->name != "split");
+    return steps && is_half(module_.value(node.outputs[0]).type.dtype);
+  }
+
+ private:
+  static bool reads_matrices(const Node& node) { return contracts(node.op->op_class) || node.op->name == "conv"; }
+
+  static bool is_view(const Node& node) { return node.op->op_class == OpClass::View && node.op->name != "append"; }
+
+  /// The weight that is seen through views; no_value: there is none.
+  ValueId weight_of(const std::vector<Node>& nodes, ValueId id) const {
+    while (true) {
+      const Value& value = module_.value(id);
+      if (value.kind == ValueKind::Weight) return id;
+      if (value.producer < 0 || !is_view(nodes[static_cast<std::size_t>(value.producer)])) return no_value;
+      id = nodes[static_cast<std::size_t>(value.producer)].inputs[0];
+    }
+  }
+
+  void widen_weight(ValueId id) {
+    if (id == no_value || wide_.contains(id)) return;
+    const Value& value = module_.value(id);
+    TensorType type{DType::f32, value.type.dims};
+    const std::string name = value.name + ".wide";
+    wide_[id] = rewriter_.joined_weight(name, std::move(type), {id});
+  }
+
+  /// A wide weight, seen through the same views.
+  ValueId wide_view(const std::vector<Node>& nodes, ValueId id) {
+    if (const auto known = wide_.find(id); known != wide_.end()) return known->second;
+    const Node& view = nodes[static_cast<std::size_t>(module_.value(id).producer)];
+    const ValueId inner = wide_view(nodes, view.inputs[0]);
+    return wide_[id] = rewriter_.emit(view.op->name, {inner}, {DType::f32, rewriter_.type(id).dims}, view.attrs);
+  }
+
+  ValueId cast(ValueId x, DType dtype, ValueId to = no_value) {
+    return rewriter_.emit("cast", {x}, {dtype, rewriter_.type(x).dims}, {{"dtype", std::string(name_of(dtype))}}, to);
+  }
+
+  void widen(const std::vector<Node>& nodes, Node node) {
+    for (ValueId& input : node.inputs) {
+      const bool is_constant = reads_matrices(node) && weight_of(nodes, input) != no_value;
+      input = is_constant ? wide_view(nodes, input) : cast(input, DType::f32);
+    }
+    round_result(std::move(node));
+  }
+
+  /// From the weight that contractions read, so that it is in memory once.
+  void gather(Node node) {
+    node.inputs[0] = wide_.at(node.inputs[0]);
+    round_result(std::move(node));
+  }
+
+  void round_result(Node node) {
+    const ValueId output = node.outputs[0];
+    const TensorType type = rewriter_.type(output);
+    const ValueId wide = node.outputs[0] = rewriter_.result(module_.value(output).name + ".wide", {DType::f32, type.dims});
+    rewriter_.keep(std::move(node));
+    cast(wide, type.dtype, output);
+  }
+
+  Module& module_;
+  Rewriter rewriter_;
+  std::map<ValueId, ValueId> wide_;  ///< by weights of 16 bits, and views of them
+};
+
+}  // namespace
+
+void widen_halves(Module& module) {
+  Widener widener(module);
+  if (std::ranges::any_of(module.nodes, [&](const Node& node) { return widener.is_widened(node); })) widener.run();
+}
+
+}  // namespace dyn::graph
