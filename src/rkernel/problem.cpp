@@ -107,6 +107,12 @@ bool is_run(const WindowRows& rows) {
   return rows.channel_step.constant() == 1 && last.dilation.constant() == 1 && prove_equal(last.step, rows.channels) == true;
 }
 
+std::int64_t short_segment(const WindowRows& rows) {
+  constexpr std::int64_t most = 64;  // longer ones gain nothing by it, and each length is a class of code
+  const std::int64_t elements = (is_run(rows) ? rows.axes.back().size * rows.channels : rows.channels).constant().value_or(0);
+  return rows.channel_step.constant() == 1 && elements <= most ? elements : 0;
+}
+
 std::optional<int> Guard::range_axis() const {
   if (terms.size() != 1 || terms[0].factor.constant() != 1) return std::nullopt;
   return terms[0].axis;

@@ -57,6 +57,9 @@ struct WindowRows {
 /// Whether the taps of the last axis and the channels are one run of elements, as far as the axis goes.
 bool is_run(const WindowRows& rows);
 
+/// Elements that lie together, the channels of a tap or of a run, where they are few and as many in all shapes, so that code is generated for their number; else 0.
+std::int64_t short_segment(const WindowRows& rows);
+
 /// A strided window on a buffer. Address of the element at the current indices, in elements of `dtype`:
 /// offset + sum over axes of index * strides[axis] (+ gathered index * gather_stride). f16 and bf16 are dtypes of memory alone: a Load
 /// gives the f32 of such an element, a Store of an f32 rounds to nearest, ties to even (too large: infinity; NaN stays NaN).

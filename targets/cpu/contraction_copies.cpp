@@ -29,7 +29,7 @@ void ContractionCopies::copy_window_block() {
   }
   block.unit_channels = rows.channel_step.constant() == 1;
   block.run = rkernel::is_run(rows);
-  block.segment = (block.run ? rows.axes.back().size * rows.channels : rows.channels).constant().value_or(0);
+  block.segment = rkernel::short_segment(rows);
   block.data = batch_base(contraction_.a);
   block.first_row = m_part_.start;
   block.rows = m_part_.size;

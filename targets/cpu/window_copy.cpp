@@ -90,7 +90,7 @@ class WindowCopier {
     Conditional any(builder_, builder_.CreateICmpSLT(low, high), "segment");
     Value* from = least(most(first, low), high);
     Value* until = least(most(last, from), high);
-    if (block_.unit_channels && block_.segment > 0) {
+    if (block_.segment > 0) {
       Value* is_whole = builder_.CreateAnd(builder_.CreateICmpEQ(from, start), builder_.CreateICmpEQ(until, end));
       Conditional whole(builder_, is_whole, "whole_segment");
       move_segment(element(block_.data, offset), place_of(start));
@@ -113,49 +113,35 @@ class WindowCopier {
 
   /// All of a segment of known length. A last vector that it does not fill overlaps the one before.
   void move_segment(Value* from, Value* to) {
-    constexpr std::int64_t unrolled = 8;  // vectors
     const std::int64_t lanes = isa_.f32_lanes, vectors = block_.segment / lanes, rest = block_.segment % lanes;
-    const auto move_vector = [&](Value* offset) {
-      builder_.CreateAlignedStore(builder_.CreateAlignedLoad(vector_, element(from, offset), llvm::Align(4)), element(to, offset), llvm::Align(4));
-    };
-    const std::int64_t looped = vectors / unrolled * unrolled;
-    if (looped > 0) {
-      CountedLoop loop(builder_, number(0), number(looped * lanes), number(unrolled * lanes), "vectors");
-      for (std::int64_t i = 0; i < unrolled; ++i) move_vector(builder_.CreateAdd(loop.index(), number(i * lanes)));
-      loop.close();
-    }
-    for (std::int64_t i = looped; i < vectors; ++i) move_vector(number(i * lanes));
+    const auto move_vector = [&](std::int64_t offset) { move_element(vector_, from, to, number(offset)); };
+    for (std::int64_t i = 0; i < vectors; ++i) move_vector(i * lanes);
     if (rest == 0) return;
-    if (vectors > 0) return move_vector(number(block_.segment - lanes));
-    Value* mask = builder_.CreateICmpSLT(codegen::iota(builder_, builder_.getInt32Ty(), isa_.f32_lanes), codegen::broadcast(builder_, builder_.getInt32(static_cast<std::uint32_t>(rest)), isa_.f32_lanes));
-    store(builder_.CreateMaskedLoad(vector_, from, llvm::Align(4), mask, llvm::Constant::getNullValue(vector_)), to, mask);
+    if (vectors > 0) return move_vector(block_.segment - lanes);
+    for (std::int64_t i = 0; i < rest; ++i) move_element(builder_.getFloatTy(), from, to, number(i));
+  }
+
+  void move_element(llvm::Type* type, Value* from, Value* to, Value* offset) {
+    builder_.CreateAlignedStore(builder_.CreateAlignedLoad(type, element(from, offset), llvm::Align(4)), element(to, offset), llvm::Align(4));
   }
 
   Value* place_of(Value* k) { return element(target_, builder_.CreateSub(k, block_.k0)); }
 
-  /// body(offset, mask) for whole vectors of `count` elements, then for what is left of one.
+  /// body(offset, type) for whole vectors of `count` elements, then for each element that is left: stores with masks took some hundred cycles where they cut a line (Zen 4).
   template <typename Body>
   void over_vectors(Value* count, const char* name, const Body& body) {
     Value* whole = builder_.CreateAnd(count, number(-isa_.f32_lanes));
     CountedLoop vectors(builder_, number(0), whole, number(isa_.f32_lanes), name);
-    body(vectors.index(), nullptr);
+    body(vectors.index(), vector_);
     vectors.close();
-    Value* left = builder_.CreateSub(count, whole);
-    Conditional rest(builder_, builder_.CreateICmpSGT(left, number(0)), name);
-    llvm::Type* narrow = builder_.getInt32Ty();
-    Value* lanes = codegen::broadcast(builder_, builder_.CreateTrunc(left, narrow), isa_.f32_lanes);
-    body(whole, builder_.CreateICmpSLT(codegen::iota(builder_, narrow, isa_.f32_lanes), lanes));
+    CountedLoop rest(builder_, whole, count, number(1), name);
+    body(rest.index(), builder_.getFloatTy());
     rest.close();
-  }
-
-  void store(Value* value, Value* address, Value* mask) {
-    if (mask == nullptr) builder_.CreateAlignedStore(value, address, llvm::Align(4));
-    else builder_.CreateMaskedStore(value, address, llvm::Align(4), mask);
   }
 
   void clear(Value* begin, Value* end) {
     Value* to = place_of(begin);
-    over_vectors(builder_.CreateSub(end, begin), "padding", [&](Value* offset, Value* mask) { store(llvm::Constant::getNullValue(vector_), element(to, offset), mask); });
+    over_vectors(builder_.CreateSub(end, begin), "padding", [&](Value* offset, llvm::Type* type) { builder_.CreateAlignedStore(llvm::Constant::getNullValue(type), element(to, offset), llvm::Align(4)); });
   }
 
   void move(Value* from, Value* begin, Value* end) {
@@ -167,12 +153,7 @@ class WindowCopier {
       channels.close();
       return;
     }
-    over_vectors(count, "channels", [&](Value* offset, Value* mask) {
-      Value* source = element(from, offset);
-      Value* value = mask == nullptr ? static_cast<Value*>(builder_.CreateAlignedLoad(vector_, source, llvm::Align(4)))
-                                     : builder_.CreateMaskedLoad(vector_, source, llvm::Align(4), mask, llvm::Constant::getNullValue(vector_));
-      store(value, element(to, offset), mask);
-    });
+    over_vectors(count, "channels", [&](Value* offset, llvm::Type* type) { move_element(type, from, to, offset); });
   }
 
   Builder& builder_;

@@ -21,7 +21,7 @@ struct WindowBlock {
   llvm::Value *channels = nullptr, *channel_step = nullptr;
   bool unit_channels = false;             ///< channel_step is 1
   bool run = false;                       ///< rkernel::is_run
-  std::int64_t segment = 0;               ///< elements that are copied at once, the channels of a tap or of a run, where all shapes have as many; else 0
+  std::int64_t segment = 0;               ///< rkernel::short_segment
   llvm::Value* data = nullptr;            ///< f32; element (0, ..., 0) of the batch
   llvm::Value *first_row = nullptr, *rows = nullptr;  ///< of m
   llvm::Value *k0 = nullptr, *k_size = nullptr;       ///< of k

@@ -19,6 +19,7 @@ std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots,
   }
   if (operand.window) {
     for (const rkernel::WindowAxis& axis : operand.window->axes) key += fmt::format("w{}{}", axis.axis, axis.size.constant() == 1 ? "" : "t");
+    if (const std::int64_t elements = rkernel::short_segment(*operand.window); elements > 0) key += fmt::format("e{}", elements);
     key += fmt::format("{}{}", rkernel::is_run(*operand.window) ? "r" : "", operand.window->channel_step.constant() == 1 ? "u" : "");
   }
   if (!operand.guards.empty()) key += fmt::format("f{:a}", operand.fill);

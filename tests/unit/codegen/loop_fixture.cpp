@@ -49,9 +49,11 @@ cpu::CodeStore& store_for(const cpu::Isa& isa) {
 void unify_nans(DType dtype, std::vector<std::uint8_t>& bytes) {
   if (!is_float(dtype)) return;
   for (std::size_t at = 0; at < bytes.size(); at += size_of(dtype)) {
-    std::uint32_t bits = 0;
+    std::uint64_t bits = 0;
     std::memcpy(&bits, bytes.data() + at, size_of(dtype));
-    const bool nan = dtype == DType::f32 ? std::isnan(std::bit_cast<float>(bits)) : std::isnan(half_value(dtype, static_cast<std::uint16_t>(bits)));
+    const bool nan = dtype == DType::f64   ? std::isnan(std::bit_cast<double>(bits))
+                     : dtype == DType::f32 ? std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                                           : std::isnan(half_value(dtype, static_cast<std::uint16_t>(bits)));
     if (nan) std::memset(bytes.data() + at, 0xff, size_of(dtype));
   }
 }

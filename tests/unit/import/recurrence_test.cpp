@@ -45,7 +45,7 @@ struct Layer {
     Values seen = before;
     const auto z = [&](std::size_t i) { return sigmoid(gate(d, i, x, before)); };
     const auto reset = [&](std::size_t i) { return sigmoid(gate(d, hidden + i, x, before)); };
-    for (std::size_t i = 0; i < hidden; ++i) seen[i] = reset(i) * before[i];
+    for (std::size_t i = 0; op == "GRU" && i < hidden; ++i) seen[i] = reset(i) * before[i];
     for (std::size_t i = 0; i < hidden; ++i) {
       if (op == "RNN") h[i] = std::tanh(gate(d, i, x, before));
       if (op == "GRU") {
