@@ -16,7 +16,7 @@ using rkernel::ceil_div;
 using rkernel::round_up;
 
 constexpr std::int64_t line_bytes = 64;
-constexpr std::int64_t copy_slack = 16;  ///< floats between rows of A's copy, so that rows do not share cache sets
+constexpr std::int64_t line_floats = line_bytes / 4;
 
 /// A region in blocks and tiles; of blocks of unequal sizes the largest, and as many tiles as any has.
 struct Blocks {
@@ -32,7 +32,7 @@ Blocks blocks_of(const Isa& isa, const ContractionShape& shape, const Region& re
   blocks.n_blocks = std::max<std::int64_t>(1, ceil_div(region.n, strategy.block_n));
   const std::int64_t slice_k = ceil_div(shape.k, strategy.split_k);
   const std::int64_t wanted_k_blocks = std::max<std::int64_t>(1, ceil_div(slice_k, strategy.block_k));
-  blocks.block_k = std::max<std::int64_t>(round_up(ceil_div(slice_k, wanted_k_blocks), copy_slack), copy_slack);
+  blocks.block_k = std::max<std::int64_t>(round_up(ceil_div(slice_k, wanted_k_blocks), line_floats), line_floats);
   blocks.k_blocks = std::max<std::int64_t>(1, ceil_div(slice_k, blocks.block_k));
   blocks.block_m = ceil_div(region.m, blocks.m_blocks);
   blocks.block_panels = ceil_div(ceil_div(region.n, isa.panel_f32), blocks.n_blocks);
@@ -58,7 +58,8 @@ Scratch scratch_of(const Isa& isa, const ContractionShape& shape, const Strategy
   Scratch scratch;
   const std::int64_t tiles = blocks.k_blocks > 1 ? blocks.row_tiles * blocks.column_tiles : 1;
   scratch.tile_bytes = round_up(tiles * strategy.tile_rows * strategy.tile_columns * 4, line_bytes);
-  scratch.a_row = blocks.block_k + copy_slack;
+  // An odd number of lines apart, rows do not share cache sets.
+  scratch.a_row = (blocks.block_k / line_floats | 1) * line_floats;
   scratch.a_bytes = strategy.copy_a ? round_up(round_up(blocks.block_m, isa.f32_lanes) * scratch.a_row * 4, line_bytes) : 0;
   const std::int64_t moved_panels = shape.b_packed ? 0 : strategy.direct_b ? 1 : blocks.block_panels;
   // Transposing moves write whole blocks of vectors.

@@ -77,6 +77,25 @@ TEST_CASE("moving a block reads it from where it lies or from L2 where that is n
   CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 0, false, 1) == doctest::Approx(8000 / 64e9));
 }
 
+TEST_CASE("a copy of windows reads each element once from where it is, writes to where its block fits, and pays for its runs") {
+  const Machine machine = round_machine();
+  const auto load = [&](std::int64_t block_m, float distinct, int runs) {
+    const ContractionShape shape{.m = 20000, .n = 64, .k = 500, .must_copy_a = true, .a_slides = true, .a_distinct = distinct, .a_runs = runs, .a_level = 3};
+    CostBreakdown breakdown;
+    contraction_cost(machine, shape, {.tile_rows = 14, .tile_columns = 32, .block_m = block_m, .block_n = 64, .block_k = 500, .copy_a = true}, 1, &breakdown);
+    return breakdown.layers[1].load;
+  };
+  // 100 rows of 2000 bytes stay in L2; of 20000 rows, 40 MB, nothing does.
+  const double bytes = 100 * 2000;
+  CHECK(load(100, 0.25F, 0) == doctest::Approx(bytes / 4 / machine.bandwidth_per_thread(3, 1) + bytes / machine.bandwidth_per_thread(1, 1)));
+  CHECK(load(100, 1, 0) - load(100, 0.25F, 0) == doctest::Approx(bytes * 3 / 4 / machine.bandwidth_per_thread(3, 1)));
+  CHECK(load(100, 1, 9) - load(100, 1, 0) == doctest::Approx(100 * 9 * 4e-9));
+  CHECK(load(20000, 0.25F, 0) / 200 > 1.5 * load(100, 0.25F, 0));
+  // So it is blocks that fit which are chosen.
+  const ContractionShape shape{.m = 20000, .n = 64, .k = 500, .must_copy_a = true, .a_slides = true, .a_distinct = 0.25F, .a_runs = 3, .a_level = 3};
+  CHECK(chosen(machine, shape, 1).block_m * 2000 < machine.levels[1].bytes);
+}
+
 TEST_CASE("a changed term of the cost changes the choice") {
   const ContractionShape shape{.m = 512, .n = 768, .k = 3072, .a_row_bytes = 12288, .a_level = 2, .b_level = 2};
   Machine machine = round_machine();

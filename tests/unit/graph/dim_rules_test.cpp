@@ -94,6 +94,18 @@ class Generator {
     return {left, expression(static_cast<int>(pick(3)))};
   }
 
+  /// A sum of quotients by constants and of what may cancel parts of them.
+  Dim quotients() {
+    const Dim x = symbols_.dims[pick(symbols_.dims.size())];
+    Dim sum = leaf();
+    for (std::size_t terms = 2 + pick(3); terms > 0; --terms) {
+      const Dim y = pick(4) == 0 ? leaf() : x;
+      if (pick(4) == 0) sum = sum + y * constant({-2, -1, 1, 2});
+      else sum = sum + floordiv(y + constant({-5, 0, 1, 3}), constant({2, 3, 4, 6})) * constant({-6, -4, -2, -1, 1, 2, 3, 4});
+    }
+    return sum;
+  }
+
  private:
   /// c * floordiv(x, c) and mod(x, c), or their like, so that a sum or product has both.
   std::pair<Dim, Dim> quotient_and_remainder(DimOp op) {
@@ -219,8 +231,8 @@ TEST_CASE("bounds, divisors and proofs hold") {
       Dim a, b;
       std::optional<bool> equal, less_equal, multiple;
       try {
-        a = generator.expression(4);
-        b = generator.expression(3);
+        a = i % 2 == 0 ? generator.expression(4) : generator.quotients();
+        b = i % 4 == 1 ? generator.quotients() : generator.expression(3);
         equal = prove_equal(a, b);
         less_equal = prove_less_equal(a, b);
         multiple = prove_multiple(a, 4);

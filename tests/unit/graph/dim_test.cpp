@@ -87,6 +87,18 @@ TEST_CASE_FIXTURE(Fixture, "bounds") {
   CHECK(bounds(B * 512 - B * S).low == 0);
 }
 
+TEST_CASE_FIXTURE(Fixture, "sums with quotients have the bounds of what is left of them") {
+  CHECK(bounds(floordiv(Z + 5, c(3)) - floordiv(Z + 1, c(3))) == Interval{1, 2});
+  CHECK(bounds(floordiv(Z, c(3)) * 6 - Z * 2 + 1) == Interval{-3, 1});
+  CHECK(bounds(floordiv(Z, c(4)) * 2 - floordiv(Z, c(2))) == Interval{-1, 0});
+  CHECK(bounds(floordiv(Z * 3 + 2, c(2)) - Z) == Interval{1, unbounded});
+  CHECK(bounds(Z - floordiv(Z * 3, c(2))).high == 0);
+  // What rounds up in a pool's size needs no max() and no min().
+  const Dim height = floordiv(Z + 1, c(2)), windows = floordiv(height - 3 + 1, c(2)) + 1;
+  CHECK(min(windows, floordiv(height - 1, c(2)) + 1) == windows);
+  CHECK(max((windows - 1) * 2 + 3 - height, c(0)) == (windows - 1) * 2 + 3 - height);
+}
+
 TEST_CASE_FIXTURE(Fixture, "proofs") {
   CHECK(prove_multiple(B * 768, 64) == true);
   CHECK(prove_multiple(M * S, 8) == true);
