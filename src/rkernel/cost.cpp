@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "src/rkernel/block_sizes.hpp"
+#include "src/rkernel/copy_cost.hpp"
 #include "src/rkernel/rest_columns.hpp"
 
 namespace dyn::rkernel {
@@ -30,8 +31,6 @@ constexpr double seconds_per_memory_run = 0.7e-6;
 constexpr double seconds_per_shared_run = 0.15e-6;  ///< the same from L3: 256 runs of 64 KiB took 37 us longer than 32 of 512 KiB
 // The same of each row of A, of which a tile reads many at once: 27 to 39 ns with lanes along K, and 368 to 568 rows of K from 240000 to 375000 in blocks of 512 and 2048.
 constexpr double seconds_per_row_run = 30e-9;
-// Of each run of a window that is copied, beside its bytes: 3 x 3 windows of 64 channels, and 7 x 7 of 3.
-constexpr double seconds_per_window_run = 4e-9;
 // Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
 // took 1.6 to 5 us.
 constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
@@ -214,20 +213,11 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   return terms;
 }
 
-// Of a copy of windows: what is read for the first time comes from where A is, the block goes to where all of it fits, and each run costs something.
-double window_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, std::size_t block_level, int active) {
-  const double bytes = sizes.block_m * sizes.block_k * float_bytes;
-  const double runs = sizes.block_m * shape.a_runs * sizes.block_k / static_cast<double>(std::max<std::int64_t>(shape.k, 1));
-  return read_seconds(machine, bytes * static_cast<double>(shape.a_distinct), std::max<std::size_t>(1, shape.a_level), active) +
-         read_seconds(machine, bytes, std::max<std::size_t>(1, block_level), active) + runs * seconds_per_window_run;
-}
-
 // Moves of one ticket, for each block of K; `any_depth`: or less, for some blocks of K that are not as deep.
 double move_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active, bool any_depth = false) {
   double seconds = 0;
   if (strategy.copy_a && shape.a_slides) {
-    const auto block_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
-    seconds += window_seconds(machine, shape, sizes, any_depth ? 1 : machine.level_of(2 * block_bytes), active);
+    seconds += window_copy_seconds(machine, shape, sizes, active, any_depth);
   } else if (strategy.copy_a) {
     seconds += block_move_seconds(machine, sizes.block_m * sizes.block_k, shape.a_dtype, shape.a_level, false, active);
   }
@@ -257,11 +247,6 @@ double merge_seconds(const Machine& machine, const ContractionShape& shape, cons
 }
 
 }  // namespace
-
-double block_move_seconds(const Machine& machine, double elements, DType dtype, std::size_t level, bool packs, int active) {
-  const double bytes = elements * (static_cast<double>(size_of(dtype)) + float_bytes);
-  return bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, level), active) + (packs ? elements * machine.seconds_per_vector_operation : 0);
-}
 
 double layer_cost(const LayerTerms& terms, double below, bool overlapped) {
   const double step = std::max(terms.load, below) + terms.exposed * std::min(terms.load, below);

@@ -55,10 +55,6 @@ struct ContractionShape {
   std::size_t a_level = 0, b_level = 0;
 };
 
-/// What one of `active` threads takes to move a block of an operand into its scratch as f32: `elements` of `dtype` read from `level`, or L2 where that is nearer, and
-/// written; `packs`: into panels, by turns of columns in registers.
-double block_move_seconds(const Machine& machine, double elements, DType dtype, std::size_t level, bool packs, int active);
-
 /// Whether the row tiles of a block ask for the panel that comes next, which has so many bytes. From memory it comes in time only so: without, 28 rows of K from 2600 to 9216
 /// took 6 to 33 % longer. From L3 hardware brings it in time, and two panels that take more than half of L2 push each other out: K of 2600 to 3450 took 2 to 11 % less without.
 inline bool asks_ahead(const Machine& machine, const ContractionShape& shape, std::int64_t panel_bytes) {

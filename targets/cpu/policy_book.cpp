@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "src/rkernel/copy_cost.hpp"
 #include "src/rkernel/rounding.hpp"
 
 namespace dyn::cpu {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "src/rkernel/copy_cost.hpp"
 #include "src/rkernel/select.hpp"
 #include "tests/support/round_machine.hpp"
 

@@ -1,0 +1,17 @@
+#pragma once
+// What it costs to move a block of an operand into scratch.
+
+#include "src/rkernel/block_sizes.hpp"
+#include "src/rkernel/cost.hpp"
+
+namespace dyn::rkernel {
+
+/// What one of `active` threads takes to move a block of an operand into its scratch as f32: `elements` of `dtype` read from `level`, or L2 where that is nearer, and
+/// written; `packs`: into panels, by turns of columns in registers.
+double block_move_seconds(const Machine& machine, double elements, DType dtype, std::size_t level, bool packs, int active);
+
+/// The same of A's rows that are windows (ContractionShape::a_slides): what is read for the first time comes from where A is, the block goes to where all of it fits, and each
+/// run costs something. `any_depth`: no more than that of blocks which are not as deep, in proportion.
+double window_copy_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes, int active, bool any_depth);
+
+}  // namespace dyn::rkernel
