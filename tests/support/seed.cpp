@@ -26,4 +26,12 @@ std::uint64_t test_seed(std::optional<std::uint64_t> fixed) {
   return seed;
 }
 
+int test_rounds(int rounds) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return (rounds + 7) / 8;
+#else
+  return rounds;
+#endif
+}
+
 }  // namespace dyn::testing

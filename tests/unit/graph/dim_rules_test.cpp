@@ -224,7 +224,7 @@ TEST_CASE("every rule keeps the value, and every rule is used") {
 TEST_CASE("bounds, divisors and proofs hold") {
   INFO("DYN_SEED=", dyn::testing::test_seed());
   std::mt19937_64 random(dyn::testing::test_seed() + 1);
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < dyn::testing::test_rounds(40); ++round) {
     Symbols symbols;
     Generator generator(symbols, random);
     for (int i = 0; i < 100; ++i) {
@@ -259,7 +259,7 @@ TEST_CASE("bounds, divisors and proofs hold") {
 TEST_CASE("simplification is idempotent") {
   INFO("DYN_SEED=", dyn::testing::test_seed());
   std::mt19937_64 random(dyn::testing::test_seed() + 2);
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < dyn::testing::test_rounds(40); ++round) {
     Symbols symbols;
     Generator generator(symbols, random);
     for (int i = 0; i < 100; ++i) {
