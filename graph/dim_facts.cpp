@@ -71,10 +71,6 @@ std::optional<Quotient> quotient_of(const Term& term) {
   return divisor && *divisor > 0 ? std::optional(Quotient{operands[0], *divisor}) : std::nullopt;
 }
 
-bool is_saturated(const Polynomial& sum) {
-  return std::ranges::any_of(sum, [](const Term& term) { return term.coefficient == int64_min || term.coefficient == int64_max; });
-}
-
 /// Of the difference of two terms k * floordiv(y, c) - k * floordiv(x, c): floordiv(y - x, c) <= it / k <= -floordiv(x - y, c).
 Interval difference_of_quotients(Dim y, Dim x, std::int64_t divisor, std::int64_t k) {
   const Interval range = bounds(y - x);
@@ -144,6 +140,13 @@ Polynomial terms_of(const std::vector<Dim>& operands) {
   return sum;
 }
 
+Interval sum_bounds(DimTable& table, const std::vector<Dim>& operands) {
+  Interval result = bounds(operands[0]);
+  for (std::size_t i = 1; i < operands.size(); ++i) result = add(result, bounds(operands[i]));
+  const Polynomial sum = terms_of(operands);
+  return intersect(intersect(result, factored_bounds(table, sum)), intersect(quotient_bounds(table, sum), joined_bounds(table, sum)));
+}
+
 Interval derive_bounds(DimTable& table, DimOp op, const std::vector<Dim>& operands, std::int64_t value) {
   const auto operand = [&](std::size_t i) { return DimInterner::facts(operands[i]).bounds; };
   Interval result{value, value};
@@ -153,11 +156,7 @@ Interval derive_bounds(DimTable& table, DimOp op, const std::vector<Dim>& operan
     case DimOp::Symbol:
       return symbol_bounds(table.info(static_cast<int>(value)));
     case DimOp::Add:
-      result = operand(0);
-      for (std::size_t i = 1; i < operands.size(); ++i) result = add(result, operand(i));
-      for (const Interval& other : {factored_bounds(table, terms_of(operands)), quotient_bounds(table, terms_of(operands)), joined_bounds(table, terms_of(operands))})
-        result = intersect(result, other);
-      return result;
+      return sum_bounds(table, operands);
     case DimOp::Mul:
       result = operand(0);
       for (std::size_t i = 1; i < operands.size(); ++i) result = multiply(result, operand(i));

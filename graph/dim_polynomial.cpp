@@ -77,6 +77,10 @@ int compare(Dim a, Dim b) {
   return 0;
 }
 
+bool is_saturated(const Polynomial& polynomial) {
+  return std::ranges::any_of(polynomial, [](const Term& term) { return term.coefficient == int64_min || term.coefficient == int64_max; });
+}
+
 Polynomial to_polynomial(Dim dim) {
   Polynomial result;
   if (dim.node()->op == DimOp::Add)

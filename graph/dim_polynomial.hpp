@@ -23,6 +23,9 @@ struct Term {
 /// constant term is last. Graded lexicographic, thus compatible with multiplication.
 using Polynomial = std::vector<Term>;
 
+/// Whether a coefficient may have left the range of int64, so that equations need not hold.
+bool is_saturated(const Polynomial& polynomial);
+
 Polynomial to_polynomial(Dim dim);
 /// The interned dim, without applying rules.
 Dim from_polynomial(DimTable& table, const Polynomial& polynomial);

@@ -61,12 +61,6 @@ std::optional<Reduced> reduce(DimTable& table, Dim x, Dim divisor) {
                  simplified(table, {factor})};
 }
 
-/// Whether a coefficient may have left the range of int64, so that equations need not hold.
-bool saturated(const Polynomial& polynomial) {
-  return std::ranges::any_of(polynomial,
-                             [](const Term& term) { return term.coefficient == int64_min || term.coefficient == int64_max; });
-}
-
 /// x == quotient * divisor + remainder with a quotient other than 0, by polynomial division.
 struct Parts {
   Dim quotient, remainder;
@@ -74,7 +68,7 @@ struct Parts {
 std::optional<Parts> split_quotient(DimTable& table, Dim x, Dim divisor) {
   if (!is_positive(divisor)) return std::nullopt;
   const Division division = divide(to_polynomial(x), to_polynomial(divisor));
-  if (division.quotient.empty() || saturated(division.quotient) || saturated(division.remainder)) return std::nullopt;
+  if (division.quotient.empty() || is_saturated(division.quotient) || is_saturated(division.remainder)) return std::nullopt;
   return Parts{simplified(table, division.quotient), simplified(table, division.remainder)};
 }
 

@@ -81,12 +81,9 @@ std::string quote_name(std::string_view name) {
 std::string quote_text(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
-    if (is_control(c)) {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      if (c == '"' || c == '\\') result += '\\';
-      result += c;
-    }
+    if (c == '"' || c == '\\') result += '\\';
+    if (is_control(c)) result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else result += c;
   }
   return result + '"';
 }
