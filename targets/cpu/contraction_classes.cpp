@@ -82,13 +82,9 @@ double operations_of(const rkernel::Problem& problem, const ContractionClass& sh
 
 // Of operands that vary along both output axes.
 double dense_bytes(const rkernel::Problem& problem) {
-  const auto& [a, b, m, n, k] = *problem.contraction;
   double bytes = 0;
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
-    const rkernel::Operand& operand = problem.operands[i];
-    if (static_cast<int>(i) == a || static_cast<int>(i) == b) continue;
-    const bool dense = operand.strides[static_cast<std::size_t>(m)].constant() != 0 && operand.strides[static_cast<std::size_t>(n)].constant() != 0;
-    if (dense) bytes += static_cast<double>(size_of(operand.dtype));
+    if (is_dense(problem, static_cast<int>(i))) bytes += static_cast<double>(size_of(problem.operands[i].dtype));
   }
   return bytes;
 }
@@ -163,6 +159,14 @@ bool may_have_only(const rkernel::Problem& problem, int columns) {
 }
 
 }  // namespace
+
+bool is_dense(const rkernel::Problem& problem, int index) {
+  const rkernel::Contraction& contraction = *problem.contraction;
+  if (index == contraction.a || index == contraction.b) return false;
+  const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(index)];
+  const auto varies = [&](int axis) { return operand.strides[static_cast<std::size_t>(axis)].constant() != 0; };
+  return varies(contraction.m) && varies(contraction.n);
+}
 
 bool may_have_rest(const rkernel::Problem& problem, const Isa& isa) {
   // Dots add in another order, and pay for many rows alone: where runs have other numbers of rows, a row would have other bits in one batch than in another.

@@ -49,6 +49,9 @@ bool has_rest_as_rows(const rkernel::Problem& problem, const Isa& isa);
 /// Whether the output may have few enough columns for lanes along K.
 bool has_dot_form(const rkernel::Problem& problem, const Isa& isa);
 
+/// Whether an operand, other than the two that are multiplied, varies along both axes of the output.
+bool is_dense(const rkernel::Problem& problem, int operand);
+
 /// Whether a form may compute an output of so many columns.
 inline bool covers(const ContractionForm& form, std::int64_t columns) { return columns >= form.least_columns && columns <= form.most_columns; }
 

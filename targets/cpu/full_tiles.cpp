@@ -66,15 +66,6 @@ class FullTilesEmitter {
     return {distance, argument(ahead_step_argument), rows_ahead(builder_, {tile_rows, argument(a_row_argument), argument(k_argument), is_only})};
   }
 
-  // What the epilogue reads or stores for each output of its own.
-  bool is_dense(int index) const {
-    const rkernel::Contraction& contraction = *problem_.contraction;
-    if (index == contraction.a || index == contraction.b) return false;
-    const codegen::SlotTable& slots = operands_->slots();
-    const rkernel::Operand& operand = problem_.operands[static_cast<std::size_t>(index)];
-    return operand.written || (!operand.gathers && slots.stride(index, contraction.m) != codegen::SlotTable::none && slots.stride(index, contraction.n) != codegen::SlotTable::none);
-  }
-
   // The lines of the next tile: a store that waits for its line holds up those behind it, and of a row's few lines no prefetcher of the CPU sees a stream.
   void prefetch_outputs(Value* first_row) {
     constexpr int line_floats = 16;
@@ -84,7 +75,9 @@ class FullTilesEmitter {
     operands_->enter(0);
     for (int operand = 0; operand < static_cast<int>(problem_.operands.size()); ++operand) {
       const int stride = operands_->slots().stride(operand, contraction.m);
-      if (!is_dense(operand) || stride == codegen::SlotTable::none) continue;
+      const rkernel::Operand& outputs = problem_.operands[static_cast<std::size_t>(operand)];
+      if (!outputs.written && (outputs.gathers || !is_dense(problem_, operand))) continue;
+      if (stride == codegen::SlotTable::none) continue;
       Value* row_bytes = builder_.CreateShl(operands_->slot(stride), 2);
       Value* row = operands_->pointer(operand);
       for (int i = 0; i < tile_.rows; ++i) {
