@@ -78,6 +78,7 @@ struct Operands {
     }
     if (c.bias) sum += bias.data()[n];
     if (c.relu) sum = std::max(sum, 0.0);
+    if (c.long_epilogue) sum = -std::fabs(sum);
     if (c.residual) sum += residual.data()[(batch * c.m + m) * c.n + n];
     return static_cast<float>(sum);
   }
@@ -253,19 +254,19 @@ void add_contraction_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t s
     checks.push_back(std::make_unique<ContractionCheck>(name, isa, form, seed++, all_loops));
   };
   // Full tiles of smaller epilogues have loops of their own.
-  add("every main loop, packed weights", {.bias = true, .residual = true, .relu = true}, true);
+  add("every main loop, packed weights", {.bias = true, .residual = true, .relu = true, .long_epilogue = true}, true);
   add("packed weights, sums alone", {});
   add("packed weights, bias, relu", {.bias = true, .relu = true});
   add("packed weights, bias, relu, residual, gaps between rows", {.bias = true, .residual = true, .relu = true, .a_slack = 5});
   add("packed weights, A transposed", {.transpose_a = true, .bias = true});
-  add("every main loop, weights of bf16", {.bias = true, .residual = true, .relu = true, .weights = DType::bf16}, true);
-  add("every main loop, weights of f16", {.bias = true, .residual = true, .relu = true, .weights = DType::f16}, true);
-  add("every main loop, weights of i8", {.bias = true, .residual = true, .relu = true, .weights = DType::i8}, true);
+  add("every main loop, weights of bf16", {.bias = true, .residual = true, .relu = true, .long_epilogue = true, .weights = DType::bf16}, true);
+  add("every main loop, weights of f16", {.bias = true, .residual = true, .relu = true, .long_epilogue = true, .weights = DType::f16}, true);
+  add("every main loop, weights of i8", {.bias = true, .residual = true, .relu = true, .long_epilogue = true, .weights = DType::i8}, true);
   add("weights of bf16, sums alone", {.weights = DType::bf16});
   add("weights of i8, sums alone", {.weights = DType::i8});
   add("weights of bf16, A transposed, bias, relu, residual", {.transpose_a = true, .bias = true, .residual = true, .relu = true, .weights = DType::bf16});
   add("weights of i8, transposed, bias, relu, residual", {.transpose_b = true, .bias = true, .residual = true, .relu = true, .weights = DType::i8});
-  add("every main loop, fresh B", {.packed = false, .bias = true, .residual = true, .relu = true}, true);
+  add("every main loop, fresh B", {.packed = false, .bias = true, .residual = true, .relu = true, .long_epilogue = true}, true);
   add("fresh B, sums alone", {.packed = false});
   add("fresh B transposed, residual", {.transpose_b = true, .packed = false, .residual = true});
   add("both operands fresh and transposed, relu", {.transpose_a = true, .transpose_b = true, .packed = false, .relu = true});

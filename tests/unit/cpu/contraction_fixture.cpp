@@ -91,6 +91,7 @@ Data make_data(const Case& c, const Isa& isa, std::mt19937_64& random) {
         const auto finished = [&](double value) {
           if (c.bias) value += data.bias[static_cast<std::size_t>(n)];
           if (c.relu) value = std::max(value, 0.0);
+          if (c.long_epilogue) value = -std::fabs(value);
           return c.residual ? value + data.residual[at] : value;
         };
         data.expected.push_back(finished(sum));
@@ -135,8 +136,8 @@ double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch
 }  // namespace
 
 std::string words(const Case& c) {
-  return fmt::format("batch {} M {} N {} K {}{}{} {} {}{}{}{} slack {}", c.batch, c.m, c.n, c.k, c.transpose_a ? " A transposed" : "", c.transpose_b ? " B transposed" : "",
-                     c.packed ? "packed" : "fresh", name_of(c.weights), c.bias ? " bias" : "", c.relu ? " relu" : "", c.residual ? " residual" : "", c.a_slack);
+  return fmt::format("batch {} M {} N {} K {}{}{} {} {}{}{}{}{} slack {}", c.batch, c.m, c.n, c.k, c.transpose_a ? " A transposed" : "", c.transpose_b ? " B transposed" : "",
+                     c.packed ? "packed" : "fresh", name_of(c.weights), c.bias ? " bias" : "", c.relu ? " relu" : "", c.long_epilogue ? " long" : "", c.residual ? " residual" : "", c.a_slack);
 }
 
 Built build(const Case& c) {
@@ -191,6 +192,7 @@ Built build(const Case& c) {
     value = push(expr(ExprOp::Add, value, load, -1));
   }
   if (c.relu) value = push(expr(ExprOp::Relu, value, -1, -1));
+  for (int i = 0; c.long_epilogue && i < 4; ++i) value = push(expr(ExprOp::Neg, push(expr(ExprOp::Abs, value, -1, -1)), -1, -1));
   if (c.residual) {
     operand("residual", 3, {m * n, n, one, zero}, false);
     const int load = push(expr(ExprOp::Load, -1, -1, static_cast<int>(problem.operands.size()) - 1));

@@ -17,6 +17,7 @@ struct Case {
   bool transpose_a = false, transpose_b = false;
   bool packed = true;    ///< B is constant; batch must be 1 for B
   bool bias = false, residual = false, relu = false;
+  bool long_epilogue = false;  ///< -|x| of what comes before the residual, written so often that no tile's epilogue is inlined
   std::int64_t a_slack = 0;  ///< extra elements between rows of A
   DType weights = DType::f32;  ///< of a packed B in memory
   bool fixed_rows = false;     ///< batch and m are known at load

@@ -31,6 +31,7 @@ Case random_case(std::mt19937_64& random) {
   c.bias = random() % 2 == 0;
   c.residual = random() % 2 == 0;
   c.relu = random() % 2 == 0;
+  c.long_epilogue = random() % 4 == 0;
   c.a_slack = random() % 3 == 0 ? static_cast<std::int64_t>(random() % 9) : 0;
   return c;
 }
