@@ -26,6 +26,8 @@ constexpr double inlined_share_of_call = 0.4;
 constexpr double exposed_loads = 0.05;
 // The same where panels of B crowd L2: with K of 4096 to 25088 from memory, 16 to 60 rows took 5 to 16 % longer than with exposed_loads, and with blocks of K they did not.
 constexpr double exposed_loads_beyond_l2 = 0.2;
+// The same of rows of A that every column tile reads from beyond L2 again.
+constexpr double exposed_far_rows = 0.5;
 // Hardware reads ahead within one run: each new run from memory starts slowly. Runs of 64 KiB took this much longer than runs of 1 MiB, for each run.
 constexpr double seconds_per_memory_run = 0.7e-6;
 constexpr double seconds_per_shared_run = 0.15e-6;  ///< the same from L3: 256 runs of 64 KiB took 37 us longer than 32 of 512 KiB
@@ -201,6 +203,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   const ColumnSeconds of_columns = column_seconds(machine, shape, strategy, sizes, b_bytes, active);
   terms.exposed = of_columns.far ? 1 : crowded ? exposed_loads_beyond_l2 : exposed_loads;
   terms.load = a_seconds + of_columns.again + (of_columns.first - of_columns.again) / sizes.row_tiles;
+  if (a_level > 1 && sizes.column_tiles > 1 && terms.exposed < exposed_far_rows) terms.exposed += (exposed_far_rows - terms.exposed) * a_seconds / terms.load;
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   terms.store = store_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
   // A tile is stored once for all blocks of K.

@@ -93,7 +93,8 @@ CandidateSet make_candidates(const Machine& machine) {
   // Depths at which a panel's part stays in half of L2 and a row tile's in half of L1.
   const std::int64_t l2_bytes = machine.levels.size() > 1 ? machine.levels[1].bytes : machine.levels[0].bytes;
   for (std::int64_t depth = smallest_block_k; depth * machine.panel * 4 <= l2_bytes / 2 && set.blocks_k.size() < most_fixed; depth *= 4) set.blocks_k.push_back(depth);
-  for (std::int64_t tiles = 1; tiles <= 16; tiles *= 4) set.blocks_m.push_back(tiles);
+  // Of blocks that tie, those of more rows read B less often.
+  for (std::int64_t tiles = 16; tiles >= 1; tiles /= 4) set.blocks_m.push_back(tiles);
   for (std::int64_t panels = 4; panels <= 16; panels *= 4) set.blocks_n.push_back(panels);
   return set;
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/runtime/in_place.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -49,10 +51,11 @@ std::vector<GroupUse> group_uses(const graph::Module& module, const std::vector<
   return uses;
 }
 
-std::set<graph::ValueId> values_of(const Sources& ports, Kind kind) {
+/// All of them, or those of one kind.
+std::set<graph::ValueId> values_of(const Sources& ports, std::optional<Kind> kind = {}) {
   std::set<graph::ValueId> values;
   for (const auto& [value, source] : ports) {
-    if (source.kind == kind) values.insert(value);
+    if (!kind || source.kind == *kind) values.insert(value);
   }
   return values;
 }
@@ -72,12 +75,14 @@ std::map<graph::ValueId, DType> buffer_dtypes(const graph::Module& module, const
   return dtypes;
 }
 
-/// Gives buffers of one space their indices, and finds how long they live.
+/// Gives buffers of one space their indices, and finds how long they live. `taken`: results that take the memory of others.
 class Arena {
  public:
-  Arena(std::vector<ArenaBuffer>& buffers, const std::map<graph::ValueId, DType>& dtypes) : buffers_(buffers), dtypes_(dtypes) {}
+  Arena(std::vector<ArenaBuffer>& buffers, const std::map<graph::ValueId, DType>& dtypes, std::map<graph::ValueId, graph::ValueId> taken = {})
+      : buffers_(buffers), dtypes_(dtypes), taken_(std::move(taken)) {}
 
   int touch(graph::ValueId value, int step) {
+    for (auto found = taken_.find(value); found != taken_.end(); found = taken_.find(value)) value = found->second;
     const auto [found, is_new] = indices_.emplace(value, static_cast<int>(buffers_.size()));
     if (is_new) {
       buffers_.push_back({value, dtypes_.at(value)});
@@ -91,6 +96,7 @@ class Arena {
  private:
   std::vector<ArenaBuffer>& buffers_;
   const std::map<graph::ValueId, DType>& dtypes_;
+  std::map<graph::ValueId, graph::ValueId> taken_;
   std::map<graph::ValueId, int> indices_;
   std::vector<Lifetime> lifetimes_;
 };
@@ -100,7 +106,8 @@ class Wirer {
  public:
   Wirer(Wiring& wiring, const graph::Module& module, const std::vector<rkernel::Problem>& problems, const FixedMemory& fixed,
         const Sources& ports, const std::map<graph::ValueId, DType>& dtypes)
-      : wiring_(wiring), module_(module), problems_(problems), fixed_(fixed), ports_(ports), host_(wiring.arena_buffers, dtypes),
+      : wiring_(wiring), module_(module), problems_(problems), fixed_(fixed), ports_(ports),
+        host_(wiring.arena_buffers, dtypes, wiring.on_device ? std::map<graph::ValueId, graph::ValueId>{} : results_in_place(module, problems, values_of(ports))),
         device_(wiring.device_buffers, dtypes) {}
 
   void run() {
