@@ -104,6 +104,9 @@ class LoopCode final : public rkernel::Emitter {
   /// Starts of the slices that a later ticket will gather, by operand.
   std::vector<std::pair<int, Value*>> gathers_ahead();
   void emit_reduced_chunk();
+  /// Reductions of so few elements that their accumulators stay in registers from the first to the last.
+  bool reduces_few() const;
+  void emit_few_rows(const codegen::LoopPass& pass);
   void accumulate_lanes(const codegen::LoopPass& pass);
   void reduce_rows(const codegen::LoopPass& pass);
   void store_rows(const codegen::LoopPass& pass);

@@ -21,10 +21,17 @@ class WindowCopier {
   }
 
   void emit() {
+    Value* has_all_of_k = builder_.CreateAnd(builder_.CreateICmpEQ(block_.k0, number(0)), builder_.CreateICmpEQ(block_.k_size, elements_of_window()));
     CountedLoop rows(builder_, number(0), block_.rows, number(1), "window_row");
     target_ = element(to_, builder_.CreateMul(rows.index(), to_row_));
     locate(builder_.CreateAdd(block_.first_row, rows.index()));
+    Value* is_whole = builder_.CreateAnd(has_all_of_k, lies_within());
+    Conditional whole(builder_, is_whole, "whole_window");
+    emit_whole(0, element(block_.data, first_element()), target_);
+    whole.close();
+    Conditional cut(builder_, builder_.CreateNot(is_whole), "cut_window");
     emit_taps(0, number(0), builder_.getTrue(), number(0));
+    cut.close();
     rows.close();
   }
 
@@ -50,6 +57,49 @@ class WindowCopier {
       }
       origins_[i] = builder_.CreateSub(builder_.CreateMul(index, axis.stride), axis.before);
     }
+  }
+
+  Value* elements_of_window() {
+    Value* elements = block_.channels;
+    for (const WindowAxisValues& axis : block_.axes)
+      if (axis.has_taps) elements = builder_.CreateMul(elements, axis.size);
+    return elements;
+  }
+
+  /// Of the row's window, every tap.
+  Value* lies_within() {
+    Value* within = builder_.getTrue();
+    for (std::size_t i = 0; i < block_.axes.size(); ++i) {
+      const WindowAxisValues& axis = block_.axes[i];
+      Value* last = axis.has_taps ? product_sum(origins_[i], builder_.CreateSub(axis.size, number(1)), axis.dilation) : origins_[i];
+      within = builder_.CreateAnd(within, builder_.CreateICmpSGE(origins_[i], number(0)));
+      within = builder_.CreateAnd(within, builder_.CreateICmpSLT(last, axis.extent));
+    }
+    return within;
+  }
+
+  Value* first_element() {
+    Value* offset = number(0);
+    for (std::size_t i = 0; i < block_.axes.size(); ++i) offset = product_sum(offset, origins_[i], block_.axes[i].step);
+    return offset;
+  }
+
+  /// All taps of axes from `axis` on, of which `from` is the first. Returns where the next one goes.
+  Value* emit_whole(std::size_t axis, Value* from, Value* to) {
+    if (axis == block_.axes.size()) return move_whole(from, to, block_.channels);
+    const WindowAxisValues& along = block_.axes[axis];
+    if (is_run_axis(axis)) return move_whole(from, to, builder_.CreateMul(along.size, block_.channels));
+    if (!along.has_taps) return emit_whole(axis + 1, from, to);
+    Value* first[]{from, to};
+    CountedLoop taps(builder_, number(0), along.size, number(1), "whole_tap", first);
+    Value* following[]{element(taps.carried(0), builder_.CreateMul(along.dilation, along.step)), emit_whole(axis + 1, taps.carried(0), taps.carried(1))};
+    return taps.close(following).back();
+  }
+
+  Value* move_whole(Value* from, Value* to, Value* count) {
+    if (block_.segment > 0) move_segment(from, to);
+    else move_elements(from, to, count);
+    return element(to, count);
   }
 
   /// For all taps of axes from `axis` on. `position`: how many taps come before in k; `offset`: of the element from the batch's first.
@@ -144,8 +194,9 @@ class WindowCopier {
     over_vectors(builder_.CreateSub(end, begin), "padding", [&](Value* offset, llvm::Type* type) { builder_.CreateAlignedStore(llvm::Constant::getNullValue(type), element(to, offset), llvm::Align(4)); });
   }
 
-  void move(Value* from, Value* begin, Value* end) {
-    Value *to = place_of(begin), *count = builder_.CreateSub(end, begin);
+  void move(Value* from, Value* begin, Value* end) { move_elements(from, place_of(begin), builder_.CreateSub(end, begin)); }
+
+  void move_elements(Value* from, Value* to, Value* count) {
     if (!block_.unit_channels) {
       CountedLoop channels(builder_, number(0), count, number(1), "channel");
       Value* source = element(from, builder_.CreateMul(channels.index(), block_.channel_step));
