@@ -70,6 +70,14 @@ std::string format_at(const Module& module, SourceLocation location, const std::
   return head + "\n" + line_and_caret(line_of(*module.source_text, location.line), location.column);
 }
 
+std::string place_of(const Module& module, SourceLocation location) {
+  constexpr std::string_view mark = "  # from ";
+  if (location.line <= 0) return {};
+  const std::string_view line = module.source_text ? line_of(*module.source_text, location.line) : std::string_view();
+  const std::size_t comment = line.rfind(mark);
+  return comment == std::string_view::npos ? fmt::format("line {}", location.line) : printable(line.substr(comment + mark.size()));
+}
+
 void fail_at(const Module& module, SourceLocation location, const std::string& message) {
   throw Error(ErrorKind::model, format_at(module, location, message));
 }

@@ -74,7 +74,7 @@ SourceLocation Propagation::location() const {
 
 std::string Propagation::who() const {
   const std::string name = current_ >= 0 ? node().op->name : "the graph's outputs";
-  return location().line > 0 ? fmt::format("{} (line {})", name, location().line) : name;
+  return location().line > 0 ? fmt::format("{} ({})", name, place_of(module_, location())) : name;
 }
 
 void Propagation::fail(const std::string& message) const {

@@ -57,6 +57,8 @@ void Converter::convert_operator(NodeProto& node) {
     else if (node.op_type() == scan_operator) convert_scan(context);
     else if (!give_folded_floats(context)) convert_halves(state_, node, context, find_converter(node.op_type()));
     check_freed(context, first_new);
+    sources_.resize(first_new);
+    sources_.resize(state_.builder.node_count(), calls_.empty() ? describe(node) : fmt::format("{} in {}", describe(node), place()));
     for (std::size_t i = 0; i < context.outputs(); ++i) {
       if (context.wants(i) && !state_.operands.contains(node.output(static_cast<int>(i))))
         context.fail_unsupported(fmt::format("its output \"{}\" is not supported", node.output(static_cast<int>(i))));

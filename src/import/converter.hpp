@@ -2,6 +2,8 @@
 // Nodes of a model's graph as nodes of the module, with those of the functions that they call.
 
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "src/import/functions.hpp"
@@ -19,6 +21,9 @@ class Converter {
 
   /// Converts the node of the graph, or all nodes of the function that it calls. The node may lose its attributes. Errors name the node, and within functions the call.
   void convert(NodeProto& node);
+
+  /// By node of the module: the operator and name of the node that it is from, and the function whose node that is.
+  std::vector<std::string> take_sources() { return std::move(sources_); }
 
  private:
   /// A function's body on the way: its names mean nothing to the caller, whose names wait here.
@@ -47,6 +52,7 @@ class Converter {
   GraphState& state_;
   const Functions& functions_;
   std::vector<Call> calls_;
+  std::vector<std::string> sources_;
 };
 
 /// The version of the standard operators among these; nothing: they are not among them. Throws Error(unsupported) for one that is not read.

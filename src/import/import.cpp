@@ -1,5 +1,7 @@
 #include "src/import/import.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -41,7 +43,13 @@ class Importer {
       for (NodeProto& node : *model_.mutable_graph()->mutable_node()) converter.convert(node);
     });
     const graph::Module module = finish(weights_name);
-    return {graph::print(module), within("", [&] { return take_weights(); }), {}, {}, {}, known_};
+    Imported imported;
+    imported.text = graph::print(module);
+    imported.weights = within("", [&] { return take_weights(); });
+    imported.sources = converter.take_sources();
+    imported.sources.resize(module.nodes.size());
+    imported.decided = known_;
+    return imported;
   }
 
   /// What is known of a model whose structure needs the values of these inputs.
@@ -181,6 +189,24 @@ class Importer {
 };
 
 }  // namespace
+
+std::string text_with_sources(const Imported& imported) {
+  // Every node is a line, in order; the first follows the signature, which ends with the only brace at the end of a line.
+  const std::size_t body = imported.text.find("{\n") + 2;
+  std::string text = imported.text.substr(0, body);
+  std::size_t begin = body;
+  for (std::string source : imported.sources) {
+    // Names in ONNX may hold anything, and a comment is one line.
+    std::ranges::replace_if(source, [](char letter) { return std::iscntrl(static_cast<unsigned char>(letter)) != 0; }, ' ');
+    const std::size_t end = imported.text.find('\n', begin);
+    text += imported.text.substr(begin, end - begin);
+    if (!source.empty()) text += "  # from " + source;
+    text += '\n';
+    begin = end + 1;
+  }
+  text += imported.text.substr(begin);
+  return text;
+}
 
 Imported import_model(const std::string& path, const std::string& weights_name, const KnownInputs& known, const FreeDims& free_dims) {
   // An import ends at the first value that it needs, and begins anew when that is known.

@@ -14,6 +14,7 @@ namespace dyn::onnx {
 struct Imported {
   std::string text;
   Weights weights;
+  std::vector<std::string> sources;  ///< for each statement of the text but the last the node of the file that it is from; empty: none
   /// Names of inputs whose values decide the structure: the axes of a reduction, the shape of a reshape. Where their values were not given there is no text, and
   /// what follows is all that is known before.
   std::vector<std::string> undecided;
@@ -21,6 +22,9 @@ struct Imported {
   /// The given values that did decide it.
   std::map<std::string, dyn::Tensor> decided;
 };
+
+/// The text with comments that name the source of each statement, for messages.
+std::string text_with_sources(const Imported& imported);
 
 /// Values of inputs that are known when a model is imported. Those that decide its structure become constants; all remain inputs.
 using KnownInputs = std::map<std::string, dyn::Tensor>;

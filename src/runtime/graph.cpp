@@ -48,7 +48,7 @@ void check_no_free_dims(const Options& options) {
   throw Error(ErrorKind::user, fmt::format("Options::free_dims frees dims of \"{}\", but the model is no ONNX file: its text names its dims itself", options.free_dims.begin()->first));
 }
 
-/// An ONNX model is imported in memory. Its text is dyn's own, so that errors in it name the file and a line of what `dynrun import` writes.
+/// An ONNX model is imported in memory. Its text is dyn's own, with the node that each statement is from, which errors name.
 LoadedOnnx try_load(const std::string& path, const Options& options, const onnx::KnownInputs& known) {
   static const std::string weights_name = "weights.safetensors";
   onnx::Imported imported = onnx::import_model(path, weights_name, known, options.free_dims);
@@ -56,7 +56,7 @@ LoadedOnnx try_load(const std::string& path, const Options& options, const onnx:
   const std::string weights = imported.weights.take_file();
   const std::map<std::string, std::string_view> files{{weights_name, weights}};
   LoadRequest request;
-  request.text = imported.text;
+  request.text = onnx::text_with_sources(imported);
   request.source_name = path;
   request.files = &files;
   for (const auto& [name, tensor] : imported.decided) request.decided.emplace(name, copy_of(tensor));

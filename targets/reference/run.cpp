@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
+#include "graph/diagnostic.hpp"
 #include "targets/reference/ops.hpp"
 #include "targets/reference/scalar.hpp"
 #include "targets/host/call.hpp"
@@ -33,7 +34,7 @@ std::size_t OpCall::normal_axis(std::int64_t given, std::size_t rank) const {
 }
 
 void OpCall::fail(const std::string& message) const {
-  throw Error(ErrorKind::user, fmt::format("{} (line {}): {}", node.op->name, node.location.line, message));
+  throw Error(ErrorKind::user, fmt::format("{} ({}): {}", node.op->name, graph::place_of(module, node.location), message));
 }
 
 OpFunction find_function(std::string_view name) {
