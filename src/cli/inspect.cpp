@@ -139,6 +139,21 @@ std::vector<std::vector<std::int64_t>> inspected_shapes(const runtime::Model& mo
   return {model.bind_dims(dims)};
 }
 
+/// Memory and copies of a run at each shape. The shape that nobody asked for may be too small for the model's windows.
+std::string runs_text(const runtime::Model& model, const Arguments& arguments) {
+  std::string text, copies;
+  try {
+    for (const auto& symbols : inspected_shapes(model, arguments)) {
+      text += memory_text(model, symbols);
+      copies += copies_text(model, symbols);
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::user || !arguments.dims.empty() || !arguments.shapes.empty()) throw;
+    return fmt::format("{:<8} of a run: give --dims, as with the least sizes {}\n", "memory", error.what());
+  }
+  return text + copies;
+}
+
 /// Of a model whose run decides sizes: each part with its groups, and what stands between them.
 std::string segments_text(const runtime::Model& model, const std::string& group) {
   std::string text;
@@ -161,23 +176,16 @@ std::string segments_text(const runtime::Model& model, const std::string& group)
 
 void inspect_model(const Arguments& arguments) {
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
-  const bool has_segments = !model->segments().empty();
+  const bool has_segments = !model->segments().empty(), has_groups = !has_segments && !model->problems().empty();
   const std::vector<std::size_t> groups = has_segments ? std::vector<std::size_t>() : chosen_groups(*model, arguments.group);
+  // An error prints nothing else.
+  const std::string runs = has_groups ? runs_text(*model, arguments) : std::string();
   fmt::print("{:<8} {} on {}, {} threads\n", "model", model_name(arguments), model->device_name(), model->threads());
   fmt::print("{}{}{}{}", dims_text(model->module()), states_text(model->module()), ports_text("input", model->inputs()), ports_text("output", model->outputs()));
-  if (has_segments) {
-    fmt::print("{}", segments_text(*model, arguments.group));
-    return;
-  }
-  if (model->problems().empty()) {
-    fmt::print("No groups: this device walks the operators one by one.\n");
-    return;
-  }
-  fmt::print("{}", merged_text(model->module()));
-  const auto shapes = inspected_shapes(*model, arguments);
-  for (const auto& symbols : shapes) fmt::print("{}", memory_text(*model, symbols));
-  for (const auto& symbols : shapes) fmt::print("{}", copies_text(*model, symbols));
-  fmt::print("\n{}", to_text(target_rows(*model), Format::md));
+  if (has_segments) fmt::print("{}", segments_text(*model, arguments.group));
+  else if (!has_groups) fmt::print("No groups: this device walks the operators one by one.\n");
+  if (!has_groups) return;
+  fmt::print("{}{}\n{}", merged_text(model->module()), runs, to_text(target_rows(*model), Format::md));
   for (const std::size_t group : groups) fmt::print("\n{}", group_text(*model, group));
 }
 

@@ -104,6 +104,17 @@ check "bench: trace" grep -q '"traceEvents"' "$scratch/trace.json"
 
 expect "inspect: groups and targets" 0 "target cpu/" inspect model.dyn
 check "inspect: no group on the reference" bash -c "! grep -q 'target.*reference' '$scratch/out'"
+cat > "$scratch/pool.dyn" <<'EOF'
+dyn 1
+dim W
+graph pool(x: f32[1, W, 4]) -> (y: f32[1, _, 4]) {
+  y = max_pool(x) sizes=[3]
+  return y
+}
+EOF
+expect "inspect: sizes that a window does not fit into, where none were given" 0 "give --dims, as .*window is 3" inspect "$scratch/pool.dyn"
+check "inspect: its groups" grep -q "group max_pool_0" "$scratch/out"
+expect "inspect: such sizes that were given" 1 "window is 3" inspect "$scratch/pool.dyn" --dims W=1
 expect "explain" 0 "matmul" explain model.dyn --dims B=1
 expect "devices" 0 "gflops" devices
 check "devices: json" grep -q '"dram_gb_per_s"' < <("$dynrun" devices --format json)
