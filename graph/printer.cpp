@@ -121,6 +121,12 @@ void Printer::choose_dim_names() {
       if (dim.valid()) name_dims_of(dim);
     }
   }
+  // Without declarations the signature shows what results are, with the symbols that a dim is made of.
+  for (const ValueId id : module_.output_types.empty() ? module_.outputs : std::vector<ValueId>{}) {
+    for (const Dim dim : module_.value(id).type.dims) {
+      if (!dim.symbol()) name_dims_of(dim);
+    }
+  }
   for (const Node& node : module_.nodes) {
     for (const Attr& attr : node.attrs) {
       if (const Dim* dim = std::get_if<Dim>(&attr.value)) name_dims_of(*dim);

@@ -137,9 +137,16 @@ void take_parts(NodeContext& node, std::vector<AxisRequest>& requests) {
   for (std::size_t i = 0; i < count; ++i) requests[i].part_values = {at(i), at(count + i)};
 }
 
+/// Of an input that must be a vector, where it is known.
+std::optional<std::int64_t> vector_length(NodeContext& node, std::size_t input) {
+  const auto& dims = node.type_of(input).dims;
+  if (dims.size() != 1) node.fail(fmt::format("its input {} must have 1 dim, not {}", input, dims.size()));
+  return dims[0].constant();
+}
+
 std::vector<AxisRequest> requests_of(NodeContext& node, const Resizing& resizing, const Dims& dims) {
   const bool is_upsample = node.node().op_type() == "Upsample";
-  const bool has_sizes = !is_upsample && node.opset() >= with_sizes && node.has(sizes_input) && node.type_of(sizes_input).dims[0].constant() != 0;
+  const bool has_sizes = !is_upsample && node.opset() >= with_sizes && node.has(sizes_input) && vector_length(node, sizes_input) != 0;
   const std::size_t scales_input = node.opset() < 9 ? 0 : is_upsample || node.opset() < with_sizes ? 1 : 2;
   Integers axes(dims.size());
   std::iota(axes.begin(), axes.end(), 0);
