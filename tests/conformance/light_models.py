@@ -14,6 +14,7 @@ Prints "ok NAME: ...", "failed NAME: why" and "skipped NAME: why" lines. Needs, 
 """
 import argparse
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -253,8 +254,26 @@ def report(label, function):
         return False
 
 
+def refused_by_both(pair, batch, size, reason):
+    """Of a size at which a network's parts do not fit together, as ONNX Runtime says: dyn must say so too, by the node's name."""
+    images = numpy.zeros((batch, 3, size, size), numpy.float32)
+    try:
+        pair.dyn(images, True)
+    except RuntimeError as error:
+        if f'"{reason["node"]}"' in str(error) and "must be equal" in str(error):
+            return f"refused by both: {error}"
+        raise
+    raise RuntimeError(f"dyn ran what ONNX Runtime refuses at {reason['node']}")
+
+
 def compared(pair, batch, size):
-    worst, saturates = pair.compare(batch, size)
+    try:
+        worst, saturates = pair.compare(batch, size)
+    except onnxruntime.capi.onnxruntime_pybind11_state.Fail as error:
+        reason = re.search(r"Node \((?P<node>[^)]*)\) Op \(Concat\) \[ShapeInferenceError\]", str(error))
+        if reason is None:
+            raise
+        return refused_by_both(pair, batch, size, reason)
     text = f"{worst:.1e}{', before the softmax, which saturates' if saturates else ''}"
     if worst > TOLERANCE:
         raise RuntimeError(text)
