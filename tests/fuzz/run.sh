@@ -19,9 +19,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-# Without names the importer is only given the inputs that once failed: a minute of it still finds models that it should refuse (docs/onnx.md). `run.sh BUILD_DIR onnx` looks for them.
-explored=all
-[ ${#names[@]} -gt 0 ] || { names=(onnx text safetensors npy); explored="text safetensors npy"; }
+[ ${#names[@]} -gt 0 ] || names=(onnx text safetensors npy)
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 fuzzers=$(dirname "$build")/fuzz
@@ -77,11 +75,6 @@ fuzz() {  # name
     echo "failed fuzz.$name: $(reason "$log"); again: $fuzzers/fuzz_$name $input"
   done
   [ $failed = no ] || return
-  if [[ $explored != all && " $explored " != *" $name "* ]]; then
-    echo "note: $name: $(find "$regressions" -type f | wc -l) inputs that once failed; new ones were not looked for"
-    echo "ok fuzz.$name.regressions"
-    return
-  fi
   "$fuzzers/fuzz_$name" "${options[@]}" -max_total_time="$seconds" "$corpus" "$work/seeds/$name" "$regressions" >"$log" 2>&1
   local code=$? tried
   tried=$(sed -nE 's/^stat::number_of_executed_units: +//p' "$log")
@@ -102,7 +95,7 @@ reason() {  # log
 }
 
 export -f fuzz reason seeds dictionary
-export explored build here root fuzzers crashes least_inputs seconds work
+export build here root fuzzers crashes least_inputs seconds work
 printf '%s\n' "${names[@]}" | xargs -P 2 -I '{}' bash -c 'fuzz {} >"$work/{}.result"'
 cat "$work"/*.result
 ! grep -q '^failed' "$work"/*.result
