@@ -15,7 +15,8 @@ std::array<std::uint64_t, choice_key_words> words_of(const ContractionShape& sha
           word(threads) << 32 | word(shape.inlined_rows),
           word(shape.batch), word(shape.m), word(shape.n), word(shape.k), word(shape.b_row_bytes), word(shape.a_row_bytes), word(shape.fixed_slices),
           std::bit_cast<std::uint64_t>(shape.epilogue_operations), std::bit_cast<std::uint64_t>(shape.epilogue_bytes),
-          static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(shape.a_distinct)) << 32 | word(shape.a_runs)};
+          static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(shape.a_distinct)) << 32 | word(shape.a_runs),
+          word(shape.a_strips.row_elements) << 32 | word(shape.a_strips.windows), word(shape.a_strips.step) << 32 | word(shape.a_strips.taps)};
 }
 
 }  // namespace

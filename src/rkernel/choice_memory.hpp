@@ -8,7 +8,7 @@
 
 namespace dyn::rkernel {
 
-inline constexpr std::size_t choice_key_words = 12;
+inline constexpr std::size_t choice_key_words = 14;
 
 /// All that a choice depends on, for one machine and one set of candidates.
 class ChoiceKey : public WordKey<choice_key_words> {

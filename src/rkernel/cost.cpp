@@ -220,7 +220,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
 double move_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active, bool any_depth = false) {
   double seconds = 0;
   if (strategy.copy_a && shape.a_slides) {
-    seconds += window_copy_seconds(machine, shape, sizes, active, any_depth);
+    seconds += window_copy_seconds(machine, shape, strategy, sizes, active, any_depth);
   } else if (strategy.copy_a) {
     seconds += block_move_seconds(machine, sizes.block_m * sizes.block_k, shape.a_dtype, shape.a_level, false, active);
   }

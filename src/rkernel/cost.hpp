@@ -32,6 +32,17 @@ struct LayerTerms {
 /// max(T_load, below) grows by exposed * min(T_load, below): nothing overlaps without loss.
 double layer_cost(const LayerTerms& terms, double below, bool overlapped);
 
+/// The rows of a tensor, with their padding, in which windows lie (lie_in_strips).
+struct WindowStrips {
+  std::int64_t row_elements = 0;       ///< 0: windows are not read so
+  std::int64_t windows = 1;            ///< along such a row
+  std::int64_t step = 0, taps = 0;     ///< rows from one row of windows to the next, and rows that one row of windows lies in
+  bool operator==(const WindowStrips&) const = default;
+
+  /// At most, of a strip for so many windows one after the other.
+  std::int64_t most_rows(std::int64_t count) const;
+};
+
 /// Sizes and surroundings of one contraction.
 struct ContractionShape {
   LaneAxis lanes = LaneAxis::N;  ///< with M, a and b, m and n are those of a problem whose sides have changed places
@@ -45,6 +56,7 @@ struct ContractionShape {
   bool a_slides = false;         ///< A's rows are windows of a tensor, and copied run by run
   float a_distinct = 1;          ///< of their elements, the share that a copy reads for the first time; the others are near by then
   int a_runs = 0;                ///< of one row
+  WindowStrips a_strips = {};    ///< where its windows may be read so
   double epilogue_operations = 1;  ///< vector instructions for one vector of outputs
   int inlined_rows = 0;            ///< of the full tiles of one panel, over all of K, whose epilogue is inlined; 0: none is
   double epilogue_bytes = 8;     ///< read and written for each output element

@@ -113,6 +113,19 @@ std::int64_t short_segment(const WindowRows& rows) {
   return rows.channel_step.constant() == 1 && elements <= most ? elements : 0;
 }
 
+bool lie_in_strips(const WindowRows& rows, int m) {
+  if (!is_run(rows) || rows.axes.size() < 2) return false;
+  std::int64_t taps = 1;
+  for (std::size_t i = 0; i < rows.axes.size(); ++i) {
+    const WindowAxis& axis = rows.axes[i];
+    const auto size = axis.size.constant(), stride = axis.stride.constant();
+    if (axis.axis != m || !size || !stride || *stride > *size) return false;
+    if (i + 2 < rows.axes.size() && (*size != 1 || axis.before.constant() != 0)) return false;
+    taps *= *size;
+  }
+  return taps > 1;
+}
+
 std::optional<int> Guard::range_axis() const {
   if (terms.size() != 1 || terms[0].factor.constant() != 1) return std::nullopt;
   return terms[0].axis;

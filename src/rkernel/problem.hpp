@@ -60,6 +60,10 @@ bool is_run(const WindowRows& rows);
 /// Elements that lie together, the channels of a tap or of a run, where they are few and as many in all shapes, so that code is generated for their number; else 0.
 std::int64_t short_segment(const WindowRows& rows);
 
+/// Whether a block of m may copy the rows of the tensor that its windows lie in instead of its windows, and read one window after the other there: windows slide along the last two
+/// axes, whose taps overlap or touch, and a row of taps is one run.
+bool lie_in_strips(const WindowRows& rows, int m);
+
 /// A strided window on a buffer. Address of the element at the current indices, in elements of `dtype`:
 /// offset + sum over axes of index * strides[axis] (+ gathered index * gather_stride). f16 and bf16 are dtypes of memory alone: a Load
 /// gives the f32 of such an element, a Store of an f32 rounds to nearest, ties to even (too large: infinity; NaN stays NaN).

@@ -141,6 +141,8 @@ ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& probl
   if (lanes == rkernel::LaneAxis::N) {
     for (ContractionClass& shape_class : form.classes) {
       shape_class.full_tiles = full_tiles(problem, isa, operations_of(problem, shape_class));
+      const auto& windows = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
+      shape_class.strips = !shape_class.full_tiles.empty() && windows && rkernel::lie_in_strips(*windows, problem.contraction->m);
       shape_class.rest_as_rows = has_rest_as_rows(problem, isa);
       shape_class.dot_rest = !shape_class.rest_as_rows && may_have_rest(problem, isa);
     }

@@ -22,6 +22,7 @@ struct ContractionClass {
   bool dot_rest = false;  ///< code exists for rkernel::Strategy::dot_rest
   bool rest_as_rows = false;  ///< rkernel::ContractionShape::rest_as_rows; without dot_rest
   bool may_have_dots() const { return dot_rest || rest_as_rows; }
+  bool strips = false;  ///< full tiles read A's windows in strips of the tensor (rkernel::lie_in_strips)
   std::vector<Tile> full_tiles;  ///< those whose epilogue is inlined: of a panel, of a vector, both or none; equal rows
 };
 

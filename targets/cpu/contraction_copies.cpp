@@ -8,7 +8,7 @@ namespace dyn::cpu {
 
 using codegen::Conditional;
 
-void ContractionCopies::copy_window_block() {
+WindowBlock ContractionCopies::window_block() {
   const rkernel::WindowRows& rows = *problem_.operands[at(contraction_.a)].window;
   const codegen::WindowSlots& slots = slots_.window(contraction_.a);
   std::map<int, llvm::Value*> left;  // of the index along each batch axis: the parts before
@@ -35,6 +35,23 @@ void ContractionCopies::copy_window_block() {
   block.rows = m_part_.size;
   block.k0 = k0_;
   block.k_size = k_size_;
+  return block;
+}
+
+void ContractionCopies::find_strip() {
+  reads_strip_ = builder_.CreateICmpNE(region_slot(strategy_.reads_strip), number(0));
+  rows_in_strip_ = builder_.CreateSelect(reads_strip_, builder_.CreateMul(first_tiles_, first_rows_), number(0));
+  strip_.emplace(builder_, isa_, window_block());
+}
+
+void ContractionCopies::copy_window_block() {
+  WindowBlock block = window_block();
+  if (!class_.strips) return emit_window_copy(builder_, isa_, block, a_scratch_, a_row_);
+  Conditional strip(builder_, reads_strip_, "strip");
+  strip_->emit_copy(scratch(region_slot(strategy_.strip_scratch)), scratch(region_slot(strategy_.offsets_scratch)));
+  strip.close();
+  block.first_row = builder_.CreateAdd(block.first_row, rows_in_strip_);
+  block.rows = builder_.CreateSub(block.rows, rows_in_strip_);
   emit_window_copy(builder_, isa_, block, a_scratch_, a_row_);
 }
 

@@ -109,6 +109,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionCop
     llvm::Value* before = builder_.CreateMul(k_index_, block_k_);
     k0_ = builder_.CreateAdd(k_part_.start, before);
     k_size_ = minimum(block_k_, builder_.CreateSub(k_part_.size, before));
+    if (class_.strips) find_strip();
   }
 
   void open_columns() {
@@ -164,7 +165,8 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionCop
 
   void open_rows() {
     llvm::Value* is_copied = class_.a_unit ? builder_.CreateICmpNE(copy_a_, number(0)) : builder_.getTrue();
-    llvm::Value* a_rows = builder_.CreateSelect(is_copied, a_scratch_, element(a_block_, k0_));
+    llvm::Value* copied = class_.strips ? element(a_scratch_, builder_.CreateNeg(builder_.CreateMul(rows_in_strip_, a_row_))) : a_scratch_;
+    llvm::Value* a_rows = builder_.CreateSelect(is_copied, copied, element(a_block_, k0_));
     a_tile_row_ = builder_.CreateSelect(is_copied, a_row_, a_stride_m_);
     share_next_columns();
     loops_.emplace_back(builder_, run_full_tiles(a_rows), m_tiles_, number(1), "rows");
@@ -200,17 +202,28 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionCop
                                      builder_.CreateICmpEQ(first_rows_, number(full.tile().rows))}) {
         fits = builder_.CreateAnd(fits, condition);
       }
+      if (class_.strips) fits = builder_.CreateAnd(fits, reads_strip_);
       Conditional run(builder_, builder_.CreateAnd(fits, builder_.CreateNot(is_rest_)), "full_tiles");
       std::vector<llvm::Value*> batch;
       for (const int axis : batch_axes(problem_)) batch.push_back(block_index_.at(axis));
-      full.call(builder_, function_->getArg(0),
-                {a_rows, a_tile_row_, b_tile_, b_k_stride_, panel_stride_, k_size_, ahead_of_tile(number(0)), ahead_share_,
-                 m_part_.start, first_tiles_, n0_, valid_columns_},
-                batch);
+      full.call(builder_, function_->getArg(0), full_run(a_rows), batch);
       llvm::Value *inside[]{first_tiles_}, *outside[]{done};
       done = run.close(inside, outside)[0];
     }
     return done;
+  }
+
+  FullTiles::Run full_run(llvm::Value* a_rows) {
+    FullTiles::Run run{.a = a_rows, .a_row_stride = a_tile_row_, .b = b_tile_, .b_k_stride = b_k_stride_, .panel_stride = panel_stride_, .k = k_size_,
+                       .offsets = llvm::ConstantPointerNull::get(builder_.getPtrTy()), .segments = number(1),
+                       .ahead = ahead_of_tile(number(0)), .ahead_share = ahead_share_, .first_row = m_part_.start, .tiles = first_tiles_, .first_column = n0_, .columns = valid_columns_};
+    if (!class_.strips) return run;
+    run.a = scratch(region_slot(strategy_.strip_scratch));
+    run.a_row_stride = strip_->segment_stride();
+    run.k = strip_->segment_size();
+    run.offsets = scratch(region_slot(strategy_.offsets_scratch));
+    run.segments = strip_->segments();
+    return run;
   }
 
   void locate_rows() {

@@ -52,6 +52,8 @@ struct StrategySlots {
   int half_table;              ///< the same for one vector: the last panel where no more of it exists
   int a_row;                   ///< elements between rows of A's copy
   int a_scratch, b_scratch;    ///< byte offsets in scratch; tiles lie at 0
+  int reads_strip;             ///< 0 or 1: full tiles read A's windows in a strip (Strip)
+  int strip_scratch, offsets_scratch;  ///< byte offsets of it, and of where each row's window begins there
   int turned_scratch;          ///< the same, of a tile whose rows are lanes; only with sides exchanged
   int rest_columns;            ///< columns of the last panel whose lanes run along K; 0: the region has none
   int rest_place, rest_row;    ///< B's, as rows: byte offset in scratch, or of packed B, and elements from one to the next

@@ -58,6 +58,18 @@ std::int64_t ContractionKernel::runs_of_a(const rkernel::WindowRows& window, std
   return rkernel::is_run(window) ? runs / std::max<std::int64_t>(1, codegen::value_of(slots.axes.back().size, ints)) : runs;
 }
 
+rkernel::WindowStrips ContractionKernel::strips_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const {
+  const codegen::WindowSlots& slots = slots_.window(forms_.front().form.problem.contraction->a);
+  const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
+  const codegen::WindowAxisSlots &down = slots.axes[window.axes.size() - 2], &along = slots.axes.back();
+  rkernel::WindowStrips strips;
+  strips.windows = std::max<std::int64_t>(1, value(along.count));
+  strips.row_elements = ((strips.windows - 1) * value(along.stride) + value(along.size)) * value(slots.channels);
+  strips.step = value(down.stride);
+  strips.taps = (value(down.size) - 1) * value(down.dilation) + 1;
+  return strips;
+}
+
 std::int64_t ContractionKernel::elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const {
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
@@ -111,6 +123,7 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
     const auto taps = static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.k);
     shape.a_slides = true;
     shape.a_distinct = static_cast<float>(std::min(1.0, static_cast<double>(elements) / std::max(taps, 1.0)));
+    if (std::ranges::all_of(form.classes, &ContractionClass::strips)) shape.a_strips = strips_of_a(*window, ints);
     shape.a_runs = static_cast<int>(std::min<std::int64_t>(runs_of_a(*window, ints), std::numeric_limits<int>::max()));
   }
   shape.b_level = level(contraction.b, shape.batch * shape.n * shape.k);

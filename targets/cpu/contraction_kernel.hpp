@@ -51,6 +51,7 @@ class ContractionKernel final : public rkernel::Kernel {
   };
   /// Of its left side, in memory: each once, however many windows it is in.
   std::int64_t elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const;
+  rkernel::WindowStrips strips_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const;
   std::int64_t runs_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const;
   rkernel::ContractionShape shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const;
   /// The shapes of all forms that may compute these sizes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/rkernel/copy_cost.hpp"
 #include "src/rkernel/rest_columns.hpp"
 #include "src/rkernel/rounding.hpp"
 
@@ -49,24 +50,44 @@ std::int64_t rest_of(const rkernel::Machine& machine, const ContractionShape& sh
   return shape.rest_as_rows ? shape.n % machine.vector_width : rkernel::rest_columns(machine, shape);
 }
 
-/// The parts of a thread's scratch, one after the other: tiles, A's copy, B's panels, a turned tile, B's rest as rows.
+/// The parts of a thread's scratch, one after the other: tiles, A's copy, B's panels, a turned tile, B's rest as rows, where A's windows begin in a strip, and it.
 struct Scratch {
-  std::int64_t tile_bytes, a_row, a_bytes, b_bytes, turned_bytes, rest_bytes;
+  std::int64_t tile_bytes, a_row, a_bytes, b_bytes, turned_bytes, rest_bytes, offsets_bytes, strip_bytes;
 };
 
-Scratch scratch_of(const Isa& isa, const ContractionShape& shape, const Strategy& strategy, const Blocks& blocks, std::int64_t rest) {
+/// Whether all blocks read A's windows in strips, which full tiles alone can: no column is left to others.
+bool reads_strips(const Isa& isa, const rkernel::Machine& machine, const ContractionShape& shape, const Region& region, const Blocks& blocks, std::int64_t rest) {
+  if (blocks.k_blocks * region.strategy.split_k != 1 || rest > 0 || (!isa.mask_registers && region.n % isa.panel_f32 != 0)) return false;
+  const auto reads = [&](std::int64_t rows) { return rkernel::reads_strip(machine, shape, region.strategy, rows); };
+  return reads(blocks.block_m) && reads(region.m / blocks.m_blocks);
+}
+
+/// Of a block whose full tiles read a strip, the rows of other tiles.
+std::int64_t rows_of_others(const Region& region, const Blocks& blocks) {
+  const auto others = [&](std::int64_t rows) {
+    const rkernel::Run second = rkernel::tiling_of(rows, region.strategy.tile_rows).second;
+    return second.tile * second.count;
+  };
+  return std::max(others(blocks.block_m), others(region.m / blocks.m_blocks));
+}
+
+Scratch scratch_of(const Isa& isa, const ContractionShape& shape, const Region& region, const Blocks& blocks, std::int64_t rest, bool in_strip) {
+  const Strategy& strategy = region.strategy;
   Scratch scratch;
   const std::int64_t tiles = blocks.k_blocks > 1 ? blocks.row_tiles * blocks.column_tiles : 1;
   scratch.tile_bytes = round_up(tiles * strategy.tile_rows * strategy.tile_columns * 4, line_bytes);
   // An odd number of lines apart, rows do not share cache sets.
   scratch.a_row = (blocks.block_k / line_floats | 1) * line_floats;
-  scratch.a_bytes = strategy.copy_a ? round_up(round_up(blocks.block_m, isa.f32_lanes) * scratch.a_row * 4, line_bytes) : 0;
+  const std::int64_t copied_rows = !strategy.copy_a ? 0 : in_strip ? rows_of_others(region, blocks) : blocks.block_m;
+  scratch.a_bytes = round_up(round_up(copied_rows, isa.f32_lanes) * scratch.a_row * 4, line_bytes);
   const std::int64_t moved_panels = shape.b_packed ? 0 : strategy.direct_b ? 1 : blocks.block_panels;
   // Transposing moves write whole blocks of vectors.
   scratch.b_bytes = strategy.lanes == LaneAxis::K ? round_up(round_up(shape.n, isa.f32_lanes) * scratch.a_row * 4, line_bytes)
                                                   : moved_panels * isa.panel_f32 * round_up(blocks.block_k, isa.f32_lanes) * 4;
   scratch.turned_bytes = strategy.lanes == LaneAxis::M ? strategy.tile_columns * round_up(strategy.tile_rows, isa.f32_lanes) * 4 : 0;
-  scratch.rest_bytes = shape.rest_as_rows ? 0 : round_up(rest, isa.f32_lanes) * scratch.a_row * 4;
+  scratch.rest_bytes = shape.rest_as_rows ? 0 : round_up(round_up(rest, isa.f32_lanes) * scratch.a_row * 4, line_bytes);
+  scratch.offsets_bytes = in_strip ? round_up(blocks.block_m * 8, line_bytes) : 0;
+  scratch.strip_bytes = in_strip ? shape.a_strips.most_rows(blocks.block_m) * shape.a_strips.row_elements * 4 : 0;
   return scratch;
 }
 
@@ -82,7 +103,7 @@ class RegionWriter {
     write_tables(region.strategy);
     const std::int64_t rest = rest_of(context_.machine(), shape_, region);
     write_rest(rest);
-    write_scratch(region.strategy, blocks, rest);
+    write_scratch(region, blocks, rest);
     const bool is_empty = region.m <= 0 || region.n <= 0;
     launch_.tickets += is_empty ? 0 : shape_.batch * blocks.m_blocks * blocks.n_blocks * region.strategy.split_k;
   }
@@ -136,8 +157,10 @@ class RegionWriter {
     }
   }
 
-  void write_scratch(const Strategy& strategy, const Blocks& blocks, std::int64_t rest) {
-    const Scratch scratch = scratch_of(context_.isa(), shape_, strategy, blocks, rest);
+  void write_scratch(const Region& region, const Blocks& blocks, std::int64_t rest) {
+    const bool in_strip = reads_strips(context_.isa(), context_.machine(), shape_, region, blocks, rest);
+    const Scratch scratch = scratch_of(context_.isa(), shape_, region, blocks, rest, in_strip);
+    set(slots_.reads_strip, in_strip ? 1 : 0);
     const std::int64_t before_turned = scratch.tile_bytes + scratch.a_bytes + scratch.b_bytes;
     set(slots_.a_row, scratch.a_row);
     set(slots_.a_scratch, scratch.tile_bytes);
@@ -146,7 +169,10 @@ class RegionWriter {
     const rkernel::PackedLayout packed{DType::f32, context_.isa().panel_f32, shape_.k, shape_.n, rest};
     set(slots_.rest_place, shape_.rest_as_rows ? packed.rows_offset_bytes() : before_turned + scratch.turned_bytes);
     set(slots_.rest_row, shape_.rest_as_rows ? packed.row_stride() : scratch.a_row);
-    launch_.scratch_bytes = std::max(launch_.scratch_bytes, static_cast<std::size_t>(before_turned + scratch.turned_bytes + scratch.rest_bytes));
+    const std::int64_t before_offsets = round_up(before_turned + scratch.turned_bytes + scratch.rest_bytes, line_bytes);
+    set(slots_.offsets_scratch, before_offsets);
+    set(slots_.strip_scratch, before_offsets + scratch.offsets_bytes);
+    launch_.scratch_bytes = std::max(launch_.scratch_bytes, static_cast<std::size_t>(before_offsets + scratch.offsets_bytes + scratch.strip_bytes));
   }
 
   const ContractionContext& context_;

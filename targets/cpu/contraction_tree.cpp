@@ -17,7 +17,7 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   strategy.first_of_region = slots.size();
   for (int* slot : {&strategy.first_ticket, &strategy.m_begin, &strategy.m_size, &strategy.first_panel, &strategy.panels, &strategy.k_slices, &strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
                     &strategy.copy_a, &strategy.ask_ahead, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row,
-                    &strategy.a_scratch, &strategy.b_scratch, &strategy.turned_scratch, &strategy.rest_columns, &strategy.rest_place, &strategy.rest_row}) {
+                    &strategy.a_scratch, &strategy.b_scratch, &strategy.reads_strip, &strategy.strip_scratch, &strategy.offsets_scratch, &strategy.turned_scratch, &strategy.rest_columns, &strategy.rest_place, &strategy.rest_row}) {
     *slot = slots.add_strategy_slot();
   }
   for (RowSlots* rows : {&strategy.larger, &strategy.smaller}) {

@@ -20,9 +20,11 @@ namespace dyn::cpu {
 /// A function of the module: tiles one below the other, each over all of K.
 class FullTiles {
  public:
-  /// What one call needs; strides as a MainLoop gets them.
+  /// What one call needs; strides as a MainLoop gets them. In a strip, `a` is its first element, every row's window begins `offsets` elements (i64, a row's behind the other's) from
+  /// it, and of each of its `segments` k elements lie together, a_row_stride from one segment to the next.
   struct Run {
     llvm::Value *a, *a_row_stride, *b, *b_k_stride, *panel_stride, *k;
+    llvm::Value *offsets, *segments;
     Ahead ahead;               ///< of the first tile
     llvm::Value* ahead_share;  ///< by which the distance grows from tile to tile
     llvm::Value *first_row, *tiles, *first_column, *columns;  ///< that exist: at most the tile's

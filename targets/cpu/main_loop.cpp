@@ -19,7 +19,7 @@ class MainLoopEmitter {
   void emit() {
     builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", function_));
     TileLoop loop(builder_, isa_, tile_, {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)}, weights_);
-    const Values sums = loop.emit(argument(a_argument), argument(b_argument), argument(k_argument), {argument(ahead_argument), argument(ahead_step_argument)}, initial_accumulators(loop));
+    const Values sums = loop.emit({argument(a_argument)}, argument(b_argument), argument(k_argument), {argument(ahead_argument), argument(ahead_step_argument)}, initial_accumulators(loop));
     std::size_t next = 0;
     for (llvm::Value* address : tile_addresses(loop)) builder_.CreateAlignedStore(sums[next++], address, llvm::Align(4));
     builder_.CreateRetVoid();

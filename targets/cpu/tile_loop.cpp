@@ -13,7 +13,7 @@ namespace {
 // Steps of K in one iteration: 4 hides the loop's overhead (97 % of the peak against 74 % for 1); 8 loses to decoding.
 constexpr int k_unroll = steps_of_ahead;
 // Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a second register.
-constexpr int rows_per_base = 4;
+constexpr int most_rows_per_base = 4;
 // How far ahead B is asked for, so that it comes from memory in time. Measured from 1 to 64 KiB: tiles of up to 8 rows lose 10 % with half or twice of it, taller
 // ones gain 6 % with half as much again.
 constexpr int prefetch_bytes = 8192, prefetch_bytes_of_tall_tiles = 12288, tall_rows = 9;
@@ -44,9 +44,10 @@ llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile) {
 llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile) { return next_rows(builder, tile, most_elements_of_near_dots, 0); }
 
 TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights)
-    : builder_(builder), isa_(isa), rows_(tile.rows), columns_(tile.columns), vectors_(tile.columns / isa.f32_lanes), weights_(weights),
+    : builder_(builder), isa_(isa), rows_(tile.rows), columns_(tile.columns), vectors_(tile.columns / isa.f32_lanes), rows_per_base_(strides.a_row == nullptr ? 1 : most_rows_per_base),
+      packed_b_(llvm::isa<llvm::Constant>(strides.b_k)), weights_(weights),
       vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
-  llvm::Value* row_bytes = builder_.CreateShl(strides.a_row, 2);
+  llvm::Value* row_bytes = strides.a_row == nullptr ? builder_.getInt64(0) : builder_.CreateShl(strides.a_row, 2);
   row_offsets_ = multiples(row_bytes);
   llvm::Value* step_bytes = bytes_of(builder_, weights_, strides.b_k);
   step_offsets_ = multiples(step_bytes);
@@ -58,13 +59,14 @@ TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, 
   panel_bytes_ = bytes_of(builder_, weights_, strides.panel);
 }
 
-TileLoop::Values TileLoop::emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Ahead& ahead, const Values& accumulators) {
+TileLoop::Values TileLoop::emit(const Values& a, llvm::Value* b, llvm::Value* k, const Ahead& ahead, const Values& accumulators) {
   llvm::Value* is_near = builder_.CreateICmpEQ(ahead.distance, builder_.getInt64(0));
   llvm::Value* distance = builder_.CreateSelect(is_near, near_ahead_, bytes_of(builder_, weights_, ahead.distance));
   asked_step_ = builder_.CreateSelect(is_near, unrolled_bytes_, bytes_of(builder_, weights_, ahead.step));
   rows_ahead_ = ahead.rows == nullptr ? nullptr : builder_.CreateShl(ahead.rows, 2);
   Values state;
-  append_series(state, a, group_bytes_, static_cast<int>(row_groups()));
+  if (a.size() > 1) state = a;
+  else append_series(state, a.front(), group_bytes_, static_cast<int>(row_groups()));
   append_series(state, b, panel_bytes_, panel_count());
   if (shares_asking()) state.push_back(add_bytes(b, distance));
   state.insert(state.end(), accumulators.begin(), accumulators.end());
@@ -83,7 +85,7 @@ int TileLoop::unroll() const {
   return weights_ == DType::f16 && rows_ * vectors_ > most_accumulators_of_f16 ? 1 : k_unroll;
 }
 
-std::size_t TileLoop::row_groups() const { return static_cast<std::size_t>((rows_ + rows_per_base - 1) / rows_per_base); }
+std::size_t TileLoop::row_groups() const { return static_cast<std::size_t>((rows_ + rows_per_base_ - 1) / rows_per_base_); }
 
 llvm::BasicBlock* TileLoop::block(const char* name) {
   return llvm::BasicBlock::Create(builder_.getContext(), name, builder_.GetInsertBlock()->getParent());
@@ -156,7 +158,7 @@ void TileLoop::prefetch_panels(const Values& state) {
         llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column)));
         codegen::prefetch(builder_, address);
       }
-      if (rows_ >= least_rows_to_ask_last_line && weights_ == DType::f32) {
+      if (rows_ >= least_rows_to_ask_last_line && weights_ == DType::f32 && !packed_b_) {
         llvm::Value* row = add_bytes(asked, step_offsets_[static_cast<std::size_t>(step)]);
         codegen::prefetch(builder_, element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(tile_columns - 1))));
       }
@@ -168,9 +170,9 @@ void TileLoop::prefetch_panels(const Values& state) {
 // 10.5 with lines that were asked for. Each iteration asks for those of one group of rows, before its steps: after them LLVM spills accumulators.
 void TileLoop::prefetch_rows(const Values& state, llvm::Value* remaining) {
   const std::uint64_t groups = std::bit_ceil(row_groups());
-  llvm::Value* row = builder_.CreateAnd(builder_.CreateNeg(remaining), builder_.getInt64((groups - 1) * rows_per_base));
+  llvm::Value* row = builder_.CreateAnd(builder_.CreateNeg(remaining), builder_.getInt64((groups - 1) * rows_per_base_));
   llvm::Value* asked = add_bytes(add_bytes(state[0], rows_ahead_), builder_.CreateMul(row, row_offsets_[1]));
-  for (int i = 0; i < std::min(rows_, rows_per_base); ++i) codegen::prefetch(builder_, add_bytes(asked, row_offsets_[static_cast<std::size_t>(i)]));
+  for (int i = 0; i < std::min(rows_, rows_per_base_); ++i) codegen::prefetch(builder_, add_bytes(asked, row_offsets_[static_cast<std::size_t>(i)]));
 }
 
 llvm::Value* TileLoop::load_b(const Values& state, int step, int vector) {
@@ -186,8 +188,8 @@ void TileLoop::emit_step(Values& state, int step) {
   Values b;
   for (int vector = 0; rows_ > 1 && vector < vectors_; ++vector) b.push_back(load_b(state, step, vector));
   for (int row = 0; row < rows_; ++row) {
-    llvm::Value* base = state[static_cast<std::size_t>(row / rows_per_base)];
-    llvm::Value* address = add_bytes(base, row_offsets_[static_cast<std::size_t>(row % rows_per_base)]);
+    llvm::Value* base = state[static_cast<std::size_t>(row / rows_per_base_)];
+    llvm::Value* address = add_bytes(base, row_offsets_[static_cast<std::size_t>(row % rows_per_base_)]);
     llvm::Value* a = builder_.CreateAlignedLoad(builder_.getFloatTy(), advance(address, step), llvm::Align(4));
     llvm::Value* broadcast = builder_.CreateVectorSplat(static_cast<unsigned>(isa_.f32_lanes), a);
     for (int vector = 0; vector < vectors_; ++vector) {

@@ -9,7 +9,7 @@
 
 namespace dyn::cpu {
 
-/// Distances in elements, as a MainLoop gets them.
+/// Distances in elements, as a MainLoop gets them; b_k of packed panels may be a constant. a_row nullptr: each row of A has a pointer of its own.
 struct TileStrides {
   llvm::Value *a_row, *b_k, *panel;
 };
@@ -42,8 +42,8 @@ class TileLoop {
   /// Computes here what the strides give to all tiles. B's elements are `weights`; only packed ones may be narrower than f32.
   TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights = DType::f32);
 
-  /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete.
-  Values emit(llvm::Value* a, llvm::Value* b, llvm::Value* k, const Ahead& ahead, const Values& accumulators);
+  /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete. `a`: the first row, or every row.
+  Values emit(const Values& a, llvm::Value* b, llvm::Value* k, const Ahead& ahead, const Values& accumulators);
 
   llvm::FixedVectorType* vector() const { return vector_; }
   int rows() const { return rows_; }
@@ -72,7 +72,8 @@ class TileLoop {
 
   codegen::Builder& builder_;
   const Isa& isa_;
-  int rows_, columns_, vectors_;
+  int rows_, columns_, vectors_, rows_per_base_;
+  bool packed_b_;  ///< known to be: its rows begin on lines
   DType weights_;
   llvm::FixedVectorType* vector_;
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B

@@ -12,6 +12,24 @@ using codegen::Conditional;
 using codegen::CountedLoop;
 using llvm::Value;
 
+/// body(offset, type) for whole vectors of `count` elements, then for each element that is left: stores with masks took some hundred cycles where they cut a line (Zen 4).
+template <typename Body>
+void over_vectors(Builder& builder, const Isa& isa, Value* count, const char* name, const Body& body) {
+  const auto number = [&](std::int64_t value) { return builder.getInt64(static_cast<std::uint64_t>(value)); };
+  Value* whole = builder.CreateAnd(count, number(-isa.f32_lanes));
+  CountedLoop vectors(builder, number(0), whole, number(isa.f32_lanes), name);
+  body(vectors.index(), llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes)));
+  vectors.close();
+  CountedLoop rest(builder, whole, count, number(1), name);
+  body(rest.index(), builder.getFloatTy());
+  rest.close();
+}
+
+void move_element(Builder& builder, llvm::Type* type, Value* from, Value* to, Value* offset) {
+  const auto element = [&](Value* base) { return builder.CreateGEP(builder.getFloatTy(), base, offset); };
+  builder.CreateAlignedStore(builder.CreateAlignedLoad(type, element(from), llvm::Align(4)), element(to), llvm::Align(4));
+}
+
 class WindowCopier {
  public:
   WindowCopier(Builder& builder, const Isa& isa, const WindowBlock& block, Value* to, Value* to_row)
@@ -98,7 +116,7 @@ class WindowCopier {
 
   Value* move_whole(Value* from, Value* to, Value* count) {
     if (block_.segment > 0) move_segment(from, to);
-    else move_elements(from, to, count);
+    else move_channels(from, to, count);
     return element(to, count);
   }
 
@@ -164,47 +182,25 @@ class WindowCopier {
   /// All of a segment of known length. A last vector that it does not fill overlaps the one before.
   void move_segment(Value* from, Value* to) {
     const std::int64_t lanes = isa_.f32_lanes, vectors = block_.segment / lanes, rest = block_.segment % lanes;
-    const auto move_vector = [&](std::int64_t offset) { move_element(vector_, from, to, number(offset)); };
+    const auto move_vector = [&](std::int64_t offset) { move_element(builder_, vector_, from, to, number(offset)); };
     for (std::int64_t i = 0; i < vectors; ++i) move_vector(i * lanes);
     if (rest == 0) return;
     if (vectors > 0) return move_vector(block_.segment - lanes);
-    for (std::int64_t i = 0; i < rest; ++i) move_element(builder_.getFloatTy(), from, to, number(i));
-  }
-
-  void move_element(llvm::Type* type, Value* from, Value* to, Value* offset) {
-    builder_.CreateAlignedStore(builder_.CreateAlignedLoad(type, element(from, offset), llvm::Align(4)), element(to, offset), llvm::Align(4));
+    for (std::int64_t i = 0; i < rest; ++i) move_element(builder_, builder_.getFloatTy(), from, to, number(i));
   }
 
   Value* place_of(Value* k) { return element(target_, builder_.CreateSub(k, block_.k0)); }
 
-  /// body(offset, type) for whole vectors of `count` elements, then for each element that is left: stores with masks took some hundred cycles where they cut a line (Zen 4).
-  template <typename Body>
-  void over_vectors(Value* count, const char* name, const Body& body) {
-    Value* whole = builder_.CreateAnd(count, number(-isa_.f32_lanes));
-    CountedLoop vectors(builder_, number(0), whole, number(isa_.f32_lanes), name);
-    body(vectors.index(), vector_);
-    vectors.close();
-    CountedLoop rest(builder_, whole, count, number(1), name);
-    body(rest.index(), builder_.getFloatTy());
-    rest.close();
-  }
+  void clear(Value* begin, Value* end) { clear_elements(builder_, isa_, place_of(begin), builder_.CreateSub(end, begin)); }
 
-  void clear(Value* begin, Value* end) {
-    Value* to = place_of(begin);
-    over_vectors(builder_.CreateSub(end, begin), "padding", [&](Value* offset, llvm::Type* type) { builder_.CreateAlignedStore(llvm::Constant::getNullValue(type), element(to, offset), llvm::Align(4)); });
-  }
+  void move(Value* from, Value* begin, Value* end) { move_channels(from, place_of(begin), builder_.CreateSub(end, begin)); }
 
-  void move(Value* from, Value* begin, Value* end) { move_elements(from, place_of(begin), builder_.CreateSub(end, begin)); }
-
-  void move_elements(Value* from, Value* to, Value* count) {
-    if (!block_.unit_channels) {
-      CountedLoop channels(builder_, number(0), count, number(1), "channel");
-      Value* source = element(from, builder_.CreateMul(channels.index(), block_.channel_step));
-      builder_.CreateAlignedStore(builder_.CreateAlignedLoad(builder_.getFloatTy(), source, llvm::Align(4)), element(to, channels.index()), llvm::Align(4));
-      channels.close();
-      return;
-    }
-    over_vectors(count, "channels", [&](Value* offset, llvm::Type* type) { move_element(type, from, to, offset); });
+  void move_channels(Value* from, Value* to, Value* count) {
+    if (block_.unit_channels) return move_elements(builder_, isa_, from, to, count);
+    CountedLoop channels(builder_, number(0), count, number(1), "channel");
+    Value* source = element(from, builder_.CreateMul(channels.index(), block_.channel_step));
+    builder_.CreateAlignedStore(builder_.CreateAlignedLoad(builder_.getFloatTy(), source, llvm::Align(4)), element(to, channels.index()), llvm::Align(4));
+    channels.close();
   }
 
   Builder& builder_;
@@ -216,6 +212,16 @@ class WindowCopier {
 };
 
 }  // namespace
+
+void move_elements(Builder& builder, const Isa& isa, Value* from, Value* to, Value* count) {
+  over_vectors(builder, isa, count, "elements", [&](Value* offset, llvm::Type* type) { move_element(builder, type, from, to, offset); });
+}
+
+void clear_elements(Builder& builder, const Isa& isa, Value* to, Value* count) {
+  over_vectors(builder, isa, count, "padding", [&](Value* offset, llvm::Type* type) {
+    builder.CreateAlignedStore(llvm::Constant::getNullValue(type), builder.CreateGEP(builder.getFloatTy(), to, offset), llvm::Align(4));
+  });
+}
 
 void emit_window_copy(Builder& builder, const Isa& isa, const WindowBlock& block, Value* to, Value* to_row) { WindowCopier(builder, isa, block, to, to_row).emit(); }
 

@@ -96,6 +96,11 @@ rkernel::ContractionShape random_contraction(std::mt19937_64& random, const rker
   shape.epilogue_operations = static_cast<double>(2 + random() % 8);
   shape.epilogue_bytes = static_cast<double>(4 * (1 + random() % 3));
   if (shape.lanes == LaneAxis::N && chance(random, 2)) shape.inlined_rows = machine.most_rows(machine.panel) - static_cast<int>(random() % 3);
+  if (shape.a_slides && chance(random, 2)) {
+    const auto windows = static_cast<std::int64_t>(log_uniform(random, 1, 400));
+    shape.a_strips = {.row_elements = windows * static_cast<std::int64_t>(log_uniform(random, 1, 300)), .windows = windows, .step = 1 + static_cast<std::int64_t>(random() % 3)};
+    shape.a_strips.taps = shape.a_strips.step + static_cast<std::int64_t>(random() % 8);
+  }
   if (chance(random, 3)) shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
   shape.a_level = random() % machine.levels.size();
   shape.b_level = random() % machine.levels.size();

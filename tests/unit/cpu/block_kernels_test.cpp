@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/support/relative.hpp"
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
 #include "targets/cpu/block_speeds.hpp"
@@ -40,15 +41,15 @@ TEST_CASE("seconds of a block are those that were measured, linear between and b
     DepthSeconds measured;
     for (double& at : measured) at = seconds(random);
     if (i % 2 == 0) std::ranges::sort(measured);
-    for (std::size_t j = 0; j < measured_depths.size(); ++j) CHECK(at_depth(measured, measured_depths[j]) == doctest::Approx(measured[j]).epsilon(1e-12));
+    for (std::size_t j = 0; j < measured_depths.size(); ++j) CHECK(at_depth(measured, measured_depths[j]) == dyn::testing::relative(measured[j]).epsilon(1e-12));
     for (std::size_t j = 0; j + 1 < measured_depths.size(); ++j) {
       const std::int64_t from = measured_depths[j], to = measured_depths[j + 1], middle = (from + to) / 2;
-      CHECK(at_depth(measured, middle) == doctest::Approx((measured[j] + measured[j + 1]) / 2).epsilon(1e-12));
-      CHECK(at_depth(measured, from + 1) == doctest::Approx(measured[j] + (measured[j + 1] - measured[j]) / static_cast<double>(to - from)).epsilon(1e-12));
+      CHECK(at_depth(measured, middle) == dyn::testing::relative((measured[j] + measured[j + 1]) / 2).epsilon(1e-12));
+      CHECK(at_depth(measured, from + 1) == dyn::testing::relative(measured[j] + (measured[j + 1] - measured[j]) / static_cast<double>(to - from)).epsilon(1e-12));
     }
     // Beyond the last one as between the last two, but not below 0.
     const double slope = (measured[4] - measured[3]) / static_cast<double>(measured_depths[4] - measured_depths[3]);
-    CHECK(at_depth(measured, 100'000) == doctest::Approx(std::max(0.0, measured[4] + slope * static_cast<double>(100'000 - measured_depths[4]))).epsilon(1e-9));
+    CHECK(at_depth(measured, 100'000) == dyn::testing::relative(std::max(0.0, measured[4] + slope * static_cast<double>(100'000 - measured_depths[4]))).epsilon(1e-9));
     for (const std::int64_t depth : {0, 1, 31, 5000, 1 << 30}) CHECK(at_depth(measured, depth) >= 0);
   }
 }

@@ -112,7 +112,7 @@ TEST_CASE("shapes as models have them spread over all sets") {
 
 TEST_CASE("whatever a choice depends on tells keys apart") {
   const ContractionShape base{.batch = 2, .m = 3, .n = 5, .k = 7, .b_row_bytes = 20, .a_row_bytes = 28, .epilogue_operations = 2, .epilogue_bytes = 8, .a_level = 1, .b_level = 1};
-  std::vector<ContractionShape> others(20, base);
+  std::vector<ContractionShape> others(24, base);
   others[0].batch = 3;
   others[1].m = 4;
   others[2].n = 4;
@@ -133,6 +133,10 @@ TEST_CASE("whatever a choice depends on tells keys apart") {
   others[17].a_slides = true;
   others[18].a_distinct = 0.5F;
   others[19].a_runs = 3;
+  others[20].a_strips.row_elements = 64;
+  others[21].a_strips.windows = 2;
+  others[22].a_strips.step = 1;
+  others[23].a_strips.taps = 3;
   for (const ContractionShape& other : others) CHECK(ChoiceKey(other, 1).words() != ChoiceKey(base, 1).words());
   CHECK(ChoiceKey(base, 2).words() != ChoiceKey(base, 1).words());
 }

@@ -2,6 +2,7 @@
 
 #include "src/rkernel/copy_cost.hpp"
 #include "src/rkernel/select.hpp"
+#include "tests/support/relative.hpp"
 #include "tests/support/round_machine.hpp"
 
 using namespace dyn::rkernel;
@@ -25,18 +26,18 @@ double tile_load(const ContractionShape& shape, const Strategy& strategy, const 
 TEST_CASE("the cost of a layer is the formula of Vortex with one store for each spatial iteration") {
   LayerTerms terms{.name = "L", .parallel_trips = 5, .units = 2, .spatial_trips = 3, .reduction_trips = 4, .load = 2, .store = 7, .fixed = 0};
   // T_temporal = 3 * (2 + 3 * max(2, 5) + 5 + 7) = 87; F_parallel = ceil(5 / 2) = 3
-  CHECK(layer_cost(terms, 5, false) == doctest::Approx(3 * 87));
+  CHECK(layer_cost(terms, 5, false) == dyn::testing::relative(3 * 87));
   terms.load = 6;
-  CHECK(layer_cost(terms, 5, false) == doctest::Approx(3 * 3 * (6 + 3 * 6 + 5 + 7)));
+  CHECK(layer_cost(terms, 5, false) == dyn::testing::relative(3 * 3 * (6 + 3 * 6 + 5 + 7)));
   terms.reduction_trips = 0;
-  CHECK(layer_cost(terms, 5, false) == doctest::Approx(3 * 3 * 7));
+  CHECK(layer_cost(terms, 5, false) == dyn::testing::relative(3 * 3 * 7));
   // Overlapped: twelve iterations in one pipeline, three stores.
   terms.reduction_trips = 4;
   terms.load = 2;
-  CHECK(layer_cost(terms, 5, true) == doctest::Approx(3 * (2 + 11 * 5 + 5 + 3 * 7)));
+  CHECK(layer_cost(terms, 5, true) == dyn::testing::relative(3 * (2 + 11 * 5 + 5 + 3 * 7)));
   // A quarter of the shorter part is not hidden.
   terms.exposed = 0.25;
-  CHECK(layer_cost(terms, 5, true) == doctest::Approx(3 * (2 + 11 * 5.5 + 5 + 3 * 7)));
+  CHECK(layer_cost(terms, 5, true) == dyn::testing::relative(3 * (2 + 11 * 5.5 + 5 + 3 * 7)));
 }
 
 TEST_CASE("a tiling covers the extent with as few tiles as there can be, of at most two sizes, and many of them full") {
@@ -72,10 +73,10 @@ TEST_CASE("predictions cannot be faster than the arithmetic of layer 0 or the by
 
 TEST_CASE("moving a block reads it from where it lies or from L2 where that is nearer, and packing turns it besides") {
   const Machine machine = round_machine();
-  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 2, false, 1) == doctest::Approx(8000 / 20e9));
-  CHECK(block_move_seconds(machine, 1000, dyn::DType::bf16, 2, false, 1) == doctest::Approx(6000 / 20e9));
-  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 3, true, 2) == doctest::Approx(8000 / 7.5e9 + 1000e-9));
-  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 0, false, 1) == doctest::Approx(8000 / 64e9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 2, false, 1) == dyn::testing::relative(8000 / 20e9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::bf16, 2, false, 1) == dyn::testing::relative(6000 / 20e9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 3, true, 2) == dyn::testing::relative(8000 / 7.5e9 + 1000e-9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 0, false, 1) == dyn::testing::relative(8000 / 64e9));
 }
 
 TEST_CASE("a copy of windows reads each element once from where it is, writes to where its block fits, and pays for its runs") {
@@ -88,13 +89,43 @@ TEST_CASE("a copy of windows reads each element once from where it is, writes to
   };
   // 100 rows of 2000 bytes stay in L2; of 20000 rows, 40 MB, nothing does.
   const double bytes = 100 * 2000;
-  CHECK(load(100, 0.25F, 0) == doctest::Approx(bytes / 4 / machine.bandwidth_per_thread(3, 1) + bytes / machine.bandwidth_per_thread(1, 1)));
-  CHECK(load(100, 1, 0) - load(100, 0.25F, 0) == doctest::Approx(bytes * 3 / 4 / machine.bandwidth_per_thread(3, 1)));
-  CHECK(load(100, 1, 9) - load(100, 1, 0) == doctest::Approx(100 * 9 * 4e-9));
+  CHECK(load(100, 0.25F, 0) == dyn::testing::relative(bytes / 4 / machine.bandwidth_per_thread(3, 1) + bytes / machine.bandwidth_per_thread(1, 1)));
+  CHECK(load(100, 1, 0) - load(100, 0.25F, 0) == dyn::testing::relative(bytes * 3 / 4 / machine.bandwidth_per_thread(3, 1)));
+  CHECK(load(100, 1, 9) - load(100, 1, 0) == dyn::testing::relative(100 * 9 * 1e-9));
   CHECK(load(20000, 0.25F, 0) / 200 > 1.5 * load(100, 0.25F, 0));
   // So it is blocks that fit which are chosen.
   const ContractionShape shape{.m = 20000, .n = 64, .k = 500, .must_copy_a = true, .a_slides = true, .a_distinct = 0.25F, .a_runs = 3, .a_level = 3};
   CHECK(chosen(machine, shape, 1).block_m * 2000 < machine.levels[1].bytes);
+}
+
+TEST_CASE("a block in a strip pays for its rows of the tensor, for finding its windows, and for copies of windows that no full tile has") {
+  const Machine machine = round_machine();
+  const auto load = [&](std::int64_t block_m, const WindowStrips& strips, std::int64_t block_k = 500, int tile_columns = 32) {
+    const ContractionShape shape{.m = 20000, .n = 64, .k = 500, .must_copy_a = true, .a_slides = true, .a_distinct = 0.25F, .a_runs = 5, .a_strips = strips, .inlined_rows = 10, .a_level = 3};
+    CostBreakdown breakdown;
+    contraction_cost(machine, shape, {.tile_rows = 10, .tile_columns = tile_columns, .block_m = block_m, .block_n = 64, .block_k = block_k, .copy_a = true}, 1, &breakdown);
+    return breakdown.layers[1].load;
+  };
+  // 100 windows are 5 rows of 20, which 5 * 2 + 3 rows of the tensor hold.
+  const WindowStrips strips{.row_elements = 300, .windows = 20, .step = 2, .taps = 3};
+  const double bytes = 13 * 300 * 4;
+  const double strip = bytes / machine.bandwidth_per_thread(3, 1) + bytes / machine.bandwidth_per_thread(1, 1);
+  CHECK(load(100, strips) == dyn::testing::relative(strip + 100 * 1e-9));
+  // Of 106 rows, 6 are another tile's.
+  const double six = load(106, strips) - 13.6 * 300 * 4 * (1 / machine.bandwidth_per_thread(3, 1) + 1 / machine.bandwidth_per_thread(1, 1)) - 106 * 1e-9;
+  CHECK(six == dyn::testing::relative(load(100, {}) * 6 / 100));
+  // Within one row of windows, the columns that they touch: 10 windows and 3 more, of 200.
+  const WindowStrips wide{.row_elements = 3000, .windows = 200, .step = 2, .taps = 3};
+  const double part = (10.0 / 200 * 2 + 3) * 3000 * 4 * 13 / 200;
+  CHECK(load(10, wide) == dyn::testing::relative(part / machine.bandwidth_per_thread(3, 1) + part / machine.bandwidth_per_thread(1, 1) + 10 * 1e-9));
+  // Windows are copied where K is cut, where other tiles than full ones run, and where the strip would leave L2.
+  CHECK(load(100, strips, 250) == load(100, {}, 250));
+  CHECK(load(100, strips, 500, 64) == load(100, {}, 500, 64));
+  CHECK(load(20000, strips) == load(20000, {}));
+  CHECK(strips.most_rows(1) == 3);
+  CHECK(strips.most_rows(2) == 6);
+  CHECK(strips.most_rows(21) == 6);
+  CHECK(strips.most_rows(22) == 9);
 }
 
 TEST_CASE("a changed term of the cost changes the choice") {
@@ -139,9 +170,9 @@ TEST_CASE("lines that two column tiles share cost what comes back, where rows do
   };
   // Four column tiles, three of which share a line with the one before: 121 columns begin on a line in one row of 16, 122 in two of 16, 128 in all.
   CHECK(longer(122, 4, 224) > longer(128, 4, 224));
-  CHECK(longer(121, 4, 224) - longer(128, 4, 224) == doctest::Approx((longer(122, 4, 224) - longer(128, 4, 224)) * 15 / 14));
+  CHECK(longer(121, 4, 224) - longer(128, 4, 224) == dyn::testing::relative((longer(122, 4, 224) - longer(128, 4, 224)) * 15 / 14));
   // The multiply-adds of deep tiles hide what comes from L2, but not what comes from beyond.
-  CHECK(longer(121, 64, 224) == doctest::Approx(longer(128, 64, 224)));
+  CHECK(longer(121, 64, 224) == dyn::testing::relative(longer(128, 64, 224)));
   CHECK(longer(121, 64, 14 * 4096) > longer(128, 64, 14 * 4096) + 1e-6);
 }
 
@@ -149,14 +180,14 @@ TEST_CASE("with lanes along K a tile reads the columns that there are") {
   // Two columns of 1000 stay in L1, a panel of 32 would not; A comes from L3.
   const ContractionShape shape{.lanes = LaneAxis::K, .m = 800, .n = 2, .k = 1000, .a_level = 2};
   const Strategy strategy{.tile_rows = 8, .tile_columns = 32, .block_m = 800, .block_n = 32, .block_k = 1000, .lanes = LaneAxis::K};
-  CHECK(tile_load(shape, strategy) == doctest::Approx(8 * 1000 * 4 / 20e9));
+  CHECK(tile_load(shape, strategy) == dyn::testing::relative(8 * 1000 * 4 / 20e9));
   // Of A's rows in memory each block of K is a run of its own.
   ContractionShape from_memory = shape;
   from_memory.a_level = 3;
   Strategy cut = strategy;
   cut.block_k = 500;
-  CHECK(tile_load(from_memory, strategy) == doctest::Approx(8 * 1000 * 4 / 10e9));
-  CHECK(tile_load(from_memory, cut) == doctest::Approx(8 * 500 * 4 / 10e9 + 8 * 30e-9));
+  CHECK(tile_load(from_memory, strategy) == dyn::testing::relative(8 * 1000 * 4 / 10e9));
+  CHECK(tile_load(from_memory, cut) == dyn::testing::relative(8 * 500 * 4 / 10e9 + 8 * 30e-9));
 }
 
 TEST_CASE("panels side by side are read slower from beyond L2 by tiles of two rows and more") {
@@ -187,11 +218,11 @@ TEST_CASE("rows of B that lie apart are slow to read again from beyond L2") {
   // Two row tiles: one finds the panel that the other has read, in L2 where L2 holds it twice, as it does with 3000 rows, in L3 where it has more.
   // Rows of 320 columns end with whole panels. Of rows that begin within lines, a panel has 1.47 times as many lines.
   CHECK(longer(3000, 1280) == 0);
-  CHECK(longer(6000, 1280) == doctest::Approx(6000 * (4.4e-9 - 128 / 100e9) / 2));
-  CHECK(longer(60000, 1280) == doctest::Approx(60000 * (4.4e-9 - 128 / 100e9) / 2));
+  CHECK(longer(6000, 1280) == dyn::testing::relative(6000 * (4.4e-9 - 128 / 100e9) / 2));
+  CHECK(longer(60000, 1280) == dyn::testing::relative(60000 * (4.4e-9 - 128 / 100e9) / 2));
   CHECK(longer(2000, 1284) == 0);
   CHECK(longer(3000, 1284) > 0);
-  CHECK(longer(60000, 1284) == doctest::Approx(60000 * (1.46875 * 4.4e-9 - 128 / 100e9) / 2));
+  CHECK(longer(60000, 1284) == dyn::testing::relative(60000 * (1.46875 * 4.4e-9 - 128 / 100e9) / 2));
 }
 
 TEST_CASE("nothing hides rows of B that lie apart") {
@@ -214,7 +245,7 @@ TEST_CASE("row tiles that do not ask for the next columns leave the first of the
     return breakdown.layers.front().store;
   };
   // A panel of 2500 x 32 takes 16 us from L3 and 5 us from L2, its multiply-adds 10 us; A's rows of a tile 0.625 us from L2.
-  CHECK(store(2500, 8, 2) - store(2500, 8, 3) == doctest::Approx(10e-6 + (16.625e-6 - 10e-6) / 2 - 11.125e-6).epsilon(0.01));
+  CHECK(store(2500, 8, 2) - store(2500, 8, 3) == dyn::testing::relative(10e-6 + (16.625e-6 - 10e-6) / 2 - 11.125e-6).epsilon(0.01));
   // From memory, and where L2 holds two panels twice over, all row tiles ask; one row tile has all the time that it takes.
   CHECK(store(1500, 8, 2) == store(1500, 8, 3));
   CHECK(store(2500, 4, 2) == store(2500, 4, 3));
@@ -229,7 +260,7 @@ TEST_CASE("of a few blocks the longest decides, of many their mean") {
     const ContractionShape shape{.m = m, .n = n, .k = 1000};
     return contraction_cost(machine, shape, {.tile_rows = 14, .tile_columns = 32, .block_m = block_m, .block_n = 32, .block_k = 1000}, threads);
   };
-  CHECK(seconds(1400, 35, 1400, 2) == doctest::Approx(seconds(1400, 64, 1400, 2)).epsilon(0.01));
+  CHECK(seconds(1400, 35, 1400, 2) == dyn::testing::relative(seconds(1400, 64, 1400, 2)).epsilon(0.01));
   CHECK(seconds(1400, 35, 1400, 1) < 0.8 * seconds(1400, 64, 1400, 1));
   CHECK(seconds(1400, 35, 14, 2) < 0.8 * seconds(1400, 64, 14, 2));
 }
@@ -240,7 +271,7 @@ TEST_CASE("a panel of B that is cut is packed by each ticket, even where others 
     const ContractionShape shape{.m = 14, .n = n, .k = 500, .b_packed = false, .b_row_bytes = 4 * n};
     return contraction_cost(machine, shape, {.tile_rows = 14, .tile_columns = 32, .block_m = 14, .block_n = 64, .block_k = 500, .direct_b = true}, 1);
   };
-  CHECK(seconds(63) - seconds(64) == doctest::Approx(500 * 4e-9).epsilon(0.05));
+  CHECK(seconds(63) - seconds(64) == dyn::testing::relative(500 * 4e-9).epsilon(0.05));
 }
 
 TEST_CASE("rows of A that come from memory a second time for dots are hidden by nothing") {

@@ -154,7 +154,8 @@ TEST_CASE("dots compute the columns of no whole vector wherever that is cheaper,
   CHECK(none > 100);
 }
 
-TEST_CASE("wherever a copy of A is cheaper, copies may pay") {
+TEST_CASE("wherever a copy of A is cheaper by more than a tie, copies may pay") {
+  constexpr double tie = 0.02;
   int cheaper = 0;
   for_random_shapes(100, 100, [&](const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
     INFO(words(shape, threads));
@@ -162,7 +163,7 @@ TEST_CASE("wherever a copy of A is cheaper, copies may pay") {
       if (!strategy.copy_a || shape.must_copy_a) return;
       Strategy as_it_lies = strategy;
       as_it_lies.copy_a = false;
-      if (contraction_cost(machine, shape, strategy, threads) >= contraction_cost(machine, shape, as_it_lies, threads)) return;
+      if (contraction_cost(machine, shape, strategy, threads) >= (1 - tie) * contraction_cost(machine, shape, as_it_lies, threads)) return;
       ++cheaper;
       CHECK(copies_may_pay(machine, shape, strategy));
     });

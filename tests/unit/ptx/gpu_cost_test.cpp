@@ -7,6 +7,7 @@
 #include <random>
 
 #include "targets/ptx/gpu_descriptions.hpp"
+#include "tests/support/relative.hpp"
 #include "tests/support/seed.hpp"
 
 using namespace dyn;
@@ -148,7 +149,7 @@ TEST_CASE("the breakdown adds up to the prediction") {
       if (name.starts_with("grid")) grid += breakdown.costs[i];
       if (name.ends_with("all blocks")) bound = std::max(bound, breakdown.costs[i]);
     }
-    CHECK(seconds == doctest::Approx(machine.launch_seconds + std::max(grid, bound)));
+    CHECK(seconds == dyn::testing::relative(machine.launch_seconds + std::max(grid, bound)));
     CHECK(breakdown.tickets == shape.batch * ((shape.m + tile.block_m - 1) / tile.block_m) * ((shape.n + tile.block_n - 1) / tile.block_n));
   }
 }

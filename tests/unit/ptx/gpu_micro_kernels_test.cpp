@@ -8,6 +8,7 @@
 #include "src/rkernel/gpu_micro_kernels.hpp"
 #include "src/rkernel/gpu_wave.hpp"
 #include "targets/ptx/gpu_descriptions.hpp"
+#include "tests/support/relative.hpp"
 
 using namespace dyn;
 using namespace dyn::rkernel;
@@ -61,11 +62,11 @@ TEST_CASE("seconds of a GPU's micro-kernels are those of its waves, at every dep
       for (const std::int64_t k : {0, 1, 31, 64, 65, 1000, 8192}) {
         block.k = k;
         const GpuWave full = gpu_wave(machine, block, tile, resident(machine, tile));
-        CHECK(kernels.task_seconds(i, k) == doctest::Approx(gpu_wave(machine, block, tile, 1).seconds()).epsilon(close));
-        CHECK(kernels.wave_seconds(i, k) == doctest::Approx(full.seconds()).epsilon(close));
+        CHECK(kernels.task_seconds(i, k) == dyn::testing::relative(gpu_wave(machine, block, tile, 1).seconds()).epsilon(close));
+        CHECK(kernels.wave_seconds(i, k) == dyn::testing::relative(full.seconds()).epsilon(close));
         CHECK(kernels.wave_seconds(i, k) * (1 + close) >= kernels.task_seconds(i, k));
         const ProductShape two_waves{1, tile.block_m * (kernels.blocks_per_wave(i) + 1), tile.block_n, k};
-        CHECK(kernels.vortex_seconds(i, two_waves) == doctest::Approx(2 * vortex_wave(full)).epsilon(close));
+        CHECK(kernels.vortex_seconds(i, two_waves) == dyn::testing::relative(2 * vortex_wave(full)).epsilon(close));
       }
     }
   }

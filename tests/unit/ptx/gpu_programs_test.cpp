@@ -10,6 +10,7 @@
 #include "src/rkernel/gpu_wave.hpp"
 #include "targets/ptx/contraction_kernel.hpp"
 #include "targets/ptx/gpu_descriptions.hpp"
+#include "tests/support/relative.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/target_fixture.hpp"
 
@@ -72,8 +73,8 @@ TEST_CASE("two regions cost what the place with most to do takes, ticket by tick
     const GpuTile both[] = {parts[0].tile, parts[1].tile};
     const double expected = longest_place(a100.machine, parts, program_occupancy(a100.machine, both).blocks) + a100.machine.launch_seconds;
     CostBreakdown breakdown;
-    CHECK(gpu_program_cost(a100.machine, parts, &breakdown) == doctest::Approx(expected).epsilon(rounding));
-    CHECK(breakdown.seconds == doctest::Approx(expected).epsilon(rounding));
+    CHECK(gpu_program_cost(a100.machine, parts, &breakdown) == dyn::testing::relative(expected).epsilon(rounding));
+    CHECK(breakdown.seconds == dyn::testing::relative(expected).epsilon(rounding));
     CHECK(breakdown.layers.size() == breakdown.costs.size());
   }
 }
@@ -87,11 +88,11 @@ TEST_CASE("two regions of one tile, cut between its blocks, cost what the whole 
       (rows ? first.m : first.n) = 1024;
       (rows ? second.m : second.n) -= 1024;
       const GpuPart parts[] = {{first, tile, 0, 0}, {second, tile, rows ? 1024 : 0, rows ? 0 : 1024}};
-      CHECK(gpu_program_cost(a100.machine, parts) == doctest::Approx(gpu_contraction_cost(a100.machine, whole, tile)).epsilon(rounding));
+      CHECK(gpu_program_cost(a100.machine, parts) == dyn::testing::relative(gpu_contraction_cost(a100.machine, whole, tile)).epsilon(rounding));
       GpuContraction empty = whole;
       empty.m = 0;
       const GpuPart with_nothing[] = {{whole, tile, 0, 0}, {empty, tile, whole.m, 0}};
-      CHECK(gpu_program_cost(a100.machine, with_nothing) == doctest::Approx(gpu_contraction_cost(a100.machine, whole, tile)).epsilon(rounding));
+      CHECK(gpu_program_cost(a100.machine, with_nothing) == dyn::testing::relative(gpu_contraction_cost(a100.machine, whole, tile)).epsilon(rounding));
     }
   }
 }
@@ -133,7 +134,7 @@ TEST_CASE("two regions are chosen where they are clearly cheaper; each output li
       const auto shape_for = [&](const GpuTile&) { return shape; };
       const GpuChoice alone = select_gpu_tile(all.machine, shape, all.tiles);
       const GpuProgram program = select_gpu_program(all.machine, shape_for, all.tiles, all.pairs);
-      CHECK(program.seconds == doctest::Approx(gpu_program_cost(all.machine, shape_for, all.tiles, program.regions)).epsilon(rounding));
+      CHECK(program.seconds == dyn::testing::relative(gpu_program_cost(all.machine, shape_for, all.tiles, program.regions)).epsilon(rounding));
       if (program.regions.size() == 1) {
         CHECK(program.regions.front() == GpuRegion{static_cast<std::size_t>(alone.tile), 0, shape.m, 0, shape.n});
         continue;
