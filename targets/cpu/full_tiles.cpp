@@ -43,7 +43,7 @@ class FullTilesEmitter {
     unsigned next = batch_argument;
     for (const int axis : batch_axes(problem_)) operands_->set_index(axis, argument(next++));
     const DType weights = problem_.operands[static_cast<std::size_t>(problem_.contraction->b)].dtype;
-    TileLoop loop(builder_, isa_, tile_, {strips_ ? nullptr : argument(a_row_argument), b_k_stride(), argument(panel_argument)}, weights);
+    TileLoop loop(builder_, isa_, tile_, {strips_ ? nullptr : argument(a_row_argument), argument(b_k_argument), argument(panel_argument), is_packed(problem_.contraction->b)}, weights);
     Value* tile_rows = builder_.getInt64(static_cast<std::uint64_t>(tile_.rows));
     Value* first[]{argument(strips_ ? offsets_argument : a_argument), argument(row_argument)};
     const std::vector<Value*> masks = lane_masks(loop);
@@ -63,11 +63,7 @@ class FullTilesEmitter {
  private:
   Value* argument(unsigned index) { return function_->getArg(index); }
 
-  // Of packed panels it is known.
-  Value* b_k_stride() {
-    const bool packed = problem_.operands[static_cast<std::size_t>(problem_.contraction->b)].form == rkernel::Form::Packed;
-    return packed ? static_cast<Value*>(builder_.getInt64(static_cast<std::uint64_t>(isa_.panel_f32))) : argument(b_k_argument);
-  }
+  bool is_packed(int operand) const { return problem_.operands[static_cast<std::size_t>(operand)].form == rkernel::Form::Packed; }
 
   Ahead ahead_of(Value* tile, Value* tile_rows) {
     Value* distance = builder_.CreateAdd(argument(ahead_argument), builder_.CreateMul(tile, argument(share_argument)));
@@ -85,7 +81,7 @@ class FullTilesEmitter {
     }
     codegen::CountedLoop segments(builder_, builder_.getInt64(0), argument(segments_argument), builder_.getInt64(1), "segment", zeros);
     Value* before = builder_.CreateMul(segments.index(), argument(k_argument));
-    Value* rows_before = builder_.CreateMul(before, b_k_stride());
+    Value* rows_before = builder_.CreateMul(before, argument(b_k_argument));
     std::vector<Value*> rows, sums;
     for (Value* window : windows) rows.push_back(builder_.CreateGEP(builder_.getFloatTy(), window, builder_.CreateMul(segments.index(), argument(a_row_argument))));
     for (std::size_t i = 0; i < zeros.size(); ++i) sums.push_back(segments.carried(i));

@@ -45,7 +45,7 @@ llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile) { r
 
 TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights)
     : builder_(builder), isa_(isa), rows_(tile.rows), columns_(tile.columns), vectors_(tile.columns / isa.f32_lanes), rows_per_base_(strides.a_row == nullptr ? 1 : most_rows_per_base),
-      packed_b_(llvm::isa<llvm::Constant>(strides.b_k)), weights_(weights),
+      packed_b_(strides.packed_b), weights_(weights),
       vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
   llvm::Value* row_bytes = strides.a_row == nullptr ? builder_.getInt64(0) : builder_.CreateShl(strides.a_row, 2);
   row_offsets_ = multiples(row_bytes);

@@ -9,9 +9,10 @@
 
 namespace dyn::cpu {
 
-/// Distances in elements, as a MainLoop gets them; b_k of packed panels may be a constant. a_row nullptr: each row of A has a pointer of its own.
+/// Distances in elements, as a MainLoop gets them. a_row nullptr: each row of A has a pointer of its own.
 struct TileStrides {
   llvm::Value *a_row, *b_k, *panel;
+  bool packed_b = false;  ///< known to be: B's rows begin on lines, and end with one
 };
 
 /// Steps of K in which the place moves once.
@@ -73,7 +74,7 @@ class TileLoop {
   codegen::Builder& builder_;
   const Isa& isa_;
   int rows_, columns_, vectors_, rows_per_base_;
-  bool packed_b_;  ///< known to be: its rows begin on lines
+  bool packed_b_;
   DType weights_;
   llvm::FixedVectorType* vector_;
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B

@@ -8,6 +8,9 @@
 #include <span>
 #include <sstream>
 
+#include "graph/group.hpp"
+#include "graph/text.hpp"
+#include "src/rkernel/lower.hpp"
 #include "targets/cpu/compiler.hpp"
 #include "targets/cpu/loop_kernel.hpp"
 #include "tests/support/round_machine.hpp"
@@ -117,29 +120,54 @@ TEST_CASE("no epilogue or move of a contraction spills a vector register in its 
   }
 }
 
-// Of each step of K the lines of B's panel and the one in which a row as it lies ends; of four steps the lines of four rows of A.
+// Of each step of K the lines of B's panel and, of a row that may lie anywhere, the one in which it ends; of four steps the lines of four rows of A.
 TEST_CASE("steps of K in full tiles ask for lines of both operands ahead") {
   constexpr int steps = 4, rows_of_group = 4, line_floats = 16;
   for (const Isa& isa : all_isas()) {
     if (!isa.fma) continue;
     CAPTURE(isa.name);
-    const testing::Built built = testing::build({.packed = true, .bias = true});
-    const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
-    const auto context = std::make_shared<const ContractionContext>(isa, dyn::testing::round_machine(), loops, MainLoopTable{});
-    const ContractionKernel kernel(built.problem, context, 2);
-    std::ptrdiff_t most_products = 0, asked = 0;  // of the loop of whole panels
-    for (const KernelSource& source : kernel.sources()) {
-      const std::vector<std::string> lines = lines_of(Compiler(isa).assembly(source, "f"));
-      for (const auto& [first, last] : innermost_loops(lines)) {
-        const std::span loop(lines.begin() + static_cast<std::ptrdiff_t>(first), lines.begin() + static_cast<std::ptrdiff_t>(last));
-        const auto count = [&](std::string_view part) { return std::ranges::count_if(loop, [&](const std::string& line) { return line.find(part) != std::string::npos; }); };
-        const auto products = count("vfmadd");
-        if (products > most_products) asked = count("prefetch");
-        most_products = std::max(most_products, products);
+    for (const bool packed : {true, false}) {
+      CAPTURE(packed);
+      const testing::Built built = testing::build({.packed = packed, .bias = true});
+      const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
+      const auto context = std::make_shared<const ContractionContext>(isa, dyn::testing::round_machine(), loops, MainLoopTable{});
+      const ContractionKernel kernel(built.problem, context, 2);
+      std::ptrdiff_t most_products = 0, asked = 0;  // of the loop of whole panels
+      for (const KernelSource& source : kernel.sources()) {
+        const std::vector<std::string> lines = lines_of(Compiler(isa).assembly(source, "f"));
+        for (const auto& [first, last] : innermost_loops(lines)) {
+          const std::span loop(lines.begin() + static_cast<std::ptrdiff_t>(first), lines.begin() + static_cast<std::ptrdiff_t>(last));
+          const auto count = [&](std::string_view part) { return std::ranges::count_if(loop, [&](const std::string& line) { return line.find(part) != std::string::npos; }); };
+          const auto products = count("vfmadd");
+          if (products > most_products) asked = count("prefetch");
+          most_products = std::max(most_products, products);
+        }
       }
+      CHECK(most_products > 0);
+      CHECK(asked == steps * (isa.panel_f32 / line_floats + (packed ? 0 : 1)) + rows_of_group);
     }
-    CHECK(most_products > 0);
-    CHECK(asked == steps * (isa.panel_f32 / line_floats + 1) + rows_of_group);
+  }
+}
+
+TEST_CASE("no full tile that reads windows in a strip spills a vector register in its innermost loops") {
+  for (const std::string epilogue : {"conv(x, w) before=[1, 0] after=[1, 0]", "relu(conv(x, w) before=[1, 0] after=[1, 0] + b)", "relu(conv(x, w) before=[1, 0] after=[1, 0] + b + r)"}) {
+    CAPTURE(epilogue);
+    dyn::graph::Module module = dyn::graph::parse(std::string("dyn 1\ndim H\nweight w: f32[3, 3, 8, 64] = random 1\nweight b: f32[64] = random 2\n"
+                                                              "graph g(x: f32[H, H + 2, 8], r: f32[H, H, 64]) -> (y: f32[H, H, 64]) {\n  y = ") + epilogue + "\n  return y\n}\n");
+    dyn::graph::decompose(module);
+    dyn::graph::simplify(module);
+    const dyn::graph::Fusion fusion = dyn::graph::fuse(module);
+    std::vector<dyn::rkernel::Problem> problems = dyn::rkernel::lower(module, fusion);
+    const auto found = std::ranges::find_if(problems, [](const dyn::rkernel::Problem& problem) { return problem.contraction.has_value(); });
+    REQUIRE(found != problems.end());
+    found->operands[static_cast<std::size_t>(found->contraction->b)].form = dyn::rkernel::Form::Packed;
+    for (const Isa& isa : all_isas()) {
+      if (!isa.fma) continue;
+      CHECK(contraction_forms(*found, isa).front().classes.front().strips);
+      const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
+      const auto context = std::make_shared<const ContractionContext>(isa, dyn::testing::round_machine(), loops, MainLoopTable{});
+      check_no_spills(isa, ContractionKernel(*found, context, 2).sources());
+    }
   }
 }
 
