@@ -33,6 +33,7 @@ std::vector<KernelSource> ContractionKernel::sources() const {
     for (const ContractionClass& shape_class : bound.form.classes) {
       std::string full;
       for (const Tile& tile : shape_class.full_tiles) full += fmt::format(" {}x{}", tile.rows, tile.columns);
+      if (shape_class.strips) full += " strips";
       sources.push_back({fmt::format("contraction {}{}{} {} {} full{}", shape_class.dot ? "dot " : shape_class.dot_rest ? "rest " : shape_class.rest_as_rows ? "rows " : "", int{shape_class.a_unit}, int{shape_class.b_unit},
                                      codegen::class_letters(shape_class.lanes), structure, full),
                          [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {

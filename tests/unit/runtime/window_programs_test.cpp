@@ -108,6 +108,34 @@ void check_convolutions(int count, std::uint64_t seed) {
 
 TEST_CASE("every program for a convolution computes what plain loops do") { check_convolutions(6, 1); }
 
+TEST_CASE("convolutions that differ in what their code knows alone have code of their own") {
+  // Of 3 and of 5 channels, whose windows touch, so that tiles may read strips, or do not.
+  const std::string strips = "  p = conv(x, v)\n", apart = "  q = conv(x, w) strides=[4, 4]\n", wider = "  r = conv(z, u) strides=[4, 4]\n";
+  for (const std::string& body : {strips + apart + wider, apart + strips + wider, wider + apart + strips}) {
+    CAPTURE(body);
+    const std::string text = "dyn 1\ndim H in 3..64\nweight u: f32[3, 3, 5, 40] = random 1\nweight v: f32[3, 3, 3, 40] = random 2\nweight w: f32[3, 3, 3, 40] = random 3\n"
+                             "graph c(x: f32[2, H, H, 3], z: f32[2, H, H, 5]) -> (p: f32[2, _, _, 40], q: f32[2, _, _, 40], r: f32[2, _, _, 40]) {\n" + body + "  return p, q, r\n}\n";
+    const Graph graph = Graph::from_text(text, dyn::testing::uncached(1)), reference = Graph::from_text(text, dyn::testing::uncached(1, "reference"));
+    std::mt19937_64 random(3);
+    std::normal_distribution<float> normal;
+    const auto filled = [&](std::int64_t count) {
+      std::vector<float> values(static_cast<std::size_t>(count));
+      for (float& value : values) value = normal(random);
+      return values;
+    };
+    const std::vector<float> x = filled(2 * 41 * 41 * 3), z = filled(2 * 41 * 41 * 5);
+    const auto run = [&](const Graph& which) { return which.run({{"x", Tensor::view(x.data(), {2, 41, 41, 3})}, {"z", Tensor::view(z.data(), {2, 41, 41, 5})}}); };
+    auto got = run(graph), expected = run(reference);
+    for (const char* name : {"p", "q", "r"}) {
+      const std::span<const float> values = got[name].data<float>(), wanted = expected[name].data<float>();
+      REQUIRE(values.size() == wanted.size());
+      double worst = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) worst = std::max(worst, std::isnan(values[i]) ? 1.0 : static_cast<double>(std::fabs(values[i] - wanted[i])));
+      CHECK(worst < 1e-4);
+    }
+  }
+}
+
 TEST_SUITE("full") {
   TEST_CASE("every program for many convolutions computes what plain loops do") { check_convolutions(60, 2); }
 }
