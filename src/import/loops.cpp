@@ -13,7 +13,7 @@ namespace dyn::onnx {
 namespace {
 
 /// More is no use to anyone; loops in loops multiply.
-constexpr std::int64_t most_steps = 4096, most_unrolled_nodes = 1'000'000;
+constexpr std::int64_t most_steps = 1024, most_unrolled_nodes = 100'000;
 
 using OperandList = std::vector<std::shared_ptr<Operand>>;
 
