@@ -139,14 +139,13 @@ void Printer::choose_dim_names() {
 
 void Printer::print_header() {
   out_ += fmt::format("dyn {}\n", text_version);
-  std::vector<int> symbols = module_.declared_symbols;
-  std::vector<bool> listed(needs_name_.size());
-  for (const int symbol : symbols) listed[static_cast<std::size_t>(symbol)] = true;
-  for (std::size_t i = 0; i < listed.size(); ++i) {
-    if (needs_name_[i] && !listed[i]) symbols.push_back(static_cast<int>(i));
-  }
-  for (const int symbol : symbols) {
-    needs_name_[static_cast<std::size_t>(symbol)] = true;
+  std::vector<bool> declared(needs_name_.size());
+  for (const int symbol : module_.declared_symbols) declared[static_cast<std::size_t>(symbol)] = true;
+  // In the order of the table, which the order of terms in a dim's expression follows: so it is the same when the text is read again.
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    const auto symbol = static_cast<int>(i);
+    needs_name_[i] = needs_name_[i] || declared[i];
+    if (!needs_name_[i]) continue;
     const SymbolInfo& info = module_.dims->info(symbol);
     const SymbolInfo unknown;
     out_ += "dim " + info.name;

@@ -133,6 +133,11 @@ graph::TensorType NodeContext::type_of(std::size_t input) {
   return type;
 }
 
+void NodeContext::require_rank(std::size_t input, int rank) {
+  const int actual = type_of(input).rank();
+  if (actual != rank) fail(fmt::format("its input {} must have {} dim{}, not {}", input, rank, rank == 1 ? "" : "s", actual));
+}
+
 const Tensor* NodeContext::constant(std::size_t input) {
   Operand& operand = find(input);
   const Tensor* tensor = constant_of(operand);

@@ -65,6 +65,8 @@ class NodeContext {
   const graph::TensorType& type(std::size_t input) { return state_.builder.type(value(input)); }
   /// The type without making a constant a value of the module.
   graph::TensorType type_of(std::size_t input);
+  /// Fails where the input has another rank.
+  void require_rank(std::size_t input, int rank);
   /// Elements that the file holds; nullptr: they depend on the graph's inputs.
   const Tensor* constant(std::size_t input);
   /// The same where nothing else will do; `what` for the message.

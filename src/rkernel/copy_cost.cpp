@@ -66,9 +66,4 @@ double window_copy_seconds(const Machine& machine, const ContractionShape& shape
   return any_depth ? std::min(windows, in_strip) : in_strip;
 }
 
-std::int64_t WindowStrips::most_rows(std::int64_t count) const {
-  const std::int64_t steps = count < 2 ? 0 : (count - 2) / windows + 1;
-  return steps * std::max(step, taps) + taps;
-}
-
 }  // namespace dyn::rkernel

@@ -1,6 +1,7 @@
 #pragma once
 // The cost model: one recursive function over layers, and what a contraction's strategy means for its terms.
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -40,7 +41,10 @@ struct WindowStrips {
   bool operator==(const WindowStrips&) const = default;
 
   /// At most, of a strip for so many windows one after the other.
-  std::int64_t most_rows(std::int64_t count) const;
+  std::int64_t most_rows(std::int64_t count) const {
+    const std::int64_t steps = count < 2 ? 0 : (count - 2) / windows + 1;
+    return steps * std::max(step, taps) + taps;
+  }
 };
 
 /// Sizes and surroundings of one contraction.

@@ -45,11 +45,11 @@ void ContractionCopies::find_strip() {
 }
 
 void ContractionCopies::copy_window_block() {
-  WindowBlock block = window_block();
-  if (!class_.strips) return emit_window_copy(builder_, isa_, block, a_scratch_, a_row_);
+  if (!class_.strips) return emit_window_copy(builder_, isa_, window_block(), a_scratch_, a_row_);
   Conditional strip(builder_, reads_strip_, "strip");
   strip_->emit_copy(scratch(region_slot(strategy_.strip_scratch)), scratch(region_slot(strategy_.offsets_scratch)));
   strip.close();
+  WindowBlock block = strip_->block();
   block.first_row = builder_.CreateAdd(block.first_row, rows_in_strip_);
   block.rows = builder_.CreateSub(block.rows, rows_in_strip_);
   emit_window_copy(builder_, isa_, block, a_scratch_, a_row_);

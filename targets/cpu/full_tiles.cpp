@@ -54,7 +54,7 @@ class FullTilesEmitter {
     const std::vector<Value*> sums = strips_ ? emit_segments(loop, tiles.carried(0), ahead, zeros) : loop.emit({tiles.carried(0)}, argument(b_argument), argument(k_argument), ahead, zeros);
     epilogue_->emit_registers({sums, loop.vectors(), tiles.carried(1), argument(column_argument), masks});
     Value* next_rows = strips_ ? builder_.CreateGEP(builder_.getInt64Ty(), tiles.carried(0), tile_rows)
-                          : builder_.CreateGEP(builder_.getFloatTy(), tiles.carried(0), builder_.CreateMul(argument(a_row_argument), tile_rows));
+                                : builder_.CreateGEP(builder_.getFloatTy(), tiles.carried(0), builder_.CreateMul(argument(a_row_argument), tile_rows));
     Value* following[]{next_rows, builder_.CreateAdd(tiles.carried(1), tile_rows)};
     tiles.close(following);
     builder_.CreateRetVoid();

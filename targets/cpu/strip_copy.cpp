@@ -14,7 +14,7 @@ Strip::Strip(Builder& builder, const Isa& isa, const WindowBlock& block) : build
   const WindowAxisValues &down = last(1), &along = last(0);
   Value* one = number(1);
   const auto reach = [&](const WindowAxisValues& axis, Value* count) {
-    return builder_.CreateAdd(builder_.CreateMul(builder_.CreateSub(count, one), axis.stride), builder_.CreateAdd(builder_.CreateMul(builder_.CreateSub(axis.size, one), axis.dilation), one));
+    return builder_.CreateAdd(builder_.CreateMul(builder_.CreateSub(count, one), axis.stride), window_reach(axis));
   };
   Value* last_row = builder_.CreateSub(builder_.CreateAdd(block_.first_row, block_.rows), one);
   first_ = builder_.CreateUDiv(block_.first_row, along.count);
@@ -27,6 +27,11 @@ Strip::Strip(Builder& builder, const Isa& isa, const WindowBlock& block) : build
   begin_ = first_strip_row(first_);
   segment_stride_ = builder_.CreateMul(down.dilation, row_size_);
   segment_size_ = builder_.CreateMul(along.size, block_.channels);
+}
+
+/// Of one window, with its gaps.
+Value* Strip::window_reach(const WindowAxisValues& axis) {
+  return builder_.CreateAdd(builder_.CreateMul(builder_.CreateSub(axis.size, number(1)), axis.dilation), number(1));
 }
 
 /// Of all padded rows.
@@ -43,8 +48,7 @@ void Strip::emit_copy(Value* strip, Value* offsets) {
 
 void Strip::emit_rows(Value* strip) {
   const WindowAxisValues &down = last(1), &along = last(0);
-  Value* taps = builder_.CreateAdd(builder_.CreateMul(builder_.CreateSub(down.size, number(1)), down.dilation), number(1));
-  Value* count = builder_.CreateAdd(builder_.CreateSub(first_strip_row(last_), begin_), taps);
+  Value* count = builder_.CreateAdd(builder_.CreateSub(first_strip_row(last_), begin_), window_reach(down));
   const auto within = [&](Value* place) {
     place = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, builder_.CreateSub(place, first_column_), number(0));
     return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, place, row_size_);

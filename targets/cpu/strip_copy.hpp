@@ -5,7 +5,7 @@
 
 namespace dyn::cpu {
 
-/// A block of windows that lie in a strip (rkernel::lie_in_strips). k0 and k_size of the block are not used. Rows of the strip are those that the windows of one index of the outer
+/// A block of windows that lie in a strip (rkernel::lie_in_strips). k0 and k_size of the block are not used here. Rows of the strip are those that the windows of one index of the outer
 /// axes touch, with their padding, one index after the other; of a block within one row of windows only the columns that these touch.
 class Strip {
  public:
@@ -17,6 +17,8 @@ class Strip {
   llvm::Value* segment_size() const { return segment_size_; }
   llvm::Value* segments() const { return last(1).size; }
 
+  const WindowBlock& block() const { return block_; }
+
   /// Writes the strip (f32), and for each row of the block where its window begins, in elements (i64).
   void emit_copy(llvm::Value* strip, llvm::Value* offsets);
 
@@ -24,6 +26,7 @@ class Strip {
   const WindowAxisValues& last(std::size_t after) const { return block_.axes[block_.axes.size() - 1 - after]; }
   llvm::Value* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
   llvm::Value* element(llvm::Value* base, llvm::Value* index) { return builder_.CreateGEP(builder_.getFloatTy(), base, index); }
+  llvm::Value* window_reach(const WindowAxisValues& axis);
   llvm::Value* first_strip_row(llvm::Value* window_row);
   void emit_rows(llvm::Value* strip);
   void emit_offsets(llvm::Value* offsets);

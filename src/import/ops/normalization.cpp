@@ -66,7 +66,7 @@ void convert_layer_norm(NodeContext& node) {
 
 /// A vector along axis 1 of x, so that it broadcasts.
 ValueId along_channels(NodeContext& node, std::size_t input, int rank) {
-  if (node.type(input).rank() != 1) node.fail(fmt::format("its input {} must have 1 dim, not {}", input, node.type(input).rank()));
+  node.require_rank(input, 1);
   std::vector<Dim> dims{node.type(input).dims[0]};
   dims.insert(dims.end(), static_cast<std::size_t>(rank - 2), node.dims().constant(1));
   return node.add("reshape", {node.value(input)}, {node.dim_list("shape", dims)});

@@ -17,15 +17,11 @@ std::int64_t block_of(NodeContext& node) {
   return block;
 }
 
-Dims image_dims(NodeContext& node, const Term& x) {
-  if (x.rank() != 4) node.fail(fmt::format("its input must have 4 dims, not {}", x.rank()));
-  return x.dims();
-}
-
 /// Channels are [block, block, C], or with mode CRD [C, block, block].
 void convert_depth_to_space(NodeContext& node) {
+  node.require_rank(0, 4);
   const Term x = term(node, 0);
-  const Dims dims = image_dims(node, x);
+  const Dims dims = x.dims();
   const std::int64_t block = block_of(node);
   const Dim side = node.dims().constant(block), channels = floordiv(dims[1], side * block);
   const std::string mode = node.word("mode", "DCR");
@@ -37,8 +33,9 @@ void convert_depth_to_space(NodeContext& node) {
 }
 
 void convert_space_to_depth(NodeContext& node) {
+  node.require_rank(0, 4);
   const Term x = term(node, 0);
-  const Dims dims = image_dims(node, x);
+  const Dims dims = x.dims();
   const std::int64_t block = block_of(node);
   const Dim side = node.dims().constant(block), height = floordiv(dims[2], side), width = floordiv(dims[3], side);
   const Term turned = transpose(reshape(x, {dims[0], dims[1], height, side, width, side}), {0, 3, 5, 1, 2, 4});
@@ -71,8 +68,8 @@ Term summed(const Term& x, const Columns& columns, int axis) {
 }
 
 void convert_col2im(NodeContext& node) {
+  node.require_rank(0, 3);
   const Term x = term(node, 0);
-  if (x.rank() != 3) node.fail(fmt::format("its input must have 3 dims, not {}", x.rank()));
   const Dims image = node.need_dims(1, "image_shape");
   const Integers block = node.need_integers(2, "block_shape");
   const Windows windows = windows_of(node, block, image);

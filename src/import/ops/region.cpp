@@ -111,21 +111,16 @@ std::int64_t at_least_one(NodeContext& node, const char* name) {
   return value;
 }
 
-void require_rank(NodeContext& node, std::size_t input, int rank) {
-  const int actual = node.type(input).rank();
-  if (actual != rank) node.fail(fmt::format("its input {} must have {} dim{}, not {}", input, rank, rank == 1 ? "" : "s", actual));
-}
-
 Term image_of(NodeContext& node) {
-  require_rank(node, 0, 4);
+  node.require_rank(0, 4);
   return {node, channels_last(node, node.value(0))};
 }
 
 /// Before opset 16 a region has at least the size 1, and its places are no middles of elements.
 void convert_roi_align(NodeContext& node) {
   constexpr int has_modes = 16;
-  require_rank(node, 1, 2);
-  require_rank(node, 2, 1);
+  node.require_rank(1, 2);
+  node.require_rank(2, 1);
   const Term image = image_of(node), regions = term(node, 1), batches = cast(term(node, 2), DType::i64);
   const std::string coordinates = node.word("coordinate_transformation_mode", node.opset() < has_modes ? "output_half_pixel" : "half_pixel"), mode = node.word("mode", "avg");
   if (mode != "avg" && mode != "max") node.fail(fmt::format("mode {} is unknown", mode));
@@ -159,7 +154,7 @@ Term in_bin(const Term& first, const Term& last, std::int64_t bins, double scale
 /// The greatest element of each bin, along one axis after the other; 0 where a bin is empty.
 void convert_max_roi_pool(NodeContext& node) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  require_rank(node, 1, 2);
+  node.require_rank(1, 2);
   const Term image = image_of(node), regions = term(node, 1);
   const Integers shape = node.integers("pooled_shape").value_or(Integers{});
   if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1) node.fail("it needs pooled_shape, two integers of at least 1");

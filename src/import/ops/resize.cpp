@@ -139,9 +139,8 @@ void take_parts(NodeContext& node, std::vector<AxisRequest>& requests) {
 
 /// Of an input that must be a vector, where it is known.
 std::optional<std::int64_t> vector_length(NodeContext& node, std::size_t input) {
-  const auto& dims = node.type_of(input).dims;
-  if (dims.size() != 1) node.fail(fmt::format("its input {} must have 1 dim, not {}", input, dims.size()));
-  return dims[0].constant();
+  node.require_rank(input, 1);
+  return node.type_of(input).dims[0].constant();
 }
 
 std::vector<AxisRequest> requests_of(NodeContext& node, const Resizing& resizing, const Dims& dims) {

@@ -67,8 +67,8 @@ void convert_one_hot(NodeContext& node) {
 }
 
 void convert_eye_like(NodeContext& node) {
+  node.require_rank(0, 2);
   const graph::TensorType type = node.type_of(0);
-  if (type.rank() != 2) node.fail(fmt::format("its input must have 2 dims, not {}", type.rank()));
   const DType dtype = node.attribute("dtype") != nullptr ? node.dtype("dtype") : type.dtype;
   const Term row = along(range(node, type.dims[0]), 0, 2), column = along(range(node, type.dims[1]), 1, 2);
   node.give(cast(equal(column, row + static_cast<double>(node.integer("k", 0))), dtype).id());
