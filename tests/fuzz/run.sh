@@ -35,6 +35,8 @@ work=$(mktemp -d)
 memory=$(mktemp -d -p /dev/shm dyn-fuzz-XXXXXX 2>/dev/null) || memory=$work
 trap 'rm -rf "$work" "$memory"' EXIT
 export TMPDIR=$memory
+# Memory that was freed counts for little, so that the limit is about one input.
+export ASAN_OPTIONS=quarantine_size_mb=64
 
 launcher=()
 command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)

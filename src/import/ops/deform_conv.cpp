@@ -13,6 +13,8 @@ namespace dyn::onnx {
 namespace {
 
 constexpr std::size_t filters_input = 1, offset_input = 2, bias_input = 3, mask_input = 4;
+// Each makes a constant for each axis.
+constexpr std::int64_t most_taps = 65536;
 
 /// Sizes that all parts know. Places have the dims [N, offset groups, taps, o...].
 struct Deformed {
@@ -31,7 +33,8 @@ Deformed deformed(NodeContext& node) {
   of.groups = node.integer("group", 1);
   of.offset_groups = node.integer("offset_group", 1);
   if (of.groups < 1 || of.offset_groups < 1) node.fail("group and offset_group must be at least 1");
-  for (const std::int64_t size : of.windows.sizes) of.taps *= size;
+  of.taps = of.windows.taps();
+  if (of.taps > most_taps) node.fail_unsupported(fmt::format("filters of more than {} taps are not supported", most_taps));
   for (std::size_t i = 0; i < of.extents.size(); ++i)
     of.counts.push_back(floordiv(of.windows.before[i] + of.extents[i] + of.windows.after[i] - of.windows.reach(i), node.dims().constant(of.windows.strides[i])) + 1);
   return of;

@@ -74,10 +74,7 @@ void convert_col2im(NodeContext& node) {
   const Integers block = node.need_integers(2, "block_shape");
   const Windows windows = windows_of(node, block, image);
   Dims apart{x.dims()[0], node.dims().constant(1)};
-  std::int64_t taps = 1;
-  for (const std::int64_t each : block) taps *= each;
-  if (taps < 1) node.fail("block_shape must be at least 1");
-  apart[1] = floordiv(x.dims()[1], node.dims().constant(taps));
+  apart[1] = floordiv(x.dims()[1], node.dims().constant(windows.taps()));
   std::vector<Columns> axes;
   for (std::size_t i = 0; i < block.size(); ++i) {
     const Dim count = floordiv(windows.before[i] + image[i] + windows.after[i] - windows.reach(i), node.dims().constant(windows.strides[i])) + 1;

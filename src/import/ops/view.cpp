@@ -63,6 +63,9 @@ std::vector<Cut> cuts_of(NodeContext& node, const std::vector<Dim>& dims) {
   std::iota(axes.begin(), axes.end(), 0);
   if (const auto given = node.integers("axes", 3)) axes = *given;
   if (node.has(4)) steps = node.need_integers(4, "steps");
+  // Beyond every axis; what follows adds to it.
+  constexpr std::int64_t most_step = std::int64_t{1} << 61;
+  for (std::int64_t& step : steps) step = std::clamp(step, -most_step, most_step);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     node.fail(fmt::format("starts, ends, axes and steps have {}, {}, {} and {} elements", starts.size(), ends.size(), axes.size(), steps.size()));
   std::vector<Cut> cuts;

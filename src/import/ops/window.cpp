@@ -114,8 +114,7 @@ void convert_lp_pool(NodeContext& node) {
   if (node.integer("ceil_mode", 0) != 0) reach_over_end(node, windows, extents);
   std::vector<graph::Attr> attrs = attrs_of(node, windows, true);
   attrs.push_back({"include_padding", true});
-  double taps = 1;
-  for (const std::int64_t size : windows.sizes) taps *= static_cast<double>(size);
+  const auto taps = static_cast<double>(windows.taps());
   const auto sum = [&](ValueId powers) { return node.add("mul", {node.add("average_pool", {powers}, attrs), node.scalar(taps, powers)}); };
   give_turned_back(node, norm(node, channels_last(node, node.value(0)), sum));
 }

@@ -21,6 +21,18 @@ void pad_same(NodeContext& node, Windows& windows, const std::vector<Dim>& exten
   }
 }
 
+/// So that products and sums of windows' sizes stay far from 64 bits.
+void check_sizes(NodeContext& node, const Windows& windows) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  std::int64_t taps = 1, span = 0;
+  for (std::size_t i = 0; i < windows.sizes.size(); ++i) {
+    const std::int64_t size = windows.sizes[i];
+    if (size < 1) node.fail(fmt::format("its windows have the size {} along axis {}; it must be at least 1", size, i));
+    if (windows.strides[i] > most || __builtin_mul_overflow(taps, size, &taps) || __builtin_mul_overflow(size, windows.dilations[i], &span) || taps > most || span > most)
+      node.fail_unsupported(fmt::format("windows and strides of more than {} elements are not supported", most));
+  }
+}
+
 }  // namespace
 
 Integers list_of(NodeContext& node, const char* name, std::size_t size, std::int64_t value) {
@@ -34,6 +46,7 @@ Windows windows_of(NodeContext& node, Integers sizes, const std::vector<Dim>& ex
   const std::size_t count = sizes.size();
   if (count != extents.size()) node.fail(fmt::format("its windows have {} axes, its input {} beside batch and channels", count, extents.size()));
   Windows windows{std::move(sizes), list_of(node, "strides", count, 1), list_of(node, "dilations", count, 1), {}, {}};
+  check_sizes(node, windows);
   const Integers pads = node.integers("pads").value_or(Integers(2 * count, 0));
   if (pads.size() != 2 * count) node.fail(fmt::format("pads has {} elements for {} axes", pads.size(), count));
   for (std::size_t i = 0; i < count; ++i) {

@@ -2,6 +2,8 @@
 // The windows of a convolution or a pool, as ONNX' attributes tell them.
 
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <vector>
 
 #include "src/import/node_context.hpp"
@@ -14,6 +16,8 @@ struct Windows {
   std::vector<Dim> before, after;
 
   std::int64_t reach(std::size_t i) const { return (sizes[i] - 1) * dilations[i] + 1; }
+  /// Of all axes.
+  std::int64_t taps() const { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies()); }
 };
 
 /// An attribute of numbers from 1 on, one for each of `size` axes; where it is left out `value` for each.
