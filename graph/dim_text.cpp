@@ -33,11 +33,14 @@ std::string atom_text(Dim atom) {
   }
 }
 
-/// The term without its sign: "B * S * 768".
+/// Whether the term is taken off. The least integer has no opposite, and keeps its sign.
+bool is_negative(const Term& term) { return term.coefficient < 0 && term.coefficient != int64_min; }
+
+/// The term without that sign: "B * S * 768".
 std::string term_text(const Term& term) {
   std::string text;
   for (Dim atom : term.atoms) text += (text.empty() ? "" : " * ") + atom_text(atom);
-  const std::string coefficient = fmt::format("{}", term.coefficient).substr(term.coefficient < 0 ? 1 : 0);
+  const std::string coefficient = fmt::format("{}", term.coefficient).substr(is_negative(term) ? 1 : 0);
   if (term.atoms.empty()) return coefficient;
   return coefficient == "1" ? text : text + " * " + coefficient;
 }
@@ -53,7 +56,7 @@ std::string to_string(Dim dim) {
   if (positive != sum.end()) std::rotate(sum.begin(), positive, positive + 1);
   std::string text = positive == sum.end() ? "0" : "";
   for (const Term& term : sum) {
-    if (!text.empty()) text += term.coefficient < 0 ? " - " : " + ";
+    if (!text.empty()) text += is_negative(term) ? " - " : " + ";
     text += term_text(term);
   }
   return text;

@@ -24,6 +24,16 @@ TEST_CASE("every value has its type as soon as it is there, and the module is wh
   CHECK(print(parse(text)) == text);
 }
 
+TEST_CASE("a symbol without a name that needs one is declared in its place, so that products of dims are read as they were written") {
+  Builder builder("net", "net.x");
+  const Dim unnamed = builder.dims().symbol({}), n = builder.symbol({.name = "N"});
+  const ValueId x = builder.input("x", {DType::f32, {unnamed, n}});
+  const ValueId y = builder.add("reshape", {x}, "y", {{"shape", std::vector<Dim>{unnamed * n}}});
+  const std::string text = print(builder.finish({y}, {"y"}, {}));
+  CHECK(text.starts_with("dyn 1\ndim _0\ndim N\n\ngraph net(x: f32[_0, N]) -> (y: f32[_0 * N])"));
+  CHECK(print(parse(text)) == text);
+}
+
 TEST_CASE("what a later node says about symbols holds for values before it") {
   Builder builder("net", "net.x");
   const Dim n = builder.symbol({"N", 2, 100, 1, {}}), m = builder.symbol({"M", 2, 50, 1, {}});

@@ -120,6 +120,8 @@ TEST_CASE_FIXTURE(Fixture, "text") {
   CHECK(to_string(S - 1) == "S - 1");
   CHECK(to_string(c(3) - S) == "3 - S");
   CHECK(to_string(S * -2 - 5) == "0 - S * 2 - 5");
+  // What has no opposite keeps its sign, so that the parser can read it.
+  CHECK(to_string(S * std::numeric_limits<std::int64_t>::min() + 7) == "7 + S * -9223372036854775808");
   CHECK(to_string(floordiv(S + 1, c(2))) == "floordiv(S + 1, 2)");
   CHECK(to_string(min(S, Z)) == "min(S, Z)");
   CHECK(to_string(std::vector<Dim>{B, S, c(768)}) == "[B, S, 768]");
