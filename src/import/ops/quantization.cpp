@@ -21,7 +21,9 @@ Term quantized(const Term& x, const std::optional<Term>& zero_point, DType dtype
 Term by_axis(const Term& x, int axis, int rank) {
   if (x.rank() == 0) return x;
   const bool is_one = std::ranges::all_of(x.dims(), [](Dim dim) { return dim.constant() == 1; });
-  return is_one ? reshape(x, {}) : along(x, axis, rank);
+  if (is_one) return reshape(x, {});
+  if (axis < 0 || axis >= rank) x.node().fail(fmt::format("a scale or zero point of {} dims is for each element of an axis, but its tensor has {} dims", x.rank(), rank));
+  return along(x, axis, rank);
 }
 
 namespace {

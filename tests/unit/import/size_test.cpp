@@ -61,3 +61,13 @@ TEST_CASE("a slice of sizes by steps that reach beyond 64 bits takes one") {
     CHECK(testing::statements_of(file).find("[8]") != std::string::npos);
   }
 }
+
+TEST_CASE("a scale or a zero point for each place of an axis needs the axis") {
+  for (const bool of_zero_point : {false, true}) {
+    OnnxFile file;
+    file.input("x", {}).floats("scale", of_zero_point ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{2}, of_zero_point ? std::vector<float>{1} : std::vector<float>{1, 2});
+    file.input("zero", {"K"}, onnx::TensorProto::UINT8).output("y");
+    file.node("QuantizeLinear", {"x", "scale", "zero"}, {"y"});
+    check_error(file, ErrorKind::model, {"QuantizeLinear \"QuantizeLinear1\"", "a scale or zero point of 1 dims is for each element of an axis, but its tensor has 0 dims"});
+  }
+}
