@@ -174,7 +174,8 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
     });
   };
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);
-  if (threads == 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1, 0);
+  // Sums of fixed slices that other threads wrote come to the second stage line by line, which costs more the more there are.
+  if (threads == 1 || shape.fixed_slices > 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1, 0);
   best.program.regions = {{0, shape.m, 0, shape.n, best_strategy}};
   if (auto cover = select_cover(machine, shape, best)) return *std::move(cover);
   return best;

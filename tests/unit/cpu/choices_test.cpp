@@ -80,13 +80,14 @@ void check_choices(const Choices& choices, const Case& c, Policy policy) {
   }
 }
 
-// Of those that predict time, the chosen one is the best; of dyn, that is not better by 2 % than it.
+// Of those that predict time, the chosen one is the best; of dyn it ties (2 %) with the best of those that select() considers, and what that leaves out, copies and single threads
+// that spare little, at most ties with one of them.
 void check_chosen(const Choices& choices, Policy policy) {
   double least = std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : choices.candidates) least = std::min(least, candidate.predicted_seconds.value_or(0));
   const std::optional<double> chosen = choices.candidates.empty() ? std::nullopt : choices.candidates[choices.chosen].predicted_seconds;
   if (!chosen || policy == Policy::Oracle) return;
-  if (policy == Policy::Dyn) CHECK(*chosen * 0.98 <= least * (1 + 1e-9));
+  if (policy == Policy::Dyn) CHECK(*chosen * 0.98 * 0.98 <= least * (1 + 1e-9));
   else CHECK(*chosen <= least * (1 + 1e-9));
 }
 

@@ -52,7 +52,7 @@ Choice plain_choice(const Machine& machine, const CandidateSet& candidates, cons
     });
   };
   if (threads > 1) consider(threads);
-  if (threads == 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1);
+  if (threads == 1 || shape.fixed_slices > 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1);
   if (auto cover = select_cover(machine, shape, best)) return *std::move(cover);
   return best;
 }
@@ -83,6 +83,15 @@ TEST_CASE("select takes what a plain search over all strategies takes") {
   });
   // The bounds are there for something.
   CHECK(2 * priced < total);
+}
+
+TEST_CASE("what is chosen ties with the best that is considered, and that with the best of all") {
+  for_random_shapes(100, 60, [&](const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+    INFO(words(shape, threads));
+    double least = std::numeric_limits<double>::infinity();
+    for_each_choice(machine, candidates, shape, threads, [&](const Choice& choice) { least = std::min(least, choice.seconds); });
+    CHECK(select(machine, candidates, shape, threads).seconds * (1 - tie) * (1 - tie) <= least * (1 + 1e-9));
+  });
 }
 
 TEST_CASE("no strategy costs less than the bound for its tiles and blocks") {
