@@ -102,7 +102,8 @@ void WindowSplitter::average_pool() {
 
 void WindowSplitter::product_of_windows(const Integers& sizes) {
   const ValueId w = node_.inputs[1];
-  Dim depth = dims(x_).back();
+  // Known, where those of x may be compared with it at a run only.
+  Dim depth = dims(w)[dims(w).size() - 2];
   for (const std::int64_t size : sizes) depth = depth * size;
   const ValueId matrix = reshape(w, {depth, dims(w).back()});
   const std::vector<Window> along = windows_of(rewriter_.module(), node_, sizes);

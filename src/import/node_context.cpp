@@ -16,7 +16,7 @@ namespace {
 /// What shape arithmetic is done with, and what says which sizes are meant.
 bool counts(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean; }
 
-std::optional<KnownInts> ints_of(const Tensor& tensor, graph::DimTable& dims) {
+std::optional<KnownInts> ints_of_tensor(const Tensor& tensor, graph::DimTable& dims) {
   if (!counts(tensor.dtype) || static_cast<std::uint64_t>(tensor.elements()) > most_known_ints) return std::nullopt;
   KnownInts ints{tensor.dtype, false, {}};
   for (const std::int64_t element : integers_of(tensor)) ints.elements.push_back(dims.constant(element));
@@ -180,25 +180,39 @@ std::optional<KnownInts> NodeContext::ints(std::size_t input) {
 
 std::optional<KnownInts> NodeContext::ints_of_any_rank(std::size_t input) {
   Operand& operand = find(input);
-  if (!operand.ints && operand.constant) operand.ints = ints_of(*operand.constant, dims());
-  if (!operand.ints) {
-    ask_for_values(operand);
-    return std::nullopt;
-  }
+  std::optional<KnownInts> known = ints_of(operand);
+  if (!known) ask_for_values(operand);
+  return known;
+}
+
+std::optional<KnownInts> NodeContext::ints_of(Operand& operand) {
+  if (!operand.ints && operand.constant) operand.ints = ints_of_tensor(*operand.constant, dims());
+  if (!operand.ints) return std::nullopt;
   for (Dim& element : operand.ints->elements) element = state_.builder.resolve(element);
   return operand.ints;
+}
+
+/// Those that are known, and a dim that a run gives its value for each of the others.
+std::vector<Dim> NodeContext::defined_sizes(Operand& operand) {
+  if (const std::optional<KnownInts> known = ints_of(operand)) return known->elements;
+  std::vector<Dim> sizes;
+  for (const auto& part : operand.parts) {
+    const std::vector<Dim> of_part = defined_sizes(*part);
+    sizes.insert(sizes.end(), of_part.begin(), of_part.end());
+  }
+  if (!operand.parts.empty()) return sizes;
+  const ValueId list = value_of(operand);
+  for (std::int64_t i = 0; i < *state_.builder.type(list).dims[0].constant(); ++i) sizes.push_back(defined_dim("size"));
+  add("sizes", {list}, {{"dims", sizes}});
+  return sizes;
 }
 
 std::vector<Dim> NodeContext::need_dims(std::size_t input, std::string_view what) {
   const std::optional<KnownInts> known = ints(input);
   const graph::TensorType type = type_of(input);
   constexpr std::int64_t most_sizes = 2 * graph::max_rank;  // pads have two for each axis
-  if (!known && asked_for_.empty() && type.rank() == 1 && type.dims[0].constant().value_or(most_sizes + 1) <= most_sizes && (type.dtype == DType::i64 || type.dtype == DType::i32)) {
-    std::vector<Dim> dims;
-    for (std::int64_t i = 0; i < *type.dims[0].constant(); ++i) dims.push_back(defined_dim("size"));
-    add("sizes", {value(input)}, {{"dims", dims}});
-    return dims;
-  }
+  if (!known && asked_for_.empty() && type.rank() == 1 && type.dims[0].constant().value_or(most_sizes + 1) <= most_sizes && (type.dtype == DType::i64 || type.dtype == DType::i32))
+    return defined_sizes(find(input));
   if (!known) fail_unsupported(fmt::format("{} must depend on nothing but sizes, and \"{}\" depends on data", what, node_.input(static_cast<int>(input))));
   return known->elements;
 }

@@ -127,6 +127,8 @@ class NodeContext {
  private:
   Operand& find(std::size_t input) { return *operand(input); }
   void ask_for_values(const Operand& operand);
+  std::optional<KnownInts> ints_of(Operand& operand);
+  std::vector<Dim> defined_sizes(Operand& operand);
   ValueId materialize(Operand& operand, const std::string& name);
   ValueId tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
   ValueId ints_value(const KnownInts& ints, const std::string& name);

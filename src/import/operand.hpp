@@ -29,6 +29,7 @@ struct Operand {
   std::shared_ptr<const Tensor> constant;
   std::optional<KnownInts> ints;
   std::string name = {};  ///< what defined it calls it; a weight's key
+  std::vector<std::shared_ptr<Operand>> parts = {};  ///< of a list of integers, the lists that it is put together from, where one of them depends on data
 };
 
 /// By name. An operand may have several, in the graph and in functions, and becomes one value of the module nevertheless.

@@ -76,6 +76,7 @@ MeasuredMachine measure_machine(const Isa& isa, int threads, const MainLoopTable
   }
   measured.disturbed = is_disturbed(machine.levels, cores);
   if (measured.disturbed) machine.levels = without_disturbance(machine.levels, cores);
+  machine.levels = never_slower(machine.levels);
   report.machine_seconds += now_seconds() - start;
   start = now_seconds();
   machine.tiles = measure_tiles(isa, loops);

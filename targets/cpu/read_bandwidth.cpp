@@ -86,10 +86,15 @@ std::vector<double> for_each_count(const std::vector<int>& counts, const std::ve
 }
 
 bool is_disturbed(const std::vector<rkernel::MemoryLevel>& levels, int cores) {
-  constexpr double least_share = 0.8;
+  constexpr double least_share = 0.8, least_of_fewer = 0.9;
   const std::vector<double>& first = levels.front().bandwidth;
   for (std::size_t i = 0; i < std::min(first.size(), static_cast<std::size_t>(cores)); ++i) {
     if (first[i] < least_share * static_cast<double>(i + 1) * first.front()) return true;
+  }
+  for (const rkernel::MemoryLevel& level : levels) {
+    for (std::size_t i = 1; i < std::min(level.bandwidth.size(), static_cast<std::size_t>(cores)); ++i) {
+      if (level.bandwidth[i] < least_of_fewer * level.bandwidth[i - 1]) return true;
+    }
   }
   return false;
 }
@@ -109,8 +114,15 @@ std::vector<rkernel::MemoryLevel> without_disturbance(std::vector<rkernel::Memor
     std::vector<double>& bandwidth = levels[level].bandwidth;
     for (std::size_t i = 1; i < bandwidth.size(); ++i) {
       const bool own = level < private_levels && i < static_cast<std::size_t>(cores);
-      bandwidth[i] = own ? static_cast<double>(i + 1) * bandwidth.front() : std::max(bandwidth[i], bandwidth[i - 1]);
+      if (own) bandwidth[i] = static_cast<double>(i + 1) * bandwidth.front();
     }
+  }
+  return levels;
+}
+
+std::vector<rkernel::MemoryLevel> never_slower(std::vector<rkernel::MemoryLevel> levels) {
+  for (rkernel::MemoryLevel& level : levels) {
+    for (std::size_t i = 1; i < level.bandwidth.size(); ++i) level.bandwidth[i] = std::max(level.bandwidth[i], level.bandwidth[i - 1]);
   }
   return levels;
 }

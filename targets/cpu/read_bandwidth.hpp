@@ -28,13 +28,16 @@ std::int64_t usable_bytes(std::int64_t cache, double near_bandwidth, double far_
 std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int processors);
 
 /// Whether something else ran meanwhile: threads on `cores` cores, each with a first cache of its own, read much less from it together than one
-/// thread times their number.
+/// thread times their number; or more threads read much less from any level than fewer.
 bool is_disturbed(const std::vector<rkernel::MemoryLevel>& levels, int cores);
 
 /// The same levels after another measurement: the better figure of each, as nothing makes a machine faster than it is.
 std::vector<rkernel::MemoryLevel> best_of(std::vector<rkernel::MemoryLevel> levels, const std::vector<rkernel::MemoryLevel>& others);
 
-/// What disturbed figures may be taken for: L1 and L2 of each core as fast as that of one, shared levels never slower with more threads.
+/// What disturbed figures may be taken for: L1 and L2 of each core as fast as that of one.
 std::vector<rkernel::MemoryLevel> without_disturbance(std::vector<rkernel::MemoryLevel> levels, int cores);
+
+/// With as many threads no fewer bytes than with fewer: choices take for granted that a problem with much to do is no slower on all threads than on one (select()).
+std::vector<rkernel::MemoryLevel> never_slower(std::vector<rkernel::MemoryLevel> levels);
 
 }  // namespace dyn::cpu

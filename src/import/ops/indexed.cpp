@@ -26,7 +26,11 @@ void convert_concat(NodeContext& node) {
   if (give_known_concat(node)) return;
   constexpr int needs_axis = 4;
   const int axis = node.axis(node.integer("axis", node.opset() < needs_axis ? 1 : 0), node.type(0).rank());
-  node.give(node.add("concat", node.values(), {node.dim("axis", axis)}));
+  Operand joined{node.add("concat", node.values(), {node.dim("axis", axis)}), nullptr, std::nullopt, node.node().output(0)};
+  const graph::TensorType& type = node.builder().type(joined.id);
+  // Of sizes for which some are computed the others are known, such as a batch and channels that a resize keeps.
+  for (std::size_t i = 0; type.rank() == 1 && !is_float(type.dtype) && i < node.inputs(); ++i) joined.parts.push_back(node.operand(i));
+  node.give(std::move(joined));
 }
 
 /// Sizes that constant indices choose.

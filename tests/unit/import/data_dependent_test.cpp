@@ -69,6 +69,43 @@ TEST_CASE("imported: sizes that a cast or a sum of data gives become dims") {
   for (std::size_t i = 0; i < 24; ++i) CHECK(outputs["y"].data<float>()[i] == x[i % 6]);
 }
 
+TEST_CASE("imported: of sizes that are put together only those that data gives are left open") {
+  OnnxFile file;
+  file.input("x", {1, 2, "H", "W"}).input("height", {"K", 1}, TensorProto::INT64).output("y").integers("kept", {2}, {1, 2}).integers("first", {1}, {0}).integers("width", {1}, {5});
+  testing::set(file.node("ReduceSum", {"height", "first"}, {"sum"}), "keepdims", 0);
+  testing::set(file.node("Concat", {"kept", "sum", "width"}, {"sizes"}), "axis", 0);
+  testing::set_word(testing::set_word(testing::set_word(file.node("Resize", {"x", "", "", "sizes"}, {"y"}), "mode", "nearest"), "coordinate_transformation_mode", "asymmetric"), "nearest_mode", "floor");
+  const Graph graph = load(file);
+  CHECK(graph.outputs()[0].shape == "[1, 2, size, 5]");
+  const std::vector<float> x{1, 2, 3, 4};
+  const std::vector<std::int64_t> height{1, 2};
+  const Outputs outputs = graph.run({{"x", Tensor::view(x, {1, 2, 1, 2})}, {"height", Tensor::view(height, {2, 1})}});
+  REQUIRE(outputs["y"].shape() == Shape{1, 2, 3, 5});
+  std::vector<float> expected;
+  for (const float first : {1.0F, 3.0F})
+    for (int row = 0; row < 3; ++row) expected.insert(expected.end(), {first, first, first, first + 1, first + 1});
+  CHECK(elements<float>(outputs["y"]) == expected);
+}
+
+TEST_CASE("imported: a convolution of channels that data gives, which its filters tell") {
+  OnnxFile file;
+  file.input("x", {"N", 1, "L"}).input("more", {"K", 1}, TensorProto::INT64).output("y").integers("none", {4}, {0, 0, 0, 0}).integers("first", {1}, {0}).integers("last", {1}, {0});
+  testing::set(file.node("ReduceSum", {"more", "first"}, {"sum"}), "keepdims", 0);
+  testing::set(file.node("Concat", {"none", "sum", "last"}, {"pads"}), "axis", 0);
+  file.node("Pad", {"x", "pads"}, {"wide"});
+  file.floats("w", {2, 3, 2}, {1, 2, 10, 20, 100, 200, 3, 4, 30, 40, 300, 400});
+  file.node("Conv", {"wide", "w"}, {"y"});
+  const Graph graph = load(file);
+  const std::vector<float> x{1, -2, 4};
+  const auto result = [&](const std::vector<std::int64_t>& more) {
+    return graph.run({{"x", Tensor::view(x, {1, 1, 3})}, {"more", Tensor::view(more, {static_cast<std::int64_t>(more.size()), 1})}});
+  };
+  const Outputs outputs = result({1, 1});
+  REQUIRE(outputs["y"].shape() == Shape{1, 2, 2});
+  CHECK(elements<float>(outputs["y"]) == std::vector<float>{-3, 6, -5, 10});
+  CHECK_THROWS_WITH_AS(result({1, 1, 1}), doctest::Contains("Conv"), Error);
+}
+
 TEST_CASE("imported: the branch that a condition takes") {
   for (const bool known : {false, true}) {
     for (const bool condition : {true, false}) {
