@@ -19,7 +19,7 @@ struct Group {
   Backbone backbone = Backbone::Elementwise;
   std::vector<int> nodes;           ///< ascending, so topological; a view is a member only as the one node of a Copy
   int backbone_node = -1;           ///< the matmul, the first reduction, the last of a chain, or the copied view
-  std::vector<ValueId> outputs;     ///< values written to memory; where their view's base is a state, into that
+  std::vector<ValueId> outputs;     ///< values written to memory; where their view's base is a state or another result, into that
   std::vector<Dim> extents;         ///< of the axes of the index space; a matmul's last one is K, attention's last two are keys and depth
   std::vector<bool> reduced;        ///< for each axis whether the backbone reduces it
   /// Where in outputs[i] an iteration writes; no terms along reduced axes: once for all of them. Empty for a Copy
@@ -67,8 +67,13 @@ void sink_transposes(Module& module);
 /// from the results element by element; the results become slices. Runs after simplify().
 void merge_siblings(Module& module);
 
+/// What the target's kernels are good at.
+struct FuseOptions {
+  bool place_parts = false;  ///< results that are only put side by side are computed in their places, in rows that lie apart
+};
+
 /// Chooses layouts (views) and groups. May insert `copy` groups where a view cannot be expressed or an output
 /// must be dense in its own buffer.
-Fusion fuse(Module& module);
+Fusion fuse(Module& module, const FuseOptions& options = {});
 
 }  // namespace dyn::graph

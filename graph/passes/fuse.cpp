@@ -64,11 +64,11 @@ void name_groups(const Module& module, Fusion& fusion) {
 
 }  // namespace
 
-Fusion fuse(Module& module) {
+Fusion fuse(Module& module, const FuseOptions& options) {
   FusionGraph graph(module);
   Fusion fusion;
   grow_all(graph, fusion);
-  lay_out(module, graph, fusion);
+  lay_out(module, graph, fusion, options);
   sort_by_time(graph, module, fusion);
   name_groups(module, fusion);
   explain_memory(module, fusion);

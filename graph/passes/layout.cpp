@@ -16,9 +16,10 @@ class Layouter {
     needed_.assign(module.values.size(), false);
   }
 
-  void run() {
+  void run(const FuseOptions& options) {
     find_needed();
     store_bases();
+    if (options.place_parts) std::erase_if(fusion_.groups, [this](const Group& group) { return place_parts(group); });
     for (std::size_t i = 0; i < node_count_; ++i) {
       if (graph_.is_view(static_cast<int>(i)) && needed(module_.nodes[i].outputs[0])) view(static_cast<int>(i));
     }
@@ -95,6 +96,30 @@ class Layouter {
     }
     std::erase_if(views, [this](int view) { return graph_.in_state(graph_.node(view).outputs[0]); });
     return stored_view(module_, id, choose_storage(graph_, id, views));
+  }
+
+  /// Whether a group that does nothing but put results side by side can go, as all of them are computed in their places; then they are.
+  bool place_parts(const Group& group) {
+    const Node& node = graph_.node(group.backbone_node);
+    if (group.nodes.size() != 1 || node.op->name != "concat") return false;
+    std::set<ValueId> roots;
+    for (const ValueId part : node.inputs) {
+      const ValueId root = graph_.root(part);
+      const int producer = graph_.root_producer(part);
+      const bool computed = producer >= 0 && !graph_.free(producer) && graph_.node(producer).op->op_class != OpClass::Host && view_of(root).base == root;
+      if (!computed || graph_.in_state(part) || graph_.readers(root).size() != 1 || !roots.insert(root).second) return false;
+    }
+    std::vector<View> views = views_in_concat(graph_, node, view_of(node.outputs[0]));
+    if (views.empty()) return false;
+    for (std::size_t i = 0; i < views.size(); ++i) place_part(node, node.inputs[i], std::move(views[i]));
+    return true;
+  }
+
+  void place_part(const Node& concat, ValueId part, View view) {
+    const ValueId root = graph_.root(part), whole = concat.outputs[0];
+    for (; part != root; part = viewed(graph_.node(module_.value(part).producer))) needed_[static_cast<std::size_t>(part)] = false;
+    fusion_.reasons.push_back({root, fmt::format("it is written to its place in {}", module_.value(whole).name)});
+    view_of(root) = std::move(view);
   }
 
   void store_densely(ValueId id) { view_of(id) = {id, module_.dims->constant(0), dense_strides(*module_.dims, dims(id))}; }
@@ -213,6 +238,6 @@ class Layouter {
 
 }  // namespace
 
-void lay_out(Module& module, const FusionGraph& graph, Fusion& fusion) { Layouter(module, graph, fusion).run(); }
+void lay_out(Module& module, const FusionGraph& graph, Fusion& fusion, const FuseOptions& options) { Layouter(module, graph, fusion).run(options); }
 
 }  // namespace dyn::graph

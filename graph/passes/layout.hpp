@@ -24,6 +24,10 @@ Coords appended_coords(const Module& module, const Node& append);
 /// it, where they scatter the innermost axis, or where the graph returns the value.
 std::optional<View> view_in_state(const FusionGraph& graph, ValueId root, const Node& append);
 
+/// For each part of a concatenation that lies as `whole` says the memory for its root in which the part is in its place already. Empty where strides do not
+/// reach that for all of them, as above.
+std::vector<View> views_in_concat(const FusionGraph& graph, const Node& concat, const View& whole);
+
 /// Whether elements in row-major order of `dims` lie one after the other, from the start of the buffer.
 bool is_dense(const View& view, std::span<const Dim> dims);
 
@@ -36,6 +40,6 @@ std::vector<int> choose_storage(const FusionGraph& graph, ValueId root, std::spa
 
 /// Finds the views of everything that the groups read and the graph gives, adding Copy groups (not yet named) to
 /// `fusion` and, where an output needs memory of its own, a reshape to `module`.
-void lay_out(Module& module, const FusionGraph& graph, Fusion& fusion);
+void lay_out(Module& module, const FusionGraph& graph, Fusion& fusion, const FuseOptions& options);
 
 }  // namespace dyn::graph

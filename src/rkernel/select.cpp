@@ -147,14 +147,16 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
   Strategy best_strategy;
   BlockSizer sizes(machine, shape);
   const bool has_rest = rest_columns(machine, shape) > 0;
-  // What a strategy must undercut, without its overhead.
-  const auto worth_less_than = [&](double overhead) {
-    return best.considered == 0 ? std::numeric_limits<double>::infinity() : best.seconds * (1 - tie) - overhead;
+  const auto cuts_k = [&](const Strategy& strategy) { return strategy.block_k < shape.k; };
+  // What a strategy must undercut, without its overhead. Sums that wait for another part of K lose ties.
+  const auto worth_less_than = [&](double overhead, bool cuts) {
+    if (best.considered == 0) return std::numeric_limits<double>::infinity();
+    return best.seconds * (cuts_k(best_strategy) && !cuts ? 1 : 1 - tie) - overhead;
   };
   const auto consider = [&](int active, double overhead) {
     const auto visit = [&](Strategy strategy) {
       if (strategy.copy_a && !copies_may_pay(machine, shape, strategy)) return;
-      const double enough = worth_less_than(overhead);
+      const double enough = worth_less_than(overhead, cuts_k(strategy));
       double seconds = contraction_cost(machine, shape, strategy, sizes.of(strategy), active, nullptr, enough) + overhead;
       if (has_rest) {
         strategy.dot_rest = true;
@@ -162,14 +164,15 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
         strategy.dot_rest = with_dots < seconds;
         seconds = std::min(seconds, with_dots);
       }
-      if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
+      ++best.considered;
+      if (seconds < enough + overhead) {
         best.seconds = seconds;
         best.threads = active;
         best_strategy = strategy;
       }
     };
     for_each_strategy(machine, candidates, shape, active, visit, [&](const Strategy& blocks) {
-      const double enough = worth_less_than(overhead);
+      const double enough = worth_less_than(overhead, false);
       return least_cost(machine, shape, blocks, sizes.of(blocks), active, enough) < enough;
     });
   };

@@ -140,6 +140,8 @@ class Target {
 
   /// Whether problems with an Attention are among those that it runs; else the operator is split before it comes here.
   virtual bool fuses_attention() const { return false; }
+  /// Whether rows of a result that lie apart cost it no more than dense ones, so that parts of a concatenation are computed in their places.
+  virtual bool writes_rows_apart() const { return false; }
 
   /// Generates (or takes from the caches) all code that the problems can ever need; nullptr for a problem that this target cannot
   /// run. May mark contraction operands that are constant as Form::Packed; the runtime then packs them with pack(). May narrow the

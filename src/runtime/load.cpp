@@ -119,7 +119,7 @@ class Loader {
     graph::sink_transposes(impl_.module);
     graph::simplify(impl_.module);  // what meets there cancels
     graph::merge_siblings(impl_.module);
-    impl_.fusion = graph::fuse(impl_.module);
+    impl_.fusion = graph::fuse(impl_.module, {.place_parts = impl_.target->writes_rows_apart()});
     impl_.problems = rkernel::lower(impl_.module, impl_.fusion);
     impl_.report.parse += seconds_since(start);
   }

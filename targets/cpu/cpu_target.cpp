@@ -39,6 +39,7 @@ class CpuTarget final : public rkernel::Target {
   std::string name() const override { return "cpu/" + isa_.name; }
 
   bool fuses_attention() const override { return true; }
+  bool writes_rows_apart() const override { return true; }
 
   std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
                                                         const rkernel::BufferFacts& buffers,

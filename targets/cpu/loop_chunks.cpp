@@ -14,9 +14,6 @@ namespace {
 
 constexpr int rows_at_once = LoopProblem::rows_at_once;
 constexpr int no_axis = -1;
-// Windows of 7 x 7; beyond, chunks of lanes that stay in L1 are read in long runs.
-constexpr std::int64_t most_of_few = 49;
-constexpr int most_accumulators = 8;
 
 /// Slots of the places along the lane axis where guards and comparisons change.
 std::vector<int> border_slots(const rkernel::Problem& problem, const codegen::SlotTable& slots) {
@@ -130,34 +127,6 @@ void LoopCode::emit_reduced_chunk() {
       bind_reductions(body, nullptr);
       in_body(body, [&] { store_all(passes_.final_stores); });
     });
-  });
-  compiler_->leave();
-}
-
-bool LoopCode::reduces_few() const {
-  if (merging_ || loop_.sliced || passes_.passes.size() != 1) return false;
-  std::int64_t elements = 1;
-  for (const int axis : serial_axes_) elements *= std::min(problem_.axes[static_cast<std::size_t>(axis)].extent.constant().value_or(most_of_few + 1), most_of_few + 1);
-  const LoopPass& pass = passes_.passes.front();
-  const bool in_registers = static_cast<int>(pass.reductions.size()) * vectors() <= most_accumulators && pass.stores.empty() && pass.saved.empty() && pass.loaded.empty();
-  return elements <= most_of_few && in_registers && std::ranges::all_of(pass.reductions, [&](int expr) { return compiler_->varies_along_lanes(expr); });
-}
-
-/// Lanes outside, serial axes inside: each element of a window takes an address and a test of its guards for a block of lanes.
-void LoopCode::emit_few_rows(const LoopPass& pass) {
-  compiler_->enter(inner_, passes_.final_roots());
-  over_range(lanes_, streaming(passes_.final_stores, lanes_), vectors(), [&](Value* begin, int count, Value* mask) {
-    std::vector<Body> bodies;
-    for (int i = 0; i < count; ++i) bodies.push_back({builder_.CreateAdd(begin, number(i * width_)), mask, {}});
-    const Values results = over_serial_axes(pass, 0, neutral(pass, count), nullptr, [&](const Values& carried, Value*) {
-      Values accumulators = carried;
-      for (std::size_t i = 0; i < bodies.size(); ++i) sweep(pass, bodies[i], i, bodies.size(), accumulators, nullptr);
-      return accumulators;
-    });
-    for (std::size_t i = 0; i < bodies.size(); ++i) {
-      for (std::size_t r = 0; r < pass.reductions.size(); ++r) bodies[i].bound.emplace_back(pass.reductions[r], results[r * bodies.size() + i]);
-      in_body(bodies[i], [&] { store_all(passes_.final_stores); });
-    }
   });
   compiler_->leave();
 }

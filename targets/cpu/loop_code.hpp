@@ -1,7 +1,7 @@
 #pragma once
 // The emitter of loop kernels. Its parts: tickets (loop_emitter.cpp), bodies of one vector and ranges of them (loop_bodies.cpp), lanes
-// along a parallel axis (loop_chunks.cpp), along a reduction axis (loop_rows.cpp), slices of reductions (loop_merge.cpp), transposed blocks
-// (loop_tiles.cpp).
+// along a parallel axis (loop_chunks.cpp) over few elements each (loop_windows.cpp), along a reduction axis (loop_rows.cpp), slices of
+// reductions (loop_merge.cpp), transposed blocks (loop_tiles.cpp).
 
 #include <functional>
 #include <optional>
@@ -107,6 +107,11 @@ class LoopCode final : public rkernel::Emitter {
   /// Reductions of so few elements that their accumulators stay in registers from the first to the last.
   bool reduces_few() const;
   void emit_few_rows(const codegen::LoopPass& pass);
+  void bound_windows(const codegen::LoopPass& pass);
+  /// The operand whose elements, with nothing done to them, all reductions of a pass take, its fill neutral to them; -1: there is none.
+  int only_reduced_operand(const codegen::LoopPass& pass) const;
+  /// The axis of a window, at steps of 1, of which a guard leaves a range; -1: there is none.
+  int bounded_axis(const rkernel::Guard& guard) const;
   void accumulate_lanes(const codegen::LoopPass& pass);
   void reduce_rows(const codegen::LoopPass& pass);
   void store_rows(const codegen::LoopPass& pass);

@@ -39,12 +39,6 @@ llvm::Constant* fill_of(const rkernel::Operand& operand, llvm::Type* type) {
   return is_unsigned(operand.dtype) ? llvm::ConstantInt::get(type, static_cast<std::uint64_t>(fill)) : llvm::ConstantInt::getSigned(type, fill);
 }
 
-llvm::Value* both(Builder& builder, llvm::Value* a, llvm::Value* b) {
-  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
-  const int width = std::max(width_of(a), width_of(b));
-  return builder.CreateAnd(broadcast(builder, a, width), broadcast(builder, b, width));
-}
-
 }  // namespace
 
 KernelArgsValues load_kernel_args(Builder& builder, llvm::Value* kernel_args) {
@@ -139,60 +133,6 @@ llvm::Value* Operands::gathered_pointer(int operand, llvm::Value* gather) {
   llvm::Value* index = builder_.CreateSelect(builder_.CreateICmpSLT(gather, builder_.getInt64(0)), from_end, gather);
   return builder_.CreateGEP(element_type(operand), pointer(operand), gather_distance(operand, index));
 }
-
-llvm::Value* Operands::lanes_between(llvm::Value* low, llvm::Value* high) {
-  llvm::Value* start = indices_[static_cast<std::size_t>(problem_.lane_axis)];
-  llvm::Type* narrow = builder_.getInt32Ty();
-  const auto relative = [&](llvm::Value* bound) {
-    llvm::Value* from_start = builder_.CreateSub(bound, start);
-    llvm::Value* above = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, from_start, builder_.getInt64(0));
-    llvm::Value* clamped = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, above, builder_.getInt64(width_));
-    return broadcast(builder_, builder_.CreateTrunc(clamped, narrow), width_);
-  };
-  llvm::Value* lane = iota(builder_, narrow, width_);
-  llvm::Value* mask = nullptr;
-  if (low != nullptr) mask = builder_.CreateICmpSGE(lane, relative(low));
-  if (high != nullptr) mask = both(builder_, mask, builder_.CreateICmpSLT(lane, relative(high)));
-  return mask;
-}
-
-void Operands::add_guards(int operand, Access& access, bool lanes) {
-  for (int guard = 0; guard < static_cast<int>(operand_at(operand).guards.size()); ++guard) {
-    const rkernel::Guard& range = operand_at(operand).guards[static_cast<std::size_t>(guard)];
-    const int low_slot = slots_.guard_low(operand, guard), high_slot = slots_.guard_high(operand, guard);
-    llvm::Value* low = low_slot == SlotTable::none ? nullptr : slot(low_slot);
-    llvm::Value* high = high_slot == SlotTable::none ? nullptr : slot(high_slot);
-    if (lanes && range.range_axis() == problem_.lane_axis && !segmented_) {
-      access.mask = both(builder_, access.mask, lanes_between(low, high));
-      continue;
-    }
-    llvm::Value* place = guarded_place(operand, guard, lanes && !(segmented_ && range.range_axis()));
-    const int width = width_of(place);
-    llvm::Value*& condition = width > 1 ? access.mask : access.all;
-    if (low != nullptr) condition = both(builder_, condition, builder_.CreateICmpSGE(place, broadcast(builder_, low, width)));
-    if (high != nullptr) condition = both(builder_, condition, builder_.CreateICmpSLT(place, broadcast(builder_, high, width)));
-  }
-}
-
-/// The sum that a guard bounds: with `lanes` and a term along the lane axis one for each lane.
-llvm::Value* Operands::guarded_place(int operand, int guard, bool lanes) {
-  const auto& terms = operand_at(operand).guards[static_cast<std::size_t>(guard)].terms;
-  llvm::Value* sum = nullptr;
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    llvm::Value* value = lanes ? index(terms[i].axis) : indices_[static_cast<std::size_t>(terms[i].axis)];
-    const int factor = slots_.guard_factor(operand, guard, i);
-    if (factor != SlotTable::none) value = builder_.CreateMul(value, broadcast(builder_, slot(factor), width_of(value)));
-    if (sum == nullptr) {
-      sum = value;
-      continue;
-    }
-    const int width = std::max(width_of(sum), width_of(value));
-    sum = builder_.CreateAdd(broadcast(builder_, sum, width), broadcast(builder_, value, width));
-  }
-  return sum == nullptr ? builder_.getInt64(0) : sum;
-}
-
-llvm::Value* Operands::whole_mask(const Access& access) { return both(builder_, access.mask, access.all); }
 
 void Operands::report_where(llvm::Value* bad) {
   Conditional report(builder_, any_lane(builder_, bad), "out_of_range");
@@ -349,7 +289,7 @@ void Operands::store(int operand, llvm::Value* value) {
   if (width_of(to.pointer) > 1) {
     builder_.CreateMaskedScatter(value, to.pointer, align, mask == nullptr ? all : broadcast(builder_, mask, width_));
   } else if (mask == nullptr && lanes && holding_) {
-    held_.push_back({value, to.pointer, align.value()});
+    held_stores_.push_back({value, to.pointer, align.value()});
   } else if (mask == nullptr) {
     builder_.CreateAlignedStore(value, to.pointer, align);
   } else if (lanes) {
@@ -363,7 +303,7 @@ void Operands::store(int operand, llvm::Value* value) {
 
 void Operands::release_stores(llvm::Value* streams) {
   const auto write = [&](bool streaming) {
-    for (const HeldStore& store : held_) {
+    for (const HeldStore& store : held_stores_) {
       const std::uint64_t bytes = store.element_bytes * static_cast<std::uint64_t>(width_of(store.value));
       const std::uint64_t align = streaming ? std::min<std::uint64_t>(bytes, stream_align) : store.element_bytes;
       llvm::StoreInst* written = builder_.CreateAlignedStore(store.value, store.pointer, llvm::Align(align));
@@ -372,7 +312,7 @@ void Operands::release_stores(llvm::Value* streams) {
       written->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(builder_.getContext(), one));
     }
   };
-  if (streams != nullptr && !held_.empty()) {
+  if (streams != nullptr && !held_stores_.empty()) {
     Conditional past_caches(builder_, streams, "stream");
     write(true);
     past_caches.close();
@@ -382,7 +322,7 @@ void Operands::release_stores(llvm::Value* streams) {
   } else {
     write(false);
   }
-  held_.clear();
+  held_stores_.clear();
   holding_ = false;
 }
 

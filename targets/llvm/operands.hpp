@@ -39,6 +39,13 @@ class Operands {
 
   /// Guards along the lane axis are alike for all lanes of each body.
   void set_segmented(bool segmented) { segmented_ = segmented; }
+  /// The emitter sees to it that these guards of one operand hold: they are not tested.
+  void set_held(int operand, std::vector<int> guards) { held_operand_ = operand, held_guards_ = std::move(guards); }
+  /// Of the indices of an axis without lanes those in [begin, end) for which a guard holds where all other axes are; its factor of that axis is 1.
+  struct Range {
+    llvm::Value *begin, *end;
+  };
+  Range indices_within(int operand, int guard, int axis);
   /// The index of lane 0.
   llvm::Value* lane_start() const { return indices_[static_cast<std::size_t>(problem_.lane_axis)]; }
 
@@ -142,8 +149,10 @@ class Operands {
   std::vector<std::vector<Address>> addresses_;  ///< a stack, one entry for each enter()
   using Gathers = std::map<std::pair<int, llvm::Value*>, Gathered>;
   std::vector<Gathers> gathers_;  ///< prepared; a stack as well
+  int held_operand_ = 0;
+  std::vector<int> held_guards_;
   bool holding_ = false, segmented_ = false, reading_ahead_ = false;
-  std::vector<HeldStore> held_;
+  std::vector<HeldStore> held_stores_;
 };
 
 }  // namespace dyn::codegen

@@ -18,12 +18,6 @@ std::int64_t neutral_integer(ExprOp op, DType dtype) {
   return op == ExprOp::ReduceProd ? 1 : 0;
 }
 
-double neutral_number(ExprOp op) {
-  if (op == ExprOp::ReduceMax) return -std::numeric_limits<double>::infinity();
-  if (op == ExprOp::ReduceMin) return std::numeric_limits<double>::infinity();
-  return op == ExprOp::ReduceProd ? 1 : 0;
-}
-
 ExprOp step_of(ExprOp op) {
   switch (op) {
     case ExprOp::ReduceMax: return ExprOp::Max;
@@ -34,6 +28,12 @@ ExprOp step_of(ExprOp op) {
 }
 
 }  // namespace
+
+double neutral_number(ExprOp op) {
+  if (op == ExprOp::ReduceMax) return -std::numeric_limits<double>::infinity();
+  if (op == ExprOp::ReduceMin) return std::numeric_limits<double>::infinity();
+  return op == ExprOp::ReduceProd ? 1 : 0;
+}
 
 llvm::Value* Reduction::neutral(int width) {
   return broadcast(builder_, math_.constant(expr_.dtype, neutral_number(expr_.op), neutral_integer(expr_.op, expr_.dtype)), width);

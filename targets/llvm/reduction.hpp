@@ -8,6 +8,9 @@
 
 namespace dyn::codegen {
 
+/// What a reduction of floating-point numbers gives over no elements.
+double neutral_number(rkernel::ExprOp op);
+
 /// One reduction's arithmetic: its value over no elements, a step, and the merge of partial results in a fixed order.
 class Reduction {
  public:

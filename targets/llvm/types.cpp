@@ -1,5 +1,6 @@
 #include "targets/llvm/types.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "dyn/error.hpp"
@@ -58,6 +59,12 @@ llvm::Value* any_lane(Builder& builder, llvm::Value* mask) {
   if (width == 1) return mask;
   llvm::Type* bits = builder.getIntNTy(static_cast<unsigned>(width));
   return builder.CreateICmpNE(builder.CreateBitCast(mask, bits), llvm::ConstantInt::get(bits, 0));
+}
+
+llvm::Value* both(Builder& builder, llvm::Value* a, llvm::Value* b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  const int width = std::max(width_of(a), width_of(b));
+  return builder.CreateAnd(broadcast(builder, a, width), broadcast(builder, b, width));
 }
 
 llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Value* b, llvm::Value* c) {

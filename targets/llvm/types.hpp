@@ -28,6 +28,9 @@ llvm::Value* iota(Builder& builder, llvm::Type* element, int width);
 /// True where one of the lanes is.
 llvm::Value* any_lane(Builder& builder, llvm::Value* mask);
 
+/// a and b, in as many lanes as the wider has; nullptr is true.
+llvm::Value* both(Builder& builder, llvm::Value* a, llvm::Value* b);
+
 /// a * b + c of floats; rounded once with `fma`.
 llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Value* b, llvm::Value* c);
 

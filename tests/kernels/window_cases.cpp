@@ -58,6 +58,17 @@ std::vector<Case> window_cases() {
       {"r = average_pool(x) sizes=[3, 2] before=[1, 0] after=[1, 1]", "x: f32[N, H, W, 17]", "r: f32[N, H, W, 17]", images, by_depth(6)},
       {"r = average_pool(x) sizes=[3, 2] before=[1, 0] after=[1, 1] include_padding=true", "x: f32[N, H, W, 17]", "r: f32[N, H, W, 17]", images, by_depth(6)},
       {"r = average_pool(x) sizes=[2, 2] strides=[2, 2]", "x: f32[N, H, W, 33]", "r: f32[N, floordiv(H, 2), floordiv(W, 2), 33]", large_images, by_depth(4)},
+      // Windows that lie outside, in part or wholly; what lies there counts where it is not neutral.
+      {"r = max_pool(x) sizes=[3] before=[4] after=[5]", "x: f32[N, L, 21]", "r: f32[N, L + 7, 21]", lines, exact},
+      {"r = max_pool(x) sizes=[3, 2] strides=[2, 3] before=[2, 1] after=[4, 3]", "x: f16[N, H, W, 70]", "r: f16[N, floordiv(H + 5, 2), floordiv(W + 5, 3), 70]", images, exact},
+      {"r = average_pool(x) sizes=[5, 5] before=[2, 2] after=[2, 2]", "x: f32[N, H, W, 66]", "r: f32[N, H, W, 66]", images, by_depth(25)},
+      {"r = reduce_min(windows(x) axes=[1] sizes=[4] before=[3] after=[3] value=0.25) axes=[2]", "x: f32[N, L, 18]", "r: f32[N, L + 3, 1, 18]", lines, exact},
+      {"r = reduce_sum(windows(x) axes=[1] sizes=[4] dilations=[2] before=[5] after=[3] value=3) axes=[2]", "x: i32[N, L, 18]", "r: i32[N, L + 2, 1, 18]", lines, exact},
+      // Branches that write side by side.
+      {"r = concat(relu(conv(x, w) before=[1, 1] after=[1, 1]), matmul(max_pool(x) sizes=[3, 3] before=[1, 1] after=[1, 1], v), average_pool(matmul(x, v)) sizes=[2, 2] before=[1, 0] "
+       "after=[0, 1]) axis=3",
+       "x: f32[N, H, W, 12], w: f32[3, 3, 12, 21], v: f32[12, 35]", "r: f32[N, H, W, 91]", images, by_depth(120)},
+      {"a = concat(matmul(x, w), matmul(y, w)) axis=1\n  r = matmul(a, transpose(w) perm=[1, 0])", "x: f32[N, L, 12], y: f32[N, 5, 12], w: f32[12, 33]", "r: f32[N, L + 5, 12]", lines, by_depth(400)},
       // A NaN touches the windows that it is in, and no others.
       {"r = conv(x, w) before=[1, 1] after=[1, 1]", "x: f32[N, H, W, 2], w: f32[3, 3, 2, 9]", "r: f32[N, H, W, 9]", {{{"N", 1}, {"H", 6}, {"W", 11}}}, by_depth(18), {non_finite_fill}},
       {"r = max_pool(x) sizes=[3, 3] before=[1, 1] after=[1, 1]", "x: f32[N, H, W, 5]", "r: f32[N, H, W, 5]", {{{"N", 1}, {"H", 6}, {"W", 11}}}, exact, {non_finite_fill}},

@@ -35,7 +35,7 @@ std::string words(const ContractionShape& shape, int threads) {
 // One after the other, all of them.
 Choice plain_choice(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
   Choice best;
-  bool any = false;
+  bool any = false, best_cuts = false;
   const auto consider = [&](int active) {
     const double overhead = active > 1 ? machine.seconds_per_wakeup : 0;
     for_each_strategy(machine, candidates, shape, active, [&](Strategy strategy) {
@@ -46,8 +46,10 @@ Choice plain_choice(const Machine& machine, const CandidateSet& candidates, cons
         const double with_dots = contraction_cost(machine, shape, dots, active) + overhead;
         if (with_dots < seconds) strategy = dots, seconds = with_dots;
       }
-      if (any && seconds >= best.seconds * (1 - tie)) return;
+      const bool cuts = strategy.block_k < shape.k;
+      if (any && seconds >= best.seconds * (best_cuts && !cuts ? 1 : 1 - tie)) return;
       any = true;
+      best_cuts = cuts;
       best = {{{{0, shape.m, 0, shape.n, strategy}}}, active, seconds, 0};
     });
   };

@@ -26,9 +26,9 @@ TEST_CASE("golden problems") {
     if (entry.path().extension() != ".dyn") continue;
     ++cases;
     CAPTURE(entry.path().filename());
-    // What targets with a kernel for attention see has an expectation of its own.
-    const bool whole = entry.path().stem().string().starts_with("whole_");
-    const Pipeline pipeline = through_passes(read(entry.path()), {.keep_attention = whole});
+    // What targets with a kernel for attention see, and those that place parts, has an expectation of its own.
+    const std::string name = entry.path().stem().string();
+    const Pipeline pipeline = through_passes(read(entry.path()), {.keep_attention = name.starts_with("whole_")}, {.place_parts = name.starts_with("placed_")});
     CHECK(defects(pipeline).empty());
     auto expectation = entry.path();
     expectation.replace_extension(".txt");

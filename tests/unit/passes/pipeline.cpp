@@ -15,7 +15,7 @@ namespace dyn::testing {
 using graph::ValueId;
 using reference::Array;
 
-Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& options) {
+Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& options, const graph::FuseOptions& fuse_options) {
   Pipeline result{graph::parse(text), {}, {}};
   graph::decompose(result.module, options);
   graph::verify(result.module);
@@ -27,7 +27,7 @@ Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& 
   graph::verify(result.module);
   graph::merge_siblings(result.module);
   graph::verify(result.module);
-  result.fusion = graph::fuse(result.module);
+  result.fusion = graph::fuse(result.module, fuse_options);
   graph::verify(result.module);
   result.problems = rkernel::lower(result.module, result.fusion);
   return result;
@@ -59,12 +59,20 @@ std::vector<std::string> defects(const Pipeline& pipeline) {
     const auto kind = module.values[i].kind;
     if (kind == graph::ValueKind::Input || kind == graph::ValueKind::Weight) ready.insert(static_cast<ValueId>(i));
   }
+  // Parts of one buffer may be written by several; it is there after the last of them.
+  std::map<ValueId, int> writers;
+  for (const auto& problem : pipeline.problems) {
+    for (const auto& operand : problem.operands) writers[operand.buffer] += operand.written;
+  }
   for (const auto& problem : pipeline.problems) {
     for (const auto& operand : problem.operands) {
       if (!operand.written && !ready.contains(operand.buffer)) found.push_back(problem.name + " reads " + operand.name + " too early");
     }
     for (const auto& operand : problem.operands) {
-      if (operand.written && !ready.insert(operand.buffer).second) found.push_back(operand.name + " is written twice");
+      if (!operand.written) continue;
+      const auto kind = module.value(operand.buffer).kind;
+      if (kind != graph::ValueKind::Result && kind != graph::ValueKind::State) found.push_back(operand.name + " is written, but is no result");
+      if (--writers[operand.buffer] == 0) ready.insert(operand.buffer);
     }
   }
   std::set<ValueId> bases;
@@ -150,7 +158,10 @@ std::vector<Array> interpret_all(const Pipeline& pipeline, const std::vector<Arr
     if (module.values[i].kind == graph::ValueKind::Weight) keep(id, reference::to_tensor(random_weight(module, id)));
   }
   for (const auto& group : pipeline.fusion.groups) {
-    for (const ValueId id : group.outputs) keep(id, Tensor(module.value(id).type.dtype, evaluate_dims(module.value(id).type.dims, symbols)));
+    for (const ValueId id : group.outputs) {
+      const ValueId base = pipeline.fusion.views[static_cast<std::size_t>(id)].base;
+      if (!buffers.contains(base)) keep(base, Tensor(module.value(base).type.dtype, evaluate_dims(module.value(base).type.dims, symbols)));
+    }
   }
   for (const auto& problem : pipeline.problems) interpret(problem, symbols, buffers);
 
@@ -181,7 +192,7 @@ std::string difference(const std::vector<Array>& expected, const std::vector<Arr
 }
 
 std::string compare_with_reference(const std::string& text, const std::map<std::string, std::int64_t>& sizes,
-                                   std::mt19937_64& random, const graph::DecomposeOptions& options) {
+                                   std::mt19937_64& random, const graph::DecomposeOptions& options, const graph::FuseOptions& fuse_options) {
   const graph::Module parsed = graph::parse(text);
   std::vector<std::int64_t> symbols(static_cast<std::size_t>(parsed.dims->symbol_count()), 1);
   for (const auto& [name, size] : sizes) {
@@ -192,7 +203,7 @@ std::string compare_with_reference(const std::string& text, const std::map<std::
   const auto inputs = random_inputs(parsed, dims, random);
   const auto expected = reference::run(parsed, reference::bind_symbols(parsed, dims), inputs,
                                        [&](ValueId id) { return random_weight(parsed, id); }, reference::Precision::f64);
-  return difference(expected, interpret_all(through_passes(text, options), inputs));
+  return difference(expected, interpret_all(through_passes(text, options, fuse_options), inputs));
 }
 
 }  // namespace dyn::testing

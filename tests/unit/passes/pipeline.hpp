@@ -19,7 +19,7 @@ struct Pipeline {
 };
 
 /// Parses, decomposes, simplifies, fuses and lowers, with verify() after each pass.
-Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& options = {});
+Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& options = {}, const graph::FuseOptions& fuse_options = {});
 
 /// Groups with their nodes and outputs, views of outputs, and reasons; then each problem.
 std::string describe(const Pipeline& pipeline);
@@ -42,6 +42,6 @@ std::string difference(const std::vector<reference::Array>& expected, const std:
 
 /// Runs `text` both ways at input dims from `sizes` (by symbol name) and returns the difference.
 std::string compare_with_reference(const std::string& text, const std::map<std::string, std::int64_t>& sizes,
-                                   std::mt19937_64& random, const graph::DecomposeOptions& options = {});
+                                   std::mt19937_64& random, const graph::DecomposeOptions& options = {}, const graph::FuseOptions& fuse_options = {});
 
 }  // namespace dyn::testing

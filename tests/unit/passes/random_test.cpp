@@ -19,11 +19,11 @@ int graph_count() {
 }
 
 /// What is wrong with one graph; empty: nothing.
-std::string check(const std::string& text, std::mt19937_64& random, const graph::DecomposeOptions& options) {
+std::string check(const std::string& text, std::mt19937_64& random, const graph::DecomposeOptions& options, const graph::FuseOptions& fuse_options) {
   try {
-    for (const std::string& defect : defects(through_passes(text, options))) return defect;
+    for (const std::string& defect : defects(through_passes(text, options, fuse_options))) return defect;
     for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{2, 3}, {1, 4}, {3, 1}, {0, 2}}) {
-      const std::string difference = compare_with_reference(text, {{"A", a}, {"B", b}}, random, options);
+      const std::string difference = compare_with_reference(text, {{"A", a}, {"B", b}}, random, options, fuse_options);
       if (!difference.empty()) return "A=" + std::to_string(a) + " B=" + std::to_string(b) + ": " + difference;
     }
   } catch (const Error& error) {
@@ -39,8 +39,8 @@ TEST_CASE("random graphs agree with the reference") {
     const std::string text = random_graph(random, 2 + static_cast<int>(random() % 14));
     CAPTURE(seed);
     CAPTURE(text);
-    CHECK(check(text, random, {}) == "");
-    CHECK(check(text, random, {.keep_attention = true}) == "");
+    CHECK(check(text, random, {}, {}) == "");
+    CHECK(check(text, random, {.keep_attention = true}, {.place_parts = true}) == "");
   }
 }
 

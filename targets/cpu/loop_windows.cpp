@@ -1,0 +1,101 @@
+// Lanes along a parallel axis over reductions of few elements, such as windows: accumulators stay in registers.
+
+#include <algorithm>
+
+#include "targets/cpu/loop_code.hpp"
+
+namespace dyn::cpu {
+
+using codegen::axis_bit;
+using codegen::LoopPass;
+using llvm::Value;
+
+namespace {
+
+// Windows of 7 x 7; beyond, chunks of lanes that stay in L1 are read in long runs.
+constexpr std::int64_t most_of_few = 49;
+constexpr int most_accumulators = 8;
+
+/// The loaded expression behind casts between floating-point types, all of which keep what is neutral.
+int loaded_expr(const rkernel::Problem& problem, int expr) {
+  const auto at = [&](int position) -> const rkernel::Expr& { return problem.exprs[static_cast<std::size_t>(position)]; };
+  while (at(expr).op == rkernel::ExprOp::Cast && is_float(at(expr).dtype) && is_float(at(at(expr).args[0]).dtype)) expr = at(expr).args[0];
+  return expr;
+}
+
+}  // namespace
+
+bool LoopCode::reduces_few() const {
+  if (merging_ || loop_.sliced || passes_.passes.size() != 1) return false;
+  std::int64_t elements = 1;
+  for (const int axis : serial_axes_) elements *= std::min(problem_.axes[static_cast<std::size_t>(axis)].extent.constant().value_or(most_of_few + 1), most_of_few + 1);
+  const LoopPass& pass = passes_.passes.front();
+  const bool in_registers = static_cast<int>(pass.reductions.size()) * vectors() <= most_accumulators && pass.stores.empty() && pass.saved.empty() && pass.loaded.empty();
+  return elements <= most_of_few && in_registers && std::ranges::all_of(pass.reductions, [&](int expr) { return compiler_->varies_along_lanes(expr); });
+}
+
+/// Lanes outside, serial axes inside: each element of a window takes an address, and a test of the guards that do not bound the loops,
+/// for a block of lanes.
+void LoopCode::emit_few_rows(const LoopPass& pass) {
+  compiler_->enter(inner_, passes_.final_roots());
+  bound_windows(pass);
+  over_range(lanes_, streaming(passes_.final_stores, lanes_), vectors(), [&](Value* begin, int count, Value* mask) {
+    std::vector<Body> bodies;
+    for (int i = 0; i < count; ++i) bodies.push_back({builder_.CreateAdd(begin, number(i * width_)), mask, {}});
+    const Values results = over_serial_axes(pass, 0, neutral(pass, count), nullptr, [&](const Values& carried, Value*) {
+      Values accumulators = carried;
+      for (std::size_t i = 0; i < bodies.size(); ++i) sweep(pass, bodies[i], i, bodies.size(), accumulators, nullptr);
+      return accumulators;
+    });
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      for (std::size_t r = 0; r < pass.reductions.size(); ++r) bodies[i].bound.emplace_back(pass.reductions[r], results[r * bodies.size() + i]);
+      in_body(bodies[i], [&] { store_all(passes_.final_stores); });
+    }
+  });
+  operands_->set_held(0, {});
+  parts_.clear();
+  compiler_->leave();
+}
+
+int LoopCode::only_reduced_operand(const LoopPass& pass) const {
+  int operand = -1;
+  for (const int position : pass.reductions) {
+    const rkernel::Expr& reduced = problem_.exprs[static_cast<std::size_t>(position)];
+    const rkernel::Expr& load = problem_.exprs[static_cast<std::size_t>(loaded_expr(problem_, reduced.args[0]))];
+    if (load.op != rkernel::ExprOp::Load || load.args[0] >= 0 || (operand >= 0 && load.operand != operand)) return -1;
+    if (problem_.operands[static_cast<std::size_t>(load.operand)].fill != codegen::neutral_number(reduced.op)) return -1;
+    operand = load.operand;
+  }
+  return operand;
+}
+
+int LoopCode::bounded_axis(const rkernel::Guard& guard) const {
+  int bounded = -1;
+  for (const graph::CoordTerm& term : guard.terms) {
+    if ((inner_ & axis_bit(term.axis)) == 0) continue;
+    if (bounded >= 0 || term.axis == problem_.lane_axis || term.factor.constant() != 1) return -1;
+    bounded = term.axis;
+  }
+  return bounded;
+}
+
+/// Elements outside of an image change nothing where they are neutral to all reductions: loops over a window leave them out.
+void LoopCode::bound_windows(const LoopPass& pass) {
+  const int operand = only_reduced_operand(pass);
+  if (operand < 0) return;
+  std::vector<int> held;
+  const auto& guards = problem_.operands[static_cast<std::size_t>(operand)].guards;
+  for (int guard = 0; guard < static_cast<int>(guards.size()); ++guard) {
+    const int axis = bounded_axis(guards[static_cast<std::size_t>(guard)]);
+    if (axis < 0) continue;
+    const auto [begin, end] = operands_->indices_within(operand, guard, axis);
+    const Part part = part_of(axis);
+    std::erase_if(parts_, [&](const auto& known) { return known.first == axis; });
+    parts_.push_back({axis, {builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, part.begin, begin),
+                             builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, part.end, end)}});
+    held.push_back(guard);
+  }
+  operands_->set_held(operand, std::move(held));
+}
+
+}  // namespace dyn::cpu

@@ -1,0 +1,5 @@
+# Blocks that cut K win ties against those that do not.
+# file: src/rkernel/select.cpp
+# target: test_cpu
+# test: select takes what a plain search*
+s/cuts_k(best_strategy) \&\& !cuts ? 1 : 1 - tie/1 - tie/

@@ -1,0 +1,5 @@
+# What lies outside of an image is left out even where it counts.
+# file: targets/cpu/loop_windows.cpp
+# target: test_kernels
+# test: windows
+s/\.fill != codegen::neutral_number(reduced\.op)/.fill == 12345/
