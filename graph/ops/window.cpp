@@ -154,7 +154,7 @@ std::vector<OpDef> window_ops() {
        slides + "w: [k, O] with k = product of sizes * C; the result is [n..., o..., O]. With groups x: [n..., d..., G, C] and w: [G, k, O] give [n..., o..., G, O].",
        "f32, f16 or bf16, the same on both sides; the result has that dtype", std::string(window_errors) + "; another k."},
       {"conv", OpClass::Compound, 2, 2, 1, with(window_attrs(false), {"groups", AttrKind::Integer, "1", "parts of the channels, each with filters of its own"}), infer_conv,
-       "Convolution (cross-correlation), channels last; with padding of 0.",
+       "Convolution (cross-correlation), channels last; with padding of 0. Where a filter that is not finite meets padding, their product may count as 0 or as NaN.",
        slides + "w: [size..., C / groups, O]; the result is [n..., o..., O], of which group i has the channels i * O / groups and on.",
        "f32, f16 or bf16, the same on both sides; the result has that dtype", std::string(window_errors) + "; channels that differ, or that groups does not divide; sizes that are no numbers."},
       {"max_pool", OpClass::Compound, 1, 1, 1, window_attrs(true), infer_for<infer_pool, number_dtypes>, "Greatest element of each window, channels last; padding never is it.",

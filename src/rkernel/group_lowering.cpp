@@ -325,7 +325,7 @@ int GroupLowering::find_operand(Operand operand) {
     return !other.written && !other.window && other.buffer == operand.buffer && other.offset == operand.offset &&
            other.strides == operand.strides && other.gathers == operand.gathers &&
            other.gather_extent == operand.gather_extent && other.gather_stride == operand.gather_stride &&
-           other.guards == operand.guards && (operand.guards.empty() || other.fill == operand.fill);
+           other.guards == operand.guards && (operand.guards.empty() || (other.fill == operand.fill && other.absent_outside == operand.absent_outside));
   };
   const auto known = std::find_if(problem_.operands.begin(), problem_.operands.end(), same);
   const auto index = static_cast<int>(known - problem_.operands.begin());
@@ -333,10 +333,11 @@ int GroupLowering::find_operand(Operand operand) {
   return index;
 }
 
-int GroupLowering::load(ValueId id, const Coords& coords, const Guards& guards, double fill) {
+int GroupLowering::load(ValueId id, const Coords& coords, const Guards& guards, double fill, bool absent_outside) {
   Operand operand = operand_at(id, coords);
   operand.guards = guards;
   operand.fill = rounded_as_held(id, fill);
+  operand.absent_outside = absent_outside && !guards.empty();
   return build_.load(value_dtype(id), find_operand(std::move(operand)));
 }
 

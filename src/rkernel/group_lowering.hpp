@@ -38,7 +38,7 @@ class GroupLowering {
 
   int value(graph::ValueId id, const Coords& coords, const Guards& guards);
   int value_anew(graph::ValueId id, const Coords& coords, const Guards& guards);
-  int load(graph::ValueId id, const Coords& coords, const Guards& guards, double fill = 0);
+  int load(graph::ValueId id, const Coords& coords, const Guards& guards, double fill = 0, bool absent_outside = false);
   int find_operand(Operand operand);
   Operand operand_at(graph::ValueId id, const Coords& coords) const;
 

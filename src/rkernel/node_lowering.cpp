@@ -210,7 +210,7 @@ int GroupLowering::windows(const Node& node, const Coords& coords, const Guards&
     const auto axis = static_cast<std::size_t>(axes[i]);
     if (windows[i].is_padded()) inside = with_guard(inside, (*place)[axis], dims_of(input)[axis]);
   }
-  return load(input, *place, inside, attr_number(node, "value"));
+  return load(input, *place, inside, attr_number(node, "value"), node.origin == "conv");
 }
 
 int GroupLowering::range(const Node& node, const Coords& coords) {

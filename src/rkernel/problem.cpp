@@ -70,7 +70,7 @@ std::string operand_text(const Problem& problem, std::size_t i) {
   for (const Guard& guard : operand.guards) {
     text += fmt::format(", {} <= {} < {}", to_string(guard.low), guarded_text(problem, guard), to_string(guard.high));
   }
-  if (!operand.guards.empty()) text += fmt::format(" else {}", operand.fill);
+  if (!operand.guards.empty()) text += operand.absent_outside ? " else nothing" : fmt::format(" else {}", operand.fill);
   return text + "\n";
 }
 

@@ -79,6 +79,7 @@ struct Operand {
   std::optional<WindowRows> window;  ///< of a contraction's `a`: adds to offset and strides, which are 0 along k and the axes of the windows
   std::vector<Guard> guards;
   double fill = 0;
+  bool absent_outside = false;  ///< of a convolution: fill is 0, and so is a product with it, whatever the other factor
   /// Loads through an index expression: its value v must be in [-gather_extent, gather_extent) (negative counts from
   /// the end), else the kernel reports Status::IndexOutOfRange; adds (v / gather_panel) * gather_stride + v % gather_panel.
   bool gathers = false;

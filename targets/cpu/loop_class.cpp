@@ -20,8 +20,13 @@ constexpr std::size_t most_classes = 32;
 /// registers.
 constexpr int elementwise_vectors = 4, function_vectors = 2;
 constexpr double function_instructions = 20;
+constexpr int most_vectors_of_row = 6;
 
-int vectors_of_body(const rkernel::Problem& problem) {
+int vectors_of_body(const rkernel::Problem& problem, int width) {
+  // Windows over few channels, as many in all shapes: one body has all of them.
+  const rkernel::Axis& lanes = problem.axes[static_cast<std::size_t>(problem.lane_axis)];
+  const std::int64_t whole = lanes.extent.constant().value_or(0) / width;
+  if (lanes.kind == rkernel::AxisKind::Parallel && problem.has_reduction() && whole > 0 && whole <= most_vectors_of_row) return static_cast<int>(whole);
   const bool functions = std::ranges::any_of(problem.exprs, [&](const rkernel::Expr& expr) {
     return expr.op != rkernel::ExprOp::Load && codegen::instructions_of(problem, expr, StrideClass::Unit) >= function_instructions;
   });
@@ -69,7 +74,7 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
       const bool turned = axis == loop.turned_axis;
       threads.loops.push_back({axis, rkernel::LoopKind::Parallel, lanes || turned ? 0 : 1});
       if (turned || (lanes && loop.turned_axis >= 0)) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, width});
-      else if (lanes) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, vectors_of_body(problem) * width});
+      else if (lanes) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, vectors_of_body(problem, width) * width});
     }
   }
   tree.layers = {std::move(registers), std::move(threads)};

@@ -36,7 +36,10 @@ class LoopCode final : public rkernel::Emitter {
 
   Value* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
   Value* extent(int axis) { return operands_->slot(loop_.slots.extent(axis)); }
-  Value* rounded_down(Value* count, std::int64_t multiple) { return builder_.CreateAnd(count, number(-multiple)); }
+  Value* rounded_down(Value* count, std::int64_t multiple) {
+    const bool power_of_two = (multiple & (multiple - 1)) == 0;
+    return power_of_two ? builder_.CreateAnd(count, number(-multiple)) : builder_.CreateSub(count, builder_.CreateURem(count, number(multiple)));
+  }
   int vectors() const { return block_ / width_; }
   codegen::Reduction reduction(int expr) { return {builder_, math_, problem_.exprs[static_cast<std::size_t>(expr)]}; }
 
@@ -108,8 +111,8 @@ class LoopCode final : public rkernel::Emitter {
   bool reduces_few() const;
   void emit_few_rows(const codegen::LoopPass& pass);
   void bound_windows(const codegen::LoopPass& pass);
-  /// The operand whose elements, with nothing done to them, all reductions of a pass take, its fill neutral to them; -1: there is none.
-  int only_reduced_operand(const codegen::LoopPass& pass) const;
+  /// Whether a reduction gives the same without the elements for which a guard of the operand does not hold.
+  bool leaves_out(const rkernel::Expr& reduced, int operand) const;
   /// The axis of a window, at steps of 1, of which a guard leaves a range; -1: there is none.
   int bounded_axis(const rkernel::Guard& guard) const;
   void accumulate_lanes(const codegen::LoopPass& pass);

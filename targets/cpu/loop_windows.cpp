@@ -57,16 +57,16 @@ void LoopCode::emit_few_rows(const LoopPass& pass) {
   compiler_->leave();
 }
 
-int LoopCode::only_reduced_operand(const LoopPass& pass) const {
-  int operand = -1;
-  for (const int position : pass.reductions) {
-    const rkernel::Expr& reduced = problem_.exprs[static_cast<std::size_t>(position)];
-    const rkernel::Expr& load = problem_.exprs[static_cast<std::size_t>(loaded_expr(problem_, reduced.args[0]))];
-    if (load.op != rkernel::ExprOp::Load || load.args[0] >= 0 || (operand >= 0 && load.operand != operand)) return -1;
-    if (problem_.operands[static_cast<std::size_t>(load.operand)].fill != codegen::neutral_number(reduced.op)) return -1;
-    operand = load.operand;
-  }
-  return operand;
+bool LoopCode::leaves_out(const rkernel::Expr& reduced, int operand) const {
+  const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
+  const auto loads_it = [&](int position) {
+    const rkernel::Expr& expr = problem_.exprs[static_cast<std::size_t>(loaded_expr(problem_, position))];
+    return expr.op == rkernel::ExprOp::Load && expr.args[0] < 0 && expr.operand == operand;
+  };
+  if (loads_it(reduced.args[0])) return source.fill == codegen::neutral_number(reduced.op);
+  const rkernel::Expr& product = problem_.exprs[static_cast<std::size_t>(loaded_expr(problem_, reduced.args[0]))];
+  return source.absent_outside && reduced.op == rkernel::ExprOp::ReduceSum && product.op == rkernel::ExprOp::Mul &&
+         (loads_it(product.args[0]) || loads_it(product.args[1]));
 }
 
 int LoopCode::bounded_axis(const rkernel::Guard& guard) const {
@@ -81,8 +81,11 @@ int LoopCode::bounded_axis(const rkernel::Guard& guard) const {
 
 /// Elements outside of an image change nothing where they are neutral to all reductions: loops over a window leave them out.
 void LoopCode::bound_windows(const LoopPass& pass) {
-  const int operand = only_reduced_operand(pass);
-  if (operand < 0) return;
+  int operand = 0;
+  const auto count = static_cast<int>(problem_.operands.size());
+  const auto is_left_out = [&](int position) { return leaves_out(problem_.exprs[static_cast<std::size_t>(position)], operand); };
+  while (operand < count && !(!problem_.operands[static_cast<std::size_t>(operand)].guards.empty() && std::ranges::all_of(pass.reductions, is_left_out))) ++operand;
+  if (operand == count) return;
   std::vector<int> held;
   const auto& guards = problem_.operands[static_cast<std::size_t>(operand)].guards;
   for (int guard = 0; guard < static_cast<int>(guards.size()); ++guard) {

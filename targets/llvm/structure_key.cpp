@@ -22,7 +22,7 @@ std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots,
     if (const std::int64_t elements = rkernel::short_segment(*operand.window); elements > 0) key += fmt::format("e{}", elements);
     key += fmt::format("{}{}", rkernel::is_run(*operand.window) ? "r" : "", operand.window->channel_step.constant() == 1 ? "u" : "");
   }
-  if (!operand.guards.empty()) key += fmt::format("f{:a}", operand.fill);
+  if (!operand.guards.empty()) key += operand.absent_outside ? "a" : fmt::format("f{:a}", operand.fill);
   if (operand.gathers) key += operand.gather_panel > 1 ? fmt::format("i{}", operand.gather_panel) : "i";
   return key;
 }

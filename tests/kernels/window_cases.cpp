@@ -47,6 +47,9 @@ std::vector<Case> window_cases() {
       {"r = conv(x, w) before=[N] after=[L]", "x: f32[N, L, 8], w: f32[2, 8, 12]", "r: f32[N, N + 2 * L - 1, 12]", lines, by_depth(16)},
       {"r = conv(x, w) before=[1, 1] after=[1, 1] groups=2", "x: f32[N, H, W, 12], w: f32[3, 3, 6, 40]", "r: f32[N, H, W, 40]", images, by_depth(54)},
       {"r = conv(x, w) strides=[2, 1] before=[1, 1] after=[1, 1] groups=12", "x: f32[N, H, W, 12], w: f32[3, 3, 1, 12]", "r: f32[N, floordiv(H + 1, 2), W, 12]", images, by_depth(9)},
+      {"r = conv(x, w) before=[2, 2] after=[2, 2] groups=90", "x: f32[N, H, W, 90], w: f32[5, 5, 1, 90]", "r: f32[N, H, W, 90]", images, by_depth(25)},
+      {"r = relu(conv(x, w) strides=[2, 2] dilations=[1, 2] before=[0, 2] after=[2, 3] groups=48 + b)", "x: f16[N, H, W, 48], w: f16[3, 3, 1, 48], b: f16[48]",
+       "r: f16[N, floordiv(H + 1, 2), floordiv(W + 2, 2), 48]", images, by_depth(9)},
       {"r = conv(x, w) before=[1, 1] after=[1, 1] groups=4", "x: f32[N, H, W, 4], w: f32[3, 3, 1, 12]", "r: f32[N, H, W, 12]", images, by_depth(9)},
       {"r = relu(conv(x, w) before=[1, 1] after=[1, 1] + c) + d", "x: f32[N, H, W, 16], w: f32[3, 3, 16, 24], c: f32[24], d: f32[N, H, W, 24]", "r: f32[N, H, W, 24]", images,
        by_depth(144)},
@@ -71,6 +74,9 @@ std::vector<Case> window_cases() {
       {"a = concat(matmul(x, w), matmul(y, w)) axis=1\n  r = matmul(a, transpose(w) perm=[1, 0])", "x: f32[N, L, 12], y: f32[N, 5, 12], w: f32[12, 33]", "r: f32[N, L + 5, 12]", lines, by_depth(400)},
       // A NaN touches the windows that it is in, and no others.
       {"r = conv(x, w) before=[1, 1] after=[1, 1]", "x: f32[N, H, W, 2], w: f32[3, 3, 2, 9]", "r: f32[N, H, W, 9]", {{{"N", 1}, {"H", 6}, {"W", 11}}}, by_depth(18), {non_finite_fill}},
+      {"r = conv(x, w) before=[1, 2] after=[1, 2] groups=50", "x: f32[N, H, W, 50], w: f32[3, 5, 1, 50]", "r: f32[N, H, W, 50]", {{{"N", 1}, {"H", 6}, {"W", 11}}}, by_depth(15), {non_finite_fill}},
+      {"r = reduce_sum(windows(x) axes=[1] sizes=[3] before=[1] after=[1] * w) axes=[2]", "x: f32[N, L, 20], w: f32[3, 20]", "r: f32[N, L, 1, 20]", {{{"N", 2}, {"L", 9}}}, by_depth(3),
+       {non_finite_fill, non_finite_fill}},
       {"r = max_pool(x) sizes=[3, 3] before=[1, 1] after=[1, 1]", "x: f32[N, H, W, 5]", "r: f32[N, H, W, 5]", {{{"N", 1}, {"H", 6}, {"W", 11}}}, exact, {non_finite_fill}},
   };
 }
