@@ -113,6 +113,8 @@ class LoopCode final : public rkernel::Emitter {
   void bound_windows(const codegen::LoopPass& pass);
   /// Whether a reduction gives the same without the elements for which a guard of the operand does not hold.
   bool leaves_out(const rkernel::Expr& reduced, int operand) const;
+  /// The operand whose elements outside of its guards no reduction of a pass needs; -1: there is none.
+  int operand_left_out(const codegen::LoopPass& pass) const;
   /// The axis of a window, at steps of 1, of which a guard leaves a range; -1: there is none.
   int bounded_axis(const rkernel::Guard& guard) const;
   void accumulate_lanes(const codegen::LoopPass& pass);

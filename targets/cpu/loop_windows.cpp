@@ -69,6 +69,14 @@ bool LoopCode::leaves_out(const rkernel::Expr& reduced, int operand) const {
          (loads_it(product.args[0]) || loads_it(product.args[1]));
 }
 
+int LoopCode::operand_left_out(const LoopPass& pass) const {
+  for (int operand = 0; operand < static_cast<int>(problem_.operands.size()); ++operand) {
+    if (problem_.operands[static_cast<std::size_t>(operand)].guards.empty()) continue;
+    if (std::ranges::all_of(pass.reductions, [&](int expr) { return leaves_out(problem_.exprs[static_cast<std::size_t>(expr)], operand); })) return operand;
+  }
+  return -1;
+}
+
 int LoopCode::bounded_axis(const rkernel::Guard& guard) const {
   int bounded = -1;
   for (const graph::CoordTerm& term : guard.terms) {
@@ -81,11 +89,8 @@ int LoopCode::bounded_axis(const rkernel::Guard& guard) const {
 
 /// Elements outside of an image change nothing where they are neutral to all reductions: loops over a window leave them out.
 void LoopCode::bound_windows(const LoopPass& pass) {
-  int operand = 0;
-  const auto count = static_cast<int>(problem_.operands.size());
-  const auto is_left_out = [&](int position) { return leaves_out(problem_.exprs[static_cast<std::size_t>(position)], operand); };
-  while (operand < count && !(!problem_.operands[static_cast<std::size_t>(operand)].guards.empty() && std::ranges::all_of(pass.reductions, is_left_out))) ++operand;
-  if (operand == count) return;
+  const int operand = operand_left_out(pass);
+  if (operand < 0) return;
   std::vector<int> held;
   const auto& guards = problem_.operands[static_cast<std::size_t>(operand)].guards;
   for (int guard = 0; guard < static_cast<int>(guards.size()); ++guard) {
