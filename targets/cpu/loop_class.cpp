@@ -24,9 +24,9 @@ constexpr int most_vectors_of_row = 6;
 
 int vectors_of_body(const rkernel::Problem& problem, int width) {
   // Windows over few channels, as many in all shapes: one body has all of them.
-  const rkernel::Axis& lanes = problem.axes[static_cast<std::size_t>(problem.lane_axis)];
-  const std::int64_t whole = lanes.extent.constant().value_or(0) / width;
-  if (lanes.kind == rkernel::AxisKind::Parallel && problem.has_reduction() && whole > 0 && whole <= most_vectors_of_row) return static_cast<int>(whole);
+  const std::int64_t whole = problem.axes[static_cast<std::size_t>(problem.lane_axis)].extent.constant().value_or(0) / width;
+  const auto reductions = std::ranges::count_if(problem.exprs, [](const rkernel::Expr& expr) { return is_reduction(expr.op); });
+  if (reduces_window(problem) && whole > 0 && whole <= most_vectors_of_row && whole * reductions <= window_accumulators) return static_cast<int>(whole);
   const bool functions = std::ranges::any_of(problem.exprs, [&](const rkernel::Expr& expr) {
     return expr.op != rkernel::ExprOp::Load && codegen::instructions_of(problem, expr, StrideClass::Unit) >= function_instructions;
   });
@@ -155,6 +155,16 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const Isa& used)
     if (is_turned(problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis, turned_axis)) turned_operands.push_back(operand);
   scratch_element_bytes = largest_kept_bytes(*this);
   tree = make_tree(*this);
+}
+
+bool reduces_window(const rkernel::Problem& problem) {
+  // Windows of 7 x 7; beyond, chunks of lanes that stay in L1 are read in long runs.
+  constexpr std::int64_t most = 49;
+  if (!problem.has_reduction() || problem.axes[static_cast<std::size_t>(problem.lane_axis)].kind == rkernel::AxisKind::Reduction) return false;
+  std::int64_t elements = 1;
+  for (const rkernel::Axis& axis : problem.axes)
+    if (axis.kind == rkernel::AxisKind::Reduction) elements *= std::min(axis.extent.constant().value_or(most + 1), most + 1);
+  return elements <= most;
 }
 
 bool LoopProblem::lanes_reduced() const {

@@ -56,6 +56,11 @@ struct LoopProblem {
   rkernel::RKernel tree;
 };
 
+/// Whether lanes run along a parallel axis and each has few elements to reduce, as many in all shapes: a window.
+bool reduces_window(const rkernel::Problem& problem);
+/// Accumulators of a window's reductions that registers hold.
+inline constexpr int window_accumulators = 8;
+
 /// Lanes that one reduction has, whatever the ISA: element j is added to lane j mod reduction_lanes.
 inline constexpr int reduction_lanes = 32;
 

@@ -12,10 +12,6 @@ using llvm::Value;
 
 namespace {
 
-// Windows of 7 x 7; beyond, chunks of lanes that stay in L1 are read in long runs.
-constexpr std::int64_t most_of_few = 49;
-constexpr int most_accumulators = 8;
-
 /// The loaded expression behind casts between floating-point types, all of which keep what is neutral.
 int loaded_expr(const rkernel::Problem& problem, int expr) {
   const auto at = [&](int position) -> const rkernel::Expr& { return problem.exprs[static_cast<std::size_t>(position)]; };
@@ -26,12 +22,10 @@ int loaded_expr(const rkernel::Problem& problem, int expr) {
 }  // namespace
 
 bool LoopCode::reduces_few() const {
-  if (merging_ || loop_.sliced || passes_.passes.size() != 1) return false;
-  std::int64_t elements = 1;
-  for (const int axis : serial_axes_) elements *= std::min(problem_.axes[static_cast<std::size_t>(axis)].extent.constant().value_or(most_of_few + 1), most_of_few + 1);
+  if (merging_ || loop_.sliced || passes_.passes.size() != 1 || !reduces_window(problem_)) return false;
   const LoopPass& pass = passes_.passes.front();
-  const bool in_registers = static_cast<int>(pass.reductions.size()) * vectors() <= most_accumulators && pass.stores.empty() && pass.saved.empty() && pass.loaded.empty();
-  return elements <= most_of_few && in_registers && std::ranges::all_of(pass.reductions, [&](int expr) { return compiler_->varies_along_lanes(expr); });
+  const bool in_registers = static_cast<int>(pass.reductions.size()) * vectors() <= window_accumulators && pass.stores.empty() && pass.saved.empty() && pass.loaded.empty();
+  return in_registers && std::ranges::all_of(pass.reductions, [&](int expr) { return compiler_->varies_along_lanes(expr); });
 }
 
 /// Lanes outside, serial axes inside: each element of a window takes an address, and a test of the guards that do not bound the loops,
