@@ -116,9 +116,8 @@ class Layouter {
   }
 
   void place_part(const Node& concat, ValueId part, View view) {
-    const ValueId root = graph_.root(part), whole = concat.outputs[0];
-    for (; part != root; part = viewed(graph_.node(module_.value(part).producer))) needed_[static_cast<std::size_t>(part)] = false;
-    fusion_.reasons.push_back({root, fmt::format("it is written to its place in {}", module_.value(whole).name)});
+    const ValueId root = graph_.root(part);
+    fusion_.reasons.push_back({root, fmt::format("it is written to its place in {}", module_.value(concat.outputs[0]).name)});
     view_of(root) = std::move(view);
   }
 
