@@ -60,15 +60,30 @@ reference::Array weight_of(const graph::Module& module, graph::ValueId id) {
   return array;
 }
 
-/// The scale of each element; `absolute` is the result for absolute inputs.
-std::vector<double> scales_of(Tolerance::Scale scale, const reference::Array& expected, const reference::Array& absolute) {
-  std::vector<double> scales = expected.floats;
-  if (scale == Tolerance::Scale::Unit) std::fill(scales.begin(), scales.end(), 1);
-  if (scale == Tolerance::Scale::Absolute) scales = absolute.floats;
-  for (auto& value : scales) value = std::isfinite(value) ? std::fabs(value) : 0;
-  if (scale == Tolerance::Scale::Largest && !scales.empty()) {
-    std::fill(scales.begin(), scales.end(), *std::max_element(scales.begin(), scales.end()));
+/// The largest magnitude, of those that are finite; 0 where there is none.
+double largest(const std::vector<double>& values) {
+  double result = 0;
+  for (const double value : values) result = std::isfinite(value) ? std::max(result, std::fabs(value)) : result;
+  return result;
+}
+
+double largest(const std::vector<reference::Array>& arrays) {
+  double result = 0;
+  for (const auto& array : arrays) result = std::max(result, largest(array.floats));
+  return result;
+}
+
+/// The scale of each element of an output; `others` are those of others_of.
+std::vector<double> scales_of(Tolerance::Scale scale, const std::vector<double>& expected, const std::vector<reference::Array>& others, std::size_t output) {
+  using Scale = Tolerance::Scale;
+  switch (scale) {
+    case Scale::Unit: return std::vector<double>(expected.size(), 1);
+    case Scale::Largest: return std::vector<double>(expected.size(), largest(expected));
+    case Scale::Values: return std::vector<double>(expected.size(), std::max(largest(expected), largest(others) / 32));
+    default: break;
   }
+  std::vector<double> scales = scale == Scale::Absolute ? others[output].floats : expected;
+  for (auto& value : scales) value = std::isfinite(value) ? std::fabs(value) : 0;
   return scales;
 }
 
@@ -119,17 +134,25 @@ std::vector<std::int64_t> Subject::symbols_of(const std::vector<Tensor>& inputs)
   return reference::bind_symbols(module_, dims_of(inputs));
 }
 
-std::vector<reference::Array> Subject::expect(const std::vector<Tensor>& inputs) const {
+std::vector<reference::Array> Subject::expect(const graph::Module& module, const std::vector<Tensor>& inputs) const {
   std::vector<reference::Array> arrays;
   for (const auto& input : inputs) arrays.push_back(reference::from_tensor(input));
-  const auto weight = [&](graph::ValueId id) { return weight_of(module_, id); };
-  return reference::run(module_, symbols_of(inputs), arrays, weight, reference::Precision::f64);
+  const auto weight = [&](graph::ValueId id) { return weight_of(module, id); };
+  return reference::run(module, symbols_of(inputs), arrays, weight, reference::Precision::f64);
+}
+
+std::vector<reference::Array> Subject::others_of(Tolerance::Scale scale, const std::vector<Tensor>& inputs) const {
+  if (scale == Tolerance::Scale::Absolute) return expect(magnitudes_of(inputs));
+  if (scale != Tolerance::Scale::Values) return {};
+  auto whole = graph::parse(text_);
+  whole.outputs = whole.inputs;
+  for (const auto& node : whole.nodes) whole.outputs.insert(whole.outputs.end(), node.outputs.begin(), node.outputs.end());
+  return expect(whole, inputs);
 }
 
 std::string Subject::check(const std::vector<Tensor>& inputs, const Tolerance& tolerance, const Sizes& sizes) const {
   const auto expected = expect(inputs);
-  const bool by_magnitude = tolerance.scale == Tolerance::Scale::Absolute;
-  const auto absolute = by_magnitude ? expect(magnitudes_of(inputs)) : expected;
+  const auto others = others_of(tolerance.scale, inputs);
 
   Call call(graph_);
   for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
@@ -145,7 +168,7 @@ std::string Subject::check(const std::vector<Tensor>& inputs, const Tolerance& t
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (!outputs[i].intact()) return fmt::format("output {}: bytes around it were written", i);
     const auto wrong = difference(outputs[i].tensor(), expected[i], tolerance.factor * static_cast<double>(times),
-                                  scales_of(tolerance.scale, expected[i], absolute[i]));
+                                  scales_of(tolerance.scale, expected[i].floats, others, i));
     if (!wrong.empty()) return fmt::format("output {}: {}\n{}", i, wrong, text_);
   }
   return {};

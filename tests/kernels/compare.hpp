@@ -21,6 +21,7 @@ struct Tolerance {
     Element,   ///< |expected|
     Absolute,  ///< the reference's result for the absolute values of all inputs: |A|·|B| of a matmul
     Largest,   ///< the largest |expected| of the output
+    Values,    ///< Largest; at least a 32nd of the largest |value| of the graph, of whose rounding terms that cancel leave something
     Unit       ///< 1
   } scale = Scale::Element;
   double factor = 4;
@@ -48,7 +49,7 @@ class Subject {
   }
 
   /// The reference's outputs, in float64.
-  std::vector<reference::Array> expect(const std::vector<Tensor>& inputs) const;
+  std::vector<reference::Array> expect(const std::vector<Tensor>& inputs) const { return expect(module_, inputs); }
 
   /// Runs with caller-owned outputs between guard bytes, not aligned to more than their dtype. Empty where all is
   /// well, else what is wrong.
@@ -56,6 +57,9 @@ class Subject {
 
  private:
   std::vector<std::int64_t> symbols_of(const std::vector<Tensor>& inputs) const;
+  std::vector<reference::Array> expect(const graph::Module& module, const std::vector<Tensor>& inputs) const;
+  /// What the scale is taken from, beside the expected outputs: those of absolute inputs, or every value of the graph.
+  std::vector<reference::Array> others_of(Tolerance::Scale scale, const std::vector<Tensor>& inputs) const;
 
   std::string text_;
   graph::Module module_;
