@@ -48,8 +48,8 @@ void check_graphs(int first, int count) {
 TEST_SUITE("fast") {
   TEST_CASE("what rounding leaves of terms that cancel is no error") {
     Random random("cancellation");
-    const Subject subject(graph_text({"A"}, "x: f32[A]", "r: f32[]", "y = slice(x) axes=[0] steps=[-1]\n  z = sub(x, y)\n  r = reduce_sum(z) axes=[0]"));
-    const Sizes sizes{{"A", 100}};
+    const Subject subject(graph_text({"A", "B"}, "x: f32[A, B]", "r: f32[1, B]", "y = slice(x) axes=[0] steps=[-1]\n  z = sub(x, y)\n  r = reduce_sum(z) axes=[0]"));
+    const Sizes sizes{{"A", 100}, {"B", 17}};
     CHECK_EQ(subject.check(subject.make_inputs(sizes, {}, random), tolerance, sizes), "");
   }
 
