@@ -56,9 +56,17 @@ else()
 endif()
 
 # The GNU linker needs about 10 s for LLVM's archives; these do not.
-find_program(fast_linker NAMES mold ld.lld)
+find_program(fast_linker NAMES mold ld.lld HINTS /usr/lib/llvm-19/bin)
 if(fast_linker)
   get_filename_component(fast_linker_name ${fast_linker} NAME)
+  get_filename_component(fast_linker_folder ${fast_linker} DIRECTORY)
   string(REPLACE "ld.lld" "lld" fast_linker_name ${fast_linker_name})
-  add_link_options(-fuse-ld=${fast_linker_name})
+  add_link_options(-fuse-ld=${fast_linker_name} -B${fast_linker_folder})
+endif()
+
+# Where ccache is installed, what it has compiled once stays compiled, whatever folder the next build is in.
+find_program(compiler_cache ccache)
+if(compiler_cache AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${compiler_cache})
 endif()

@@ -2,15 +2,40 @@
 
 if(DYN_SANITIZE)
   add_compile_options(-fsanitize=${DYN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  add_link_options(-fsanitize=${DYN_SANITIZE})
+  string(REPLACE ",fuzzer-no-link" "" linked_sanitizers ${DYN_SANITIZE})
+  add_link_options(-fsanitize=${linked_sanitizers})
+  add_compile_definitions(DYN_SANITIZED)
 endif()
 
+set(warnings -Wall -Wextra -Wpedantic)
 # GCC 12 reports std::string's own memcpy (GCC bug 105329).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  set(compiler_warnings -Wno-restrict)
+  list(APPEND warnings -Wno-restrict)
+endif()
+# In a unit of several files GCC takes each for a header, in which an anonymous namespace would be an error.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
+  list(APPEND warnings -Wno-subobject-linkage)
 endif()
 
+# What is compiled more often than it is waited for: tests, and the command line around the library.
+set(light_options $<$<CONFIG:Release>:-O1>)
+
 set(dyn_objects)  # objects of libdyn
+
+# In a unity build a folder is a unit, whatever else its target holds: a new file changes no other folder's unit.
+function(dyn_units target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    if(source MATCHES "\\.cpp$" AND NOT source MATCHES "^\\$|^${PROJECT_BINARY_DIR}/")
+      get_filename_component(folder ${source} ABSOLUTE BASE_DIR ${PROJECT_SOURCE_DIR})
+      get_filename_component(folder ${folder} DIRECTORY)
+      file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
+      string(REPLACE "/" "_" unit "${folder}")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
 
 # Sources by pattern; `*` covers folders below.
 function(dyn_glob result)
@@ -26,11 +51,12 @@ endfunction()
 
 function(dyn_compile_settings target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic ${compiler_warnings})
+  target_compile_options(${target} PRIVATE ${warnings})
+  dyn_units(${target})
 endfunction()
 
 # dyn_part(name SOURCES patterns [EXCLUDE files] [LIBRARIES targets] [LLVM] [NOT_IN_LIBRARY])
-# An object library dyn_<name>, part of libdyn unless NOT_IN_LIBRARY.
+# An object library dyn_<name>, part of libdyn unless NOT_IN_LIBRARY, which is also compiled with less care for its speed.
 function(dyn_part name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "LLVM;NOT_IN_LIBRARY" "" "SOURCES;EXCLUDE;LIBRARIES")
   dyn_glob(sources SOURCES ${arg_SOURCES} EXCLUDE ${arg_EXCLUDE})
@@ -46,6 +72,12 @@ function(dyn_part name)
   target_link_libraries(dyn_${name} PRIVATE fmt::fmt Threads::Threads ${arg_LIBRARIES})
   if(arg_LLVM)
     target_include_directories(dyn_${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+    target_precompile_headers(dyn_${name} REUSE_FROM dyn_precompiled_llvm)
+  else()
+    target_precompile_headers(dyn_${name} REUSE_FROM dyn_precompiled_plain)
+  endif()
+  if(arg_NOT_IN_LIBRARY)
+    target_compile_options(dyn_${name} PRIVATE ${light_options})
   endif()
   if(NOT arg_NOT_IN_LIBRARY)
     set(dyn_objects ${dyn_objects} $<TARGET_OBJECTS:dyn_${name}> PARENT_SCOPE)

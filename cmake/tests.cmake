@@ -1,52 +1,67 @@
-# test_<area> from tests/unit/<area>, test_kernels from tests/kernels; all with tests/support and dyn's internals.
+# Programs that test: each from folders of tests/, all with tests/support and dyn's internals.
+
+function(dyn_test_settings target)
+  dyn_compile_settings(${target})
+  target_compile_options(${target} PRIVATE ${light_options})
+endfunction()
 
 dyn_glob(fake_cuda_sources SOURCES tests/support/fake_cuda/*.cpp)
 dyn_glob(support_sources SOURCES tests/support/*.cpp)
 list(REMOVE_ITEM support_sources ${fake_cuda_sources})
-if(support_sources)
-  add_library(dyn_test_support STATIC EXCLUDE_FROM_ALL ${support_sources})
-  dyn_compile_settings(dyn_test_support)
-  target_link_libraries(dyn_test_support PRIVATE doctest::doctest fmt::fmt)
-endif()
+add_library(dyn_test_support STATIC EXCLUDE_FROM_ALL ${support_sources} ${PROJECT_SOURCE_DIR}/tests/doctest.cpp)
+dyn_test_settings(dyn_test_support)
+target_link_libraries(dyn_test_support PRIVATE doctest::doctest fmt::fmt)
 
 # A driver over host memory. Under the name of the real one, so that a folder in LD_LIBRARY_PATH is enough to run on it.
 add_library(fake_cuda MODULE EXCLUDE_FROM_ALL ${fake_cuda_sources})
-dyn_compile_settings(fake_cuda)
+dyn_test_settings(fake_cuda)
 set_target_properties(fake_cuda PROPERTIES PREFIX "" OUTPUT_NAME libcuda SUFFIX .so.1
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/fake_cuda)
 
 add_custom_target(dyn_tests)  # all test programs
 
-function(dyn_test name folder)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-  if(NOT sources)
-    return()
-  endif()
-  add_executable(${name} ${sources})
-  dyn_compile_settings(${name})
-  target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${onnx_messages})
-  target_compile_definitions(${name} PRIVATE
+# dyn_test(name folders... [LIBRARIES targets]): test_<name> from folders of tests/, with one main and dyn's internals.
+function(dyn_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES")
+  list(TRANSFORM arg_UNPARSED_ARGUMENTS PREPEND tests/ OUTPUT_VARIABLE patterns)
+  list(TRANSFORM patterns APPEND /*.cpp)
+  dyn_glob(sources SOURCES ${patterns})
+  add_library(dyn_test_${name} OBJECT EXCLUDE_FROM_ALL ${sources})
+  dyn_test_settings(dyn_test_${name})
+  target_include_directories(dyn_test_${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${onnx_messages})
+  target_compile_definitions(dyn_test_${name} PRIVATE
     DYN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" DYN_BINARY_DIR="${PROJECT_BINARY_DIR}" DYN_FAKE_CUDA="$<TARGET_FILE:fake_cuda>")
-  add_dependencies(${name} fake_cuda)
-  foreach(library dyn_cli dyn_test_support)
-    if(TARGET ${library})
-      target_link_libraries(${name} PRIVATE ${library})
-    endif()
-  endforeach()
-  target_link_libraries(${name} PRIVATE dyn_internal doctest::doctest nlohmann_json::nlohmann_json)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  add_dependencies(dyn_tests ${name})
-  add_test(NAME ${name} COMMAND ${name})
+  target_link_libraries(dyn_test_${name} PRIVATE doctest::doctest fmt::fmt Threads::Threads nlohmann_json::nlohmann_json)
+  target_precompile_headers(dyn_test_${name} REUSE_FROM dyn_precompiled_tests)
+  add_dependencies(dyn_test_${name} dyn_import)  # the messages of ONNX
+  add_executable(test_${name} $<TARGET_OBJECTS:dyn_test_${name}> ${PROJECT_SOURCE_DIR}/tests/main.cpp)
+  add_dependencies(test_${name} fake_cuda)
+  target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} dyn_cli dyn_test_support dyn_internal doctest::doctest)
+  set_target_properties(test_${name} PROPERTIES LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_dependencies(dyn_tests test_${name})
+  set_property(GLOBAL APPEND PROPERTY dyn_test_folders ${arg_UNPARSED_ARGUMENTS})
 endfunction()
 
-file(GLOB areas CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/tests/unit/*)
-foreach(area ${areas})
-  if(IS_DIRECTORY ${area})
-    get_filename_component(area_name ${area} NAME)
-    dyn_test(test_${area_name} ${area})
+# It defines malloc, of which headers of other files have declarations of their own.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/runtime/allocation_counter.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
+dyn_test(graph unit/graph unit/text unit/passes)
+dyn_test(import unit/import unit/conformance LIBRARIES dyn_conformance)
+dyn_test(codegen unit/codegen unit/reference)
+dyn_test(cpu unit/cpu unit/policies)
+dyn_test(ptx unit/ptx)
+dyn_test(runtime unit/runtime unit/host)
+dyn_test(cli unit/cli)
+dyn_test(kernels kernels)
+
+# A folder in no program would be tests that never run.
+file(GLOB areas CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/unit/*)
+get_property(tested_areas GLOBAL PROPERTY dyn_test_folders)
+foreach(area IN LISTS areas)
+  if(NOT area IN_LIST tested_areas)
+    message(FATAL_ERROR "tests/${area} is in no test program; name it in cmake/tests.cmake")
   endif()
 endforeach()
-dyn_test(test_kernels ${PROJECT_SOURCE_DIR}/tests/kernels)
 
 # Checks of a device against the CPU, the emulator and float64; tests/gpu/run.sh runs it on a real GPU, CI on the emulator.
 dyn_glob(gpu_check_sources SOURCES tests/gpu/*.cpp)
@@ -55,7 +70,7 @@ foreach(file unit/ptx/matmul_case unit/ptx/matmul_data kernels/compare kernels/d
   list(APPEND gpu_check_sources ${PROJECT_SOURCE_DIR}/tests/${file}.cpp)
 endforeach()
 add_executable(dyn-gpu-check ${gpu_check_sources})
-dyn_compile_settings(dyn-gpu-check)
+dyn_test_settings(dyn-gpu-check)
 target_include_directories(dyn-gpu-check SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(dyn-gpu-check PRIVATE dyn_cli dyn_test_support dyn_internal nlohmann_json::nlohmann_json)
 set_target_properties(dyn-gpu-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
@@ -63,22 +78,21 @@ set_target_properties(dyn-gpu-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJEC
 # Kernels of one instruction set, generated on any CPU and checked on one that has it; tests/avx512/run.sh.
 dyn_glob(avx512_check_sources SOURCES tests/avx512/*.cpp)
 add_executable(dyn-avx512-check ${avx512_check_sources} ${PROJECT_SOURCE_DIR}/tests/unit/cpu/contraction_fixture.cpp)
-dyn_compile_settings(dyn-avx512-check)
+dyn_test_settings(dyn-avx512-check)
 target_link_libraries(dyn-avx512-check PRIVATE dyn_test_support dyn_internal)
 set_target_properties(dyn-avx512-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 
 # The ONNX project's backend test suite; tests/conformance/run.sh fetches its data.
 dyn_glob(conformance_sources SOURCES tests/conformance/*.cpp EXCLUDE tests/conformance/main.cpp)
-add_library(dyn_conformance STATIC EXCLUDE_FROM_ALL ${conformance_sources} ${PROJECT_SOURCE_DIR}/tests/support/half.cpp)
+add_library(dyn_conformance STATIC EXCLUDE_FROM_ALL ${conformance_sources})
 add_executable(dyn-conformance tests/conformance/main.cpp)
 foreach(target dyn_conformance dyn-conformance)
-  dyn_compile_settings(${target})
+  dyn_test_settings(${target})
   target_include_directories(${target} SYSTEM PRIVATE ${onnx_messages})
   target_link_libraries(${target} PRIVATE nlohmann_json::nlohmann_json fmt::fmt)
 endforeach()
-target_link_libraries(dyn_conformance PUBLIC dyn_internal)
+target_link_libraries(dyn_conformance PUBLIC dyn_test_support dyn_internal)
 target_link_libraries(dyn-conformance PRIVATE dyn_conformance)
-target_link_libraries(test_conformance PRIVATE dyn_conformance)
 set_target_properties(dyn-conformance PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 
 # Many callers of one graph at once: by hand, not a test.
@@ -86,3 +100,19 @@ add_executable(dyn-bench-callers EXCLUDE_FROM_ALL tests/bench/callers.cpp)
 dyn_compile_settings(dyn-bench-callers)
 target_include_directories(dyn-bench-callers SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(dyn-bench-callers PRIVATE dyn_cli dyn_internal)
+
+# Fuzzers of what reads files that somebody else wrote; tests/fuzz/run.sh runs them.
+if(DYN_SANITIZE MATCHES "fuzzer-no-link")
+  foreach(name onnx text safetensors npy)
+    set(fuzzer_sources tests/fuzz/fuzz_${name}.cpp)
+    if(name STREQUAL "onnx")
+      list(APPEND fuzzer_sources tests/fuzz/mutate_onnx.cpp)
+    endif()
+    add_executable(fuzz_${name} EXCLUDE_FROM_ALL ${fuzzer_sources})
+    dyn_compile_settings(fuzz_${name})
+    target_include_directories(fuzz_${name} SYSTEM PRIVATE ${onnx_messages})
+    target_link_libraries(fuzz_${name} PRIVATE dyn_cli dyn_internal nlohmann_json::nlohmann_json)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  endforeach()
+endif()

@@ -15,26 +15,22 @@
 
 namespace dyn::graph {
 
-namespace {
-
-struct NodeKey {
-  DimOp op;
-  std::int64_t value;
-  std::vector<Dim> operands;
-  bool operator==(const NodeKey&) const = default;
-};
-
-struct NodeKeyHash {
-  std::size_t operator()(const NodeKey& key) const {
-    std::size_t hash = static_cast<std::size_t>(key.op) * 31 + std::hash<std::int64_t>()(key.value);
-    for (Dim operand : key.operands) hash = hash * 1000003 + std::hash<const void*>()(operand.node());
-    return hash;
-  }
-};
-
-}  // namespace
-
 struct DimTable::Impl {
+  struct NodeKey {
+    DimOp op;
+    std::int64_t value;
+    std::vector<Dim> operands;
+    bool operator==(const NodeKey&) const = default;
+  };
+
+  struct NodeKeyHash {
+    std::size_t operator()(const NodeKey& key) const {
+      std::size_t hash = static_cast<std::size_t>(key.op) * 31 + std::hash<std::int64_t>()(key.value);
+      for (Dim operand : key.operands) hash = hash * 1000003 + std::hash<const void*>()(operand.node());
+      return hash;
+    }
+  };
+
   std::deque<DimNode> nodes;  ///< by id; a deque, so that nodes stay where they are
   std::vector<DimFacts> facts;
   std::unordered_map<NodeKey, Dim, NodeKeyHash> interned;
@@ -57,7 +53,7 @@ std::optional<int> Dim::symbol() const noexcept {
 
 Dim DimInterner::intern(DimTable& table, DimOp op, std::vector<Dim> operands, std::int64_t value) {
   DimTable::Impl& impl = *table.impl_;
-  NodeKey key{op, value, std::move(operands)};
+  DimTable::Impl::NodeKey key{op, value, std::move(operands)};
   if (const auto found = impl.interned.find(key); found != impl.interned.end()) return found->second;
   // May intern other nodes, so it comes before this node gets its id.
   const DimFacts facts = derive_facts(table, op, key.operands, value);

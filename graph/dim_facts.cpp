@@ -16,12 +16,12 @@ namespace {
 constexpr Interval everything{int64_min, int64_max};
 
 /// A lower end at the least integer, and an upper end at the greatest, stay there whatever is added.
-Interval add(Interval a, Interval b) {
+Interval interval_sum(Interval a, Interval b) {
   return {a.low == int64_min || b.low == int64_min ? int64_min : saturating_add(a.low, b.low),
           a.high == int64_max || b.high == int64_max ? int64_max : saturating_add(a.high, b.high)};
 }
 
-Interval multiply(Interval a, Interval b) {
+Interval interval_product(Interval a, Interval b) {
   const auto [low, high] = std::minmax({saturating_multiply(a.low, b.low), saturating_multiply(a.low, b.high),
                                         saturating_multiply(a.high, b.low), saturating_multiply(a.high, b.high)});
   return {low, high};
@@ -30,11 +30,11 @@ Interval multiply(Interval a, Interval b) {
 Interval intersect(Interval a, Interval b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
 
 /// Divisors of 0 have no value, so that only the positive ones count where none is negative.
-Interval floor_divide(Interval x, Interval d) {
+Interval interval_quotient(Interval x, Interval d) {
   if (d.low == 0) d.low = 1;
   if (d.low <= 0 || d.high < d.low) return everything;
-  const std::int64_t low = x.low >= 0 ? x.low / d.high : graph::floor_divide(x.low, d.low);
-  const std::int64_t high = x.high >= 0 ? x.high / d.low : graph::floor_divide(x.high, d.high);
+  const std::int64_t low = x.low >= 0 ? x.low / d.high : floor_divide(x.low, d.low);
+  const std::int64_t high = x.high >= 0 ? x.high / d.low : floor_divide(x.high, d.high);
   return {x.low == int64_min ? int64_min : low, x.high == int64_max ? int64_max : high};
 }
 
@@ -56,7 +56,7 @@ Interval factored_bounds(DimTable& table, const Polynomial& sum) {
   const Term factor = common_factor(sum);
   if (factor.atoms.empty()) return everything;
   const Dim rest = from_polynomial(table, divide_exactly(sum, factor));
-  return multiply(bounds(from_term(table, factor)), bounds(rest));
+  return interval_product(bounds(from_term(table, factor)), bounds(rest));
 }
 
 /// x and the constant c where the term is some multiple of floordiv(x, c).
@@ -74,9 +74,9 @@ std::optional<Quotient> quotient_of(const Term& term) {
 /// Of the difference of two terms k * floordiv(y, c) - k * floordiv(x, c): floordiv(y - x, c) <= it / k <= -floordiv(x - y, c).
 Interval difference_of_quotients(Dim y, Dim x, std::int64_t divisor, std::int64_t k) {
   const Interval range = bounds(y - x);
-  const std::int64_t low = range.low == int64_min ? int64_min : graph::floor_divide(range.low, divisor);
-  const std::int64_t high = range.high == int64_max ? int64_max : saturating_negate(graph::floor_divide(saturating_negate(range.high), divisor));
-  return multiply({low, high}, {k, k});
+  const std::int64_t low = range.low == int64_min ? int64_min : floor_divide(range.low, divisor);
+  const std::int64_t high = range.high == int64_max ? int64_max : saturating_negate(floor_divide(saturating_negate(range.high), divisor));
+  return interval_product({low, high}, {k, k});
 }
 
 /// A sum with quotients by constants: two of opposite sign by the same divisor are bounded by the difference of their dividends, and
@@ -96,19 +96,19 @@ Interval quotient_bounds(DimTable& table, Polynomial sum) {
     };
     const auto partner = quotient ? std::find_if(sum.begin() + static_cast<std::ptrdiff_t>(i) + 1, sum.end(), opposite) : sum.end();
     if (partner != sum.end()) {
-      taken = add(taken, difference_of_quotients(quotient->x, quotient_of(*partner)->x, quotient->divisor, term.coefficient));
+      taken = interval_sum(taken, difference_of_quotients(quotient->x, quotient_of(*partner)->x, quotient->divisor, term.coefficient));
       sum.erase(partner);
       found = true;
     } else if (const std::int64_t common = quotient ? common_divisor(term.coefficient, quotient->divisor) : 1; common > 1) {
       const std::int64_t k = term.coefficient / common;
-      rest = graph::add(rest, scale(to_polynomial(floordiv(quotient->x, table.constant(quotient->divisor / common))), k));
-      taken = add(taken, multiply({0, common - 1}, {-k, -k}));
+      rest = add(rest, scale(to_polynomial(floordiv(quotient->x, table.constant(quotient->divisor / common))), k));
+      taken = interval_sum(taken, interval_product({0, common - 1}, {-k, -k}));
       found = true;
     } else {
-      rest = graph::add(rest, {term});
+      rest = add(rest, {term});
     }
   }
-  return found && !is_saturated(rest) ? add(bounds(from_polynomial(table, rest)), taken) : everything;
+  return found && !is_saturated(rest) ? interval_sum(bounds(from_polynomial(table, rest)), taken) : everything;
 }
 
 /// rest + floordiv(x, c) == floordiv(c * rest + x, c), whose dividend may have terms that cancel; so has the negative of rest - floordiv(x, c).
@@ -123,10 +123,10 @@ Interval joined_bounds(DimTable& table, const Polynomial& sum) {
     Polynomial rest = sum;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
     const std::int64_t sign = sum[i].coefficient;
-    const Polynomial dividend = graph::add(scale(rest, saturating_multiply(sign, quotient.divisor)), to_polynomial(quotient.x));
+    const Polynomial dividend = add(scale(rest, saturating_multiply(sign, quotient.divisor)), to_polynomial(quotient.x));
     if (is_saturated(dividend)) continue;
-    const Interval joined = floor_divide(bounds(from_polynomial(table, dividend)), {quotient.divisor, quotient.divisor});
-    result = intersect(result, multiply(joined, {sign, sign}));
+    const Interval joined = interval_quotient(bounds(from_polynomial(table, dividend)), {quotient.divisor, quotient.divisor});
+    result = intersect(result, interval_product(joined, {sign, sign}));
   }
   return result;
 }
@@ -142,7 +142,7 @@ Polynomial terms_of(const std::vector<Dim>& operands) {
 
 Interval sum_bounds(DimTable& table, const std::vector<Dim>& operands) {
   Interval result = bounds(operands[0]);
-  for (std::size_t i = 1; i < operands.size(); ++i) result = add(result, bounds(operands[i]));
+  for (std::size_t i = 1; i < operands.size(); ++i) result = interval_sum(result, bounds(operands[i]));
   const Polynomial sum = terms_of(operands);
   return intersect(intersect(result, factored_bounds(table, sum)), intersect(quotient_bounds(table, sum), joined_bounds(table, sum)));
 }
@@ -159,10 +159,10 @@ Interval derive_bounds(DimTable& table, DimOp op, const std::vector<Dim>& operan
       return sum_bounds(table, operands);
     case DimOp::Mul:
       result = operand(0);
-      for (std::size_t i = 1; i < operands.size(); ++i) result = multiply(result, operand(i));
+      for (std::size_t i = 1; i < operands.size(); ++i) result = interval_product(result, operand(i));
       return result;
     case DimOp::FloorDiv:
-      return floor_divide(operand(0), operand(1));
+      return interval_quotient(operand(0), operand(1));
     case DimOp::Mod:
       return modulo(operand(0), operand(1));
     case DimOp::Min:

@@ -2,9 +2,8 @@
 # Installs what dyn needs to be built and tested, from Debian's own archive, and only what is missing.
 # Debian 12 has everything; so have Debian 13 and Ubuntu 24.04.
 #   --peers   also the libraries that `dynrun op --peers onednn,openblas,blis` compares with; tests need none of them, but those of policy vendor are skipped without oneDNN
-#   --emulator   also the emulated CPU of tests/avx512, where this system has it; without it that test is skipped
-#   --suite      also what fetches the ONNX project's suite from PyPI for tests/conformance; without it that test is skipped
-#   --fuzz       also the clang of tests/fuzz; without it that test is skipped
+#   --tests   also what the tests need: clang and its sanitizers, a fast linker, clang-format, pip for what comes from PyPI, and, where this system has it, the
+#             emulated CPU of tests/avx512, without which that test is skipped
 set -euo pipefail
 
 packages=(
@@ -21,10 +20,12 @@ optional=()  # what tests are skipped without
 for option in "$@"; do
   case $option in
     --peers) packages+=("${peers[@]}") ;;
-    --emulator) optional+=("${emulator_packages[@]}") ;;
-    --fuzz) optional+=(clang-19 libclang-rt-19-dev) ;;
-    --suite) python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip) ;;
-    *) echo "usage: $0 [--peers] [--emulator] [--fuzz] [--suite]" >&2; exit 2 ;;
+    --tests)
+      packages+=(clang-19 libclang-rt-19-dev lld-19)
+      python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip)
+      optional+=("${emulator_packages[@]}")
+      ;;
+    *) echo "usage: $0 [--peers] [--tests]" >&2; exit 2 ;;
   esac
 done
 

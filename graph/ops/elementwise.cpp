@@ -51,8 +51,6 @@ constexpr InferFunction bool_binary = infer_for<infer_binary, bool_dtypes>;
 constexpr InferFunction order = infer_for<infer_comparison, number_dtypes>;
 constexpr InferFunction equality = infer_comparison;
 
-constexpr const char* float_to_float = "A float; the result has the same dtype";
-constexpr const char* number_to_number = "A number; the result has the same dtype";
 constexpr const char* integer_to_integer = "An integer; the result has the same dtype";
 constexpr const char* bool_to_bool = "bool; the result is bool";
 constexpr const char* number_to_bool = "A number, the same on both sides; the result is bool";

@@ -25,6 +25,10 @@ inline constexpr DType single_dtypes[] = {DType::f32, DType::f16, DType::bf16};
 inline constexpr DType bool_dtypes[] = {DType::boolean};
 inline constexpr DType index_dtypes[] = {DType::i32, DType::i64};
 
+// The operators' documentation of these dtypes.
+inline constexpr const char* float_to_float = "A float; the result has the same dtype";
+inline constexpr const char* number_to_number = "A number; the result has the same dtype";
+
 /// Fails unless the input's dtype is one of `accepted`.
 void require_dtype(const InferContext& context, std::size_t index, std::span<const DType> accepted);
 

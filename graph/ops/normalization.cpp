@@ -38,8 +38,6 @@ void infer_norm(InferContext& context, std::vector<TensorType>& outputs) {
   outputs[0] = context.input(0);
 }
 
-constexpr const char* float_to_float = "A float; the result has the same dtype";
-
 }  // namespace
 
 std::vector<OpDef> normalization_ops() {

@@ -23,7 +23,6 @@ void infer_reduction(InferContext& context, std::vector<TensorType>& outputs) {
 constexpr InferFunction number_reduction = infer_for<infer_reduction, number_dtypes>;
 constexpr InferFunction float_reduction = infer_for<infer_reduction, float_dtypes>;
 
-constexpr const char* number_to_number = "A number; the result has the same dtype";
 constexpr const char* any_to_any = "Any; the result has the same dtype";
 
 struct Reduction {
@@ -35,7 +34,7 @@ struct Reduction {
 
 const Reduction reductions[] = {
     {"reduce_sum", number_reduction, number_to_number, "Sum over the axes, integers wrap around; 0 over no elements."},
-    {"reduce_mean", float_reduction, "A float; the result has the same dtype", "Mean over the axes; NaN over no elements."},
+    {"reduce_mean", float_reduction, float_to_float, "Mean over the axes; NaN over no elements."},
     {"reduce_max", infer_reduction, any_to_any,
      "Greatest element over the axes, NaN where one is; over no elements -inf, or the least integer."},
     {"reduce_min", infer_reduction, any_to_any,

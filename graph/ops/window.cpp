@@ -158,7 +158,7 @@ std::vector<OpDef> window_ops() {
        slides + "w: [size..., C / groups, O]; the result is [n..., o..., O], of which group i has the channels i * O / groups and on.",
        "f32, f16 or bf16, the same on both sides; the result has that dtype", std::string(window_errors) + "; channels that differ, or that groups does not divide; sizes that are no numbers."},
       {"max_pool", OpClass::Compound, 1, 1, 1, window_attrs(true), infer_for<infer_pool, number_dtypes>, "Greatest element of each window, channels last; padding never is it.",
-       slides + "the result is [n..., o..., C]; -inf, or the least integer, where a window has padding alone.", "A number; the result has the same dtype", std::string(window_errors) + "."},
+       slides + "the result is [n..., o..., C]; -inf, or the least integer, where a window has padding alone.", number_to_number, std::string(window_errors) + "."},
       {"average_pool", OpClass::Compound, 1, 1, 1, with(window_attrs(true), {"include_padding", AttrKind::Boolean, "false", "whether padding counts, as elements of 0"}), infer_for<infer_pool, single_dtypes>,
        "Mean of each window, channels last.", slides + "the result is [n..., o..., C]; NaN where nothing counts.", "f32, f16 or bf16; the result has the same dtype",
        std::string(window_errors) + "."},

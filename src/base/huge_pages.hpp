@@ -1,5 +1,5 @@
 #pragma once
-// Large blocks of memory in huge pages.
+// Pages of memory: large blocks lie in huge ones.
 
 #include <sys/mman.h>
 
@@ -7,6 +7,7 @@
 
 namespace dyn {
 
+inline constexpr std::size_t page_bytes = 4096;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 /// Asks for huge pages where a block is large enough for one; a system may refuse. Kernels read rows that lie pages apart, and processors know few small pages.

@@ -14,12 +14,12 @@
 #include "src/cli/profile.hpp"
 #include "src/cli/session.hpp"
 #include "src/cli/statistics.hpp"
+#include "src/cli/units.hpp"
 #include "targets/ptx/cuda_device.hpp"
 
 namespace dyn::cli {
 namespace {
 
-constexpr double ms = 1e3, us = 1e6;
 constexpr int plan_samples = 9;
 
 struct Bench {

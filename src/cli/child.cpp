@@ -16,7 +16,7 @@
 namespace dyn::cli {
 namespace {
 
-[[noreturn]] void fail(const std::string& program, const std::string& problem) {
+[[noreturn]] void child_error(const std::string& program, const std::string& problem) {
   throw Error(ErrorKind::device, fmt::format("{}: {}", program, problem));
 }
 
@@ -47,17 +47,17 @@ std::string read_all(int input) {
 
 std::string output_of(const std::vector<std::string>& words) {
   std::array<int, 2> ends;
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(words[0], std::strerror(errno));
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) child_error(words[0], std::strerror(errno));
   const pid_t child = start(words, ends[1]);
   close(ends[1]);
   const std::string text = child > 0 ? read_all(ends[0]) : std::string();
   close(ends[0]);
-  if (child < 0) fail(words[0], std::strerror(-child));
+  if (child < 0) child_error(words[0], std::strerror(-child));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFSIGNALED(status)) fail(words[0], fmt::format("was ended by signal {}", WTERMSIG(status)));
-  if (WEXITSTATUS(status) != 0) fail(words[0], fmt::format("exited with code {}", WEXITSTATUS(status)));
+  if (WIFSIGNALED(status)) child_error(words[0], fmt::format("was ended by signal {}", WTERMSIG(status)));
+  if (WEXITSTATUS(status) != 0) child_error(words[0], fmt::format("exited with code {}", WEXITSTATUS(status)));
   return text;
 }
 

@@ -11,12 +11,11 @@
 
 #include "dyn/error.hpp"
 #include "src/cli/session.hpp"
+#include "src/cli/units.hpp"
 #include "src/runtime/oracle.hpp"
 
 namespace dyn::cli {
 namespace {
-
-constexpr double us = 1e6;
 
 std::string policies_that_choose(const runtime::CandidateUnion& candidates, std::size_t program) {
   std::vector<std::string_view> names;

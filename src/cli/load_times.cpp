@@ -11,6 +11,7 @@
 #include "dyn/error.hpp"
 #include "src/cli/child.hpp"
 #include "src/cli/session.hpp"
+#include "src/cli/units.hpp"
 #include "src/runtime/cache_dir.hpp"
 
 namespace dyn::cli {
@@ -74,7 +75,6 @@ Row parse_row(const std::string& json, const std::string& state) {
 }  // namespace
 
 Row load_row(const std::string& model, const std::string& state, const LoadReport& report) {
-  constexpr double ms = 1e3;
   return {{"model", model},
           {"load", state},
           {"total_ms", report.total * ms},

@@ -40,7 +40,7 @@ constexpr std::array<NpyType, 12> npy_types{{{"<f4", DType::f32},
                                             {"<u8", DType::u64},
                                             {"|b1", DType::boolean}}};
 
-[[noreturn]] void fail(const std::string& path, std::string_view problem) {
+[[noreturn]] void npy_error(const std::string& path, std::string_view problem) {
   throw Error(ErrorKind::user, fmt::format("{}: {}", path, problem));
 }
 
@@ -53,28 +53,28 @@ std::string_view trim(std::string_view text) {
 /// What follows `'key':` in the header's dictionary, up to the dictionary's end.
 std::string_view value_of(const std::string& path, std::string_view header, std::string_view key) {
   const std::size_t start = header.find(fmt::format("'{}'", key));
-  if (start == std::string_view::npos) fail(path, fmt::format("the header has no '{}'", key));
+  if (start == std::string_view::npos) npy_error(path, fmt::format("the header has no '{}'", key));
   std::string_view rest = trim(header.substr(start + key.size() + 2));
-  if (rest.empty() || rest.front() != ':') fail(path, fmt::format("the header's '{}' has no value", key));
+  if (rest.empty() || rest.front() != ':') npy_error(path, fmt::format("the header's '{}' has no value", key));
   return trim(rest.substr(1));
 }
 
 DType parse_descr(const std::string& path, std::string_view text) {
   const std::size_t end = text.find('\'', 1);
   if (text.empty() || text.front() != '\'' || end == std::string_view::npos) {
-    fail(path, "structured or malformed element types are not supported");
+    npy_error(path, "structured or malformed element types are not supported");
   }
   const std::string_view code = text.substr(1, end - 1);
   const auto* found = std::find_if(npy_types.begin(), npy_types.end(), [&](const NpyType& type) { return type.code == code; });
   if (found == npy_types.end()) {
-    fail(path, fmt::format("element type {} is not supported; use float16, float32, float64, bool, or integers of 8 to 64 bits, little-endian", code));
+    npy_error(path, fmt::format("element type {} is not supported; use float16, float32, float64, bool, or integers of 8 to 64 bits, little-endian", code));
   }
   return found->dtype;
 }
 
 Shape parse_tuple(const std::string& path, std::string_view text) {
   const std::size_t end = text.find(')');
-  if (text.empty() || text.front() != '(' || end == std::string_view::npos) fail(path, "the header's 'shape' is no tuple");
+  if (text.empty() || text.front() != '(' || end == std::string_view::npos) npy_error(path, "the header's 'shape' is no tuple");
   const std::string_view whole = text.substr(0, end + 1);
   std::string_view rest = trim(text.substr(1, end - 1));
   Shape shape;
@@ -89,16 +89,16 @@ Shape parse_tuple(const std::string& path, std::string_view text) {
 std::string read_header(const std::string& path, std::ifstream& file) {
   std::array<char, 8> start{};
   if (!file.read(start.data(), start.size()) || std::string_view(start.data(), magic.size()) != magic) {
-    fail(path, "not a .npy file");
+    npy_error(path, "not a .npy file");
   }
   const int version = static_cast<unsigned char>(start[6]);
-  if (version < 1 || version > 3) fail(path, fmt::format("version {} of the .npy format is not known", version));
+  if (version < 1 || version > 3) npy_error(path, fmt::format("version {} of the .npy format is not known", version));
   std::array<unsigned char, 4> size{};
-  if (!file.read(reinterpret_cast<char*>(size.data()), version == 1 ? 2 : 4)) fail(path, "the file ends within its header");
+  if (!file.read(reinterpret_cast<char*>(size.data()), version == 1 ? 2 : 4)) npy_error(path, "the file ends within its header");
   const std::size_t bytes = size[0] | size[1] << 8 | std::size_t{size[2]} << 16 | std::size_t{size[3]} << 24;
-  if (bytes > longest_header) fail(path, fmt::format("a header of {} bytes is not plausible", bytes));
+  if (bytes > longest_header) npy_error(path, fmt::format("a header of {} bytes is not plausible", bytes));
   std::string header(bytes, ' ');
-  if (!file.read(header.data(), static_cast<std::streamsize>(bytes))) fail(path, "the file ends within its header");
+  if (!file.read(header.data(), static_cast<std::streamsize>(bytes))) npy_error(path, "the file ends within its header");
   return header;
 }
 
@@ -109,7 +109,7 @@ Tensor read_npy(const std::string& path) {
   if (!file) throw Error(ErrorKind::device, fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   const std::string header = read_header(path, file);
   if (!value_of(path, header, "fortran_order").starts_with("False")) {
-    fail(path, "column-major data is not supported; save numpy.ascontiguousarray(a)");
+    npy_error(path, "column-major data is not supported; save numpy.ascontiguousarray(a)");
   }
   const DType dtype = parse_descr(path, value_of(path, header, "descr"));
   const Shape shape = parse_tuple(path, value_of(path, header, "shape"));
@@ -117,7 +117,7 @@ Tensor read_npy(const std::string& path) {
   const std::int64_t count = element_count(shape);
   const std::uint64_t left = std::filesystem::file_size(path) - static_cast<std::uint64_t>(file.tellg());
   if (static_cast<std::uint64_t>(count) > left / size_of(dtype)) {
-    fail(path, fmt::format("the header says {} elements of {}, but {} bytes follow", count, name_of(dtype), left));
+    npy_error(path, fmt::format("the header says {} elements of {}, but {} bytes follow", count, name_of(dtype), left));
   }
   Tensor tensor(dtype, shape);
   if (!file.read(static_cast<char*>(tensor.raw()), static_cast<std::streamsize>(tensor.bytes()))) {

@@ -1,16 +1,14 @@
 #include "src/cli/statistics.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+
+#include "src/base/clock.hpp"
 
 namespace dyn::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::size_t fewest_runs = 3;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 }  // namespace
 

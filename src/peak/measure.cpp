@@ -25,7 +25,7 @@ constexpr std::size_t most_dram_bytes = std::size_t{2} << 30;
 constexpr std::size_t least_dram_bytes = std::size_t{128} << 20;
 
 // Keeps results alive that nobody looks at.
-volatile std::uint64_t sink;
+volatile std::uint64_t measured_sink;
 
 /// Pages of its own, huge where the system has them, all touched.
 class Buffer {
@@ -88,8 +88,8 @@ double measure_gflops(const Kernels& kernels, int threads) {
   double best = 0;
   for (int burst = 0; burst < bursts; ++burst) {
     const double seconds = timed_together(
-        threads, [&](int) { sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations / 8)); },
-        [&](int) { sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations)); });
+        threads, [&](int) { measured_sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations / 8)); },
+        [&](int) { measured_sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations)); });
     best = std::max(best, static_cast<double>(iterations) * kernels.flops_per_iteration * threads / seconds);
   }
   return best / 1e9;
@@ -101,7 +101,7 @@ double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads)
   auto* loop = kernels.reads[0];
   const auto read = [&](int thread, std::size_t times) {
     for (std::size_t pass = 0; pass < times; ++pass) {
-      sink = loop(buffers[static_cast<std::size_t>(thread)]->data(), level.bytes);
+      measured_sink = loop(buffers[static_cast<std::size_t>(thread)]->data(), level.bytes);
     }
   };
   double best = 0;

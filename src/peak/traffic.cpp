@@ -12,7 +12,7 @@ constexpr std::size_t chain_count = 8;
 enum class Stores { None, PastCaches, Cached };
 
 // Keeps results alive that nobody looks at.
-volatile int sink;
+volatile int traffic_sink;
 
 using Sources = std::array<const void*, most_sources>;
 
@@ -47,7 +47,7 @@ __attribute__((target("avx512f"))) void move_avx512(void* to, const Sources& fro
   }
 #pragma GCC unroll 8
   for (std::size_t i = 1; i < chain_count; ++i) chains[0] = _mm512_xor_si512(chains[0], chains[i]);
-  sink = _mm512_cvtsi512_si32(chains[0]);
+  traffic_sink = _mm512_cvtsi512_si32(chains[0]);
   _mm_sfence();
 }
 
@@ -72,7 +72,7 @@ __attribute__((target("avx2"))) void move_avx2(void* to, const Sources& from, st
   }
 #pragma GCC unroll 8
   for (std::size_t i = 1; i < chain_count; ++i) chains[0] = _mm256_xor_si256(chains[0], chains[i]);
-  sink = _mm256_cvtsi256_si32(chains[0]);
+  traffic_sink = _mm256_cvtsi256_si32(chains[0]);
   _mm_sfence();
 }
 
@@ -97,7 +97,7 @@ void move_sse2(void* to, const Sources& from, std::size_t bytes) {
   }
 #pragma GCC unroll 8
   for (std::size_t i = 1; i < chain_count; ++i) chains[0] = _mm_xor_si128(chains[0], chains[i]);
-  sink = _mm_cvtsi128_si32(chains[0]);
+  traffic_sink = _mm_cvtsi128_si32(chains[0]);
   _mm_sfence();
 }
 

@@ -6,18 +6,18 @@
 #include <cmath>
 
 #include "src/rkernel/block_sizes.hpp"
+#include "src/rkernel/bytes.hpp"
 #include "src/rkernel/rounding.hpp"
 
 namespace dyn::rkernel {
 namespace {
 
-constexpr double float_bytes = 4;
 // Vector instructions for one vector of scores: maximum, exponential, sum, loads and stores; and to add a mask.
 constexpr double softmax_operations = 30, mask_operations = 3;
 // To rescale one vector of the accumulator.
 constexpr double rescale_operations = 3;
 
-struct Sizes {
+struct AttentionSizes {
   double row_blocks, block_rows;           ///< of the threads' layer
   double part_keys, key_blocks, block_keys;  ///< of one ticket; under a causal mask on average
   Tiling tiles;
@@ -30,8 +30,8 @@ double visible_share(const AttentionShape& shape) {
   return std::clamp(1 - static_cast<double>(shape.queries - 1) / (2 * static_cast<double>(shape.keys)), 0.0, 1.0);
 }
 
-Sizes sizes_of(const AttentionShape& shape, const AttentionStrategy& strategy) {
-  Sizes sizes;
+AttentionSizes sizes_of(const AttentionShape& shape, const AttentionStrategy& strategy) {
+  AttentionSizes sizes;
   const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(shape.queries, strategy.block_rows));
   const std::int64_t rows = ceil_div(shape.queries, blocks);
   sizes.row_blocks = static_cast<double>(blocks);
@@ -45,7 +45,7 @@ Sizes sizes_of(const AttentionShape& shape, const AttentionStrategy& strategy) {
 }
 
 /// Scores, softmax and products of one tile of rows with one block of keys, all of it in L1.
-double tile_seconds(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, const Sizes& sizes) {
+double tile_seconds(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, const AttentionSizes& sizes) {
   const double rows = sizes.block_rows / sizes.row_tiles, lanes = machine.vector_width;
   const double depth = static_cast<double>(shape.depth);
   const double step = seconds_per_k(machine, sizes.tiles, strategy.tile_columns, DType::f32);
@@ -62,7 +62,7 @@ double tile_seconds(const Machine& machine, const AttentionShape& shape, const A
   return scores + products + (softmax + rescale) * machine.seconds_per_vector_operation;
 }
 
-LayerTerms tile_terms(const Machine& machine, const AttentionShape& shape, const Sizes& sizes, int active) {
+LayerTerms tile_terms(const Machine& machine, const AttentionShape& shape, const AttentionSizes& sizes, int active) {
   LayerTerms terms{.name = "L1"};
   terms.spatial_trips = sizes.row_tiles;
   const double bytes = sizes.block_keys * static_cast<double>(shape.depth + shape.value_depth) * float_bytes;
@@ -76,7 +76,7 @@ LayerTerms tile_terms(const Machine& machine, const AttentionShape& shape, const
 }
 
 /// Bringing one block of keys and values near: read once from where all of them are, keys turned into panels.
-double move_seconds(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, const Sizes& sizes, int active) {
+double move_seconds(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, const AttentionSizes& sizes, int active) {
   const double keys = sizes.block_keys * static_cast<double>(shape.depth) * float_bytes;
   const double values = sizes.block_keys * static_cast<double>(shape.value_depth) * float_bytes;
   // Blocks of rows of one head find there what the block before them has read.
@@ -103,7 +103,7 @@ double merge_seconds(const Machine& machine, const AttentionShape& shape, const 
 
 double attention_cost(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, int threads,
                       CostBreakdown* breakdown) {
-  const Sizes sizes = sizes_of(shape, strategy);
+  const AttentionSizes sizes = sizes_of(shape, strategy);
   const double tickets = static_cast<double>(shape.batch) * sizes.row_blocks * static_cast<double>(strategy.splits);
   const int active = static_cast<int>(std::clamp(tickets, 1.0, static_cast<double>(threads)));
   const double tile = tile_seconds(machine, shape, strategy, sizes);

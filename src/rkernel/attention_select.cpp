@@ -10,8 +10,6 @@
 namespace dyn::rkernel {
 namespace {
 
-// Two predictions closer than this are a tie, which the earlier candidate wins.
-constexpr double tie = 0.02;
 constexpr std::int64_t key_block = 512;
 constexpr std::array<std::int64_t, 3> row_blocks = {256, 128, 64};
 // Beyond this many rows the packing of keys is repaid, however deep they are.

@@ -4,15 +4,17 @@
 #include <cmath>
 #include <numeric>
 
+#include "src/rkernel/bytes.hpp"
+
 namespace dyn::rkernel {
 namespace {
 
 constexpr std::size_t most_kernels = 40;
 constexpr std::int64_t most_rows = 256, most_columns = 512;
-constexpr double float_bytes = 4, synthetic_depth = 1024;
+constexpr double synthetic_depth = 1024;
 constexpr std::int64_t most_synthetic = 4096;
 constexpr double synthetic_factor = 1.3;
-constexpr double least_gain = 1e-5;  ///< of the mean, for which one more is kept
+constexpr double least_block_gain = 1e-5;  ///< of the mean, for which one more is kept
 
 std::vector<BlockKernel> all_blocks(const Machine& machine) {
   std::vector<BlockKernel> blocks;
@@ -74,7 +76,7 @@ std::vector<BlockKernel> block_kernels(const Machine& machine) {
   std::vector<bool> taken(blocks.size());
   while (kept.size() < std::min(most_kernels, blocks.size())) {
     std::size_t next = blocks.size();
-    double most = std::accumulate(best.begin(), best.end(), 0.0) * (1 + least_gain);
+    double most = std::accumulate(best.begin(), best.end(), 0.0) * (1 + least_block_gain);
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (taken[i]) continue;
       const double sum = sum_of_better(best, shares[i]);

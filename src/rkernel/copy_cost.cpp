@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/rkernel/bytes.hpp"
+
 namespace dyn::rkernel {
 namespace {
 
-constexpr double float_bytes = 4;
 // Of each run of a window, beside its bytes: 3 x 3 windows of 64 channels, and 7 x 7 of 3. Where a block has all of K, most windows are copied without tests of their runs.
 constexpr double seconds_per_window_run = 4e-9, seconds_per_run_of_whole = 1e-9;
 // Of a window in a strip, that it is found there.

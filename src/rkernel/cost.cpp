@@ -5,15 +5,13 @@
 #include <limits>
 
 #include "src/rkernel/block_sizes.hpp"
+#include "src/rkernel/bytes.hpp"
 #include "src/rkernel/copy_cost.hpp"
 #include "src/rkernel/rest_columns.hpp"
 
 namespace dyn::rkernel {
 namespace {
 
-using Sizes = BlockSizes;
-
-constexpr std::int64_t float_bytes = 4, line_bytes = 64;
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
 // A row whose line is evicted before its 16 elements are used comes from L2 this many times.
 constexpr double conflict_refetches = 4;
@@ -72,12 +70,12 @@ double read_seconds(const Machine& machine, double bytes, std::size_t level, int
 }
 
 // With lanes along K all columns are one tile.
-double tile_columns(const ContractionShape& shape, const Sizes& sizes) {
+double tile_columns(const ContractionShape& shape, const BlockSizes& sizes) {
   return shape.lanes == LaneAxis::K ? static_cast<double>(shape.n) : sizes.block_n / std::max(1.0, sizes.column_tiles);
 }
 
 // What a tile waits for rows of A that were evicted.
-double conflict_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active) {
+double conflict_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int active) {
   const double rows = sizes.block_m / sizes.row_tiles;
   const double again = strategy.copy_a ? 0 : conflict_factor(machine, shape, rows) - 1;
   return again > 0 ? exposed_conflicts * again * read_seconds(machine, rows * sizes.block_k * float_bytes, 1, active) : 0;
@@ -90,7 +88,7 @@ bool shares_sets(const ContractionShape& shape, const Strategy& strategy) {
 
 // Memory traffic of a tile's outputs. Rows that do not begin on a line have lines that two column tiles share. Unless a pass has only one row tile, such a line comes back
 // when the next pass does: from L2, which multiply-adds of a tile hide as far as they last, or from further where the rows of a pass leave it.
-double output_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, double rows, double outputs, double register_tile, int active) {
+double output_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes, double rows, double outputs, double register_tile, int active) {
   const double row_bytes = static_cast<double>(shape.n) * shape.epilogue_bytes;
   const auto all_bytes = static_cast<std::int64_t>(static_cast<double>(shape.batch * shape.m) * row_bytes);
   const std::size_t level = std::max<std::size_t>(1, machine.level_of(all_bytes));
@@ -106,34 +104,34 @@ double output_seconds(const Machine& machine, const ContractionShape& shape, con
 }
 
 // Of the calls of main loops, for one tile.
-double call_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes) {
+double call_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes) {
   const bool inlines = sizes.k_blocks == 1 && sizes.slices == 1 && strategy.tile_columns == machine.panel && sizes.rows.first.tile == shape.inlined_rows;
   const double full = inlines ? static_cast<double>(sizes.rows.first.count) / sizes.row_tiles : 0;
   return machine.seconds_per_call * (1 - full + full * inlined_share_of_call);
 }
 
 // Of a tile: its epilogue, and its outputs' way to where they belong.
-double store_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, double rows, double outputs, double register_tile, int active) {
+double store_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes, double rows, double outputs, double register_tile, int active) {
   return outputs * shape.epilogue_operations / machine.vector_width * machine.seconds_per_vector_operation +
          output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
 }
 
 // Of what only blocks with the last columns have. Where each thread has a few blocks, all wait for the longest.
-double of_last_columns(const Sizes& sizes, double seconds) { return sizes.longest ? std::max(0.0, seconds) : seconds / sizes.n_blocks; }
+double of_last_columns(const BlockSizes& sizes, double seconds) { return sizes.longest ? std::max(0.0, seconds) : seconds / sizes.n_blocks; }
 
 // How much longer a tile takes where dots compute the last columns: of all column tiles the last one, and of packed rows the last block of K, which has all of it.
-double mean_rest_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes) {
+double mean_rest_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes) {
   const double blocks = shape.rest_as_rows ? sizes.k_blocks : 1;
   return of_last_columns(sizes, rest_seconds(machine, shape, sizes.rows, sizes.block_k * blocks)) / (sizes.column_tiles * blocks);
 }
 
 // What they spare at most.
-double spared_by_rest(const Machine& machine, const ContractionShape& shape, const Sizes& sizes) {
+double spared_by_rest(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes) {
   return rest_columns(machine, shape) > 0 || shape.rest_as_rows ? std::max(0.0, -mean_rest_seconds(machine, shape, sizes)) : 0;
 }
 
 // Where dots compute the last column tile in less time than its rows of A take to come, nothing hides these: how much longer that makes the mean tile.
-double bare_dots_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double load, double register_tile) {
+double bare_dots_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, double load, double register_tile) {
   if (!has_dots(shape, strategy) || sizes.column_tiles * sizes.n_blocks == 1) return 0;
   const double of_last = of_last_columns(sizes, 1) / sizes.column_tiles, wide = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
   const double other = register_tile - mean_rest_seconds(machine, shape, sizes) + sizes.block_k * (wide - sizes.seconds_per_k);
@@ -153,7 +151,7 @@ double line_share(const Machine& machine, const ContractionShape& shape, const S
   return 1 + share_within_lines(shape.b_row_bytes) * line_bytes / static_cast<double>(machine.panel * float_bytes);
 }
 
-ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double bytes, int active) {
+ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, double bytes, int active) {
   const double block_bytes = sizes.block_n * static_cast<double>(shape.k) * static_cast<double>(size_of(shape.b_dtype));
   const double lines = line_share(machine, shape, strategy);
   const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(bytes * lines)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
@@ -175,13 +173,13 @@ ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& sha
 }
 
 // Row tiles that do not ask for the next columns leave the first one of them to wait for all of it: of a tile, how much longer that takes in the mean.
-double first_tile_seconds(const Sizes& sizes, const ColumnSeconds& columns, double a_seconds, double register_tile) {
+double first_tile_seconds(const BlockSizes& sizes, const ColumnSeconds& columns, double a_seconds, double register_tile) {
   const double first = std::max(a_seconds + columns.first, register_tile), others = std::max(a_seconds + columns.again, register_tile);
   const double mean = a_seconds + columns.again + (columns.first - columns.again) / sizes.row_tiles;
   return std::max(0.0, others + (first - others) / sizes.row_tiles - std::max(mean, register_tile));
 }
 
-LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double register_tile,
+LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, double register_tile,
                       int active) {
   LayerTerms terms{.name = "L1"};
   const double rows = sizes.block_m / sizes.row_tiles;
@@ -217,7 +215,7 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
 }
 
 // Moves of one ticket, for each block of K; `any_depth`: or less, for some blocks of K that are not as deep.
-double move_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int active, bool any_depth = false) {
+double move_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int active, bool any_depth = false) {
   double seconds = 0;
   if (strategy.copy_a && shape.a_slides) {
     seconds += window_copy_seconds(machine, shape, strategy, sizes, active, any_depth);
@@ -235,7 +233,7 @@ double move_seconds(const Machine& machine, const ContractionShape& shape, const
 }
 
 // The second stage of a split K: every slice's sums are written, then read by all threads, and the epilogue runs.
-double merge_seconds(const Machine& machine, const ContractionShape& shape, const Sizes& sizes, int threads) {
+double merge_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes, int threads) {
   if (sizes.slices == 1) return 0;
   const double outputs = static_cast<double>(shape.batch * shape.m) * sizes.block_n * sizes.n_blocks;
   const double bytes = outputs * sizes.slices * float_bytes;
@@ -281,7 +279,7 @@ double tiles_seconds(LayerTerms& terms, double register_tile, double block_k) {
   return layer_cost(terms, register_tile / terms.reduction_trips, true);
 }
 
-TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double moves, int active) {
+TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, double moves, int active) {
   TicketTerms terms;
   terms.register_tile = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
@@ -296,19 +294,19 @@ TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, 
   return terms;
 }
 
-Sizes of_longest(Sizes sizes) {
+BlockSizes of_longest(BlockSizes sizes) {
   sizes.seconds_per_k = sizes.longest_seconds_per_k;
   sizes.longest = true;
   return sizes;
 }
 
-double tickets_of(const ContractionShape& shape, const Sizes& sizes) {
+double tickets_of(const ContractionShape& shape, const BlockSizes& sizes) {
   return static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks * sizes.slices;
 }
 
 }  // namespace
 
-double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int threads,
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads,
                         CostBreakdown* breakdown, double enough) {
   LayerTerms top{.name = "threads"};
   top.parallel_trips = tickets_of(shape, sizes);
@@ -316,7 +314,7 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
   top.fixed = machine.seconds_per_ticket;
   const int active = static_cast<int>(std::clamp(top.parallel_trips, 1.0, static_cast<double>(threads)));
   const bool few = threads > 1 && sizes.n_blocks > 1 && top.parallel_trips < few_tickets_per_thread * threads;
-  const Sizes counted = few ? of_longest(sizes) : sizes;
+  const BlockSizes counted = few ? of_longest(sizes) : sizes;
   const double moves = move_seconds(machine, shape, strategy, counted, active);
   // Moves and multiply-adds are known before anything else; dots may spare some of these.
   const double least = layer_cost(top, sizes.k_blocks * (moves + sizes.row_tiles * sizes.column_tiles * sizes.block_k * counted.seconds_per_k), false);
@@ -339,7 +337,7 @@ namespace {
 
 // No ticket costs less whose K is cut in blocks and whose operands are moved in the best way: with equal terms, blocks of K cost together what one of all K costs.
 // What is left out depends on their depth: the level of A and of the panel that is read again, more calls and sums in scratch.
-double least_ticket(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, double spared, int active) {
+double least_ticket(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, double spared, int active) {
   LayerTerms terms{.exposed = std::min(exposed_loads, exposed_loads_beyond_l2)};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = tile_columns(shape, sizes);
@@ -364,7 +362,7 @@ double least_ticket(const Machine& machine, const ContractionShape& shape, const
 
 }  // namespace
 
-double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const Sizes& sizes, int threads, double enough) {
+double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads, double enough) {
   const double blocks = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
   // Blocks in several slices of K: these may make up for blocks that are fewer than the threads, and where their number is fixed for a last round that is not full.
   const bool slices = blocks < threads || shape.fixed_slices > 1;

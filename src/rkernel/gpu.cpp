@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "src/rkernel/rounding.hpp"
+
 namespace dyn::rkernel {
 namespace {
 
@@ -17,9 +19,8 @@ constexpr int steps_in_flight = 4;       ///< of an instruction's depth, whose f
 constexpr int access_floats = 4;         ///< of one load of 128 bits
 constexpr int register_granule = 8;      ///< registers of a thread are given in units of 8 (CUDA occupancy calculator)
 constexpr int shared_reserved_bytes = 1024;  ///< kept by the system for each block, compute capability 8.0 and later
-constexpr int warp_lanes = 32;
 
-int round_up(int value, int to) { return (value + to - 1) / to * to; }
+int whole_stage_bytes(int bytes) { return static_cast<int>(round_up(bytes, stage_alignment)); }
 
 }  // namespace
 
@@ -37,12 +38,12 @@ int GpuTile::registers() const {
 
 int GpuTile::a_stage_bytes() const {
   const int size = static_cast<int>(size_of(operands));
-  return round_up(block_m * (block_k + (engine == Engine::CudaCores ? row_padding : 0)) * size, stage_alignment);
+  return whole_stage_bytes(block_m * (block_k + (engine == Engine::CudaCores ? row_padding : 0)) * size);
 }
 
 int GpuTile::b_stage_bytes() const {
   const int size = static_cast<int>(size_of(operands));
-  return round_up(block_k * (block_n + (engine == Engine::CudaCores ? row_padding : 0)) * size, stage_alignment);
+  return whole_stage_bytes(block_k * (block_n + (engine == Engine::CudaCores ? row_padding : 0)) * size);
 }
 
 int GpuTile::shared_bytes() const {
@@ -67,7 +68,7 @@ Occupancy occupancy(const GpuMachine& machine, int threads, int registers, int s
     if (blocks < least.blocks) least = {blocks, by};
   };
   limit(machine.threads_per_multiprocessor / std::max(1, threads), "threads");
-  limit(machine.registers_per_multiprocessor / std::max(1, threads * round_up(registers, register_granule)), "registers");
+  limit(machine.registers_per_multiprocessor / std::max(1, threads * static_cast<int>(round_up(registers, register_granule))), "registers");
   limit(machine.shared_bytes_per_multiprocessor / (shared_bytes + shared_reserved_bytes), "shared memory");
   return least;
 }

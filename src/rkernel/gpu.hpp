@@ -34,6 +34,8 @@ struct GpuMachine {
   double memory_latency_seconds = 0;
 };
 
+inline constexpr int warp_lanes = 32;
+
 /// What multiplies.
 enum class Engine : std::uint8_t { CudaCores, TensorCores };
 
@@ -48,7 +50,7 @@ struct GpuTile {
   bool operator==(const GpuTile&) const = default;
 
   int warps() const { return (block_m / warp_m) * (block_n / warp_n); }
-  int threads() const { return 32 * warps(); }
+  int threads() const { return warp_lanes * warps(); }
   /// Estimated, of one thread, where both operands are copied as vectors: accumulators, fragments, addresses.
   int registers() const;
   /// Bytes of one stage of A and of B in shared memory, each a multiple of 128. TensorCores: rows without padding, swizzled. CudaCores:

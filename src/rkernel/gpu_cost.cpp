@@ -12,7 +12,6 @@ namespace {
 
 constexpr double lanes_issued_per_cycle = 128;  ///< by the four schedulers of a multiprocessor
 constexpr int loop_registers = 40;              ///< of a thread of a kernel without a contraction
-constexpr double warp_lanes = 32, partitions = 4;
 constexpr double l2_share = 0.5;  ///< of L2 that one operand can keep while the others stream through
 
 struct Blocks {

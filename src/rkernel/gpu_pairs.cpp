@@ -7,9 +7,9 @@ namespace dyn::rkernel {
 namespace {
 
 constexpr std::size_t most_pairs = 2;
-constexpr double least_gain = 1e-3;  ///< of the mean logarithm, for which one more is kept
-constexpr double synthetic_factor = 1.4;
-constexpr std::int64_t least_synthetic = 64, most_synthetic = 8192, synthetic_depth = 1024;
+constexpr double least_pair_gain = 1e-3;  ///< of the mean logarithm, for which one more is kept
+constexpr double pair_size_factor = 1.4;
+constexpr std::int64_t least_pair_size = 64, most_pair_size = 8192, pair_depth = 1024;
 
 std::vector<GpuPair> all_pairs(const GpuMachine& machine, const std::vector<GpuTile>& tiles) {
   std::vector<GpuPair> pairs;
@@ -29,9 +29,9 @@ std::vector<GpuPair> all_pairs(const GpuMachine& machine, const std::vector<GpuT
 std::vector<GpuContraction> synthetic(const GpuTile& tile) {
   std::vector<GpuContraction> shapes;
   const double bytes = static_cast<double>(size_of(tile.operands));
-  for (double m = least_synthetic; m <= most_synthetic; m *= synthetic_factor) {
-    for (std::int64_t n = 2 * least_synthetic; n <= most_synthetic / 2; n *= 2) {
-      shapes.push_back({.m = std::llround(m), .n = n, .k = synthetic_depth, .a_element_bytes = bytes, .b_element_bytes = bytes});
+  for (double m = least_pair_size; m <= most_pair_size; m *= pair_size_factor) {
+    for (std::int64_t n = 2 * least_pair_size; n <= most_pair_size / 2; n *= 2) {
+      shapes.push_back({.m = std::llround(m), .n = n, .k = pair_depth, .a_element_bytes = bytes, .b_element_bytes = bytes});
     }
   }
   return shapes;
@@ -59,7 +59,7 @@ std::vector<GpuPair> gpu_pairs(const GpuMachine& machine, const std::vector<GpuT
   std::vector<double> best(shapes.size(), 0);
   while (kept.size() < most_pairs) {
     std::size_t next = pairs.size();
-    double most = least_gain * static_cast<double>(shapes.size());
+    double most = least_pair_gain * static_cast<double>(shapes.size());
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       double gain = 0;
       for (std::size_t j = 0; j < shapes.size(); ++j) gain += std::max(0.0, savings[i][j] - best[j]);

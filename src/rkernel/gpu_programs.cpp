@@ -8,7 +8,7 @@
 namespace dyn::rkernel {
 namespace {
 
-constexpr double clearly = 0.97;        ///< of the time of one region: predictions of two are no better than that
+constexpr double worth_two_regions = 0.97;        ///< of the time of one region: predictions of two are no better than that
 constexpr double nearly_full = 0.9;     ///< of a last wave that two regions hardly shorten
 constexpr std::int64_t column_unit = 16;  ///< columns of a region begin at a multiple, so that copies of 16 bytes stay aligned
 constexpr int most_waves_back = 2;
@@ -76,7 +76,7 @@ GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shap
   const GpuTile& tile = tiles[static_cast<std::size_t>(alone.tile)];
   const GpuContraction shape = shape_for(tile);
   GpuProgram best{{{static_cast<std::size_t>(alone.tile), 0, shape.m, 0, shape.n}}, alone.seconds};
-  double least = clearly * alone.seconds;
+  double least = worth_two_regions * alone.seconds;
   for_each_gpu_cut(machine, shape_for, tiles, pairs, tile, [&](const GpuProgram& program) {
     if (program.seconds >= least) return;
     least = program.seconds;

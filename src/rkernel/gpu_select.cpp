@@ -5,7 +5,7 @@
 namespace dyn::rkernel {
 namespace {
 
-constexpr double tie = 1.02;  ///< predictions this close are equal: the fixed order decides, so that equal inputs choose the same
+constexpr double equal_within = 1.02;  ///< predictions this close are equal: the fixed order decides, so that equal inputs choose the same
 
 }  // namespace
 
@@ -18,7 +18,7 @@ GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuShapeFor& shape_fo
     least = std::min(least, costs.back());
   }
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    if (costs[i] <= least * tie && costs[i] < std::numeric_limits<double>::infinity()) return {static_cast<int>(i), costs[i]};
+    if (costs[i] <= least * equal_within && costs[i] < std::numeric_limits<double>::infinity()) return {static_cast<int>(i), costs[i]};
   }
   return {};
 }

@@ -8,7 +8,6 @@
 namespace dyn::rkernel {
 namespace {
 
-constexpr int warp_lanes = 32;
 constexpr int most_accumulators = 128;   ///< of one thread: half of its registers, the rest is fragments and addresses
 constexpr int most_warps = 8;
 constexpr int largest_block = 256;
@@ -99,7 +98,7 @@ Rated rated(const GpuMachine& machine, const GpuTile& tile) {
   return {tile, full, std::sqrt(rate(1) * full)};
 }
 
-constexpr double clearly = 0.99;  ///< of the time of the one before: less is no reason to replace it
+constexpr double worth_replacing = 0.99;  ///< of the time of the one before: less is no reason to replace it
 
 // For each block_m x block_n the fastest way to fill it; and first of all the fastest tile on a GPU that is full, for large shapes.
 std::vector<Rated> fastest_of_each_block(const GpuMachine& machine, const std::vector<GpuTile>& tiles) {
@@ -107,12 +106,12 @@ std::vector<Rated> fastest_of_each_block(const GpuMachine& machine, const std::v
   for (const GpuTile& tile : tiles) {
     const Rated next = rated(machine, tile);
     if (fastest.empty()) fastest.push_back(next);
-    if (next.full < clearly * fastest.front().full) fastest.front() = next;
+    if (next.full < worth_replacing * fastest.front().full) fastest.front() = next;
     const auto same = std::find_if(fastest.begin() + 1, fastest.end(), [&](const Rated& other) {
       return other.tile.block_m == tile.block_m && other.tile.block_n == tile.block_n;
     });
     if (same == fastest.end()) fastest.push_back(next);
-    else if (next.typical < clearly * same->typical) *same = next;
+    else if (next.typical < worth_replacing * same->typical) *same = next;
   }
   const GpuTile first = fastest.empty() ? GpuTile{} : fastest.front().tile;
   std::erase_if(fastest, [&, n = 0](const Rated& other) mutable { return n++ > 0 && other.tile == first; });

@@ -6,10 +6,6 @@
 namespace dyn::rkernel {
 namespace {
 
-constexpr double warp_lanes = 32;
-/// A multiprocessor has four parts, each with a quarter of its units, its own warps, and one instruction issued a cycle
-/// (NVIDIA A100 and H100 architecture whitepapers).
-constexpr double partitions = 4;
 // Latencies in cycles of dependent instructions: assumed alike on all GPUs, near what microbenchmarks report (arXiv 2402.13499).
 constexpr double fma_latency = 4, mma_latency = 33, shared_latency = 30, barrier_latency = 30;
 // Instructions of one thread: to copy 16 bytes (two addresses, a comparison, the copy), or one element (index, comparison, load, conversion, store).

@@ -7,6 +7,10 @@
 
 namespace dyn::rkernel {
 
+/// A multiprocessor has four parts, each with a quarter of its units, its own warps, and one instruction issued a cycle
+/// (NVIDIA A100 and H100 architecture whitepapers).
+inline constexpr double partitions = 4;
+
 /// Layers "warp", "block" and "shared", nearest first, each for one unit that shares its multiprocessor with the rest of the wave.
 struct GpuWave {
   double instruction = 0;          ///< layer 0: seconds of one step of the registers' tile

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "dyn/dtype.hpp"
+#include "src/rkernel/bytes.hpp"
 
 namespace dyn::rkernel {
 
@@ -28,7 +29,6 @@ struct PackedLayout {
   }
 
  private:
-  static constexpr std::int64_t line_bytes = 64, float_bytes = sizeof(float);
   static std::int64_t whole_lines(std::int64_t bytes) noexcept { return (bytes + line_bytes - 1) / line_bytes * line_bytes; }
   std::int64_t element_bytes() const noexcept { return elements() * static_cast<std::int64_t>(size_of(dtype)); }
 };

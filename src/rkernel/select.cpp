@@ -12,19 +12,17 @@
 namespace dyn::rkernel {
 namespace {
 
-// Two predictions closer than this are a tie, which the earlier candidate wins.
-constexpr double tie = 0.02;
 constexpr std::int64_t smallest_block_k = 512;
 // A problem that takes this many wake-ups on all threads is not tried on one: what one spares is a tie by then.
 constexpr double wakeups_worth_threads = 1 / tie;
 
 // Of make_candidates(), at most: of each axis, and the whole with two equal parts for the threads.
 constexpr std::size_t most_fixed = 5, most_sizes = most_fixed + 3;
-using Sizes = Few<std::int64_t, most_sizes>;
+using CandidateSizes = Few<std::int64_t, most_sizes>;
 
 // The distinct block sizes for an extent: the whole, equal parts for the threads, and the fixed candidates below it.
-Sizes block_sizes(std::int64_t extent, const std::vector<std::int64_t>& fixed, std::int64_t unit, int threads) {
-  Sizes sizes;
+CandidateSizes block_sizes(std::int64_t extent, const std::vector<std::int64_t>& fixed, std::int64_t unit, int threads) {
+  CandidateSizes sizes;
   sizes.push_back(std::max<std::int64_t>(extent, 1));
   const auto add = [&](std::int64_t size) {
     if (size > 0 && size < extent && std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
@@ -101,8 +99,8 @@ CandidateSet make_candidates(const Machine& machine) {
 
 void for_each_strategy(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
                        const std::function<void(const Strategy&)>& visit, const std::function<bool(const Strategy&)>& worth) {
-  const Sizes blocks_n = block_sizes(shape.n, candidates.blocks_n, machine.panel, threads);
-  Sizes blocks_k;
+  const CandidateSizes blocks_n = block_sizes(shape.n, candidates.blocks_n, machine.panel, threads);
+  CandidateSizes blocks_k;
   blocks_k.push_back(std::max<std::int64_t>(shape.k, 1));
   for (const std::int64_t depth : candidates.blocks_k) {
     if (depth < shape.k) blocks_k.push_back(depth);

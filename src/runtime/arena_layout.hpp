@@ -8,6 +8,8 @@
 namespace dyn::runtime {
 
 inline constexpr std::size_t arena_alignment = 64;
+/// On a device, buffers start where any kind of access is aligned.
+inline constexpr std::size_t device_alignment = 256;
 
 /// The first and last step of the run in which a buffer is in use.
 struct Lifetime {

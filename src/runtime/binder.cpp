@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
+#include "src/runtime/errors.hpp"
 #include "src/runtime/linear_dim.hpp"
 
 namespace dyn::runtime {
@@ -13,8 +14,6 @@ namespace {
 
 using graph::Constraint;
 using graph::Dim;
-
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::user, message); }
 
 bool holds(Constraint::Kind kind, std::int64_t left, std::int64_t right) {
   switch (kind) {
@@ -165,11 +164,11 @@ void Binder::check_ranks(std::span<const Shape* const> shapes) const {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const graph::Value& value = module_.value(module_.inputs[i]);
     if (shapes[i]->size() != value.type.dims.size()) {
-      fail(fmt::format("input '{}' has rank {}, shape {}, but the model's is {}", value.name, shapes[i]->size(),
-                       to_string(*shapes[i]), to_string(value.type)));
+      user_error(fmt::format("input '{}' has rank {}, shape {}, but the model's is {}", value.name, shapes[i]->size(),
+                             to_string(*shapes[i]), to_string(value.type)));
     }
     for (const std::int64_t size : *shapes[i]) {
-      if (size < 0) fail(fmt::format("input '{}' has a negative size in its shape {}", value.name, to_string(*shapes[i])));
+      if (size < 0) user_error(fmt::format("input '{}' has a negative size in its shape {}", value.name, to_string(*shapes[i])));
     }
   }
 }
@@ -180,8 +179,8 @@ void Binder::solve(std::span<const Shape* const> shapes, std::vector<std::int64_
     const std::int64_t size = (*shapes[static_cast<std::size_t>(axis.input)])[static_cast<std::size_t>(axis.axis)];
     std::int64_t rest = 0;
     if (__builtin_sub_overflow(size, rule.constant, &rest) || rest % rule.factor != 0) {
-      fail(fmt::format("{} is {}, which is {} for no {}", place(axis), size, to_string(axis.dim),
-                       module_.dims->info(rule.symbol).name));
+      user_error(fmt::format("{} is {}, which is {} for no {}", place(axis), size, to_string(axis.dim),
+                             module_.dims->info(rule.symbol).name));
     }
     symbols[static_cast<std::size_t>(rule.symbol)] = rest / rule.factor;
   }
@@ -200,10 +199,10 @@ void Binder::check_symbol(int symbol, std::int64_t value) const {
   if (value < info.low || value > info.high) {
     const std::string bounds = info.high == std::numeric_limits<std::int64_t>::max() ? fmt::format("at least {}", info.low)
                                                                                      : fmt::format("in {}..{}", info.low, info.high);
-    fail(fmt::format("dim {} is {}{}, but must be {}", info.name, value, where, bounds));
+    user_error(fmt::format("dim {} is {}{}, but must be {}", info.name, value, where, bounds));
   }
   if (info.divisor > 1 && value % info.divisor != 0) {
-    fail(fmt::format("dim {} is {}{}, but must be a multiple of {}", info.name, value, where, info.divisor));
+    user_error(fmt::format("dim {} is {}{}, but must be a multiple of {}", info.name, value, where, info.divisor));
   }
 }
 
@@ -221,21 +220,21 @@ void Binder::check_axes(std::span<const Shape* const> shapes, std::span<const st
     if (size == expected) continue;
     if (const auto symbol = axis.dim.symbol()) {
       if (in_session_[static_cast<std::size_t>(*symbol)]) {
-        fail(fmt::format("dim {} is {} in this session, but {} in {}", module_.dims->info(*symbol).name, expected, size, place(axis)));
+        user_error(fmt::format("dim {} is {} in this session, but {} in {}", module_.dims->info(*symbol).name, expected, size, place(axis)));
       }
-      fail(fmt::format("dim {} is {} in {} but {} in {}", module_.dims->info(*symbol).name, expected,
-                       place(axes_[rule_of(*symbol)->axis]), size, place(axis)));
+      user_error(fmt::format("dim {} is {} in {} but {} in {}", module_.dims->info(*symbol).name, expected,
+                             place(axes_[rule_of(*symbol)->axis]), size, place(axis)));
     }
-    if (axis.dim.constant()) fail(fmt::format("{} is {}, but the model says {}", place(axis), size, expected));
-    fail(fmt::format("{} is {}, but must be {} = {} ({})", place(axis), size, to_string(axis.dim), expected,
-                     symbol_values(axis.dim, symbols)));
+    if (axis.dim.constant()) user_error(fmt::format("{} is {}, but the model says {}", place(axis), size, expected));
+    user_error(fmt::format("{} is {}, but must be {} = {} ({})", place(axis), size, to_string(axis.dim), expected,
+                           symbol_values(axis.dim, symbols)));
   }
 }
 
 void Binder::check_constraint(const Constraint& constraint, std::int64_t left, std::int64_t right) {
   if (holds(constraint.kind, left, right)) return;
-  fail(fmt::format("{}: {}, but {}; {}", constraint.reason, side(constraint.left_tensor, constraint.left, left),
-                   side(constraint.right_tensor, constraint.right, right), requirement(constraint.kind)));
+  user_error(fmt::format("{}: {}, but {}; {}", constraint.reason, side(constraint.left_tensor, constraint.left, left),
+                         side(constraint.right_tensor, constraint.right, right), requirement(constraint.kind)));
 }
 
 void Binder::check_constraints(std::span<const std::int64_t> values) const {
@@ -280,7 +279,7 @@ std::string Binder::known_dims() const {
 std::vector<std::int64_t> Binder::bind_dims(const std::map<std::string, std::int64_t>& dims) const {
   std::vector<std::int64_t> symbols(used_.size());
   for (const auto& [name, value] : dims) {
-    if (!module_.dims->find_symbol(name)) fail(fmt::format("the model has no dim '{}'; {}", name, known_dims()));
+    if (!module_.dims->find_symbol(name)) user_error(fmt::format("the model has no dim '{}'; {}", name, known_dims()));
   }
   for (std::size_t s = 0; s < symbols.size(); ++s) {
     const graph::SymbolInfo& info = module_.dims->info(static_cast<int>(s));
@@ -288,7 +287,7 @@ std::vector<std::int64_t> Binder::bind_dims(const std::map<std::string, std::int
     if (given != dims.end()) {
       symbols[s] = given->second;
     } else if (used_[s] && !defined_[s] && !(is_length(static_cast<int>(s)) && !info.hint)) {
-      if (!info.hint) fail(fmt::format("dim '{}' has no value and no hint; give it one", info.name));
+      if (!info.hint) user_error(fmt::format("dim '{}' has no value and no hint; give it one", info.name));
       symbols[s] = *info.hint;
     }
   }

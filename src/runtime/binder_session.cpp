@@ -5,13 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dyn/error.hpp"
 #include "src/runtime/binder.hpp"
+#include "src/runtime/errors.hpp"
 
 namespace dyn::runtime {
 namespace {
-
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::user, message); }
 
 }  // namespace
 
@@ -25,15 +23,15 @@ std::vector<std::int64_t> Binder::bind_session(const std::map<std::string, std::
     own.push_back(info.name);
     const auto given = dims.find(info.name);
     if (given == dims.end() && !info.hint) {
-      fail(fmt::format("dim {} of the model's state has no value and no hint; give the session one", info.name));
+      user_error(fmt::format("dim {} of the model's state has no value and no hint; give the session one", info.name));
     }
     symbols[s] = given == dims.end() ? *info.hint : given->second;
     check_symbol(symbol, symbols[s]);
   }
   for (const auto& [name, value] : dims) {
     if (std::find(own.begin(), own.end(), name) != own.end()) continue;
-    fail(fmt::format("a session has no dim '{}' to choose; {}", name,
-                     own.empty() ? "this model's states have none" : fmt::format("those of this model's states are {}", fmt::join(own, ", "))));
+    user_error(fmt::format("a session has no dim '{}' to choose; {}", name,
+                           own.empty() ? "this model's states have none" : fmt::format("those of this model's states are {}", fmt::join(own, ", "))));
   }
   return symbols;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/runtime/errors.hpp"
 #include "src/runtime/model_impl.hpp"
 #include "src/runtime/reference_run.hpp"
 #include "src/runtime/session_state.hpp"
@@ -16,27 +17,20 @@
 namespace dyn::runtime {
 namespace {
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::user, message); }
-
-struct Port {
-  Tensor tensor;
-  bool given = false;
-};
-
 std::size_t find_port(const std::vector<PortInfo>& ports, std::string_view name, const char* what) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (ports[i].name == name) return i;
   }
-  fail(fmt::format("the model has no {} '{}'", what, name));
+  user_error(fmt::format("the model has no {} '{}'", what, name));
 }
 
 void check_tensor(const Tensor& tensor, const PortInfo& info, const char* what) {
   if (tensor.dtype() != info.dtype) {
-    fail(fmt::format("{} '{}' is {}, but the model's is {}{}", what, info.name, name_of(tensor.dtype()), name_of(info.dtype),
-                     info.shape));
+    user_error(fmt::format("{} '{}' is {}, but the model's is {}{}", what, info.name, name_of(tensor.dtype()), name_of(info.dtype),
+                           info.shape));
   }
   if (reinterpret_cast<std::uintptr_t>(tensor.raw()) % size_of(tensor.dtype()) != 0) {
-    fail(fmt::format("{} '{}' is not aligned for elements of {}", what, info.name, name_of(tensor.dtype())));
+    user_error(fmt::format("{} '{}' is not aligned for elements of {}", what, info.name, name_of(tensor.dtype())));
   }
 }
 
@@ -47,14 +41,19 @@ bool overlap(const Tensor& a, const Tensor& b) {
 }
 
 [[noreturn]] void refuse_described(const Model::Impl& parts) {
-  fail(fmt::format("{} is only a description of a GPU: kernels for it can be planned and explained, but not run here; take device 'emulator' to "
-                   "execute them on the CPU, or name no GPU to run on this machine's own",
-                   parts.target->name()));
+  user_error(fmt::format("{} is only a description of a GPU: kernels for it can be planned and explained, but not run here; take device 'emulator' to "
+                         "execute them on the CPU, or name no GPU to run on this machine's own",
+                         parts.target->name()));
 }
 
 }  // namespace
 
 struct CallState::Impl {
+  struct Port {
+    Tensor tensor;
+    bool given = false;
+  };
+
   Impl(std::shared_ptr<const Model> loaded, std::shared_ptr<SessionState> of_session)
       : model(std::move(loaded)),
         session(std::move(of_session)),
@@ -98,7 +97,7 @@ struct CallState::Impl {
 
 void CallState::Impl::check_inputs() const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].given) fail(fmt::format("input '{}' is missing", parts.inputs[i].name));
+    if (!inputs[i].given) user_error(fmt::format("input '{}' is missing", parts.inputs[i].name));
     check_tensor(inputs[i].tensor, parts.inputs[i], "input");
   }
 }
@@ -107,7 +106,7 @@ void CallState::Impl::check_decided() const {
   for (const auto& [name, value] : parts.decided) {
     const Tensor& given = inputs[find_port(parts.inputs, name, "input")].tensor;
     if (given.shape() == value.shape() && (value.bytes() == 0 || std::memcmp(given.raw(), value.raw(), value.bytes()) == 0)) continue;
-    fail(fmt::format("input '{}' differs from the value that the model was loaded with, which decided its structure; load the model again for this one", name));
+    user_error(fmt::format("input '{}' differs from the value that the model was loaded with, which decided its structure; load the model again for this one", name));
   }
 }
 
@@ -158,10 +157,10 @@ void CallState::Impl::ready_outputs() {
       continue;
     }
     check_tensor(tensor, info, "output");
-    if (!tensor.writable()) fail(fmt::format("output '{}' is a read-only view", info.name));
+    if (!tensor.writable()) user_error(fmt::format("output '{}' is a read-only view", info.name));
     if (tensor.shape() != shape)
-      fail(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name, to_string(tensor.shape()),
-                       to_string(shape)));
+      user_error(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name, to_string(tensor.shape()),
+                             to_string(shape)));
   }
 }
 
@@ -169,11 +168,11 @@ void CallState::Impl::check_overlaps() const {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (std::size_t j = 0; j < inputs.size(); ++j) {
       if (overlap(outputs[i].tensor, inputs[j].tensor))
-        fail(fmt::format("output '{}' overlaps input '{}'", parts.outputs[i].name, parts.inputs[j].name));
+        user_error(fmt::format("output '{}' overlaps input '{}'", parts.outputs[i].name, parts.inputs[j].name));
     }
     for (std::size_t j = i + 1; j < outputs.size(); ++j) {
       if (overlap(outputs[i].tensor, outputs[j].tensor))
-        fail(fmt::format("output '{}' overlaps output '{}'", parts.outputs[i].name, parts.outputs[j].name));
+        user_error(fmt::format("output '{}' overlaps output '{}'", parts.outputs[i].name, parts.outputs[j].name));
     }
   }
 }
@@ -205,9 +204,9 @@ void CallState::Impl::take_output(std::size_t index, const Tensor& made) {
   }
   if (!output.given) output.tensor = Tensor(info.dtype, made.shape());
   check_tensor(output.tensor, info, "output");
-  if (!output.tensor.writable()) fail(fmt::format("output '{}' is a read-only view", info.name));
+  if (!output.tensor.writable()) user_error(fmt::format("output '{}' is a read-only view", info.name));
   if (output.tensor.shape() != made.shape())
-    fail(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name, to_string(output.tensor.shape()), to_string(made.shape())));
+    user_error(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name, to_string(output.tensor.shape()), to_string(made.shape())));
   if (made.bytes() > 0) std::memcpy(output.tensor.raw(), made.raw(), made.bytes());
 }
 
@@ -242,7 +241,7 @@ void CallState::Impl::execute(RunProfile* profile) {
     throw Error(ErrorKind::device, fmt::format("the vendor's library failed in '{}', or there was no memory for it; take another policy than vendor", where));
   }
   if (last_run->status() == rkernel::Status::OutOfMemory) throw Error(ErrorKind::device, fmt::format("no memory in '{}' for a run of this shape", where));
-  fail(fmt::format("an index is out of range in '{}'; check the values of the inputs that hold indices", where));
+  user_error(fmt::format("an index is out of range in '{}'; check the values of the inputs that hold indices", where));
 }
 
 void CallState::Impl::execute_reference() {
@@ -260,7 +259,7 @@ CallState::~CallState() = default;
 
 void CallState::set_input(std::size_t index, Tensor tensor) {
   if (index >= impl_->inputs.size())
-    fail(fmt::format("there is no input number {}; the model has {}", index, impl_->inputs.size()));
+    user_error(fmt::format("there is no input number {}; the model has {}", index, impl_->inputs.size()));
   impl_->inputs[index].tensor = std::move(tensor);
   impl_->inputs[index].given = true;
   impl_->changed = true;
@@ -268,7 +267,7 @@ void CallState::set_input(std::size_t index, Tensor tensor) {
 
 void CallState::set_output(std::size_t index, Tensor tensor) {
   if (index >= impl_->outputs.size())
-    fail(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
+    user_error(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
   impl_->outputs[index].tensor = std::move(tensor);
   impl_->outputs[index].given = true;
   impl_->changed = true;
@@ -302,7 +301,7 @@ void CallState::run(RunProfile* profile) {
 
 void CallState::use_plan(PlanPtr plan) {
   impl_->check_inputs();
-  if (plan->symbols != impl_->bound_symbols()) fail("this plan was made for other shapes");
+  if (plan->symbols != impl_->bound_symbols()) user_error("this plan was made for other shapes");
   impl_->plan = std::move(plan);
   for (std::size_t i = 0; i < impl_->inputs.size(); ++i) impl_->input_shapes[i] = impl_->inputs[i].tensor.shape();
   impl_->ready_ports();
@@ -310,13 +309,13 @@ void CallState::use_plan(PlanPtr plan) {
 
 const Tensor& CallState::output(std::size_t index) const {
   if (index >= impl_->outputs.size())
-    fail(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
+    user_error(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
   if (impl_->decided) return impl_->decided->output(index);
   return impl_->outputs[index].tensor;
 }
 
 const Plan& CallState::plan() const {
-  if (impl_->plan == nullptr) fail("this call has not run yet");
+  if (impl_->plan == nullptr) user_error("this call has not run yet");
   return *impl_->plan;
 }
 

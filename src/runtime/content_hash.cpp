@@ -7,6 +7,8 @@
 #include <array>
 #include <cstring>
 
+#include "src/runtime/golden.hpp"
+
 namespace dyn::runtime {
 namespace {
 
@@ -15,7 +17,6 @@ constexpr std::size_t lanes = 16;
 constexpr std::size_t stripe_bytes = lanes * sizeof(std::uint64_t);
 /// For which the generator has its full period (D. Thomas, MWC64X).
 constexpr std::uint64_t multiplier = 4294883355u;
-constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
 
 using Lanes = std::array<std::uint64_t, lanes>;
 

@@ -2,20 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/base/clock.hpp"
 #include "src/rkernel/narrow.hpp"
+#include "src/runtime/arena_layout.hpp"
 #include "src/runtime/parallel_for.hpp"
 
 namespace dyn::runtime {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t alignment = 256;
 /// Elements that are made, converted and uploaded at a time: long against an upload's cost, short against a weight.
 constexpr std::int64_t part_elements = std::int64_t{1} << 20;
 constexpr std::int64_t thread_elements = std::int64_t{1} << 16;
@@ -62,7 +60,7 @@ class Filler {
     return converted_.data();
   }
 
-  static void add_time(double& sum, Clock::time_point start) { sum += std::chrono::duration<double>(Clock::now() - start).count(); }
+  static void add_time(double& sum, Clock::time_point start) { sum += seconds_since(start); }
 
   const graph::Module& module_;
   const WeightSources& sources_;
@@ -85,14 +83,14 @@ DeviceWeights::DeviceWeights(const graph::Module& module, const std::vector<rker
       if (!is_new) continue;
       found->second = {next_, static_cast<std::size_t>(elements_of(value)) * size_of(operand.dtype)};
       if (found->second.bytes > (std::size_t{1} << 62) - next_) throw Error(ErrorKind::model, "the weights have more bytes than can be addressed");
-      next_ += (found->second.bytes + alignment - 1) / alignment * alignment;
+      next_ += (found->second.bytes + device_alignment - 1) / device_alignment * device_alignment;
     }
   }
 }
 
 void DeviceWeights::upload(const graph::Module& module, rkernel::Device& device, const WeightSources& sources, int threads, Weights::Times& times) {
   if (places_.empty()) return;
-  block_ = rkernel::DeviceBlock(device, std::max(next_, alignment), "weights");
+  block_ = rkernel::DeviceBlock(device, std::max(next_, device_alignment), "weights");
   const std::unique_ptr<rkernel::Stream> stream = device.make_stream();
   Filler filler(module, sources, threads, times);
   for (const auto& [key, place] : places_) {

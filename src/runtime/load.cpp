@@ -1,6 +1,5 @@
 // The pipeline from text to a model that can run.
 
-#include <chrono>
 #include <set>
 #include <utility>
 
@@ -8,6 +7,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/text.hpp"
+#include "src/base/clock.hpp"
 #include "src/rkernel/lower.hpp"
 #include "src/runtime/model_impl.hpp"
 #include "src/runtime/target_factory.hpp"
@@ -17,10 +17,6 @@
 
 namespace dyn::runtime {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 int chosen_threads(const Options& options) {
   constexpr int most_threads = 1024;

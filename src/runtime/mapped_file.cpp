@@ -16,7 +16,7 @@
 namespace dyn::runtime {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, int error) {
+[[noreturn]] void cannot_read(const std::string& path, int error) {
   throw Error(ErrorKind::device, fmt::format("cannot read '{}': {}", path, std::strerror(error)));
 }
 
@@ -36,7 +36,7 @@ FileState file_state(const std::string& path) {
 
 MappedFile::MappedFile(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) fail(path, errno);
+  if (file < 0) cannot_read(path, errno);
   struct stat info {};
   int error = ::fstat(file, &info) == 0 ? 0 : errno;
   if (error == 0 && !S_ISREG(info.st_mode)) error = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
@@ -47,7 +47,7 @@ MappedFile::MappedFile(const std::string& path) {
     if (data_ == MAP_FAILED) error = errno;
   }
   ::close(file);
-  if (error != 0) fail(path, error);
+  if (error != 0) cannot_read(path, error);
 }
 
 MappedFile::~MappedFile() {

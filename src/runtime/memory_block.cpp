@@ -13,8 +13,6 @@
 namespace dyn::runtime {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
-
 [[noreturn]] void no_memory(std::size_t bytes, const char* what) {
   throw Error(ErrorKind::device, fmt::format("no memory for {} bytes of {}", bytes, what));
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "src/base/huge_pages.hpp"
 #include "src/runtime/content_hash.hpp"
 #include "src/runtime/parallel_for.hpp"
 
@@ -16,7 +17,6 @@ namespace dyn::runtime {
 namespace {
 
 constexpr std::array<char, 16> magic = {'d', 'y', 'n', ' ', 'p', 'r', 'e', 'p', 'a', 'c', 'k', 'e', 'd', ' ', '1', '\n'};
-constexpr std::size_t page_bytes = 4096;
 /// One checksum for each; also what a thread checks at a time.
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 

@@ -12,6 +12,7 @@
 #include "dyn/error.hpp"
 #include "graph/scalars.hpp"
 #include "src/rkernel/narrow.hpp"
+#include "src/runtime/golden.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -22,8 +23,6 @@ constexpr std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);
 }
-
-constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
 
 constexpr std::uint64_t bits_at(std::uint64_t seed, std::uint64_t index) { return mix(seed + index * golden); }
 

@@ -1,18 +1,15 @@
 #include "src/runtime/run_pool.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "dyn/error.hpp"
+#include "src/base/clock.hpp"
 #include "src/runtime/fp_state.hpp"
 
 namespace dyn::runtime {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Kind = OperandSource::Kind;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 }  // namespace
 

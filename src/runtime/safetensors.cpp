@@ -9,6 +9,7 @@
 
 #include "dyn/error.hpp"
 #include "src/runtime/content_hash.hpp"
+#include "src/runtime/errors.hpp"
 #include "src/runtime/safetensors_header.hpp"
 
 namespace dyn::runtime {
@@ -17,8 +18,6 @@ namespace {
 constexpr std::size_t length_bytes = 8;
 /// The format's own limit on its header.
 constexpr std::uint64_t max_header_bytes = 100'000'000;
-
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::model, message); }
 
 struct FileType {
   std::string_view name;
@@ -46,19 +45,19 @@ constexpr std::array<FileType, 15> file_types = {{{"F32", 4, DType::f32},
 const FileType& file_type(const RawEntry& raw) {
   const auto* found =
       std::find_if(file_types.begin(), file_types.end(), [&](const FileType& type) { return type.name == raw.dtype; });
-  if (found == file_types.end()) fail(fmt::format("tensor '{}' has the unknown dtype '{}'", raw.key, raw.dtype));
+  if (found == file_types.end()) model_error(fmt::format("tensor '{}' has the unknown dtype '{}'", raw.key, raw.dtype));
   return *found;
 }
 
 std::string_view header_text(std::span<const std::byte> bytes) {
-  if (bytes.empty()) fail("the file is empty");
+  if (bytes.empty()) model_error("the file is empty");
   if (bytes.size() < length_bytes)
-    fail(fmt::format("the file has {} bytes; a safetensors file begins with 8 of header length", bytes.size()));
+    model_error(fmt::format("the file has {} bytes; a safetensors file begins with 8 of header length", bytes.size()));
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   const std::size_t rest = bytes.size() - length_bytes;
   if (length > max_header_bytes || length > rest) {
-    fail(fmt::format(
+    model_error(fmt::format(
         "the header is said to have {} bytes, but the file has {} after its length: it is truncated or no safetensors file",
         length, rest));
   }
@@ -74,7 +73,7 @@ std::uint64_t shape_bytes(const RawEntry& raw, std::uint64_t element_bytes, Shap
     overflow = __builtin_mul_overflow(bytes, size, &bytes) || overflow || size > (std::uint64_t{1} << 62);
     shape.push_back(static_cast<std::int64_t>(size));
   }
-  if (overflow) fail(fmt::format("tensor '{}': the product of its sizes overflows", raw.key));
+  if (overflow) model_error(fmt::format("tensor '{}': the product of its sizes overflows", raw.key));
   return zero ? 0 : bytes;
 }
 
@@ -82,15 +81,15 @@ SafetensorsEntry checked_entry(const RawEntry& raw, std::span<const std::byte> d
   const FileType& type = file_type(raw);
   SafetensorsEntry entry{type.dtype, raw.dtype, {}, {}};
   const std::uint64_t bytes = shape_bytes(raw, type.bytes, entry.shape);
-  if (raw.offsets.size() != 2) fail(fmt::format("tensor '{}': data_offsets must be two numbers", raw.key));
+  if (raw.offsets.size() != 2) model_error(fmt::format("tensor '{}': data_offsets must be two numbers", raw.key));
   const std::uint64_t begin = raw.offsets[0], end = raw.offsets[1];
   if (begin > end || end > data.size()) {
-    fail(fmt::format("tensor '{}' lies at bytes {} to {}, outside of the file's {} bytes of data", raw.key, begin, end,
-                     data.size()));
+    model_error(fmt::format("tensor '{}' lies at bytes {} to {}, outside of the file's {} bytes of data", raw.key, begin, end,
+                            data.size()));
   }
   if (end - begin != bytes) {
-    fail(fmt::format("tensor '{}' of {} {} needs {} bytes, but its offsets give {}", raw.key, raw.dtype, to_string(entry.shape),
-                     bytes, end - begin));
+    model_error(fmt::format("tensor '{}' of {} {} needs {} bytes, but its offsets give {}", raw.key, raw.dtype, to_string(entry.shape),
+                            bytes, end - begin));
   }
   entry.bytes = data.subspan(begin, bytes);
   return entry;
@@ -105,7 +104,7 @@ void check_overlaps(const std::map<std::string, SafetensorsEntry, std::less<>>& 
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     const auto& before = ranges[i - 1];
     if (before.first.data() + before.first.size() > ranges[i].first.data()) {
-      fail(fmt::format("tensors '{}' and '{}' overlap", *before.second, *ranges[i].second));
+      model_error(fmt::format("tensors '{}' and '{}' overlap", *before.second, *ranges[i].second));
     }
   }
 }

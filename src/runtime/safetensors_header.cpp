@@ -6,14 +6,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dyn/error.hpp"
+#include "src/runtime/errors.hpp"
 
 namespace dyn::runtime {
 namespace {
 
 using Json = nlohmann::json;
-
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::model, message); }
 
 /// Receives the tokens of the header. Depth 1 is the object of keys, 2 one entry, 3 a list of an entry.
 class HeaderReader final : public nlohmann::json_sax<Json> {
@@ -22,7 +20,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
   bool start_object(std::size_t) override {
     ++depth_;
-    if (depth_ > 2) fail(fmt::format("{} has an object where none may be", place()));
+    if (depth_ > 2) model_error(fmt::format("{} has an object where none may be", place()));
     if (depth_ == 2 && !metadata_) entries_.push_back({.key = key_, .dtype = {}, .shape = {}, .offsets = {}});
     seen_.clear();
     return true;
@@ -31,7 +29,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool end_object() override {
     if (depth_ == 2 && !metadata_) {
       for (const char* name : {"dtype", "shape", "data_offsets"}) {
-        if (!seen_.contains(name)) fail(fmt::format("{} has no '{}'", place(), name));
+        if (!seen_.contains(name)) model_error(fmt::format("{} has no '{}'", place(), name));
       }
     }
     --depth_;
@@ -41,12 +39,12 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
   bool key(std::string& name) override {
     if (depth_ == 1) {
-      if (!keys_.insert(name).second) fail(fmt::format("the header has key '{}' twice", name));
+      if (!keys_.insert(name).second) model_error(fmt::format("the header has key '{}' twice", name));
       key_ = name;
       metadata_ = name == "__metadata__";
       return true;
     }
-    if (!seen_.insert(name).second) fail(fmt::format("{} has '{}' twice", place(), name));
+    if (!seen_.insert(name).second) model_error(fmt::format("{} has '{}' twice", place(), name));
     if (metadata_) return true;
     if (name == "dtype") {
       field_ = Field::DType;
@@ -55,13 +53,13 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     } else if (name == "data_offsets") {
       field_ = Field::Offsets;
     } else {
-      fail(fmt::format("{} has an unknown field '{}'", place(), name));
+      model_error(fmt::format("{} has an unknown field '{}'", place(), name));
     }
     return true;
   }
 
   bool start_array(std::size_t) override {
-    if (depth_ != 2 || list() == nullptr || in_list_) fail(fmt::format("{} has a list where none may be", place()));
+    if (depth_ != 2 || list() == nullptr || in_list_) model_error(fmt::format("{} has a list where none may be", place()));
     in_list_ = true;
     return true;
   }
@@ -91,7 +89,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { unexpected("binary data"); }
 
   bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
-    fail(fmt::format("the header is not valid JSON at byte {}", position));
+    model_error(fmt::format("the header is not valid JSON at byte {}", position));
   }
 
  private:
@@ -101,7 +99,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     return depth_ >= 2 || !key_.empty() ? fmt::format("the header's entry '{}'", key_) : std::string("the header");
   }
 
-  [[noreturn]] void unexpected(const char* what) const { fail(fmt::format("{} has {} where none may be", place(), what)); }
+  [[noreturn]] void unexpected(const char* what) const { model_error(fmt::format("{} has {} where none may be", place(), what)); }
 
   std::vector<std::uint64_t>* list() {
     if (metadata_ || entries_.empty()) return nullptr;

@@ -8,6 +8,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/op.hpp"
+#include "src/runtime/errors.hpp"
 #include "src/runtime/model_impl.hpp"
 #include "src/runtime/weight_source.hpp"
 #include "targets/host/call.hpp"
@@ -16,8 +17,6 @@ namespace dyn::runtime {
 namespace {
 
 using graph::ValueId;
-
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::user, message); }
 
 Tensor scalar(const graph::Value& value) {
   Tensor tensor(value.type.dtype, {});
@@ -112,7 +111,7 @@ void SegmentRun::run_node(const graph::Node& node) {
     call.inputs.push_back({tensors.back().dtype(), tensors.back().shape(), tensors.back().raw()});
   }
   host::Counted counted = host::count(of_host, call);
-  if (counted.outcome != host::Outcome::Ok) fail(fmt::format("{}: its inputs give no size: a delta of 0, a negative size, or one beyond any memory", place_of(node)));
+  if (counted.outcome != host::Outcome::Ok) user_error(fmt::format("{}: its inputs give no size: a delta of 0, a negative size, or one beyond any memory", place_of(node)));
   define(node, counted.dims);
   call.counted = std::move(counted.kept);
   for (const ValueId id : node.outputs) {
@@ -120,7 +119,7 @@ void SegmentRun::run_node(const graph::Node& node) {
     const Tensor& made = values_[id] = Tensor(type.dtype, evaluated(type.dims, symbols_));
     call.outputs.push_back({made.dtype(), made.shape(), const_cast<void*>(made.raw())});
   }
-  if (host::run(of_host, call) != host::Outcome::Ok) fail(fmt::format("{}: an index is out of range", place_of(node)));
+  if (host::run(of_host, call) != host::Outcome::Ok) user_error(fmt::format("{}: an index is out of range", place_of(node)));
 }
 
 /// The other side has not run.

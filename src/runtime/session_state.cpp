@@ -6,18 +6,16 @@
 
 #include <fmt/format.h>
 
-#include "dyn/error.hpp"
+#include "src/runtime/errors.hpp"
 #include "src/runtime/model_impl.hpp"
 
 namespace dyn::runtime {
 namespace {
 
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::user, message); }
-
 std::size_t to_bytes(DType dtype, const Shape& shape) {
   std::size_t bytes = 0;
   if (!__builtin_mul_overflow(static_cast<std::size_t>(element_count(shape)), size_of(dtype), &bytes)) return bytes;
-  fail(fmt::format("a state of shape {} has more bytes than can be addressed", to_string(shape)));
+  user_error(fmt::format("a state of shape {} has more bytes than can be addressed", to_string(shape)));
 }
 
 }  // namespace
@@ -43,7 +41,7 @@ void SessionState::lay_out() {
     layout.at_length = state.at_length;
     offsets.push_back(total);
     const std::size_t padded = (layout.bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
-    if (padded < layout.bytes || __builtin_add_overflow(total, padded, &total)) fail("the states have more bytes than can be addressed");
+    if (padded < layout.bytes || __builtin_add_overflow(total, padded, &total)) user_error("the states have more bytes than can be addressed");
     layouts_.push_back(std::move(layout));
   }
   if (total > 0) memory_ = MemoryBlock(total, "the states of a session");
@@ -52,7 +50,7 @@ void SessionState::lay_out() {
 
 SessionState::Turn::Turn(SessionState& session) : session_(session) {
   if (session.busy_.exchange(true, std::memory_order_acquire)) {
-    fail("the session is in use by another thread; one run at a time, or a session for each thread");
+    user_error("the session is in use by another thread; one run at a time, or a session for each thread");
   }
 }
 
@@ -94,7 +92,7 @@ void SessionState::clear(std::int64_t first, std::int64_t last) {
 void SessionState::truncate(std::int64_t length) {
   const Turn turn(*this);
   if (length < 0 || length > this->length()) {
-    fail(fmt::format("a session of length {} cannot be truncated to {}", this->length(), length));
+    user_error(fmt::format("a session of length {} cannot be truncated to {}", this->length(), length));
   }
   clear(length, this->length());
   set_length(length);
@@ -113,7 +111,7 @@ void SessionState::hold_at(std::int64_t length) {
   const Turn turn(*this);
   for (const Layout& layout : layouts_) {
     if (layout.at_length && length > layout.positions) {
-      fail(fmt::format("a session with room for {} positions cannot have {}", layout.positions, length));
+      user_error(fmt::format("a session with room for {} positions cannot have {}", layout.positions, length));
     }
   }
   set_length(length);

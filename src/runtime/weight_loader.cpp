@@ -8,12 +8,11 @@
 #include <fmt/format.h>
 
 #include "dyn/version.hpp"
+#include "src/base/clock.hpp"
 #include "src/runtime/cache_dir.hpp"
 
 namespace dyn::runtime {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 std::int64_t now_nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -67,7 +66,7 @@ void WeightLoader::load(Weights& weights, Weights::Times& times, LoadReport& rep
     weights.load(module_, sources_, threads_, times);
     const Clock::time_point start = Clock::now();
     if (key && unchanged(sources_)) mapped = cache_.keep(*key, weights.content(), threads_);
-    report.weights_write = std::chrono::duration<double>(Clock::now() - start).count();
+    report.weights_write = seconds_since(start);
   }
   if (!mapped) return;
   report.weight_bytes_mapped = mapped->bytes.size();

@@ -12,11 +12,10 @@
 #include "dyn/error.hpp"
 #include "graph/scalars.hpp"
 #include "src/rkernel/narrow.hpp"
+#include "src/runtime/errors.hpp"
 
 namespace dyn::runtime {
 namespace {
-
-[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::model, message); }
 
 void fill_splat(DType dtype, double value, std::int64_t count, void* out) {
   const bool is_filled = graph::with_element_type(dtype, [&](auto zero) {
@@ -34,14 +33,14 @@ Shape weight_shape(const graph::Value& weight) {
   for (const graph::Dim dim : weight.type.dims) {
     const auto size = dim.constant();
     if (!size)
-      fail(fmt::format("weight '{}' is {}: the sizes of a weight must be constants", weight.name, to_string(weight.type)));
-    if (*size < 0) fail(fmt::format("weight '{}' is {}: a size is negative", weight.name, to_string(weight.type)));
+      model_error(fmt::format("weight '{}' is {}: the sizes of a weight must be constants", weight.name, to_string(weight.type)));
+    if (*size < 0) model_error(fmt::format("weight '{}' is {}: a size is negative", weight.name, to_string(weight.type)));
     shape.push_back(*size);
   }
   try {
     element_count(shape);
   } catch (const Error& error) {
-    fail(fmt::format("weight '{}': {}", weight.name, error.message()));
+    model_error(fmt::format("weight '{}': {}", weight.name, error.message()));
   }
   return shape;
 }
@@ -107,23 +106,23 @@ WeightSources::Entry WeightSources::make_entry(const graph::Value& weight, const
 }
 
 std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weight, const Shape& shape) const {
-  if (files_.empty()) fail(fmt::format("weight '{}' comes from a file, but the model names no weights file", weight.name));
+  if (files_.empty()) model_error(fmt::format("weight '{}' comes from a file, but the model names no weights file", weight.name));
   const Safetensors* owner = nullptr;
   for (const Safetensors& file : files_) {
     if (file.find(weight.name) == nullptr) continue;
     if (owner != nullptr)
-      fail(fmt::format("weight '{}' is in two weights files, '{}' and '{}'", weight.name, owner->name(), file.name()));
+      model_error(fmt::format("weight '{}' is in two weights files, '{}' and '{}'", weight.name, owner->name(), file.name()));
     owner = &file;
   }
   if (owner == nullptr) {
     std::vector<std::string_view> names;
     for (const Safetensors& file : files_) names.push_back(file.name());
-    fail(fmt::format("weight '{}' is not in '{}'", weight.name, fmt::join(names, "' or '")));
+    model_error(fmt::format("weight '{}' is not in '{}'", weight.name, fmt::join(names, "' or '")));
   }
   const SafetensorsEntry& entry = *owner->find(weight.name);
   if (entry.dtype != weight.type.dtype || entry.shape != shape) {
-    fail(fmt::format("weight '{}' is declared {}, but '{}' has {} {}", weight.name, to_string(weight.type), owner->name(),
-                     entry.dtype_name, to_string(entry.shape)));
+    model_error(fmt::format("weight '{}' is declared {}, but '{}' has {} {}", weight.name, to_string(weight.type), owner->name(),
+                            entry.dtype_name, to_string(entry.shape)));
   }
   return entry.bytes;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <functional>
 
@@ -10,14 +9,13 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
+#include "src/base/clock.hpp"
 #include "src/runtime/parallel_for.hpp"
 
 namespace dyn::runtime {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t alignment = 64;
+constexpr std::size_t weight_alignment = 64;
 /// Work of one part of a parallel loop: long against the cost of handing it out, short against a weight.
 constexpr std::int64_t part_bytes = std::int64_t{256} << 10;
 
@@ -33,7 +31,7 @@ rkernel::PackedLayout layout_of(const rkernel::Target& target, const PackedView&
 void timed(double& sum, const std::function<void()>& body) {
   const Clock::time_point start = Clock::now();
   body();
-  sum += std::chrono::duration<double>(Clock::now() - start).count();
+  sum += seconds_since(start);
 }
 
 }  // namespace
@@ -120,7 +118,7 @@ std::size_t Weights::place(std::size_t bytes) {
   const std::size_t at = next_;
   if (bytes > (std::size_t{1} << 62) || at > (std::size_t{1} << 62))
     throw Error(ErrorKind::model, "the weights have more bytes than can be addressed");
-  next_ += (bytes + alignment - 1) / alignment * alignment;
+  next_ += (bytes + weight_alignment - 1) / weight_alignment * weight_alignment;
   return at;
 }
 
@@ -134,7 +132,7 @@ void Weights::place_packed(const rkernel::Target& target, const PackedView& view
 }
 
 void Weights::load(const graph::Module& module, const WeightSources& sources, int threads, Times& times) {
-  block_ = MemoryBlock(std::max(next_, alignment), "weights");
+  block_ = MemoryBlock(std::max(next_, weight_alignment), "weights");
   Filler filler{module, target_, sources, threads, times, {}};
   for (const auto& [value, offset] : plain_) filler.plain(value, block_.data() + offset);
   for (const auto& [view, offset] : packed_) {

@@ -17,9 +17,6 @@ using rkernel::Space;
 using Kind = OperandSource::Kind;
 using Sources = std::map<graph::ValueId, OperandSource>;
 
-/// On a device, buffers start where any kind of access is aligned.
-constexpr std::size_t device_alignment = 256;
-
 bool is_fixed(const graph::Module& module, graph::ValueId value) {
   const graph::ValueKind kind = module.value(value).kind;
   return kind == graph::ValueKind::Weight || kind == graph::ValueKind::Constant;

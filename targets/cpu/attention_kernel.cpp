@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "dyn/error.hpp"
+#include "src/rkernel/bytes.hpp"
 #include "src/rkernel/rounding.hpp"
 #include "targets/llvm/structure_key.hpp"
 
@@ -18,9 +19,9 @@ using rkernel::AttentionShape;
 using rkernel::AttentionStrategy;
 using rkernel::ScoreForm;
 using rkernel::ceil_div;
+using rkernel::line_bytes;
 using rkernel::round_up;
 
-constexpr std::int64_t line_bytes = 64;
 constexpr std::int64_t row_slack = 16;  ///< floats between rows in scratch, so that rows do not share cache sets
 
 /// true, false, or both.
@@ -47,7 +48,7 @@ AttentionClass common_class(const rkernel::Problem& problem) {
   return made;
 }
 
-std::vector<AttentionClass> enumerate_classes(const rkernel::Problem& problem) {
+std::vector<AttentionClass> enumerate_attention_classes(const rkernel::Problem& problem) {
   const rkernel::Attention& attention = *problem.attention;
   const AttentionClass common = common_class(problem);
   const auto masks = attention.mask < 0 ? std::vector{StrideClass::Zero} : options_along(problem, attention.mask, attention.keys);
@@ -80,7 +81,7 @@ std::string key_of(const AttentionClass& made) {
 AttentionKernel::AttentionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context,
                                  std::shared_ptr<const AttentionChoices> choices)
     : problem_(std::make_shared<rkernel::Problem>(problem)), context_(std::move(context)), choices_(std::move(choices)), slots_(*problem_),
-      strategy_(add_attention_slots(slots_)), classes_(enumerate_classes(*problem_)) {
+      strategy_(add_attention_slots(slots_)), classes_(enumerate_attention_classes(*problem_)) {
   for (const rkernel::Operand& operand : problem_->operands) {
     if (operand.dtype == DType::f32) continue;
     throw Error(ErrorKind::unsupported, fmt::format("attention reads {} as {}; it takes f32 on a CPU", operand.name, name_of(operand.dtype)));

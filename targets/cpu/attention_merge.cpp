@@ -9,7 +9,7 @@ namespace {
 
 using codegen::CountedLoop;
 
-class MergeEmitter final : private AttentionFunction {
+class AttentionMergeEmitter final : private AttentionFunction {
  public:
   using AttentionFunction::AttentionFunction;
 
@@ -74,7 +74,7 @@ class MergeEmitter final : private AttentionFunction {
 
 void emit_attention_merge(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
                           const codegen::SlotTable& slots, const AttentionSlots& strategy, const AttentionClass& shape_class) {
-  MergeEmitter(module, symbol, kernel, isa, slots, strategy, shape_class).emit();
+  AttentionMergeEmitter(module, symbol, kernel, isa, slots, strategy, shape_class).emit();
 }
 
 }  // namespace dyn::cpu

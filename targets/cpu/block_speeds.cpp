@@ -6,6 +6,7 @@
 #include <system_error>
 #include <thread>
 
+#include "src/rkernel/bytes.hpp"
 #include "targets/cpu/cpu_info.hpp"
 #include "targets/cpu/measure_buffer.hpp"
 
@@ -13,7 +14,6 @@ namespace dyn::cpu {
 namespace {
 
 constexpr int runs_of_block = 4;
-constexpr std::size_t float_bytes = 4;
 
 /// Operands of one thread, large enough for every block at every depth.
 struct Operands {
@@ -27,7 +27,7 @@ class BlockTimer {
     std::int64_t rows = 1, columns = 1;
     for (const auto& block : blocks) rows = std::max(rows, block.rows), columns = std::max(columns, block.columns);
     // Main loops ask for lines beyond their operands.
-    const auto bytes = [](std::int64_t floats) { return static_cast<std::size_t>(floats) * float_bytes + (1 << 16); };
+    const auto bytes = [](std::int64_t floats) { return static_cast<std::size_t>(floats * rkernel::float_bytes) + (1 << 16); };
     for (int thread = 0; thread < std::min(threads, usable_processors()); ++thread) {
       operands_.push_back(
           std::make_unique<Operands>(bytes(rows * measured_depths.back()), bytes(columns * measured_depths.back()), bytes(rows * columns)));

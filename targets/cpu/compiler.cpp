@@ -23,14 +23,6 @@
 namespace dyn::cpu {
 namespace {
 
-// Loop strength reduction rewrites the main loops' addressing until accumulators spill. A gate refuses it for one context;
-// the command-line option would be the host program's as well.
-class RefuseLoopStrengthReduction : public llvm::OptPassGate {
- public:
-  bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override { return pass != "Loop Strength Reduction"; }
-  bool isEnabled() const override { return true; }
-};
-
 void initialize_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -47,6 +39,14 @@ void initialize_llvm() {
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 struct Compiler::Impl {
+  // Loop strength reduction rewrites the main loops' addressing until accumulators spill. A gate refuses it for one context;
+  // the command-line option would be the host program's as well.
+  class RefuseLoopStrengthReduction : public llvm::OptPassGate {
+   public:
+    bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override { return pass != "Loop Strength Reduction"; }
+    bool isEnabled() const override { return true; }
+  };
+
   Impl(const Isa& isa, CodeEffort effort) {
     initialize_llvm();
     const std::string triple = "x86_64-unknown-linux-gnu";

@@ -13,7 +13,7 @@
 namespace dyn::cpu {
 namespace {
 
-constexpr std::size_t most_classes = 32;
+constexpr std::size_t most_contraction_classes = 32;
 // For one vector of outputs: a tile's rows become columns in registers.
 constexpr double transposed_epilogue_operations = 8;
 constexpr double store_operations = 2;  ///< the tile is read, the result stored
@@ -28,7 +28,7 @@ bool may_be_unit(graph::Dim stride) {
 bool must_be_unit(graph::Dim stride) { return may_be_unit(stride) && codegen::possible_classes(stride).size() == 1; }
 
 // One class for each value that an undecided predicate may have; all undecided strides Any where that would be too many.
-std::vector<ContractionClass> enumerate_classes(const rkernel::Problem& problem) {
+std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Problem& problem) {
   using codegen::StrideClass;
   const rkernel::Contraction& contraction = *problem.contraction;
   std::vector<std::vector<StrideClass>> options;
@@ -41,7 +41,7 @@ std::vector<ContractionClass> enumerate_classes(const rkernel::Problem& problem)
   }
   std::vector<ContractionClass> classes(1);
   for (auto& option : options) {
-    if (combinations > most_classes && option.size() > 1) option = {StrideClass::Any};
+    if (combinations > most_contraction_classes && option.size() > 1) option = {StrideClass::Any};
     std::vector<ContractionClass> extended;
     for (const ContractionClass& known : classes) {
       for (const StrideClass stride_class : option) {
@@ -98,7 +98,7 @@ rkernel::Problem with_sides_exchanged(rkernel::Problem problem) {
 
 // B is copied by rows: its stride decides nothing.
 std::vector<ContractionClass> dot_classes(const rkernel::Problem& problem) {
-  std::vector<ContractionClass> classes = enumerate_classes(problem);
+  std::vector<ContractionClass> classes = enumerate_contraction_classes(problem);
   // Both values of b_unit stand there, or one alone.
   const bool both = std::ranges::any_of(classes, &ContractionClass::b_unit) && !std::ranges::all_of(classes, &ContractionClass::b_unit);
   if (both) std::erase_if(classes, std::mem_fn(&ContractionClass::b_unit));
@@ -133,7 +133,7 @@ ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& probl
   ContractionForm form;
   form.problem = problem;
   form.lanes = lanes;
-  form.classes = lanes == rkernel::LaneAxis::K ? dot_classes(problem) : enumerate_classes(problem);
+  form.classes = lanes == rkernel::LaneAxis::K ? dot_classes(problem) : enumerate_contraction_classes(problem);
   form.least_columns = lanes == rkernel::LaneAxis::K ? 1 : 0;
   form.most_columns = lanes == rkernel::LaneAxis::K   ? most_dot_columns(isa)
                       : lanes == rkernel::LaneAxis::M ? isa.f32_lanes

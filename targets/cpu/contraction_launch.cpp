@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/rkernel/bytes.hpp"
 #include "src/rkernel/copy_cost.hpp"
 #include "src/rkernel/rest_columns.hpp"
 #include "src/rkernel/rounding.hpp"
@@ -14,10 +15,9 @@ using rkernel::LaneAxis;
 using rkernel::Region;
 using rkernel::Strategy;
 using rkernel::ceil_div;
+using rkernel::line_bytes;
+using rkernel::line_floats;
 using rkernel::round_up;
-
-constexpr std::int64_t line_bytes = 64;
-constexpr std::int64_t line_floats = line_bytes / 4;
 
 /// A region in blocks and tiles; of blocks of unequal sizes the largest, and as many tiles as any has.
 struct Blocks {

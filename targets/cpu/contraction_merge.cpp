@@ -14,10 +14,10 @@ namespace {
 using codegen::CountedLoop;
 using llvm::Value;
 
-class MergeEmitter {
+class ContractionMergeEmitter {
  public:
-  MergeEmitter(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa, const codegen::SlotTable& slots,
-               const StrategySlots& strategy, const ContractionClass& shape_class)
+  ContractionMergeEmitter(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa, const codegen::SlotTable& slots,
+                          const StrategySlots& strategy, const ContractionClass& shape_class)
       : builder_(module.getContext()), problem_(problem), contraction_(*problem.contraction), isa_(isa),
         function_(create_kernel_function(builder_, module, symbol)),
         operands_(builder_, problem, slots, shape_class.lanes, codegen::load_kernel_args(builder_, function_->getArg(0)), isa.f32_lanes),
@@ -94,7 +94,7 @@ class MergeEmitter {
 
 void emit_contraction_merge(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa,
                             const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class) {
-  MergeEmitter(module, symbol, problem, isa, slots, strategy, shape_class).emit();
+  ContractionMergeEmitter(module, symbol, problem, isa, slots, strategy, shape_class).emit();
 }
 
 }  // namespace dyn::cpu

@@ -13,11 +13,6 @@ namespace {
 using codegen::Builder;
 using llvm::Value;
 
-enum Argument : unsigned {
-  kernel_argument, a_argument, a_row_argument, b_argument, b_k_argument, panel_argument, k_argument, ahead_argument, share_argument, ahead_step_argument, row_argument, tiles_argument, column_argument,
-  columns_argument, offsets_argument, segments_argument, batch_argument
-};
-
 llvm::Function* create(llvm::Module& module, const std::string& symbol, std::size_t batch_axes) {
   Builder builder(module.getContext());
   llvm::Type *pointer = builder.getPtrTy(), *i64 = builder.getInt64Ty();
@@ -61,6 +56,11 @@ class FullTilesEmitter {
   }
 
  private:
+  enum Argument : unsigned {
+    kernel_argument, a_argument, a_row_argument, b_argument, b_k_argument, panel_argument, k_argument, ahead_argument, share_argument, ahead_step_argument, row_argument, tiles_argument, column_argument,
+    columns_argument, offsets_argument, segments_argument, batch_argument
+  };
+
   Value* argument(unsigned index) { return function_->getArg(index); }
 
   bool is_packed(int operand) const { return problem_.operands[static_cast<std::size_t>(operand)].form == rkernel::Form::Packed; }

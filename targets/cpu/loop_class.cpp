@@ -15,7 +15,7 @@ using codegen::StrideClass;
 
 namespace {
 
-constexpr std::size_t most_classes = 32;
+constexpr std::size_t most_loop_classes = 32;
 /// Vectors of an element-wise body: enough independent work to hide latencies. Functions have chains of their own, and constants that need
 /// registers.
 constexpr int elementwise_vectors = 4, function_vectors = 2;
@@ -87,7 +87,7 @@ std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& 
   std::size_t count = 1;
   for (const rkernel::Operand& operand : problem.operands) {
     possible.push_back(codegen::possible_classes(operand.strides[static_cast<std::size_t>(problem.lane_axis)]));
-    count = std::min(count * possible.back().size(), most_classes + 1);
+    count = std::min(count * possible.back().size(), most_loop_classes + 1);
   }
   std::vector<std::vector<StrideClass>> combinations(1);
   for (const std::vector<StrideClass>& choices : possible) {
@@ -95,7 +95,7 @@ std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& 
     for (const std::vector<StrideClass>& prefix : combinations) {
       const bool undecided = choices.size() > 1;
       for (const StrideClass choice : choices) {
-        if (undecided && count > most_classes && choice != StrideClass::Any) continue;
+        if (undecided && count > most_loop_classes && choice != StrideClass::Any) continue;
         longer.push_back(prefix);
         longer.back().push_back(choice);
       }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/rkernel/bytes.hpp"
 #include "targets/llvm/instruction_counts.hpp"
 
 namespace dyn::cpu {
@@ -26,7 +27,7 @@ constexpr std::int64_t most_accumulators = 4096;
 // A transposed block: whole lines are read, one row after the other, and written in long runs.
 constexpr std::int64_t turned_lanes = 1024, turned_steps = 64;
 // Rows shorter than this leave too many lines that are not stored whole.
-constexpr std::int64_t least_streamed_row_bytes = 1024, line_bytes = 64;
+constexpr std::int64_t least_streamed_row_bytes = 1024;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -131,7 +132,7 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::sp
   // What is stored exceeds the last cache: it would only push out what is there, and be read before it is written.
   const auto last_cache = static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
   const std::int64_t row_bytes = cost.lanes * 4;
-  cost.streams = cost.written > last_cache * 3 / 4 && (row_bytes >= least_streamed_row_bytes || row_bytes % line_bytes == 0);
+  cost.streams = cost.written > last_cache * 3 / 4 && (row_bytes >= least_streamed_row_bytes || row_bytes % rkernel::line_bytes == 0);
   if (loop.sliced) cost.slices = slices_of(loop, ints);
   LoopCost best = cost;
   divide(loop, best, loop_class.passes, machine, 1);

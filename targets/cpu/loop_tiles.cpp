@@ -1,5 +1,6 @@
 // Operands that lie along another axis than the lanes: square blocks are loaded as they lie and transposed in registers.
 
+#include "src/rkernel/bytes.hpp"
 #include "targets/cpu/loop_code.hpp"
 #include "targets/llvm/transpose.hpp"
 
@@ -7,12 +8,6 @@ namespace dyn::cpu {
 
 using codegen::CountedLoop;
 using llvm::Value;
-
-namespace {
-
-constexpr std::int64_t line_bytes = 64;
-
-}  // namespace
 
 void LoopCode::emit_tiles() {
   compiler_->enter(inner_, passes_.final_roots());
@@ -126,7 +121,7 @@ Value* LoopCode::tile_streams() {
     Value* place = builder_.CreatePtrToInt(operands_->pointer(operand), builder_.getInt64Ty());
     if (const int stride = loop_.slots.stride(operand, loop_.turned_axis); stride != codegen::SlotTable::none)
       place = builder_.CreateOr(place, builder_.CreateMul(operands_->slot(stride), number(bytes)));
-    Value* aligned = builder_.CreateICmpEQ(builder_.CreateAnd(place, number(line_bytes - 1)), number(0));
+    Value* aligned = builder_.CreateICmpEQ(builder_.CreateAnd(place, number(rkernel::line_bytes - 1)), number(0));
     if (streams == nullptr) streams = builder_.CreateICmpNE(operands_->slot(loop_.stream_slot), number(0));
     streams = builder_.CreateAnd(streams, aligned);
   }

@@ -10,7 +10,6 @@
 namespace dyn::cpu {
 namespace {
 
-constexpr int rounds = 7;
 constexpr double largest_spread = 0.05;
 constexpr std::int64_t measured_depth = 256;
 
@@ -37,7 +36,7 @@ std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTabl
   double standard_seconds = 1e9;
   std::vector<double> seconds(loops.tiles.size(), 1e9);
   std::vector<std::vector<double>> ratios(loops.tiles.size());
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < measured_rounds; ++round) {
     for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
       run(i);
       const double beside = run(standard);
@@ -51,7 +50,7 @@ std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTabl
   for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
     std::sort(ratios[i].begin(), ratios[i].end());
     // The spread of the better half: an interrupt may spoil some rounds, a noisy machine spoils most, and with them the least ratio, whose divisor it made too long.
-    const bool spoilt = ratios[i][rounds / 2] > ratios[i].front() * (1 + largest_spread);
+    const bool spoilt = ratios[i][measured_rounds / 2] > ratios[i].front() * (1 + largest_spread);
     const double least = spoilt ? seconds[i] : ratios[i].front() * standard_seconds;
     speeds.push_back({loops.tiles[i].rows, loops.tiles[i].columns, least / static_cast<double>(measured_depth)});
   }

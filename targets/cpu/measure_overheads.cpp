@@ -4,27 +4,25 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <limits>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "src/base/clock.hpp"
+#include "targets/cpu/measure_buffer.hpp"
+
 namespace dyn::cpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr int rounds = 7;
 constexpr double scheduled_handover_seconds = 1e-3;  // of threads that share a processor: a scheduler's tick
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 double measure_call(MainLoop loop, const Tile& tile) {
   constexpr int calls = 256;
   std::vector<float> sums(static_cast<std::size_t>(tile.rows * tile.columns));
   const std::vector<float> operands(sums.size());
   double best = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < measured_rounds; ++round) {
     const Clock::time_point start = Clock::now();
     for (int i = 0; i < calls; ++i) loop(operands.data(), 1, operands.data(), tile.columns, 0, 0, sums.data(), tile.columns, 0, 0, 0);
     best = std::min(best, seconds_since(start) / calls);
@@ -36,7 +34,7 @@ double measure_call(MainLoop loop, const Tile& tile) {
 double measure_ticket(int threads) {
   constexpr std::int64_t tickets = 4096;
   double best = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < measured_rounds; ++round) {
     alignas(64) std::atomic<std::int64_t> counter{0};
     alignas(64) std::atomic<int> ready{0};
     alignas(64) std::atomic<bool> begun{false};
@@ -72,7 +70,7 @@ double measure_handover() {
   std::jthread other;
   try {
     other = std::jthread([&] {
-      for (int i = 1; i <= rounds * exchanges; ++i) {
+      for (int i = 1; i <= measured_rounds * exchanges; ++i) {
         while (flag.load(std::memory_order_acquire) < i) _mm_pause();
         answer.store(i, std::memory_order_release);
       }
@@ -82,7 +80,7 @@ double measure_handover() {
   }
   double best = std::numeric_limits<double>::infinity();
   int sent = 0;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < measured_rounds; ++round) {
     const Clock::time_point start = Clock::now();
     for (int i = 0; i < exchanges; ++i) {
       flag.store(++sent, std::memory_order_release);

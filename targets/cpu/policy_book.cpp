@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "src/rkernel/bytes.hpp"
 #include "src/rkernel/copy_cost.hpp"
 #include "src/rkernel/rounding.hpp"
 
@@ -14,9 +15,9 @@ using rkernel::BlockKernel;
 using rkernel::ContractionShape;
 using rkernel::Policy;
 using rkernel::ceil_div;
+using rkernel::float_bytes;
 
 constexpr std::int64_t step_k = 64;  ///< of one micro-kernel: what MikPoly counts along the reduction
-constexpr double float_bytes = 4;
 constexpr std::array paper_policies{Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode};
 
 rkernel::ProductShape sizes_of(const ContractionShape& shape) { return {shape.batch, shape.m, shape.n, shape.k}; }

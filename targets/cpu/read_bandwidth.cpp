@@ -12,7 +12,6 @@
 namespace dyn::cpu {
 namespace {
 
-constexpr int rounds = 7;
 
 std::int64_t cache_bytes(int level, std::int64_t otherwise) {
   for (const Cache& cache : cpu_caches()) {
@@ -26,7 +25,7 @@ std::vector<double> read_bandwidths(ReadLoop loop, const MeasureBuffer& buffer, 
   bytes = std::clamp<std::int64_t>(bytes / 1024 * 1024, 1024, buffer.bytes());
   const std::int64_t passes = std::max<std::int64_t>(1, (std::int64_t{4} << 20) / bytes);
   std::vector<double> figures;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < measured_rounds; ++round) {
     std::vector<double> ends(static_cast<std::size_t>(threads)), starts(static_cast<std::size_t>(threads));
     std::atomic<int> ready{0}, expected{threads};
     const auto work = [&](int thread) {
@@ -148,7 +147,7 @@ std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int
   std::vector<double> measured[4];
   const auto best = [&](std::int64_t bytes, int active) { return read_bandwidths(loop, buffer, bytes, active).back(); };
   // What others leave of a shared cache changes all the time: the middle round says what is usual.
-  const auto usual = [&](std::int64_t bytes) { return read_bandwidths(loop, buffer, bytes, 1)[rounds / 2]; };
+  const auto usual = [&](std::int64_t bytes) { return read_bandwidths(loop, buffer, bytes, 1)[measured_rounds / 2]; };
   for (const int active : counts) {
     // Shared levels are read in parts, private ones by each thread for itself.
     measured[0].push_back(best(l1 / 2, active));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "src/rkernel/bytes.hpp"
 #include "targets/cpu/widening.hpp"
 
 namespace dyn::cpu {
@@ -17,7 +18,6 @@ constexpr int most_rows_per_base = 4;
 // How far ahead B is asked for, so that it comes from memory in time. Measured from 1 to 64 KiB: tiles of up to 8 rows lose 10 % with half or twice of it, taller
 // ones gain 6 % with half as much again.
 constexpr int prefetch_bytes = 8192, prefetch_bytes_of_tall_tiles = 12288, tall_rows = 9;
-constexpr int line_bytes = 64;
 // Rows of B as they lie seldom begin on a line, and end in one more: asking for it too, 14 rows of 4796 x 1153 from memory took 7.3 to 5.0 ms, 4 rows 3.4 to 2.6 (Zen 4). Tiles
 // of two rows would lose 3 % over packed panels, which have no such line; only f32 is ever read as it lies.
 constexpr int least_rows_to_ask_last_line = 3;
@@ -146,7 +146,7 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
 // the next; addresses beyond the last are only hints. Hardware prefetchers stop at pages, and fall behind where few rows leave little
 // time for each line.
 void TileLoop::prefetch_panels(const Values& state) {
-  const int line_elements = line_bytes / static_cast<int>(size_of(weights_));
+  const int line_elements = static_cast<int>(rkernel::line_bytes) / static_cast<int>(size_of(weights_));
   // Steps of K share a line where a panel's row is shorter.
   const int steps_of_line = std::max(1, line_elements / isa_.panel_f32);
   const int tile_columns = std::min(columns_, isa_.panel_f32);

@@ -10,7 +10,7 @@
 namespace dyn::cpu {
 namespace {
 
-constexpr int rounds = 5;
+constexpr int vendor_rounds = 5;
 constexpr VendorSizes small{1, 64, 256, 256}, large{1, 512, 512, 1024};
 constexpr double least_seconds_per_execution = 0.4e-6;  // arguments, checks and loops over blocks of a product of 1 x 4 x 4
 
@@ -41,7 +41,7 @@ double product_seconds(const std::shared_ptr<const vendor::OneDnn>& library, con
   std::atomic<std::int32_t> status{0};
   const rkernel::KernelArgs args{pointers, nullptr, &status, nullptr, &plan};
   double least = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < rounds + 1; ++round) {  // the first one copies weights, and fills caches
+  for (int round = 0; round < vendor_rounds + 1; ++round) {  // the first one copies weights, and fills caches
     const double start = now_seconds();
     VendorPlan::run(&args, 0, plan.tickets(), scratch.data());
     if (round > 0) least = std::min(least, now_seconds() - start);

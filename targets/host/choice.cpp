@@ -168,7 +168,7 @@ Outcome copy(const Call& call) {
   return Outcome::Ok;
 }
 
-constexpr Operator operators[] = {
+constexpr Operator choice_family[] = {
     {"nonzero", run_nonzero, count_nonzero},
     {"compress", run_compress, count_compress},
     {"nms", run_nms, count_nms},
@@ -183,6 +183,6 @@ constexpr Operator operators[] = {
 
 }  // namespace
 
-std::span<const Operator> choice_operators() { return operators; }
+std::span<const Operator> choice_operators() { return choice_family; }
 
 }  // namespace dyn::host

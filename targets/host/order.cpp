@@ -147,7 +147,7 @@ Outcome run_unique(const Call& call) {
   return Outcome::Ok;
 }
 
-constexpr Operator operators[] = {
+constexpr Operator order_family[] = {
     {"topk",
      [](const Call& call) {
        visit_numbers(call.inputs[0].dtype, [&](auto zero) { topk<decltype(zero)>(call); });
@@ -163,6 +163,6 @@ constexpr Operator operators[] = {
 
 }  // namespace
 
-std::span<const Operator> order_operators() { return operators; }
+std::span<const Operator> order_operators() { return order_family; }
 
 }  // namespace dyn::host

@@ -135,10 +135,10 @@ void run_lstm(const Call& call, Layer& layer) {
   });
 }
 
-constexpr Operator operators[] = {{"lstm", run<run_lstm>}, {"gru", run<run_gru>}, {"rnn", run<run_rnn>}};
+constexpr Operator recurrence_family[] = {{"lstm", run<run_lstm>}, {"gru", run<run_gru>}, {"rnn", run<run_rnn>}};
 
 }  // namespace
 
-std::span<const Operator> recurrence_operators() { return operators; }
+std::span<const Operator> recurrence_operators() { return recurrence_family; }
 
 }  // namespace dyn::host

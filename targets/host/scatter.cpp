@@ -99,10 +99,10 @@ Outcome scatter_nd_of(DType dtype, const Call& call) {
   return visit_updates(dtype, call, [&](auto zero) { return scatter_nd<decltype(zero)>(call); });
 }
 
-constexpr Operator operators[] = {{"scatter_elements", run<scatter_elements_of>}, {"scatter_nd", run<scatter_nd_of>}};
+constexpr Operator scatter_family[] = {{"scatter_elements", run<scatter_elements_of>}, {"scatter_nd", run<scatter_nd_of>}};
 
 }  // namespace
 
-std::span<const Operator> scatter_operators() { return operators; }
+std::span<const Operator> scatter_operators() { return scatter_family; }
 
 }  // namespace dyn::host

@@ -9,6 +9,7 @@
 #include "targets/llvm/loops.hpp"
 #include "targets/ptx/device_module.hpp"
 #include "targets/ptx/device_ops.hpp"
+#include "targets/ptx/words.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -20,10 +21,7 @@ constexpr int most_straight_copies = 8;
 /// Elements that are loaded, converted and stored at once where they are neighbours in memory.
 constexpr int group = 4;
 
-llvm::ConstantInt* number(Builder& builder, int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); }
 int bytes_of(DType dtype) { return static_cast<int>(size_of(dtype)); }
-
-llvm::Value* at_byte(Builder& builder, llvm::Value* base, llvm::Value* bytes) { return builder.CreateGEP(builder.getInt8Ty(), base, bytes); }
 
 llvm::Value* to_f32(Builder& builder, DType from, llvm::Value* value) {
   if (from == DType::f32) return value;

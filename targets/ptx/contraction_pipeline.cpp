@@ -5,6 +5,7 @@
 #include "dyn/error.hpp"
 #include "targets/llvm/loops.hpp"
 #include "targets/ptx/device_ops.hpp"
+#include "targets/ptx/words.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -14,8 +15,6 @@ using codegen::Conditional;
 
 constexpr int mbarrier_bytes = 8;
 constexpr int most_stages = pipeline_bytes / (2 * mbarrier_bytes);
-
-llvm::ConstantInt* number(Builder& builder, int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); }
 
 /// A step's barrier also says that every thread has left the step before, whose stage is the next one to be filled.
 class GroupPipeline final : public Pipeline {

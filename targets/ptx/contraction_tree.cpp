@@ -13,8 +13,7 @@ using rkernel::GpuTile;
 using rkernel::Layer;
 using rkernel::Loop;
 using rkernel::LoopKind;
-
-constexpr int warp_lanes = 32;
+using rkernel::warp_lanes;
 
 // Depth of one instruction: mma.m16n8k16 for elements of 2 bytes, m16n8k8 for TF32; a multiply-add has 1.
 int instruction_k(const GpuTile& tile) {

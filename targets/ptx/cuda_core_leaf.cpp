@@ -10,14 +10,15 @@
 #include "targets/ptx/contraction_tree.hpp"
 #include "targets/ptx/device_ops.hpp"
 #include "targets/ptx/leaf.hpp"
+#include "targets/ptx/words.hpp"
 
 namespace dyn::ptx {
 namespace {
 
 using codegen::Builder;
+using rkernel::warp_lanes;
 using Values = std::vector<llvm::Value*>;
 
-constexpr int warp_lanes = 32;
 constexpr int float_bytes = 4;
 /// Floats of a 128-bit access, the widest that a thread can make.
 constexpr int vector_floats = chunk_bytes / float_bytes;
@@ -57,8 +58,8 @@ class CudaCoreLeaf final : public Leaf {
   Values multiply(Builder& builder, llvm::Value* a, llvm::Value* b, std::span<llvm::Value* const> accumulators) override {
     const int straight = std::clamp(straight_multiplies / (tile_.thread_m * tile_.thread_n) / vector_floats * vector_floats, vector_floats, tile_.block_k);
     Values sums(accumulators.begin(), accumulators.end());
-    a = offset(builder, a, builder.CreateMul(row_, number(builder, a_tile().stride_bytes())));
-    b = offset(builder, b, builder.CreateMul(column_, number(builder, float_bytes)));
+    a = at_byte(builder, a, builder.CreateMul(row_, number(builder, a_tile().stride_bytes())));
+    b = at_byte(builder, b, builder.CreateMul(column_, number(builder, float_bytes)));
     if (tile_.block_k % straight != 0 || straight == tile_.block_k) {
       multiply_straight(builder, a, b, number(builder, 0), tile_.block_k, sums);
       return sums;
@@ -75,9 +76,6 @@ class CudaCoreLeaf final : public Leaf {
   }
 
  private:
-  static llvm::ConstantInt* number(Builder& builder, int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); }
-  static llvm::Value* offset(Builder& builder, llvm::Value* base, llvm::Value* bytes) { return builder.CreateGEP(builder.getInt8Ty(), base, bytes); }
-
   /// The thread's first row (or column) within the block: `columns_of_...` are those of the grids of warps and of lanes.
   static llvm::Value* place_of(Builder& builder, llvm::Value* warp, llvm::Value* lane, int columns_of_warps, int columns_of_lanes, int warp_extent,
                                int lane_extent, bool rows) {
@@ -94,7 +92,7 @@ class CudaCoreLeaf final : public Leaf {
   /// `width` floats at a constant byte offset, one value each.
   static Values load(Builder& builder, llvm::Value* base, int bytes, int width) {
     llvm::Type* type = codegen::lanes_of(builder.getFloatTy(), width);
-    llvm::Value* loaded = builder.CreateAlignedLoad(type, offset(builder, base, number(builder, bytes)), llvm::Align(static_cast<std::uint64_t>(width) * float_bytes));
+    llvm::Value* loaded = builder.CreateAlignedLoad(type, at_byte(builder, base, number(builder, bytes)), llvm::Align(static_cast<std::uint64_t>(width) * float_bytes));
     Values elements;
     for (int i = 0; i < width; ++i) elements.push_back(width == 1 ? loaded : builder.CreateExtractElement(loaded, static_cast<std::uint64_t>(i)));
     return elements;
@@ -102,8 +100,8 @@ class CudaCoreLeaf final : public Leaf {
 
   // K ascends, and each output has one accumulator: the bits are those of a plain loop of fused multiply-adds.
   void multiply_straight(Builder& builder, llvm::Value* a, llvm::Value* b, llvm::Value* k, int depth, Values& sums) {
-    a = offset(builder, a, builder.CreateMul(k, number(builder, float_bytes)));
-    b = offset(builder, b, builder.CreateMul(k, number(builder, b_tile().stride_bytes())));
+    a = at_byte(builder, a, builder.CreateMul(k, number(builder, float_bytes)));
+    b = at_byte(builder, b, builder.CreateMul(k, number(builder, b_tile().stride_bytes())));
     for (int first = 0; first < depth; first += vector_floats) {
       std::vector<Values> rows;
       for (int i = 0; i < tile_.thread_m; ++i) rows.push_back(load(builder, a, row_step(i) * a_tile().stride_bytes() + first * float_bytes, vector_floats));

@@ -8,15 +8,16 @@
 #include "targets/ptx/device_ops.hpp"
 #include "targets/ptx/leaf.hpp"
 #include "targets/ptx/tensor_core_leaf_loads.hpp"
+#include "targets/ptx/words.hpp"
 
 namespace dyn::ptx {
 namespace {
 
 using codegen::Builder;
 using rkernel::GpuTile;
+using rkernel::warp_lanes;
 using Values = std::vector<llvm::Value*>;
 
-constexpr int warp_lanes = 32;
 /// Accumulators of one lane in an instruction's tile: rows g and g + 8, at columns 2 * t and 2 * t + 1 each, for lane 4 * g + t.
 constexpr int mma_accumulators = 4;
 constexpr int lanes_of_row = 4, lower_rows = 8;
@@ -102,7 +103,6 @@ class TensorCoreLeaf final : public Leaf {
   }
 
  private:
-  static llvm::ConstantInt* number(Builder& builder, int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); }
   int tiles_m() const { return tile_.warp_m / mma_rows; }
   int tiles_n() const { return tile_.warp_n / mma_columns; }
 

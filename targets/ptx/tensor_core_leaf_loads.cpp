@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "targets/ptx/device_ops.hpp"
+#include "targets/ptx/words.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -15,10 +16,6 @@ using Values = std::vector<llvm::Value*>;
 constexpr int swizzle_period = 8;
 constexpr int step_chunks = k_step_bytes / chunk_bytes;
 constexpr int word_bytes = 4, chunk_words = chunk_bytes / word_bytes;
-
-llvm::ConstantInt* number(Builder& builder, int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); }
-
-llvm::Value* offset(Builder& builder, llvm::Value* base, llvm::Value* bytes) { return builder.CreateGEP(builder.getInt8Ty(), base, bytes); }
 
 /// Addresses of chunks that are a constant number of rows and chunks away from the lane's own. Rows: multiples of 8. Chunks: where the bits
 /// of the constant are 0 in the lane's own chunk, adding it is an exclusive or, which the swizzle, another one, lets through; so one
@@ -38,14 +35,14 @@ class SwizzledAddresses {
   }
   Values at(Builder& builder, llvm::Value* stage) const {
     Values addresses;
-    for (llvm::Value* bytes : offsets_) addresses.push_back(offset(builder, stage, bytes));
+    for (llvm::Value* bytes : offsets_) addresses.push_back(at_byte(builder, stage, bytes));
     return addresses;
   }
   /// `addresses` begin with those of at().
   llvm::Value* of(Builder& builder, std::span<llvm::Value* const> addresses, int rows, int chunks) const {
     const int turned = chunks % swizzle_period;
     const int bytes = rows * tile_.stride_bytes() + (chunks - turned) * chunk_bytes;
-    return offset(builder, addresses[static_cast<std::size_t>(turned / every_)], number(builder, bytes));
+    return at_byte(builder, addresses[static_cast<std::size_t>(turned / every_)], number(builder, bytes));
   }
   std::size_t size() const { return static_cast<std::size_t>(turns_); }
 

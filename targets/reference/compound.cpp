@@ -102,11 +102,11 @@ std::vector<Array> silu(const OpCall& call) {
   return {result};
 }
 
-constexpr OpEntry entries[] = {
+constexpr OpEntry compound_entries[] = {
     {"softmax", softmax}, {"layer_norm", layer_norm}, {"rms_norm", rms_norm}, {"gelu", gelu}, {"silu", silu}};
 
 }  // namespace
 
-std::span<const OpEntry> compound_ops() { return entries; }
+std::span<const OpEntry> compound_ops() { return compound_entries; }
 
 }  // namespace dyn::reference

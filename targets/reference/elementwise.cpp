@@ -108,20 +108,16 @@ std::vector<Array> where(const OpCall& call) {
 }
 
 using u64 = std::uint64_t;
-constexpr auto add_integers = [](DType, std::int64_t a, std::int64_t b) { return wrap(u64(a) + u64(b)); };
 constexpr auto sub_integers = [](DType, std::int64_t a, std::int64_t b) { return wrap(u64(a) - u64(b)); };
-constexpr auto mul_integers = [](DType, std::int64_t a, std::int64_t b) { return wrap(u64(a) * u64(b)); };
 constexpr auto pow_floats = [](double a, double b) { return std::pow(a, b); };
 constexpr auto mod_integers = [](DType dtype, std::int64_t a, std::int64_t b) { return scalar::mod(dtype, a, b); };
 constexpr auto mod_floats = [](double a, double b) { return scalar::mod(a, b); };
-constexpr auto largest = [](DType dtype, std::int64_t a, std::int64_t b) { return scalar::less(dtype, b, a) ? a : b; };
-constexpr auto smallest = [](DType dtype, std::int64_t a, std::int64_t b) { return scalar::less(dtype, a, b) ? a : b; };
 constexpr auto no_floats = [](double a, double) { return a; };
 constexpr auto sign_float = [](double x) { return std::isnan(x) ? x : double((x > 0) - (x < 0)); };
 constexpr auto sign_integer = [](DType dtype, std::int64_t x) { return std::int64_t(x != 0 ? (scalar::less(dtype, x, 0) ? -1 : 1) : 0); };
 constexpr auto relu_float = [](double x) { return scalar::maximum(x, 0); };
 
-constexpr OpEntry entries[] = {
+constexpr OpEntry elementwise_entries[] = {
     {"neg", map<[](double x) { return -x; }, negate>},
     {"abs", map<[](double x) { return std::fabs(x); }, [](DType dtype, std::int64_t x) { return scalar::less(dtype, x, 0) ? negate(dtype, x) : x; }>},
     {"sign", map<sign_float, sign_integer>},
@@ -151,14 +147,14 @@ constexpr OpEntry entries[] = {
     {"isnan", is_nan},
     {"logical_not", map<[](double x) { return x; }, [](DType, std::int64_t x) { return std::int64_t{x == 0}; }>},
     {"cast", cast},
-    {"add", binary<[](double a, double b) { return a + b; }, add_integers>},
+    {"add", binary<[](double a, double b) { return a + b; }, scalar::add>},
     {"sub", binary<[](double a, double b) { return a - b; }, sub_integers>},
-    {"mul", binary<[](double a, double b) { return a * b; }, mul_integers>},
+    {"mul", binary<[](double a, double b) { return a * b; }, scalar::multiply>},
     {"div", binary<[](double a, double b) { return a / b; }, scalar::divide>},
     {"pow", binary<pow_floats, scalar::power>},
     {"mod", binary<mod_floats, mod_integers>},
-    {"maximum", binary<scalar::maximum, largest>},
-    {"minimum", binary<scalar::minimum, smallest>},
+    {"maximum", binary<scalar::maximum, scalar::largest>},
+    {"minimum", binary<scalar::minimum, scalar::smallest>},
     {"bit_not", map<[](double x) { return x; }, [](DType, std::int64_t x) { return ~x; }>},
     {"bit_and", binary<no_floats, [](DType, std::int64_t a, std::int64_t b) { return a & b; }>},
     {"bit_or", binary<no_floats, [](DType, std::int64_t a, std::int64_t b) { return a | b; }>},
@@ -178,6 +174,6 @@ constexpr OpEntry entries[] = {
 
 }  // namespace
 
-std::span<const OpEntry> elementwise_ops() { return entries; }
+std::span<const OpEntry> elementwise_ops() { return elementwise_entries; }
 
 }  // namespace dyn::reference

@@ -191,13 +191,13 @@ std::vector<Array> range(const OpCall& call) {
   return {result};
 }
 
-constexpr OpEntry entries[] = {
+constexpr OpEntry movement_entries[] = {
     {"reshape", reshape}, {"transpose", transpose}, {"expand", expand}, {"slice", slice}, {"split", split},
     {"concat", concat},   {"pad", pad},             {"gather", gather}, {"range", range},   {"append", append},
 };
 
 }  // namespace
 
-std::span<const OpEntry> movement_ops() { return entries; }
+std::span<const OpEntry> movement_ops() { return movement_entries; }
 
 }  // namespace dyn::reference

@@ -57,49 +57,44 @@ Array reduce(const OpCall& call, const ReducedShape& shape, double start, std::i
   return result;
 }
 
-using u64 = std::uint64_t;
 constexpr auto add = [](double a, double b) { return a + b; };
 constexpr auto multiply = [](double a, double b) { return a * b; };
-constexpr auto add_integers = [](DType, std::int64_t a, std::int64_t b) { return wrap(u64(a) + u64(b)); };
-constexpr auto multiply_integers = [](DType, std::int64_t a, std::int64_t b) { return wrap(u64(a) * u64(b)); };
-constexpr auto largest = [](DType dtype, std::int64_t a, std::int64_t b) { return scalar::less(dtype, a, b) ? b : a; };
-constexpr auto smallest = [](DType dtype, std::int64_t a, std::int64_t b) { return scalar::less(dtype, b, a) ? b : a; };
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::vector<Array> sum(const OpCall& call) {
-  return {reduce<add, add_integers>(call, reduce_shape(call), 0, 0)};
+  return {reduce<add, scalar::add>(call, reduce_shape(call), 0, 0)};
 }
 
 std::vector<Array> mean(const OpCall& call) {
   const auto shape = reduce_shape(call);
-  Array result = reduce<add, add_integers>(call, shape, 0, 0);
+  Array result = reduce<add, scalar::add>(call, shape, 0, 0);
   for (auto& value : result.floats) value /= static_cast<double>(shape.count);
   return {result};
 }
 
 std::vector<Array> prod(const OpCall& call) {
-  return {reduce<multiply, multiply_integers>(call, reduce_shape(call), 1, 1)};
+  return {reduce<multiply, scalar::multiply>(call, reduce_shape(call), 1, 1)};
 }
 
 std::vector<Array> max(const OpCall& call) {
-  return {reduce<scalar::maximum, largest>(call, reduce_shape(call), -infinity,
-                                           scalar::lowest(call.input(0).dtype))};
+  return {reduce<scalar::maximum, scalar::largest>(call, reduce_shape(call), -infinity,
+                                                   scalar::lowest(call.input(0).dtype))};
 }
 
 std::vector<Array> min(const OpCall& call) {
-  return {reduce<scalar::minimum, smallest>(call, reduce_shape(call), infinity,
-                                            scalar::highest(call.input(0).dtype))};
+  return {reduce<scalar::minimum, scalar::smallest>(call, reduce_shape(call), infinity,
+                                                    scalar::highest(call.input(0).dtype))};
 }
 
-constexpr OpEntry entries[] = {{"reduce_sum", sum},
-                               {"reduce_mean", mean},
-                               {"reduce_prod", prod},
-                               {"reduce_max", max},
-                               {"reduce_min", min}};
+constexpr OpEntry reduction_entries[] = {{"reduce_sum", sum},
+                                         {"reduce_mean", mean},
+                                         {"reduce_prod", prod},
+                                         {"reduce_max", max},
+                                         {"reduce_min", min}};
 
 }  // namespace
 
-std::span<const OpEntry> reduction_ops() { return entries; }
+std::span<const OpEntry> reduction_ops() { return reduction_entries; }
 
 }  // namespace dyn::reference

@@ -31,6 +31,11 @@ std::int64_t power(DType dtype, std::int64_t base, std::int64_t exponent);
 std::int64_t shift_left(DType dtype, std::int64_t a, std::int64_t b);
 /// Rounds down; where b is negative, or no less than the dtype has bits, 0, and -1 of a negative number.
 std::int64_t shift_right(DType dtype, std::int64_t a, std::int64_t b);
+/// Sums and products wrap around.
+inline std::int64_t add(DType, std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b)); }
+inline std::int64_t multiply(DType, std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)); }
+inline std::int64_t largest(DType dtype, std::int64_t a, std::int64_t b) { return less(dtype, a, b) ? b : a; }
+inline std::int64_t smallest(DType dtype, std::int64_t a, std::int64_t b) { return less(dtype, b, a) ? b : a; }
 /// Truncates, saturates at the ends of `to`, NaN gives 0.
 std::int64_t to_integer(double x, DType to);
 double to_number(std::int64_t x, DType from);

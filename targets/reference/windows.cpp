@@ -201,10 +201,10 @@ std::vector<Array> average_pool(const OpCall& call) {
               [all](double total, std::int64_t count, std::int64_t taps) { return total / static_cast<double>(all ? taps : count); });
 }
 
-constexpr OpEntry entries[] = {{"windows", windows}, {"window_matmul", window_matmul}, {"conv", conv}, {"max_pool", max_pool}, {"average_pool", average_pool}};
+constexpr OpEntry window_entries[] = {{"windows", windows}, {"window_matmul", window_matmul}, {"conv", conv}, {"max_pool", max_pool}, {"average_pool", average_pool}};
 
 }  // namespace
 
-std::span<const OpEntry> window_ops() { return entries; }
+std::span<const OpEntry> window_ops() { return window_entries; }
 
 }  // namespace dyn::reference

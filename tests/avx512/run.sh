@@ -3,16 +3,16 @@
 #
 #   bash tests/avx512/run.sh BUILD_DIR [--emulate]
 #
-# --emulate: on the emulated PC in any case. LLVM is too slow for it: the kernels are generated here first, and taken from dyn's own
-# cache of objects there. A Debian kernel is downloaded for it, once; it is kept beside BUILD_DIR. Prints "ok NAME", "failed NAME: ..." and
-# "skipped avx512.bochs: reason" lines.
+# --emulate: on the emulated PC in any case; without it only where DYN_TEST_LANE is all. LLVM is too slow for it: the kernels are generated here
+# first, and taken from dyn's own cache of objects there. The same kernels, seed and check program are not executed again once they passed. A
+# Debian kernel is downloaded, once; it is kept beside BUILD_DIR. Prints "ok NAME", "failed NAME: ..." and "skipped NAME: reason" lines.
 set -uo pipefail
 build=$(cd "${1:?BUILD_DIR}" && pwd) || exit 2
 emulate=no
 case ${2:-} in
   "") ;;
   --emulate) emulate=yes ;;
-  *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 here=$(cd "$(dirname "$0")" && pwd)
 check=$build/tests/dyn-avx512-check
@@ -26,8 +26,8 @@ native() {
   for flag in avx512f avx512bw avx512dq avx512vl; do grep -qw "$flag" /proc/cpuinfo || return 1; done
 }
 
-skip() {
-  echo "skipped avx512.bochs: $1"
+skip() {  # reason, name
+  echo "skipped avx512.${2:-bochs}: $1"
   exit 0
 }
 
@@ -78,13 +78,20 @@ if [ $emulate = no ] && native; then
   echo "note: on this CPU"
   exec "$check" --seed "$seed"
 fi
+if [ $emulate = no ] && [ "${DYN_TEST_LANE:-default}" != all ]; then skip "this CPU has no AVX-512" native; fi
 require_tools
 kernel=$(find_kernel) || { fetch_kernel; kernel=$(find_kernel); } || skip "the Debian package linux-image-cloud-amd64 cannot be downloaded"
 make_root "$work/root" || { echo "failed avx512.code: the kernels could not be generated"; exit 1; }
+digest=$(cd "$work/root" && { echo "$seed"; find check code -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum; } | sha256sum)
+if [ "$(cat "$kernels/passed" 2>/dev/null)" = "$digest" ]; then
+  echo "ok avx512: kernels, seed and check program are those that passed before"
+  exit 0
+fi
 echo "note: on an emulated CPU"
 start=$SECONDS
 bash "$here/emulator.sh" "$work" "$kernel" "$work/root" "$limit_seconds" "/check --seed $seed --code /code"
 status=$?
 echo "note: emulated in $((SECONDS - start)) s"
+[ $status -eq 0 ] && echo "$digest" >"$kernels/passed"
 [ $status -eq 0 ] || echo "failed avx512.bochs: status $status; files in $work"
 exit $status

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # Every operator's cases on the emulator, in each precision, against float64: what tests/gpu/run.sh does on a real GPU.
 #   tests/cli/gpu_operators.sh BUILD_DIR
-# With DYN_TEST_FAST=yes f32 only.
+# Where DYN_TEST_LANE is not all, in one of the precisions, by a seed.
 . "$(dirname "$0")/../support/cli.sh" "$@"
 operators=$build/tests/dyn-gpu-check
-precisions=(f32)
-[ "${DYN_TEST_FAST:-no}" = yes ] || precisions+=(tf32 f16 bf16)
+mapfile -t precisions < <(some_of 1 f32 tf32 f16 bf16)
 
 for precision in "${precisions[@]}"; do
   "$operators" operators --device emulator --precision "$precision" >"$scratch/all" 2>&1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The PTX of whole models: the same for every length, and taken by the assembler for every generation of GPUs, without spills.
 #   tests/cli/ptx.sh BUILD_DIR
-# With DYN_TEST_FAST=yes one small model only.
+# Where DYN_TEST_LANE is not all, of one model, by a seed, and for one generation.
 . "$(dirname "$0")/../support/cli.sh" "$@"
 models=$(cd "$(dirname "$0")/../.." && pwd)/examples
 
@@ -22,8 +22,7 @@ assemble() {  # GPU, file
 export -f assemble
 
 PATH=$PATH:/usr/local/cuda/bin
-cases=("language_id/language_id.dyn bf16")
-[ "${DYN_TEST_FAST:-no}" = yes ] || cases+=("models/bert_base.dyn bf16" "models/gpt2.dyn f16" "language_id/language_id.dyn f32" "models/distilbert.dyn tf32")
+mapfile -t cases < <(some_of 1 "language_id/language_id.dyn bf16" "models/bert_base.dyn bf16" "models/gpt2.dyn f16" "language_id/language_id.dyn f32" "models/distilbert.dyn tf32")
 mkdir "$scratch/all"
 for case in "${cases[@]}"; do
   read -r model precision <<<"$case"
@@ -45,7 +44,7 @@ done
 if ! command -v ptxas >"$scratch/log"; then
   echo "skipped ptx.models: ptxas is not installed"
 else
-  for gpu in sm_80 sm_90 sm_100; do
+  for gpu in $(some_of 1 sm_80 sm_90 sm_100); do
     find "$scratch/all" -name '*.ptx' -print0 | xargs -0 -P "$(nproc)" -I{} bash -c "assemble $gpu {}" >"$scratch/results"
     kernels=$(grep -c '^registers' "$scratch/results")
     most=$(awk '/^registers/ && $2 > most { most = $2 } END { print most + 0 }' "$scratch/results")

@@ -54,7 +54,7 @@ skip() {
 [ -x "$program" ] || { echo "failed conformance: $program was not built"; exit 1; }
 if [ ! -d "$data/node" ]; then
   command -v python3 >/dev/null && python3 -m pip --version >/dev/null 2>&1 ||
-    skip "Python's pip is not installed; scripts/install_packages.sh --suite installs it"
+    skip "Python's pip is not installed; scripts/install_packages.sh --tests installs it"
   fetch "$kept" || skip "$package $version cannot be downloaded from PyPI: $(tail -1 "$kept.log")"
 fi
 

@@ -28,6 +28,8 @@ struct Tolerance {
   const char* times = "";  ///< a dim by which the factor is multiplied, such as "K"; empty: none
 };
 
+inline const Tolerance exact{Tolerance::Scale::Element, 0};
+
 using Sizes = std::map<std::string, std::int64_t>;
 
 /// Fresh inputs for the dims `sizes`; fills[i] tells how input i is filled (normal where there is none).

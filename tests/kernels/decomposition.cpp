@@ -10,11 +10,10 @@
 #include "graph/text.hpp"
 #include "tests/kernels/cases.hpp"
 #include "tests/kernels/graph_writer.hpp"
+#include "tests/support/relative.hpp"
 
 namespace dyn::testing {
 namespace {
-
-constexpr double relative_error = 1e-9;
 
 std::vector<reference::Array> run(const graph::Module& module, const std::vector<Tensor>& inputs) {
   std::vector<reference::Array> arrays;
@@ -28,7 +27,7 @@ std::vector<reference::Array> run(const graph::Module& module, const std::vector
 }
 
 bool near(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= relative_error * (1 + std::fabs(a));
+  return a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= rounding * (1 + std::fabs(a));
 }
 
 void check_passes(const std::string& text, const std::vector<Sizes>& shapes, const std::vector<Fill>& fills,

@@ -12,6 +12,7 @@
 
 #include "tests/kernels/compare.hpp"
 #include "tests/kernels/encoder.hpp"
+#include "tests/support/seed.hpp"
 
 namespace dyn::testing {
 namespace {
@@ -115,7 +116,7 @@ TEST_SUITE("fast") {
 TEST_SUITE("full") {
   TEST_CASE("encoder at 2000 shapes") {
     Encoder encoder("encoder");
-    check_shapes(encoder, 2000, 200);
+    check_shapes(encoder, test_rounds(2000, 10), test_rounds(200, 10));
   }
 }
 

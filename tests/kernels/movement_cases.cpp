@@ -5,8 +5,6 @@
 namespace dyn::testing {
 namespace {
 
-const Tolerance exact{Tolerance::Scale::Element, 0};
-
 const std::vector<Sizes> pairs = product_of({{"A", {0, 1, 2, 7}}, {"B", {0, 1, 5, 16, 67}}});
 /// For snippets that leave something out, and so need elements.
 const std::vector<Sizes> larger_pairs = product_of({{"A", {3, 4, 7}}, {"B", {2, 5, 16, 67}}});

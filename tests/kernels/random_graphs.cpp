@@ -5,6 +5,7 @@
 #include "tests/kernels/compare.hpp"
 #include "tests/kernels/graph_writer.hpp"
 #include "tests/support/graph_text.hpp"
+#include "tests/support/seed.hpp"
 
 namespace dyn::testing {
 namespace {
@@ -53,11 +54,11 @@ TEST_SUITE("fast") {
     CHECK_EQ(subject.check(subject.make_inputs(sizes, {}, random), tolerance, sizes), "");
   }
 
-  TEST_CASE("random graphs in short") { check_graphs(0, 40); }
+  TEST_CASE("random graphs in short") { check_graphs(0, test_rounds(40)); }
 }
 
 TEST_SUITE("full") {
-  TEST_CASE("random graphs at length") { check_graphs(40, 300); }
+  TEST_CASE("random graphs at length") { check_graphs(40, test_rounds(300, 5)); }
 }
 
 }  // namespace

@@ -7,7 +7,6 @@ namespace {
 
 using Scale = Tolerance::Scale;
 
-const Tolerance exact{Scale::Element, 0};
 /// By the number of products of one result.
 Tolerance by_depth(double depth) { return {Scale::Absolute, 2 * depth}; }
 
@@ -16,7 +15,7 @@ const std::vector<Sizes> images = {
     {{"N", 0}, {"H", 5}, {"W", 5}}, {{"N", 1}, {"H", 1}, {"W", 1}},  {{"N", 1}, {"H", 1}, {"W", 17}}, {{"N", 2}, {"H", 7}, {"W", 5}},
     {{"N", 3}, {"H", 14}, {"W", 9}}, {{"N", 1}, {"H", 33}, {"W", 31}}, {{"N", 5}, {"H", 2}, {"W", 3}},
 };
-const std::vector<Sizes> lines = product_of({{"N", {0, 1, 3}}, {"L", {1, 2, 5, 16, 67}}});
+const std::vector<Sizes> sequences = product_of({{"N", {0, 1, 3}}, {"L", {1, 2, 5, 16, 67}}});
 /// Where nothing is padded a window needs room.
 const std::vector<Sizes> large_images = {{{"N", 1}, {"H", 5}, {"W", 7}}, {{"N", 3}, {"H", 12}, {"W", 9}}, {{"N", 2}, {"H", 30}, {"W", 31}}};
 
@@ -24,12 +23,12 @@ const std::vector<Sizes> large_images = {{{"N", 1}, {"H", 5}, {"W", 7}}, {{"N", 
 
 std::vector<Case> window_cases() {
   return {
-      {"r = windows(x) axes=[1] sizes=[3] before=[1] after=[1]", "x: f32[N, L]", "r: f32[N, L, 3]", lines, exact},
+      {"r = windows(x) axes=[1] sizes=[3] before=[1] after=[1]", "x: f32[N, L]", "r: f32[N, L, 3]", sequences, exact},
       {"r = windows(x) axes=[0, 1] sizes=[2, 3] strides=[2, 1] dilations=[1, 2] before=[1, 3] after=[2, 1] value=-2", "x: i64[N, L, 3]",
-       "r: i64[floordiv(N + 1, 2) + 1, L, 2, 3, 3]", lines, exact},
-      {"r = reduce_max(windows(x) axes=[1] sizes=[4] before=[2] after=[1] value=0.5) axes=[2]", "x: f32[N, L]", "r: f32[N, L, 1]", lines, exact},
-      {"r = reduce_sum(windows(abs(x)) axes=[-1] sizes=[5] before=[2] after=[2]) axes=[-1] keepdims=false", "x: f32[N, 3, L]", "r: f32[N, 3, L]", lines, by_depth(5)},
-      {"r = slice(windows(x) axes=[1] sizes=[3] before=[1] after=[1]) axes=[1] steps=[-1]", "x: f32[N, L]", "r: f32[N, L, 3]", lines, exact},
+       "r: i64[floordiv(N + 1, 2) + 1, L, 2, 3, 3]", sequences, exact},
+      {"r = reduce_max(windows(x) axes=[1] sizes=[4] before=[2] after=[1] value=0.5) axes=[2]", "x: f32[N, L]", "r: f32[N, L, 1]", sequences, exact},
+      {"r = reduce_sum(windows(abs(x)) axes=[-1] sizes=[5] before=[2] after=[2]) axes=[-1] keepdims=false", "x: f32[N, 3, L]", "r: f32[N, 3, L]", sequences, by_depth(5)},
+      {"r = slice(windows(x) axes=[1] sizes=[3] before=[1] after=[1]) axes=[1] steps=[-1]", "x: f32[N, L]", "r: f32[N, L, 3]", sequences, exact},
       {"r = conv(x, w)", "x: f32[N, H, W, 19], w: f32[1, 1, 19, 33]", "r: f32[N, H, W, 33]", images, by_depth(19)},
       {"r = conv(x, w) strides=[2, 3]", "x: f32[N, H, W, 6], w: f32[1, 1, 6, 40]", "r: f32[N, floordiv(H + 1, 2), floordiv(W + 2, 3), 40]", images, by_depth(6)},
       {"r = conv(x, w) before=[1, 1] after=[1, 1]", "x: f32[N, H, W, 16], w: f32[3, 3, 16, 32]", "r: f32[N, H, W, 32]", images, by_depth(144)},
@@ -38,13 +37,13 @@ std::vector<Case> window_cases() {
       {"r = conv(x, w)", "x: f32[N, H, W, 5], w: f32[2, 4, 5, 70]", "r: f32[N, H - 1, W - 3, 70]", large_images, by_depth(40)},
       {"r = conv(x, w) dilations=[3, 2] before=[3, 0] after=[3, 4]", "x: f32[N, H, W, 7], w: f32[3, 3, 7, 9]", "r: f32[N, H, W, 9]", images, by_depth(63)},
       {"r = conv(x, w) before=[2, 2] after=[0, 0]", "x: f32[N, H, W, 4], w: f32[3, 3, 4, 3]", "r: f32[N, H, W, 3]", images, by_depth(36)},
-      {"r = conv(x, w) strides=[2] before=[4] after=[4]", "x: f32[N, L, 10], w: f32[9, 10, 48]", "r: f32[N, floordiv(L + 1, 2), 48]", lines, by_depth(90)},
+      {"r = conv(x, w) strides=[2] before=[4] after=[4]", "x: f32[N, L, 10], w: f32[9, 10, 48]", "r: f32[N, floordiv(L + 1, 2), 48]", sequences, by_depth(90)},
       {"r = conv(x, w) before=[1, 0, 1] after=[1, 2, 1]", "x: f32[N, 4, H, W, 3], w: f32[3, 3, 3, 3, 17]", "r: f32[N, 4, H, W, 17]",
        {{{"N", 1}, {"H", 3}, {"W", 5}}, {{"N", 2}, {"H", 6}, {"W", 2}}}, by_depth(81)},
       // No batch, several dims of it, and one that depends on the padding.
       {"r = conv(x, w) before=[1, 1] after=[1, 1]", "x: f32[H, W, 8], w: f32[3, 3, 8, 31], y: bool[N]", "r: f32[H, W, 31]", images, by_depth(72)},
-      {"r = conv(x, w) before=[1] after=[1]", "x: f32[2, N, L, 8], w: f32[3, 8, 16]", "r: f32[2, N, L, 16]", lines, by_depth(24)},
-      {"r = conv(x, w) before=[N] after=[L]", "x: f32[N, L, 8], w: f32[2, 8, 12]", "r: f32[N, N + 2 * L - 1, 12]", lines, by_depth(16)},
+      {"r = conv(x, w) before=[1] after=[1]", "x: f32[2, N, L, 8], w: f32[3, 8, 16]", "r: f32[2, N, L, 16]", sequences, by_depth(24)},
+      {"r = conv(x, w) before=[N] after=[L]", "x: f32[N, L, 8], w: f32[2, 8, 12]", "r: f32[N, N + 2 * L - 1, 12]", sequences, by_depth(16)},
       {"r = conv(x, w) before=[1, 1] after=[1, 1] groups=2", "x: f32[N, H, W, 12], w: f32[3, 3, 6, 40]", "r: f32[N, H, W, 40]", images, by_depth(54)},
       {"r = conv(x, w) strides=[2, 1] before=[1, 1] after=[1, 1] groups=12", "x: f32[N, H, W, 12], w: f32[3, 3, 1, 12]", "r: f32[N, floordiv(H + 1, 2), W, 12]", images, by_depth(9)},
       {"r = conv(x, w) before=[2, 2] after=[2, 2] groups=90", "x: f32[N, H, W, 90], w: f32[5, 5, 1, 90]", "r: f32[N, H, W, 90]", images, by_depth(25)},
@@ -57,21 +56,21 @@ std::vector<Case> window_cases() {
       {"r = transpose(relu(conv(transpose(x) perm=[0, 2, 3, 1], w) strides=[2, 2] before=[1, 1] after=[1, 1])) perm=[0, 3, 1, 2] + d",
        "x: f32[N, 5, H, W], w: f32[3, 3, 5, 18], d: f32[18, 1, 1]", "r: f32[N, 18, floordiv(H + 1, 2), floordiv(W + 1, 2)]", images, by_depth(45)},
       {"r = max_pool(x) sizes=[3, 3] strides=[2, 2] before=[1, 1] after=[1, 1]", "x: f32[N, H, W, 19]", "r: f32[N, floordiv(H + 1, 2), floordiv(W + 1, 2), 19]", images, exact},
-      {"r = max_pool(x) sizes=[2] dilations=[3] before=[1] after=[2]", "x: f32[N, L, 40]", "r: f32[N, L, 40]", lines, exact},
+      {"r = max_pool(x) sizes=[2] dilations=[3] before=[1] after=[2]", "x: f32[N, L, 40]", "r: f32[N, L, 40]", sequences, exact},
       {"r = average_pool(x) sizes=[3, 2] before=[1, 0] after=[1, 1]", "x: f32[N, H, W, 17]", "r: f32[N, H, W, 17]", images, by_depth(6)},
       {"r = average_pool(x) sizes=[3, 2] before=[1, 0] after=[1, 1] include_padding=true", "x: f32[N, H, W, 17]", "r: f32[N, H, W, 17]", images, by_depth(6)},
       {"r = average_pool(x) sizes=[2, 2] strides=[2, 2]", "x: f32[N, H, W, 33]", "r: f32[N, floordiv(H, 2), floordiv(W, 2), 33]", large_images, by_depth(4)},
       // Windows that lie outside, in part or wholly; what lies there counts where it is not neutral.
-      {"r = max_pool(x) sizes=[3] before=[4] after=[5]", "x: f32[N, L, 21]", "r: f32[N, L + 7, 21]", lines, exact},
+      {"r = max_pool(x) sizes=[3] before=[4] after=[5]", "x: f32[N, L, 21]", "r: f32[N, L + 7, 21]", sequences, exact},
       {"r = max_pool(x) sizes=[3, 2] strides=[2, 3] before=[2, 1] after=[4, 3]", "x: f16[N, H, W, 70]", "r: f16[N, floordiv(H + 5, 2), floordiv(W + 5, 3), 70]", images, exact},
       {"r = average_pool(x) sizes=[5, 5] before=[2, 2] after=[2, 2]", "x: f32[N, H, W, 66]", "r: f32[N, H, W, 66]", images, by_depth(25)},
-      {"r = reduce_min(windows(x) axes=[1] sizes=[4] before=[3] after=[3] value=0.25) axes=[2]", "x: f32[N, L, 18]", "r: f32[N, L + 3, 1, 18]", lines, exact},
-      {"r = reduce_sum(windows(x) axes=[1] sizes=[4] dilations=[2] before=[5] after=[3] value=3) axes=[2]", "x: i32[N, L, 18]", "r: i32[N, L + 2, 1, 18]", lines, exact},
+      {"r = reduce_min(windows(x) axes=[1] sizes=[4] before=[3] after=[3] value=0.25) axes=[2]", "x: f32[N, L, 18]", "r: f32[N, L + 3, 1, 18]", sequences, exact},
+      {"r = reduce_sum(windows(x) axes=[1] sizes=[4] dilations=[2] before=[5] after=[3] value=3) axes=[2]", "x: i32[N, L, 18]", "r: i32[N, L + 2, 1, 18]", sequences, exact},
       // Branches that write side by side.
       {"r = concat(relu(conv(x, w) before=[1, 1] after=[1, 1]), matmul(max_pool(x) sizes=[3, 3] before=[1, 1] after=[1, 1], v), average_pool(matmul(x, v)) sizes=[2, 2] before=[1, 0] "
        "after=[0, 1]) axis=3",
        "x: f32[N, H, W, 12], w: f32[3, 3, 12, 21], v: f32[12, 35]", "r: f32[N, H, W, 91]", images, by_depth(120)},
-      {"a = concat(matmul(x, w), matmul(y, w)) axis=1\n  r = matmul(a, transpose(w) perm=[1, 0])", "x: f32[N, L, 12], y: f32[N, 5, 12], w: f32[12, 33]", "r: f32[N, L + 5, 12]", lines, by_depth(400)},
+      {"a = concat(matmul(x, w), matmul(y, w)) axis=1\n  r = matmul(a, transpose(w) perm=[1, 0])", "x: f32[N, L, 12], y: f32[N, 5, 12], w: f32[12, 33]", "r: f32[N, L + 5, 12]", sequences, by_depth(400)},
       // A NaN touches the windows that it is in, and no others.
       {"r = conv(x, w) before=[1, 1] after=[1, 1]", "x: f32[N, H, W, 2], w: f32[3, 3, 2, 9]", "r: f32[N, H, W, 9]", {{{"N", 1}, {"H", 6}, {"W", 11}}}, by_depth(18), {non_finite_fill}},
       {"r = conv(x, w) before=[1, 2] after=[1, 2] groups=50", "x: f32[N, H, W, 50], w: f32[3, 5, 1, 50]", "r: f32[N, H, W, 50]", {{{"N", 1}, {"H", 6}, {"W", 11}}}, by_depth(15), {non_finite_fill}},

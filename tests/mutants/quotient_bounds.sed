@@ -2,4 +2,4 @@
 # file: graph/dim_facts.cpp
 # target: test_graph
 # test: *bounds*
-s/taken = add(taken, multiply({0, common - 1}, {-k, -k}));/taken = add(taken, multiply({0, common - 1}, {k, k}));/
+s/taken = interval_sum(taken, interval_product({0, common - 1}, {-k, -k}));/taken = interval_sum(taken, interval_product({0, common - 1}, {k, k}));/

@@ -1,103 +1,134 @@
 #!/usr/bin/env bash
 # Breaks dyn on purpose, one mutant at a time, and checks that the named test notices.
 #
-#   bash tests/mutants/run.sh [--jobs N] [--temp DIR] [NAME...]
+#   bash tests/mutants/run.sh BUILD_DIR [--touched] [--jobs N] [NAME...]
 #
-# A mutant is a file NAME.sed here: an edit of one source file, and comments that say what it breaks, which file,
-# which test program must be built, and which of its test cases must fail. Works on a copy; the tree stays as it is.
+# A mutant is a file NAME.sed here: an edit of one source file, and comments that say what it breaks, which file, which test program
+# has the test, and which of its test cases must fail. The tree stays as it is: of BUILD_DIR, which must be built, only the units that hold
+# the file are compiled again, from an edited copy, and linked with everything else into a program of the mutant's own.
+#   --touched   those whose file the last commits or this tree's changes touch; of too many, and to make up the least, some by a seed
 # Prints "ok NAME" or "failed NAME: reason" for each.
 # Bugs in GPU kernels (gpu/*.mutant) are edits of generated code and need no build: test_ptx plants them itself, in its
 # test case "every planted bug is reported"; tests/unit/ptx/planted_bugs.hpp has their format.
 set -uo pipefail
-
-source_dir=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "${1:?BUILD_DIR}" && pwd) || exit 2
+shift
+root=$(cd "$(dirname "$0")/../.." && pwd)
+here=$root/tests/mutants
 jobs=$(nproc)
-temp_root=${TMPDIR:-/tmp}
 time_limit=300
+touched=no touched_commits=5 most_touched=10 least_touched=3
 names=()
 while [ $# -gt 0 ]; do
   case $1 in
     --jobs) jobs=${2:?--jobs needs a number}; shift ;;
-    --temp) temp_root=${2:?--temp needs a folder}; shift ;;
-    --*) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --touched) touched=yes ;;
+    --*) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     *) names+=("$1") ;;
   esac
   shift
 done
-if [ ${#names[@]} -eq 0 ]; then
-  for mutant in "$source_dir"/tests/mutants/*.sed; do names+=("$(basename "$mutant" .sed)"); done
-fi
-
-work=$(mktemp -d "$temp_root/dyn-mutants-XXXXXX")
+work=$(mktemp -d "${TMPDIR:-/tmp}/dyn-mutants-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-tree=$work/tree
-log=$work/log
-failed=0
 
-report_failure() {  # name, reason
-  failed=$((failed + 1))
-  echo "failed $1: $2"
+field() { sed -nE "s/^# $2: //p" "$here/$1.sed"; }
+
+all_names() { for mutant in "$here"/*.sed; do basename "$mutant" .sed; done; }
+
+# Without git, none.
+touched_files() {
+  local base
+  base=$(git -C "$root" rev-list --max-count=$((touched_commits + 1)) HEAD 2>/dev/null | tail -1)
+  [ -z "$base" ] || git -C "$root" diff --name-only "$base"
 }
 
-field() { sed -nE "s/^# $2: //p" "$source_dir/tests/mutants/$1.sed"; }
-
-copy_tree() {
-  mkdir -p "$tree"
-  (cd "$source_dir" && git ls-files --cached --others --exclude-standard -z |
-    tar --null --ignore-failed-read -T - -cf - 2>/dev/null) | tar -xf - -C "$tree"
+choose_touched() {
+  local seed=${DYN_SWEEP_SEED:-$RANDOM} name
+  echo "DYN_SWEEP_SEED=$seed"
+  touched_files >"$work/touched"
+  while IFS= read -r name; do
+    if grep -qxF -e "$(field "$name" file)" -e "tests/mutants/$name.sed" "$work/touched"; then echo "$name" >>"$work/first"; else echo "$name" >>"$work/others"; fi
+  done < <(all_names)
+  shuffle() { [ ! -f "$1" ] || shuf --random-source=<(yes "$seed") "$1"; }
+  mapfile -t names < <({ shuffle "$work/first" | head -n $most_touched; shuffle "$work/others"; } |
+    head -n "$(count=$(cat "$work/first" 2>/dev/null | wc -l); count=$((count > most_touched ? most_touched : count)); echo $((count > least_touched ? count : least_touched)))")
 }
 
-# Paths relative to the copy: the next run's copy lies elsewhere, and finds this one's objects.
-export CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
+# The command that ninja would run for one of its outputs, without what writes dependencies and touches the build folder.
+command_for() { ninja -C "$build" -t commands "$1" 2>/dev/null | tail -1 | sed -E 's/ -MD -MT [^ ]+ -MF [^ ]+//'; }
 
-configure() {
-  local launcher=()
-  command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  cmake -S "$tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDYN_EXAMPLES=OFF "${launcher[@]}" >"$log" 2>&1
+# Objects of the library whose units hold a file, or include it.
+objects_with() {  # file
+  local unit
+  if [[ $1 == *.cpp ]]; then
+    unit=$(grep -lF "\"$root/$1\"" "$build"/CMakeFiles/dyn_*.dir/Unity/*.cxx 2>/dev/null | grep -v /dyn_test | head -1)
+    if [ -n "$unit" ]; then echo "${unit#"$build"/}.o"; else (cd "$build" && ls CMakeFiles/dyn_*.dir/"$1".o); fi
+  else
+    ninja -C "$build" -t deps | awk -v file="$root/$1" '/^[^ ]/ { object = $1; sub(/:$/, "", object) } $1 == file && object ~ /^CMakeFiles\/dyn_/ && object !~ /dyn_(test|precompiled)/ { print object }' | sort -u
+  fi
 }
 
-build() { cmake --build "$work/build" --parallel "$jobs" --target "$@" >"$log" 2>&1; }
+# Compiles one object of the mutant: with the edited file instead of the tree's, and in less time than the tree's.
+compile() {  # folder, object, file
+  local folder=$1 object=$2 file=$3 command source=
+  command=$(command_for "$object")
+  [ -n "$command" ] || { echo "error: ninja has no command for $object"; return 1; }
+  command=${command/ -o $object/ -o $folder/$(basename "$object")-$(echo "$object" | cksum | cut -d' ' -f1).o -iquote $folder/tree -O1}
+  if [[ $file == *.cpp ]]; then
+    source=$(sed -E 's/.* -c ([^ ]+).*/\1/' <<<"$command")
+    if [[ $source == *"$file" ]]; then
+      command=${command/ -c $source/ -c $folder/tree/$file}
+    else
+      sed "s|\"$root/$file\"|\"$folder/tree/$file\"|" "$source" >"$folder/unit.cxx"
+      command=${command/ -c $source/ -c $folder/unit.cxx}
+    fi
+  fi
+  (cd "$build" && eval "$command")
+}
+
+# The mutant's objects stand first, so that the archives' own, which define the same, stay out.
+link() {  # folder, program
+  local command
+  command=$(command_for "tests/$2" | sed -E 's/^: && //; s/ && :$//')
+  command=${command/ -o tests\/$2/ $folder/*.o -o $folder/program}
+  (cd "$build" && eval "$command")
+}
 
 # The test's own exit code; a cache of its own, since code that a mutant generates must not be found by the next.
-passes() {  # program, test case
-  rm -rf "$work/cache"
-  DYN_CACHE_DIR=$work/cache DYN_SEED=1 timeout "$time_limit" "$work/build/tests/$1" --test-case="$2" >"$log" 2>&1
+passes() {  # program, test case, folder
+  mkdir -p "$3"
+  DYN_CACHE_DIR=$3/cache DYN_SEED=1 DYN_SWEEP_SEED=1 timeout "$time_limit" "$1" --test-case="$2" >"$3/log" 2>&1
+}
+
+# A sweep that the default lane thins may notice in full only.
+noticed() {  # program, test case, folder
+  ! passes "$@" || ! DYN_TEST_LANE=all passes "$@"
 }
 
 try_mutant() {  # name
-  local name=$1 file target test
+  local name=$1 folder=$work/$1 file target test object
   file=$(field "$name" file) target=$(field "$name" target) test=$(field "$name" test)
-  cp "$tree/$file" "$work/original"
-  sed -i -f "$source_dir/tests/mutants/$name.sed" "$tree/$file"
-  if cmp -s "$tree/$file" "$work/original"; then
-    report_failure "$name" "its edit finds nothing in $file"
-  elif ! build "$target"; then
-    report_failure "$name" "it does not build: $(grep -m1 'error' "$log")"
-  elif passes "$target" "$test"; then
-    report_failure "$name" "$target, '$test' did not notice"
-  else
+  mkdir -p "$folder/tree/$(dirname "$file")"
+  sed -f "$here/$name.sed" "$root/$file" >"$folder/tree/$file"
+  if cmp -s "$folder/tree/$file" "$root/$file"; then echo "failed $name: its edit finds nothing in $file"; return; fi
+  if ! passes "$build/tests/$target" "$test" "$folder/sound"; then echo "failed $name: its test fails without the mutant as well"; return; fi
+  if ! grep -qE 'test cases: +[1-9]' "$folder/sound/log"; then echo "failed $name: $target has no test case '$test' (a comma in a name needs a wildcard)"; return; fi
+  for object in $(objects_with "$file"); do
+    compile "$folder" "$object" "$file" >"$folder/log" 2>&1 || { echo "failed $name: it does not build: $(grep -m1 'error' "$folder/log")"; return; }
+  done
+  if ! link "$folder" "$target" >"$folder/log" 2>&1; then
+    echo "failed $name: it does not link: $(grep -m1 'error' "$folder/log")"
+  elif noticed "$folder/program" "$test" "$folder"; then
     echo "ok $name"
+  else
+    echo "failed $name: $target, '$test' did not notice"
   fi
-  cp "$work/original" "$tree/$file"
+  rm -rf "$folder"
 }
 
-copy_tree
-configure || { tail -20 "$log"; echo "failed mutants: cannot configure"; exit 1; }
-targets=()
-for name in "${names[@]}"; do targets+=("$(field "$name" target)"); done
-mapfile -t targets < <(printf '%s\n' "${targets[@]}" | sort -u)
-build "${targets[@]}" || { tail -20 "$log"; echo "failed mutants: the unchanged tree does not build"; exit 1; }
-
-# All of the unchanged tree's tests come first: after the first mutant the programs are no longer its own.
-sound=()
-for name in "${names[@]}"; do
-  if ! passes "$(field "$name" target)" "$(field "$name" test)"; then
-    report_failure "$name" "its test fails without the mutant as well"
-  elif ! grep -qE 'test cases: +[1-9]' "$log"; then
-    report_failure "$name" "there is no test case '$(field "$name" test)' (a comma in a name needs a wildcard)"
-  else
-    sound+=("$name")
-  fi
-done
-for name in "${sound[@]}"; do try_mutant "$name"; done
-[ "$failed" -eq 0 ]
+if [ $touched = yes ]; then choose_touched; fi
+[ ${#names[@]} -gt 0 ] || mapfile -t names < <(all_names)
+export -f try_mutant field command_for objects_with compile link passes noticed
+export build root here work time_limit
+printf '%s\n' "${names[@]}" | xargs -P "$jobs" -I{} bash -c 'try_mutant {}' | tee "$work/results"
+[ "$(grep -c '^ok ' "$work/results")" -eq ${#names[@]} ]

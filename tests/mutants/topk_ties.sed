@@ -1,5 +1,5 @@
 # Of equal elements the last comes first.
 # file: targets/host/order.cpp
-# target: test_host
+# target: test_runtime
 # test: topk takes the k best*
 s/return first || (!second \&\& a < b);/return first || (!second \&\& a > b);/

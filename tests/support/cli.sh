@@ -48,4 +48,13 @@ check() {
   if "$@" >"$scratch/log" 2>&1; then echo "ok $name"; else problem "$name" "$(tail -5 "$scratch/log")"; fi
 }
 
+# some_of COUNT WORD...: all of them where DYN_TEST_LANE is all, else COUNT, by the seed that is printed; a line each.
+sweep_seed=${DYN_SWEEP_SEED:-$RANDOM}
+[ "${DYN_TEST_LANE:-default}" = all ] || echo "DYN_SWEEP_SEED=$sweep_seed"
+some_of() {
+  local count=$1
+  shift
+  if [ "${DYN_TEST_LANE:-default}" = all ]; then printf '%s\n' "$@"; else shuf -n "$count" --random-source=<(yes "$sweep_seed") -e "$@"; fi
+}
+
 finish() { exit $((failures > 0)); }

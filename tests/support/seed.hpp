@@ -1,8 +1,9 @@
 #pragma once
-// Where random test data starts.
+// Where random test data starts, and how much of it there is.
 
 #include <cstdint>
 #include <optional>
+#include <random>
 
 namespace dyn::testing {
 
@@ -10,7 +11,25 @@ namespace dyn::testing {
 /// any failure can be repeated.
 std::uint64_t test_seed(std::optional<std::uint64_t> fixed = std::nullopt);
 
-/// How often a random test repeats: `rounds`, or an eighth of them in a build with sanitizers, which takes a hundred times as long and looks for other errors.
-int test_rounds(int rounds);
+/// Whether sweeps are run in full: DYN_TEST_LANE is "all". Else they are thinned, never left out.
+bool full_sweeps();
+
+/// How often a random test repeats: `rounds`, or one in `share` of them where sweeps are thinned; an eighth of that in a build with sanitizers, which takes a
+/// hundred times as long and looks for other errors. At least 1.
+int test_rounds(int rounds, int share = 1);
+
+/// Thins a sweep over cases: of each `share` cases in a row it takes one, by a seed that is printed as "DYN_SWEEP_SEED=N" (the environment's variable
+/// of that name sets it); all of them where sweeps are run in full.
+class Sweep {
+ public:
+  explicit Sweep(int share);
+
+  /// Whether the next case is to be run.
+  bool takes();
+
+ private:
+  int share_, place_ = 0, taken_ = 0;
+  std::mt19937_64 random_;
+};
 
 }  // namespace dyn::testing

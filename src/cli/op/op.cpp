@@ -15,12 +15,12 @@
 #include "src/cli/op/slices.hpp"
 #include "src/cli/peak.hpp"
 #include "src/cli/session.hpp"
+#include "src/cli/units.hpp"
 #include "src/runtime/thread_count.hpp"
 
 namespace dyn::cli {
 namespace {
 
-constexpr double ms = 1e3;
 constexpr double defect_ratio = 1.02;  // a limit that is passed was not one
 constexpr int most_copies = 512;
 constexpr double cold_in_caches = 4;

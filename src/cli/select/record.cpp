@@ -1,11 +1,10 @@
 #include "src/cli/select/record.hpp"
 
 #include "src/cli/statistics.hpp"
+#include "src/cli/units.hpp"
 
 namespace dyn::cli {
 namespace {
-
-constexpr double ns = 1e9;
 
 Cell nanoseconds(const std::optional<double>& seconds) { return seconds ? Cell(*seconds * ns) : Cell(); }
 

@@ -10,7 +10,6 @@
 namespace dyn::cli {
 namespace {
 
-constexpr double lower_quartile = 25;
 constexpr double first_margin = 0.3, least_margin = 0.05;
 constexpr double short_slice = 0.25;     // of the first two rounds, in slices
 constexpr double long_in_slices = 10;    // an iteration of which is long

@@ -15,6 +15,8 @@ struct SamplingSettings {
   std::uint64_t seed = 0;  ///< of the order within each round
 };
 
+inline constexpr double lower_quartile = 25;  ///< percent
+
 /// Seconds of one iteration in each round that a program took part in.
 struct ProgramSamples {
   std::vector<double> choosing, scoring;

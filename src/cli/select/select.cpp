@@ -15,12 +15,11 @@
 #include "src/cli/select/select_report.hpp"
 #include "src/cli/select/shape_bench.hpp"
 #include "src/cli/session.hpp"
+#include "src/cli/units.hpp"
 #include "src/runtime/thread_count.hpp"
 
 namespace dyn::cli {
 namespace {
-
-constexpr double ms = 1e3;
 
 /// SUITE..., or OPERATOR TYPES: only types have brackets.
 Arguments with_problems(Arguments arguments) {

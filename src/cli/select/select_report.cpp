@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 
 #include "src/cli/statistics.hpp"
+#include "src/cli/units.hpp"
 
 namespace dyn::cli {
 namespace {
 
 constexpr double tie = 1.01;
 constexpr double low_percentile = 5, high_percentile = 95;
-constexpr double ns = 1e9;
 constexpr const char* all_suites = "all";
 
 using Shapes = std::vector<const ShapeRecord*>;

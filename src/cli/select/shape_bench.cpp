@@ -19,8 +19,6 @@ namespace {
 using runtime::CandidateUnion;
 using runtime::PolicyView;
 
-constexpr double lower_quartile = 25;
-
 /// Dims that the model leaves open.
 DimMap open_dims(const OpCase& test) {
   DimMap dims;

@@ -14,12 +14,12 @@ namespace {
 constexpr std::int64_t most_folded = 64;
 
 /// One operand leaves b unused. In double precision; rounded once to f32, sums, products, quotients and roots are what f32 arithmetic gives.
-struct Folded {
+struct FoldedOperator {
   std::string_view op;
   std::size_t operands;
   double (*compute)(double a, double b);
 };
-constexpr Folded folded_operators[] = {
+constexpr FoldedOperator folded_operators[] = {
     {"Add", 2, [](double a, double b) { return a + b; }},
     {"Sub", 2, [](double a, double b) { return a - b; }},
     {"Mul", 2, [](double a, double b) { return a * b; }},
@@ -74,7 +74,7 @@ bool give_folded_cast(NodeContext& node) {
 
 bool give_folded_floats(NodeContext& node) {
   if (node.node().op_type() == "Cast") return give_folded_cast(node);
-  const auto* const folded = std::ranges::find(folded_operators, std::string_view(node.node().op_type()), &Folded::op);
+  const auto* const folded = std::ranges::find(folded_operators, std::string_view(node.node().op_type()), &FoldedOperator::op);
   if (folded == std::end(folded_operators) || node.inputs() != folded->operands || node.attribute("axis") != nullptr) return false;
   const Tensor* a = few_floats(node, 0);
   const Tensor* b = a != nullptr && folded->operands == 2 ? few_floats(node, 1) : a;

@@ -16,7 +16,7 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 
 /// What stands around an axis before the filters slide over it; negative: what is cut off.
-struct Border {
+struct Margins {
   Dim before, after;
 };
 
@@ -93,7 +93,7 @@ ValueId spread(NodeContext& node, ValueId x, const Integers& strides) {
 }
 
 /// As the pads, the rule, or the wanted shape say.
-std::vector<Border> borders_of(NodeContext& node, const Windows& windows, const std::vector<Dim>& extents) {
+std::vector<Margins> borders_of(NodeContext& node, const Windows& windows, const std::vector<Dim>& extents) {
   const std::size_t count = extents.size();
   const Integers more = node.integers("output_padding").value_or(Integers(count, 0));
   if (more.size() != count) node.fail(fmt::format("output_padding has {} elements for {} axes", more.size(), count));
@@ -101,7 +101,7 @@ std::vector<Border> borders_of(NodeContext& node, const Windows& windows, const 
   if (wanted && wanted->size() != count) node.fail(fmt::format("output_shape has {} elements for {} axes", wanted->size(), count));
   const std::string rule = node.word("auto_pad", "NOTSET");
   const bool same = rule == "SAME_UPPER" || rule == "SAME_LOWER";
-  std::vector<Border> borders;
+  std::vector<Margins> borders;
   for (std::size_t i = 0; i < count; ++i) {
     Dim before = windows.before[i], after = windows.after[i];
     if (wanted || same) {
@@ -120,13 +120,13 @@ std::vector<Border> borders_of(NodeContext& node, const Windows& windows, const 
 }
 
 /// Negative borders cut off, the others as the convolution's padding.
-ValueId cut(NodeContext& node, ValueId x, std::vector<Border>& borders) {
+ValueId cut(NodeContext& node, ValueId x, std::vector<Margins>& borders) {
   const std::vector<Dim> dims = node.builder().type(x).dims;
   const Dim zero = node.dims().constant(0);
   Integers axes;
   std::vector<Dim> starts, ends;
   for (std::size_t i = 0; i < borders.size(); ++i) {
-    Border& border = borders[i];
+    Margins& border = borders[i];
     if (graph::bounds(border.before).low >= 0 && graph::bounds(border.after).low >= 0) continue;
     axes.push_back(static_cast<std::int64_t>(i) + 1);
     starts.push_back(max(zero - border.before, zero));
@@ -142,7 +142,7 @@ void convert_conv_transpose(NodeContext& node) {
   if (filters.size() != extents.size() + 2) node.fail(fmt::format("its filters have {} dims, its input {}", filters.size(), extents.size() + 2));
   const std::int64_t groups = node.integer("group", 1);
   Windows windows = windows_of(node, filter_sizes(node, filters), extents);
-  std::vector<Border> borders = borders_of(node, windows, extents);
+  std::vector<Margins> borders = borders_of(node, windows, extents);
   ValueId x = spread(node, channels_last(node, node.value(0)), windows.strides);
   x = cut(node, x, borders);
   windows.strides.assign(windows.strides.size(), 1);

@@ -2,30 +2,17 @@
 
 #include "src/cli/npy.hpp"
 
-#include <unistd.h>
-
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 
 #include <doctest/doctest.h>
 
 #include "dyn/error.hpp"
+#include "tests/unit/cli/temporary_file.hpp"
+
+using dyn::testing::TemporaryFile;
 
 namespace {
-
-struct TemporaryFile {
-  std::string path = (std::filesystem::temp_directory_path() / ("dyn-npy-" + std::to_string(getpid()) + ".npy")).string();
-  ~TemporaryFile() { std::filesystem::remove(path); }
-  void write(const std::string& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
-  std::string read() const {
-    std::ostringstream bytes;
-    bytes << std::ifstream(path, std::ios::binary).rdbuf();
-    return bytes.str();
-  }
-};
 
 std::string file_of(const std::string& header, const std::string& data, char version = 1) {
   std::string bytes = std::string("\x93NUMPY") + version + '\0';

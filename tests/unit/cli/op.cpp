@@ -1,10 +1,6 @@
 // dynrun op: types, suites, peers, models of one operator, and statistics.
 
-#include <unistd.h>
-
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <random>
 
@@ -21,24 +17,13 @@
 #include "src/cli/op/suite.hpp"
 #include "src/cli/statistics.hpp"
 #include "tests/support/seed.hpp"
+#include "tests/unit/cli/temporary_file.hpp"
 
 using namespace dyn::cli;
 using dyn::DType;
+using dyn::testing::TemporaryFile;
 
 namespace {
-
-struct TemporaryFile {
-  explicit TemporaryFile(const std::string& text) {
-    std::string name = (std::filesystem::temp_directory_path() / "dyn-suite-XXXXXX").string();
-    const int file = mkstemp(name.data());
-    REQUIRE(file >= 0);
-    close(file);
-    path = name;
-    std::ofstream(path) << text;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path); }
-  std::string path;
-};
 
 std::string message_of(const std::function<void()>& work) {
   try {

@@ -7,12 +7,11 @@
 #include <fmt/format.h>
 
 #include "tests/unit/cpu/contraction_fixture.hpp"
+#include "tests/unit/cpu/guards.hpp"
 
 namespace dyn::cpu::testing {
 namespace {
 
-constexpr float guard = -12345.5f;
-constexpr std::size_t guard_elements = 64;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Strides {
@@ -203,9 +202,7 @@ double run_attention(const AttentionCase& c, const Isa& isa, CodeStore& store, s
   std::vector<std::vector<float>> inputs = random_inputs(c, random);
   if (spoil) spoil(inputs.data());
   const std::vector<float> output = kernel_output(c, isa, store, layout, inputs, choose);
-  for (std::size_t i = 0; i < guard_elements; ++i) {
-    if (output[i] != guard || output[output.size() - 1 - i] != guard) return infinity;
-  }
+  if (!guards_intact(output)) return infinity;
   double worst = 0;
   for (std::int64_t b = 0; b < c.batch; ++b) {
     for (std::int64_t h = 0; h < c.heads; ++h) {

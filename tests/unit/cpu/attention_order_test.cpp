@@ -19,7 +19,7 @@ using dyn::rkernel::Machine;
 
 namespace {
 
-std::uint64_t seed() { return dyn::testing::test_seed(20261122); }
+std::uint64_t attention_order_seed() { return dyn::testing::test_seed(20261122); }
 
 /// The round machine with figures that are wrong by up to a factor of about 4, as those of a busy machine may be.
 Machine disturbed_machine(std::mt19937_64& random) {
@@ -52,7 +52,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 }  // namespace
 
 TEST_CASE("the order of attention's sums depends neither on the batch nor on what was measured") {
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(attention_order_seed());
   for (int i = 0; i < 2000; ++i) {
     AttentionShape shape = random_shape(random);
     const int threads = 1 + static_cast<int>(random() % 8);
@@ -71,7 +71,7 @@ TEST_CASE("the order of attention's sums depends neither on the batch nor on wha
 TEST_CASE("strategies of the same order give the same bits") {
   const Isa& isa = select_isa("");
   const auto store = CodeStore::open(isa, {});
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(attention_order_seed());
   int compared = 0;
   for (const auto& [queries, keys] : {std::pair{5, 73}, std::pair{9, 1030}, std::pair{77, 600}, std::pair{200, 1100}}) {
     for (const bool causal : {false, true}) {

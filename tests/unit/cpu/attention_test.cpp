@@ -15,11 +15,11 @@ using dyn::rkernel::ScoreForm;
 
 namespace {
 
-std::uint64_t seed() { return dyn::testing::test_seed(20261121); }
+std::uint64_t attention_seed() { return dyn::testing::test_seed(20261121); }
 
 std::int64_t pick(std::mt19937_64& random, const std::vector<std::int64_t>& from) { return from[random() % from.size()]; }
 
-AttentionCase random_case(std::mt19937_64& random) {
+AttentionCase random_attention_case(std::mt19937_64& random) {
   AttentionCase c{.batch = pick(random, {1, 1, 2, 3, 0}), .heads = pick(random, {1, 2, 5})};
   c.queries = pick(random, {0, 1, 1, 2, 3, 7, 13, 14, 15, 29, 31, 64, 97});
   c.keys = pick(random, {0, 1, 2, 5, 15, 16, 17, 31, 33, 64, 127, 130, 257, 300});
@@ -57,9 +57,9 @@ void check_attention(int cases) {
     if (!cpu_has(isa)) continue;
     CAPTURE(isa.name);
     const auto store = CodeStore::open(isa, {});
-    std::mt19937_64 random(seed());
+    std::mt19937_64 random(attention_seed());
     for (int i = 0; i < cases; ++i) {
-      const AttentionCase c = random_case(random);
+      const AttentionCase c = random_attention_case(random);
       AttentionStrategy used;
       const auto choose = [&](const AttentionShape& shape) { return used = random_strategy(random, isa, shape); };
       const bool forced = i % 4 != 0;
@@ -73,16 +73,16 @@ void check_attention(int cases) {
 
 }  // namespace
 
-TEST_CASE("attention of many sizes, layouts, masks and strategies equals plain loops on every ISA of this CPU") { check_attention(20); }
+TEST_CASE("attention of many sizes, layouts, masks and strategies equals plain loops on every ISA of this CPU") { check_attention(dyn::testing::test_rounds(20)); }
 
 TEST_SUITE("full") {
-  TEST_CASE("attention of all sizes, layouts, masks and strategies equals plain loops on every ISA of this CPU") { check_attention(300); }
+  TEST_CASE("attention of all sizes, layouts, masks and strategies equals plain loops on every ISA of this CPU") { check_attention(dyn::testing::test_rounds(300, 8)); }
 }
 
 TEST_CASE("scores that are NaN or infinite stay in their row") {
   const Isa& isa = select_isa("");
   const auto store = CodeStore::open(isa, {});
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(attention_seed());
   constexpr float infinity = std::numeric_limits<float>::infinity();
   AttentionCase c{.queries = 40, .keys = 140, .depth = 24, .value_depth = 40, .mask = MaskKind::ByKey};
   for (const std::int64_t splits : {1, 3}) {

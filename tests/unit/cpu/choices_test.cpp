@@ -27,10 +27,10 @@ namespace {
 
 constexpr std::array planning{Policy::Dyn, Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode};
 
-std::uint64_t seed() { return dyn::testing::test_seed(20261129); }
+std::uint64_t choices_seed() { return dyn::testing::test_seed(20261129); }
 
 std::vector<Case> random_cases(int count) {
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(choices_seed());
   const auto size = [&](std::uint64_t most) { return static_cast<std::int64_t>(random() % (random() % 2 == 0 ? most : 20)); };
   std::vector<Case> cases;
   for (int i = 0; i < count; ++i) {
@@ -158,7 +158,7 @@ TEST_CASE("explain names the policy's program, and the terms of its cost") {
 TEST_CASE("with determinism every policy's plans have the same bits for any number of threads") {
   const Isa& isa = select_isa("");
   const auto store = CodeStore::open(isa, {});
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(choices_seed());
   std::vector<Case> cases{{.m = 100, .n = 4, .k = 4096}, {.m = 60, .n = 8, .k = 3000},  {.m = 3, .n = 20, .k = 5000},  {.m = 500, .n = 7, .k = 2100},
                           {.m = 1, .n = 300, .k = 2048}, {.m = 33, .n = 129, .k = 1500}, {.m = 200, .n = 12, .k = 300}, {.m = 16, .n = 1, .k = 6000}};
   std::map<std::size_t, std::vector<float>> a, b;

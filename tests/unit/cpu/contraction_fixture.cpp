@@ -1,4 +1,3 @@
-#include "tests/support/random_floats.hpp"
 #include "tests/unit/cpu/contraction_fixture.hpp"
 
 #include <algorithm>
@@ -16,6 +15,8 @@
 #include "targets/cpu/narrow_weights.hpp"
 #include "targets/cpu/pack.hpp"
 #include "tests/support/half.hpp"
+#include "tests/support/random_floats.hpp"
+#include "tests/unit/cpu/guards.hpp"
 
 namespace dyn::cpu::testing {
 namespace {
@@ -23,9 +24,6 @@ namespace {
 using rkernel::Expr;
 using rkernel::ExprOp;
 using rkernel::Operand;
-
-constexpr float guard = -12345.5f;
-constexpr std::size_t guard_elements = 64;
 
 /// The operands of a case, and what plain loops in double make of them.
 struct Data {
@@ -114,9 +112,7 @@ std::vector<float> output_of(const Case& c, const Data& data, const rkernel::Lau
   pointers.push_back(output.data() + guard_elements);
   if (c.weights == DType::i8) pointers.push_back(static_cast<const float*>(data.scales));
   run_stages(launch, pointers);
-  for (std::size_t i = 0; i < guard_elements; ++i) {
-    if (output[i] != guard || output[output.size() - 1 - i] != guard) return {};
-  }
+  if (!guards_intact(output)) return {};
   return {output.begin() + guard_elements, output.end() - guard_elements};
 }
 

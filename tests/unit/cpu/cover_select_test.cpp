@@ -17,7 +17,7 @@ using namespace dyn::rkernel;
 
 namespace {
 
-std::uint64_t seed() { return dyn::testing::test_seed(20261126); }
+std::uint64_t cover_seed() { return dyn::testing::test_seed(20261126); }
 
 // The best of one region on all threads.
 Choice best_of_one(const Machine& machine, const ContractionShape& shape) {
@@ -57,7 +57,7 @@ struct Gains {
 
 // What select_cover gains over one region, and what the search over all covers does.
 Gains gains_of(const Machine& machine, int shapes) {
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(cover_seed());
   Gains gains;
   for (; gains.shapes < shapes; ++gains.shapes) {
     const ContractionShape shape = random_dense(random);
@@ -99,7 +99,7 @@ double simulated(const std::vector<TicketCost>& groups, int threads) {
 }  // namespace
 
 TEST_CASE("a team of threads is done when a simulation of them is") {
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(cover_seed());
   for (int i = 0; i < 20000; ++i) {
     const int threads = 1 + static_cast<int>(random() % 20);
     std::vector<TicketCost> groups;
@@ -119,7 +119,7 @@ TEST_CASE("a team of threads is done when a simulation of them is") {
 }
 
 TEST_CASE("covers are whole, cost what their tickets do, and pay") {
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(cover_seed());
   int covered = 0;
   for (int i = 0; i < 3000; ++i) {
     const Machine machine = dyn::testing::random_machine(random, std::array{2, 3, 8, 16}.at(static_cast<std::size_t>(i) % 4));

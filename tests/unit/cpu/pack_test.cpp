@@ -15,8 +15,9 @@
 #include "tests/support/half.hpp"
 #include "tests/support/seed.hpp"
 
-using namespace dyn;
-using rkernel::PackedLayout;
+using namespace dyn::cpu;
+using dyn::DType;
+using dyn::rkernel::PackedLayout;
 
 namespace {
 
@@ -26,7 +27,7 @@ constexpr std::byte untouched{0xa5};
 std::vector<std::byte> packed(const PackedLayout& layout, const std::vector<float>& matrix, bool transposed) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(layout.bytes()) + 1, untouched);
   for (std::int64_t panel = 0; panel < layout.panels(); ++panel) {
-    cpu::pack_panels(layout, matrix.data(), transposed ? 1 : layout.n, transposed ? layout.k : 1, panel, panel + 1, bytes.data());
+    pack_panels(layout, matrix.data(), transposed ? 1 : layout.n, transposed ? layout.k : 1, panel, panel + 1, bytes.data());
   }
   CHECK(bytes.back() == untouched);
   return bytes;
@@ -103,7 +104,7 @@ TEST_CASE("panels of 16 bits hold what is nearest, ties to even, and zeros at th
         for (std::int64_t n = 0; n < layout.panels() * layout.panel; ++n) {
           const auto bits = element<std::uint16_t>(layout, bytes, k, n);
           const float number = n < layout.n ? at(layout, matrix, transposed, k, n) : 0;
-          wrong += std::isnan(number) ? !std::isnan(testing::half_value(dtype, bits)) : bits != testing::half_bits(dtype, number);
+          wrong += std::isnan(number) ? !std::isnan(dyn::testing::half_value(dtype, bits)) : bits != dyn::testing::half_bits(dtype, number);
         }
       }
       CAPTURE(repeat);
@@ -154,8 +155,8 @@ TEST_CASE("NaN and infinity have no place in 8 bits") {
     try {
       packed(layout, matrix, false);
       FAIL_CHECK("no error");
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::model);
+    } catch (const dyn::Error& error) {
+      CHECK(error.kind() == dyn::ErrorKind::model);
       CHECK(std::string(error.what()).find("column 5") != std::string::npos);
     }
   }

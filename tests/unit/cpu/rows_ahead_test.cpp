@@ -6,13 +6,13 @@
 
 #include "targets/cpu/tile_loop.hpp"
 
-using namespace dyn;
+using namespace dyn::cpu;
 
 namespace {
 
-std::int64_t emitted(llvm::Value* (*distance)(codegen::Builder&, const cpu::TileRows&), std::int64_t rows, std::int64_t stride, std::int64_t k, bool is_only = false) {
+std::int64_t emitted(llvm::Value* (*distance)(dyn::codegen::Builder&, const TileRows&), std::int64_t rows, std::int64_t stride, std::int64_t k, bool is_only = false) {
   llvm::LLVMContext context;
-  codegen::Builder builder(context);
+  dyn::codegen::Builder builder(context);
   const auto number = [&](std::int64_t value) { return builder.getInt64(static_cast<std::uint64_t>(value)); };
   llvm::Value* value = distance(builder, {number(rows), number(stride), number(k), builder.getInt1(is_only)});
   return llvm::cast<llvm::ConstantInt>(value)->getSExtValue();
@@ -21,17 +21,17 @@ std::int64_t emitted(llvm::Value* (*distance)(codegen::Builder&, const cpu::Tile
 }  // namespace
 
 TEST_CASE("a full tile asks for the rows of the next one, in large tiles for its own further on") {
-  CHECK(emitted(cpu::rows_ahead, 14, 70, 64) == 14 * 70);
-  CHECK(emitted(cpu::rows_ahead, 14, 1433, 1433) == 14 * 1433);
-  CHECK(emitted(cpu::rows_ahead, 14, 3703, 3703) == 128);
-  CHECK(emitted(cpu::rows_ahead, 14, 3703, 512) == 14 * 3703);
-  CHECK(emitted(cpu::rows_ahead, 14, 64, 64, true) == 0);
+  CHECK(emitted(rows_ahead, 14, 70, 64) == 14 * 70);
+  CHECK(emitted(rows_ahead, 14, 1433, 1433) == 14 * 1433);
+  CHECK(emitted(rows_ahead, 14, 3703, 3703) == 128);
+  CHECK(emitted(rows_ahead, 14, 3703, 512) == 14 * 3703);
+  CHECK(emitted(rows_ahead, 14, 64, 64, true) == 0);
 }
 
 TEST_CASE("a tile with lanes along K asks for the rows of the next one where they are short, and for nothing else") {
-  CHECK(emitted(cpu::dot_rows_ahead, 8, 64, 64) == 8 * 64);
-  CHECK(emitted(cpu::dot_rows_ahead, 8, 300, 64) == 8 * 300);
-  CHECK(emitted(cpu::dot_rows_ahead, 8, 1024, 1024) == 0);
-  CHECK(emitted(cpu::dot_rows_ahead, 1, 30000, 30000) == 0);
-  CHECK(emitted(cpu::dot_rows_ahead, 8, 64, 64, true) == 0);
+  CHECK(emitted(dot_rows_ahead, 8, 64, 64) == 8 * 64);
+  CHECK(emitted(dot_rows_ahead, 8, 300, 64) == 8 * 300);
+  CHECK(emitted(dot_rows_ahead, 8, 1024, 1024) == 0);
+  CHECK(emitted(dot_rows_ahead, 1, 30000, 30000) == 0);
+  CHECK(emitted(dot_rows_ahead, 8, 64, 64, true) == 0);
 }

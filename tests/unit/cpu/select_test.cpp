@@ -21,10 +21,10 @@ using dyn::testing::round_machine;
 
 namespace {
 
-constexpr double tie = 0.02;
-constexpr double wakeups_worth_threads = 1 / tie;
+constexpr double plain_tie = 0.02;
+constexpr double wakeups_worth_threads = 1 / plain_tie;
 
-std::uint64_t seed() { return dyn::testing::test_seed(20261122); }
+std::uint64_t select_seed() { return dyn::testing::test_seed(20261122); }
 
 std::string words(const ContractionShape& shape, int threads) {
   return fmt::format("lanes {} batch {} m {} n {} k {} packed {} must pack {} must copy {} slices {} inlined {} levels {} {}, {} threads", static_cast<int>(shape.lanes),
@@ -47,7 +47,7 @@ Choice plain_choice(const Machine& machine, const CandidateSet& candidates, cons
         if (with_dots < seconds) strategy = dots, seconds = with_dots;
       }
       const bool cuts = strategy.block_k < shape.k;
-      if (any && seconds >= best.seconds * (best_cuts && !cuts ? 1 : 1 - tie)) return;
+      if (any && seconds >= best.seconds * (best_cuts && !cuts ? 1 : 1 - plain_tie)) return;
       any = true;
       best_cuts = cuts;
       best = {{{{0, shape.m, 0, shape.n, strategy}}}, active, seconds, 0};
@@ -61,7 +61,7 @@ Choice plain_choice(const Machine& machine, const CandidateSet& candidates, cons
 
 // Calls `check` with some hundred shapes of several machines.
 void for_random_shapes(int machines, int shapes, const std::function<void(const Machine&, const CandidateSet&, const ContractionShape&, int)>& check) {
-  std::mt19937_64 random(seed());
+  std::mt19937_64 random(select_seed());
   for (int i = 0; i < machines; ++i) {
     const int threads = std::array{1, 2, 3, 8, 16}.at(static_cast<std::size_t>(i) % 5);
     const Machine machine = random_machine(random, threads);
@@ -92,7 +92,7 @@ TEST_CASE("what is chosen ties with the best that is considered, and that with t
     INFO(words(shape, threads));
     double least = std::numeric_limits<double>::infinity();
     for_each_choice(machine, candidates, shape, threads, [&](const Choice& choice) { least = std::min(least, choice.seconds); });
-    CHECK(select(machine, candidates, shape, threads).seconds * (1 - tie) * (1 - tie) <= least * (1 + 1e-9));
+    CHECK(select(machine, candidates, shape, threads).seconds * (1 - plain_tie) * (1 - plain_tie) <= least * (1 + 1e-9));
   });
 }
 
@@ -192,5 +192,5 @@ TEST_CASE("one thread is tried wherever the wake-up that it spares is no tie") {
   double least = std::numeric_limits<double>::infinity();
   for_each_choice(machine, candidates, shape, 2, [&](const Choice& choice) { least = std::min(least, choice.seconds); });
   CHECK(least > 20 * machine.seconds_per_wakeup);
-  CHECK(select(machine, candidates, shape, 2).seconds * (1 - tie) <= least);
+  CHECK(select(machine, candidates, shape, 2).seconds * (1 - plain_tie) <= least);
 }

@@ -14,6 +14,7 @@
 #include "targets/cpu/compiler.hpp"
 #include "targets/cpu/loop_kernel.hpp"
 #include "tests/support/round_machine.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/support/typical_problems.hpp"
 #include "tests/unit/cpu/contraction_fixture.hpp"
 
@@ -105,9 +106,11 @@ TEST_CASE("spills are seen in the innermost loops, and only there") {
 }
 
 TEST_CASE("no epilogue or move of a contraction spills a vector register in its innermost loops") {
+  dyn::testing::Sweep sweep(6);
   for (const Isa& isa : all_isas()) {
     if (!isa.fma) continue;  // SSE2 is there for completeness, not for speed
     for (int bits = 0; bits < 32; ++bits) {
+      if (!sweep.takes()) continue;
       const bool transpose = (bits & 1) != 0, packed = (bits & 2) != 0;
       const testing::Case form{.transpose_a = transpose, .transpose_b = transpose, .packed = packed, .bias = (bits & 4) != 0,
                                .residual = (bits & 8) != 0, .relu = (bits & 16) != 0};
@@ -172,10 +175,12 @@ TEST_CASE("no full tile that reads windows in a strip spills a vector register i
 }
 
 TEST_CASE("no contraction with narrow weights spills a vector register in its innermost loops") {
+  dyn::testing::Sweep sweep(5);
   for (const Isa& isa : all_isas()) {
     if (!isa.fma) continue;
     for (const dyn::DType weights : testing::weight_dtypes(isa)) {
       for (int bits = 0; bits < 8; ++bits) {
+        if (!sweep.takes()) continue;
         const testing::Case form{.bias = (bits & 1) != 0, .residual = (bits & 2) != 0, .relu = (bits & 4) != 0, .weights = weights};
         const testing::Built built = testing::build(form);
         const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
@@ -191,7 +196,7 @@ TEST_CASE("no contraction with narrow weights spills a vector register in its in
 TEST_CASE("no small epilogue makes full tiles spill") {
   using dyn::rkernel::ExprOp;
   std::mt19937 random(20261121);
-  for (int repeat = 0; repeat < 24; ++repeat) {
+  for (int repeat = 0; repeat < dyn::testing::test_rounds(24, 4); ++repeat) {
     testing::Built built = testing::build({.packed = repeat % 2 == 0, .bias = repeat % 3 != 0, .residual = repeat % 4 == 0});
     dyn::rkernel::Problem& problem = built.problem;
     dyn::rkernel::Store& store = problem.stores.front();

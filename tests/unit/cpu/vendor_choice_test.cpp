@@ -29,7 +29,7 @@ using dyn::rkernel::Policy;
 namespace {
 
 constexpr VendorFigures fast{{1e15, 1e-9}, {1e15, 1e-9}}, slow{{1e6, 1}, {1e6, 1}};
-const Case packed{.m = 130, .n = 200, .k = 170, .bias = true, .relu = true}, fresh{.m = 130, .n = 200, .k = 170, .packed = false};
+const Case packed_case{.m = 130, .n = 200, .k = 170, .bias = true, .relu = true}, fresh_case{.m = 130, .n = 200, .k = 170, .packed = false};
 
 /// The process's library with invented figures; nullptr where the test is skipped.
 Vendor vendor_for(const char* test, const VendorFigures& figures, bool beside_dyn) {
@@ -47,7 +47,7 @@ void for_each_plan(const Vendor& vendor, bool deterministic, const Check& check)
   std::mt19937_64 random(20261121);
   for (const int threads : {1, 2}) {
     const auto context = testing::policy_context(isa, *store, {.threads = threads, .policy = Policy::Dyn, .deterministic = deterministic, .vendor = vendor});
-    for (const Case& c : {packed, fresh}) {
+    for (const Case& c : {packed_case, fresh_case}) {
       CAPTURE(threads);
       CAPTURE(c.packed);
       const Planned planned = testing::plan_case(c, context, *store, random, threads);

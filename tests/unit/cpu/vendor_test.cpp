@@ -31,7 +31,7 @@ std::ptrdiff_t threads_of_process() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
 }
 
-Case random_case(std::mt19937_64& random) {
+Case random_case_for_vendor(std::mt19937_64& random) {
   const auto size = [&](std::int64_t most) {
     static constexpr std::int64_t usual[] = {1, 2, 7, 16, 31, 32, 33, 48, 64, 97};
     return random() % 2 == 0 ? usual[random() % std::size(usual)] : 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
@@ -59,7 +59,7 @@ TEST_CASE("products by oneDNN equal plain loops, packed and fresh, with and with
     if (!cpu_has(isa)) continue;
     const auto store = CodeStore::open(isa, {});
     for (int i = 0; i < 40; ++i) {
-      const Case c = random_case(random);
+      const Case c = random_case_for_vendor(random);
       CAPTURE(isa.name);
       CAPTURE(i);
       std::string words;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
 
-struct Fixture {
+struct DimFixture {
   DimTable table;
   Dim B = table.symbol({.name = "B", .low = 1, .high = 64, .hint = std::nullopt});
   Dim S = table.symbol({.name = "S", .low = 1, .high = 512, .hint = std::nullopt});
@@ -23,7 +23,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "equal expressions are one node") {
+TEST_CASE_FIXTURE(DimFixture, "equal expressions are one node") {
   CHECK((S + 1) * 2 - S * 2 == c(2));
   CHECK(S - S == c(0));
   CHECK(B * S * 12 * 64 == B * S * 768);
@@ -32,7 +32,7 @@ TEST_CASE_FIXTURE(Fixture, "equal expressions are one node") {
   CHECK((Z + 1) + (B + 2) == B + Z + 3);
 }
 
-TEST_CASE_FIXTURE(Fixture, "floordiv and mod simplify") {
+TEST_CASE_FIXTURE(DimFixture, "floordiv and mod simplify") {
   CHECK(floordiv(S * 4, c(4)) == S);
   CHECK(floordiv(S * 768, c(768)) == S);
   CHECK(mod(S * 4, c(4)) == c(0));
@@ -52,12 +52,12 @@ TEST_CASE_FIXTURE(Fixture, "floordiv and mod simplify") {
   CHECK(mod(c(-7), c(2)) == c(1));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a divisor that may be zero is kept") {
+TEST_CASE_FIXTURE(DimFixture, "a divisor that may be zero is kept") {
   CHECK(floordiv(S * Z, Z) != S);
   CHECK_THROWS_AS(evaluate(floordiv(S * Z, Z), std::vector<std::int64_t>{1, 2, 0, 8}), dyn::Error);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the least coefficient divides without a trap") {
+TEST_CASE_FIXTURE(DimFixture, "the least coefficient divides without a trap") {
   const std::int64_t least = std::numeric_limits<std::int64_t>::min();
   const Dim quotient = floordiv(S * least, c(600) - S);
   CHECK(bounds(quotient).high < 0);
@@ -65,7 +65,7 @@ TEST_CASE_FIXTURE(Fixture, "the least coefficient divides without a trap") {
   CHECK(mod(c(least), c(-1)) == c(0));
 }
 
-TEST_CASE_FIXTURE(Fixture, "min and max simplify") {
+TEST_CASE_FIXTURE(DimFixture, "min and max simplify") {
   CHECK(min(S, S + 1) == S);
   CHECK(max(S, c(1)) == S);
   CHECK(max(Z, c(1)) != Z);
@@ -75,7 +75,7 @@ TEST_CASE_FIXTURE(Fixture, "min and max simplify") {
   CHECK(max(S, min(S, Z)) == S);
 }
 
-TEST_CASE_FIXTURE(Fixture, "bounds") {
+TEST_CASE_FIXTURE(DimFixture, "bounds") {
   CHECK(bounds(S + 1) == Interval{2, 513});
   CHECK(bounds(S * -2) == Interval{-1024, -2});
   CHECK(bounds(B * S) == Interval{1, 64 * 512});
@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(Fixture, "bounds") {
   CHECK(bounds(B * 512 - B * S).low == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "sums with quotients have the bounds of what is left of them") {
+TEST_CASE_FIXTURE(DimFixture, "sums with quotients have the bounds of what is left of them") {
   CHECK(bounds(floordiv(Z + 5, c(3)) - floordiv(Z + 1, c(3))) == Interval{1, 2});
   CHECK(bounds(floordiv(Z, c(3)) * 6 - Z * 2 + 1) == Interval{-3, 1});
   CHECK(bounds(floordiv(Z, c(4)) * 2 - floordiv(Z, c(2))) == Interval{-1, 0});
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(Fixture, "sums with quotients have the bounds of what is left 
   CHECK(max((windows - 1) * 2 + 3 - height, c(0)) == (windows - 1) * 2 + 3 - height);
 }
 
-TEST_CASE_FIXTURE(Fixture, "proofs") {
+TEST_CASE_FIXTURE(DimFixture, "proofs") {
   CHECK(prove_multiple(B * 768, 64) == true);
   CHECK(prove_multiple(M * S, 8) == true);
   CHECK(prove_multiple(B * 64 + 1, 64) == false);
@@ -115,7 +115,7 @@ TEST_CASE_FIXTURE(Fixture, "proofs") {
   CHECK(prove_equal(S * 2, B * 4 + 1) == false);
 }
 
-TEST_CASE_FIXTURE(Fixture, "text") {
+TEST_CASE_FIXTURE(DimFixture, "text") {
   CHECK(to_string(S * B * 768 + 1) == "B * S * 768 + 1");
   CHECK(to_string(S - 1) == "S - 1");
   CHECK(to_string(c(3) - S) == "3 - S");
@@ -127,14 +127,14 @@ TEST_CASE_FIXTURE(Fixture, "text") {
   CHECK(to_string(std::vector<Dim>{B, S, c(768)}) == "[B, S, 768]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "substitution simplifies again") {
+TEST_CASE_FIXTURE(DimFixture, "substitution simplifies again") {
   std::vector<Dim> replacement(2);
   replacement[1] = c(6);
   CHECK(table.substitute(floordiv(S + B * 4, c(4)), replacement) == B + 1);
   CHECK(table.substitute(Z, replacement) == Z);
 }
 
-TEST_CASE_FIXTURE(Fixture, "refinement narrows what is known") {
+TEST_CASE_FIXTURE(DimFixture, "refinement narrows what is known") {
   const Dim least = max(Z, c(2));
   table.refine(2, 3, 100, 6);
   CHECK(bounds(Z) == Interval{6, 96});
@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(Fixture, "refinement narrows what is known") {
   CHECK(mod(Z, c(3)) == c(0));
 }
 
-TEST_CASE_FIXTURE(Fixture, "values are checked for overflow") {
+TEST_CASE_FIXTURE(DimFixture, "values are checked for overflow") {
   const std::vector<std::int64_t> values{64, 512, unbounded, 8};
   CHECK(evaluate(B * S + 1, values) == 64 * 512 + 1);
   CHECK_THROWS_AS(evaluate(Z * S, values), dyn::Error);
@@ -152,7 +152,7 @@ TEST_CASE_FIXTURE(Fixture, "values are checked for overflow") {
   CHECK(evaluate(Z * S * B, std::vector<std::int64_t>{0, 512, unbounded, 8}) == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a program evaluates shared parts once") {
+TEST_CASE_FIXTURE(DimFixture, "a program evaluates shared parts once") {
   DimProgram program;
   const int sum = program.slot(B * S + 1), product = program.slot(B * S), again = program.slot(S * B);
   CHECK(product == again);
@@ -162,7 +162,7 @@ TEST_CASE_FIXTURE(Fixture, "a program evaluates shared parts once") {
   CHECK(values[static_cast<std::size_t>(product)] == 15);
 }
 
-TEST_CASE_FIXTURE(Fixture, "symbols") {
+TEST_CASE_FIXTURE(DimFixture, "symbols") {
   CHECK_THROWS_AS(table.symbol({.name = "B", .hint = std::nullopt}), dyn::Error);
   const Dim fresh = table.symbol({}), other = table.symbol({});
   CHECK(fresh != other);
@@ -172,12 +172,12 @@ TEST_CASE_FIXTURE(Fixture, "symbols") {
   CHECK(S.symbol() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "expressions cannot grow without end") {
+TEST_CASE_FIXTURE(DimFixture, "expressions cannot grow without end") {
   Dim dim = S;
   CHECK_THROWS_AS(for (int i = 0; i < 100; ++i) dim = dim + floordiv(dim + 1, c(3)) * Z, dyn::Error);
 }
 
-TEST_CASE_FIXTURE(Fixture, "constants saturate") {
+TEST_CASE_FIXTURE(DimFixture, "constants saturate") {
   CHECK(c(unbounded) + 1 == c(unbounded));
   CHECK(c(unbounded) * 2 == c(unbounded));
   CHECK(c(unbounded) * -2 == c(std::numeric_limits<std::int64_t>::min()));

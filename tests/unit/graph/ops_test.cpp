@@ -5,14 +5,14 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/unit/graph/builder.hpp"
+#include "tests/unit/graph/module_builder.hpp"
 
 using namespace dyn::graph;
 using dyn::DType;
 
 namespace {
 
-struct Fixture : Builder {
+struct OpFixture : ModuleBuilder {
   Dim B = symbol("B"), S = symbol("S"), P = symbol("P", 0, 256);
   ValueId x = input("x", {B, S, c(8)}), w = input("w", dims({8})), flag = input("flag", {S, c(1)}, DType::boolean);
   ValueId ids = input("ids", {B, S}, DType::i64), half = input("half", {S}, DType::f16), p = input("p", {P});
@@ -48,13 +48,13 @@ TEST_CASE("the registry is complete, sorted and documented") {
   CHECK(find_op("relu6") == nullptr);
 }
 
-TEST_CASE_FIXTURE(Fixture, "16-bit floats are taken wherever f32 is, and give the same dtype as f32 does") {
+TEST_CASE_FIXTURE(OpFixture, "16-bit floats are taken wherever f32 is, and give the same dtype as f32 does") {
   int taken = 0;
   for (const OpDef& op : all_ops()) {
     if (op.op_class == OpClass::View || op.min_inputs == 0 || op.outputs != 1) continue;
     std::vector<std::string> results;
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
-      Fixture each;
+      OpFixture each;
       const ValueId given = each.input("given", each.dims({1, 1, 1}), dtype);
       std::vector<Attr> attrs;
       if (op.name == "cast") attrs = {{"dtype", std::string("i32")}};
@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(Fixture, "16-bit floats are taken wherever f32 is, and give th
   CHECK(taken > 40);
 }
 
-TEST_CASE_FIXTURE(Fixture, "unary") {
+TEST_CASE_FIXTURE(OpFixture, "unary") {
   SUBCASE("same") { CHECK(infer("exp", {x}) == "f32[B, S, 8]"); }
   SUBCASE("integers") { CHECK(infer("neg", {ids}) == "i64[B, S]"); }
   SUBCASE("isnan") { CHECK(infer("isnan", {x}) == "bool[B, S, 8]"); }
@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(Fixture, "unary") {
   SUBCASE("dtype") { CHECK(contains(infer("exp", {ids}), "exp does not take i64: ids must be f32")); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "binary") {
+TEST_CASE_FIXTURE(OpFixture, "binary") {
   SUBCASE("vector") { CHECK(infer("add", {x, w}) == "f32[B, S, 8]"); }
   SUBCASE("scalar") { CHECK(infer("mul", {scalar(2), x}) == "f32[B, S, 8]"); }
   SUBCASE("both grow") { CHECK(infer("logical_and", {flag, input("g", {c(1), B}, DType::boolean)}) == "bool[S, B]"); }
@@ -113,13 +113,13 @@ TEST_CASE_FIXTURE(Fixture, "binary") {
   SUBCASE("dims that may be zero") { CHECK(infer("add", {p, input("t", {S})}) == "f32[min(1, P) * max(S, P)]"); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "where") {
+TEST_CASE_FIXTURE(OpFixture, "where") {
   SUBCASE("broadcast") { CHECK(infer("where", {flag, w, scalar(0)}) == "f32[S, 8]"); }
   SUBCASE("condition") { CHECK(contains(infer("where", {x, w, w}), "where does not take f32: x must be bool")); }
   SUBCASE("dtypes") { CHECK(contains(infer("where", {flag, w, ids}), "needs one dtype")); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "reductions") {
+TEST_CASE_FIXTURE(OpFixture, "reductions") {
   SUBCASE("one axis") { CHECK(infer("reduce_sum", {x}, {{"axes", dims({-1})}}) == "f32[B, S, 1]"); }
   SUBCASE("without dims") { CHECK(infer("reduce_max", {ids}, {{"axes", dims({0})}, {"keepdims", false}}) == "i64[S]"); }
   SUBCASE("all") { CHECK(infer("reduce_prod", {x}, {{"keepdims", false}}) == "f32[]"); }
@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(Fixture, "reductions") {
   SUBCASE("twice") { CHECK(contains(infer("reduce_sum", {x}, {{"axes", dims({2, -1})}}), "names axis 2 twice")); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "normalizations and activations") {
+TEST_CASE_FIXTURE(OpFixture, "normalizations and activations") {
   SUBCASE("softmax") { CHECK(infer("softmax", {x}, {{"axis", c(1)}}) == "f32[B, S, 8]"); }
   SUBCASE("softmax axis") { CHECK(contains(infer("softmax", {x}, {{"axis", c(-4)}}), "axis -4 is outside")); }
   SUBCASE("softmax of a scalar") { CHECK(contains(infer("softmax", {scalar(1)}), "1 dims or more")); }
@@ -145,7 +145,7 @@ TEST_CASE_FIXTURE(Fixture, "normalizations and activations") {
   SUBCASE("silu") { CHECK(infer("silu", {w}) == "f32[8]"); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "matmul") {
+TEST_CASE_FIXTURE(OpFixture, "matmul") {
   SUBCASE("shared right side") { CHECK(infer("matmul", {x, weight("m", dims({8, 5}))}) == "f32[B, S, 5]"); }
   SUBCASE("transposed right") {
     CHECK(infer("matmul", {x, weight("m", dims({5, 8}))}, {{"transpose_b", true}}) == "f32[B, S, 5]");
@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(Fixture, "matmul") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "attention") {
+TEST_CASE_FIXTURE(OpFixture, "attention") {
   const ValueId q = input("q", {B, c(12), S, c(64)});
   const ValueId k = input("k", {B, c(12), P + S, c(64)}), v = input("v", {B, c(12), P + S, c(32)});
   SUBCASE("KV of another length") { CHECK(infer("attention", {q, k, v}) == "f32[B, 12, S, 32]"); }
@@ -194,7 +194,7 @@ TEST_CASE_FIXTURE(Fixture, "attention") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "gather and concat") {
+TEST_CASE_FIXTURE(OpFixture, "gather and concat") {
   const ValueId table = weight("table", dims({100, 8}));
   SUBCASE("embedding") { CHECK(infer("gather", {table, ids}) == "f32[B, S, 8]"); }
   SUBCASE("axis") { CHECK(infer("gather", {x, ids}, {{"axis", c(-1)}}) == "f32[B, S, B, S]"); }
@@ -208,7 +208,7 @@ TEST_CASE_FIXTURE(Fixture, "gather and concat") {
   SUBCASE("concat ranks") { CHECK(contains(infer("concat", {x, w}, {{"axis", c(0)}}), "to have 3 dims")); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "slice") {
+TEST_CASE_FIXTURE(OpFixture, "slice") {
   const auto slice = [&](std::initializer_list<Dim> starts, std::initializer_list<Dim> ends, std::vector<Dim> steps = {}) {
     return infer("slice", {x}, {{"axes", dims({1})}, {"starts", list(starts)}, {"ends", list(ends)}, {"steps", steps}});
   };
@@ -241,7 +241,7 @@ TEST_CASE_FIXTURE(Fixture, "slice") {
   SUBCASE("lists") { CHECK(contains(slice({c(0), c(1)}, {}), "starts has 2 entries, but axes has 1")); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "split") {
+TEST_CASE_FIXTURE(OpFixture, "split") {
   SUBCASE("sizes") {
     const ValueId first = node("split", {x}, {{"axis", c(-1)}, {"sizes", dims({3, 5})}}, 2);
     CHECK(propagate() == "");
@@ -255,7 +255,7 @@ TEST_CASE_FIXTURE(Fixture, "split") {
   SUBCASE("count") { CHECK(contains(infer("split", {x}, {{"axis", c(2)}, {"sizes", dims({3, 5})}}), "2 sizes for 1 results")); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "pad and range") {
+TEST_CASE_FIXTURE(OpFixture, "pad and range") {
   SUBCASE("pad") { CHECK(infer("pad", {ids}, {{"before", list({c(0), P})}, {"after", dims({0, 2})}}) == "i64[B, S + P + 2]"); }
   SUBCASE("negative") {
     CHECK(contains(infer("pad", {w}, {{"before", dims({-1})}, {"after", dims({0})}}), "before (entry 0), which is -1"));
@@ -274,7 +274,7 @@ TEST_CASE_FIXTURE(Fixture, "pad and range") {
   SUBCASE("dtype") { CHECK(contains(infer("range", {}, {{"end", S}, {"dtype", std::string("bool")}}), "dtype must be")); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "reshape, transpose, expand") {
+TEST_CASE_FIXTURE(OpFixture, "reshape, transpose, expand") {
   SUBCASE("split heads") { CHECK(infer("reshape", {x}, {{"shape", list({B, S, c(2), c(4)})}}) == "f32[B, S, 2, 4]"); }
   SUBCASE("open dim") {
     CHECK(infer("reshape", {x}, {{"shape", list({c(-1), c(4)})}}) == "f32[B * S * 2, 4]");
@@ -301,7 +301,7 @@ TEST_CASE_FIXTURE(Fixture, "reshape, transpose, expand") {
   SUBCASE("expand rank") { CHECK(contains(infer("expand", {x}, {{"shape", dims({8})}}), "more dims than")); }
 }
 
-TEST_CASE_FIXTURE(Fixture, "windows, and what slides them") {
+TEST_CASE_FIXTURE(OpFixture, "windows, and what slides them") {
   const Dim H = symbol("H"), W = symbol("W");
   const ValueId image = input("image", {B, H, W, c(8)}), filters = input("filters", dims({3, 5, 8, 20})), halves = input("halves", dims({3, 5, 4, 20}));
   const auto pads = [this](std::initializer_list<std::int64_t> before, std::initializer_list<std::int64_t> after) {

@@ -3,13 +3,13 @@
 #include <doctest/doctest.h>
 
 #include "graph/diagnostic.hpp"
-#include "tests/unit/graph/builder.hpp"
+#include "tests/unit/graph/module_builder.hpp"
 
 using namespace dyn::graph;
 using dyn::DType;
 
 TEST_CASE("types flow forwards through a layer") {
-  Builder b;
+  ModuleBuilder b;
   const Dim B = b.symbol("B"), S = b.symbol("S");
   const ValueId x = b.input("x", {B, S, b.c(768)});
   const ValueId q = b.node("matmul", {x, b.weight("w", b.dims({768, 768}))});
@@ -27,7 +27,7 @@ TEST_CASE("types flow forwards through a layer") {
 }
 
 TEST_CASE("a symbol that must equal another is replaced everywhere, siblings included") {
-  Builder b;
+  ModuleBuilder b;
   const Dim S = b.symbol("S", 2, 512), T = b.symbol("T", 2, 100);
   const ValueId x = b.input("x", {S, b.c(8)}), y = b.input("y", {T, b.c(8)});
   const ValueId early = b.node("exp", {y});
@@ -47,7 +47,7 @@ TEST_CASE("a symbol that must equal another is replaced everywhere, siblings inc
 }
 
 TEST_CASE("what is learned late simplifies what was computed early") {
-  Builder b;
+  ModuleBuilder b;
   const Dim S = b.symbol("S", 0, 512), T = b.symbol("T", 4, 100, 4);
   const ValueId x = b.input("x", {S}), y = b.input("y", {T});
   const ValueId ranged = b.node("range", {}, {{"end", S - 4}});
@@ -61,7 +61,7 @@ TEST_CASE("what is learned late simplifies what was computed early") {
 }
 
 TEST_CASE("fresh symbols take what their tensors need") {
-  Builder b;
+  ModuleBuilder b;
   const Dim B = b.symbol("B"), S = b.symbol("S");
   const ValueId x = b.input("x", {B, S, b.c(16)});
   const ValueId flat = b.input("flat", {b.fresh(), b.fresh()});
@@ -72,7 +72,7 @@ TEST_CASE("fresh symbols take what their tensors need") {
 }
 
 TEST_CASE("a symbol that must be a constant becomes it") {
-  Builder b;
+  ModuleBuilder b;
   const Dim H = b.symbol("H", 1, 1024);
   const ValueId x = b.input("x", {b.symbol("S"), H});
   const ValueId y = b.node("matmul", {x, b.weight("w", b.dims({768, 10}))});
@@ -83,7 +83,7 @@ TEST_CASE("a symbol that must be a constant becomes it") {
 
 TEST_CASE("a common factor is divided away only where it cannot be zero") {
   const auto equate = [](std::int64_t low) {
-    Builder b;
+    ModuleBuilder b;
     const Dim B = b.symbol("B", low, 8), S = b.symbol("S"), T = b.symbol("T");
     const ValueId x = b.input("x", {B * S}), t = b.input("t", {T});
     b.input("b", {B, S});
@@ -96,24 +96,24 @@ TEST_CASE("a common factor is divided away only where it cannot be zero") {
 }
 
 TEST_CASE("bounds that contradict are an error at the node") {
-  Builder b;
+  ModuleBuilder b;
   const ValueId x = b.input("x", {b.symbol("S"), b.symbol("H", 1, 512)});
   b.node("matmul", {x, b.weight("w", b.dims({768, 10}))});
   CHECK(contains(b.propagate(), ":1:3: matmul: x (dim 1) is H, but w (dim 0) is 768; dim H is in 1..512"));
 
-  Builder divisor;
+  ModuleBuilder divisor;
   const ValueId y = divisor.input("y", {divisor.symbol("S", 1, 1024, 512), divisor.symbol("H", 1, 1024, 5)});
   divisor.node("matmul", {y, divisor.weight("w", divisor.dims({768, 10}))});
   CHECK(contains(divisor.propagate(), "dim H is in 1..1024 and a multiple of 5"));
 
-  Builder ranges;
+  ModuleBuilder ranges;
   const ValueId p = ranges.input("p", {ranges.symbol("S", 1, 10)}), q = ranges.input("q", {ranges.symbol("T", 20, 30)});
   ranges.node("layer_norm", {p, q, q});
   CHECK(contains(ranges.propagate(), "q (dim 0) is T, but p (dim 0) is S; dim T is in 20..30, dim S is in 1..10"));
 }
 
 TEST_CASE("what cannot be decided stays as a constraint, once") {
-  Builder b;
+  ModuleBuilder b;
   const Dim S = b.symbol("S", 1, 512), T = b.symbol("T", 1, 512);
   const ValueId x = b.input("x", {S, T}), y = b.input("y", {T, S}), z = b.input("z", {S * T - 6});
   const ValueId sum = b.node("add", {x, y});
@@ -131,7 +131,7 @@ TEST_CASE("what cannot be decided stays as a constraint, once") {
 }
 
 TEST_CASE("a second propagation changes nothing") {
-  Builder b;
+  ModuleBuilder b;
   const Dim S = b.symbol("S", 1, 512), T = b.symbol("T", 1, 512);
   const ValueId sum = b.node("add", {b.input("x", {S}), b.input("y", {T})});
   CHECK(b.propagate() == "");
@@ -143,7 +143,7 @@ TEST_CASE("a second propagation changes nothing") {
 
 TEST_CASE("declared outputs are claims") {
   const auto claim = [](auto make_type) {
-    Builder b;
+    ModuleBuilder b;
     const Dim S = b.symbol("S"), T = b.symbol("T");
     const ValueId x = b.input("x", {S, b.c(8)});
     const ValueId doubled = b.node("concat", {x, x}, {{"axis", b.c(0)}});
@@ -152,30 +152,30 @@ TEST_CASE("declared outputs are claims") {
     const std::string error = b.propagate();
     return error.empty() ? b.type(doubled) + " " + to_string(b.module.output_types[0]) : error;
   };
-  CHECK(claim([](Builder& b, Dim S, Dim) { return TensorType{DType::f32, {S * 2, b.c(8)}}; }) == "f32[S * 2, 8] f32[S * 2, 8]");
-  CHECK(claim([](Builder& b, Dim, Dim) { return TensorType{DType::f32, {Dim(), b.c(8)}}; }) == "f32[S * 2, 8] f32[_, 8]");
+  CHECK(claim([](ModuleBuilder& b, Dim S, Dim) { return TensorType{DType::f32, {S * 2, b.c(8)}}; }) == "f32[S * 2, 8] f32[S * 2, 8]");
+  CHECK(claim([](ModuleBuilder& b, Dim, Dim) { return TensorType{DType::f32, {Dim(), b.c(8)}}; }) == "f32[S * 2, 8] f32[_, 8]");
   // T is given by no input: the claim defines it.
-  CHECK(claim([](Builder& b, Dim, Dim T) { return TensorType{DType::f32, {T, b.c(8)}}; }) == "f32[S * 2, 8] f32[S * 2, 8]");
-  CHECK(contains(claim([](Builder& b, Dim S, Dim) {
+  CHECK(claim([](ModuleBuilder& b, Dim, Dim T) { return TensorType{DType::f32, {T, b.c(8)}}; }) == "f32[S * 2, 8] f32[S * 2, 8]");
+  CHECK(contains(claim([](ModuleBuilder& b, Dim S, Dim) {
                    return TensorType{DType::f32, {S * 2, b.c(7)}};
                  }),
                  "out1 as declared (dim 1) is 7, but out1 as computed (dim 1) is 8"));
-  CHECK(contains(claim([](Builder& b, Dim S, Dim) {
+  CHECK(contains(claim([](ModuleBuilder& b, Dim S, Dim) {
                    return TensorType{DType::i64, {S * 2, b.c(8)}};
                  }),
                  "the output out1 is declared i64[S * 2, 8], but is f32[S * 2, 8]"));
-  CHECK(contains(claim([](Builder&, Dim S, Dim) { return TensorType{DType::f32, {S * 2}}; }), "is declared f32[S * 2]"));
+  CHECK(contains(claim([](ModuleBuilder&, Dim S, Dim) { return TensorType{DType::f32, {S * 2}}; }), "is declared f32[S * 2]"));
 }
 
 TEST_CASE("a dim that no input gives is an error") {
-  Builder b;
+  ModuleBuilder b;
   const ValueId x = b.input("x", {b.symbol("S")});
   b.node("expand", {b.node("reduce_sum", {x})}, {{"shape", std::vector<Dim>{b.symbol("T")}}});
   CHECK(contains(b.propagate(), "no input has the dim T"));
 }
 
 TEST_CASE("messages show the line and a caret") {
-  Builder b;
+  ModuleBuilder b;
   b.module.source_name = "model.dyn";
   b.module.source_text = std::make_shared<const std::string>("  y = add(a, b)\nsecond\n");
   b.node("add", {b.input("a", b.dims({2})), b.input("b", b.dims({3}))});
@@ -193,21 +193,21 @@ TEST_CASE("a long line is clipped around the column") {
 
 TEST_CASE("structure is verified") {
   const auto error = [](auto damage) {
-    Builder b;
+    ModuleBuilder b;
     const ValueId x = b.input("x", {b.symbol("S"), b.c(8)});
     b.output(b.node("softmax", {x}));
     damage(b);
     return b.propagate();
   };
-  CHECK(error([](Builder&) {}) == "");
-  CHECK(contains(error([](Builder& b) { b.module.nodes[0].attrs = {{"axes", b.c(1)}}; }), "softmax has no attribute axes"));
-  CHECK(contains(error([](Builder& b) { b.module.nodes[0].attrs = {{"axis", true}}; }), "axis must be an integer"));
-  CHECK(contains(error([](Builder& b) { b.module.nodes[0].attrs = {{"axis", b.c(1)}, {"axis", b.c(1)}}; }), "given twice"));
-  CHECK(contains(error([](Builder& b) { b.module.nodes[0].inputs.push_back(0); }), "softmax takes 1 argument(s), not 2"));
-  CHECK(contains(error([](Builder& b) { b.node("concat", {0, 0}); }), "concat needs the attribute axis"));
-  CHECK(contains(error([](Builder& b) { b.module.nodes[0].inputs[0] = 1; }), "not an Error(model): broken module"));
-  CHECK(contains(error([](Builder& b) { b.module.outputs[0] = 77; }), "broken module: output 77"));
-  CHECK(contains(error([](Builder& b) { b.input("x", {}); }), "x is defined twice"));
-  CHECK(contains(error([](Builder& b) { b.weight("w", {*b.module.dims->find_symbol("S")}); }), "dims must be integers"));
-  CHECK(contains(error([](Builder& b) { b.input("y", b.dims({1, 1, 1, 1, 1, 1, 1, 1, 1})); }), "at most 8"));
+  CHECK(error([](ModuleBuilder&) {}) == "");
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].attrs = {{"axes", b.c(1)}}; }), "softmax has no attribute axes"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].attrs = {{"axis", true}}; }), "axis must be an integer"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].attrs = {{"axis", b.c(1)}, {"axis", b.c(1)}}; }), "given twice"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].inputs.push_back(0); }), "softmax takes 1 argument(s), not 2"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.node("concat", {0, 0}); }), "concat needs the attribute axis"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].inputs[0] = 1; }), "not an Error(model): broken module"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.outputs[0] = 77; }), "broken module: output 77"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.input("x", {}); }), "x is defined twice"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.weight("w", {*b.module.dims->find_symbol("S")}); }), "dims must be integers"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.input("y", b.dims({1, 1, 1, 1, 1, 1, 1, 1, 1})); }), "at most 8"));
 }

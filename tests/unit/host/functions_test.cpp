@@ -8,9 +8,11 @@
 
 #include "dyn/error.hpp"
 #include "dyn/graph.hpp"
+#include "tests/support/elements.hpp"
 #include "tests/support/seed.hpp"
 
 using namespace dyn;
+using testing::elements;
 using Integers = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 
@@ -22,7 +24,7 @@ std::mt19937_64& generator() {
 }
 
 /// Few different numbers, so that some are equal.
-Floats random_floats(std::size_t count, int distinct = 1000) {
+Floats random_fractions(std::size_t count, int distinct = 1000) {
   Floats floats(count);
   for (float& each : floats) each = static_cast<float>(std::uniform_int_distribution<int>(-distinct, 2 * distinct)(generator())) / 64;
   return floats;
@@ -47,18 +49,13 @@ Outputs run(const std::string& text, const NamedTensors& inputs) {
   return outputs;
 }
 
-template <class T>
-std::vector<T> elements(const Tensor& tensor) {
-  return {tensor.data<T>().begin(), tensor.data<T>().end()};
-}
-
 }  // namespace
 
 TEST_CASE("topk takes the k best along an axis, equal ones in their order") {
   for (const bool largest : {true, false}) {
     const std::string text = std::string("dyn 1\ndim A\ndim B\ndim C\ngraph g(x: f32[A, B, C]) -> (v: f32[A, C, 3], i: i64[A, C, 3]) {\n  v, i = topk(transpose(x * 2) perm=[0, 2, 1]) k=3 axis=2") + (largest ? "" : " largest=false") + "\n  return v, i\n}\n";
     constexpr std::int64_t rows = 5, columns = 17, depth = 2;
-    const Floats x = random_floats(rows * columns * depth, 5);
+    const Floats x = random_fractions(rows * columns * depth, 5);
     const Outputs outputs = run(text, {{"x", Tensor::view(x, {rows, columns, depth})}});
     CHECK(outputs["v"].shape() == Shape{rows, depth, 3});
     Floats values;
@@ -111,7 +108,7 @@ TEST_CASE("scatter_elements and scatter_nd update elements and slices") {
                                                                   {"min", [](float a, float by) { return std::min(a, by); }}};
   for (const auto& [name, reduce] : reductions) {
     CAPTURE(name);
-    const Floats data = random_floats(6 * 5), updates = random_floats(4 * 3);
+    const Floats data = random_fractions(6 * 5), updates = random_fractions(4 * 3);
     const Integers indices = random_integers(4 * 3, -5, 4);
     Floats expected = data;
     for (int r = 0; r < 4; ++r) {
@@ -125,7 +122,7 @@ TEST_CASE("scatter_elements and scatter_nd update elements and slices") {
     CHECK(elements<float>(run(text, {{"d", Tensor::view(data, {6, 5})}, {"i", Tensor::view(indices, {4, 3})}, {"u", Tensor::view(updates, {4, 3})}})["y"]) == expected);
 
     const Integers rows = random_integers(4, -6, 5);
-    const Floats slices = random_floats(4 * 5);
+    const Floats slices = random_fractions(4 * 5);
     expected = data;
     for (int r = 0; r < 4; ++r) {
       const std::int64_t row = rows[static_cast<std::size_t>(r)];
@@ -141,7 +138,7 @@ TEST_CASE("scatter_elements and scatter_nd update elements and slices") {
 
 TEST_CASE("an index that the data do not have is an error, and the model runs on") {
   const Graph graph = Graph::from_text("dyn 1\ndim A\ndim R\ngraph g(d: f32[A], i: i64[R], u: f32[R]) -> (y: f32[A]) {\n  y = scatter_elements(d, i, u)\n  return y\n}\n");
-  const Floats d = random_floats(4), u = random_floats(2);
+  const Floats d = random_fractions(4), u = random_fractions(2);
   for (const std::int64_t wrong : {4, -5}) {
     const Integers bad{0, wrong}, good{-4, 3};
     CHECK_THROWS_WITH_AS(graph.run({{"d", Tensor::view(d, {4})}, {"i", Tensor::view(bad, {2})}, {"u", Tensor::view(u, {2})}}), doctest::Contains("out of range"), Error);

@@ -9,20 +9,17 @@
 
 #include "dyn/error.hpp"
 #include "dyn/graph.hpp"
+#include "tests/support/elements.hpp"
 #include "tests/support/seed.hpp"
 
 using namespace dyn;
+using testing::elements;
 using Integers = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 
 namespace {
 
-template <class T>
-std::vector<T> elements(const Tensor& tensor) {
-  return {tensor.data<T>().begin(), tensor.data<T>().end()};
-}
-
-Floats random_floats(std::size_t count, unsigned salt = 0) {
+Floats random_whole_floats(std::size_t count, unsigned salt = 0) {
   std::mt19937_64 random(testing::test_seed() + salt);
   Floats floats(count);
   for (float& each : floats) each = static_cast<float>(std::uniform_int_distribution<int>(-3, 6)(random));
@@ -68,7 +65,7 @@ TEST_CASE("what is computed after nonzero has as many elements as it found") {
     const Graph graph = Graph::from_text(chosen_rows, options);
     CHECK(graph.outputs()[0].shape == "[P, 4]");
     for (const std::size_t n : {std::size_t{7}, std::size_t{0}, std::size_t{100}, std::size_t{1}}) {
-      const Floats x = random_floats(n * 4), mark = random_floats(n, 7);
+      const Floats x = random_whole_floats(n * 4), mark = random_whole_floats(n, 7);
       const auto rows = static_cast<std::int64_t>(n);
       check_chosen(graph.run({{"x", Tensor::view(x, {rows, 4})}, {"mark", Tensor::view(mark, {rows})}}), x, mark);
     }
@@ -84,7 +81,7 @@ TEST_CASE("threads run one model whose run decides sizes, and a call is used aga
   for (unsigned t = 0; t < 4; ++t) {
     threads.emplace_back([&graph, t] {
       for (unsigned round = 0; round < 20; ++round) {
-        const Floats x = random_floats((t + round) * 4, t), mark = random_floats(t + round, round);
+        const Floats x = random_whole_floats((t + round) * 4, t), mark = random_whole_floats(t + round, round);
         check_chosen(graph.run({{"x", Tensor::view(x, {t + round, 4})}, {"mark", Tensor::view(mark, {t + round})}}), x, mark);
       }
     });
@@ -179,7 +176,7 @@ TEST_CASE("elements become dims, and steps are counted") {
 }
 
 TEST_CASE("unique finds distinct rows, compress chooses slices") {
-  const Floats x = random_floats(30 * 2);
+  const Floats x = random_whole_floats(30 * 2);
   for (const bool sorted : {true, false}) {
     const Graph graph = Graph::from_text(std::string("dyn 1\ndim N\ndim P\ngraph g(x: f32[N, 2]) -> (y: f32[_, 2], first: i64[_], inverse: i64[N], counts: i64[_]) {\n  y, first, inverse, counts = unique(x) axis=0 count=P") + (sorted ? "" : " sorted=false") +
                                          "\n  return y, first, inverse, counts\n}\n");

@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 
 #include "dyn/error.hpp"
+#include "tests/support/elements.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/import/values.hpp"
 
 using namespace dyn;
 using onnx::TensorProto;
+using testing::elements;
 using testing::OnnxFile;
 
 namespace {
@@ -17,11 +19,6 @@ Graph load(const OnnxFile& file) {
   const std::string path = (folder.path() / "m.onnx").string();
   file.save(path);
   return Graph::load(path);
-}
-
-template <class T>
-std::vector<T> elements(const Tensor& tensor) {
-  return {tensor.data<T>().begin(), tensor.data<T>().end()};
 }
 
 /// A branch with one node of x and what it adds.

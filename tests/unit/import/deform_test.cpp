@@ -6,14 +6,8 @@
 
 #include "tests/unit/import/values.hpp"
 
-using namespace dyn;
-using testing::OnnxFile;
-using testing::random_floats;
-using testing::Result;
-using testing::set;
-using testing::set_list;
-using testing::Values;
-
+// Of its own: the sizes of these models have plain names.
+namespace dyn::testing::deform {
 namespace {
 
 constexpr std::int64_t batch = 2, channels = 4, height = 6, width = 7, outputs = 6, rows = 2, columns = 3, offset_groups = 2;
@@ -75,9 +69,9 @@ TEST_CASE("imported deformable convolutions take each element from its own place
     onnx::NodeProto& node = file.node("DeformConv", {"x", "w", "offset", "b", "mask"}, {"y"});
     set(set(node, "group", groups), "offset_group", offset_groups);
     set_list(set_list(set_list(node, "strides", {down, across}), "dilations", {1, dilation}), "pads", {top, left, bottom, right});
-    const Result y = testing::run(file, {{"x", {&data.x, {batch, channels, height, width}}}, {"offset", {&data.offset, {batch, 24, high, wide}}}, {"mask", {&data.mask, {batch, 12, high, wide}}}});
+    const Result y = run(file, {{"x", {&data.x, {batch, channels, height, width}}}, {"offset", {&data.offset, {batch, 24, high, wide}}}, {"mask", {&data.mask, {batch, 12, high, wide}}}});
     CHECK(y.shape == Shape{batch, outputs, high, wide});
-    testing::check_close(y.values, expected(data, groups), 2e-4);
+    check_close(y.values, expected(data, groups), 2e-4);
   }
 }
 
@@ -103,8 +97,10 @@ TEST_CASE("imported unpooling puts elements where they came from") {
       const std::int64_t plane = place / (inner_height * inner_width), i = place / inner_width % inner_height, j = place % inner_width;
       wanted[static_cast<std::size_t>((plane * to_height + i) * to_width + j)] = static_cast<double>(x[static_cast<std::size_t>(each)]);
     }
-    const auto y = testing::run_all(file, {{"x", Tensor::view(x, {1, 2, 3, 4})}, {"i", Tensor::view(places.data(), {1, 2, 3, 4})}});
+    const auto y = run_all(file, {{"x", Tensor::view(x, {1, 2, 3, 4})}, {"i", Tensor::view(places.data(), {1, 2, 3, 4})}});
     CHECK(y[0].shape == Shape{1, 2, to_height, to_width});
     CHECK(y[0].values == wanted);
   }
 }
+
+}  // namespace dyn::testing::deform

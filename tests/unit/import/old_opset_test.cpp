@@ -15,16 +15,10 @@ using testing::one_node;
 using testing::random_floats;
 using testing::Result;
 using testing::run;
+using testing::set_word;
 using testing::Values;
 
 namespace {
-
-void set_word(onnx::NodeProto& node, const std::string& attribute, const std::string& word) {
-  onnx::AttributeProto& added = *node.add_attribute();
-  added.set_name(attribute);
-  added.set_type(onnx::AttributeProto::STRING);
-  added.set_s(word);
-}
 
 /// y = x - b, where b's dims stand at `axis` of x's [2, 3, 4]; -1: no axis is given.
 void check_axis(int axis, const Shape& dims, const std::function<std::size_t(std::size_t)>& place) {

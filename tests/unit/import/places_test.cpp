@@ -10,6 +10,7 @@
 #include "tests/unit/import/values.hpp"
 
 using namespace dyn;
+using testing::at;
 using testing::check_close;
 using testing::OnnxFile;
 using testing::random_floats;
@@ -30,8 +31,6 @@ Indices random_indices(std::size_t count, std::int64_t low, std::int64_t high) {
   for (std::int64_t& each : indices) each = distribution(testing::generator());
   return indices;
 }
-
-double at(const std::vector<float>& values, std::int64_t index) { return static_cast<double>(values.at(static_cast<std::size_t>(index))); }
 
 }  // namespace
 

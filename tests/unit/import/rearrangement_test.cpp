@@ -7,6 +7,7 @@
 #include "tests/unit/import/values.hpp"
 
 using namespace dyn;
+using testing::at;
 using testing::check_close;
 using testing::OnnxFile;
 using testing::random_floats;
@@ -19,8 +20,6 @@ using testing::set_word;
 using testing::Values;
 
 namespace {
-
-double at(const std::vector<float>& values, std::int64_t index) { return static_cast<double>(values.at(static_cast<std::size_t>(index))); }
 
 /// The place within an axis that padding of this mode shows, found step by step.
 std::int64_t shown(const std::string& mode, std::int64_t place, std::int64_t extent) {

@@ -11,13 +11,12 @@
 using namespace dyn;
 using testing::OnnxFile;
 using testing::random_floats;
+using testing::sigmoid;
 using testing::Values;
 
 namespace {
 
 constexpr std::size_t inputs = 3, hidden = 4;
-
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 struct Layer {
   std::string op;

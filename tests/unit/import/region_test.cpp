@@ -9,18 +9,8 @@
 #include "dyn/error.hpp"
 #include "tests/unit/import/values.hpp"
 
-using namespace dyn;
-using testing::check_close;
-using testing::OnnxFile;
-using testing::random_floats;
-using testing::Result;
-using testing::run_all;
-using testing::set;
-using testing::set_list;
-using testing::set_number;
-using testing::set_word;
-using testing::Values;
-
+// Of its own: the sizes of these models have plain names.
+namespace dyn::testing::region {
 namespace {
 
 constexpr std::int64_t channels = 3, height = 6, width = 8, down = 2, across = 3;
@@ -162,3 +152,5 @@ TEST_CASE("the places of an imported pool's results are those of the first great
     CHECK(results[1].values == places);
   }
 }
+
+}  // namespace dyn::testing::region

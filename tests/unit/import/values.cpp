@@ -1,5 +1,7 @@
 #include "tests/unit/import/values.hpp"
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include "graph/scalars.hpp"
@@ -46,6 +48,10 @@ Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::p
   for (const auto& [name, input] : inputs) tensors.emplace_back(name, Tensor::view(input.first->data(), input.second));
   return run_all(file, tensors, options).front();
 }
+
+double at(const std::vector<float>& values, std::int64_t index) { return static_cast<double>(values.at(static_cast<std::size_t>(index))); }
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 void check_close(const Values& actual, const Values& expected, double tolerance) {
   REQUIRE(actual.size() == expected.size());

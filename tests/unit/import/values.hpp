@@ -1,6 +1,7 @@
 #pragma once
 // Runs imported models on random asymmetric data.
 
+#include <cstdint>
 #include <random>
 #include <string>
 #include <utility>
@@ -27,6 +28,11 @@ Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::p
 
 /// All outputs of the model, whatever their dtypes.
 std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs, const Options& options = {});
+
+/// An element, as the doubles that a test computes with.
+double at(const std::vector<float>& values, std::int64_t index);
+
+double sigmoid(double x);
 
 void check_close(const Values& actual, const Values& expected, double tolerance = 2e-6);
 

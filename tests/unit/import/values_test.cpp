@@ -13,6 +13,7 @@ using testing::OnnxFile;
 using testing::random_floats;
 using testing::Result;
 using testing::run;
+using testing::sigmoid;
 using testing::Values;
 
 namespace {
@@ -34,7 +35,6 @@ void check_unary(const std::string& op, const Unary& function, const std::functi
   check_close(result.values, expected);
 }
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double softplus(double x) { return std::log1p(std::exp(x)); }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using graph::Backbone;
 
-const std::string head = R"(dyn 1
+const std::string states_head = R"(dyn 1
 dim B in 1..4
 dim S in 1..16
 dim P in 0..64
@@ -29,7 +29,7 @@ graph g(x: f32[B, S, 8], y: f32[B, 2, S, 4]) -> (r: f32[B, _, _, _]) {
 
 /// A graph that appends to `flat` and `k`, and reads both.
 Pipeline appending(const std::string& to_flat, const std::string& to_k) {
-  return through_passes(head + R"(
+  return through_passes(states_head + R"(
   f = slice(append(flat, )" + to_flat + R"() at=P axis=1) axes=[1] starts=[0] ends=[P + S]
   c = slice(append(k, )" + to_k + R"() at=P) axes=[2] starts=[0] ends=[P + S]
   fh = transpose(reshape(f) shape=[B, P + S, 2, 4]) perm=[0, 2, 1, 3]
@@ -81,7 +81,7 @@ TEST_CASE("a projection and an element-wise chain store straight into the state"
 }
 
 TEST_CASE("the parts of one wide projection are copied, and nothing else") {
-  const Pipeline model = through_passes(head + R"(
+  const Pipeline model = through_passes(states_head + R"(
   q, kk, v = split(matmul(x, wide)) axis=2 sizes=[8, 8, 8]
   heads = transpose(reshape(kk) shape=[B, S, 2, 4]) perm=[0, 2, 1, 3]
   c = slice(append(k, heads) at=P) axes=[2] starts=[0] ends=[P + S]

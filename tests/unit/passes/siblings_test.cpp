@@ -13,7 +13,7 @@
 namespace dyn::testing {
 namespace {
 
-constexpr const char* head = R"(dyn 1
+constexpr const char* weights_head = R"(dyn 1
 dim A in 0..8
 dim B in 0..8
 weight w1: f32[7, 5] = random 1
@@ -26,7 +26,7 @@ weight c: f32[5, 4] = random 7
 weight d: f32[3, 4] = random 8
 )";
 
-std::string text_of(const std::string& body) { return std::string(head) + "\ngraph g(x: f32[A, B, 7], z: f32[A, B, 5]) -> (y: f32[_, _, _]) {\n" + body + "}\n"; }
+std::string text_of(const std::string& body) { return std::string(weights_head) + "\ngraph g(x: f32[A, B, 7], z: f32[A, B, 5]) -> (y: f32[_, _, _]) {\n" + body + "}\n"; }
 
 int joined_weights(const Pipeline& pipeline) {
   int count = 0;

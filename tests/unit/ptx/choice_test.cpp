@@ -24,7 +24,7 @@ using rkernel::GpuTile;
 
 namespace {
 
-const char* const projection = R"(
+const char* const gelu_projection = R"(
 dim M in 0..100000
 graph g(x: f32[M, 768]) -> (y: f32[M, 3072]) {
   y = gelu(matmul(x, w: f32[768, 3072]) + b: f32[3072])
@@ -71,7 +71,7 @@ using Letters = std::set<std::string>;
 TEST_CASE("what strides prove is decided at load, what they leave open has a class for either answer") {
   const auto f32_tiles = rkernel::gpu_tiles(described_gpu("a100"), DType::f32, false);
   const auto bf16_tiles = rkernel::gpu_tiles(described_gpu("a100"), DType::bf16, false);
-  const LoweredGraph fixed = lowered(projection), open = lowered(product);
+  const LoweredGraph fixed = lowered(gelu_projection), open = lowered(product);
   CHECK(copies_of(fixed.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
   CHECK(copies_of(open.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv", "ve", "ev", "ee"});
   CHECK(copies_of(fixed.contraction(), bf16_tiles, Engine::TensorCores) == Letters{"ee"});
@@ -123,7 +123,7 @@ TEST_CASE("no problem has more than 32 classes") {
 }
 
 TEST_CASE("every M from 1 to 4096 runs a source of the manifest, on the cheapest tile") {
-  const LoweredGraph graph = lowered(projection);
+  const LoweredGraph graph = lowered(gelu_projection);
   const rkernel::Problem problem = narrowed(graph.contraction(), DType::bf16);
   const rkernel::GpuMachine& machine = described_gpu("a100");
   const Bound kernel = bound(problem, "a100", DType::bf16);
@@ -187,7 +187,7 @@ TEST_CASE("strides choose the class at each shape") {
 }
 
 TEST_CASE("keys cover what changes code, and nothing else") {
-  const LoweredGraph graph = lowered(product), same = lowered(product), fused = lowered(projection);
+  const LoweredGraph graph = lowered(product), same = lowered(product), fused = lowered(gelu_projection);
   const auto keys_of = [](const rkernel::Problem& problem, DType compute, bool tf32 = false) {
     std::set<std::string> keys;
     const Bound kernel = bound(problem, "a100", compute, tf32);
@@ -247,7 +247,7 @@ TEST_CASE("what device code cannot run is refused") {
 }
 
 TEST_CASE("explanations rank every candidate with the terms of its cost") {
-  const LoweredGraph graph = lowered(projection);
+  const LoweredGraph graph = lowered(gelu_projection);
   const Bound kernel = bound(narrowed(graph.contraction(), DType::bf16), "a100", DType::bf16);
   const std::string text = kernel.kernel->explain({graph.symbols({{"M", 777}}), 1});
   for (const char* part : {"M 777 N 3072 K 768", "108 multiprocessors of NVIDIA A100", "11 candidates", "chosen", "waves", "occupancy", "limited by",
@@ -264,7 +264,7 @@ TEST_CASE("explanations rank every candidate with the terms of its cost") {
 }
 
 TEST_CASE("plans of one kernel from many shapes agree with themselves after the memory of choices is full") {
-  const LoweredGraph graph = lowered(projection);
+  const LoweredGraph graph = lowered(gelu_projection);
   const Bound kernel = bound(graph.contraction(), "h200", DType::f32);
   const auto planned = [&](std::int64_t m) { return kernel.kernel->plan({graph.symbols({{"M", m}}), 1}).grid.function; };
   const void* first = planned(77);
@@ -273,7 +273,7 @@ TEST_CASE("plans of one kernel from many shapes agree with themselves after the 
 }
 
 TEST_CASE("every source becomes a kernel of the size that plans launch, and a listing with a name fit for a file") {
-  const LoweredGraph graph = lowered(projection);
+  const LoweredGraph graph = lowered(gelu_projection);
   std::set<std::string> names;
   for (const DType compute : {DType::f32, DType::bf16}) {
     const Bound kernel = bound(narrowed(graph.contraction(), compute), "a100", compute);

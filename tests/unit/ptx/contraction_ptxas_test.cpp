@@ -11,6 +11,7 @@
 #include "targets/ptx/device_module.hpp"
 #include "targets/ptx/ptx_lowering.hpp"
 #include "tests/support/ptxas.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/ptx/matmul_case.hpp"
 
 using namespace dyn;
@@ -64,7 +65,9 @@ TEST_SUITE("full") {
 TEST_CASE("the registers of a tile are predicted within 24 of what the assembler takes") {
   if (dyn::test::ptxas_is_missing()) return;
   constexpr int tolerance = 24;
+  dyn::testing::Sweep sweep(6);
   for (const rkernel::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+    if (!sweep.takes()) continue;
     int most = 0;
     std::string registers;
     for (const MatmulCase& c : forms(tile)) {
@@ -86,8 +89,10 @@ TEST_CASE("the registers of a tile are predicted within 24 of what the assembler
 TEST_CASE("kernels of matrix products assemble for every GPU without spills") {
   if (dyn::test::ptxas_is_missing()) return;
   int kernels = 0;
+  dyn::testing::Sweep sweep(6);
   for (const rkernel::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
     for (const MatmulCase& c : forms(tile)) {
+      if (!sweep.takes()) continue;
       ++kernels;
       std::string registers;
       checked_registers(c, dyn::test::ptxas_gpus(), registers);
@@ -102,10 +107,12 @@ TEST_CASE("kernels of matrix products assemble for every GPU without spills") {
 TEST_CASE("kernels of two tiles assemble without spills, with the registers of the tile that needs more") {
   if (dyn::test::ptxas_is_missing()) return;
   constexpr int tolerance = 24;
+  dyn::testing::Sweep sweep(6);
   const auto check = [&](const char* gpu, std::span<const char* const> architectures) {
     for (const auto& [first, second] : candidate_pairs(gpu, {DType::f32, DType::bf16})) {
       const int predicted = std::max(first.registers(), second.registers());
       for (MatmulCase c : forms(first)) {
+        if (!sweep.takes()) continue;
         c.second = second;
         std::string registers;
         const int most = checked_registers(c, architectures, registers);

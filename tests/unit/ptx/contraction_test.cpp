@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/seed.hpp"
 #include "tests/unit/ptx/matmul_run.hpp"
 
 using namespace dyn;
@@ -136,7 +137,7 @@ TEST_CASE("matrix products of every engine, dtype, copy, order and epilogue") {
   two_stages.stages = 2;
   for (const rkernel::GpuTile& tile : {small_cuda_tile(), deep, wide, narrow, small_tensor_tile(DType::bf16), small_tensor_tile(DType::f16),
                                        small_tensor_tile(DType::f32), two_stages}) {
-    for (int i = 0; i < 12; ++i) check_sizes(random_form(tile, random), random, 6);
+    for (int i = 0; i < dyn::testing::test_rounds(12, 3); ++i) check_sizes(random_form(tile, random), random, 6);
   }
 }
 

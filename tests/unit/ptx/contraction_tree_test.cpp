@@ -5,10 +5,12 @@
 #include "targets/ptx/contraction_tree.hpp"
 #include "targets/ptx/device_module.hpp"
 #include "targets/ptx/gpu_descriptions.hpp"
+#include "tests/support/count.hpp"
 #include "tests/unit/ptx/matmul_case.hpp"
 
 using namespace dyn;
 using namespace dyn::ptx::testing;
+using dyn::testing::count;
 using rkernel::GpuTile;
 using rkernel::RKernel;
 
@@ -47,12 +49,6 @@ RKernel tree(const BuiltMatmul& built) { return ptx::contraction_tree(built.prob
 std::string text_of_module(const BuiltMatmul& built, const std::function<void(RKernel&)>& change = {}) {
   llvm::LLVMContext context;
   return ptx::module_text(*ptx::emit_device_module(context, source_of(built, change), "matmul"));
-}
-
-int count(const std::string& text, const std::string& part) {
-  int found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
 }
 
 bool mentions(const std::vector<std::string>& lines, const std::string& part) {

@@ -16,7 +16,7 @@ std::vector<std::int32_t> numbers(std::size_t count) {
   return values;
 }
 
-const std::string wait_all = "call void @dyn.dev.cp.async.wait_group(i32 0)", barrier = "call void @dyn.dev.barrier.sync()";
+const std::string wait_all = "call void @dyn.dev.cp.async.wait_group(i32 0)";
 const std::string commit = "call void @dyn.dev.cp.async.commit_group()";
 
 /// 64 threads copy a word each, and read that of their neighbour's neighbour.

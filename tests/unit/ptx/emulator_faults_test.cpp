@@ -11,8 +11,6 @@ using ptx::Fault;
 
 namespace {
 
-const std::string barrier = "call void @dyn.dev.barrier.sync()";
-
 /// 64 threads: each writes its element to shared memory, and reads that of its neighbour.
 const KernelText neighbour{64, 256, 2, R"(
   %g = getelementptr float, ptr addrspace(1) %p0, i32 %t

@@ -21,6 +21,8 @@ struct KernelText {
   KernelText with(const std::string& from, const std::string& to) const;
 };
 
+/// The statement of such a body with which all threads of a block wait for each other.
+inline const std::string barrier = "call void @dyn.dev.barrier.sync()";
 
 /// Loads and launches with an emulator that all tests share.
 Emulated& shared_emulator();

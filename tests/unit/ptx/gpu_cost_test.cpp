@@ -12,6 +12,7 @@
 
 using namespace dyn;
 using namespace dyn::rkernel;
+using dyn::testing::rounding;
 
 namespace {
 
@@ -48,7 +49,6 @@ class Samples {
 };
 
 constexpr int rounds = 2000;
-constexpr double rounding = 1 + 1e-9;
 
 GpuContraction square(std::int64_t size, double bytes) {
   return {.m = size, .n = size, .k = size, .a_element_bytes = bytes, .b_element_bytes = bytes, .epilogue_bytes = bytes};
@@ -70,7 +70,7 @@ TEST_CASE("no prediction is below the machine's limit") {
                           static_cast<double>(shape.m * shape.n) * shape.epilogue_bytes;
     const double bytes = static_cast<double>(shape.batch) * of_one;
     CAPTURE(tile.to_string());
-    CHECK(gpu_contraction_cost(machine, shape, tile) * rounding >= std::max(compute, bytes / machine.memory_bytes_per_second));
+    CHECK(gpu_contraction_cost(machine, shape, tile) * (1 + rounding) >= std::max(compute, bytes / machine.memory_bytes_per_second));
   }
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("a better machine is never slower") {
   std::mt19937_64 random(seed + 1);
   for (int round = 0; round < rounds; ++round) {
     const auto [machine, shape, tile] = samples.next();
-    const double before = gpu_contraction_cost(machine, shape, tile) * rounding;
+    const double before = gpu_contraction_cost(machine, shape, tile) * (1 + rounding);
     const double factor = 1 + static_cast<double>(random() % 100) / 50;
     const auto improved = [&](const char* what, const auto& improve) {
       GpuMachine better = machine;

@@ -12,10 +12,9 @@
 
 using namespace dyn;
 using namespace dyn::rkernel;
+using dyn::testing::rounding;
 
 namespace {
-
-constexpr double close = 1e-9;
 
 GpuContraction form_of(const GpuTile& tile) {
   const double bytes = tile.engine == Engine::TensorCores ? 2 : 4;
@@ -62,11 +61,11 @@ TEST_CASE("seconds of a GPU's micro-kernels are those of its waves, at every dep
       for (const std::int64_t k : {0, 1, 31, 64, 65, 1000, 8192}) {
         block.k = k;
         const GpuWave full = gpu_wave(machine, block, tile, resident(machine, tile));
-        CHECK(kernels.task_seconds(i, k) == dyn::testing::relative(gpu_wave(machine, block, tile, 1).seconds()).epsilon(close));
-        CHECK(kernels.wave_seconds(i, k) == dyn::testing::relative(full.seconds()).epsilon(close));
-        CHECK(kernels.wave_seconds(i, k) * (1 + close) >= kernels.task_seconds(i, k));
+        CHECK(kernels.task_seconds(i, k) == dyn::testing::relative(gpu_wave(machine, block, tile, 1).seconds()).epsilon(rounding));
+        CHECK(kernels.wave_seconds(i, k) == dyn::testing::relative(full.seconds()).epsilon(rounding));
+        CHECK(kernels.wave_seconds(i, k) * (1 + rounding) >= kernels.task_seconds(i, k));
         const ProductShape two_waves{1, tile.block_m * (kernels.blocks_per_wave(i) + 1), tile.block_n, k};
-        CHECK(kernels.vortex_seconds(i, two_waves) == dyn::testing::relative(2 * vortex_wave(full)).epsilon(close));
+        CHECK(kernels.vortex_seconds(i, two_waves) == dyn::testing::relative(2 * vortex_wave(full)).epsilon(rounding));
       }
     }
   }

@@ -16,10 +16,9 @@
 
 using namespace dyn;
 using namespace dyn::rkernel;
+using dyn::testing::rounding;
 
 namespace {
-
-constexpr double rounding = 1e-9;
 
 GpuContraction shape_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   return {.m = m, .n = n, .k = k, .a_element_bytes = 2, .b_element_bytes = 2, .epilogue_operations = 2, .epilogue_bytes = 2};

@@ -20,12 +20,12 @@ constexpr double tolerance = 1e-4;
 unsigned first_seed() { return static_cast<unsigned>(dyn::testing::test_seed(1000)); }
 
 /// Indices for gathers, each within [-7, 7).
-std::map<int, std::vector<std::uint8_t>> indices_for(const testing::ProblemBuilder& builder, int operand, unsigned seed) {
+std::map<int, std::vector<std::uint8_t>> indices_for(const dyn::testing::ProblemBuilder& builder, int operand, unsigned seed) {
   if (operand < 0) return {};
   std::mt19937 random(seed);
   std::vector<std::int64_t> indices(static_cast<std::size_t>(builder.elements[static_cast<std::size_t>(operand)]));
   for (std::int64_t& index : indices) index = static_cast<std::int64_t>(random() % 14) - 7;
-  return {{operand, testing::bytes_of(indices)}};
+  return {{operand, dyn::testing::bytes_of(indices)}};
 }
 
 rkernel::Launch check_case(const LoopCase& loop_case, std::int64_t outer, std::int64_t inner, int multiprocessors, unsigned seed) {
@@ -55,7 +55,7 @@ TEST_CASE("a gathered index out of range is reported and nothing is read there")
     for (const std::int64_t bad : {std::int64_t{7}, std::int64_t{-8}, std::int64_t{1} << 62}) {
       auto given = indices_for(*builder, operand, 1);
       std::memcpy(given[operand].data() + 3 * sizeof bad, &bad, sizeof bad);
-      const EmulatedLoop got = run_emulated(*builder, test_gpu(108), testing::random_contents(*builder, 1, false, given));
+      const EmulatedLoop got = run_emulated(*builder, test_gpu(108), dyn::testing::random_contents(*builder, 1, false, given));
       CHECK(got.status == 1);
       CHECK(got.reports == "");
     }
@@ -88,9 +88,9 @@ TEST_CASE("blocks take tickets until there are none") {
 }
 
 TEST_CASE("random problems give what the interpreter gives") {
-  const unsigned first = first_seed(), count = 100;
+  const unsigned first = first_seed(), count = static_cast<unsigned>(dyn::testing::test_rounds(100, 3));
   for (unsigned seed = first; seed < first + count; ++seed) {
-    const auto builder = testing::random_problem(seed, testing::RandomDtypes::Gpu);
+    const auto builder = dyn::testing::random_problem(seed, dyn::testing::RandomDtypes::Gpu);
     for (const int multiprocessors : {1, 108}) check_emulated(*builder, test_gpu(multiprocessors), seed, tolerance, seed % 4 == 0);
   }
 }

@@ -10,6 +10,7 @@
 #include "targets/ptx/loop_kernel.hpp"
 #include "tests/support/ptxas.hpp"
 #include "tests/support/random_problem.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
@@ -51,11 +52,12 @@ TEST_CASE("loop kernels assemble for every GPU") {
 
 TEST_CASE("random loop kernels assemble") {
   if (ptxas_is_missing()) return;
-  constexpr unsigned first_seed = 1000, count = 25;
+  constexpr unsigned first_seed = 1000;
+  const auto count = static_cast<unsigned>(dyn::testing::test_rounds(25, 2));
   Totals totals;
   for (unsigned seed = first_seed; seed < first_seed + count; ++seed) {
     CAPTURE(seed);
-    assemble_all(testing::random_problem(seed, testing::RandomDtypes::Gpu)->problem, ptxas_gpus().first(1), totals);
+    assemble_all(dyn::testing::random_problem(seed, dyn::testing::RandomDtypes::Gpu)->problem, ptxas_gpus().first(1), totals);
   }
   CHECK(totals.assembled >= static_cast<int>(count));
   std::printf("note: ptxas assembled %d random loop kernels, at most %d registers\n", totals.assembled, totals.most_registers);

@@ -17,7 +17,7 @@ using namespace dyn::test;
 
 namespace {
 
-std::unique_ptr<testing::ProblemBuilder> softmax_rows() { return build(loop_cases().front(), 3, 1000); }
+std::unique_ptr<dyn::testing::ProblemBuilder> softmax_rows() { return build(loop_cases().front(), 3, 1000); }
 
 std::string hash_of(const ptx::LoopProblem& problem, const ptx::LoopClass& loop_class) {
   llvm::LLVMContext context;
@@ -53,7 +53,7 @@ TEST_CASE("an illegal tree makes no code") {
 }
 
 TEST_CASE("rows that are short for certain have one class") {
-  testing::ProblemBuilder b("short rows");
+  dyn::testing::ProblemBuilder b("short rows");
   b.axis(4);
   b.problem.axes.push_back({"short", b.constant(100), rkernel::AxisKind::Reduction});
   b.extents.push_back(100);
@@ -81,7 +81,7 @@ TEST_CASE("listings are of the code that the emulator runs") {
 }
 
 TEST_CASE("problems that device code has no dtypes for are left to other targets") {
-  testing::ProblemBuilder b("bytes");
+  dyn::testing::ProblemBuilder b("bytes");
   b.axis(4);
   const int x = b.dense(DType::i8, {0});
   b.store(b.load(x), b.dense(DType::i8, {0}, true));

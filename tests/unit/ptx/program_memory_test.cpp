@@ -97,7 +97,7 @@ TEST_CASE("whatever a program depends on tells keys apart") {
 }
 
 TEST_CASE("a kernel that plans more sizes than it remembers, on several threads, plans as one that sees them first") {
-  const testing::LoweredGraph graph = testing::lowered(testing::product);
+  const dyn::ptx::testing::LoweredGraph graph = dyn::ptx::testing::lowered(dyn::ptx::testing::product);
   const dyn::rkernel::GpuMachine machine = described_gpu("a100");
   const auto make = [&] {
     auto kernel = ContractionKernel::create(graph.contraction(), machine, dyn::DType::f32, false, "cuda/test");

@@ -1,4 +1,4 @@
-// Operands of instructions are the operations' arguments, in their order.
+// InstructionOperands of instructions are the operations' arguments, in their order.
 
 #include <doctest/doctest.h>
 
@@ -15,9 +15,9 @@ using namespace dyn::test;
 namespace {
 
 /// What an instruction's operands are, addresses left out: "thread+2" for a register that holds it, or a number.
-class Operands {
+class InstructionOperands {
  public:
-  explicit Operands(const std::string& ptx) {
+  explicit InstructionOperands(const std::string& ptx) {
     const std::regex definition(R"(\n\s*(\S+)\s+(%\w+), ([^\n]*);)");
     for (std::sregex_iterator match(ptx.begin(), ptx.end(), definition), end; match != end; ++match) {
       definitions_[(*match)[2]] = (*match)[1].str() + " " + (*match)[3].str();
@@ -83,7 +83,7 @@ TEST_CASE("operands are the arguments in their order") {
     INFO(op.name << ": " << instruction << "\n" << text);
     REQUIRE(instruction != "");
     const std::size_t results = op.signature[0] == 'v' ? 0 : op.signature.find('(');
-    CHECK(Operands(text).of(instruction, results) == arguments_of(op));
+    CHECK(InstructionOperands(text).of(instruction, results) == arguments_of(op));
   }
 }
 

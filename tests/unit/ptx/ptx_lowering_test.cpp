@@ -8,22 +8,18 @@
 #include <thread>
 
 #include "device_kernels.hpp"
+#include "tests/support/count.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
 using codegen::Builder;
+using dyn::testing::count;
 
 namespace {
 
 std::string ptx_of(const std::function<void(const KernelBody&)>& body) {
   llvm::LLVMContext context;
   return ptx::lower_to_ptx(*device_kernel(context, body));
-}
-
-int count(const std::string& text, std::string_view part) {
-  int found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
 }
 
 /// A kernel with a barrier, a shuffle, constants and branches.

@@ -182,7 +182,7 @@ double difference(const std::string& text, const std::vector<std::pair<std::stri
   return worst;
 }
 
-const char* const projection = R"(
+const char* const narrow_projection = R"(
 dim M in 0..1000
 graph g(x: f32[M, 40]) -> (y: f32[M, 24]) {
   y = matmul(x, w: f32[40, 24])
@@ -198,7 +198,7 @@ graph g(x: f32[M, 40]) -> (y: f32[M, 128]) {
 }
 )";
 
-const char* const perceptron = R"(
+const char* const small_perceptron = R"(
 dim M in 0..1000
 graph g(x: f32[M, 40]) -> (y: f32[M, 24]) {
   h = relu(matmul(x, w1: f32[40, 72]) + b1: f32[72])
@@ -230,16 +230,16 @@ constexpr Precision precisions[] = {{DType::f32, false, 1e-5}, {DType::f32, true
 
 TEST_CASE("one row of a product on the emulator, and none") {
   std::mt19937_64 random(3);
-  CHECK(difference(projection, {{"M", 1}}, DType::f32, false, random) < 1e-5);
-  CHECK(difference(projection, {{"M", 0}}, DType::f32, false, random) == 0);
+  CHECK(difference(narrow_projection, {{"M", 1}}, DType::f32, false, random) < 1e-5);
+  CHECK(difference(narrow_projection, {{"M", 0}}, DType::f32, false, random) == 0);
 }
 
 TEST_CASE("whoever chooses, a product on the emulator is right") {
   std::mt19937_64 random(dyn::testing::test_seed());
   for (const rkernel::PolicyInfo& info : rkernel::all_policies()) {
     CAPTURE(info.name);
-    for (const std::int64_t m : {1, 70}) CHECK(difference(projection, {{"M", m}}, DType::f32, false, random, info.policy) < 1e-5);
-    CHECK(difference(projection, {{"M", 0}}, DType::f32, false, random, info.policy) == 0);
+    for (const std::int64_t m : {1, 70}) CHECK(difference(narrow_projection, {{"M", m}}, DType::f32, false, random, info.policy) < 1e-5);
+    CHECK(difference(narrow_projection, {{"M", 0}}, DType::f32, false, random, info.policy) == 0);
   }
 }
 
@@ -274,9 +274,9 @@ TEST_SUITE("full") {
     for (const auto& [dtype, tf32, tolerance] : precisions) {
       CAPTURE(name_of(dtype));
       CAPTURE(tf32);
-      CHECK(difference(perceptron, {{"M", 37}}, dtype, tf32, random) < tolerance);
-      CHECK(difference(perceptron, {{"M", 1}}, dtype, tf32, random) < tolerance);
-      CHECK(difference(perceptron, {{"M", 0}}, dtype, tf32, random) == 0);
+      CHECK(difference(small_perceptron, {{"M", 37}}, dtype, tf32, random) < tolerance);
+      CHECK(difference(small_perceptron, {{"M", 1}}, dtype, tf32, random) < tolerance);
+      CHECK(difference(small_perceptron, {{"M", 0}}, dtype, tf32, random) == 0);
     }
   }
 

@@ -19,7 +19,7 @@ using namespace dyn::ptx::testing;
 
 namespace {
 
-const char* const perceptron = R"(
+const char* const large_perceptron = R"(
 dim M in 0..100000
 graph g(x: f32[M, 64]) -> (y: f32[M, 32]) {
   h = relu(matmul(x, w1: f32[64, 128]) + b1: f32[128])
@@ -60,7 +60,7 @@ using One = std::set<DType>;
 }  // namespace
 
 TEST_CASE("weights of contractions and buffers between kernels are narrowed, ports and other constants are not") {
-  LoweredGraph graph = lowered(perceptron);
+  LoweredGraph graph = lowered(large_perceptron);
   narrow_buffers(graph.problems, std::vector<bool>(graph.problems.size(), true), graph.facts(), DType::bf16);
   auto dtypes = dtypes_of(graph);
   for (const char* narrow : {"w1", "w2"}) CHECK(dtypes.at(narrow) == One{DType::bf16});
@@ -73,13 +73,13 @@ TEST_CASE("weights of contractions and buffers between kernels are narrowed, por
 }
 
 TEST_CASE("f32 narrows nothing") {
-  LoweredGraph graph = lowered(perceptron);
+  LoweredGraph graph = lowered(large_perceptron);
   narrow_buffers(graph.problems, std::vector<bool>(graph.problems.size(), true), graph.facts(), DType::f32);
   for (const auto& [name, dtypes] : dtypes_of(graph)) CHECK(dtypes == One{DType::f32});
 }
 
 TEST_CASE("what another target's kernel touches stays as it is, in all problems") {
-  LoweredGraph graph = lowered(perceptron);
+  LoweredGraph graph = lowered(large_perceptron);
   narrow_buffers(graph.problems, {true, false}, graph.facts(), DType::f16);
   const auto dtypes = dtypes_of(graph);
   CHECK(dtypes.at("w1") == One{DType::f16});
@@ -89,7 +89,7 @@ TEST_CASE("what another target's kernel touches stays as it is, in all problems"
 }
 
 TEST_CASE("a described GPU plans, explains and lists without a device") {
-  LoweredGraph graph = lowered(perceptron);
+  LoweredGraph graph = lowered(large_perceptron);
   const auto target = make_ptx_target(options_for(DType::bf16));
   CHECK(target->name() == "cuda/a100");
   CHECK(target->device() == nullptr);
@@ -171,7 +171,7 @@ graph g(x: f32[S, 64]) -> (y: f32[S, 64]) {
 }
 
 TEST_CASE("a problem that device code cannot run has no kernel, and the others do") {
-  LoweredGraph graph = lowered(perceptron);
+  LoweredGraph graph = lowered(large_perceptron);
   graph.problems[1].operands[0].gathers = true;
   const auto target = make_ptx_target(options_for(DType::bf16));
   rkernel::CompileReport report;

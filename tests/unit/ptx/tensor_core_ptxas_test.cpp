@@ -7,6 +7,7 @@
 #include "targets/ptx/ptx_lowering.hpp"
 #include "tensor_core_kernel.hpp"
 #include "tests/support/ptxas.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
@@ -14,9 +15,12 @@ using namespace dyn::test;
 TEST_SUITE("full") {
 TEST_CASE("tensor cores: kernels assemble without spills") {
   if (ptxas_is_missing()) return;
-  int assembled = 0, most_registers = 0;
+  int assembled = 0, kernels = 0, most_registers = 0;
+  dyn::testing::Sweep sweep(5);
   for (const rkernel::GpuTile& tile : tensor_core_tiles()) {
     for (const ptx::BOrder order : b_orders) {
+      if (!sweep.takes()) continue;
+      ++kernels;
       llvm::LLVMContext context;
       const std::string text = ptx::lower_to_ptx(*tensor_core_kernel(context, tile, order, 4));
       for (const char* gpu : ptxas_gpus()) {
@@ -31,7 +35,8 @@ TEST_CASE("tensor cores: kernels assemble without spills") {
       }
     }
   }
-  CHECK(assembled == static_cast<int>(tensor_core_tiles().size() * std::size(b_orders) * ptxas_gpus().size()));
+  CHECK(kernels > 0);
+  CHECK(assembled == kernels * static_cast<int>(ptxas_gpus().size()));
   std::printf("note: ptxas assembled %d tensor-core kernels, %d registers at most\n", assembled, most_registers);
 }
 }

@@ -44,11 +44,11 @@ Elements random_elements(DType dtype, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const float value = normal(random_engine());
     std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-    if (dtype != DType::f32) bits = testing::half_bits(dtype, value);
+    if (dtype != DType::f32) bits = dyn::testing::half_bits(dtype, value);
     std::memcpy(elements.bytes.data() + i * size_of(dtype), &bits, size_of(dtype));
     constexpr std::uint32_t tf32_bits = 0xffffe000u;
     elements.values.push_back(dtype == DType::f32 ? std::bit_cast<float>(bits & tf32_bits)
-                                                  : testing::half_value(dtype, static_cast<std::uint16_t>(bits)));
+                                                  : dyn::testing::half_value(dtype, static_cast<std::uint16_t>(bits)));
   }
   return elements;
 }

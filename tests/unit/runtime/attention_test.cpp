@@ -29,7 +29,7 @@ graph g(x: f32[B, S, 96], mask: f32[B, 1, 1, S]) -> (y: f32[B, S, 96]) {
 }
 )";
 
-std::shared_ptr<const Model> load(int threads) {
+std::shared_ptr<const Model> load_attention(int threads) {
   LoadRequest request;
   request.text = one_layer;
   Options options;
@@ -42,7 +42,7 @@ std::shared_ptr<const Model> load(int threads) {
 TEST_CASE("attention needs no tensor of queries times keys, and no copy of its operands") {
   constexpr std::size_t float_bytes = 4, width = 96, operands = 6;
   for (const int threads : {1, 2}) {
-    const auto model = load(threads);
+    const auto model = load_attention(threads);
     CHECK(std::ranges::count_if(model->fusion().groups, [](const auto& group) { return group.backbone == graph::Backbone::Attention; }) == 1);
     CHECK(std::ranges::none_of(model->fusion().groups, [](const auto& group) { return group.backbone == graph::Backbone::Copy; }));
     for (const std::int64_t length : {1, 512, 8192}) {

@@ -8,11 +8,11 @@ using dyn::testing::check_error;
 
 namespace {
 
-struct Fixture {
+struct Bound {
   graph::Module module;
   std::optional<Binder> binder;
 
-  explicit Fixture(const std::string& text) : module(graph::parse("dyn 1\n" + text)) { binder.emplace(module); }
+  explicit Bound(const std::string& text) : module(graph::parse("dyn 1\n" + text)) { binder.emplace(module); }
 
   std::vector<std::int64_t> bind(const std::vector<Shape>& shapes) const {
     std::vector<const Shape*> pointers;
@@ -35,14 +35,14 @@ graph g(ids: i64[B, S], mask: f32[B, S, 4]) -> (y: f32[B, S, 4]) {
 }  // namespace
 
 TEST_CASE("symbols are bound by the first axis that shows them") {
-  const Fixture f(two_inputs);
+  const Bound f(two_inputs);
   const auto symbols = f.bind({{3, 7}, {3, 7, 4}});
   CHECK(f.value(symbols, "B") == 3);
   CHECK(f.value(symbols, "S") == 7);
 }
 
 TEST_CASE("what does not fit is named with its values") {
-  const Fixture f(two_inputs);
+  const Bound f(two_inputs);
   check_error(
       ErrorKind::user,
       [&] {
@@ -82,7 +82,7 @@ TEST_CASE("what does not fit is named with its values") {
 }
 
 TEST_CASE("divisors") {
-  const Fixture f("dim S in 0..512 multiple 4\ngraph g(x: f32[S]) -> (y: f32[S]) {\n  y = neg(x)\n  return y\n}\n");
+  const Bound f("dim S in 0..512 multiple 4\ngraph g(x: f32[S]) -> (y: f32[S]) {\n  y = neg(x)\n  return y\n}\n");
   CHECK(f.value(f.bind({{8}}), "S") == 8);
   CHECK(f.value(f.bind({{0}}), "S") == 0);
   check_error(
@@ -90,7 +90,7 @@ TEST_CASE("divisors") {
 }
 
 TEST_CASE("symbols are solved from linear axes") {
-  const Fixture f("dim S in 0..512\ngraph g(x: f32[2 * S + 1]) -> (y: f32[2 * S + 1]) {\n  y = neg(x)\n  return y\n}\n");
+  const Bound f("dim S in 0..512\ngraph g(x: f32[2 * S + 1]) -> (y: f32[2 * S + 1]) {\n  y = neg(x)\n  return y\n}\n");
   CHECK(f.value(f.bind({{9}}), "S") == 4);
   check_error(
       ErrorKind::user, [&] { f.bind({{8}}); }, "is 8", "S * 2 + 1", "no S");
@@ -98,7 +98,7 @@ TEST_CASE("symbols are solved from linear axes") {
 }
 
 TEST_CASE("expressions of bound symbols are checked") {
-  const Fixture f(
+  const Bound f(
       "dim S in 0..512\ngraph g(x: f32[S], z: f32[S + 1]) -> (y: f32[S], w: f32[S + 1]) {\n  y = neg(x)\n  w = neg(z)\n  return "
       "y, w\n}\n");
   CHECK(f.value(f.bind({{4}, {5}}), "S") == 4);
@@ -114,7 +114,7 @@ TEST_CASE("axes that cannot be solved are refused at load") {
   check_error(
       ErrorKind::unsupported,
       [] {
-        Fixture("dim S in 0..512\ngraph g(x: f32[floordiv(S, 2)]) -> (y: f32[floordiv(S, 2)]) {\n  y = neg(x)\n  return y\n}\n");
+        Bound("dim S in 0..512\ngraph g(x: f32[floordiv(S, 2)]) -> (y: f32[floordiv(S, 2)]) {\n  y = neg(x)\n  return y\n}\n");
       },
       "dim S", "'x'", "floordiv");
 }
@@ -123,7 +123,7 @@ TEST_CASE("a dim that no input has is refused at load") {
   check_error(
       ErrorKind::model,
       [] {
-        Fixture(
+        Bound(
             "dim S in 0..512\ndim T in 0..9\ngraph g(x: f32[S]) -> (y: f32[S], r: i64[T]) {\n  y = neg(x)\n  r = range() start=0 "
             "end=T\n  return y, r\n}\n");
       },
@@ -131,7 +131,7 @@ TEST_CASE("a dim that no input has is refused at load") {
 }
 
 TEST_CASE("constraints between dims are checked with both tensors' values") {
-  const Fixture f(
+  const Bound f(
       "dim S in 1..512\ndim T in 1..512\ngraph g(a: f32[S], b: f32[T]) -> (y: f32[max(S, T)]) {\n  y = a + b\n  return y\n}\n");
   CHECK_NOTHROW(f.bind({{4}, {4}}));
   CHECK_NOTHROW(f.bind({{4}, {1}}));
@@ -145,7 +145,7 @@ TEST_CASE("constraints between dims are checked with both tensors' values") {
 }
 
 TEST_CASE("values by name, with hints") {
-  const Fixture f(two_inputs);
+  const Bound f(two_inputs);
   const auto symbols = f.binder->bind_dims({{"B", 2}});
   CHECK(f.value(symbols, "S") == 128);
   CHECK(f.binder->input_shapes(symbols) == std::vector<Shape>{{2, 128}, {2, 128, 4}});

@@ -40,7 +40,7 @@ graph two(ids: i64[S]) -> (y: f32[S, 4]) {
 }
 )";
 
-std::shared_ptr<const runtime::Model> load(const std::string& policy, int threads = 2) {
+std::shared_ptr<const runtime::Model> load_for_policy(const std::string& policy, int threads = 2) {
   Options options = testing::uncached(threads);
   options.policy = policy;
   return runtime::Model::load({text, "two", ".", nullptr}, options, testing::make_fake_target);
@@ -117,8 +117,8 @@ TEST_CASE("oracle: the fastest of what was measured") {
 
 TEST_CASE("oracle: every program of every group runs, none is planned again, and results are the same") {
   const std::vector<std::int64_t> ids = some_ids(9);
-  const std::vector<float> expected = run(load("dyn"), ids);
-  const auto model = load("oracle");
+  const std::vector<float> expected = run(load_for_policy("dyn"), ids);
+  const auto model = load_for_policy("oracle");
   const int before[] = {testing::runs_of_program(0), testing::runs_of_program(1), testing::runs_of_program(2)};
   CHECK(run(model, ids) == expected);
   const auto groups = static_cast<int>(model->problems().size());
@@ -131,11 +131,11 @@ TEST_CASE("oracle: every program of every group runs, none is planned again, and
     CHECK(launch.ints.back() < 3);
   }
   CHECK(run(model, {}).empty());
-  CHECK(run(model, some_ids(3)) == run(load("dyn"), some_ids(3)));
+  CHECK(run(model, some_ids(3)) == run(load_for_policy("dyn"), some_ids(3)));
 }
 
 TEST_CASE("oracle: threads that meet new shapes at once get the results of one") {
-  const auto plain = load("dyn"), model = load("oracle");
+  const auto plain = load_for_policy("dyn"), model = load_for_policy("oracle");
   std::vector<std::vector<float>> expected;
   for (std::size_t length = 0; length < 4; ++length) expected.push_back(run(plain, some_ids(length)));
   std::atomic<int> wrong{0};
@@ -165,7 +165,7 @@ TEST_CASE("oracle: a model that cannot be measured is refused") {
 }
 
 TEST_CASE("calls: a plan of the caller's is used without asking the model for one") {
-  const auto model = load("dyn");
+  const auto model = load_for_policy("dyn");
   const std::vector<std::int64_t> ids = some_ids(5);
   runtime::CallState call(model);
   call.set_input(0, Tensor::view(ids, {5}));

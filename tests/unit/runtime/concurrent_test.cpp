@@ -52,7 +52,7 @@ Tensor input(const Shape2& shape) {
   return tensor;
 }
 
-bool same(const Tensor& a, const Tensor& b) { return a.shape() == b.shape() && (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0); }
+bool same_bits(const Tensor& a, const Tensor& b) { return a.shape() == b.shape() && (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0); }
 
 }  // namespace
 
@@ -89,7 +89,7 @@ TEST_CASE("threads load, run and drop graphs at once, and get what one thread ge
           const Tensor x = input(at->first);
           call.set_input(0, x);
           call.run();
-          if (!same(call.output(0), at->second) || !same(graph.run({{"x", x}})["y"], at->second)) ++wrong;
+          if (!same_bits(call.output(0), at->second) || !same_bits(graph.run({{"x", x}})["y"], at->second)) ++wrong;
         }
       }
     });

@@ -32,19 +32,19 @@ std::vector<float> normal(std::mt19937& random, std::size_t count) {
   return values;
 }
 
-struct Inputs {
+struct SumInputs {
   std::int64_t m, s;
   std::vector<float> x, q, k, v;
 };
 
-Inputs make_inputs(std::int64_t m, std::int64_t s) {
+SumInputs make_sum_inputs(std::int64_t m, std::int64_t s) {
   std::mt19937 random(static_cast<unsigned>(m * 10000 + s));
   const auto keys = static_cast<std::size_t>(s) * 128;
   return {m, s, normal(random, static_cast<std::size_t>(m) * 6000), normal(random, 128), normal(random, keys), normal(random, keys)};
 }
 
 /// All outputs, one after the other.
-std::vector<float> run(const Graph& graph, const Inputs& in) {
+std::vector<float> run(const Graph& graph, const SumInputs& in) {
   const auto outputs = graph.run({{"x", Tensor::view(in.x.data(), {in.m, 6000})}, {"q", Tensor::view(in.q.data(), {1, 2, 1, 64})},
                                   {"k", Tensor::view(in.k.data(), {1, 2, in.s, 64})}, {"v", Tensor::view(in.v.data(), {1, 2, in.s, 64})}});
   std::vector<float> all;
@@ -55,7 +55,7 @@ std::vector<float> run(const Graph& graph, const Inputs& in) {
   return all;
 }
 
-Graph load(const char* device, int threads, bool deterministic) {
+Graph load_sums(const char* device, int threads, bool deterministic) {
   Options options;
   options.device = device;
   options.threads = threads;
@@ -66,10 +66,10 @@ Graph load(const char* device, int threads, bool deterministic) {
 }  // namespace
 
 TEST_CASE("with Options::deterministic any number of threads gives the same bits") {
-  const Graph one = load("cpu", 1, true), two = load("cpu", 2, true), five = load("cpu", 5, true);
+  const Graph one = load_sums("cpu", 1, true), two = load_sums("cpu", 2, true), five = load_sums("cpu", 5, true);
   for (const auto& [m, s] : {std::pair{1, 4096}, std::pair{3, 700}, std::pair{40, 5000}}) {
     CAPTURE(m);
-    const Inputs inputs = make_inputs(m, s);
+    const SumInputs inputs = make_sum_inputs(m, s);
     const std::vector<float> expected = run(one, inputs);
     CHECK(run(two, inputs) == expected);
     CHECK(run(five, inputs) == expected);
@@ -77,11 +77,11 @@ TEST_CASE("with Options::deterministic any number of threads gives the same bits
 }
 
 TEST_CASE("sums that are cut for threads are what loops give") {
-  const Graph reference = load("reference", 1, false);
+  const Graph reference = load_sums("reference", 1, false);
   for (const int threads : {2, 8}) {
-    const Graph graph = load("cpu", threads, false);
+    const Graph graph = load_sums("cpu", threads, false);
     for (const auto& [m, s] : {std::pair{1, 4096}, std::pair{5, 900}}) {
-      const Inputs inputs = make_inputs(m, s);
+      const SumInputs inputs = make_sum_inputs(m, s);
       const std::vector<float> expected = run(reference, inputs), got = run(graph, inputs);
       REQUIRE(got.size() == expected.size());
       for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]).epsilon(1e-4).scale(1));

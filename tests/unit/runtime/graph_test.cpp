@@ -18,7 +18,7 @@ using testing::uncached;
 
 namespace {
 
-const char* const layer = R"(dyn 1
+const char* const norm_layer = R"(dyn 1
 dim B in 0..8
 dim S in 0..64
 weight norm.weight: f32[24] = random 1
@@ -56,7 +56,7 @@ std::size_t thread_count() {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
 }
 
-bool same(const Tensor& a, const Tensor& b) {
+bool same_numbers(const Tensor& a, const Tensor& b) {
   const auto x = a.data<float>(), y = b.data<float>();
   return a.shape() == b.shape() && std::equal(x.begin(), x.end(), y.begin());
 }
@@ -65,7 +65,7 @@ bool same(const Tensor& a, const Tensor& b) {
 
 TEST_CASE("a steady call allocates nothing, at any number of threads") {
   for (const int threads : {1, 2}) {
-    const Graph graph = Graph::from_text(layer, uncached(threads));
+    const Graph graph = Graph::from_text(norm_layer, uncached(threads));
     Call call(graph);
     call.set_input(0, input(4, 64, 1));
     for (int i = 0; i < 50; ++i) call.run();
@@ -78,7 +78,7 @@ TEST_CASE("a steady call allocates nothing, at any number of threads") {
 }
 
 TEST_CASE("each row of a batch has the bits of the row alone, and so has each thread") {
-  const Graph graph = Graph::from_text(layer, uncached(2));
+  const Graph graph = Graph::from_text(norm_layer, uncached(2));
   const Tensor whole = input(3, 17, 5);
   const Outputs expected = graph.run({{"x", whole}});
   const auto x = whole.data<float>();
@@ -93,7 +93,7 @@ TEST_CASE("each row of a batch has the bits of the row alone, and so has each th
     threads.emplace_back([&] {
       for (int i = 0; i < 50; ++i) {
         const Outputs outputs = graph.run({{"x", whole}});
-        if (!same(outputs["y"], expected["y"]) || !same(outputs["p"], expected["p"])) ++wrong;
+        if (!same_numbers(outputs["y"], expected["y"]) || !same_numbers(outputs["p"], expected["p"])) ++wrong;
       }
     });
   }
@@ -103,7 +103,7 @@ TEST_CASE("each row of a batch has the bits of the row alone, and so has each th
 
 TEST_CASE("the host's floating-point mode neither changes the bits nor is changed") {
 #if defined(__x86_64__)
-  const Graph graph = Graph::from_text(layer, uncached(2));
+  const Graph graph = Graph::from_text(norm_layer, uncached(2));
   const Tensor x = input(2, 9, 3);
   const Outputs expected = graph.run({{"x", x}});
   const unsigned before = __builtin_ia32_stmxcsr();
@@ -113,7 +113,7 @@ TEST_CASE("the host's floating-point mode neither changes the bits nor is change
   const unsigned after = __builtin_ia32_stmxcsr();
   __builtin_ia32_ldmxcsr(before);
   CHECK((after & ~0x3fu) == (toward_zero_and_flush & ~0x3fu));
-  CHECK(same(outputs["y"], expected["y"]));
+  CHECK(same_numbers(outputs["y"], expected["y"]));
 #endif
 }
 
@@ -122,7 +122,7 @@ TEST_SUITE("full") {
 TEST_CASE("memory is flat over 10,000 random shapes") {
   Options options = uncached(2);
   options.plan_cache_bytes = 256 << 10;
-  const Graph graph = Graph::from_text(layer, options);
+  const Graph graph = Graph::from_text(norm_layer, options);
   Call call(graph);
   const unsigned seed = 42;
   MESSAGE("seed " << seed);
@@ -140,8 +140,8 @@ TEST_CASE("memory is flat over 10,000 random shapes") {
 }
 
 TEST_CASE("loading and destroying leaves memory, threads and mappings as they were") {
-  const auto load = [] { Graph::from_text(layer, uncached(2)).run({{"x", input(1, 3, 1)}}); };
-  const Graph keeps_the_code = Graph::from_text(layer, uncached(2));
+  const auto load = [] { Graph::from_text(norm_layer, uncached(2)).run({{"x", input(1, 3, 1)}}); };
+  const Graph keeps_the_code = Graph::from_text(norm_layer, uncached(2));
   for (int i = 0; i < 20; ++i) load();
   const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"), threads = thread_count();
   for (int i = 0; i < 1000; ++i) load();
@@ -154,7 +154,7 @@ TEST_CASE("a thousand loads that each drop their code leave nothing") {
   const std::string directory = (std::filesystem::temp_directory_path() / ("dyn-loads-" + std::to_string(getpid()))).string();
   Options options = uncached(2);
   options.cache_dir = directory;
-  const auto load = [&] { Graph::from_text(layer, options).run({{"x", input(1, 3, 1)}}); };
+  const auto load = [&] { Graph::from_text(norm_layer, options).run({{"x", input(1, 3, 1)}}); };
   for (int i = 0; i < 20; ++i) load();
   const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"), threads = thread_count();
   for (int i = 0; i < 1000; ++i) load();
@@ -166,7 +166,7 @@ TEST_CASE("a thousand loads that each drop their code leave nothing") {
 }
 
 TEST_CASE("the handles' own errors") {
-  const Graph graph = Graph::from_text(layer, uncached(1));
+  const Graph graph = Graph::from_text(norm_layer, uncached(1));
   CHECK(graph.inputs().front().shape == "[B, S, 24]");
   CHECK(graph.outputs().size() == 2);
   const Outputs outputs = graph.run({{"x", input(1, 2, 1)}});
@@ -202,9 +202,9 @@ TEST_CASE("the handles' own errors") {
   Options other;
   other.device = "abacus";
   check_error(
-      ErrorKind::user, [&] { Graph::from_text(layer, other); }, "abacus");
+      ErrorKind::user, [&] { Graph::from_text(norm_layer, other); }, "abacus");
   other.device = "reference";
-  const Outputs reference = Graph::from_text(layer, other).run({{"x", input(1, 2, 1)}});
+  const Outputs reference = Graph::from_text(norm_layer, other).run({{"x", input(1, 2, 1)}});
   for (std::int64_t i = 0; i < 80; ++i) {
     const auto at = static_cast<std::size_t>(i);
     CHECK(outputs["y"].data<float>()[at] == doctest::Approx(reference["y"].data<float>()[at]).epsilon(1e-4));

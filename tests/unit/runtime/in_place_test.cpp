@@ -11,7 +11,7 @@ using namespace dyn;
 
 namespace {
 
-constexpr std::int64_t width = 52;
+constexpr std::int64_t block_width = 52;
 
 /// Two residual blocks, the second one's residual where the first one's was, and a residual that the matmul itself reads. With `later`, the first residual is read by the last matmul too.
 std::string blocks(bool later) {
@@ -30,11 +30,11 @@ graph g(x: f32[M, 52], z: f32[M, 52], w0: f32[52, 52], w1: f32[52, 52], w2: f32[
 using Matrix = std::vector<double>;
 
 Matrix product(const Matrix& a, const Matrix& b) {
-  const std::size_t rows = a.size() / width;
+  const std::size_t rows = a.size() / block_width;
   Matrix c(a.size());
   for (std::size_t m = 0; m < rows; ++m)
-    for (std::size_t n = 0; n < width; ++n)
-      for (std::size_t k = 0; k < width; ++k) c[m * width + n] += a[m * width + k] * b[k * width + n];
+    for (std::size_t n = 0; n < block_width; ++n)
+      for (std::size_t k = 0; k < block_width; ++k) c[m * block_width + n] += a[m * block_width + k] * b[k * block_width + n];
   return c;
 }
 
@@ -48,12 +48,12 @@ Matrix sum(Matrix a, const Matrix& b) {
   return a;
 }
 
-struct Inputs {
+struct BlockInputs {
   std::vector<float> x, z;
   std::vector<std::vector<float>> w;
 };
 
-Inputs make_inputs(std::int64_t m) {
+BlockInputs make_block_inputs(std::int64_t m) {
   std::mt19937 random(static_cast<unsigned>(m));
   std::normal_distribution<float> distribution(0, 0.3F);
   const auto filled = [&](std::int64_t count) {
@@ -61,12 +61,12 @@ Inputs make_inputs(std::int64_t m) {
     for (float& value : values) value = distribution(random);
     return values;
   };
-  Inputs in{filled(m * width), filled(m * width), {}};
-  for (int i = 0; i < 4; ++i) in.w.push_back(filled(width * width));
+  BlockInputs in{filled(m * block_width), filled(m * block_width), {}};
+  for (int i = 0; i < 4; ++i) in.w.push_back(filled(block_width * block_width));
   return in;
 }
 
-Matrix expected(const Inputs& in, bool later) {
+Matrix expected(const BlockInputs& in, bool later) {
   const auto wide = [](const std::vector<float>& values) { return Matrix(values.begin(), values.end()); };
   const Matrix r = product(wide(in.x), wide(in.w[0]));
   const Matrix s = relu(sum(product(relu(product(wide(in.z), wide(in.w[1]))), wide(in.w[2])), r));
@@ -78,9 +78,9 @@ Matrix expected(const Inputs& in, bool later) {
 
 void check_blocks(const Graph& graph, std::int64_t m, bool later) {
   CAPTURE(m);
-  const Inputs in = make_inputs(m);
-  const auto weight = [&](std::size_t i) { return Tensor::view(in.w[i].data(), {width, width}); };
-  const auto outputs = graph.run({{"x", Tensor::view(in.x.data(), {m, width})}, {"z", Tensor::view(in.z.data(), {m, width})}, {"w0", weight(0)}, {"w1", weight(1)},
+  const BlockInputs in = make_block_inputs(m);
+  const auto weight = [&](std::size_t i) { return Tensor::view(in.w[i].data(), {block_width, block_width}); };
+  const auto outputs = graph.run({{"x", Tensor::view(in.x.data(), {m, block_width})}, {"z", Tensor::view(in.z.data(), {m, block_width})}, {"w0", weight(0)}, {"w1", weight(1)},
                                   {"w2", weight(2)}, {"w3", weight(3)}});
   const std::span<const float> got = outputs["y"].data<float>();
   const Matrix wanted = expected(in, later);
@@ -96,7 +96,7 @@ std::size_t tensors_in_arena(const std::string& text, std::int64_t m) {
   request.text = text;
   const auto model = runtime::Model::load(request, dyn::testing::uncached());
   const auto plan = model->plan(std::vector{m});
-  return plan->arena_bytes / static_cast<std::size_t>(m * width * 4);
+  return plan->arena_bytes / static_cast<std::size_t>(m * block_width * 4);
 }
 
 }  // namespace

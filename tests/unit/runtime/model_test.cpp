@@ -15,7 +15,7 @@ using dyn::testing::check_error;
 
 namespace {
 
-const char* const two_layers = R"(dyn 1
+const char* const gathered_layers = R"(dyn 1
 dim B in 0..8
 dim S in 0..64
 weights "w.safetensors"
@@ -43,7 +43,7 @@ std::string weights_file(const std::string& padding = "") {
       data);
 }
 
-std::shared_ptr<const Model> load(const std::string& text, const std::string& weights, Options options = {}) {
+std::shared_ptr<const Model> load_fake(const std::string& text, const std::string& weights, Options options = {}) {
   const std::map<std::string, std::string_view> files = {{"w.safetensors", weights}};
   LoadRequest request;
   request.text = text;
@@ -57,12 +57,12 @@ Options with_threads(int threads) {
   return options;
 }
 
-struct Inputs {
+struct TokenInputs {
   std::vector<std::int64_t> ids;
   std::vector<float> x;
   Shape shape;
 
-  Inputs(std::int64_t batch, std::int64_t length, unsigned seed) : shape{batch, length} {
+  TokenInputs(std::int64_t batch, std::int64_t length, unsigned seed) : shape{batch, length} {
     std::mt19937 random(seed);
     for (std::int64_t i = 0; i < batch * length; ++i) ids.push_back(static_cast<std::int64_t>(random() % 5));
     for (std::int64_t i = 0; i < batch * length * 3; ++i) x.push_back(static_cast<float>(random() % 1000) / 500 - 1);
@@ -74,7 +74,7 @@ struct Inputs {
 };
 
 /// z and y by plain loops.
-void check_outputs(const Inputs& in, const Tensor& y, const Tensor& z) {
+void check_outputs(const TokenInputs& in, const Tensor& y, const Tensor& z) {
   CHECK(y.shape() == Shape{in.shape[0], in.shape[1], 2});
   bool same = true;
   for (std::size_t row = 0; row < in.ids.size(); ++row) {
@@ -94,10 +94,10 @@ void check_outputs(const Inputs& in, const Tensor& y, const Tensor& z) {
 TEST_CASE("a model runs at any shape, zero included, aligned weights or not") {
   for (const char* padding : {"", " ", "  ", "   "}) {
     const std::string weights = weights_file(padding);
-    const auto model = load(two_layers, weights);
+    const auto model = load_fake(gathered_layers, weights);
     CallState call(model);
     for (const auto& [batch, length] : std::vector<std::pair<int, int>>{{2, 3}, {0, 4}, {1, 1}, {8, 64}, {3, 0}, {2, 3}}) {
-      const Inputs in(batch, length, 7);
+      const TokenInputs in(batch, length, 7);
       in.set(call);
       call.run();
       check_outputs(in, call.output(0), call.output(1));
@@ -108,9 +108,9 @@ TEST_CASE("a model runs at any shape, zero included, aligned weights or not") {
 }
 
 TEST_CASE("outputs of the caller are written in place") {
-  const auto model = load(two_layers, weights_file());
+  const auto model = load_fake(gathered_layers, weights_file());
   CallState call(model);
-  const Inputs in(2, 3, 1);
+  const TokenInputs in(2, 3, 1);
   in.set(call);
   std::vector<float> y(2 * 3 * 2 + 2, -7), z(2 * 3 * 3);
   call.set_output(0, Tensor::view(y.data() + 1, {2, 3, 2}));
@@ -123,8 +123,8 @@ TEST_CASE("outputs of the caller are written in place") {
 }
 
 TEST_CASE("bad inputs and outputs") {
-  const auto model = load(two_layers, weights_file());
-  const Inputs in(2, 3, 1);
+  const auto model = load_fake(gathered_layers, weights_file());
+  const TokenInputs in(2, 3, 1);
   std::vector<float> y(12), z(18);
   const auto run = [&](const std::function<void(CallState&)>& change) {
     return [&, change] {
@@ -191,31 +191,31 @@ TEST_CASE("bad inputs and outputs") {
 TEST_CASE("bad weights") {
   const std::string good = weights_file();
   const auto replaced = [&](const std::string& from, const std::string& to) {
-    std::string text = two_layers;
+    std::string text = gathered_layers;
     text.replace(text.find(from), from.size(), to);
     return text;
   };
   check_error(
-      ErrorKind::model, [&] { load(replaced("b: f32[2]", "c: f32[2]"), good); }, "'c' is not in 'w.safetensors'", "loading");
+      ErrorKind::model, [&] { load_fake(replaced("b: f32[2]", "c: f32[2]"), good); }, "'c' is not in 'w.safetensors'", "loading");
   check_error(
-      ErrorKind::model, [&] { load(replaced("b: f32[2]", "b: f32[1]"), good); }, "'b' is declared f32[1]", "F32 [2]");
+      ErrorKind::model, [&] { load_fake(replaced("b: f32[2]", "b: f32[1]"), good); }, "'b' is declared f32[1]", "F32 [2]");
   check_error(
-      ErrorKind::model, [&] { load(two_layers, good.substr(0, good.size() - 1)); }, "'b'", "outside");
+      ErrorKind::model, [&] { load_fake(gathered_layers, good.substr(0, good.size() - 1)); }, "'b'", "outside");
   check_error(
-      ErrorKind::user, [&] { load(replaced("w.safetensors", "v.safetensors"), good); }, "'v.safetensors' is not among");
+      ErrorKind::user, [&] { load_fake(replaced("w.safetensors", "v.safetensors"), good); }, "'v.safetensors' is not among");
   check_error(
-      ErrorKind::user, [&] { load(two_layers, good, with_threads(-1)); }, "threads");
+      ErrorKind::user, [&] { load_fake(gathered_layers, good, with_threads(-1)); }, "threads");
 }
 
 TEST_CASE("random weights need no file, and are the same again") {
   Options options;
   options.random_weights = true;
   options.seed = 3;
-  const Inputs in(2, 3, 1);
+  const TokenInputs in(2, 3, 1);
   std::vector<std::vector<float>> results;
   for (const std::uint64_t seed : {3, 3, 4}) {
     options.seed = seed;
-    CallState call(load(two_layers, "", options));
+    CallState call(load_fake(gathered_layers, "", options));
     in.set(call);
     call.run();
     const auto y = call.output(0).data<float>();
@@ -228,14 +228,14 @@ TEST_CASE("random weights need no file, and are the same again") {
 TEST_CASE("four threads on one model give the bits of one") {
   Options options;
   options.threads = 2;
-  const auto model = load(two_layers, weights_file(), options);
+  const auto model = load_fake(gathered_layers, weights_file(), options);
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       std::mt19937 random(t);
       for (int i = 0; i < 50; ++i) {
-        const Inputs in(1 + static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 20), random() % 5);
+        const TokenInputs in(1 + static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 20), random() % 5);
         CallState call(model), again(model);
         in.set(call);
         in.set(again);
@@ -253,7 +253,7 @@ TEST_CASE("four threads on one model give the bits of one") {
 TEST_CASE("shapes without running, and the budget of plans") {
   Options options;
   options.plan_cache_bytes = 64 << 10;
-  const auto model = load(two_layers, weights_file(), options);
+  const auto model = load_fake(gathered_layers, weights_file(), options);
   const auto symbols = model->bind({{"ids", {2, 3}}, {"x", {2, 3, 3}}});
   CHECK(model->output_shapes(symbols) == NamedShapes{{"y", {2, 3, 2}}, {"z", {2, 3, 3}}});
   CHECK(model->input_shapes(model->bind_dims({{"B", 4}, {"S", 5}})) == NamedShapes{{"ids", {4, 5}}, {"x", {4, 5, 3}}});
@@ -264,9 +264,9 @@ TEST_CASE("shapes without running, and the budget of plans") {
 
 TEST_CASE("a steady call allocates nothing outside of its kernels") {
   // The interpreter allocates, so a model without work stands for the runtime's own part.
-  const auto model = load(two_layers, weights_file(), with_threads(1));
+  const auto model = load_fake(gathered_layers, weights_file(), with_threads(1));
   CallState call(model);
-  const Inputs in(0, 3, 1);
+  const TokenInputs in(0, 3, 1);
   in.set(call);
   call.run();
   call.run();

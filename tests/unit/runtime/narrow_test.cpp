@@ -8,7 +8,9 @@
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
-using namespace dyn::rkernel;
+using rkernel::convert;
+using rkernel::to_bf16;
+using rkernel::to_f16;
 
 namespace {
 

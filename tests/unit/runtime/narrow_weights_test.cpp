@@ -16,9 +16,10 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/runtime/support.hpp"
 
-using namespace dyn;
 namespace fs = std::filesystem;
 
+// Of its own: the sizes of its layer have plain names.
+namespace dyn::testing::narrow_weights {
 namespace {
 
 constexpr std::int64_t depth = 600, columns = 2000, rows = 4;
@@ -31,13 +32,6 @@ graph g(x: f32[M, 600]) -> (y: f32[M, 2000]) {
   return y
 }
 )";
-
-std::vector<float> random_values(std::size_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random() % 2000) / 1000 - 0.9f;
-  return values;
-}
 
 Options with(const std::string& precision, const std::string& cache_dir = "none") {
   Options options;
@@ -60,7 +54,7 @@ class Folder {
     const std::string header = "{\"w\":{\"dtype\":\"F32\",\"shape\":[600,2000],\"data_offsets\":[0,4800000]},"
                                "\"b\":{\"dtype\":\"F32\",\"shape\":[2000],\"data_offsets\":[4800000,4808000]}} ";
     const std::string data = std::string(reinterpret_cast<const char*>(w.data()), w.size() * 4) + std::string(reinterpret_cast<const char*>(b.data()), b.size() * 4);
-    std::ofstream(folder_.path() / "w.safetensors", std::ios::binary) << testing::safetensors_file(header, data);
+    std::ofstream(folder_.path() / "w.safetensors", std::ios::binary) << safetensors_file(header, data);
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
   }
 
@@ -70,12 +64,12 @@ class Folder {
   std::vector<float> w, b;
 
  private:
-  testing::TemporaryFolder folder_;
+  TemporaryFolder folder_;
 };
 
 double kept(const std::string& precision, float weight, float largest) {
-  if (precision == "bf16") return testing::half_value(DType::bf16, testing::half_bits(DType::bf16, weight));
-  if (precision == "f16") return testing::half_value(DType::f16, testing::half_bits(DType::f16, weight));
+  if (precision == "bf16") return half_value(DType::bf16, half_bits(DType::bf16, weight));
+  if (precision == "f16") return half_value(DType::f16, half_bits(DType::f16, weight));
   if (precision == "i8") return std::nearbyint(weight / (largest / 127)) * double{largest / 127};
   return weight;
 }
@@ -139,7 +133,7 @@ TEST_CASE("NaN in weights of 8 bits is an error that names the weight; in 16 bit
   Folder folder;
   folder.w[5 * columns + 7] = std::numeric_limits<float>::quiet_NaN();
   folder.write();
-  testing::check_error(ErrorKind::model, [&] { folder.load(with("i8")); }, "'w'", "column 7", "nan", "bf16");
+  check_error(ErrorKind::model, [&] { folder.load(with("i8")); }, "'w'", "column 7", "nan", "bf16");
   const std::vector<float> x(depth, 1);
   for (const std::string precision : {"f32", "bf16"}) {
     const Outputs outputs = folder.load(with(precision)).run({{"x", Tensor::view(x.data(), {1, depth})}});
@@ -151,7 +145,7 @@ TEST_CASE("an instruction set that cannot convert f16 says so") {
   const Folder folder;
   Options options = with("f16");
   options.isa = "sse2";
-  testing::check_error(ErrorKind::unsupported, [&] { folder.load(options); }, "'sse2'", "bf16");
+  check_error(ErrorKind::unsupported, [&] { folder.load(options); }, "'sse2'", "bf16");
   options.precision = "bf16";
   CHECK(difference(folder.load(options), folder, "bf16") < 1e-4);
   options.precision = "i8";
@@ -182,7 +176,7 @@ graph g(ids: i64[S]) -> (y: f32[S, 100], h: f32[S, 24]) {
     const DType table = precision == "f16" ? DType::f16 : DType::bf16;
     int wrong = 0;
     for (std::size_t i = 0; i < expected["h"].data<float>().size(); ++i) {
-      wrong += actual["h"].data<float>()[i] == testing::half_value(table, testing::half_bits(table, expected["h"].data<float>()[i])) ? 0 : 1;
+      wrong += actual["h"].data<float>()[i] == half_value(table, half_bits(table, expected["h"].data<float>()[i])) ? 0 : 1;
     }
     CHECK(wrong == 0);
     double worst = 0;
@@ -193,3 +187,5 @@ graph g(ids: i64[S]) -> (y: f32[S, 100], h: f32[S, 24]) {
     CHECK(worst > 0);
   }
 }
+
+}  // namespace dyn::testing::narrow_weights

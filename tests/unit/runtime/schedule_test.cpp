@@ -12,14 +12,14 @@ using rkernel::Space;
 
 namespace {
 
-struct Graph {
+struct GroupGraph {
   std::vector<GroupUse> groups;
   std::set<graph::ValueId> inputs, outputs;
 };
 
 /// Plays a schedule: every group finds the newest version of what it touches, in memory that has arrived; outputs end on the host.
 /// Returns the number of copies.
-int play(const Graph& graph, const Schedule& schedule) {
+int play(const GroupGraph& graph, const Schedule& schedule) {
   struct Buffer {
     int newest = -1, host = -1, device = -1;  // versions: the group that wrote last
     bool arriving = false;
@@ -73,11 +73,11 @@ int play(const Graph& graph, const Schedule& schedule) {
   return static_cast<int>(schedule.transfers.size());
 }
 
-int copies(const Graph& graph) { return play(graph, make_schedule(graph.groups, graph.inputs, graph.outputs)); }
+int copies(const GroupGraph& graph) { return play(graph, make_schedule(graph.groups, graph.inputs, graph.outputs)); }
 
 /// x -> 0 -> 10 -> 1 -> 11 -> ... -> y (the last value)
-Graph chain(const std::vector<Space>& spaces) {
-  Graph graph;
+GroupGraph chain_of(const std::vector<Space>& spaces) {
+  GroupGraph graph;
   graph.inputs = {0};
   graph::ValueId from = 0;
   for (std::size_t i = 0; i < spaces.size(); ++i) {
@@ -93,17 +93,17 @@ Graph chain(const std::vector<Space>& spaces) {
 
 TEST_CASE("a chain crosses where the space changes") {
   constexpr Space host = Space::Host, device = Space::Device;
-  CHECK(copies(chain({host, host, host})) == 0);
-  CHECK(copies(chain({device, device, device})) == 2);
-  CHECK(copies(chain({device, host, device})) == 4);
-  CHECK(copies(chain({host, device, host})) == 2);
-  CHECK(copies(chain({host, host, device})) == 2);
+  CHECK(copies(chain_of({host, host, host})) == 0);
+  CHECK(copies(chain_of({device, device, device})) == 2);
+  CHECK(copies(chain_of({device, host, device})) == 4);
+  CHECK(copies(chain_of({host, device, host})) == 2);
+  CHECK(copies(chain_of({host, host, device})) == 2);
 }
 
 TEST_CASE("an input is uploaded once, and an output downloaded once") {
   constexpr Space host = Space::Host, device = Space::Device;
   // Three readers of one input on the device; two outputs, one of them read by the host again.
-  const Graph graph{{{device, {{0, false}, {1, true}}}, {device, {{0, false}, {2, true}}}, {device, {{0, false}, {1, false}, {3, true}}},
+  const GroupGraph graph{{{device, {{0, false}, {1, true}}}, {device, {{0, false}, {2, true}}}, {device, {{0, false}, {1, false}, {3, true}}},
                      {host, {{1, false}, {0, false}, {4, true}}}},
                     {0}, {1, 4}};
   CHECK(copies(graph) == 2);
@@ -114,7 +114,7 @@ TEST_CASE("an input is uploaded once, and an output downloaded once") {
 
 TEST_CASE("parts of one buffer are written in two places") {
   constexpr Space host = Space::Host, device = Space::Device;
-  const Graph graph{{{device, {{0, false}, {5, true}}}, {host, {{0, false}, {5, true}}}, {device, {{0, false}, {5, true}}}, {host, {{5, false}, {6, true}}}},
+  const GroupGraph graph{{{device, {{0, false}, {5, true}}}, {host, {{0, false}, {5, true}}}, {device, {{0, false}, {5, true}}}, {host, {{5, false}, {6, true}}}},
                     {0}, {5, 6}};
   // 0 up; 5 down before the host writes its part, up again, down as an output.
   CHECK(copies(graph) == 4);
@@ -124,7 +124,7 @@ TEST_CASE("random graphs") {
   std::mt19937 random(7);
   for (int round = 0; round < 3000; ++round) {
     CAPTURE(round);
-    Graph graph;
+    GroupGraph graph;
     const int inputs = 1 + static_cast<int>(random() % 3), groups = 1 + static_cast<int>(random() % 12);
     int values = inputs;
     for (int i = 0; i < inputs; ++i) graph.inputs.insert(i);

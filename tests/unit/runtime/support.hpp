@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <random>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -45,6 +47,14 @@ inline Options uncached(int threads = 2, const std::string& device = "cpu") {
   options.threads = threads;
   options.device = device;
   return options;
+}
+
+/// Of [-0.9, 1.1): not symmetric, so that sums grow and a lost sign shows.
+inline std::vector<float> random_values(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random() % 2000) / 1000 - 0.9f;
+  return values;
 }
 
 /// A file of safetensors: header length, header, data.

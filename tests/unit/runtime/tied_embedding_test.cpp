@@ -15,7 +15,7 @@ using testing::uncached;
 
 namespace {
 
-constexpr std::int64_t width = 24;
+constexpr std::int64_t table_width = 24;
 
 std::vector<std::int64_t> random_ids(std::size_t count, std::int64_t rows) {
   std::mt19937 random(static_cast<unsigned>(dyn::testing::test_seed()));
@@ -68,7 +68,7 @@ std::string with_rows(std::string body, std::int64_t rows) { return tied(rows, b
 TEST_CASE("a tied embedding gathers from the panels") {
   for (const std::int64_t rows : {1, 15, 16, 24, 33, 64, 100}) {
     const std::size_t resident = check_model(with_rows(logits, rows), rows);
-    const std::size_t padded = static_cast<std::size_t>((rows + 63) / 64 * 64 * width * 4);
+    const std::size_t padded = static_cast<std::size_t>((rows + 63) / 64 * 64 * table_width * 4);
     // Of 33 columns the last one lies behind the panels once more, as the row that dots read: 24 elements in whole lines, and one line.
     const std::size_t row = rows == 33 ? 192 : 0;
     CHECK(resident <= padded + row + 256);
@@ -84,19 +84,19 @@ TEST_CASE("a table with uses that panels do not serve is kept as it lies, too") 
   return y, z
 }
 )";
-  CHECK(check_model(tied(rows, both), rows) >= 3 * rows * width * 4);
+  CHECK(check_model(tied(rows, both), rows) >= 3 * rows * table_width * 4);
   const std::string columns = R"(graph g(ids: i64[B, S]) -> (y: f32[24, B, S], z: f32[B, S, 24]) {
   y = gather(table, ids) axis=1
   z = matmul(gather(table, ids) axis=0, table) transpose_b=true
   return y, z
 }
 )";
-  CHECK(check_model(tied(rows, columns), rows) >= 2 * rows * width * 4);
+  CHECK(check_model(tied(rows, columns), rows) >= 2 * rows * table_width * 4);
   const std::string sum = R"(graph g(ids: i64[B, S]) -> (y: f32[B, S, 24], z: f32[24, 24]) {
   y = matmul(gather(table, ids) axis=0, table) transpose_b=true
   z = table + gain
   return y, z
 }
 )";
-  CHECK(check_model(tied(rows, sum), rows) >= 2 * rows * width * 4);
+  CHECK(check_model(tied(rows, sum), rows) >= 2 * rows * table_width * 4);
 }

@@ -19,7 +19,7 @@ using namespace dyn;
 
 namespace {
 
-const char* const two_layers = R"(dyn 1
+const char* const vendor_layers = R"(dyn 1
 dim M in 0..512
 weight w: f32[301, 530] = random 1
 weight bias: f32[530] = random 2
@@ -32,11 +32,11 @@ graph g(x: f32[M, 301], keys: f32[M, 64]) -> (y: f32[M, 64], scores: f32[M, M]) 
 }
 )";
 
-Graph load(const char* policy, int threads) {
+Graph load_vendor_layers(const char* policy, int threads) {
   Options options;
   options.policy = policy;
   options.threads = threads;
-  return Graph::from_text(two_layers, options);
+  return Graph::from_text(vendor_layers, options);
 }
 
 /// Both outputs, one after the other.
@@ -73,9 +73,9 @@ TEST_CASE("a graph whose products oneDNN computes gives what the reference gives
   std::mt19937 random(20261121);
   Options plain;
   plain.device = "reference";
-  const Graph reference = Graph::from_text(two_layers, plain);
+  const Graph reference = Graph::from_text(vendor_layers, plain);
   for (const int threads : {1, 2}) {
-    const Graph graph = load("vendor", threads);
+    const Graph graph = load_vendor_layers("vendor", threads);
     for (const std::int64_t m : {0, 1, 53, 301}) {
       const std::vector<float> x = testing::random_floats(random, m * 301), keys = testing::random_floats(random, m * 64), expected = run(reference, m, x, keys);
       CHECK(difference(run(graph, m, x, keys), expected) < 2e-6);
@@ -101,8 +101,8 @@ TEST_CASE("oneDNN brings no threads with it") {
   std::mt19937 random(3);
   const std::vector<float> x = testing::random_floats(random, 256 * 301), keys = testing::random_floats(random, 256 * 64);
   const auto threads = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator()); };
-  run(load("dyn", 2), 256, x, keys);  // starts dyn's helpers
-  const Graph graph = load("vendor", 2);
+  run(load_vendor_layers("dyn", 2), 256, x, keys);  // starts dyn's helpers
+  const Graph graph = load_vendor_layers("vendor", 2);
   // OpenMP's workers belong to the thread that asks for them: this one has asked for none yet.
   std::thread([&] {
     const auto before = threads();
@@ -122,13 +122,13 @@ TEST_CASE("with Options::vendor a graph gives what the reference gives, and the 
   const std::vector<float> x = testing::random_floats(random, m * 301), keys = testing::random_floats(random, m * 64);
   Options plain;
   plain.device = "reference";
-  const std::vector<float> expected = run(Graph::from_text(two_layers, plain), m, x, keys);
+  const std::vector<float> expected = run(Graph::from_text(vendor_layers, plain), m, x, keys);
   const auto outputs = [&](bool deterministic, bool vendor) {
     Options options;
     options.threads = 2;
     options.deterministic = deterministic;
     options.vendor = vendor;
-    return run(Graph::from_text(two_layers, options), m, x, keys);
+    return run(Graph::from_text(vendor_layers, options), m, x, keys);
   };
   CHECK(difference(outputs(false, true), expected) < 2e-6);
   CHECK(outputs(true, true) == outputs(true, false));

@@ -24,9 +24,10 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/runtime/support.hpp"
 
-using namespace dyn;
 namespace fs = std::filesystem;
 
+// Of its own: the sizes of its layers have plain names.
+namespace dyn::testing::weight_cache {
 namespace {
 
 /// Both weights are packed, one of them transposed; the bias lies as in the file.
@@ -42,14 +43,9 @@ graph g(x: f32[M, 120]) -> (y: f32[M, 301]) {
 constexpr std::int64_t rows = 3, depth = 120, hidden = 1000, columns = 301;
 constexpr std::size_t elements = depth * hidden + hidden + columns * hidden;
 
-unsigned seed() { return static_cast<unsigned>(dyn::testing::test_seed()); }
+unsigned seed() { return static_cast<unsigned>(test_seed()); }
 
-std::vector<float> random_values(std::size_t count, unsigned salt) {
-  std::mt19937 random(seed() + salt);
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random() % 2000) / 1000 - 0.9f;
-  return values;
-}
+std::vector<float> salted_values(std::size_t count, unsigned salt) { return random_values(count, seed() + salt); }
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -77,7 +73,7 @@ class Fixture {
 
   /// Writes the weights file in place, then waits until its time stamp tells it from a later state.
   void set_weights(unsigned salt, const std::string& folder = "") {
-    values = random_values(elements, salt);
+    values = salted_values(elements, salt);
     const std::string data(reinterpret_cast<const char*>(values.data()), values.size() * 4);
     constexpr std::size_t w = 4 * depth * hidden, b = w + 4 * hidden, v = b + 4 * columns * hidden;
     const auto entry = [](const char* key, const char* shape, std::size_t from, std::size_t to) {
@@ -85,7 +81,7 @@ class Fixture {
     };
     const std::string header = "{" + entry("w", "[120,1000]", 0, w) + "," + entry("b", "[1000]", w, b) + "," + entry("v", "[301,1000]", b, v) + "} ";
     fs::create_directories(root_.path() / folder);
-    write_file(root_.path() / folder / "w.safetensors", testing::safetensors_file(header, data));
+    write_file(root_.path() / folder / "w.safetensors", safetensors_file(header, data));
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
   }
 
@@ -104,13 +100,13 @@ class Fixture {
   std::string log;
 
  private:
-  testing::TemporaryFolder root_;
+  TemporaryFolder root_;
   mutable std::mutex mutex_;
 };
 
 /// y by plain loops in double, in terms of the weights of `fixture`.
 void check_outputs(const Graph& graph, const std::vector<float>& values) {
-  const std::vector<float> x = random_values(rows * depth, 99);
+  const std::vector<float> x = salted_values(rows * depth, 99);
   const Outputs outputs = graph.run({{"x", Tensor::view(x.data(), {rows, depth})}});
   const float *w = values.data(), *b = w + depth * hidden, *v = b + hidden;
   double worst = 0;
@@ -374,3 +370,5 @@ TEST_CASE("the checksum depends on every bit, on order and on length") {
     }
   }
 }
+
+}  // namespace dyn::testing::weight_cache

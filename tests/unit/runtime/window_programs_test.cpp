@@ -12,6 +12,7 @@
 #include "src/runtime/candidates.hpp"
 #include "src/runtime/model_impl.hpp"
 #include "targets/cpu/isa.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/runtime/support.hpp"
 
 using namespace dyn;
@@ -137,5 +138,5 @@ TEST_CASE("convolutions that differ in what their code knows alone have code of 
 }
 
 TEST_SUITE("full") {
-  TEST_CASE("every program for many convolutions computes what plain loops do") { check_convolutions(60, 2); }
+  TEST_CASE("every program for many convolutions computes what plain loops do") { check_convolutions(dyn::testing::test_rounds(60, 5), 2); }
 }

@@ -1,5 +1,5 @@
 // dyn's declarations of the driver API against NVIDIA's header, where a toolkit is installed. Nothing else of dyn includes that
-// header.
+// header, whose macros give the functions other names: so the folder, which is compiled as one, holds nothing else.
 
 #include <doctest/doctest.h>
 

@@ -13,7 +13,7 @@
 
 namespace dyn::graph {
 
-class Builder {
+class ModuleBuilder {
  public:
   Module module;
 

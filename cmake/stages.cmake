@@ -1,0 +1,130 @@
+# The registry of everything that tests/run.sh runs: CTest's list, with a label for each lane. `ctest --test-dir build/release -L default` runs the same.
+
+set(stage_results ${PROJECT_BINARY_DIR}/stages)
+set(sanitized_build ${PROJECT_SOURCE_DIR}/build/asan-ubsan)
+
+# What the stages of a part depend on: the part and what it may include (tests/structure.sh).
+set(inputs_graph include graph src/base)
+set(inputs_kernels ${inputs_graph} src/rkernel targets/llvm)
+set(inputs_product include graph src targets)
+set(inputs_tests tests/support tests/main.cpp tests/doctest.cpp)
+
+# dyn_stage(name KIND kind COMMAND words... [ALL] [ALONE] [INPUTS paths] [NEEDS fixture] [MAKES fixture] [WEIGHT n])
+#   KIND    how it reports, see tests/stage.sh
+#   ALL     in the lane `all` only
+#   ALONE   nothing else runs beside it: it uses all cores, or measures
+#   INPUTS  where it is not run again while these are as they were when it passed
+#   WEIGHT  stages of more weight begin earlier, until CTest knows how long each takes
+function(dyn_stage name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ALL;ALONE" "KIND;NEEDS;MAKES;WEIGHT" "COMMAND;INPUTS;ENVIRONMENT")
+  set(inputs)
+  if(arg_INPUTS)
+    list(JOIN arg_INPUTS " " words)
+    set(inputs --inputs ${words})
+  endif()
+  add_test(NAME ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    COMMAND bash ${PROJECT_SOURCE_DIR}/tests/stage.sh ${name} ${arg_KIND} ${stage_results} ${inputs} -- ${arg_COMMAND})
+  set(labels all)
+  if(NOT arg_ALL)
+    list(APPEND labels default)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 3600)
+  if(arg_ALONE)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+  if(arg_NEEDS)
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED ${arg_NEEDS})
+  endif()
+  if(arg_MAKES)
+    set_tests_properties(${name} PROPERTIES FIXTURES_SETUP ${arg_MAKES})
+  endif()
+  if(arg_WEIGHT)
+    set_tests_properties(${name} PROPERTIES COST ${arg_WEIGHT})
+  endif()
+  if(arg_ENVIRONMENT)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+endfunction()
+
+# dyn_program_stage(name PROGRAM path FOLDERS folders of tests/ [INPUTS paths] [ARGUMENTS for doctest] [as dyn_stage...]): a test program as a stage.
+function(dyn_program_stage name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ALL;ALONE" "PROGRAM;NEEDS;WEIGHT" "FOLDERS;INPUTS;ARGUMENTS;ENVIRONMENT")
+  list(TRANSFORM arg_FOLDERS PREPEND tests/)
+  set(passed_on)
+  foreach(flag ALL ALONE)
+    if(arg_${flag})
+      list(APPEND passed_on ${flag})
+    endif()
+  endforeach()
+  foreach(option NEEDS WEIGHT ENVIRONMENT)
+    if(arg_${option})
+      list(APPEND passed_on ${option} ${arg_${option}})
+    endif()
+  endforeach()
+  dyn_stage(${name} KIND cases COMMAND ${arg_PROGRAM} --no-colors=true --no-intro=true --duration=true ${arg_ARGUMENTS}
+    INPUTS ${arg_INPUTS} ${inputs_tests} ${arg_FOLDERS} ${passed_on})
+endfunction()
+
+set(tests ${PROJECT_BINARY_DIR}/tests)
+# Cases that count threads, measure, or look at how long others wait.
+set(timed_cpu *measure_test.cpp,*read_bandwidth_test.cpp,*choices_test.cpp)
+set(timed_runtime *helpers_test.cpp,*concurrent_test.cpp,*thread_count_test.cpp,*run_pool_test.cpp)
+
+dyn_program_stage(unit.graph PROGRAM ${tests}/test_graph FOLDERS unit/graph unit/text unit/passes golden bad
+  INPUTS ${inputs_graph} src/rkernel targets/reference docs/ir.md examples)
+dyn_program_stage(unit.codegen PROGRAM ${tests}/test_codegen FOLDERS unit/codegen unit/reference
+  INPUTS ${inputs_kernels} targets/cpu targets/reference WEIGHT 50)
+dyn_program_stage(unit.cpu PROGRAM ${tests}/test_cpu FOLDERS unit/cpu unit/policies
+  INPUTS ${inputs_kernels} targets/cpu targets/vendor ARGUMENTS --source-file-exclude=${timed_cpu} WEIGHT 80)
+dyn_program_stage(unit.cpu_timed PROGRAM ${tests}/test_cpu FOLDERS unit/cpu unit/policies
+  INPUTS ${inputs_kernels} targets/cpu targets/vendor ARGUMENTS --source-file=${timed_cpu} ALONE)
+dyn_program_stage(unit.ptx PROGRAM ${tests}/test_ptx FOLDERS unit/ptx mutants/gpu
+  INPUTS ${inputs_kernels} targets/cpu targets/ptx targets/reference WEIGHT 70)
+dyn_program_stage(unit.import PROGRAM ${tests}/test_import FOLDERS unit/import unit/conformance conformance INPUTS ${inputs_product} WEIGHT 30)
+dyn_program_stage(unit.runtime PROGRAM ${tests}/test_runtime FOLDERS unit/runtime unit/host
+  INPUTS ${inputs_product} examples ARGUMENTS --source-file-exclude=${timed_runtime} WEIGHT 40)
+dyn_program_stage(unit.runtime_timed PROGRAM ${tests}/test_runtime FOLDERS unit/runtime unit/host
+  INPUTS ${inputs_product} ARGUMENTS --source-file=${timed_runtime} ALONE)
+dyn_program_stage(unit.cli PROGRAM ${tests}/test_cli FOLDERS unit/cli INPUTS ${inputs_product})
+dyn_program_stage(kernels PROGRAM ${tests}/test_kernels FOLDERS kernels INPUTS ${inputs_product} WEIGHT 60)
+
+dyn_stage(examples KIND lines COMMAND bash tests/examples.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} examples tests/examples.sh)
+dyn_stage(structure KIND lines COMMAND bash tests/structure.sh)
+foreach(script cache_faults dynrun gpu_operators language_id op ptx select)
+  set(lone)
+  if(script MATCHES "^(op|select)$")
+    set(lone ALONE)  # they measure
+  endif()
+  dyn_stage(cli.${script} KIND lines COMMAND bash tests/cli/${script}.sh ${PROJECT_BINARY_DIR} ${lone}
+    INPUTS ${inputs_product} tests/cli tests/support tests/gpu tests/bench examples)
+endforeach()
+dyn_stage(conformance KIND lines COMMAND bash tests/conformance/run.sh ${PROJECT_BINARY_DIR}
+  INPUTS ${inputs_product} tests/conformance docs/conformance.md WEIGHT 20)
+dyn_stage(light_models KIND lines COMMAND bash tests/conformance/light_models.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/conformance WEIGHT 20)
+dyn_stage(install KIND lines COMMAND bash tests/install/run.sh ${PROJECT_BINARY_DIR} INPUTS ${inputs_product} tests/install WEIGHT 10)
+dyn_stage(avx512 KIND lines COMMAND bash tests/avx512/run.sh ${PROJECT_BINARY_DIR})
+dyn_stage(mutants.touched KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} --touched ALONE)
+dyn_stage(mutants ALL KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} ALONE)
+
+# Sanitizers and fuzzers share one build, by clang. The default lane has what reads foreign bytes or manages memory.
+set(reading_programs graph import runtime cli)
+set(other_programs codegen cpu ptx kernels)
+list(TRANSFORM reading_programs PREPEND test_ OUTPUT_VARIABLE reading_targets)
+list(TRANSFORM other_programs PREPEND test_ OUTPUT_VARIABLE other_targets)
+set(fuzzers fuzz_onnx fuzz_text fuzz_safetensors fuzz_npy)
+dyn_stage(sanitized.build KIND lines COMMAND bash tests/build.sh asan-ubsan ${reading_targets} ${fuzzers} ALONE MAKES sanitized)
+dyn_stage(sanitized.build_all ALL KIND lines COMMAND bash tests/build.sh asan-ubsan ${other_targets} ALONE MAKES sanitized_all NEEDS sanitized)
+set(sanitizer_options ASAN_OPTIONS=detect_stack_use_after_return=1:detect_container_overflow=0 UBSAN_OPTIONS=print_stacktrace=1)
+foreach(program ${reading_programs} ${other_programs})
+  set(lane)
+  set(needs sanitized)
+  if(program IN_LIST other_programs)
+    set(lane ALL)
+    set(needs sanitized_all)
+  endif()
+  dyn_program_stage(sanitized.${program} PROGRAM ${sanitized_build}/tests/test_${program} FOLDERS unit kernels golden bad mutants/gpu conformance
+    INPUTS ${inputs_product} examples docs/ir.md ${lane} NEEDS ${needs} ENVIRONMENT ${sanitizer_options})
+endforeach()
+dyn_stage(fuzz.regressions KIND lines COMMAND bash tests/fuzz/run.sh ${sanitized_build} --seconds 0 INPUTS ${inputs_product} tests/fuzz NEEDS sanitized)
+dyn_stage(fuzz.explore ALL ALONE KIND lines COMMAND bash tests/fuzz/run.sh ${sanitized_build} NEEDS sanitized)
+dyn_stage(threads ALL ALONE KIND lines COMMAND bash tests/thread_sanitizer.sh INPUTS ${inputs_product} tests/unit/runtime tests/unit/host examples)
