@@ -114,6 +114,7 @@ fi
 mapfile -t chosen < <(names "${choice[@]}")
 (cd "$results" && rm -f "${chosen[@]/%/.result}")
 echo "== tests"
-ctest --test-dir "$build" "${choice[@]}" --output-on-failure --no-tests=error "${options[@]}" 2>&1 | grep --line-buffered -E '^ +[0-9]+/[0-9]+ Test|^    |^FAILED'
+ctest --test-dir "$build" "${choice[@]}" --output-on-failure --no-tests=error "${options[@]}" 2>&1 |
+  grep --line-buffered -E '^ *[0-9]+/[0-9]+ Test|^    |^FAILED' | grep --line-buffered -vE '^ +Start'
 for name in "${chosen[@]}"; do [ ! -f "$results/$name.log" ] || sed -nE "s/^note: /   $name: /p" "$results/$name.log"; done
 summary "${own_steps[@]}" "${chosen[@]}"

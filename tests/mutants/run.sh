@@ -17,7 +17,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$root/tests/mutants
 jobs=$(nproc)
 time_limit=300
-touched=no touched_commits=5 most_touched=10 least_touched=3
+touched=no touched_commits=5 most_touched=5 least_touched=2
 names=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -57,23 +57,26 @@ choose_touched() {
 # The command that ninja would run for one of its outputs, without what writes dependencies and touches the build folder.
 command_for() { ninja -C "$build" -t commands "$1" 2>/dev/null | tail -1 | sed -E 's/ -MD -MT [^ ]+ -MF [^ ]+//'; }
 
-# Objects of the library whose units hold a file, or include it.
-objects_with() {  # file
+# Objects of the library, and of the test program, whose units hold a file, or include it.
+objects_with() {  # file, program
   local unit
   if [[ $1 == *.cpp ]]; then
     unit=$(grep -lF "\"$root/$1\"" "$build"/CMakeFiles/dyn_*.dir/Unity/*.cxx 2>/dev/null | grep -v /dyn_test | head -1)
     if [ -n "$unit" ]; then echo "${unit#"$build"/}.o"; else (cd "$build" && ls CMakeFiles/dyn_*.dir/"$1".o); fi
   else
-    ninja -C "$build" -t deps | awk -v file="$root/$1" '/^[^ ]/ { object = $1; sub(/:$/, "", object) } $1 == file && object ~ /^CMakeFiles\/dyn_/ && object !~ /dyn_(test|precompiled)/ { print object }' | sort -u
+    ninja -C "$build" -t deps | awk -v file="$root/$1" -v own="dyn_$2.dir" '/^[^ ]/ { object = $1; sub(/:$/, "", object) }
+      $1 == file && object ~ /^CMakeFiles\/dyn_/ && (index(object, own) || object !~ /dyn_(test_[a-z]*\.|precompiled)/ || object ~ /dyn_test_support/) { print object }' | sort -u
   fi
 }
+
+mutant_object() { echo "$(basename "$1")-$(cksum <<<"$1" | cut -d' ' -f1).o"; }
 
 # Compiles one object of the mutant: with the edited file instead of the tree's, and in less time than the tree's.
 compile() {  # folder, object, file
   local folder=$1 object=$2 file=$3 command source=
   command=$(command_for "$object")
   [ -n "$command" ] || { echo "error: ninja has no command for $object"; return 1; }
-  command=${command/ -o $object/ -o $folder/$(basename "$object")-$(echo "$object" | cksum | cut -d' ' -f1).o -iquote $folder/tree -O1}
+  command=${command/ -o $object/ -o $folder/$(mutant_object "$object") -iquote $folder/tree -O1}
   if [[ $file == *.cpp ]]; then
     source=$(sed -E 's/.* -c ([^ ]+).*/\1/' <<<"$command")
     if [[ $source == *"$file" ]]; then
@@ -86,10 +89,11 @@ compile() {  # folder, object, file
   (cd "$build" && eval "$command")
 }
 
-# The mutant's objects stand first, so that the archives' own, which define the same, stay out.
-link() {  # folder, program
-  local command
+# The mutant's objects stand first, so that the archives' own, which define the same, stay out; the program's own leave the command.
+link() {  # folder, program, objects...
+  local command object
   command=$(command_for "tests/$2" | sed -E 's/^: && //; s/ && :$//')
+  for object in "${@:3}"; do command=${command/ $object / }; done
   command=${command/ -o tests\/$2/ $folder/*.o -o $folder/program}
   (cd "$build" && eval "$command")
 }
@@ -113,10 +117,12 @@ try_mutant() {  # name
   if cmp -s "$folder/tree/$file" "$root/$file"; then echo "failed $name: its edit finds nothing in $file"; return; fi
   if ! passes "$build/tests/$target" "$test" "$folder/sound"; then echo "failed $name: its test fails without the mutant as well"; return; fi
   if ! grep -qE 'test cases: +[1-9]' "$folder/sound/log"; then echo "failed $name: $target has no test case '$test' (a comma in a name needs a wildcard)"; return; fi
-  for object in $(objects_with "$file"); do
+  local objects
+  mapfile -t objects < <(objects_with "$file" "$target")
+  for object in "${objects[@]}"; do
     compile "$folder" "$object" "$file" >"$folder/log" 2>&1 || { echo "failed $name: it does not build: $(grep -m1 'error' "$folder/log")"; return; }
   done
-  if ! link "$folder" "$target" >"$folder/log" 2>&1; then
+  if ! link "$folder" "$target" "${objects[@]}" >"$folder/log" 2>&1; then
     echo "failed $name: it does not link: $(grep -m1 'error' "$folder/log")"
   elif noticed "$folder/program" "$test" "$folder"; then
     echo "ok $name"
@@ -128,7 +134,7 @@ try_mutant() {  # name
 
 if [ $touched = yes ]; then choose_touched; fi
 [ ${#names[@]} -gt 0 ] || mapfile -t names < <(all_names)
-export -f try_mutant field command_for objects_with compile link passes noticed
+export -f try_mutant field mutant_object command_for objects_with compile link passes noticed
 export build root here work time_limit
 printf '%s\n' "${names[@]}" | xargs -P "$jobs" -I{} bash -c 'try_mutant {}' | tee "$work/results"
 [ "$(grep -c '^ok ' "$work/results")" -eq ${#names[@]} ]

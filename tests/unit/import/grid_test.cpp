@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/seed.hpp"
 #include "tests/unit/import/values.hpp"
 
 using namespace dyn;
@@ -101,12 +102,17 @@ void check_sampling(const Sampling& sampling, const std::vector<std::int64_t>& i
 }  // namespace
 
 TEST_CASE("an image is sampled at the places of a grid, by every curve and padding, in two dimensions and in three") {
+  dyn::testing::Sweep sweep(4);
   for (const std::string padding : {"zeros", "border", "reflection"}) {
     for (const bool align_corners : {false, true}) {
       for (const std::string mode : {"nearest", "linear", "cubic"}) {
-        for (const std::int64_t height : {1, 4}) check_sampling({mode, padding, align_corners}, {height, 5});
+        for (const std::int64_t height : {1, 4}) {
+          if (sweep.takes()) check_sampling({mode, padding, align_corners}, {height, 5});
+        }
       }
-      for (const std::string mode : {"nearest", "linear"}) check_sampling({mode, padding, align_corners}, {3, 2, 4});
+      for (const std::string mode : {"nearest", "linear"}) {
+        if (sweep.takes()) check_sampling({mode, padding, align_corners}, {3, 2, 4});
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "tests/support/seed.hpp"
 #include "tests/unit/import/values.hpp"
 
 using namespace dyn;
@@ -119,10 +120,15 @@ void check_sizes(const Mode& mode, bool fixed) {
 }  // namespace
 
 TEST_CASE("an image is resized to given sizes by every curve and rule of coordinates") {
+  dyn::testing::Sweep sweep(4);
   for (const bool fixed : {false, true}) {
     for (const std::string coordinates : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"}) {
-      for (const std::string curve : {"linear", "cubic"}) check_sizes({.curve = curve, .coordinates = coordinates}, fixed);
-      for (const std::string rounding : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) check_sizes({.coordinates = coordinates, .rounding = rounding}, fixed);
+      for (const std::string curve : {"linear", "cubic"}) {
+        if (sweep.takes()) check_sizes({.curve = curve, .coordinates = coordinates}, fixed);
+      }
+      for (const std::string rounding : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) {
+        if (sweep.takes()) check_sizes({.coordinates = coordinates, .rounding = rounding}, fixed);
+      }
     }
     for (const std::string curve : {"linear", "cubic"}) {
       check_sizes({.curve = curve, .exclude_outside = true}, fixed);

@@ -217,7 +217,7 @@ TEST_CASE("emulator: launches are counted") {
 }
 
 TEST_CASE("emulator: launches leave nothing behind") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef DYN_SANITIZED
   constexpr bool sanitized = true;  // their own memory grows
 #else
   constexpr bool sanitized = false;

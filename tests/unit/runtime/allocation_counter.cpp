@@ -17,7 +17,7 @@ std::int64_t allocations_of_this_thread() { return allocation_count; }
 
 }  // namespace dyn::testing
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef DYN_SANITIZED
 
 extern "C" {  // noexcept, as the C library declares them
 void* __libc_malloc(std::size_t);
