@@ -106,7 +106,8 @@ dyn_stage(avx512 KIND lines COMMAND bash tests/avx512/run.sh ${PROJECT_BINARY_DI
 dyn_stage(mutants.touched KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} --touched ALONE)
 dyn_stage(mutants ALL KIND lines COMMAND bash tests/mutants/run.sh ${PROJECT_BINARY_DIR} ALONE)
 
-# Sanitizers and fuzzers share one build, by clang. The default lane has what reads foreign bytes or manages memory.
+# Sanitizers and fuzzers share one build, by clang. The default lane has what reads foreign bytes or manages memory. The suite `full`, long sweeps and
+# cases that weigh the process's own memory, is left to the build without them.
 set(reading_programs graph import runtime cli)
 set(other_programs codegen cpu ptx kernels)
 list(TRANSFORM reading_programs PREPEND test_ OUTPUT_VARIABLE reading_targets)
@@ -123,7 +124,7 @@ foreach(program ${reading_programs} ${other_programs})
     set(needs sanitized_all)
   endif()
   dyn_program_stage(sanitized.${program} PROGRAM ${sanitized_build}/tests/test_${program} FOLDERS unit kernels golden bad mutants/gpu conformance
-    INPUTS ${inputs_product} examples docs/ir.md ${lane} NEEDS ${needs} ENVIRONMENT ${sanitizer_options})
+    INPUTS ${inputs_product} examples docs/ir.md ARGUMENTS --test-suite-exclude=full ${lane} NEEDS ${needs} ENVIRONMENT ${sanitizer_options})
 endforeach()
 dyn_stage(fuzz.regressions KIND lines COMMAND bash tests/fuzz/run.sh ${sanitized_build} --seconds 0 INPUTS ${inputs_product} tests/fuzz NEEDS sanitized)
 dyn_stage(fuzz.explore ALL ALONE KIND lines COMMAND bash tests/fuzz/run.sh ${sanitized_build} NEEDS sanitized)

@@ -15,7 +15,7 @@ cmake --preset tsan >"$log" 2>&1 && cmake --build build/tsan --target "${program
 failures=0
 for program in "${programs[@]}"; do
   arguments=()
-  [[ $program != tests/* ]] || arguments=(--no-intro "$@")
+  [[ $program != tests/* ]] || arguments=(--no-intro --test-suite-exclude=full "$@")
   if "build/tsan/$program" "${arguments[@]}" >"$log" 2>&1; then
     echo "ok $program"
   else

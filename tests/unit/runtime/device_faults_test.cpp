@@ -5,6 +5,7 @@
 
 #include "src/runtime/model_impl.hpp"
 #include "src/runtime/target_factory.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/unit/runtime/device_models.hpp"
 #include "tests/unit/runtime/fake_target.hpp"
 #include "tests/unit/runtime/support.hpp"
@@ -162,7 +163,7 @@ graph g(ids: i64[S, 2]) -> (y: f32[S, 2]) {
 TEST_CASE("1,000 loads leave nothing on the device") {
   const auto device = std::make_shared<FakeDevice>();
   std::mt19937 random(1);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < testing::test_rounds(1000); ++i) {
     const auto model = load_model(chain, fake_gpu(with_mask(device, 0b110)));
     if (i % 10 != 0) continue;
     CallState call(model);
