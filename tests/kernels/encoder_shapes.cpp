@@ -116,7 +116,7 @@ TEST_SUITE("fast") {
 TEST_SUITE("full") {
   TEST_CASE("encoder at 2000 shapes") {
     Encoder encoder("encoder");
-    check_shapes(encoder, test_rounds(2000, 10), test_rounds(200, 10));
+    check_shapes(encoder, test_rounds(2000, 20), test_rounds(200, 20));
   }
 }
 

@@ -82,7 +82,7 @@ TEST_SUITE("fast") {
 
 TEST_SUITE("full") {
   TEST_CASE("all operators on every narrower instruction set of this CPU") {
-    Sweep sweep(4);
+    Sweep sweep(7);
     for (const auto& isa : cpu::all_isas()) {
       if (!cpu::cpu_has(isa) || isa.name == cpu::select_isa("").name) continue;
       CAPTURE(isa.name);

@@ -8,6 +8,7 @@
 #include "dyn/error.hpp"
 #include "graph/text.hpp"
 #include "support.hpp"
+#include "tests/support/seed.hpp"
 
 using namespace dyn::graph;
 using namespace dyn::test;
@@ -118,7 +119,7 @@ int check_text(const std::string& text) {
 
 TEST_CASE("mutated files parse or throw dyn::Error, in bounded time" * doctest::timeout(120)) {
   constexpr std::uint64_t seed = 20240611;
-  constexpr int rounds = 1500;
+  const int rounds = dyn::testing::test_rounds(1500);
   std::vector<std::string> paths = list_sources("tests/golden/text", ".in.dyn");
   paths.push_back("tests/models/encoder_small.dyn");
   MESSAGE("seed " << seed);
