@@ -4,7 +4,7 @@
 #   bash tests/mutants/run.sh BUILD_DIR [--touched] [--jobs N] [NAME...]
 #
 # A mutant is a file NAME.sed here: an edit of one source file, and comments that say what it breaks, which file, which test program
-# has the test, and which of its test cases must fail. The tree stays as it is: of BUILD_DIR, which must be built, only the units that hold
+# has the test, which of its test cases must fail, and, where only some CPUs run what it breaks, a flag that they need. The tree stays as it is: of BUILD_DIR, which must be built, only the units that hold
 # the file are compiled again, from an edited copy, and linked with everything else into a program of the mutant's own.
 #   --touched   those whose file the last commits or this tree's changes touch; of too many, and to make up the least, some by a seed
 # Prints "ok NAME" or "failed NAME: reason" for each.
@@ -112,6 +112,9 @@ noticed() {  # program, test case, folder
 try_mutant() {  # name
   local name=$1 folder=$work/$1 file target test object
   file=$(field "$name" file) target=$(field "$name" target) test=$(field "$name" test)
+  local needs
+  needs=$(field "$name" needs)
+  if [ -n "$needs" ] && ! grep -qw "$needs" /proc/cpuinfo; then echo "skipped mutants.cpu: $name needs $needs"; return; fi
   mkdir -p "$folder/tree/$(dirname "$file")"
   sed -f "$here/$name.sed" "$root/$file" >"$folder/tree/$file"
   if cmp -s "$folder/tree/$file" "$root/$file"; then echo "failed $name: its edit finds nothing in $file"; return; fi
@@ -137,4 +140,4 @@ if [ $touched = yes ]; then choose_touched; fi
 export -f try_mutant field mutant_object command_for objects_with compile link passes noticed
 export build root here work time_limit
 printf '%s\n' "${names[@]}" | xargs -P "$jobs" -I{} bash -c 'try_mutant {}' | tee "$work/results"
-[ "$(grep -c '^ok ' "$work/results")" -eq ${#names[@]} ]
+[ "$(grep -cE '^(ok|skipped) ' "$work/results")" -eq ${#names[@]} ]
