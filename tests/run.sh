@@ -64,28 +64,31 @@ compile() { configure && cmake --build --preset release; }
 names() { ctest --test-dir "$build" -N "$@" 2>/dev/null | sed -nE 's/^ *Test +#[0-9]+: (.*)$/\1/p'; }
 
 print_list() {
-  local name seconds
+  local name seconds lane in_default
+  in_default=$(names -L '^default$')
   printf '%-24s %-8s %s\n' stage lane "seconds, last time"
   while IFS= read -r name; do
     seconds=-
     [ ! -f "$results/$name.result" ] || read -r seconds _ <"$results/$name.result"
     [ "$seconds" != 0 ] || [ ! -f "$results/$name.pass" ] || read -r _ seconds _ <"$results/$name.pass"
-    if names -L '^default$' | grep -qxF "$name"; then printf '%-24s %-8s %s\n' "$name" default "$seconds"; else printf '%-24s %-8s %s\n' "$name" all "$seconds"; fi
+    if grep -qxF "$name" <<<"$in_default"; then lane=default; else lane=all; fi
+    printf '%-24s %-8s %s\n' "$name" "$lane" "$seconds"
   done < <(names)
 }
 
-# Seconds by stage, longest first; then the sum of what all of them counted. A stage without a result has not come to its end.
+# A stage without a result has not come to its end.
+result_of() { cat "$results/$1.result" 2>/dev/null || echo "0 0 1 0 unfinished"; }
+
+# Seconds by stage, longest first; then the sum of what all of them counted.
 summary() {
   local name seconds passed failed skipped state sum=(0 0 0)
   echo
   echo "seconds  passed failed skipped  stage"
   while read -r seconds passed failed skipped state name; do
     printf '%7d %7d %6d %7d  %s%s\n' "$seconds" "$passed" "$failed" "$skipped" "$name" "$([ "$state" = unchanged ] && echo ', unchanged since it passed')"
-  done < <(for name in "$@"; do
-    if [ -f "$results/$name.result" ]; then echo "$(cat "$results/$name.result") $name"; else echo "0 0 1 0 unfinished $name"; fi
-  done | sort -k1,1nr -s)
+  done < <(for name in "$@"; do echo "$(result_of "$name") $name"; done | sort -k1,1nr -s)
   for name in "$@"; do
-    if [ -f "$results/$name.result" ]; then read -r seconds passed failed skipped state <"$results/$name.result"; else passed=0 failed=1 skipped=0; fi
+    read -r seconds passed failed skipped state < <(result_of "$name")
     [ "$failed" -eq 0 ] || echo "FAILED $name: see $results/$name.log"
     sum=($((sum[0] + passed)) $((sum[1] + failed)) $((sum[2] + skipped)))
   done

@@ -4,10 +4,11 @@
 #   bash tests/mutants/run.sh BUILD_DIR [--touched] [--jobs N] [NAME...]
 #
 # A mutant is a file NAME.sed here: an edit of one source file, and comments that say what it breaks, which file, which test program
-# has the test, which of its test cases must fail, and, where only some CPUs run what it breaks, a flag that they need. The tree stays as it is: of BUILD_DIR, which must be built, only the units that hold
-# the file are compiled again, from an edited copy, and linked with everything else into a program of the mutant's own.
+# has the test, which of its test cases must fail, and, where only some CPUs run what it breaks, a flag that they need. The tree stays as
+# it is: of BUILD_DIR, which must be built, only the units that hold the file are compiled again, from an edited copy, and linked with
+# everything else into a program of the mutant's own.
 #   --touched   those whose file the last commits or this tree's changes touch; of too many, and to make up the least, some by a seed
-# Prints "ok NAME" or "failed NAME: reason" for each.
+# Prints "ok NAME", "failed NAME: reason" or "skipped mutants.cpu: reason" for each.
 # Bugs in GPU kernels (gpu/*.mutant) are edits of generated code and need no build: test_ptx plants them itself, in its
 # test case "every planted bug is reported"; tests/unit/ptx/planted_bugs.hpp has their format.
 set -uo pipefail
@@ -23,7 +24,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --jobs) jobs=${2:?--jobs needs a number}; shift ;;
     --touched) touched=yes ;;
-    --*) sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --*) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     *) names+=("$1") ;;
   esac
   shift

@@ -11,7 +11,7 @@ namespace dyn::testing {
 /// any failure can be repeated.
 std::uint64_t test_seed(std::optional<std::uint64_t> fixed = std::nullopt);
 
-/// Whether sweeps are run in full: DYN_TEST_LANE is "all". Else they are thinned, never left out.
+/// True where sweeps are run in full: DYN_TEST_LANE is "all". Else they are thinned, never left out.
 bool full_sweeps();
 
 /// How often a random test repeats: `rounds`, or one in `share` of them where sweeps are thinned; an eighth of that in a build with sanitizers, which takes a
@@ -24,7 +24,7 @@ class Sweep {
  public:
   explicit Sweep(int share);
 
-  /// Whether the next case is to be run.
+  /// True where the next case is to be run.
   bool takes();
 
  private:

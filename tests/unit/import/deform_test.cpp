@@ -6,7 +6,7 @@
 
 #include "tests/unit/import/values.hpp"
 
-// Of its own: the sizes of these models have plain names.
+// A namespace of its own: the sizes of these models have plain names.
 namespace dyn::testing::deform {
 namespace {
 

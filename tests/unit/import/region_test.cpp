@@ -10,7 +10,7 @@
 #include "tests/support/seed.hpp"
 #include "tests/unit/import/values.hpp"
 
-// Of its own: the sizes of these models have plain names.
+// A namespace of its own: the sizes of these models have plain names.
 namespace dyn::testing::region {
 namespace {
 

@@ -115,7 +115,7 @@ std::vector<float> magnitudes(std::vector<float> values) {
   return values;
 }
 
-/// Of sums of so many products in f32, rounding leaves at most this with a probability next to 1: lambda * sqrt(terms) * u * (|A| * |B|), after Higham and Mary,
+/// Rounding of sums of so many products in f32 leaves at most this with a probability next to 1: lambda * sqrt(terms) * u * (|A| * |B|), after Higham and Mary,
 /// "A New Approach to Probabilistic Rounding Error Analysis", theorem 3.1.
 void check_sums(const Values& actual, const Values& expected, const Values& magnitudes_summed, std::int64_t terms) {
   constexpr double lambda = 2, unit_roundoff = 0x1p-24;

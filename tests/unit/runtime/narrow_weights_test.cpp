@@ -18,7 +18,7 @@
 
 namespace fs = std::filesystem;
 
-// Of its own: the sizes of its layer have plain names.
+// A namespace of its own: the sizes of its layer have plain names.
 namespace dyn::testing::narrow_weights {
 namespace {
 

@@ -26,7 +26,7 @@
 
 namespace fs = std::filesystem;
 
-// Of its own: the sizes of its layers have plain names.
+// A namespace of its own: the sizes of its layers have plain names.
 namespace dyn::testing::weight_cache {
 namespace {
 
