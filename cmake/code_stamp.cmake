@@ -1,7 +1,9 @@
 # What generated code depends on besides its class: a digest of the code generator's sources, part of every key of the code
 # cache, so that no build takes another one's code from disk.
-file(GLOB stamp_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/targets/llvm/*.?pp ${PROJECT_SOURCE_DIR}/targets/cpu/*.?pp
-  ${PROJECT_SOURCE_DIR}/targets/ptx/*.?pp ${PROJECT_SOURCE_DIR}/targets/ptx/*.def ${PROJECT_SOURCE_DIR}/src/rkernel/*.?pp)
+set(stamp_folders src/base src/rkernel src/choice targets/llvm targets/cpu targets/ptx)
+list(TRANSFORM stamp_folders PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE stamp_patterns)
+list(TRANSFORM stamp_patterns APPEND /*.?pp OUTPUT_VARIABLE stamp_patterns)
+file(GLOB_RECURSE stamp_sources CONFIGURE_DEPENDS ${stamp_patterns} ${PROJECT_SOURCE_DIR}/targets/ptx/ir/device_ops.def)
 set(stamp_text)
 foreach(source IN LISTS stamp_sources)
   file(SHA256 ${source} digest)
@@ -10,4 +12,4 @@ endforeach()
 set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${stamp_sources})
 string(SHA256 stamp "${stamp_text}")
 string(SUBSTRING ${stamp} 0 16 stamp)
-set_source_files_properties(targets/cpu/code_stamp.cpp PROPERTIES COMPILE_DEFINITIONS DYN_CODE_STAMP="${stamp}")
+set_source_files_properties(targets/llvm/jit/code_stamp.cpp PROPERTIES COMPILE_DEFINITIONS DYN_CODE_STAMP="${stamp}")

@@ -10,7 +10,7 @@ endforeach()
 set(gpu_data ${PROJECT_BINARY_DIR}/generated/gpu_data.cpp)
 file(CONFIGURE OUTPUT ${gpu_data} @ONLY CONTENT [[
 // From targets/ptx/gpus/*.json.
-#include "targets/ptx/gpu_data.hpp"
+#include "targets/ptx/gpus/gpu_data.hpp"
 
 namespace dyn::ptx {
 

@@ -5,7 +5,7 @@ set(sanitized_build ${PROJECT_SOURCE_DIR}/build/asan-ubsan)
 
 # What the stages of a part depend on: the part and what it may include (tests/structure.sh).
 set(inputs_graph include graph src/base)
-set(inputs_kernels ${inputs_graph} src/rkernel targets/llvm)
+set(inputs_kernels ${inputs_graph} src/rkernel src/choice targets/llvm)
 set(inputs_product include graph src targets)
 set(inputs_tests tests/support tests/main.cpp tests/doctest.cpp)
 
@@ -70,20 +70,20 @@ set(tests ${PROJECT_BINARY_DIR}/tests)
 set(timed_cpu *measure_test.cpp,*read_bandwidth_test.cpp,*choices_test.cpp)
 set(timed_runtime *helpers_test.cpp,*concurrent_test.cpp,*thread_count_test.cpp,*run_pool_test.cpp)
 
-dyn_program_stage(unit.graph PROGRAM ${tests}/test_graph FOLDERS unit/graph unit/text unit/passes golden bad
+dyn_program_stage(unit.graph PROGRAM ${tests}/test_graph FOLDERS ${folders_graph} golden bad
   INPUTS ${inputs_graph} src/rkernel targets/reference docs/ir.md examples)
-dyn_program_stage(unit.codegen PROGRAM ${tests}/test_codegen FOLDERS unit/codegen unit/reference
+dyn_program_stage(unit.codegen PROGRAM ${tests}/test_codegen FOLDERS ${folders_codegen}
   INPUTS ${inputs_kernels} targets/cpu targets/reference WEIGHT 50)
-dyn_program_stage(unit.cpu PROGRAM ${tests}/test_cpu FOLDERS unit/cpu unit/policies
+dyn_program_stage(unit.cpu PROGRAM ${tests}/test_cpu FOLDERS ${folders_cpu}
   INPUTS ${inputs_kernels} targets/cpu targets/vendor ARGUMENTS --source-file-exclude=${timed_cpu} WEIGHT 80)
-dyn_program_stage(unit.cpu_timed PROGRAM ${tests}/test_cpu FOLDERS unit/cpu unit/policies
+dyn_program_stage(unit.cpu_timed PROGRAM ${tests}/test_cpu FOLDERS ${folders_cpu}
   INPUTS ${inputs_kernels} targets/cpu targets/vendor ARGUMENTS --source-file=${timed_cpu} ALONE)
-dyn_program_stage(unit.ptx PROGRAM ${tests}/test_ptx FOLDERS unit/ptx mutants/gpu
+dyn_program_stage(unit.ptx PROGRAM ${tests}/test_ptx FOLDERS ${folders_ptx} mutants/gpu
   INPUTS ${inputs_kernels} targets/cpu targets/ptx targets/reference WEIGHT 70)
-dyn_program_stage(unit.import PROGRAM ${tests}/test_import FOLDERS unit/import unit/conformance conformance INPUTS ${inputs_product} WEIGHT 30)
-dyn_program_stage(unit.runtime PROGRAM ${tests}/test_runtime FOLDERS unit/runtime unit/host
+dyn_program_stage(unit.import PROGRAM ${tests}/test_import FOLDERS ${folders_import} conformance INPUTS ${inputs_product} WEIGHT 30)
+dyn_program_stage(unit.runtime PROGRAM ${tests}/test_runtime FOLDERS ${folders_runtime}
   INPUTS ${inputs_product} examples ARGUMENTS --source-file-exclude=${timed_runtime} WEIGHT 40)
-dyn_program_stage(unit.runtime_timed PROGRAM ${tests}/test_runtime FOLDERS unit/runtime unit/host
+dyn_program_stage(unit.runtime_timed PROGRAM ${tests}/test_runtime FOLDERS ${folders_runtime}
   INPUTS ${inputs_product} ARGUMENTS --source-file=${timed_runtime} ALONE)
 dyn_program_stage(unit.cli PROGRAM ${tests}/test_cli FOLDERS unit/cli INPUTS ${inputs_product})
 dyn_program_stage(kernels PROGRAM ${tests}/test_kernels FOLDERS kernels INPUTS ${inputs_product} WEIGHT 60)

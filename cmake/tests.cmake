@@ -42,30 +42,40 @@ function(dyn_test name)
   set_property(GLOBAL APPEND PROPERTY dyn_test_folders ${arg_UNPARSED_ARGUMENTS})
 endfunction()
 
-# It defines malloc, of which headers of other files have declarations of their own.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/runtime/allocation_counter.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# The folders of each program: the same tree as the product's. Programs are about equally long, so that they fill two processors.
+set(folders_graph unit/graph unit/base)
+set(folders_import unit/import unit/conformance)
+set(folders_codegen unit/llvm unit/cpu/loop unit/reference)
+set(folders_cpu unit/rkernel unit/choice/cost unit/choice/cpu unit/choice/policies
+  unit/cpu/attention unit/cpu/contraction unit/cpu/measure unit/cpu/move unit/cpu/tile unit/cpu/vendor)
+set(folders_ptx unit/ptx unit/choice/gpu)
+set(folders_runtime unit/runtime unit/host)
 
-dyn_test(graph unit/graph unit/text unit/passes)
-dyn_test(import unit/import unit/conformance LIBRARIES dyn_conformance)
-dyn_test(codegen unit/codegen unit/reference)
-dyn_test(cpu unit/cpu unit/policies)
-dyn_test(ptx unit/ptx)
-dyn_test(runtime unit/runtime unit/host)
+# It defines malloc, of which headers of other files have declarations of their own.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/runtime/run/allocation_counter.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
+dyn_test(graph ${folders_graph})
+dyn_test(import ${folders_import} LIBRARIES dyn_conformance)
+dyn_test(codegen ${folders_codegen})
+dyn_test(cpu ${folders_cpu})
+dyn_test(ptx ${folders_ptx})
+dyn_test(runtime ${folders_runtime})
 dyn_test(cli unit/cli)
 dyn_test(kernels kernels)
 
 # A folder in no program would be tests that never run.
-file(GLOB areas CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/unit/*)
-get_property(tested_areas GLOBAL PROPERTY dyn_test_folders)
-foreach(area IN LISTS areas)
-  if(NOT area IN_LIST tested_areas)
-    message(FATAL_ERROR "tests/${area} is in no test program; name it in cmake/tests.cmake")
+file(GLOB_RECURSE unit_tests CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/unit/*.cpp)
+get_property(tested_folders GLOBAL PROPERTY dyn_test_folders)
+list(JOIN tested_folders "|" tested_folders)
+foreach(file IN LISTS unit_tests)
+  if(NOT file MATCHES "^(${tested_folders})/")
+    message(FATAL_ERROR "tests/${file} is in no test program; name its folder in cmake/tests.cmake")
   endif()
 endforeach()
 
 # Checks of a device against the CPU, the emulator and float64; tests/gpu/run.sh runs it on a real GPU, CI on the emulator.
 dyn_glob(gpu_check_sources SOURCES tests/gpu/*.cpp)
-foreach(file unit/ptx/matmul_case unit/ptx/matmul_data kernels/compare kernels/difference kernels/random kernels/cases kernels/elementwise_cases
+foreach(file unit/ptx/contraction/matmul_case unit/ptx/contraction/matmul_data kernels/compare kernels/difference kernels/random kernels/cases kernels/elementwise_cases
     kernels/reduction_cases kernels/matmul_cases kernels/movement_cases)
   list(APPEND gpu_check_sources ${PROJECT_SOURCE_DIR}/tests/${file}.cpp)
 endforeach()
@@ -77,7 +87,7 @@ set_target_properties(dyn-gpu-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJEC
 
 # Kernels of one instruction set, generated on any CPU and checked on one that has it; tests/avx512/run.sh.
 dyn_glob(avx512_check_sources SOURCES tests/avx512/*.cpp)
-add_executable(dyn-avx512-check ${avx512_check_sources} ${PROJECT_SOURCE_DIR}/tests/unit/cpu/contraction_fixture.cpp)
+add_executable(dyn-avx512-check ${avx512_check_sources} ${PROJECT_SOURCE_DIR}/tests/unit/cpu/contraction/fixture.cpp)
 dyn_test_settings(dyn-avx512-check)
 target_link_libraries(dyn-avx512-check PRIVATE dyn_test_support dyn_internal)
 set_target_properties(dyn-avx512-check PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Includes point one way: include <- graph <- src/rkernel <- targets <- src/runtime <- src/cli. Prints one line for each check,
-# "ok NAME" or "failed NAME: what", and exits with 1 where one failed.
+# Includes point one way: include <- graph <- src/rkernel <- src/choice <- targets <- src/runtime <- src/cli; a part's folder, its namespace
+# and the folder of its tests have one name. Prints one line for each check, "ok NAME" or "failed NAME: what", and exits with 1 where one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failures=0
@@ -20,29 +20,72 @@ includes() {  # folder, pattern of what is forbidden
   grep -rnE --include='*.hpp' --include='*.cpp' "^ *# *include *[<\"]($2)" "$1" 2>/dev/null || true
 }
 
+# A pattern of all parts of src and targets but some.
+all_parts_but() {  # parts
+  local part pattern=
+  for part in src/*/ targets/*/; do
+    case " $* " in *" $(basename "$part") "*) ;; *) pattern+="${pattern:+|}$part" ;; esac
+  done
+  echo "$pattern"
+}
+
 report "include knows only itself"   "$(includes include 'graph/|src/|targets/|tests/')"
-report "graph sees include only"     "$(includes graph 'src/|targets/|tests/')"
-report "base sees include only"      "$(includes src/base 'graph/|src/rkernel|src/runtime|src/cli|targets/|tests/')"
-report "rkernel sees graph"          "$(includes src/rkernel 'src/runtime|src/cli|src/peak|targets/|tests/')"
-report "targets see rkernel"         "$(includes targets 'src/runtime|src/cli|src/peak|tests/')"
-report "reference sees graph only"   "$(includes targets/reference 'src/|targets/llvm|targets/cpu|tests/')"
-report "import sees graph only"      "$(includes src/import 'src/(base|rkernel|runtime|cli|peak|peer)|targets/|tests/')"
-report "llvm does not see machines"  "$(includes targets/llvm "targets/(cpu|ptx|reference)")"
-report "runtime does not see cli"    "$(includes src/runtime 'src/cli|src/pe[ae]|tests/')"
-report "peak stands alone"           "$(includes src/peak 'dyn/|graph/|src/(base|rkernel|runtime|cli)|targets/|tests/')"
-report "peer sees vendor only"       "$(includes src/peer 'dyn/|graph/|src/(base|rkernel|runtime|cli|peak)|targets/(llvm|cpu|ptx|reference)|tests/')"
-report "vendor stands alone"         "$(includes targets/vendor 'dyn/|graph/|src/|targets/(llvm|cpu|ptx|reference)|tests/')"
-report "examples see dyn.hpp only"   "$(includes examples 'graph/|src/|targets/|tests/')"
+report "graph sees include"          "$(includes graph 'src/|targets/|tests/')"
+report "base sees include"           "$(includes src/base "$(all_parts_but base)|graph/|tests/")"
+report "rkernel sees graph"          "$(includes src/rkernel "$(all_parts_but base rkernel)|tests/")"
+report "choice sees rkernel"         "$(includes src/choice "$(all_parts_but base rkernel choice)|tests/")"
+report "targets see choice"          "$(includes targets "$(all_parts_but base rkernel choice llvm vendor cpu ptx host reference)|tests/")"
+report "llvm sees rkernel"           "$(includes targets/llvm "$(all_parts_but base rkernel llvm)|tests/")"
+report "cpu does not see ptx"        "$(includes targets/cpu 'targets/(ptx|reference)')"
+report "ptx does not see cpu"        "$(includes targets/ptx 'targets/(cpu|host|reference|vendor)')"
+report "reference sees graph and host""$(includes targets/reference "$(all_parts_but reference host)|tests/")"
+report "import sees graph"           "$(includes src/import "$(all_parts_but import)|tests/")"
+report "runtime does not see cli"    "$(includes src/runtime 'src/(cli|peak|peer)|tests/')"
+report "cli does not see tests"      "$(includes src/cli 'src/(peak|peer)|tests/')"
+report "peak stands alone"           "$(includes src/peak "$(all_parts_but peak)|dyn/|graph/|tests/")"
+report "peer sees vendor"            "$(includes src/peer "$(all_parts_but peer vendor)|dyn/|graph/|tests/")"
+report "vendor stands alone"         "$(includes targets/vendor "$(all_parts_but vendor)|dyn/|graph/|tests/")"
+report "examples see dyn.hpp"        "$(includes examples 'graph/|src/|targets/|tests/')"
 
 hardware='llvm/|llvm-c/|oneapi/|tbb/|cuda|nvrtc'
 report "no LLVM, TBB, CUDA in include and graph" "$(includes include "$hardware"; includes graph "$hardware")"
-report "LLVM in targets/llvm, cpu and ptx only" "$(includes src 'llvm/|llvm-c/'; includes targets/reference 'llvm/|llvm-c/')"
+report "LLVM in targets/llvm, cpu and ptx only" "$(includes src 'llvm/|llvm-c/'; for part in host reference vendor; do includes "targets/$part" 'llvm/|llvm-c/'; done)"
 
 # LLVM's headers are slow to compile and easy to spread.
 most_llvm_files=60
 llvm_files=$(grep -rlE --include='*.hpp' --include='*.cpp' '^ *# *include *[<"]llvm/' src targets graph include 2>/dev/null | wc -l)
 if [ "$llvm_files" -le "$most_llvm_files" ]; then llvm_message=""; else llvm_message="$llvm_files files include LLVM"; fi
 report "few files include LLVM" "$llvm_message"
+
+# Namespaces: `llvm` would hide LLVM's own namespace, `import` is nearly a word of the language, and base implements the public one.
+namespace_of() {
+  case $1 in
+    base) echo dyn ;;
+    runtime) echo 'dyn(::runtime)?' ;;  # the public handles are there
+    llvm) echo dyn::codegen ;;
+    import) echo dyn::onnx ;;
+    *) echo "dyn::$1" ;;
+  esac
+}
+strange=
+for part in graph src/*/ targets/*/; do
+  name=$(namespace_of "$(basename "$part")")
+  strange+=$(grep -rHnE --include='*.hpp' --include='*.cpp' '^namespace dyn[a-z_:0-9]* \{$' "$part" | grep -vE ":namespace $name(::[a-z_]+)* \{$")
+done
+report "namespace = part" "$strange"
+
+strange=
+for folder in $(find tests/unit -type f | xargs -n1 dirname | sort -u); do
+  room=${folder#tests/unit/}
+  case $room in
+    conformance | ptx/cuda_header) continue ;;  # a test of the tests; a program of its own headers
+  esac
+  [ -d "$room" ] || [ -d "src/$room" ] || [ -d "targets/$room" ] || strange+="$folder is no folder of the product"$'\n'
+done
+report "unit tests stand in the product's tree" "$strange"
+
+full=$(find graph include src targets tests/unit -type f | xargs -n1 dirname | sort | uniq -c | awk '$1 > 30 { print $2 ": " $1 " files" }')
+report "no folder of more than 30 files" "$full"
 
 long_files=$(find include graph src targets examples -name '*.[ch]pp' -size +0 -exec wc -l {} + | awk '$2 != "total" && $1 > 400')
 report "no file over 400 lines" "$long_files"

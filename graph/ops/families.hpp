@@ -1,9 +1,9 @@
 #pragma once
-// The operator families that make up the registry. One file each; graph/op.cpp joins them.
+// The operator families that make up the registry. One file each; graph/ir/op.cpp joins them.
 
 #include <vector>
 
-#include "graph/op.hpp"
+#include "graph/ir/op.hpp"
 
 namespace dyn::graph {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/op.hpp"
+#include "graph/ir/op.hpp"
 
 namespace dyn::graph {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "graph/dim_polynomial.hpp"
+#include "graph/dims/polynomial.hpp"
 #include "graph/ops/families.hpp"
 #include "graph/ops/infer.hpp"
 

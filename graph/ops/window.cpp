@@ -6,7 +6,7 @@
 
 #include "graph/ops/families.hpp"
 #include "graph/ops/infer.hpp"
-#include "graph/window.hpp"
+#include "graph/ops/window_axes.hpp"
 
 namespace dyn::graph {
 

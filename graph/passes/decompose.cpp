@@ -6,7 +6,7 @@
 #include <numbers>
 #include <unordered_map>
 
-#include "graph/group.hpp"
+#include "graph/fusion/group.hpp"
 #include "graph/passes/rewriter.hpp"
 #include "graph/passes/split_windows.hpp"
 #include "graph/passes/widen_halves.hpp"

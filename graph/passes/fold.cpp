@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "graph/passes/identities.hpp"
-#include "graph/scalars.hpp"
+#include "graph/ir/scalars.hpp"
 
 namespace dyn::graph {
 namespace {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "graph/passes/fusion_graph.hpp"
-#include "graph/passes/layout.hpp"
+#include "graph/fusion/fusion_graph.hpp"
+#include "graph/fusion/layout.hpp"
 #include "graph/passes/remove_dead.hpp"
 #include "graph/passes/rewriter.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 // The end of a pass.
 
-#include "graph/module.hpp"
+#include "graph/ir/module.hpp"
 
 namespace dyn::graph {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/op.hpp"
+#include "graph/ir/op.hpp"
 
 namespace dyn::graph {
 

@@ -1,4 +1,4 @@
-#include "graph/segments.hpp"
+#include "graph/passes/segments.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "graph/diagnostic.hpp"
-#include "graph/op.hpp"
+#include "graph/ir/diagnostic.hpp"
+#include "graph/ir/op.hpp"
 #include "graph/passes/remove_dead.hpp"
-#include "graph/unifier.hpp"
+#include "graph/shapes/unifier.hpp"
 
 namespace dyn::graph {
 namespace {

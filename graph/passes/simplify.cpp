@@ -3,7 +3,7 @@
 #include <bit>
 #include <unordered_map>
 
-#include "graph/group.hpp"
+#include "graph/fusion/group.hpp"
 #include "graph/passes/identities.hpp"
 #include "graph/passes/remove_dead.hpp"
 

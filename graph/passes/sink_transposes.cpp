@@ -5,8 +5,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "graph/coord.hpp"
-#include "graph/group.hpp"
+#include "graph/fusion/coord.hpp"
+#include "graph/fusion/group.hpp"
 #include "graph/passes/rewriter.hpp"
 
 namespace dyn::graph {

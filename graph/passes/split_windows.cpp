@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "graph/window.hpp"
+#include "graph/ops/window_axes.hpp"
 
 namespace dyn::graph {
 namespace {

@@ -4,9 +4,9 @@
 #include <map>
 #include <string>
 
-#include "graph/op.hpp"
+#include "graph/ir/op.hpp"
 #include "graph/passes/rewriter.hpp"
-#include "graph/scalars.hpp"
+#include "graph/ir/scalars.hpp"
 
 namespace dyn::graph {
 namespace {

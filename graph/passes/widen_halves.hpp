@@ -1,6 +1,6 @@
 #pragma once
 
-#include "graph/module.hpp"
+#include "graph/ir/module.hpp"
 
 namespace dyn::graph {
 

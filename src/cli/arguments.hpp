@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dyn/options.hpp"
-#include "src/cli/table.hpp"
+#include "src/cli/report/table.hpp"
 
 namespace dyn::cli {
 

@@ -8,17 +8,17 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "targets/cpu/attention_kernel.hpp"
-#include "targets/cpu/code_stamp.hpp"
-#include "targets/cpu/contraction_kernel.hpp"
-#include "targets/cpu/dot_loop.hpp"
-#include "targets/cpu/gather_panels.hpp"
-#include "targets/cpu/loop_kernel.hpp"
-#include "targets/cpu/measure.hpp"
-#include "targets/cpu/measure_buffer.hpp"
-#include "targets/cpu/narrow_weights.hpp"
-#include "targets/cpu/pack.hpp"
-#include "targets/cpu/vendor_figures.hpp"
+#include "targets/cpu/attention/kernel.hpp"
+#include "targets/llvm/jit/code_stamp.hpp"
+#include "targets/cpu/contraction/kernel.hpp"
+#include "targets/cpu/tile/dot_loop.hpp"
+#include "targets/cpu/move/gather_panels.hpp"
+#include "targets/cpu/loop/kernel.hpp"
+#include "targets/cpu/measure/measure.hpp"
+#include "targets/cpu/measure/buffer.hpp"
+#include "targets/cpu/move/narrow_weights.hpp"
+#include "targets/cpu/move/pack.hpp"
+#include "targets/cpu/vendor/figures.hpp"
 #include "targets/host/kernel.hpp"
 
 namespace dyn::cpu {

@@ -8,7 +8,7 @@
 
 #include "dyn/dtype.hpp"
 #include "dyn/options.hpp"
-#include "src/rkernel/target.hpp"
+#include "src/rkernel/target/target.hpp"
 
 namespace dyn::cpu {
 

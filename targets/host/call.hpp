@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "dyn/tensor.hpp"
-#include "graph/op.hpp"
-#include "graph/scalars.hpp"
+#include "graph/ir/op.hpp"
+#include "graph/ir/scalars.hpp"
 
 namespace dyn::host {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "src/rkernel/target.hpp"
+#include "src/rkernel/target/target.hpp"
 
 namespace dyn::host {
 

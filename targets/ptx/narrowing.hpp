@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "src/rkernel/target.hpp"
+#include "src/rkernel/target/target.hpp"
 
 namespace dyn::ptx {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "src/rkernel/device.hpp"
-#include "src/rkernel/gpu.hpp"
-#include "src/rkernel/target.hpp"
-#include "targets/llvm/kernel_source.hpp"
+#include "src/rkernel/target/device.hpp"
+#include "src/choice/gpu/gpu.hpp"
+#include "src/rkernel/target/target.hpp"
+#include "targets/llvm/problem/kernel_source.hpp"
 
 namespace dyn::ptx {
 

@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "dyn/error.hpp"
-#include "targets/ptx/contraction_kernel.hpp"
+#include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
-#include "targets/ptx/loop_kernel.hpp"
+#include "targets/ptx/loop/kernel.hpp"
 #include "targets/ptx/narrowing.hpp"
 
 namespace dyn::ptx {

@@ -8,7 +8,7 @@
 
 #include "dyn/dtype.hpp"
 #include "dyn/options.hpp"
-#include "src/rkernel/target.hpp"
+#include "src/rkernel/target/target.hpp"
 #include "targets/ptx/ptx_device.hpp"
 
 namespace dyn::ptx {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "graph/scalars.hpp"
+#include "graph/ir/scalars.hpp"
 #include "targets/reference/reference.hpp"
 
 namespace dyn::reference {

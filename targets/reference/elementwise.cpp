@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "graph/scalars.hpp"
+#include "graph/ir/scalars.hpp"
 #include "targets/reference/ops.hpp"
 #include "targets/reference/scalar.hpp"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/op.hpp"
+#include "graph/ir/op.hpp"
 #include "targets/reference/index.hpp"
 #include "targets/reference/reference.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dyn/tensor.hpp"
-#include "graph/module.hpp"
+#include "graph/ir/module.hpp"
 
 namespace dyn::reference {
 

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
-#include "graph/diagnostic.hpp"
+#include "graph/ir/diagnostic.hpp"
 #include "targets/reference/ops.hpp"
 #include "targets/reference/scalar.hpp"
 #include "targets/host/call.hpp"

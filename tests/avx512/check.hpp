@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "targets/cpu/isa.hpp"
-#include "targets/cpu/jit.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "targets/llvm/jit/jit.hpp"
 
 namespace dyn::avx512_check {
 

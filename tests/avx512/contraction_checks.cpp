@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <map>
 
-#include "targets/cpu/contraction_kernel.hpp"
-#include "targets/cpu/dot_loop.hpp"
-#include "targets/cpu/pack.hpp"
+#include "targets/cpu/contraction/kernel.hpp"
+#include "targets/cpu/tile/dot_loop.hpp"
+#include "targets/cpu/move/pack.hpp"
 #include "tests/avx512/check.hpp"
 #include "tests/avx512/counted_loops.hpp"
-#include "tests/unit/codegen/guarded_buffer.hpp"
-#include "tests/unit/cpu/contraction_fixture.hpp"
+#include "tests/unit/cpu/loop/guarded_buffer.hpp"
+#include "tests/unit/cpu/contraction/fixture.hpp"
 
 namespace dyn::avx512_check {
 namespace {

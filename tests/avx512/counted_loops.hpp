@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "targets/cpu/main_loop.hpp"
+#include "targets/cpu/tile/main_loop.hpp"
 
 namespace dyn::avx512_check {
 

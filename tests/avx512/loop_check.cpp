@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "tests/support/round_machine.hpp"
-#include "tests/unit/codegen/guarded_buffer.hpp"
+#include "tests/unit/cpu/loop/guarded_buffer.hpp"
 
 namespace dyn::avx512_check {
 namespace {

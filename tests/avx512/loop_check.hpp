@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "targets/cpu/loop_kernel.hpp"
+#include "targets/cpu/loop/kernel.hpp"
 #include "tests/avx512/check.hpp"
 #include "tests/support/problem_builder.hpp"
 

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "dyn/error.hpp"
-#include "targets/cpu/compiler.hpp"
-#include "targets/cpu/main_loop.hpp"
+#include "targets/llvm/jit/compiler.hpp"
+#include "targets/cpu/tile/main_loop.hpp"
 #include "tests/avx512/check.hpp"
 #include "tests/avx512/illegal_instruction.hpp"
 

@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
-#include "src/cli/inputs.hpp"
-#include "src/cli/session.hpp"
-#include "src/cli/statistics.hpp"
-#include "src/runtime/model_impl.hpp"
+#include "src/cli/input/inputs.hpp"
+#include "src/cli/input/session.hpp"
+#include "src/cli/report/statistics.hpp"
+#include "src/runtime/load/model_impl.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "dyn/error.hpp"
 #include "dyn/graph.hpp"
-#include "src/runtime/model_impl.hpp"
+#include "src/runtime/load/model_impl.hpp"
 #include "tests/conformance/values.hpp"
 
 namespace dyn::conformance {

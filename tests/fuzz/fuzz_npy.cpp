@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/cli/npy.hpp"
+#include "src/cli/input/npy.hpp"
 #include "tests/fuzz/reader.hpp"
 
 using namespace dyn;

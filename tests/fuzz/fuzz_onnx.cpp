@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "graph/text.hpp"
-#include "src/import/import.hpp"
-#include "src/runtime/safetensors.hpp"
+#include "graph/text/text.hpp"
+#include "src/import/onnx/import.hpp"
+#include "src/runtime/weights/safetensors.hpp"
 #include "tests/fuzz/reader.hpp"
 
 using namespace dyn;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/runtime/safetensors.hpp"
+#include "src/runtime/weights/safetensors.hpp"
 #include "tests/fuzz/reader.hpp"
 
 using namespace dyn;

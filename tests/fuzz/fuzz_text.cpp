@@ -1,6 +1,6 @@
 // The text format: parsing, names, verification and shapes. What is accepted prints as text that reads as the same.
 
-#include "graph/text.hpp"
+#include "graph/text/text.hpp"
 #include "tests/fuzz/reader.hpp"
 
 using namespace dyn;

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "targets/ptx/contraction_kernel.hpp"
-#include "targets/ptx/cuda_device_context.hpp"
-#include "targets/ptx/cuda_device_stream.hpp"
+#include "targets/ptx/contraction/kernel.hpp"
+#include "targets/ptx/cuda/context.hpp"
+#include "targets/ptx/cuda/stream.hpp"
 #include "targets/ptx/ptx_device.hpp"
 #include "tests/gpu/matmul_problem.hpp"
 

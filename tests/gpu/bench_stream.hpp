@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "targets/ptx/cuda_device_context.hpp"
+#include "targets/ptx/cuda/context.hpp"
 
 namespace dyn::gpu_check {
 

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "targets/ptx/cuda_device.hpp"
+#include "targets/ptx/cuda/device.hpp"
 #include "tests/gpu/bench_matmul.hpp"
 #include "tests/gpu/bench_stream.hpp"
 #include "tests/gpu/check.hpp"

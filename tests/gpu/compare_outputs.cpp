@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "src/cli/npy.hpp"
+#include "src/cli/input/npy.hpp"
 #include "targets/reference/reference.hpp"
 #include "tests/gpu/check.hpp"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "targets/ptx/driver.hpp"
+#include "targets/ptx/cuda/driver.hpp"
 
 namespace dyn::gpu_check {
 

@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include "dyn/error.hpp"
-#include "targets/ptx/cuda_device.hpp"
+#include "targets/ptx/cuda/device.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
-#include "targets/ptx/gpu_descriptions.hpp"
+#include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "tests/gpu/check.hpp"
 
 namespace dyn::gpu_check {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "graph/dim.hpp"
-#include "src/rkernel/problem.hpp"
+#include "graph/dims/dim.hpp"
+#include "src/rkernel/problem/problem.hpp"
 
 namespace dyn::gpu_check {
 

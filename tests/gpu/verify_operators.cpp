@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dyn/error.hpp"
-#include "src/runtime/model.hpp"
+#include "src/runtime/load/model.hpp"
 #include "tests/gpu/check.hpp"
 #include "tests/kernels/cases.hpp"
 

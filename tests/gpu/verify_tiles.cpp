@@ -7,7 +7,7 @@
 
 #include "targets/ptx/emulator/emulator.hpp"
 #include "tests/gpu/check.hpp"
-#include "tests/unit/ptx/matmul_data.hpp"
+#include "tests/unit/ptx/contraction/matmul_data.hpp"
 
 namespace dyn::gpu_check {
 namespace {

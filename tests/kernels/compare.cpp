@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "graph/text.hpp"
+#include "graph/text/text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace dyn::testing {

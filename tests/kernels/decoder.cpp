@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "dyn/session.hpp"
-#include "graph/text.hpp"
+#include "graph/text/text.hpp"
 #include "tests/kernels/compare.hpp"
 #include "tests/kernels/encoder.hpp"
 

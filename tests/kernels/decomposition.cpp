@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/group.hpp"
-#include "graph/op.hpp"
-#include "graph/text.hpp"
+#include "graph/fusion/group.hpp"
+#include "graph/ir/op.hpp"
+#include "graph/text/text.hpp"
 #include "tests/kernels/cases.hpp"
 #include "tests/kernels/graph_writer.hpp"
 #include "tests/support/relative.hpp"

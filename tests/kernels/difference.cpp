@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "graph/scalars.hpp"
+#include "graph/ir/scalars.hpp"
 #include "tests/kernels/compare.hpp"
 
 namespace dyn::testing {

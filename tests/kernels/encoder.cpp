@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "graph/text.hpp"
+#include "graph/text/text.hpp"
 #include "tests/kernels/compare.hpp"
 
 namespace dyn::testing {

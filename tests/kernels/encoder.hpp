@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dyn/graph.hpp"
-#include "graph/module.hpp"
+#include "graph/ir/module.hpp"
 #include "targets/reference/reference.hpp"
 #include "tests/kernels/random.hpp"
 

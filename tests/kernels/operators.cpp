@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "targets/cpu/isa.hpp"
+#include "targets/llvm/jit/isa.hpp"
 #include "tests/kernels/cases.hpp"
 #include "tests/support/seed.hpp"
 

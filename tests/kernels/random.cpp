@@ -4,7 +4,7 @@
 #include <span>
 #include <type_traits>
 
-#include "graph/scalars.hpp"
+#include "graph/ir/scalars.hpp"
 #include "tests/support/half.hpp"
 #include "tests/support/seed.hpp"
 

@@ -1,5 +1,5 @@
 # A constraint between broadcast dims always holds.
-# file: src/runtime/binder.cpp
+# file: src/runtime/plan/binder.cpp
 # target: test_runtime
 # test: constraints between dims are checked*
 s/return left == right || left == 1 || right == 1;/return true;/

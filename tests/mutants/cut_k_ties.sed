@@ -1,5 +1,5 @@
 # Blocks that cut K win ties against those that do not.
-# file: src/rkernel/select.cpp
+# file: src/choice/cpu/select.cpp
 # target: test_cpu
 # test: select takes what a plain search*
 s/cuts_k(best_strategy) \&\& !cuts ? 1 : 1 - tie/1 - tie/

@@ -1,5 +1,5 @@
 # The one instruction of AVX-512 scales the result of exp by twice as much.
-# file: targets/llvm/math_parts.cpp
+# file: targets/llvm/math/parts.cpp
 # target: test_codegen
 # needs: avx512f
 # test: unary functions are accurate over all floats

@@ -1,5 +1,5 @@
 # A function's defaults go before what the call gives.
-# file: src/import/functions.cpp
+# file: src/import/onnx/functions.cpp
 # target: test_import
 # test: a function is its nodes*
 /if (const AttributeProto\* given/d

@@ -1,5 +1,5 @@
 # An input that a call leaves out as "" counts as given.
-# file: src/import/functions.cpp
+# file: src/import/onnx/functions.cpp
 # target: test_import
 # test: inputs and outputs that a call leaves out*
 s/ || call.input(i).empty()//

@@ -1,5 +1,5 @@
 # The index of a later slice is read behind the last one.
-# file: targets/cpu/loop_chunks.cpp
+# file: targets/cpu/loop/chunks.cpp
 # target: test_codegen
 # test: gather of rows*
 s/builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, later, builder_.CreateSub(extent(axis), number(1)))/later/

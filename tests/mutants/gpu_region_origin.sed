@@ -1,5 +1,5 @@
 # The second region of a program on a GPU begins at the first row of the output, wherever it lies.
-# file: targets/ptx/contraction_region.cpp
+# file: targets/ptx/contraction/region.cpp
 # target: test_ptx
 # test: two regions of unequal tiles*
 s/window_\.m = after(grid_\.m_begin, /window_.m = after(codegen::SlotTable::none, /

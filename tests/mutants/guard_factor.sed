@@ -1,5 +1,5 @@
 # The guards of strided windows count indices as elements.
-# file: targets/llvm/slots.cpp
+# file: targets/llvm/problem/slots.cpp
 # target: test_kernels
 # test: windows
 s/bounds.factors.push_back(term.factor.constant() == 1 ? none : add(term.factor))/bounds.factors.push_back(none)/

@@ -1,5 +1,5 @@
 # An ignored target counts in the mean.
-# file: src/import/ops/loss.cpp
+# file: src/import/onnx/ops/loss.cpp
 # target: test_import
 # test: an imported loss weighs*
 s/cast(negated(\*ignored), log_probability.dtype())/std::optional<Term>()/

@@ -1,5 +1,5 @@
 # What a scan collects backwards is collected forwards.
-# file: src/import/loops.cpp
+# file: src/import/onnx/loops.cpp
 # target: test_import
 # test: imported scans go over an axis in either direction
 s/if (reversed) std::ranges::reverse(parts);/(void)reversed;/

@@ -1,5 +1,5 @@
 # A result takes the memory of the matmul's own left side.
-# file: src/runtime/in_place.cpp
+# file: src/runtime/plan/in_place.cpp
 # target: test_runtime
 # test: *residual*
 s/loads == 1 \&\& std::ranges::count(problem.operands, buffer, \&rkernel::Operand::buffer) == 1 \&\& /loads == 1 \&\& /

@@ -1,5 +1,5 @@
 # x * min(1, y) becomes x for negative x too.
-# file: graph/dim_rules_sum.cpp
+# file: graph/dims/rules_sum.cpp
 # target: test_graph
 # test: every rule keeps the value*
 s/bounds(atom).low >= 0 \&\& prove/prove/

@@ -1,5 +1,5 @@
 # maximum and reduce_max lose a NaN on the left.
-# file: targets/llvm/math.cpp
+# file: targets/llvm/math/math.cpp
 # target: test_kernels
 # test: element-wise operators
 s/return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, builder_.CreateSelect(ordered, a, b));/return builder_.CreateSelect(ordered, a, b);/

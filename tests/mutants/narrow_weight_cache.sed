@@ -1,5 +1,5 @@
 # Prepacked weights on disk are not told apart by their dtype.
-# file: src/runtime/weights.cpp
+# file: src/runtime/weights/weights.cpp
 # target: test_runtime
 # test: prepacked weights of one precision are never taken for those of another
 s/offset, name_of(view.dtype), view.k/offset, "f32", view.k/

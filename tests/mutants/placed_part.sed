@@ -1,5 +1,5 @@
 # Parts of a concatenation are all written at its start.
-# file: graph/passes/append_place.cpp
+# file: graph/fusion/append_place.cpp
 # target: test_graph
 # test: results are computed in their places
 s/place\.offset = place\.offset + .*;/place.offset = place.offset;/

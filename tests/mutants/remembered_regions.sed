@@ -1,5 +1,5 @@
 # Of a remembered choice the first region alone is read.
-# file: src/rkernel/choice_memory.cpp
+# file: src/choice/cpu/choice_memory.cpp
 # target: test_cpu
 # test: a set holds choices of different numbers of regions*
 s/region < regions_in(words\[0\])/region < 1/

@@ -1,5 +1,5 @@
 # Of each slice of K, dots of packed rows read the first slice of B.
-# file: targets/cpu/contraction_emitter.cpp
+# file: targets/cpu/contraction/emitter.cpp
 # target: test_cpu
 # test: dots of packed rows equal plain loops
 s/element(b_rows, k_part_.start), k_part_.size/b_rows, k_part_.size/

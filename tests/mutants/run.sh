@@ -10,7 +10,7 @@
 #   --touched   those whose file the last commits or this tree's changes touch; of too many, and to make up the least, some by a seed
 # Prints "ok NAME", "failed NAME: reason" or "skipped mutants.cpu: reason" for each.
 # Bugs in GPU kernels (gpu/*.mutant) are edits of generated code and need no build: test_ptx plants them itself, in its
-# test case "every planted bug is reported"; tests/unit/ptx/planted_bugs.hpp has their format.
+# test case "every planted bug is reported"; tests/unit/ptx/emulator/planted_bugs.hpp has their format.
 set -uo pipefail
 build=$(cd "${1:?BUILD_DIR}" && pwd) || exit 2
 shift

@@ -1,5 +1,5 @@
 # Tensors of a weights file may overlap.
-# file: src/runtime/safetensors.cpp
+# file: src/runtime/weights/safetensors.cpp
 # target: test_runtime
 # test: bad offsets
 s/^    check_overlaps(entries_);$//

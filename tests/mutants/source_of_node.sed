@@ -1,5 +1,5 @@
 # Of what an ONNX node becomes only the first statement has its name.
-# file: src/import/converter.cpp
+# file: src/import/onnx/converter.cpp
 # target: test_import
 # test: every statement has the node*
 s/sources_.resize(state_.builder.node_count(), calls_/sources_.resize(std::min(first_new + 1, state_.builder.node_count()), calls_/

@@ -1,5 +1,5 @@
 # Fixed slices of K never run on one thread where there is much to do.
-# file: src/rkernel/select.cpp
+# file: src/choice/cpu/select.cpp
 # target: test_cpu
 # test: what is chosen ties*
 s/shape.fixed_slices > 1 || //

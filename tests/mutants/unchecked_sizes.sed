@@ -1,5 +1,5 @@
 # Sizes that a run decides are not compared with others.
-# file: src/runtime/binder.cpp
+# file: src/runtime/plan/binder.cpp
 # target: test_runtime
 # test: sizes that a run decides are compared*
 s/if (is_known && is_new) check_constraint/if (is_known \&\& is_new \&\& in_constraint.empty()) check_constraint/

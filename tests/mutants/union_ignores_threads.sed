@@ -1,5 +1,5 @@
 # The same code on another number of threads counts as the same program.
-# file: src/rkernel/same_program.hpp
+# file: src/rkernel/target/same_program.hpp
 # target: test_runtime
 # test: candidates: the same code*
 s/of\.merge_grain, of\.threads, /of.merge_grain, /

@@ -1,5 +1,5 @@
 # The last panel of a block counts as one vector also where a wide tile computes it.
-# file: src/rkernel/unused_lanes.cpp
+# file: src/choice/cpu/unused_lanes.cpp
 # target: test_cpu
 # test: unused lanes along columns*
 s/const bool alone = .*;/const bool alone = true;/

@@ -1,5 +1,5 @@
 # Code for windows whose segments have one length is taken for those of another.
-# file: targets/llvm/structure_key.cpp
+# file: targets/llvm/problem/structure_key.cpp
 # target: test_runtime
 # test: convolutions that differ in what their code knows*
 s/elements > 0) key += fmt::format("e{}", elements);/elements > 0) key += "";/

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "src/rkernel/expr.hpp"
+#include "src/rkernel/expr/expr.hpp"
 
 namespace dyn::testing {
 

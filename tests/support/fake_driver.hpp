@@ -9,7 +9,7 @@
 #include <string>
 
 #include "dyn/error.hpp"
-#include "targets/ptx/cuda_device.hpp"
+#include "targets/ptx/cuda/device.hpp"
 #include "tests/support/fake_cuda/fake_cuda.hpp"
 
 namespace dyn::test {

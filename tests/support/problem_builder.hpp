@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/rkernel/problem.hpp"
+#include "src/rkernel/problem/problem.hpp"
 
 namespace dyn::testing {
 

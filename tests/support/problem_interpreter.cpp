@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dyn/error.hpp"
-#include "graph/scalars.hpp"
+#include "graph/ir/scalars.hpp"
 #include "targets/reference/scalar.hpp"
 #include "tests/support/expr_interpreter.hpp"
 #include "tests/support/half.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 #include <span>
 
-#include "src/rkernel/problem.hpp"
+#include "src/rkernel/problem/problem.hpp"
 
 namespace dyn::testing {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "src/rkernel/rest_columns.hpp"
+#include "src/choice/cost/rest_columns.hpp"
 
 namespace dyn::testing {
 namespace {

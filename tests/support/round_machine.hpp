@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "src/rkernel/cost.hpp"
+#include "src/choice/cost/cost.hpp"
 
 namespace dyn::testing {
 

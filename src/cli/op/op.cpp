@@ -13,10 +13,10 @@
 #include "src/cli/op/op_report.hpp"
 #include "src/cli/op/peer_team.hpp"
 #include "src/cli/op/slices.hpp"
-#include "src/cli/peak.hpp"
-#include "src/cli/session.hpp"
-#include "src/cli/units.hpp"
-#include "src/runtime/thread_count.hpp"
+#include "src/cli/report/peak.hpp"
+#include "src/cli/input/session.hpp"
+#include "src/cli/report/units.hpp"
+#include "src/runtime/run/thread_count.hpp"
 
 namespace dyn::cli {
 namespace {

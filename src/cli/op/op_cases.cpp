@@ -7,7 +7,7 @@
 
 #include "dyn/error.hpp"
 #include "src/cli/op/op_model.hpp"
-#include "src/cli/ranges.hpp"
+#include "src/cli/input/ranges.hpp"
 
 namespace dyn::cli {
 namespace {

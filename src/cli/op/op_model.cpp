@@ -8,10 +8,10 @@
 
 #include "dyn/error.hpp"
 #include "dyn/graph.hpp"
-#include "graph/op.hpp"
-#include "graph/text.hpp"
-#include "src/cli/inputs.hpp"
-#include "src/runtime/random_weights.hpp"
+#include "graph/ir/op.hpp"
+#include "graph/text/text.hpp"
+#include "src/cli/input/inputs.hpp"
+#include "src/runtime/weights/random_weights.hpp"
 
 namespace dyn::cli {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "dyn/options.hpp"
 #include "src/cli/op/operand.hpp"
-#include "src/runtime/memory_block.hpp"
-#include "src/runtime/model.hpp"
+#include "src/runtime/weights/memory_block.hpp"
+#include "src/runtime/load/model.hpp"
 
 namespace dyn::cli {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "src/cli/statistics.hpp"
+#include "src/cli/report/statistics.hpp"
 
 namespace dyn::cli {
 namespace {

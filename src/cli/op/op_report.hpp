@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "src/cli/table.hpp"
+#include "src/cli/report/table.hpp"
 
 namespace dyn::cli {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "src/cli/session.hpp"
+#include "src/cli/input/session.hpp"
 
 namespace dyn::cli {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/cli/statistics.hpp"
+#include "src/cli/report/statistics.hpp"
 
 namespace dyn::cli {
 namespace {

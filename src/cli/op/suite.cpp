@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/cli/ranges.hpp"
+#include "src/cli/input/ranges.hpp"
 
 namespace dyn::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/rkernel/policy.hpp"
+#include "src/rkernel/target/policy.hpp"
 
 namespace dyn::cli {
 

@@ -1,7 +1,7 @@
 #include "src/cli/select/record.hpp"
 
-#include "src/cli/statistics.hpp"
-#include "src/cli/units.hpp"
+#include "src/cli/report/statistics.hpp"
+#include "src/cli/report/units.hpp"
 
 namespace dyn::cli {
 namespace {

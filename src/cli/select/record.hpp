@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "src/cli/table.hpp"
-#include "src/rkernel/policy.hpp"
+#include "src/cli/report/table.hpp"
+#include "src/rkernel/target/policy.hpp"
 
 namespace dyn::cli {
 

@@ -1,6 +1,6 @@
 #include "src/cli/select/rehearsal.hpp"
 
-#include "src/cli/statistics.hpp"
+#include "src/cli/report/statistics.hpp"
 
 namespace dyn::cli {
 namespace {

@@ -2,7 +2,7 @@
 // How long a policy takes to choose.
 
 #include "src/cli/select/record.hpp"
-#include "src/rkernel/target.hpp"
+#include "src/rkernel/target/target.hpp"
 
 namespace dyn::cli {
 

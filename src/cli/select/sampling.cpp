@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "src/cli/statistics.hpp"
+#include "src/cli/report/statistics.hpp"
 
 namespace dyn::cli {
 namespace {

@@ -14,9 +14,9 @@
 #include "src/cli/select/selected_cases.hpp"
 #include "src/cli/select/select_report.hpp"
 #include "src/cli/select/shape_bench.hpp"
-#include "src/cli/session.hpp"
-#include "src/cli/units.hpp"
-#include "src/runtime/thread_count.hpp"
+#include "src/cli/input/session.hpp"
+#include "src/cli/report/units.hpp"
+#include "src/runtime/run/thread_count.hpp"
 
 namespace dyn::cli {
 namespace {

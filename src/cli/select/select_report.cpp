@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "src/cli/statistics.hpp"
-#include "src/cli/units.hpp"
+#include "src/cli/report/statistics.hpp"
+#include "src/cli/report/units.hpp"
 
 namespace dyn::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include "src/cli/op/slices.hpp"
 #include "src/cli/select/compare.hpp"
 #include "src/cli/select/rehearsal.hpp"
-#include "src/cli/statistics.hpp"
-#include "src/runtime/candidates.hpp"
+#include "src/cli/report/statistics.hpp"
+#include "src/runtime/plan/candidates.hpp"
 
 namespace dyn::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "src/cli/op/suite.hpp"
 #include "src/cli/select/record.hpp"
 #include "src/cli/select/sampling.hpp"
-#include "src/runtime/model.hpp"
+#include "src/runtime/load/model.hpp"
 
 namespace dyn::cli {
 

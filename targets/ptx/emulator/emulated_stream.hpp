@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "src/rkernel/device.hpp"
+#include "src/rkernel/target/device.hpp"
 
 namespace dyn::ptx::emulation {
 

@@ -9,14 +9,14 @@
 #include <unordered_set>
 
 #include "dyn/error.hpp"
-#include "targets/cpu/isa.hpp"
-#include "targets/cpu/jit.hpp"
-#include "targets/llvm/parallel_jobs.hpp"
-#include "targets/ptx/device_module.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "targets/llvm/jit/jit.hpp"
+#include "targets/llvm/code/parallel_jobs.hpp"
+#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/emulator/emulated_stream.hpp"
 #include "targets/ptx/emulator/host_lowering.hpp"
 #include "targets/ptx/emulator/launcher.hpp"
-#include "targets/ptx/kernel_symbol.hpp"
+#include "targets/ptx/ir/kernel_symbol.hpp"
 
 namespace dyn::ptx {
 

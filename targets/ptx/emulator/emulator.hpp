@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "src/rkernel/gpu.hpp"
+#include "src/choice/gpu/gpu.hpp"
 #include "targets/ptx/ptx_device.hpp"
 
 namespace llvm {

@@ -13,9 +13,9 @@
 #include <optional>
 
 #include "dyn/error.hpp"
-#include "targets/ptx/device_module.hpp"
-#include "targets/ptx/device_ops.hpp"
-#include "targets/ptx/emulator/poison.hpp"
+#include "targets/ptx/ir/device_module.hpp"
+#include "targets/ptx/ir/device_ops.hpp"
+#include "targets/ptx/emulator/memory/poison.hpp"
 
 namespace dyn::ptx::emulation {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "targets/llvm/kernel_source.hpp"
+#include "targets/llvm/problem/kernel_source.hpp"
 #include "targets/ptx/emulator/emulated_kernel.hpp"
 
 namespace llvm {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "targets/ptx/emulator/emulated_memory.hpp"
+#include "targets/ptx/emulator/memory/emulated_memory.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
-#include "targets/ptx/emulator/multiprocessor.hpp"
+#include "targets/ptx/emulator/multiprocessor/multiprocessor.hpp"
 
 namespace dyn::ptx::emulation {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "targets/ptx/op.hpp"
+#include "targets/ptx/ir/op.hpp"
 
 namespace dyn::ptx::emulation {
 
@@ -21,7 +21,7 @@ struct ThreadContext {
 
 #define DYN_DEVICE_OP(id, name, signature, ptx, text) +1
 inline constexpr std::size_t op_count = 0
-#include "targets/ptx/device_ops.def"
+#include "targets/ptx/ir/device_ops.def"
     ;
 #undef DYN_DEVICE_OP
 

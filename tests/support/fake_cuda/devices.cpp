@@ -179,7 +179,7 @@ __attribute__((visibility("default"))) dyn::ptx::cuda::Result cuGetProcAddress(c
   if (control.missing_function == nullptr || std::strcmp(control.missing_function, symbol) != 0) {
 #define DYN_CUDA_FUNCTION(name, parameters) \
   if (std::strcmp(symbol, #name) == 0) *function = reinterpret_cast<void*>(&dyn::test::fake::name);
-#include "targets/ptx/driver_functions.def"
+#include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION
   }
   return *function != nullptr || control.null_when_missing ? Result::Success : Result::NotFound;

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "targets/ptx/driver.hpp"
+#include "targets/ptx/cuda/driver.hpp"
 
 namespace dyn::test {
 

@@ -89,7 +89,7 @@ void free_all();
 
 /// Every entry point, with the very signature that dyn calls.
 #define DYN_CUDA_FUNCTION(name, parameters) Result name parameters;
-#include "targets/ptx/driver_functions.def"
+#include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION
 
 }  // namespace dyn::test::fake

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "graph/text.hpp"
-#include "src/rkernel/lower.hpp"
+#include "graph/text/text.hpp"
+#include "src/rkernel/problem/lower.hpp"
 
 namespace dyn::ptx::testing {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/group.hpp"
-#include "src/rkernel/target.hpp"
+#include "graph/fusion/group.hpp"
+#include "src/rkernel/target/target.hpp"
 #include "targets/ptx/ptx_target.hpp"
 
 namespace dyn::ptx::testing {

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "targets/ptx/emulator/emulator.hpp"
-#include "targets/ptx/gpu_descriptions.hpp"
+#include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "tests/support/problem_interpreter.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/target_fixture.hpp"

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "dyn/error.hpp"
-#include "targets/ptx/contraction_kernel.hpp"
-#include "targets/ptx/gpu_descriptions.hpp"
-#include "targets/ptx/loop_kernel.hpp"
+#include "targets/ptx/contraction/kernel.hpp"
+#include "targets/ptx/gpus/gpu_descriptions.hpp"
+#include "targets/ptx/loop/kernel.hpp"
 #include "targets/ptx/narrowing.hpp"
 #include "tests/unit/ptx/target_fixture.hpp"
 

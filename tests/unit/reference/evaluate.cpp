@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
-#include "graph/text.hpp"
+#include "graph/text/text.hpp"
 #include "tests/support/graph_text.hpp"
 
 namespace dyn::testing {

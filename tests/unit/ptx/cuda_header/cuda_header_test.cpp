@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <type_traits>
 
-#include "targets/ptx/driver.hpp"
+#include "targets/ptx/cuda/driver.hpp"
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>
@@ -60,7 +60,7 @@ static_assert(!same_abi<int*, const int*>() && !same_abi<int, long>() && !same_a
 // The header's macros turn each name into that of its newest form.
 #define DYN_CUDA_FUNCTION(name, parameters) \
   static_assert(same_function(static_cast<Result(*) parameters>(nullptr), decltype (&::name)(nullptr)));
-#include "targets/ptx/driver_functions.def"
+#include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION
 static_assert(same_function(DriverGetVersion(nullptr), decltype (&::cuDriverGetVersion)(nullptr)));
 static_assert(same_abi<DevicePointer, CUdeviceptr>() && same_abi<DeviceId, CUdevice>());

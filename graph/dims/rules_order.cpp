@@ -1,0 +1,77 @@
+// Rules of min and max. Nested ones of the same kind are one list, ordered, without those that another makes
+// superfluous.
+
+#include <algorithm>
+
+#include "graph/dims/checked.hpp"
+#include "graph/dims/interner.hpp"
+#include "graph/dims/polynomial.hpp"
+#include "graph/dims/rules.hpp"
+
+namespace dyn::graph {
+
+namespace {
+
+using MaybeDim = std::optional<Dim>;
+
+/// Whether min (max) of a and b is always a.
+bool wins(DimOp op, Dim a, Dim b) { return (op == DimOp::Min ? prove_less_equal(a, b) : prove_less_equal(b, a)) == true; }
+
+MaybeDim choose(DimOp op, Dim a, Dim b) {
+  if (wins(op, a, b)) return a;
+  if (wins(op, b, a)) return b;
+  return std::nullopt;
+}
+
+void collect(DimOp op, Dim dim, std::vector<Dim>& leaves) {
+  if (dim.node()->op != op) {
+    leaves.push_back(dim);
+    return;
+  }
+  for (Dim operand : dim.node()->operands) collect(op, operand, leaves);
+}
+
+/// The leaves in order as a chain. A leaf that the chain before it decides is dropped, which may decide others: until
+/// none is.
+Dim chain(DimTable& table, DimOp op, std::vector<Dim> leaves) {
+  while (true) {
+    bool dropped = false;
+    Dim result = leaves[0];
+    for (std::size_t i = 1; i < leaves.size(); ++i) {
+      const MaybeDim chosen = choose(op, result, leaves[i]);
+      dropped = dropped || chosen;
+      result = chosen ? *chosen : DimInterner::intern(table, op, {result, leaves[i]});
+    }
+    if (!dropped) return result;
+    leaves.clear();
+    collect(op, result, leaves);
+  }
+}
+
+MaybeDim flatten(DimTable& table, DimOp op, Dim a, Dim b) {
+  std::vector<Dim> leaves, kept;
+  collect(op, a, leaves);
+  collect(op, b, leaves);
+  std::ranges::sort(leaves, [](Dim x, Dim y) { return compare(x, y) < 0; });
+  for (Dim leaf : leaves) {
+    if (std::ranges::any_of(kept, [&](Dim other) { return wins(op, other, leaf); })) continue;
+    std::erase_if(kept, [&](Dim other) { return wins(op, leaf, other); });
+    kept.push_back(leaf);
+  }
+  return chain(table, op, kept);
+}
+
+MaybeDim minimum_ordered(DimTable&, Dim a, Dim b) { return choose(DimOp::Min, a, b); }
+MaybeDim minimum_flatten(DimTable& table, Dim a, Dim b) { return flatten(table, DimOp::Min, a, b); }
+MaybeDim maximum_ordered(DimTable&, Dim a, Dim b) { return choose(DimOp::Max, a, b); }
+MaybeDim maximum_flatten(DimTable& table, Dim a, Dim b) { return flatten(table, DimOp::Max, a, b); }
+
+constexpr DimRule minimum_table[] = {{"ordered", minimum_ordered}, {"one ordered list", minimum_flatten}};
+constexpr DimRule maximum_table[] = {{"ordered", maximum_ordered}, {"one ordered list", maximum_flatten}};
+
+}  // namespace
+
+std::span<const DimRule> minimum_rules() { return minimum_table; }
+std::span<const DimRule> maximum_rules() { return maximum_table; }
+
+}  // namespace dyn::graph

@@ -1,0 +1,85 @@
+#include "graph/ir/diagnostic.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::graph {
+
+namespace {
+
+/// Characters of a source line that a message shows at most.
+constexpr std::size_t max_shown_characters = 120;
+
+/// Line number `line` (from 1) of `text`, without its line end; empty where there is none.
+std::string_view line_of(std::string_view text, int line) {
+  for (int i = 1; i < line; ++i) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  text = text.substr(0, text.find('\n'));
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+/// Bytes of the UTF-8 sequence that `text` begins with; 0 where there is none. Overlong forms count as sequences.
+std::size_t sequence_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t length = first < 0x80 ? 1 : first >= 0xf8 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
+  if (length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+/// Keeps a message on one line and free of control characters and of what is no UTF-8, whatever the source holds.
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const bool control = static_cast<unsigned char>(text.front()) < 0x20 || text.front() == 0x7f;
+    out += length == 0 ? "?" : control ? " " : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+std::string line_and_caret(std::string_view line, int column) {
+  const std::size_t target = std::min<std::size_t>(static_cast<std::size_t>(std::max(column, 1) - 1), line.size());
+  const std::size_t first = line.size() <= max_shown_characters || target < max_shown_characters / 2
+                                ? 0
+                                : std::min(target - max_shown_characters / 2, line.size() - max_shown_characters);
+  const std::string before = first > 0 ? "..." : "";
+  const std::string after = line.size() - first > max_shown_characters ? "..." : "";
+  return before + printable(line.substr(first, max_shown_characters)) + after + "\n" +
+         std::string(before.size() + target - first, ' ') + "^";
+}
+
+}  // namespace
+
+std::string format_at(const Module& module, SourceLocation location, const std::string& message) {
+  const std::string source = module.source_name.empty() ? "<module>" : module.source_name;
+  if (location.line <= 0) return fmt::format("{}: {}", source, message);
+  const std::string head = fmt::format("{}:{}:{}: {}", source, location.line, location.column, message);
+  if (!module.source_text) return head;
+  return head + "\n" + line_and_caret(line_of(*module.source_text, location.line), location.column);
+}
+
+std::string place_of(const Module& module, SourceLocation location) {
+  constexpr std::string_view mark = "  # from ";
+  if (location.line <= 0) return {};
+  const std::string_view line = module.source_text ? line_of(*module.source_text, location.line) : std::string_view();
+  const std::size_t comment = line.rfind(mark);
+  return comment == std::string_view::npos ? fmt::format("line {}", location.line) : printable(line.substr(comment + mark.size()));
+}
+
+void fail_at(const Module& module, SourceLocation location, const std::string& message) {
+  throw Error(ErrorKind::model, format_at(module, location, message));
+}
+
+}  // namespace dyn::graph

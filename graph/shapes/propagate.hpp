@@ -1,0 +1,76 @@
+#pragma once
+// Shape propagation as a worklist over nodes.
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/ir/op.hpp"
+#include "graph/shapes/unifier.hpp"
+
+namespace dyn::graph {
+
+/// "a (dim 1), which is S, must be equal to b (dim 0), which is 7"
+std::string to_string(const Constraint& constraint);
+
+/// One run of propagation. A node is (re)computed when all its inputs have types and one of them or one of
+/// its constraints changed. Inference that must make two dims equal replaces a symbol, which
+/// changes the types of siblings and of the nodes before them, and thereby puts those back on the list.
+class Propagation final : public InferContext {
+ public:
+  explicit Propagation(Module& module);
+  /// Of a module that has all its nodes.
+  void run();
+
+  /// Of one that grows: its last node, and values that came with it. The results have their types afterwards.
+  void add_node();
+  /// The claims, and what remains to be checked at bind, when the last node is there.
+  void finish();
+  Dim resolve(Dim dim) const { return unifier_.resolve(dim); }
+  /// What is to be checked for this node when sizes are known.
+  std::span<const Constraint> constraints(std::size_t node) const { return constraints_[node]; }
+
+  const Module& module() const override { return module_; }
+  DimTable& dims() override { return *module_.dims; }
+  const Node& node() const override { return module_.nodes[static_cast<std::size_t>(current_)]; }
+  std::size_t input_count() const override { return node().inputs.size(); }
+  const TensorType& input(std::size_t index) const override { return module_.value(node().inputs[index]).type; }
+  [[noreturn]] void fail(const std::string& message) const override;
+  void require_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) override;
+  Dim broadcast(Dim a, Dim b, const std::string& a_what, const std::string& b_what) override;
+  void require_less_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) override;
+  void require_multiple(Dim a, Dim b, const std::string& what) override;
+
+ private:
+  void add_values();
+  void add_uses(int node);
+  bool is_ready(int node) const;
+  void enqueue_users(ValueId value);
+  void compute(int node);
+  void store(std::vector<TensorType>& outputs);
+  void check_output_type(const TensorType& type) const;
+  void drain();
+  void check_claims();
+  void resolve_module();
+  bool resolve_dims(std::vector<Dim>& dims) const;
+  void resolve_attrs(Node& node) const;
+  bool resolve_constraints(std::vector<Constraint>& constraints) const;
+  void record(Constraint::Kind kind, Dim left, Dim right, const std::string& left_what, const std::string& right_what);
+  void collect_constraints();
+  void check_symbols() const;
+  SourceLocation location() const;
+  std::string who() const;
+
+  Module& module_;
+  Unifier unifier_;
+  std::vector<std::vector<int>> users_;               ///< nodes by value
+  std::vector<bool> known_;                           ///< by value: has its type
+  std::set<int> worklist_;                            ///< the first node in topological order comes first
+  int current_ = -1;                                  ///< the node being computed; -1: the outputs' claims
+  int generation_ = 0;                                ///< of the unifier, up to which the module is resolved
+  std::vector<std::vector<Constraint>> constraints_;  ///< by node
+  std::vector<Constraint> claim_constraints_;
+};
+
+}  // namespace dyn::graph

@@ -1,0 +1,262 @@
+// The header lines, the signature and the statements.
+
+#include "graph/text/parser.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "graph/text/literals.hpp"
+#include "graph/ops/state_rules.hpp"
+#include "graph/text/suggest.hpp"
+#include "graph/text/text.hpp"
+
+namespace dyn::graph {
+namespace {
+
+const std::vector<std::string_view> header_words = {"dim", "weights", "weight", "state", "graph"};
+
+}  // namespace
+
+Parser::Parser(Module& module) : module_(module), lexer_(module) { token_ = lexer_.next(); }
+
+void Parser::run() {
+  parse_version();
+  while (!token_.is_word("graph")) parse_header();
+  parse_graph();
+  skip_newlines();
+  if (token_.kind != TokenKind::End) fail_expected("the end of the file after the graph");
+  name_anonymous_values();
+}
+
+void Parser::parse_version() {
+  skip_newlines();
+  if (token_.kind == TokenKind::End) fail(token_.location, "the file is empty; a model begins with `dyn 1`");
+  if (!token_.is_word("dyn")) fail_expected("`dyn 1`, with which every model begins");
+  take();
+  const SourceLocation location = token_.location;
+  const std::int64_t version = take_integer("the version of the text format after `dyn`");
+  if (version > text_version) {
+    fail_unsupported(location,
+                     fmt::format("this file needs dyn text version {}; this library reads up to {}", version, text_version));
+  }
+  if (version < 1) fail(location, fmt::format("there is no dyn text version {}; the first is 1", version));
+  expect_line_end("the version");
+}
+
+void Parser::parse_header() {
+  if (token_.is_word("dim")) return parse_dim_line();
+  if (token_.is_word("weights")) return parse_weights_line();
+  if (token_.is_word("weight")) return parse_weight_line();
+  if (token_.is_word("dyn")) fail(token_.location, "the version is given twice");
+  if (token_.is_word("state")) return parse_state_line();
+  const std::string hint = token_.kind == TokenKind::Name ? did_you_mean(token_.text, header_words) : "";
+  fail(token_.location, fmt::format("expected `dim`, `weights`, `weight`, `state` or `graph`, found {}{}", describe(token_), hint));
+}
+
+void Parser::parse_dim_line() {
+  take();
+  const Token name = token_;
+  take_word("the name of the dim");
+  if (!can_name_dim(name.text)) fail(name.location, fmt::format("{} is reserved and cannot name a dim", describe(name)));
+  if (module_.dims->find_symbol(name.text)) fail(name.location, fmt::format("the dim {} is defined twice", describe(name)));
+
+  SymbolInfo info;
+  info.name = name.text;
+  if (token_.is_word("in")) {
+    take();
+    info.low = take_integer("the lower bound after `in`");
+    expect("..", "the lower bound");
+    if (token_.is_word("inf")) {
+      take();
+    } else {
+      info.high = take_integer("the upper bound, an integer or `inf`");
+    }
+  }
+  if (token_.is_word("multiple")) {
+    take();
+    info.divisor = take_integer("the divisor after `multiple`");
+  }
+  if (token_.is_word("hint")) {
+    take();
+    info.hint = take_integer("the usual value after `hint`");
+  }
+  check_dim(name, info);
+  expect_line_end("the dim");
+  module_.declared_symbols.push_back(*module_.dims->symbol(std::move(info)).symbol());
+  dim_names_.push_back(name.text);
+}
+
+void Parser::check_dim(const Token& name, const SymbolInfo& info) const {
+  const std::string dim = describe(name);
+  if (info.low < 0) fail(name.location, fmt::format("the dim {} has the negative lower bound {}", dim, info.low));
+  if (info.divisor < 1) fail(name.location, fmt::format("the divisor of the dim {} is less than 1", dim));
+  const std::int64_t first_multiple = info.low / info.divisor + (info.low % info.divisor == 0 ? 0 : 1);
+  if (info.high < info.low || info.high / info.divisor < first_multiple) {
+    fail(name.location, fmt::format("the dim {} has no values: {}..{}, multiples of {}", dim, info.low, info.high, info.divisor));
+  }
+  if (info.hint && (*info.hint < info.low || *info.hint > info.high || *info.hint % info.divisor != 0)) {
+    fail(name.location, fmt::format("the hint {} is not a value of the dim {}", *info.hint, dim));
+  }
+}
+
+void Parser::parse_weights_line() {
+  take();
+  if (token_.kind != TokenKind::String) fail_expected("the name of a safetensors file in quotes after `weights`");
+  module_.weight_files.push_back(unquote(take()));
+  expect_line_end("the file name");
+}
+
+void Parser::parse_weight_line() {
+  take();
+  const Name name = take_name("the name of the weight");
+  expect(":", "the name of the weight");
+  TensorType type = parse_type(DimsOf::Weight);
+  expect("=", "the type of the weight");
+  WeightSource source;
+  const SourceLocation location = token_.location;
+  const std::string_view kind = take_word("`splat` or `random`");
+  if (kind == "splat") {
+    source.kind = WeightSource::Kind::Splat;
+    source.splat = take_number("the value of all elements after `splat`");
+    if (!is_float(type.dtype) && source.splat != std::trunc(source.splat)) {
+      fail(location, fmt::format("elements of {} cannot be {}", name_of(type.dtype), source.splat));
+    }
+  } else if (kind == "random") {
+    source.kind = WeightSource::Kind::Random;
+    const std::int64_t seed = take_integer("the seed after `random`");
+    if (seed < 0) fail(location, "a seed is not negative");
+    if (!is_float(type.dtype)) fail(location, fmt::format("random weights are floats, not {}", name_of(type.dtype)));
+    source.seed = static_cast<std::uint64_t>(seed);
+  } else {
+    fail(location, fmt::format("expected `splat` or `random`, found `{}`; a weight from a file is declared where it is "
+                               "first used",
+                               kind));
+  }
+  expect_line_end("the weight");
+  declare_weight(name, std::move(type), source);
+}
+
+void Parser::parse_state_line() {
+  take();
+  const Name name = take_name("the name of the state");
+  check_undefined(name);
+  expect(":", "the name of the state");
+  Value value;
+  value.name = name.text;
+  value.kind = ValueKind::State;
+  value.type = parse_type(DimsOf::State);
+  value.location = name.location;
+  const ValueId id = add_value(std::move(value));
+  define(name, id);
+  module_.states.push_back(id);
+  expect_line_end("the state");
+}
+
+void Parser::parse_graph() {
+  take();
+  module_.name = take_name("the name of the graph").text;
+  expect("(", "the name of the graph");
+  parse_inputs();
+  expect("->", "the inputs");
+  expect("(", "`->`");
+  parse_outputs();
+  expect("{", "the outputs");
+  expect_line_end("`{`");
+  while (!token_.is_word("return")) {
+    if (token_.is("}")) fail(token_.location, "the graph returns nothing; its last statement is `return` with its outputs");
+    parse_statement();
+  }
+  parse_return(take().location);
+  expect("}", "the return statement, which is the last one");
+}
+
+void Parser::parse_inputs() {
+  if (accept(")")) return;
+  do {
+    const Name name = take_name("the name of an input");
+    check_undefined(name);
+    expect(":", "the name of an input");
+    Value value;
+    value.name = name.text;
+    value.kind = ValueKind::Input;
+    value.type = parse_type(DimsOf::Input);
+    value.location = name.location;
+    const ValueId id = add_value(std::move(value));
+    define(name, id);
+    module_.inputs.push_back(id);
+  } while (accept(","));
+  expect(")", "an input");
+}
+
+void Parser::parse_outputs() {
+  do {
+    const Name name = take_name("the name of an output");
+    if (std::find(module_.output_names.begin(), module_.output_names.end(), name.text) != module_.output_names.end()) {
+      fail(name.location, fmt::format("the output `{}` is defined twice", name.text));
+    }
+    expect(":", "the name of an output");
+    module_.output_names.push_back(name.text);
+    module_.output_types.push_back(parse_type(DimsOf::Output));
+  } while (accept(","));
+  expect(")", "an output");
+}
+
+void Parser::parse_targets() {
+  targets_.clear();
+  do {
+    targets_.push_back(take_name("a statement, `name = ...` or `return ...`"));
+    check_undefined(targets_.back());
+  } while (accept(","));
+}
+
+void Parser::parse_statement() {
+  parse_targets();
+  if (token_.is("(")) {
+    fail(token_.location, fmt::format("the result of `{0}` needs a name: `y = {0}(...)`", targets_.back().text));
+  }
+  expect("=", "the name of a result");
+  if (targets_.size() == 1) {
+    define(targets_[0], parse_expression());
+  } else {
+    const Token op = token_;
+    if (op.kind != TokenKind::Name) fail_expected("an operator with several results");
+    take();
+    const std::vector<ValueId> results = parse_call(op, targets_.size());
+    for (std::size_t i = 0; i < results.size(); ++i) define(targets_[i], results[i]);
+  }
+  expect_line_end("the statement");
+}
+
+void Parser::parse_return(SourceLocation location) {
+  do {
+    const std::size_t index = module_.outputs.size();
+    targets_.clear();
+    if (index < module_.output_names.size()) targets_.push_back({module_.output_names[index], token_.location});
+    module_.outputs.push_back(parse_expression());
+  } while (accept(","));
+  if (module_.outputs.size() != module_.output_names.size()) {
+    fail(location, fmt::format("the graph returns {} values, but its signature has {} outputs", module_.outputs.size(),
+                               module_.output_names.size()));
+  }
+  expect_line_end("the return statement");
+}
+
+Module parse(std::string_view text, const std::string& source_name) {
+  Module module;
+  module.source_name = source_name;
+  module.source_text = std::make_shared<const std::string>(text);
+  Parser parser(module);
+  parser.run();
+  verify(module);
+  resolve_literals(module, parser.open_literals());
+  propagate_shapes(module);
+  find_length(module);
+  return module;
+}
+
+}  // namespace dyn::graph

@@ -1,0 +1,48 @@
+#pragma once
+// Programs of a contraction on a GPU: one tile for the whole output, or two in one launch, cut along M (MikPoly's pattern II) or N (III).
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "src/choice/gpu/gpu.hpp"
+
+namespace dyn::rkernel {
+
+/// A part of the output, for each of the batch, and the tile that computes it.
+struct GpuRegion {
+  std::size_t tile = 0;  ///< index into the candidates
+  std::int64_t m0 = 0, m = 0, n0 = 0, n = 0;
+  bool operator==(const GpuRegion&) const = default;
+};
+
+/// One region or two, in the order of their tickets. Without regions where no tile fits.
+struct GpuProgram {
+  std::vector<GpuRegion> regions;
+  double seconds = 0;  ///< predicted, by gpu_program_cost()
+};
+
+/// Two candidates that one kernel has the code of; the tickets of `first`, whose blocks are larger, come first, so that small ones even out the end.
+struct GpuPair {
+  std::size_t first = 0, second = 0;
+  bool operator==(const GpuPair&) const = default;
+};
+
+/// At most 2 pairs of tiles of the first engine whose blocks have equal threads. One after the other the pair is taken that most lowers the mean, over
+/// synthetic sizes, of the logarithm of the least cost, until none lowers it by much. From the GPU's numbers alone; in a fixed order.
+std::vector<GpuPair> gpu_pairs(const GpuMachine& machine, const std::vector<GpuTile>& tiles);
+
+/// Seconds of a program for a contraction, as each tile would meet it.
+double gpu_program_cost(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles, const std::vector<GpuRegion>& regions,
+                        CostBreakdown* breakdown = nullptr);
+
+/// Calls `visit` for the programs of two regions that are considered beside the tile `alone`, which is the best of one region: none where its last wave is
+/// nearly full. Cuts lie where blocks of the first tile fill whole waves, or all but one.
+void for_each_gpu_cut(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs,
+                      const GpuTile& alone, const std::function<void(const GpuProgram&)>& visit);
+
+/// The tile of select_gpu_tile(), or the cheapest program of two regions where that is clearly (3 %) better.
+GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs);
+
+}  // namespace dyn::rkernel

@@ -1,0 +1,47 @@
+#pragma once
+// The policies of the papers, behind one interface: given micro-kernels and a shape, what to run?
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "src/choice/policies/micro_kernels.hpp"
+#include "src/rkernel/target/policy.hpp"
+
+namespace dyn::rkernel {
+
+/// A part of the output, for each of the batch, and the micro-kernel that computes it.
+struct KernelRegion {
+  std::int64_t m0 = 0, m = 0, n0 = 0, n = 0;
+  std::size_t kernel = 0;
+  bool operator==(const KernelRegion&) const = default;
+};
+
+/// A cover of the output, and what a policy thinks of it.
+struct KernelProgram {
+  std::vector<KernelRegion> regions;
+  double merit = 0;               ///< more is better; comparable within one policy
+  std::optional<double> seconds;  ///< of a policy that predicts time: -merit
+};
+
+/// Immutable; thread-safe.
+class PaperPolicy {
+ public:
+  virtual ~PaperPolicy() = default;
+  /// Calls `visit` for every program that is considered for a shape, in a fixed order; what bounds rule out unseen is not considered. None for
+  /// a shape without outputs.
+  virtual void for_each(const ProductShape& shape, const std::function<void(const KernelProgram&)>& visit) const = 0;
+  /// The one that the policy takes; of equal merit the earlier. Without regions where there is none.
+  virtual KernelProgram choose(const ProductShape& shape) const = 0;
+};
+
+/// Whether programs may have several regions; a machine whose kernels each run one takes the output whole.
+enum class Partition : std::uint8_t { Regions, Whole };
+
+/// Vortex, MikPoly, FTuner, TSCompiler or DietCode; nullptr for the others. `kernels` must outlive it. Borders between regions along n are
+/// multiples of `panel`.
+std::unique_ptr<const PaperPolicy> make_paper_policy(Policy policy, const MicroKernels& kernels, std::int64_t panel,
+                                                     Partition partition = Partition::Regions);
+
+}  // namespace dyn::rkernel

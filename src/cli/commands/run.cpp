@@ -1,0 +1,93 @@
+// dynrun run: one run, its outputs summarised or saved.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "graph/ir/scalars.hpp"
+#include "src/cli/arguments.hpp"
+#include "src/cli/input/inputs.hpp"
+#include "src/cli/input/npy.hpp"
+#include "src/cli/input/session.hpp"
+
+namespace dyn::cli {
+namespace {
+
+struct Summary {
+  double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
+  std::int64_t not_finite = 0;
+};
+
+Summary summarize(std::int64_t count, const auto& element) {
+  Summary summary;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = element(i);
+    if (!std::isfinite(value)) {
+      ++summary.not_finite;
+      continue;
+    }
+    summary.low = std::min(summary.low, value);
+    summary.high = std::max(summary.high, value);
+    summary.sum += value;
+  }
+  return summary;
+}
+
+Summary summarize(const Tensor& tensor) {
+  Summary summary;
+  const bool has_elements = graph::with_element_type(tensor.dtype(), [&](auto zero) {
+    const auto elements = tensor.data<decltype(zero)>();
+    summary = summarize(tensor.size(), [&](std::int64_t i) { return static_cast<double>(elements[static_cast<std::size_t>(i)]); });
+  });
+  if (has_elements) return summary;
+  const auto* bits = static_cast<const std::uint16_t*>(tensor.raw());
+  return summarize(tensor.size(), [&](std::int64_t i) { return graph::half_number(tensor.dtype(), bits[i]); });
+}
+
+Row output_row(const std::string& name, const Tensor& tensor) {
+  Row row{{"output", name}, {"dtype", std::string(name_of(tensor.dtype()))}, {"shape", to_string(tensor.shape())}};
+  const Summary summary = summarize(tensor);
+  const std::int64_t finite = tensor.size() - summary.not_finite;
+  row.emplace_back("min", finite > 0 ? Cell(summary.low) : Cell());
+  row.emplace_back("max", finite > 0 ? Cell(summary.high) : Cell());
+  row.emplace_back("mean", finite > 0 ? Cell(summary.sum / static_cast<double>(finite)) : Cell());
+  row.emplace_back("not_finite", Cell(summary.not_finite));
+  return row;
+}
+
+void save_outputs(const std::string& directory, std::span<const std::string> names, const runtime::CallState& call) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) throw Error(ErrorKind::device, fmt::format("--save-outputs {}: {}", directory, error.message()));
+  const std::vector<std::string> files = file_names(names);
+  for (std::size_t i = 0; i < files.size(); ++i) write_npy((std::filesystem::path(directory) / (files[i] + ".npy")).string(), call.output(i));
+}
+
+}  // namespace
+
+void run_model(const Arguments& arguments) {
+  const std::map<std::string, Tensor> loaded = load_inputs(arguments.load_inputs);
+  const std::shared_ptr<const runtime::Model> model = load_model(arguments);
+  const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, loaded);
+  const std::vector<Tensor> inputs = make_inputs(*model, symbols, loaded, arguments.options.seed);
+  runtime::CallState call = make_call(model, make_session(model, symbols, arguments.options.seed));
+  for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
+  call.run();
+  std::vector<Row> rows;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < model->outputs().size(); ++i) {
+    names.push_back(model->outputs()[i].name);
+    rows.push_back(output_row(names.back(), call.output(i)));
+  }
+  if (!arguments.save_outputs.empty()) save_outputs(arguments.save_outputs, names, call);
+  fmt::print("{}", to_text(rows, arguments.format));
+}
+
+}  // namespace dyn::cli

@@ -1,0 +1,111 @@
+#include "src/cli/input/session.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "graph/ops/state_rules.hpp"
+#include "src/cli/input/inputs.hpp"
+#include "src/cli/input/ranges.hpp"
+#include "src/cli/input/shapes.hpp"
+
+namespace dyn::cli {
+namespace {
+
+runtime::NamedShapes given_shapes(const Arguments& arguments, const std::map<std::string, Tensor>& loaded) {
+  runtime::NamedShapes shapes;
+  for (const std::string& text : arguments.shapes) {
+    const runtime::NamedShapes parsed = parse_shapes(text);
+    shapes.insert(shapes.end(), parsed.begin(), parsed.end());
+  }
+  for (const auto& [name, tensor] : loaded) shapes.emplace_back(name, tensor.shape());
+  return shapes;
+}
+
+}  // namespace
+
+std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
+  Options options = arguments.options;
+  options.known_inputs = load_inputs(arguments.load_inputs);
+  if (isatty(STDERR_FILENO) != 0) {
+    options.log = [](LogLevel level, std::string_view line) {
+      if (level == LogLevel::warning) fmt::print(stderr, "dynrun: warning: {}\n", line);
+    };
+  }
+  show_progress("loading " + arguments.model);
+  const Graph graph = Graph::load(arguments.model, options);
+  show_progress("");
+  graph.model()->require_structure();
+  return graph.model();
+}
+
+std::vector<std::vector<std::int64_t>> requested_shapes(const runtime::Model& model, const Arguments& arguments,
+                                                        const std::map<std::string, Tensor>& loaded) {
+  if (!arguments.dims.empty() && !arguments.shapes.empty()) {
+    throw Error(ErrorKind::user, "--dims and --shapes exclude each other: give one or the other");
+  }
+  if (arguments.dims.empty()) return {bind_partial(model, given_shapes(arguments, loaded))};
+  std::vector<DimValues> dims;
+  for (const std::string& text : arguments.dims) dims.push_back(parse_dim_values(text));
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const auto& combination : product(dims)) shapes.push_back(model.bind_dims(combination));
+  return shapes;
+}
+
+std::vector<std::int64_t> requested_shape(const runtime::Model& model, const Arguments& arguments,
+                                          const std::map<std::string, Tensor>& loaded) {
+  auto shapes = requested_shapes(model, arguments, loaded);
+  if (shapes.size() != 1) {
+    throw Error(ErrorKind::user, fmt::format("--dims give {} shapes, but this command takes one; see dynrun bench", shapes.size()));
+  }
+  return std::move(shapes.front());
+}
+
+std::shared_ptr<runtime::SessionState> make_session(const std::shared_ptr<const runtime::Model>& model,
+                                                    std::span<const std::int64_t> symbols, std::uint64_t seed) {
+  const graph::Module& module = model->module();
+  if (module.states.empty()) return nullptr;
+  std::map<std::string, std::int64_t> dims;
+  graph::for_each_session_symbol(module, [&](int symbol) {
+    if (module.length.valid() && module.length.symbol() == symbol) return;
+    dims[module.dims->info(symbol).name] = symbols[static_cast<std::size_t>(symbol)];
+  });
+  auto session = std::make_shared<runtime::SessionState>(model, dims);
+  const std::int64_t length = module.length.valid() ? graph::evaluate(module.length, symbols) : 0;
+  std::vector<Tensor> states = session->tensors();
+  for (std::size_t i = 0; i < states.size() && length > 0; ++i) fill_state(states[i], module.value(module.states[i]).name, seed);
+  session->hold_at(length);
+  return session;
+}
+
+runtime::CallState make_call(const std::shared_ptr<const runtime::Model>& model,
+                             const std::shared_ptr<runtime::SessionState>& session) {
+  return session ? runtime::CallState(session) : runtime::CallState(model);
+}
+
+std::vector<std::pair<std::string, std::int64_t>> named_dims(const runtime::Model& model, std::span<const std::int64_t> symbols) {
+  std::vector<std::pair<std::string, std::int64_t>> named;
+  for (const int symbol : model.module().declared_symbols) {
+    named.emplace_back(model.module().dims->info(symbol).name, symbols[static_cast<std::size_t>(symbol)]);
+  }
+  return named;
+}
+
+std::string model_name(const Arguments& arguments) { return std::filesystem::path(arguments.model).stem().string(); }
+
+void show_progress(const std::string& text) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "\r\033[K{}", text);
+  std::fflush(stderr);
+}
+
+void show_note(const std::string& text) {
+  show_progress("");
+  fmt::print(stderr, "dynrun: note: {}\n", text);
+}
+
+}  // namespace dyn::cli

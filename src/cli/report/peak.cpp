@@ -1,0 +1,139 @@
+#include "src/cli/report/peak.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dyn/error.hpp"
+#include "src/cli/report/child.hpp"
+#include "src/cli/input/session.hpp"
+#include "src/runtime/load/cache_dir.hpp"
+#include "src/runtime/run/thread_count.hpp"
+#include "targets/cpu/x86/cpu_info.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "targets/llvm/jit/object_cache.hpp"
+
+namespace dyn::cli {
+namespace {
+
+/// The instruction set that is asked for where it is not the best one; else none.
+std::string lesser_isa(const Arguments& arguments) {
+  const std::string& isa = arguments.options.isa;
+  return isa.empty() || cpu::select_isa("").name == isa ? std::string() : isa;
+}
+
+std::string cache_file(const Arguments& arguments) {
+  const std::string directory = runtime::resolve_cache_dir(arguments.options.cache_dir);
+  if (directory.empty()) return {};
+  const std::string key = fmt::format("caches|{}|{}|{}{}", cpu::cpu_name(), cpu::cpu_info("flags"), runtime::default_threads(), lesser_isa(arguments));
+  return fmt::format("{}/peak-{:016x}.json", directory, cpu::checksum(key));
+}
+
+std::optional<Peak> read_cached(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  try {
+    return parse_peak(text.str());
+  } catch (const Error&) {
+    return std::nullopt;  // a broken file is measured again
+  }
+}
+
+// Written beside the file and renamed, so that no other process reads half of it. A cache that cannot be written is none.
+void write_cached(const std::string& path, const std::string& text) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  std::ofstream(temporary) << text;
+  std::filesystem::rename(temporary, path, ignored);
+}
+
+}  // namespace
+
+PeakFigures Peak::at(int threads) const {
+  const auto above = std::find_if(figures.begin(), figures.end(), [&](const PeakFigures& f) { return f.threads >= threads; });
+  if (above == figures.end()) return figures.back();
+  if (above == figures.begin() || above->threads == threads) return *above;
+  const PeakFigures& a = *(above - 1);
+  const PeakFigures& b = *above;
+  const double weight = static_cast<double>(threads - a.threads) / (b.threads - a.threads);
+  return {threads,
+          std::lerp(a.gflops, b.gflops, weight),
+          std::lerp(a.l1_gb_per_s, b.l1_gb_per_s, weight),
+          std::lerp(a.l2_gb_per_s, b.l2_gb_per_s, weight),
+          std::lerp(a.l3_gb_per_s, b.l3_gb_per_s, weight),
+          std::lerp(a.dram_gb_per_s, b.dram_gb_per_s, weight)};
+}
+
+double Peak::limit_seconds(double flops, double bytes, int threads) const {
+  return std::max(flops / (at(threads).gflops * 1e9), bytes / bytes_per_second(bytes, threads));
+}
+
+double Peak::bytes_per_second(double bytes, int threads) const {
+  const PeakFigures here = at(threads);
+  const auto cores = static_cast<double>(here.threads);
+  const std::array<double, 3> capacity = {cache_bytes[0] * cores, cache_bytes[1] * cores, cache_bytes[2]};
+  const std::array<double, 3> rate = {here.l1_gb_per_s, here.l2_gb_per_s, here.l3_gb_per_s};
+  for (std::size_t level = 0; level < capacity.size(); ++level) {
+    if (bytes <= 2 * capacity[level] && rate[level] > 0) return rate[level] * 1e9;
+  }
+  return here.dram_gb_per_s * 1e9;
+}
+
+Peak parse_peak(const std::string& json) {
+  try {
+    const nlohmann::json document = nlohmann::json::parse(json);
+    Peak peak;
+    peak.isa = document.at("isa").get<std::string>();
+    peak.cache_bytes = document.value("cache_bytes", peak.cache_bytes);
+    for (const nlohmann::json& entry : document.at("figures")) {
+      peak.figures.push_back({entry.at("threads").get<int>(), entry.at("gflops").get<double>(),
+                              entry.value("l1_gb_per_s", 0.0), entry.value("l2_gb_per_s", 0.0),
+                              entry.value("l3_gb_per_s", 0.0), entry.at("dram_gb_per_s").get<double>()});
+    }
+    const auto bad = [](const PeakFigures& f) { return f.threads < 1 || !(f.gflops > 0) || !(f.dram_gb_per_s > 0); };
+    if (peak.figures.empty() || std::any_of(peak.figures.begin(), peak.figures.end(), bad)) {
+      throw Error(ErrorKind::device, "dyn-peak gave no usable figures");
+    }
+    return peak;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::device, fmt::format("dyn-peak gave no valid figures: {}", error.what()));
+  }
+}
+
+std::optional<Peak> machine_peak(const Arguments& arguments, std::string& problem) {
+  const std::string path = cache_file(arguments);
+  if (!path.empty()) {
+    if (std::optional<Peak> cached = read_cached(path)) return cached;
+  }
+  const std::string program = (std::filesystem::path(arguments.program).parent_path() / "dyn-peak").string();
+  if (access(program.c_str(), X_OK) != 0) {
+    problem = fmt::format("limits are unknown: the program dyn-peak is not beside dynrun ({})", program);
+    return std::nullopt;
+  }
+  try {
+    show_progress("measuring this machine, once");
+    std::vector<std::string> words{program, "--threads", fmt::format("{}", runtime::default_threads())};
+    if (const std::string isa = lesser_isa(arguments); !isa.empty()) words.insert(words.end(), {"--isa", isa});
+    const std::string text = output_of(words);
+    show_progress("");
+    const Peak peak = parse_peak(text);
+    if (!path.empty()) write_cached(path, text);
+    return peak;
+  } catch (const Error& error) {
+    problem = fmt::format("limits are unknown: {}", error.what());
+    return std::nullopt;
+  }
+}
+
+
+}  // namespace dyn::cli

@@ -1,0 +1,61 @@
+#pragma once
+// Nodes of a model's graph as nodes of the module, with those of the functions that they call.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/import/onnx/functions.hpp"
+#include "src/import/onnx/node_context.hpp"
+
+namespace dyn::onnx {
+
+/// Nesting of calls takes no stack: a file may nest them as deeply as it likes.
+class Converter {
+ public:
+  Converter(GraphState& state, const Functions& functions) : state_(state), functions_(functions) {}
+
+  /// Whether the standard operator of this name is among those that are converted.
+  static bool knows(std::string_view op_type);
+
+  /// Converts the node of the graph, or all nodes of the function that it calls. The node may lose its attributes. Errors name the node, and within functions the call.
+  void convert(NodeProto& node);
+
+  /// By node of the module: the operator and name of the node that it is from, and the function whose node that is.
+  std::vector<std::string> take_sources() { return std::move(sources_); }
+
+ private:
+  /// A function's body on the way: its names mean nothing to the caller, whose names wait here.
+  struct Call {
+    NodeProto node;
+    const FunctionProto* function;
+    Operands callers_operands;
+    int callers_opset;
+    int next = 0;
+  };
+
+  void step(NodeProto& node);
+  void convert_operator(NodeProto& node);
+  void convert_if(NodeContext& context);
+  void convert_loop(NodeContext& context);
+  void convert_scan(NodeContext& context);
+  /// Constants of a node's graph, by name.
+  Operands initializers(const GraphProto& body) const;
+  /// The values of a node's graph by the places of its outputs. It sees the names around it, and its own are gone afterwards.
+  std::vector<std::shared_ptr<Operand>> convert_body(const GraphProto& body, const Operands& initializers, const Operands& inputs);
+  std::vector<std::shared_ptr<Operand>> convert_branch(const GraphProto& branch);
+  void enter(NodeProto& node, const FunctionProto& function);
+  void leave();
+  std::string place() const;
+
+  GraphState& state_;
+  const Functions& functions_;
+  std::vector<Call> calls_;
+  std::vector<std::string> sources_;
+};
+
+/// The version of the standard operators among these; nothing: they are not among them. Throws Error(unsupported) for one that is not read.
+std::optional<int> standard_opset(const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& sets);
+
+}  // namespace dyn::onnx

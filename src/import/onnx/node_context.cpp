@@ -1,0 +1,298 @@
+#include "src/import/onnx/node_context.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "graph/text/lexer.hpp"
+#include "graph/ir/scalars.hpp"
+#include "src/import/onnx/sizes/known_ints.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+/// What shape arithmetic is done with, and what says which sizes are meant.
+bool counts(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean; }
+
+std::optional<KnownInts> ints_of_tensor(const Tensor& tensor, graph::DimTable& dims) {
+  if (!counts(tensor.dtype) || static_cast<std::uint64_t>(tensor.elements()) > most_known_ints) return std::nullopt;
+  KnownInts ints{tensor.dtype, false, {}};
+  for (const std::int64_t element : integers_of(tensor)) ints.elements.push_back(dims.constant(element));
+  return with_dims(std::move(ints), tensor.dims);
+}
+
+/// Nothing where one of them depends on sizes.
+std::optional<Tensor> tensor_of(const KnownInts& ints) {
+  Tensor tensor{ints.dtype, dims_of(ints), {}};
+  const std::size_t bytes = size_of(ints.dtype);
+  for (const Dim element : ints.elements) {
+    const std::optional<std::int64_t> value = element.constant();
+    if (!value) return std::nullopt;
+    tensor.bytes.append(reinterpret_cast<const char*>(&*value), bytes);
+  }
+  return tensor;
+}
+
+/// Elements that the file holds, or that integers without a symbol are.
+const Tensor* constant_of(Operand& operand) {
+  if (!operand.constant && operand.ints) {
+    if (std::optional<Tensor> tensor = tensor_of(*operand.ints)) operand.constant = std::make_shared<const Tensor>(*std::move(tensor));
+  }
+  return operand.constant.get();
+}
+
+graph::TensorType type_of_tensor(const Tensor& tensor, graph::DimTable& dims) {
+  graph::TensorType type{tensor.dtype, {}};
+  for (const std::int64_t dim : tensor.dims) type.dims.push_back(dims.constant(dim));
+  return type;
+}
+
+}  // namespace
+
+std::string describe(const NodeProto& node) {
+  const std::string name = !node.name().empty() ? node.name() : node.output_size() > 0 ? node.output(0) : "";
+  return fmt::format("{} \"{}\"", node.op_type(), name);
+}
+
+void NodeContext::fail(const std::string& message) const { throw Error(ErrorKind::model, fmt::format("{}: {}", describe(node_), message)); }
+
+void NodeContext::fail_unsupported(const std::string& message) const {
+  if (!asked_for_.empty()) throw UndecidedStructure{asked_for_};
+  throw Error(ErrorKind::unsupported, fmt::format("{}: {}", describe(node_), message));
+}
+
+bool NodeContext::has(std::size_t input) const { return input < inputs() && !node_.input(static_cast<int>(input)).empty(); }
+
+std::shared_ptr<Operand> NodeContext::operand(std::size_t input) {
+  if (!has(input)) fail(fmt::format("it needs input {}", input));
+  const std::string& name = node_.input(static_cast<int>(input));
+  const auto found = state_.operands.find(name);
+  if (found == state_.operands.end()) fail(fmt::format("its input \"{}\" is defined nowhere before it; nodes stand in the order of the computation, which has no cycles", name));
+  return found->second;
+}
+
+ValueId NodeContext::value(std::size_t input) {
+  Operand& operand = find(input);
+  return materialize(operand, operand.name);
+}
+
+std::vector<ValueId> NodeContext::values() {
+  std::vector<ValueId> values;
+  for (std::size_t i = 0; i < inputs(); ++i) values.push_back(value(i));
+  return values;
+}
+
+ValueId value_of(GraphState& state, const std::string& name) {
+  NodeProto reader;
+  reader.set_op_type("output");
+  reader.set_name(name);
+  reader.add_input(name);
+  return NodeContext(state, reader).value(0);
+}
+
+ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
+  if (operand.id != graph::no_value) return operand.id;
+  const std::string& own = operand.name.empty() ? name : operand.name;
+  return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, own) : ints_value(*operand.ints, own);
+}
+
+ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name) {
+  graph::Builder& builder = state_.builder;
+  if (tensor->dims.empty()) {
+    return is_float(tensor->dtype) ? builder.number(tensor->dtype, numbers_of(*tensor).front()) : builder.integer(tensor->dtype, integers_of(*tensor).front());
+  }
+  const ValueId id = builder.weight(name, type_of_tensor(*tensor, dims()));
+  state_.weights.push_back({builder.value(id).name, tensor});
+  return id;
+}
+
+/// Each element is a range of one.
+ValueId NodeContext::ints_value(const KnownInts& ints, const std::string& name) {
+  graph::Builder& builder = state_.builder;
+  if (!counts(ints.dtype) || ints.dtype == DType::boolean) fail(fmt::format("{} depends on sizes in a way that is not supported", name));
+  std::vector<ValueId> elements;
+  for (const Dim element : ints.elements) {
+    const Dim start = builder.resolve(element);
+    elements.push_back(builder.add("range", {}, name, {{"start", start}, {"end", start + 1}, {"dtype", std::string(name_of(ints.dtype))}}));
+  }
+  const ValueId list = elements.size() == 1 ? elements.front() : builder.add("concat", elements, name, {{"axis", dims().constant(0)}});
+  if (!ints.scalar && ints.dims.empty()) return list;
+  std::vector<Dim> shape;
+  for (const std::int64_t dim : dims_of(ints)) shape.push_back(dims().constant(dim));
+  return builder.add("reshape", {list}, name, {{"shape", std::move(shape)}});
+}
+
+graph::TensorType NodeContext::type_of(std::size_t input) {
+  const Operand& operand = find(input);
+  if (operand.id != graph::no_value) return state_.builder.type(operand.id);
+  if (operand.constant) return type_of_tensor(*operand.constant, dims());
+  graph::TensorType type{operand.ints->dtype, {}};
+  for (const std::int64_t dim : dims_of(*operand.ints)) type.dims.push_back(dims().constant(dim));
+  return type;
+}
+
+void NodeContext::require_rank(std::size_t input, int rank) {
+  const int actual = type_of(input).rank();
+  if (actual != rank) fail(fmt::format("its input {} must have {} dim{}, not {}", input, rank, rank == 1 ? "" : "s", actual));
+}
+
+const Tensor* NodeContext::constant(std::size_t input) {
+  Operand& operand = find(input);
+  const Tensor* tensor = constant_of(operand);
+  if (tensor == nullptr) ask_for_values(operand);
+  return tensor;
+}
+
+const Tensor& NodeContext::need_constant(std::size_t input, std::string_view what) {
+  const Tensor* tensor = constant(input);
+  if (tensor == nullptr) fail_unsupported(fmt::format("{} must be constant, and \"{}\" depends on data", what, node_.input(static_cast<int>(input))));
+  return *tensor;
+}
+
+/// Inputs of rank 0 and 1 that all the rest follows from: what such hold are sizes, axes and the like. None where the operand depends on others too.
+void NodeContext::ask_for_values(const Operand& operand) {
+  if (operand.id == graph::no_value) return;
+  std::set<std::string> inputs;
+  std::set<ValueId> seen;
+  std::vector<ValueId> open{operand.id};
+  while (!open.empty()) {
+    const ValueId id = open.back();
+    open.pop_back();
+    if (!seen.insert(id).second) continue;
+    const graph::Value& value = state_.builder.value(id);
+    if (value.kind == graph::ValueKind::Input) {
+      if (value.type.rank() > 1) return;
+      if (!state_.known_inputs.contains(id)) inputs.insert(value.name);
+    }
+    if (value.producer < 0) continue;
+    const graph::Node& producer = state_.builder.node(value.producer);
+    open.insert(open.end(), producer.inputs.begin(), producer.inputs.end());
+  }
+  asked_for_.insert(inputs.begin(), inputs.end());
+}
+
+std::optional<KnownInts> NodeContext::ints(std::size_t input) {
+  std::optional<KnownInts> any = ints_of_any_rank(input);
+  return any && any->dims.empty() ? any : std::nullopt;
+}
+
+std::optional<KnownInts> NodeContext::ints_of_any_rank(std::size_t input) {
+  Operand& operand = find(input);
+  std::optional<KnownInts> known = ints_of(operand);
+  if (!known) ask_for_values(operand);
+  return known;
+}
+
+std::optional<KnownInts> NodeContext::ints_of(Operand& operand) {
+  if (!operand.ints && operand.constant) operand.ints = ints_of_tensor(*operand.constant, dims());
+  if (!operand.ints) return std::nullopt;
+  for (Dim& element : operand.ints->elements) element = state_.builder.resolve(element);
+  return operand.ints;
+}
+
+/// Those that are known, and a dim that a run gives its value for each of the others.
+std::vector<Dim> NodeContext::defined_sizes(Operand& operand) {
+  if (const std::optional<KnownInts> known = ints_of(operand)) return known->elements;
+  std::vector<Dim> sizes;
+  for (const auto& part : operand.parts) {
+    const std::vector<Dim> of_part = defined_sizes(*part);
+    sizes.insert(sizes.end(), of_part.begin(), of_part.end());
+  }
+  if (!operand.parts.empty()) return sizes;
+  const ValueId list = value_of(operand);
+  for (std::int64_t i = 0; i < *state_.builder.type(list).dims[0].constant(); ++i) sizes.push_back(defined_dim("size"));
+  add("sizes", {list}, {{"dims", sizes}});
+  return sizes;
+}
+
+std::vector<Dim> NodeContext::need_dims(std::size_t input, std::string_view what) {
+  const std::optional<KnownInts> known = ints(input);
+  const graph::TensorType type = type_of(input);
+  constexpr std::int64_t most_sizes = 2 * graph::max_rank;  // pads have two for each axis
+  if (!known && asked_for_.empty() && type.rank() == 1 && type.dims[0].constant().value_or(most_sizes + 1) <= most_sizes && (type.dtype == DType::i64 || type.dtype == DType::i32))
+    return defined_sizes(find(input));
+  if (!known) fail_unsupported(fmt::format("{} must depend on nothing but sizes, and \"{}\" depends on data", what, node_.input(static_cast<int>(input))));
+  return known->elements;
+}
+
+std::vector<std::int64_t> NodeContext::need_integers(std::size_t input, std::string_view what) {
+  const Tensor& tensor = need_constant(input, what);
+  if (!counts(tensor.dtype)) fail(fmt::format("{} must be integers", what));
+  return integers_of(tensor);
+}
+
+Dim NodeContext::need_dim(std::size_t input, std::string_view what) {
+  const std::vector<Dim> dims = need_dims(input, what);
+  if (dims.size() != 1) fail(fmt::format("{} must be one integer, not {}", what, dims.size()));
+  return dims[0];
+}
+
+std::int64_t NodeContext::need_integer(std::size_t input, std::string_view what) {
+  const std::vector<std::int64_t> integers = need_integers(input, what);
+  if (integers.size() != 1) fail(fmt::format("{} must be one integer, not {}", what, integers.size()));
+  return integers[0];
+}
+
+double NodeContext::need_number(std::size_t input, std::string_view what) {
+  const Tensor& tensor = need_constant(input, what);
+  if (tensor.elements() != 1) fail(fmt::format("{} must be one number, not {}", what, tensor.elements()));
+  return numbers_of(tensor).front();
+}
+
+ValueId NodeContext::add(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs) {
+  return state_.builder.add(op, std::move(inputs), node_.output_size() > 0 ? node_.output(0) : node_.op_type(), std::move(attrs));
+}
+
+std::vector<ValueId> NodeContext::add_all(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs) {
+  std::vector<std::string> names;
+  for (int i = 0; i < graph::find_op(op)->outputs; ++i) names.push_back(i < node_.output_size() && !node_.output(i).empty() ? node_.output(i) : node_.op_type());
+  return state_.builder.add(op, std::move(inputs), std::move(attrs), names);
+}
+
+Dim NodeContext::defined_dim(const std::string& hint) {
+  graph::SymbolInfo info;
+  info.name = hint;
+  for (int i = 2; dims().find_symbol(info.name) || !graph::can_name_dim(info.name); ++i) info.name = fmt::format("{}_{}", hint, i);
+  return state_.builder.symbol(std::move(info));
+}
+
+ValueId NodeContext::scalar(double number, ValueId like) {
+  const DType dtype = state_.builder.type(like).dtype;
+  return is_float(dtype) ? state_.builder.number(dtype, number) : state_.builder.integer(dtype, graph::saturated(dtype, number));
+}
+
+graph::Attr NodeContext::dim_list(const char* name, std::span<const Dim> dims) { return {name, std::vector<Dim>(dims.begin(), dims.end())}; }
+
+graph::Attr NodeContext::integer_list(const char* name, std::span<const std::int64_t> integers) {
+  std::vector<Dim> list;
+  for (const std::int64_t integer : integers) list.push_back(dims().constant(integer));
+  return {name, std::move(list)};
+}
+
+graph::Attr NodeContext::dim(const char* name, std::int64_t integer) { return {name, dims().constant(integer)}; }
+
+bool NodeContext::wants(std::size_t output) const { return output < outputs() && !node_.output(static_cast<int>(output)).empty(); }
+
+void NodeContext::give(Operand operand, std::size_t output) {
+  if (!wants(output)) return;
+  operand.name = node_.output(static_cast<int>(output));
+  give(std::make_shared<Operand>(std::move(operand)), output);
+}
+
+void NodeContext::give(std::shared_ptr<Operand> operand, std::size_t output) {
+  if (!wants(output)) return;
+  const std::string& name = node_.output(static_cast<int>(output));
+  if (!state_.operands.emplace(name, std::move(operand)).second) fail(fmt::format("its output \"{}\" is defined twice", name));
+}
+
+void NodeContext::give(ValueId id, std::size_t output) { give(Operand{id, nullptr, std::nullopt}, output); }
+
+void NodeContext::give(KnownInts ints, std::size_t output) { give(Operand{graph::no_value, nullptr, std::move(ints)}, output); }
+
+void NodeContext::give(Tensor constant, std::size_t output) {
+  give(Operand{graph::no_value, std::make_shared<const Tensor>(std::move(constant)), std::nullopt}, output);
+}
+
+}  // namespace dyn::onnx

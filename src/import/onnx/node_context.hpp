@@ -1,0 +1,147 @@
+#pragma once
+// One node of an ONNX graph, as the function that converts its operator sees it.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/ir/builder.hpp"
+#include "src/import/onnx/sizes/file_sizes.hpp"
+#include "src/import/onnx/operand.hpp"
+
+namespace dyn::onnx {
+
+using graph::Dim;
+using graph::ValueId;
+
+/// A weight of the module, and its elements.
+struct NamedTensor {
+  std::string key;
+  std::shared_ptr<const Tensor> tensor;
+};
+
+/// Thrown where nothing can be built before the values of these inputs of the graph are known: they decide its structure.
+struct UndecidedStructure {
+  std::set<std::string> inputs;
+};
+
+/// What all nodes of a graph share.
+struct GraphState {
+  graph::Builder builder;
+  FileSizes sizes{builder};
+  Operands operands;
+  std::vector<NamedTensor> weights;
+  std::string folder;
+  int opset = 0;
+  std::int64_t unrolled_nodes = 0;  ///< of bodies of Loop and Scan, once for each step
+  std::set<ValueId> known_inputs = {};  ///< those of the graph's whose values are known, which stand with their operands
+};
+
+/// Inputs and attributes by their places and names in the ONNX specification. Errors name the node and its operator.
+class NodeContext {
+ public:
+  NodeContext(GraphState& state, NodeProto& node) : state_(state), node_(node) {}
+
+  const NodeProto& node() const { return node_; }
+  int opset() const { return state_.opset; }
+  graph::Builder& builder() { return state_.builder; }
+  graph::DimTable& dims() { return state_.builder.dims(); }
+  /// What freed dims are in the file.
+  const FileSizes& sizes() const { return state_.sizes; }
+  [[noreturn]] void fail(const std::string& message) const;
+  /// Throws UndecidedStructure instead where a constant was asked for in vain that known values of inputs could give.
+  [[noreturn]] void fail_unsupported(const std::string& message) const;
+
+  std::size_t inputs() const { return static_cast<std::size_t>(node_.input_size()); }
+  /// Optional inputs may be left out.
+  bool has(std::size_t input) const;
+  /// As a value of the module.
+  ValueId value(std::size_t input);
+  std::vector<ValueId> values();
+  const graph::TensorType& type(std::size_t input) { return state_.builder.type(value(input)); }
+  /// The type without making a constant a value of the module.
+  graph::TensorType type_of(std::size_t input);
+  /// Fails where the input has another rank.
+  void require_rank(std::size_t input, int rank);
+  /// Elements that the file holds; nullptr: they depend on the graph's inputs.
+  const Tensor* constant(std::size_t input);
+  /// The same where nothing else will do; `what` for the message.
+  const Tensor& need_constant(std::size_t input, std::string_view what);
+  /// Integers of rank 0 or 1 that depend on nothing but sizes.
+  std::optional<KnownInts> ints(std::size_t input);
+  /// The same of any rank.
+  std::optional<KnownInts> ints_of_any_rank(std::size_t input);
+  /// The same where nothing else will do; `what` for the message.
+  std::vector<Dim> need_dims(std::size_t input, std::string_view what);
+  std::vector<std::int64_t> need_integers(std::size_t input, std::string_view what);
+  /// One element alone.
+  Dim need_dim(std::size_t input, std::string_view what);
+  std::int64_t need_integer(std::size_t input, std::string_view what);
+  double need_number(std::size_t input, std::string_view what);
+
+  const AttributeProto* attribute(std::string_view name) const;
+  std::int64_t integer(std::string_view name, std::int64_t default_value) const;
+  double number(std::string_view name, double default_value) const;
+  std::string word(std::string_view name, const std::string& default_value) const;
+  std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
+  /// A list that is an attribute up to some opset, and an input from then on; nothing where it is neither.
+  std::optional<std::vector<std::int64_t>> integers(std::string_view name, std::size_t input);
+  /// The attribute's elements, which are gone from the node afterwards: no two copies exist.
+  Tensor take_tensor(std::string_view name);
+  /// The dtype that the attribute has as a number of TensorProto.
+  DType dtype(std::string_view name) const;
+  /// Counted from the front; fails outside of 0 .. rank - 1.
+  int axis(std::int64_t axis, int rank) const;
+
+  /// A node of the module whose result is named after the first output.
+  ValueId add(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs = {});
+  /// The same of an operator with as many results as the node has outputs, or more, named after them.
+  std::vector<ValueId> add_all(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs = {});
+  /// A dim that the run of an operator gives its value; its name begins with `hint`.
+  Dim defined_dim(const std::string& hint);
+  /// A scalar of the dtype of `like`.
+  ValueId scalar(double number, ValueId like);
+  graph::Attr dim_list(const char* name, std::span<const Dim> dims);
+  graph::Attr integer_list(const char* name, std::span<const std::int64_t> integers);
+  graph::Attr dim(const char* name, std::int64_t integer);
+
+  std::size_t outputs() const { return static_cast<std::size_t>(node_.output_size()); }
+  /// Whether something may read it.
+  bool wants(std::size_t output) const;
+  void give(ValueId id, std::size_t output = 0);
+  void give(KnownInts ints, std::size_t output = 0);
+  void give(Tensor constant, std::size_t output = 0);
+  void give(Operand operand, std::size_t output = 0);
+  void give(std::shared_ptr<Operand> operand, std::size_t output = 0);
+
+  /// The input itself, for operators that hand on.
+  std::shared_ptr<Operand> operand(std::size_t input);
+  /// Of an operand that a converter has made.
+  ValueId value_of(Operand& operand) { return materialize(operand, node_.op_type()); }
+  ValueId value_of(Operand& operand, const std::string& name) { return materialize(operand, name); }
+
+ private:
+  Operand& find(std::size_t input) { return *operand(input); }
+  void ask_for_values(const Operand& operand);
+  std::optional<KnownInts> ints_of(Operand& operand);
+  std::vector<Dim> defined_sizes(Operand& operand);
+  ValueId materialize(Operand& operand, const std::string& name);
+  ValueId tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name);
+  ValueId ints_value(const KnownInts& ints, const std::string& name);
+
+  GraphState& state_;
+  NodeProto& node_;
+  std::set<std::string> asked_for_;  ///< inputs of the graph that decide what was asked for in vain
+};
+
+/// The value of the module that a name of the graph means.
+ValueId value_of(GraphState& state, const std::string& name);
+
+/// "Add 'node_7'", for messages.
+std::string describe(const NodeProto& node);
+
+}  // namespace dyn::onnx

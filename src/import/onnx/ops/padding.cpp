@@ -1,0 +1,119 @@
+// Pad and CenterCropPad: elements put around a tensor, or cut off.
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/term.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+/// For each axis what is put before and after it; negative: what is cut off.
+struct Pads {
+  Dims before, after;
+};
+
+Pads pads_of(NodeContext& node, int rank) {
+  Dims pads;
+  if (node.has(1)) pads = node.need_dims(1, "pads");
+  else if (const auto given = node.integers(node.opset() == 1 ? "paddings" : "pads"))
+    for (const std::int64_t each : *given) pads.push_back(node.dims().constant(each));
+  Integers axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (node.has(3)) axes = node.need_integers(3, "axes");
+  if (pads.size() != 2 * axes.size()) node.fail(fmt::format("pads has {} elements for {} axes", pads.size(), axes.size()));
+  const Dim zero = node.dims().constant(0);
+  Pads all{Dims(static_cast<std::size_t>(rank), zero), Dims(static_cast<std::size_t>(rank), zero)};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(node.axis(axes[i], rank));
+    all.before[axis] = pads[i];
+    all.after[axis] = pads[axes.size() + i];
+  }
+  return all;
+}
+
+/// x without what negative pads cut off; the pads are not negative afterwards.
+Term cut(Term x, Pads& pads) {
+  const Dims dims = x.dims();
+  const Dim zero = x.node().dims().constant(0);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    Dim &before = pads.before[i], &after = pads.after[i];
+    if (graph::bounds(before).low >= 0 && graph::bounds(after).low >= 0) continue;
+    const Dim put_before = max(before, zero), put_after = max(after, zero);
+    x = slice(x, static_cast<int>(i), put_before - before, dims[i] + after - put_after);
+    before = put_before;
+    after = put_after;
+  }
+  return x;
+}
+
+Term filled(const Term& x, const Pads& pads, double element) {
+  NodeContext& node = x.node();
+  return apply("pad", {x}, {node.dim_list("before", pads.before), node.dim_list("after", pads.after), {"value", element}});
+}
+
+/// Places of x's own elements for those around it: the nearest one, the mirrored one, or the one from the other end.
+Term place_around(const std::string& mode, const Term& position, const Term& extent) {
+  if (mode == "edge") return minimum(maximum(position, 0.0), extent - 1);
+  if (mode == "wrap") return mod(position, extent);
+  // Of one element the period is 0, and so is the remainder.
+  const Term last = extent - 1;
+  return last - abs(mod(position, last * 2) - last);
+}
+
+Term surrounded(Term x, const Pads& pads, const std::string& mode) {
+  NodeContext& node = x.node();
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    const Dim before = pads.before[at], after = pads.after[at], extent = x.dims()[at];
+    if (before.constant() == 0 && after.constant() == 0) continue;
+    const Term position = range(node, before + extent + after) - size(node, before);
+    x = gather(x, place_around(mode, position, size(node, extent)), axis);
+  }
+  return x;
+}
+
+void convert_pad(NodeContext& node) {
+  const std::string mode = node.word("mode", "constant");
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") node.fail(fmt::format("mode {} is unknown", mode));
+  Pads pads = pads_of(node, node.type(0).rank());
+  const Term x = cut(term(node, 0), pads);
+  if (mode != "constant") return node.give(surrounded(x, pads, mode).id());
+  const double element = node.has(2) ? node.need_number(2, "the padding's value") : node.number("value", 0);
+  node.give(filled(x, pads, element).id());
+}
+
+/// The middle of each axis, or the axis in the middle of zeros; where one side has one more, it is the end.
+void convert_center_crop_pad(NodeContext& node) {
+  const Term x = term(node, 0);
+  const int rank = x.rank();
+  const Dims shape = node.need_dims(1, "its shape"), dims = x.dims();
+  Integers axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (const auto given = node.integers("axes")) axes = *given;
+  if (axes.size() != shape.size()) node.fail(fmt::format("its shape has {} elements for {} axes", shape.size(), axes.size()));
+  const Dim zero = node.dims().constant(0), two = node.dims().constant(2);
+  Pads pads{Dims(dims.size(), zero), Dims(dims.size(), zero)};
+  Dims result = dims;
+  Term part = x;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const int axis = node.axis(axes[i], rank);
+    const auto at = static_cast<std::size_t>(axis);
+    result[at] = shape[i];
+    const Dim kept = min(dims[at], shape[i]), first = floordiv(dims[at] - kept, two), put = shape[i] - kept;
+    pads.before[at] = floordiv(put, two);
+    pads.after[at] = put - pads.before[at];
+    if (!(kept == dims[at])) part = slice(part, axis, first, first + kept);
+  }
+  part = filled(part, pads, 0);
+  node.give((part.dims() == result ? part : reshape(part, result)).id());
+}
+
+}  // namespace
+
+Family padding_operators() { return {{"Pad", convert_pad}, {"CenterCropPad", convert_center_crop_pad}}; }
+
+}  // namespace dyn::onnx

@@ -1,0 +1,126 @@
+// LSTM, GRU and RNN: the inputs' products of all steps are one matmul, the steps are the host's.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "src/import/onnx/ops/families.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+struct Kind {
+  const char* op;
+  std::int64_t gates;
+  std::vector<const char*> activations;  ///< attributes of the operator, in ONNX's order
+};
+
+std::vector<graph::Attr> attributes_of(NodeContext& node, const Kind& kind) {
+  const std::string direction = node.word("direction", "forward");
+  std::vector<graph::Attr> attrs{{"direction", direction}, {"clip", node.number("clip", 0)}};
+  const AttributeProto* given = node.attribute("activations");
+  if (given == nullptr || given->strings_size() == 0) return attrs;
+  const int count = static_cast<int>(kind.activations.size());
+  for (int i = 0; i < given->strings_size(); ++i) {
+    std::string word = given->strings(i);
+    std::ranges::transform(word, word.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    if (word != "sigmoid" && word != "tanh" && word != "relu") node.fail_unsupported(fmt::format("the activation {} is not supported", given->strings(i)));
+    if (i < count) attrs.push_back({kind.activations[static_cast<std::size_t>(i)], word});
+    else if (word != std::get<std::string>(attrs[static_cast<std::size_t>(2 + i % count)].value)) node.fail_unsupported("other activations for the other direction are not supported");
+  }
+  return attrs;
+}
+
+class Recurrence {
+ public:
+  Recurrence(NodeContext& node, const Kind& kind) : node_(node), kind_(kind), batch_first_(node.integer("layout", 0) != 0) {
+    const std::vector<Dim> r = node.type(2).dims;
+    if (r.size() != 3) node.fail(fmt::format("its recurrence weights have {} dims, not 3", r.size()));
+    directions_ = r[0];
+    hidden_ = r[2];
+    rows_ = hidden_ * kind.gates;
+    x_ = batch_first_ ? turn(node.value(0), {1, 0, 2}) : node.value(0);
+    const std::vector<Dim> x = node.builder().type(x_).dims;
+    if (x.size() != 3) node.fail(fmt::format("its input has {} dims, not 3", x.size()));
+    steps_ = x[0];
+    batch_ = x[1];
+  }
+
+  void convert(std::vector<graph::Attr> attrs) {
+    std::vector<ValueId> inputs{gates(), node_.value(2), bias(1), lengths(), state(5)};
+    if (kind_.gates == 4) {
+      inputs.push_back(state(6));
+      inputs.push_back(node_.has(7) ? node_.value(7) : zeros({directions_, hidden_ * 3}));
+    }
+    std::vector<ValueId> results = node_.add_all(kind_.op, std::move(inputs), std::move(attrs));
+    if (batch_first_) {
+      results[0] = turn(results[0], {2, 0, 1, 3});
+      for (std::size_t i = 1; i < results.size(); ++i) results[i] = turn(results[i], {1, 0, 2});
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) node_.give(results[i], i);
+  }
+
+ private:
+  ValueId turn(ValueId id, const std::vector<std::int64_t>& perm) { return node_.add("transpose", {id}, {node_.integer_list("perm", perm)}); }
+  ValueId shaped(ValueId id, std::vector<Dim> shape) { return node_.add("reshape", {id}, {{"shape", std::move(shape)}}); }
+  ValueId zeros(std::vector<Dim> shape) { return node_.add("expand", {node_.scalar(0, x_)}, {{"shape", std::move(shape)}}); }
+
+  /// The inputs' share of all gates, with their bias: [S, B, D * G * H].
+  ValueId gates() {
+    const Dim all = directions_ * rows_;
+    const ValueId weights = shaped(node_.value(1), {all, node_.builder().type(x_).dims[2]});
+    const ValueId products = node_.add("matmul", {x_, weights}, {{"transpose_b", true}});
+    return node_.has(3) ? node_.add("add", {products, shaped(bias(0), {all})}) : products;
+  }
+
+  /// Half `which` of the biases: of the inputs, or of the state.
+  ValueId bias(std::int64_t which) {
+    if (!node_.has(3)) return zeros({directions_, rows_});
+    const Dim start = rows_ * which;
+    return node_.add("slice", {node_.value(3)}, {node_.integer_list("axes", std::array<std::int64_t, 1>{1}), {"starts", std::vector{start}}, {"ends", std::vector{start + rows_}}});
+  }
+
+  ValueId lengths() {
+    if (node_.has(4)) return node_.value(4);
+    const ValueId steps = node_.add("range", {}, {{"start", steps_}, {"end", steps_ + 1}, {"dtype", std::string("i32")}});
+    return node_.add("expand", {steps}, {{"shape", std::vector{batch_}}});
+  }
+
+  ValueId state(std::size_t input) {
+    if (!node_.has(input)) return zeros({directions_, batch_, hidden_});
+    return batch_first_ ? turn(node_.value(input), {1, 0, 2}) : node_.value(input);
+  }
+
+  NodeContext& node_;
+  const Kind& kind_;
+  const bool batch_first_;
+  ValueId x_ = graph::no_value;
+  Dim directions_, hidden_, rows_, steps_, batch_;
+};
+
+void convert_lstm(NodeContext& node) {
+  const Kind kind{"lstm", 4, {"f", "g", "h"}};
+  std::vector<graph::Attr> attrs = attributes_of(node, kind);
+  attrs.push_back({"input_forget", node.integer("input_forget", 0) != 0});
+  Recurrence(node, kind).convert(std::move(attrs));
+}
+
+void convert_gru(NodeContext& node) {
+  const Kind kind{"gru", 3, {"f", "g"}};
+  std::vector<graph::Attr> attrs = attributes_of(node, kind);
+  attrs.push_back({"linear_before_reset", node.integer("linear_before_reset", 0) != 0});
+  Recurrence(node, kind).convert(std::move(attrs));
+}
+
+void convert_rnn(NodeContext& node) {
+  const Kind kind{"rnn", 1, {"f"}};
+  Recurrence(node, kind).convert(attributes_of(node, kind));
+}
+
+}  // namespace
+
+Family recurrence_operators() { return {{"LSTM", convert_lstm}, {"GRU", convert_gru}, {"RNN", convert_rnn}}; }
+
+}  // namespace dyn::onnx

@@ -1,0 +1,77 @@
+// Reductions.
+
+#include <algorithm>
+
+#include "src/import/onnx/ops/families.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+/// What is reduced, and what becomes of the sum.
+struct Reduction {
+  std::string_view onnx, dyn;
+  enum class Before : std::uint8_t { Nothing, Abs, Square } before = Before::Nothing;
+  enum class After : std::uint8_t { Nothing, Sqrt, Log } after = After::Nothing;
+};
+using Before = Reduction::Before;
+using After = Reduction::After;
+constexpr Reduction reductions[] = {
+    {"ReduceSum", "reduce_sum"},
+    {"ReduceMean", "reduce_mean"},
+    {"ReduceMax", "reduce_max"},
+    {"ReduceMin", "reduce_min"},
+    {"ReduceProd", "reduce_prod"},
+    {"ReduceL1", "reduce_sum", Before::Abs},
+    {"ReduceL2", "reduce_sum", Before::Square, After::Sqrt},
+    {"ReduceSumSquare", "reduce_sum", Before::Square},
+    {"ReduceLogSum", "reduce_sum", Before::Nothing, After::Log},
+};
+
+/// Axes by the attribute or the input; empty: all, or none where the node says so.
+std::vector<std::int64_t> axes_of(NodeContext& node, int rank) {
+  std::vector<std::int64_t> axes = node.integers("axes", 1).value_or(std::vector<std::int64_t>{});
+  for (std::int64_t& axis : axes) axis = node.axis(axis, rank);
+  return axes;
+}
+
+bool reduces_nothing(NodeContext& node, const std::vector<std::int64_t>& axes) { return axes.empty() && node.integer("noop_with_empty_axes", 0) != 0; }
+
+ValueId reduce(NodeContext& node, std::string_view op, ValueId x, const std::vector<std::int64_t>& axes, bool keeps) {
+  if (node.builder().type(x).rank() == 0) return x;
+  return node.add(op, {x}, {node.integer_list("axes", axes), {"keepdims", keeps}});
+}
+
+void convert_reduction(NodeContext& node) {
+  const Reduction& reduction = *std::ranges::find(reductions, std::string_view(node.node().op_type()), &Reduction::onnx);
+  ValueId x = node.value(0);
+  const std::vector<std::int64_t> axes = axes_of(node, node.type(0).rank());
+  if (reduction.before == Before::Abs) x = node.add("abs", {x});
+  if (reduction.before == Before::Square) x = node.add("mul", {x, x});
+  if (!reduces_nothing(node, axes)) x = reduce(node, reduction.dyn, x, axes, node.integer("keepdims", 1) != 0);
+  if (reduction.after == After::Sqrt) x = node.add("sqrt", {x});
+  if (reduction.after == After::Log) x = node.add("log", {x});
+  if (x == node.value(0)) return node.give(node.operand(0));
+  node.give(x);
+}
+
+/// The greatest element taken out first, so that no exponential overflows.
+void convert_log_sum_exp(NodeContext& node) {
+  const ValueId x = node.value(0);
+  const std::vector<std::int64_t> axes = axes_of(node, node.type(0).rank());
+  if (reduces_nothing(node, axes)) return node.give(node.operand(0));
+  const bool keeps = node.integer("keepdims", 1) != 0;
+  const ValueId greatest = reduce(node, "reduce_max", x, axes, true);
+  const ValueId sum = reduce(node, "reduce_sum", node.add("exp", {node.add("sub", {x, greatest})}), axes, keeps);
+  const ValueId added = keeps ? greatest : reduce(node, "reduce_max", x, axes, false);
+  node.give(node.add("add", {node.add("log", {sum}), added}));
+}
+
+}  // namespace
+
+Family reduction_operators() {
+  Family family{{"ReduceLogSumExp", convert_log_sum_exp}};
+  for (const Reduction& reduction : reductions) family.emplace_back(reduction.onnx, convert_reduction);
+  return family;
+}
+
+}  // namespace dyn::onnx

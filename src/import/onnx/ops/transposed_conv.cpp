@@ -1,0 +1,164 @@
+// ConvTranspose: a convolution of the input with zeros between its elements, by the filters turned round.
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/turned.hpp"
+#include "src/import/onnx/parts/windows.hpp"
+
+namespace dyn::onnx {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+/// What stands around an axis before the filters slide over it; negative: what is cut off.
+struct Margins {
+  Dim before, after;
+};
+
+/// The taps of a filter [C, O, taps...] in the opposite order.
+Tensor with_taps_reversed(const Tensor& filters) {
+  Tensor result = filters;
+  const std::size_t size = size_of(filters.dtype);
+  std::size_t taps = 1;
+  for (std::size_t i = 2; i < filters.dims.size(); ++i) taps *= static_cast<std::size_t>(filters.dims[i]);
+  for (std::size_t first = 0; taps > 0 && first < filters.bytes.size(); first += taps * size) {
+    for (std::size_t tap = 0; tap < taps; ++tap) std::memcpy(result.bytes.data() + first + tap * size, filters.bytes.data() + first + (taps - 1 - tap) * size, size);
+  }
+  return result;
+}
+
+/// Dims of [C, O / groups, taps...] on the way to [taps..., C / groups, O].
+struct FilterTurn {
+  Integers apart;     ///< [groups, C / groups, O / groups, taps...]
+  Integers perm;      ///< to [taps..., C / groups, groups, O / groups]
+  Integers together;  ///< [taps..., C / groups, O]
+};
+
+FilterTurn turn_of(NodeContext& node, std::int64_t groups) {
+  Integers dims;
+  for (const Dim dim : node.type_of(1).dims) {
+    if (!dim.constant()) node.fail_unsupported("filters whose number depends on the inputs are not supported");
+    dims.push_back(*dim.constant());
+  }
+  if (groups < 1 || dims[0] % groups != 0) node.fail(fmt::format("{} groups do not divide {} channels", groups, dims[0]));
+  FilterTurn turn{{groups, dims[0] / groups, dims[1]}, Integers(dims.size() + 1), {dims.begin() + 2, dims.end()}};
+  turn.apart.insert(turn.apart.end(), dims.begin() + 2, dims.end());
+  std::iota(turn.perm.begin(), turn.perm.end() - 3, 3);
+  turn.perm[turn.perm.size() - 3] = 1;
+  turn.perm[turn.perm.size() - 2] = 0;
+  turn.perm.back() = 2;
+  turn.together.insert(turn.together.end(), {dims[0] / groups, groups * dims[1]});
+  return turn;
+}
+
+/// With the taps reversed; of a constant when the model is imported.
+ValueId turned_filters(NodeContext& node, std::int64_t groups) {
+  const FilterTurn turn = turn_of(node, groups);
+  if (const Tensor* constant = node.constant(1)) {
+    Tensor filters = with_taps_reversed(*constant);
+    filters.dims = turn.apart;
+    Tensor turned = permuted(filters, turn.perm);
+    turned.dims = turn.together;
+    Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(turned)), std::nullopt};
+    return node.value_of(operand, node.node().input(1));
+  }
+  Integers axes(turn.together.size() - 2);
+  std::iota(axes.begin(), axes.end(), 2);
+  const ValueId reversed = node.add("slice", {node.value(1)}, {node.integer_list("axes", axes), node.integer_list("steps", Integers(axes.size(), -1))});
+  const ValueId apart = node.add("reshape", {reversed}, {node.integer_list("shape", turn.apart)});
+  return node.add("reshape", {node.add("transpose", {apart}, {node.integer_list("perm", turn.perm)})}, {node.integer_list("shape", turn.together)});
+}
+
+/// stride - 1 zeros after each element of the axes before the channels.
+ValueId spread(NodeContext& node, ValueId x, const Integers& strides) {
+  if (std::ranges::all_of(strides, [](std::int64_t stride) { return stride == 1; })) return x;
+  const std::vector<Dim> dims = node.builder().type(x).dims;
+  const Dim zero = node.dims().constant(0), one = node.dims().constant(1);
+  std::vector<Dim> apart{dims[0]}, before{zero}, after{zero}, together{dims[0]};
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    apart.insert(apart.end(), {dims[i + 1], one});
+    before.insert(before.end(), {zero, zero});
+    after.insert(after.end(), {zero, node.dims().constant(strides[i] - 1)});
+    together.push_back(dims[i + 1] * strides[i]);
+  }
+  for (auto* list : {&apart, &together}) list->push_back(dims.back());
+  for (auto* list : {&before, &after}) list->push_back(zero);
+  const ValueId padded = node.add("pad", {node.add("reshape", {x}, {node.dim_list("shape", apart)})}, {node.dim_list("before", before), node.dim_list("after", after)});
+  return node.add("reshape", {padded}, {node.dim_list("shape", together)});
+}
+
+/// As the pads, the rule, or the wanted shape say.
+std::vector<Margins> borders_of(NodeContext& node, const Windows& windows, const std::vector<Dim>& extents) {
+  const std::size_t count = extents.size();
+  const Integers more = node.integers("output_padding").value_or(Integers(count, 0));
+  if (more.size() != count) node.fail(fmt::format("output_padding has {} elements for {} axes", more.size(), count));
+  const auto wanted = node.integers("output_shape");
+  if (wanted && wanted->size() != count) node.fail(fmt::format("output_shape has {} elements for {} axes", wanted->size(), count));
+  const std::string rule = node.word("auto_pad", "NOTSET");
+  const bool same = rule == "SAME_UPPER" || rule == "SAME_LOWER";
+  std::vector<Margins> borders;
+  for (std::size_t i = 0; i < count; ++i) {
+    Dim before = windows.before[i], after = windows.after[i];
+    if (wanted || same) {
+      const Dim size = wanted ? node.dims().constant((*wanted)[i]) : extents[i] * windows.strides[i];
+      const Dim whole = (extents[i] - 1) * windows.strides[i] + more[i] + windows.reach(i), zero = node.dims().constant(0);
+      const Dim total = max(whole - size, zero);
+      const Dim two = node.dims().constant(2), less = floordiv(total, two), more_of_it = floordiv(total + 1, two);
+      before = rule == "SAME_UPPER" ? less : more_of_it;
+      // What a wanted shape has beyond the whole result stands at the end.
+      after = (rule == "SAME_UPPER" ? more_of_it : less) - max(size - whole, zero);
+    }
+    const std::int64_t reach = windows.reach(i) - 1;
+    borders.push_back({node.dims().constant(reach) - before, node.dims().constant(reach + more[i] - (windows.strides[i] - 1)) - after});
+  }
+  return borders;
+}
+
+/// Negative borders cut off, the others as the convolution's padding.
+ValueId cut(NodeContext& node, ValueId x, std::vector<Margins>& borders) {
+  const std::vector<Dim> dims = node.builder().type(x).dims;
+  const Dim zero = node.dims().constant(0);
+  Integers axes;
+  std::vector<Dim> starts, ends;
+  for (std::size_t i = 0; i < borders.size(); ++i) {
+    Margins& border = borders[i];
+    if (graph::bounds(border.before).low >= 0 && graph::bounds(border.after).low >= 0) continue;
+    axes.push_back(static_cast<std::int64_t>(i) + 1);
+    starts.push_back(max(zero - border.before, zero));
+    ends.push_back(dims[i + 1] - max(zero - border.after, zero));
+    border = {max(border.before, zero), max(border.after, zero)};
+  }
+  if (axes.empty()) return x;
+  return node.add("slice", {x}, {node.integer_list("axes", axes), node.dim_list("starts", starts), node.dim_list("ends", ends)});
+}
+
+void convert_conv_transpose(NodeContext& node) {
+  const std::vector<Dim> filters = node.type_of(1).dims, extents = extents_of(node);
+  if (filters.size() != extents.size() + 2) node.fail(fmt::format("its filters have {} dims, its input {}", filters.size(), extents.size() + 2));
+  const std::int64_t groups = node.integer("group", 1);
+  Windows windows = windows_of(node, filter_sizes(node, filters), extents);
+  std::vector<Margins> borders = borders_of(node, windows, extents);
+  ValueId x = spread(node, channels_last(node, node.value(0)), windows.strides);
+  x = cut(node, x, borders);
+  windows.strides.assign(windows.strides.size(), 1);
+  for (std::size_t i = 0; i < borders.size(); ++i) {
+    windows.before[i] = borders[i].before;
+    windows.after[i] = borders[i].after;
+  }
+  std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
+  if (groups != 1) attrs.push_back(node.dim("groups", groups));
+  ValueId y = node.add("conv", {x, turned_filters(node, groups)}, std::move(attrs));
+  if (node.has(2)) y = node.add("add", {y, node.value(2)});
+  node.give(channels_first(node, y));
+}
+
+}  // namespace
+
+Family transposed_conv_operators() { return {{"ConvTranspose", convert_conv_transpose}}; }
+
+}  // namespace dyn::onnx

@@ -1,0 +1,50 @@
+#pragma once
+// Scalar expressions: what is computed for one element, as a flat DAG in topological order.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dyn/dtype.hpp"
+#include "graph/dims/dim.hpp"
+
+namespace dyn::rkernel {
+
+enum class ExprOp : std::uint8_t {
+  // leaves
+  Constant,     ///< `number` (floats) or `integer`
+  DimValue,     ///< the i64 value of `dim`
+  Index,        ///< the i64 index along axis `axis`
+  Load,         ///< operand `operand` at the current indices; with gather: plus args[0] (i64) * gather stride
+  Accumulator,  ///< the contraction's value at the current indices
+  // one argument
+  Neg, Abs, Exp, Log, Sqrt, Rsqrt, Reciprocal, Tanh, Erf, Sigmoid, Floor, Ceil, Round, Sin, Cos, Tan, Asin, Acos, Atan,
+  Sinh, Cosh, Asinh, Acosh, Atanh, Relu, Sign, IsNan, Not, BitNot, Cast,
+  RoundF16, RoundBf16,  ///< an f32 as the 16-bit float holds it
+  // two arguments of one dtype
+  Add, Sub, Mul, Div, Pow, Max, Min, Mod, And, Or,
+  BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,  ///< of integers; shifted by more than their bits: 0, or -1 of a negative number to the right
+  Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,  ///< give boolean
+  // three
+  Select,       ///< args[0] (boolean) ? args[1] : args[2]
+  // over all reduction axes of the problem; the result does not vary along them
+  ReduceSum, ReduceMax, ReduceMin, ReduceProd
+};
+
+std::string_view name_of(ExprOp op) noexcept;
+int argument_count(ExprOp op) noexcept;  ///< Load: 0 or 1
+constexpr bool is_reduction(ExprOp op) noexcept { return op >= ExprOp::ReduceSum && op <= ExprOp::ReduceProd; }
+
+struct Expr {
+  ExprOp op = ExprOp::Constant;
+  DType dtype = DType::f32;        ///< of the result; never f16 or bf16: a Load of such an operand is f32
+  int args[3] = {-1, -1, -1};      ///< indices of earlier expressions
+  double number = 0;
+  std::int64_t integer = 0;
+  int operand = -1;
+  int axis = -1;
+  graph::Dim dim;
+};
+
+}  // namespace dyn::rkernel

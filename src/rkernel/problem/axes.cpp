@@ -1,0 +1,150 @@
+// The axes of a problem: lanes, merging, names.
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "src/rkernel/problem/group_lowering.hpp"
+
+namespace dyn::rkernel {
+namespace {
+
+using graph::Dim;
+
+/// Puts the axes into the order `order`, which holds old axis numbers.
+void reorder(Problem& problem, const std::vector<int>& order) {
+  std::vector<int> now(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) now[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  std::vector<Axis> axes;
+  for (const int old : order) axes.push_back(problem.axes[static_cast<std::size_t>(old)]);
+  problem.axes = std::move(axes);
+  for (Operand& operand : problem.operands) {
+    std::vector<Dim> strides;
+    for (const int old : order) strides.push_back(operand.strides[static_cast<std::size_t>(old)]);
+    operand.strides = std::move(strides);
+    for (Guard& guard : operand.guards) {
+      for (graph::CoordTerm& term : guard.terms) term.axis = now[static_cast<std::size_t>(term.axis)];
+      std::ranges::sort(guard.terms, {}, &graph::CoordTerm::axis);
+    }
+  }
+  for (Expr& expr : problem.exprs) {
+    if (expr.axis >= 0) expr.axis = now[static_cast<std::size_t>(expr.axis)];
+  }
+}
+
+/// How much would be gained by lanes along `axis`: operands that lie one after the other, the large ones above all.
+int lane_score(const Problem& problem, std::size_t axis) {
+  int score = 0;
+  for (const Operand& operand : problem.operands) {
+    if (operand.strides[axis].constant() != 1) continue;
+    const auto varying = std::ranges::count_if(operand.strides, [](Dim stride) { return stride.constant() != 0; });
+    score += static_cast<int>(varying) * (operand.written ? 2 : 1);
+  }
+  return score;
+}
+
+/// Whether the index along the axis itself is used, so that it cannot become part of another.
+bool is_pinned(const Problem& problem, int axis) {
+  const auto uses = [axis](const auto& item) { return item.axis == axis; };
+  const auto guards = [&](const Guard& guard) { return std::ranges::any_of(guard.terms, uses); };
+  return std::ranges::any_of(problem.exprs, uses) ||
+         std::ranges::any_of(problem.operands, [&](const Operand& operand) { return std::ranges::any_of(operand.guards, guards); });
+}
+
+/// Whether axes i and i + 1 are, for every operand, one axis.
+bool can_merge(const Problem& problem, std::size_t i) {
+  if (problem.axes[i].kind != problem.axes[i + 1].kind) return false;
+  const int last = static_cast<int>(i) + 1;
+  // m, n and k stay themselves; batches merge with each other and into m.
+  if (problem.contraction && last > problem.contraction->m) return false;
+  // Rows of attention belong to one batch: its keys are theirs alone.
+  if (problem.attention && last >= problem.attention->m) return false;
+  if (is_pinned(problem, last - 1) || is_pinned(problem, last)) return false;
+  return std::ranges::all_of(problem.operands, [&](const Operand& operand) {
+    if (operand.window) {
+      const auto has = [&](int axis) { return std::ranges::find(operand.window->axes, axis, &WindowAxis::axis) != operand.window->axes.end(); };
+      if (has(last - 1) || has(last)) return has(last - 1) && has(last);
+    }
+    return prove_equal(operand.strides[i], problem.axes[i + 1].extent * operand.strides[i + 1]) == true;
+  });
+}
+
+void merge(Problem& problem, std::size_t i) {
+  const auto shift = [i](int& axis) {
+    if (axis > static_cast<int>(i)) --axis;
+  };
+  problem.axes[i + 1].extent = problem.axes[i].extent * problem.axes[i + 1].extent;
+  problem.axes.erase(problem.axes.begin() + static_cast<std::ptrdiff_t>(i));
+  for (Operand& operand : problem.operands) {
+    operand.strides.erase(operand.strides.begin() + static_cast<std::ptrdiff_t>(i));
+    for (Guard& guard : operand.guards) {
+      for (graph::CoordTerm& term : guard.terms) shift(term.axis);
+    }
+    if (!operand.window) continue;
+    for (WindowAxis& part : operand.window->axes) shift(part.axis);
+  }
+  for (Expr& expr : problem.exprs) shift(expr.axis);
+  shift(problem.lane_axis);
+  if (problem.contraction) {
+    shift(problem.contraction->m);
+    shift(problem.contraction->n);
+    shift(problem.contraction->k);
+  }
+  if (problem.attention) {
+    for (int* axis : {&problem.attention->m, &problem.attention->n, &problem.attention->keys, &problem.attention->d}) shift(*axis);
+  }
+}
+
+/// b0, b1, m, n, k for a contraction; b0, b1, m, n, keys, d for attention; else p0, p1, ... for parallel axes and r0, r1, ... for reduced ones.
+void name_axes(Problem& problem) {
+  int parallel = 0, reduced = 0;
+  const char* parallel_stem = problem.contraction || problem.attention ? "b" : "p";
+  for (Axis& axis : problem.axes) {
+    const bool is_parallel = axis.kind == AxisKind::Parallel;
+    axis.name = fmt::format("{}{}", is_parallel ? parallel_stem : "r", is_parallel ? parallel++ : reduced++);
+  }
+  const auto rename = [&](int axis, const char* name) { problem.axes[static_cast<std::size_t>(axis)].name = name; };
+  if (problem.contraction) {
+    rename(problem.contraction->m, "m");
+    rename(problem.contraction->n, "n");
+    rename(problem.contraction->k, "k");
+  }
+  if (problem.attention) {
+    rename(problem.attention->m, "m");
+    rename(problem.attention->n, "n");
+    rename(problem.attention->keys, "keys");
+    rename(problem.attention->d, "d");
+  }
+}
+
+}  // namespace
+
+void choose_lane_axis(Problem& problem) {
+  if (problem.contraction || problem.attention) {
+    problem.lane_axis = problem.contraction ? problem.contraction->n : problem.attention->n;
+    return;
+  }
+  std::size_t lane = problem.axes.size() - 1;
+  for (std::size_t axis = problem.axes.size(); axis-- > 0;) {
+    if (lane_score(problem, axis) > lane_score(problem, lane)) lane = axis;
+  }
+  std::vector<int> order(problem.axes.size());
+  std::iota(order.begin(), order.end(), 0);
+  // After all others of its kind.
+  std::ranges::stable_sort(order, {}, [&](int axis) {
+    const bool reduced = problem.axes[static_cast<std::size_t>(axis)].kind == AxisKind::Reduction;
+    return 2 * reduced + (static_cast<std::size_t>(axis) == lane);
+  });
+  reorder(problem, order);
+  problem.lane_axis = static_cast<int>(std::ranges::find(order, static_cast<int>(lane)) - order.begin());
+}
+
+void merge_axes(Problem& problem) {
+  for (std::size_t i = problem.axes.size() - 1; i-- > 0;) {
+    if (can_merge(problem, i)) merge(problem, i);
+  }
+  name_axes(problem);
+}
+
+}  // namespace dyn::rkernel

@@ -1,0 +1,141 @@
+#include "src/runtime/device/run.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+using rkernel::DeviceAddress;
+using rkernel::DeviceBlock;
+using rkernel::OperandRange;
+using rkernel::Space;
+using Kind = OperandSource::Kind;
+
+constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+static_assert(sizeof(DeviceAddress) == word_bytes && sizeof(std::int64_t) == word_bytes);
+
+}  // namespace
+
+void DeviceRun::reserve(DeviceBlock& block, std::size_t bytes, const char* what) {
+  if (block.bytes() >= bytes && block.address() != 0) return;
+  block = DeviceBlock();  // before the new one, so that both need not fit at once
+  block = DeviceBlock(device_, std::max(bytes, std::size_t{1}), what);
+}
+
+void DeviceRun::find_ranges(const Plan& plan) {
+  buffers_.resize(plan.device_bytes.size());
+  for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i] = {arena_.address() + plan.device_offsets[i], plan.device_bytes[i], false};
+  ranges_.resize(wiring_->operands.size());
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    const OperandSource& source = wiring_->operands[i];
+    const auto index = static_cast<std::size_t>(source.index);
+    if (source.kind == Kind::DeviceArena) ranges_[i] = buffers_[index];
+    else if (source.kind == Kind::DeviceFixed) ranges_[i] = wiring_->device_fixed[index];
+    ranges_[i].written = source.written;
+  }
+}
+
+void DeviceRun::fill_tables(const Plan& plan) {
+  words_.clear();
+  for (std::size_t group = 0; group < launches_.size(); ++group) {
+    if (wiring_->spaces[group] != Space::Device) continue;
+    const rkernel::Launch& launch = plan.launches[group];
+    const std::size_t first = wiring_->first_operand[group], end = wiring_->first_operand[group + 1];
+    rkernel::DeviceLaunch& made = launches_[group];
+    made.function = launch.grid.function;
+    made.name = wiring_->group_names[group].c_str();
+    made.blocks = launch.tickets > 0 ? launch.grid.blocks : 0;
+    made.threads = launch.grid.threads;
+    made.shared_bytes = launch.grid.shared_bytes;
+    made.operands = {ranges_.data() + first, end - first};
+    made.pointers = tables_.address() + words_.size() * word_bytes;
+    for (const OperandRange& range : made.operands) words_.push_back(range.begin);
+    made.ints = tables_.address() + words_.size() * word_bytes;
+    for (const std::int64_t value : launch.ints) words_.push_back(static_cast<std::uint64_t>(value));
+    made.status = status_table_ + group * sizeof(std::int32_t);
+  }
+}
+
+void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
+  wiring_ = &wiring;
+  reserve(arena_, plan.device_arena_bytes, "intermediate tensors of a run");
+  std::size_t words = 0;
+  for (std::size_t group = 0; group < wiring.groups(); ++group) {
+    if (wiring.spaces[group] != Space::Device) continue;
+    words += wiring.first_operand[group + 1] - wiring.first_operand[group] + plan.launches[group].ints.size();
+  }
+  statuses_.resize(wiring.groups());
+  reserve(tables_, words * word_bytes + statuses_.size() * sizeof(std::int32_t), "argument tables of a run");
+  status_table_ = tables_.address() + words * word_bytes;
+  find_ranges(plan);
+  launches_.assign(wiring.groups(), {});
+  words_.reserve(words);
+  fill_tables(plan);
+  if (!words_.empty()) stream_->upload(tables_.address(), words_.data(), words_.size() * word_bytes);
+}
+
+void DeviceRun::start() { stream_->clear(status_table_, statuses_.size() * sizeof(std::int32_t)); }
+
+void DeviceRun::launch(std::size_t group) {
+  const rkernel::DeviceLaunch& launch = launches_[group];
+  if (launch.blocks <= 0) return;
+  last_in_flight_ = static_cast<int>(group);
+  if (first_in_flight_ == no_group) first_in_flight_ = last_in_flight_;
+  try {
+    stream_->launch(launch);
+  } catch (const Error& error) {
+    throw error.within(fmt::format("launching '{}' on {}", launch.name, device_.name()));
+  }
+}
+
+template <typename Work>
+void DeviceRun::naming_groups(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    throw error.within(groups_in_flight());
+  }
+}
+
+void DeviceRun::copy(std::size_t transfer, void* host) {
+  const OperandRange& buffer = buffers_[static_cast<std::size_t>(wiring_->transfer_buffers[transfer])];
+  if (buffer.bytes == 0) return;
+  naming_groups([&] {
+    if (wiring_->transfers[transfer].to == Space::Device) stream_->upload(buffer.begin, host, buffer.bytes);
+    else stream_->download(host, buffer.begin, buffer.bytes);
+  });
+}
+
+std::string DeviceRun::groups_in_flight() const {
+  if (first_in_flight_ == no_group) return fmt::format("copying to or from {}", device_.name());
+  const std::string& first = wiring_->group_names[static_cast<std::size_t>(first_in_flight_)];
+  const std::string& last = wiring_->group_names[static_cast<std::size_t>(last_in_flight_)];
+  if (first_in_flight_ == last_in_flight_) return fmt::format("running '{}' on {}", first, device_.name());
+  return fmt::format("running '{}' to '{}' on {}", first, last, device_.name());
+}
+
+void DeviceRun::wait() {
+  naming_groups([&] { stream_->synchronise(); });
+  first_in_flight_ = last_in_flight_ = no_group;
+}
+
+int DeviceRun::finish() {
+  naming_groups([&] { stream_->download(statuses_.data(), status_table_, statuses_.size() * sizeof(std::int32_t)); });
+  wait();
+  const auto failed = std::find_if(statuses_.begin(), statuses_.end(), [](std::int32_t status) { return status != 0; });
+  return failed == statuses_.end() ? no_group : static_cast<int>(failed - statuses_.begin());
+}
+
+void DeviceRun::abandon() noexcept {
+  try {
+    stream_->synchronise();
+  } catch (...) {  // of the same failure
+  }
+  first_in_flight_ = last_in_flight_ = no_group;
+}
+
+}  // namespace dyn::runtime

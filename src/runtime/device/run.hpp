@@ -1,0 +1,63 @@
+#pragma once
+// The device's part of a run in flight: its stream, its arena, and the tables that its kernels read.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/target/device.hpp"
+#include "src/rkernel/target/target.hpp"
+#include "src/runtime/plan/plan.hpp"
+#include "src/runtime/plan/wiring.hpp"
+
+namespace dyn::runtime {
+
+/// Belongs to one Run. Errors are Error(device) and say which groups they are about; after one, bind() makes all ready again.
+class DeviceRun {
+ public:
+  explicit DeviceRun(rkernel::Device& device) : device_(device), stream_(device.make_stream()) {}
+
+  /// Makes ready for a plan: memory, where it is too small, and one upload of all tables. Where memory cannot be had nothing is bound, and
+  /// what was there is given back, so that smaller shapes have it.
+  void bind(const Plan& plan, const Wiring& wiring);
+
+  // Of one run, in order. Nothing here allocates memory.
+  void start();
+  void launch(std::size_t group);
+  void copy(std::size_t transfer, void* host);  ///< the way that the wiring says
+  void wait();
+  /// Waits for the end. Returns the first group on the device that reported a status other than Ok, or no_group.
+  int finish();
+  rkernel::Status status(int group) const { return static_cast<rkernel::Status>(statuses_[static_cast<std::size_t>(group)]); }
+
+  /// After an error: waits until the device no longer touches memory of this run; what fails then has nobody to hear of it.
+  void abandon() noexcept;
+
+  std::size_t bytes() const noexcept { return arena_.bytes() + tables_.bytes(); }
+
+ private:
+  void reserve(rkernel::DeviceBlock& block, std::size_t bytes, const char* what);
+  void find_ranges(const Plan& plan);
+  void fill_tables(const Plan& plan);
+  std::string groups_in_flight() const;
+  /// What fails in this work may be the doing of any group in flight: its errors name them.
+  template <typename Work>
+  void naming_groups(const Work& work);
+
+  rkernel::Device& device_;
+  std::unique_ptr<rkernel::Stream> stream_;
+  const Wiring* wiring_ = nullptr;
+  rkernel::DeviceBlock arena_;
+  rkernel::DeviceBlock tables_;  ///< the pointers of all launches, their ints, then one std::int32_t for each group: its status
+
+  std::vector<rkernel::OperandRange> buffers_;  ///< by buffer of the device's arena
+  std::vector<rkernel::OperandRange> ranges_;   ///< by operand of the wiring; empty for the host's
+  std::vector<rkernel::DeviceLaunch> launches_;  ///< by group; no blocks where there is nothing to do
+  std::vector<std::uint64_t> words_;             ///< of the tables, as they are uploaded
+  rkernel::DeviceAddress status_table_ = 0;
+  std::vector<std::int32_t> statuses_;           ///< by group
+  int first_in_flight_ = no_group, last_in_flight_ = no_group;  ///< groups launched since the last wait
+};
+
+}  // namespace dyn::runtime

@@ -1,0 +1,87 @@
+#include "src/runtime/load/fallback_target.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+using Kernels = std::vector<std::unique_ptr<rkernel::Kernel>>;
+
+Kernels checked(rkernel::Target& target, Kernels kernels, std::size_t problems) {
+  if (kernels.size() == problems) return kernels;
+  throw Error(ErrorKind::internal, fmt::format("target {} made {} kernels for {} groups", target.name(), kernels.size(), problems));
+}
+
+void add(rkernel::CompileReport& sum, const rkernel::CompileReport& part) {
+  sum.kernels += part.kernels;
+  sum.compiled += part.compiled;
+  sum.from_memory += part.from_memory;
+  sum.from_disk += part.from_disk;
+  sum.compile_seconds += part.compile_seconds;
+  sum.measure_seconds += part.measure_seconds;
+  sum.machine_seconds += part.machine_seconds;
+}
+
+class FallbackTarget final : public rkernel::Target {
+ public:
+  FallbackTarget(std::shared_ptr<rkernel::Target> device_target, std::function<std::shared_ptr<rkernel::Target>()> make_host)
+      : first_(std::move(device_target)), make_host_(std::move(make_host)) {}
+
+  std::string name() const override { return first_->name(); }
+
+  Kernels prepare(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers, rkernel::CompileReport& report) override {
+    Kernels kernels = checked(*first_, first_->prepare(problems, buffers, report), problems.size());
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (kernels[i] == nullptr) left.push_back(i);
+    }
+    if (!left.empty()) prepare_on_host(problems, left, buffers, report, kernels);
+    return kernels;
+  }
+
+  std::shared_ptr<rkernel::Device> device() const override { return first_->device(); }
+  std::int64_t functions_compiled() const override { return first_->functions_compiled() + (host_ ? host_->functions_compiled() : 0); }
+  std::int64_t panel_width(DType dtype) const override { return host().panel_width(dtype); }
+  std::int64_t packed_rows(DType dtype, std::int64_t k, std::int64_t n) const override { return host().packed_rows(dtype, k, n); }
+  std::string packing() const override { return host_ ? host_->packing() : std::string(); }
+  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
+            std::int64_t last_panel, void* destination) const override {
+    host().pack(layout, source, k_stride, n_stride, first_panel, last_panel, destination);
+  }
+
+ private:
+  void prepare_on_host(std::vector<rkernel::Problem>& problems, const std::vector<std::size_t>& left, const rkernel::BufferFacts& buffers,
+                       rkernel::CompileReport& report, Kernels& kernels) {
+    if (!host_) host_ = make_host_();
+    std::vector<rkernel::Problem> own;
+    for (const std::size_t i : left) own.push_back(problems[i]);
+    rkernel::CompileReport own_report;
+    Kernels made = checked(*host_, host_->prepare(own, buffers, own_report), own.size());
+    add(report, own_report);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      problems[left[i]] = std::move(own[i]);
+      kernels[left[i]] = std::move(made[i]);
+    }
+  }
+
+  const rkernel::Target& host() const {
+    if (!host_) throw Error(ErrorKind::internal, "packed weights, but no group on the host");
+    return *host_;
+  }
+
+  std::shared_ptr<rkernel::Target> first_, host_;
+  std::function<std::shared_ptr<rkernel::Target>()> make_host_;
+};
+
+}  // namespace
+
+std::shared_ptr<rkernel::Target> with_fallback(std::shared_ptr<rkernel::Target> device_target,
+                                               std::function<std::shared_ptr<rkernel::Target>()> make_host) {
+  return std::make_shared<FallbackTarget>(std::move(device_target), std::move(make_host));
+}
+
+}  // namespace dyn::runtime

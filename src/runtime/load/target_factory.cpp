@@ -1,0 +1,130 @@
+#include "src/runtime/load/target_factory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dyn/error.hpp"
+#include "src/runtime/load/cache_dir.hpp"
+#include "src/runtime/load/fallback_target.hpp"
+#include "targets/cpu/cpu_target.hpp"
+#include "targets/ptx/cuda/device.hpp"
+#include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/gpus/gpu_descriptions.hpp"
+#include "targets/ptx/ptx_target.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+struct Precision {
+  const char* name;
+  DType dtype;
+  bool allow_tf32, on_cpu, on_gpu;
+};
+constexpr std::array<Precision, 5> precisions = {{{"f32", DType::f32, false, true, true},
+                                                  {"tf32", DType::f32, true, false, true},
+                                                  {"f16", DType::f16, false, true, true},
+                                                  {"bf16", DType::bf16, false, true, true},
+                                                  {"i8", DType::i8, false, true, false}}};
+
+const Precision& find_precision(const std::string& name) {
+  const auto found = std::find_if(precisions.begin(), precisions.end(), [&](const Precision& precision) { return precision.name == name; });
+  if (found == precisions.end()) throw Error(ErrorKind::user, fmt::format("there is no precision '{}'; there are f32, tf32, f16, bf16 and i8", name));
+  return *found;
+}
+
+rkernel::Policy find_policy(const std::string& name) {
+  if (const auto policy = rkernel::policy_named(name)) return *policy;
+  throw Error(ErrorKind::user, fmt::format("there is no policy '{}'; there are {}", name, rkernel::policy_names()));
+}
+
+bool is_gpu(const std::string& device) { return device == "cuda" || device == "emulator"; }
+
+bool is_index(const std::string& gpu) {
+  return std::all_of(gpu.begin(), gpu.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+/// `weights`: how it keeps weights that it packs.
+std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, DType weights) {
+  cpu::TargetOptions target;
+  target.isa = options.isa;
+  target.cache_dir = resolve_cache_dir(options.cache_dir);
+  target.threads = threads;
+  target.weights = weights;
+  target.deterministic = options.deterministic;
+  target.policy = find_policy(options.policy);
+  target.vendor = options.vendor;
+  target.perf_map = options.perf_map;
+  target.debugger = options.debugger;
+  target.log = options.log;
+  return cpu::make_cpu_target(target);
+}
+
+/// The device, and the machine that kernels are chosen for. A described GPU on device "cuda" is a machine without a device.
+void choose_gpu(const Options& options, ptx::TargetOptions& target) {
+  constexpr const char* emulated_by_default = "a100";
+  if (options.device == "emulator") {
+    ptx::EmulatorOptions emulator;
+    emulator.machine = ptx::described_gpu(options.gpu.empty() ? emulated_by_default : options.gpu);
+    emulator.cache_dir = resolve_cache_dir(options.cache_dir);
+    target.device = ptx::make_emulator(emulator);
+  } else if (is_index(options.gpu)) {
+    target.device = ptx::open_cuda_device(options.gpu);
+  } else {
+    target.machine = ptx::described_gpu(options.gpu);
+    return;
+  }
+  target.machine = target.device->machine();
+}
+
+}  // namespace
+
+void check_device_options(const Options& options) {
+  find_policy(options.policy);
+  const Precision& precision = find_precision(options.precision);
+  if (is_gpu(options.device)) {
+    if (precision.on_gpu) return;
+    throw Error(ErrorKind::unsupported, fmt::format("device '{}' has no kernels for precision '{}'; use f32, tf32, f16 or bf16 there, or device 'cpu'",
+                                                    options.device, precision.name));
+  }
+  if (!options.gpu.empty()) {
+    throw Error(ErrorKind::user, fmt::format("GPU '{}' is asked for, but device is '{}'; GPUs belong to devices 'cuda' and 'emulator'",
+                                             options.gpu, options.device));
+  }
+  if (options.device == "cpu" ? !precision.on_cpu : options.precision != precisions.front().name) {
+    throw Error(ErrorKind::unsupported, fmt::format("device '{}' computes in f32 only; precision '{}' needs {}", options.device, precision.name,
+                                                    precision.on_cpu ? "another device" : "device 'cuda' or 'emulator'"));
+  }
+}
+
+std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads) {
+  if (options.device == "cpu") return make_cpu(options, threads, find_precision(options.precision).dtype);
+  if (!is_gpu(options.device)) {
+    throw Error(ErrorKind::user,
+                fmt::format("there is no device '{}'; this build has 'cpu', 'cuda', 'emulator' and 'reference'", options.device));
+  }
+  ptx::TargetOptions target;
+  choose_gpu(options, target);
+  const Precision& precision = find_precision(options.precision);
+  target.precision = precision.dtype;
+  target.allow_tf32 = precision.allow_tf32;
+  target.policy = find_policy(options.policy);
+  target.threads = threads;
+  target.log = options.log;
+  return with_fallback(ptx::make_ptx_target(target), [options, threads] { return make_cpu(options, threads, DType::f32); });
+}
+
+Options with_usable_device(Options options) {
+  if (options.device != "cpu") return options;
+  if (const std::string refusal = cpu::code_memory_refusal(); !refusal.empty()) {
+    if (options.log) options.log(LogLevel::warning, refusal + "; running on the slow reference instead");
+    options.device = "reference";
+    if (find_precision(options.precision).on_cpu) options.precision = precisions.front().name;  // it keeps all weights as they are
+  }
+  return options;
+}
+
+}  // namespace dyn::runtime

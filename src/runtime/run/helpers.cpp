@@ -1,0 +1,189 @@
+#include "src/runtime/run/helpers.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <oneapi/tbb/task_arena.h>
+
+#include "src/runtime/run/fp_state.hpp"
+#include "src/runtime/run/parallel_for.hpp"
+#include "src/runtime/run/spin.hpp"
+#include "src/runtime/run/thread_count.hpp"
+
+namespace dyn::runtime {
+
+/// Lives until the last helper has gone.
+struct Helpers::Shared {
+  Shared(int helpers, int processors) : count(helpers), traffic(processors) {}
+  ~Shared() {
+    for (Board* board = first.load(); board != nullptr;) delete std::exchange(board, board->next);
+  }
+
+  Board* take_board(Board* preferred);
+  void help();
+
+  const int count;
+  Traffic traffic;
+  std::atomic<Board*> first{nullptr};  ///< a list that only grows
+  std::atomic<bool> closing{false};
+};
+
+/// One helper, from its arrival until it leaves. Keeps its seat where it found work last.
+struct Helpers::Visit {
+  explicit Visit(Shared& visited) : shared(visited) {}
+  ~Visit() {
+    move_to(nullptr, -1);
+    if (!dismissed) shared.traffic.leave();
+  }
+
+  void stay() {
+    constexpr int looks_per_check = 32;
+    int looks = 0;
+    while (!must_leave() && spin_until([&] { return look() || (++looks % looks_per_check == 0 && must_leave()); })) {
+    }
+  }
+
+  bool must_leave() {
+    dismissed = dismissed || shared.traffic.dismiss();
+    return dismissed || shared.closing.load(std::memory_order_relaxed);
+  }
+
+  /// Does what there is to do now; false where there was nothing.
+  bool look() {
+    if (board != nullptr && work()) return true;
+    for (Board* other = shared.first.load(std::memory_order_acquire); other != nullptr; other = other->next) {
+      const int free_seat = other->sit();
+      if (free_seat < 0) continue;
+      move_to(other, free_seat);
+      if (work()) return true;
+    }
+    return false;
+  }
+
+  bool work() {
+    std::uint32_t chunks = 0;
+    if (board->tickets.has_work(Board::participant(seat))) leave_processor(board->processor.load(std::memory_order_relaxed));
+    while (board->tickets.has_work(Board::participant(seat)) && !must_leave() && board->tickets.take(Board::participant(seat))) ++chunks;
+    if (chunks > 0) board->tickets.report(chunks);
+    return chunks > 0;
+  }
+
+  void move_to(Board* new_board, int new_seat) {
+    if (board != nullptr) board->stand(seat);
+    board = new_board;
+    seat = new_seat;
+  }
+
+  Shared& shared;
+  Board* board = nullptr;
+  int seat = -1;
+  bool dismissed = false;
+};
+
+void Helpers::Shared::help() {
+  traffic.helpers();  // what call() has released: oneTBB's own order is not visible to ThreadSanitizer
+  const DefaultFloatingPoint floating_point;
+  Visit(*this).stay();
+}
+
+Board* Helpers::Shared::take_board(Board* preferred) {
+  if (preferred != nullptr && preferred->try_take()) return preferred;
+  for (Board* board = first.load(std::memory_order_acquire); board != nullptr; board = board->next) {
+    if (board->try_take()) return board;
+  }
+  auto* board = new Board(count);
+  board->next = first.load(std::memory_order_relaxed);
+  while (!first.compare_exchange_weak(board->next, board, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return board;
+}
+
+/// What a worker of oneTBB gets. A type with a name, for tests/thread_sanitizer.supp.
+struct Helpers::Task {
+  std::shared_ptr<Shared> shared;
+  int caller_processor;
+
+  void operator()() const {
+    leave_processor(caller_processor);
+    shared->help();
+  }
+};
+
+struct Helpers::Arena {
+  explicit Arena(int count) : arena(count, /*reserved_for_masters=*/0) {}
+  tbb::task_arena arena;
+};
+
+Helpers::Helpers(int processors) : shared_(std::make_shared<Shared>(tbb_threads() - 1, processors)) {
+  if (shared_->count > 0) arena_ = std::make_unique<Arena>(shared_->count);
+}
+
+Helpers::~Helpers() { shared_->closing.store(true, std::memory_order_relaxed); }
+
+std::shared_ptr<Helpers> Helpers::of_process(int threads) {
+  static std::mutex mutex;
+  static std::weak_ptr<Helpers> known;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Helpers> helpers = known.lock();
+  if (helpers == nullptr) known = helpers = std::shared_ptr<Helpers>(new Helpers(default_threads()));
+  helpers->shared_->traffic.allow(threads);
+  return helpers;
+}
+
+/// A helper may be woken on the caller's own processor, where it would wait until the caller is done: it gets a chance to go elsewhere.
+void Helpers::call() {
+  const int here = current_processor();
+  bool called = false;
+  while (shared_->traffic.admit(shared_->count)) {
+    try {
+      arena_->arena.enqueue(Task{shared_, here});
+      called = true;
+    } catch (const std::exception&) {  // no memory for a task: the caller goes on alone
+      shared_->traffic.leave();
+      break;
+    }
+  }
+  if (called) std::this_thread::yield();
+}
+
+Helpers::InFlight::InFlight(Helpers& helpers, int threads, Board*& preferred) : helpers_(helpers), threads_(threads) {
+  if (threads > 1) board_ = preferred = helpers.shared_->take_board(preferred);
+  helpers.shared_->traffic.begin_run(threads);
+  if (threads > 1) helpers.call();
+}
+
+Helpers::InFlight::~InFlight() {
+  helpers_.shared_->traffic.end_run(threads_);
+  if (board_ != nullptr) board_->taken.store(false, std::memory_order_release);
+}
+
+void Helpers::InFlight::run(const Stage& stage, int threads) {
+  helpers_.call();
+  const int processor = current_processor();
+  if (board_->processor.load(std::memory_order_relaxed) != processor) board_->processor.store(processor, std::memory_order_relaxed);
+  ++board_->counts.stages;
+  if (!board_->tickets.run(stage, threads, helpers_.shared_->traffic)) ++board_->counts.alone;
+}
+
+StageCounts Helpers::counts() const {
+  StageCounts sum;
+  for (const Board* board = shared_->first.load(); board != nullptr; board = board->next) {
+    sum.stages += board->counts.stages;
+    sum.alone += board->counts.alone;
+  }
+  return sum;
+}
+
+int Helpers::present() const noexcept { return shared_->traffic.helpers(); }
+
+int Helpers::boards() const noexcept {
+  int count = 0;
+  for (const Board* board = shared_->first.load(); board != nullptr; board = board->next) ++count;
+  return count;
+}
+
+}  // namespace dyn::runtime

@@ -1,0 +1,61 @@
+#pragma once
+// Threads that help with the runs of all graphs of this process, borrowed from oneTBB for a short time.
+
+#include <memory>
+
+#include "src/runtime/run/board.hpp"
+
+namespace dyn::runtime {
+
+/// One set for the process, for as long as there are graphs. At most as many helpers as oneTBB has workers exist at a time, waiting in
+/// oneTBB's queue or working; each looks at the boards of all runs in flight, and leaves when it found nothing to do for spin_limit,
+/// or when callers need its processor. Nobody ever waits for a helper to come. Thread-safe.
+class Helpers {
+ public:
+  /// The process's set, made where there is none. `threads`: of a run that will want it, its caller included.
+  static std::shared_ptr<Helpers> of_process(int threads);
+  /// Helpers that are still here leave; boards live until the last has gone.
+  ~Helpers();
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+
+  /// A caller's run, while it lasts.
+  class InFlight {
+   public:
+    /// With more than one thread the run has a board: `preferred` (its last one, or nullptr) where that is free, else another. May
+    /// allocate where more runs are in flight than ever.
+    InFlight(Helpers& helpers, int threads, Board*& preferred);
+    ~InFlight();
+    InFlight(const InFlight&) = delete;
+    InFlight& operator=(const InFlight&) = delete;
+
+    /// The stage in chunks, on at most `threads` threads.
+    void run(const Stage& stage, int threads);
+
+   private:
+    Helpers& helpers_;
+    const int threads_;
+    Board* board_ = nullptr;
+  };
+
+  /// Of all boards. Only for tests, while nothing runs.
+  StageCounts counts() const;
+  /// Here or on their way.
+  int present() const noexcept;
+  /// As many as runs that were ever in flight at once.
+  int boards() const noexcept;
+
+ private:
+  struct Shared;
+  struct Visit;
+  struct Task;
+  struct Arena;
+  explicit Helpers(int processors);
+  /// Sees to it that all helpers that runs want are here or on their way, or as many as there is room for. Cheap where they are.
+  void call();
+
+  std::shared_ptr<Shared> shared_;
+  std::unique_ptr<Arena> arena_;
+};
+
+}  // namespace dyn::runtime

@@ -1,0 +1,211 @@
+#include "src/runtime/run/run_pool.hpp"
+
+#include <algorithm>
+
+#include "dyn/error.hpp"
+#include "src/base/clock.hpp"
+#include "src/runtime/run/fp_state.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+using Kind = OperandSource::Kind;
+
+}  // namespace
+
+void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
+  if (plan_ == plan) return;
+  plan_.reset();
+  arena_.grow(std::max(plan->arena_bytes, arena_alignment), "intermediate tensors");
+  scratch_stride_ = (plan->scratch_bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+  scratch_.grow(std::max(scratch_stride_ * static_cast<std::size_t>(plan->threads), arena_alignment), "scratch memory");
+  if (plan->shared_bytes > 0) shared_.grow(plan->shared_bytes, "partial results");
+  pointers_.resize(wiring.operands.size());
+  port_slots_.clear();
+  for (std::size_t i = 0; i < wiring.operands.size(); ++i) {
+    const OperandSource& source = wiring.operands[i];
+    switch (source.kind) {
+      case Kind::Arena:
+        pointers_[i] = arena_.data() + plan->arena_offsets[static_cast<std::size_t>(source.index)];
+        break;
+      case Kind::Fixed:
+        pointers_[i] = source.fixed;
+        break;
+      case Kind::DeviceArena:
+      case Kind::DeviceFixed:
+        pointers_[i] = nullptr;
+        break;
+      case Kind::Input:
+      case Kind::Output:
+      case Kind::State:
+        port_slots_.push_back({i, source.index, source.kind});
+        break;
+    }
+  }
+  args_.resize(plan->launches.size());
+  for (std::size_t group = 0; group < args_.size(); ++group) {
+    const rkernel::Launch& launch = plan->launches[group];
+    args_[group] = {pointers_.data() + wiring.first_operand[group], launch.ints.data(), &status_, shared_.data(), launch.kept.get()};
+  }
+  if (wiring.on_device) {
+    if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);
+    on_device_->bind(*plan, wiring);
+    wiring_ = &wiring;
+  }
+  plan_ = plan;
+}
+
+void Run::release() {
+  plan_.reset();
+  arena_ = MemoryBlock();
+  scratch_ = MemoryBlock();
+  shared_ = MemoryBlock();
+  on_device_.reset();
+}
+
+std::size_t Run::bytes() const { return arena_.size() + scratch_.size() + shared_.size() + (on_device_ ? on_device_->bytes() : 0); }
+
+bool Run::try_take() { return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire); }
+
+void Run::set_ports(std::span<void* const> inputs, std::span<void* const> outputs, std::span<void* const> states) {
+  for (const PortSlot& slot : port_slots_) {
+    const auto ports = slot.kind == Kind::Input ? inputs : slot.kind == Kind::Output ? outputs : states;
+    pointers_[slot.operand] = ports[static_cast<std::size_t>(slot.port)];
+  }
+}
+
+void Run::run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight) {
+  if (stage.tickets <= 0) return;
+  if (threads <= 1 || stage.tickets <= stage.grain) {
+    stage.function(stage.args, 0, stage.tickets, stage.scratch);
+    return;
+  }
+  in_flight.run(stage, threads);
+}
+
+void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
+  const rkernel::Launch& launch = plan_->launches[group];
+  Stage stage{launch.function, &args_[group], launch.tickets, launch.grain, scratch_.data(), scratch_stride_};
+  run_stage(stage, launch.threads, in_flight);
+  if (launch.merge == nullptr) return;
+  stage.function = launch.merge;
+  stage.tickets = launch.merge_tickets;
+  stage.grain = launch.merge_grain;
+  run_stage(stage, launch.threads, in_flight);
+}
+
+int Run::execute(Helpers& helpers, RunProfile* profile) {
+  const DefaultFloatingPoint floating_point;
+  status_.store(0, std::memory_order_relaxed);
+  Helpers::InFlight in_flight(helpers, plan_->threads, board_);
+  return on_device_ ? execute_steps(in_flight, profile) : execute_host(in_flight, profile);
+}
+
+int Run::execute_host(Helpers::InFlight& in_flight, RunProfile* profile) {
+  for (std::size_t group = 0; group < plan_->launches.size(); ++group) {
+    const Clock::time_point start = profile != nullptr ? Clock::now() : Clock::time_point{};
+    launch(group, in_flight);
+    if (profile != nullptr) profile->group_seconds[group] += seconds_since(start);
+    if (status_.load(std::memory_order_relaxed) != 0) return static_cast<int>(group);
+  }
+  return -1;
+}
+
+int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile) {
+  try {
+    on_device_->start();
+    const int on_host = take_steps(in_flight, profile);
+    const int on_device = on_device_->finish();
+    // What a group on the device left undone may be why a later one on the host failed.
+    if (on_device == no_group || (on_host != no_group && on_host < on_device)) return on_host;
+    status_.store(static_cast<std::int32_t>(on_device_->status(on_device)), std::memory_order_relaxed);
+    return on_device;
+  } catch (...) {
+    on_device_->abandon();
+    plan_.reset();
+    throw;
+  }
+}
+
+int Run::take_steps(Helpers::InFlight& in_flight, RunProfile* profile) {
+  for (const Step& step : wiring_->steps) {
+    const Clock::time_point start = profile != nullptr ? Clock::now() : Clock::time_point{};
+    const std::size_t group = take_step(step, in_flight, profile != nullptr);
+    if (profile != nullptr) profile->group_seconds[group] += seconds_since(start);
+    if (status_.load(std::memory_order_relaxed) != 0) return static_cast<int>(group);
+  }
+  return no_group;
+}
+
+/// Returns the group that the step's time is counted for. With `profiled` every step is waited for, so that this time is its own.
+std::size_t Run::take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled) {
+  std::size_t group = step.index;
+  bool device_works = true;
+  switch (step.kind) {
+    case Step::Kind::Wait:
+      break;
+    case Step::Kind::Copy: {
+      const Transfer& transfer = wiring_->transfers[step.index];
+      on_device_->copy(step.index, pointers_[wiring_->first_operand.back() + step.index]);
+      group = static_cast<std::size_t>(transfer.reader != no_group ? transfer.reader : transfer.writer);
+      break;
+    }
+    case Step::Kind::Launch:
+      device_works = wiring_->spaces[group] == rkernel::Space::Device;
+      if (device_works) on_device_->launch(group);
+      else launch(group, in_flight);
+      break;
+  }
+  if (step.kind == Step::Kind::Wait || (profiled && device_works)) on_device_->wait();
+  return group;
+}
+
+RunPool::RunPool(int threads, std::shared_ptr<rkernel::Device> device)
+    : device_(std::move(device)), helpers_(Helpers::of_process(threads)) {}
+
+RunPool::~RunPool() {
+  for (Run* run = first_.load(); run != nullptr;) delete std::exchange(run, run->next_);
+}
+
+Run* RunPool::take(Run* preferred) {
+  if (preferred != nullptr && preferred->try_take()) return preferred;
+  for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
+    if (run->try_take()) return run;
+  }
+  Run* run = new Run;
+  run->device_ = device_.get();
+  run->next_ = first_.load(std::memory_order_relaxed);
+  while (!first_.compare_exchange_weak(run->next_, run, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return run;
+}
+
+void RunPool::give_back(Run* run) { run->taken_.store(false, std::memory_order_release); }
+
+void RunPool::bind(Run& run, const PlanPtr& plan, const Wiring& wiring) {
+  try {
+    run.bind(plan, wiring);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::device || !release_idle()) throw;
+    run.bind(plan, wiring);
+  }
+}
+
+bool RunPool::release_idle() {
+  bool any = false;
+  for (Run* run = first_.load(std::memory_order_acquire); run != nullptr; run = run->next_) {
+    if (!run->try_take()) continue;
+    any = any || run->bytes() > 0;
+    run->release();
+    give_back(run);
+  }
+  return any;
+}
+
+std::size_t RunPool::bytes() const {
+  std::size_t sum = 0;
+  for (const Run* run = first_.load(); run != nullptr; run = run->next_) sum += run->bytes();
+  return sum;
+}
+
+}  // namespace dyn::runtime

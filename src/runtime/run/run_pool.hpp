@@ -1,0 +1,96 @@
+#pragma once
+// The memory of runs in flight: one Run for each, reused.
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/runtime/device/run.hpp"
+#include "src/runtime/run/helpers.hpp"
+#include "src/runtime/weights/memory_block.hpp"
+#include "src/runtime/load/model.hpp"
+#include "src/runtime/plan/plan.hpp"
+#include "src/runtime/plan/wiring.hpp"
+
+namespace dyn::runtime {
+
+/// One run in flight: its arena, scratch memory and argument blocks. Belongs to one caller while it is taken.
+class Run {
+ public:
+  /// Makes ready for a plan; does nothing where the last run had the same. Throws Error(device) for no memory.
+  void bind(const PlanPtr& plan, const Wiring& wiring);
+  /// Tells where inputs, outputs and states are this time.
+  void set_ports(std::span<void* const> inputs, std::span<void* const> outputs, std::span<void* const> states);
+  /// Returns the index of the group that reported a status other than Ok (and stopped there), or -1. Allocates nothing. Throws
+  /// Error(device) for what the device refuses; the next bind() makes all ready again.
+  int execute(Helpers& helpers, RunProfile* profile);
+  rkernel::Status status() const { return static_cast<rkernel::Status>(status_.load(std::memory_order_relaxed)); }
+
+ private:
+  friend class RunPool;
+
+  struct PortSlot {
+    std::size_t operand;
+    int port;
+    OperandSource::Kind kind;  ///< Input, Output or State
+  };
+  void run_stage(const Stage& stage, int threads, Helpers::InFlight& in_flight);
+  void launch(std::size_t group, Helpers::InFlight& in_flight);
+  bool try_take();
+  /// Gives back all memory, on host and device; the next bind() takes it anew.
+  void release();
+  std::size_t bytes() const;
+  int execute_host(Helpers::InFlight& in_flight, RunProfile* profile);
+  int execute_steps(Helpers::InFlight& in_flight, RunProfile* profile);
+  int take_steps(Helpers::InFlight& in_flight, RunProfile* profile);
+  std::size_t take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled);
+
+  Board* board_ = nullptr;  ///< of the last run on several threads; belongs to the helpers
+  std::atomic<bool> taken_{true};
+  Run* next_ = nullptr;  ///< in the pool's list; set before the run is published
+
+  PlanPtr plan_;
+  MemoryBlock arena_, scratch_, shared_;
+  std::size_t scratch_stride_ = 0;
+  std::vector<void*> pointers_;
+  std::vector<PortSlot> port_slots_;
+  std::vector<rkernel::KernelArgs> args_;
+  std::atomic<std::int32_t> status_{0};
+
+  rkernel::Device* device_ = nullptr;  ///< the pool's
+  const Wiring* wiring_ = nullptr;
+  std::unique_ptr<DeviceRun> on_device_;  ///< only where the wiring has groups on the device
+};
+
+/// A list that only grows: as many runs as were ever in flight at once. Taking and returning one is lock-free.
+class RunPool {
+ public:
+  /// `threads`: of a run, its caller included. `device`: of the groups that run there.
+  explicit RunPool(int threads, std::shared_ptr<rkernel::Device> device = nullptr);
+  ~RunPool();
+  RunPool(const RunPool&) = delete;
+  RunPool& operator=(const RunPool&) = delete;
+
+  /// `preferred` where it is free (it has the caller's plan), else any other, else a new one.
+  Run* take(Run* preferred);
+  void give_back(Run* run);
+
+  /// Makes a run that is taken ready for a plan. Where there is no memory for it, the memory of all idle runs is released, and it is tried
+  /// once more. Throws Error(device) as Run::bind does.
+  void bind(Run& run, const PlanPtr& plan, const Wiring& wiring);
+
+  Helpers& helpers() { return *helpers_; }
+  /// Bytes of all arenas, scratch memory and tables, on host and device. Only for tests, while nothing runs.
+  std::size_t bytes() const;
+
+ private:
+  /// Whether there was any memory to release.
+  bool release_idle();
+
+  std::atomic<Run*> first_{nullptr};
+  const std::shared_ptr<rkernel::Device> device_;
+  const std::shared_ptr<Helpers> helpers_;
+};
+
+}  // namespace dyn::runtime

@@ -1,0 +1,152 @@
+#include "src/runtime/run/segments.hpp"
+
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "graph/ir/op.hpp"
+#include "src/runtime/load/errors.hpp"
+#include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/weights/weight_source.hpp"
+#include "targets/host/call.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+using graph::ValueId;
+
+Tensor scalar(const graph::Value& value) {
+  Tensor tensor(value.type.dtype, {});
+  store_constant(value, tensor.raw());
+  return tensor;
+}
+
+Shape evaluated(std::span<const graph::Dim> dims, std::span<const std::int64_t> symbols) {
+  Shape shape;
+  for (const graph::Dim dim : dims) shape.push_back(evaluate(dim, symbols));
+  return shape;
+}
+
+std::string place_of(const graph::Node& node) { return fmt::format("{} (line {})", node.op->name, node.location.line); }
+
+}  // namespace
+
+std::vector<SegmentStep> load_segments(const graph::Module& module, const std::function<std::shared_ptr<const Model>(const graph::Segment&)>& load) {
+  std::vector<SegmentStep> steps;
+  for (graph::Segment& segment : graph::cut(module)) {
+    std::shared_ptr<const Model> model = segment.defines ? nullptr : load(segment);
+    steps.push_back({std::move(segment), std::move(model), {}});
+  }
+  std::set<ValueId> read(module.outputs.begin(), module.outputs.end());
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    for (const std::vector<ValueId>* ids : {&step->segment.inputs, &step->segment.outputs}) {
+      for (const ValueId id : *ids) {
+        if (read.insert(id).second) step->last.push_back(id);
+      }
+    }
+  }
+  return steps;
+}
+
+SegmentRun::SegmentRun(const Model::Impl& parts) : parts_(parts) {
+  for (const SegmentStep& step : parts.segments) calls_.push_back(step.model ? std::make_unique<CallState>(step.model) : nullptr);
+}
+
+SegmentRun::~SegmentRun() = default;
+
+Tensor SegmentRun::value(ValueId id) const {
+  const graph::Value& value = parts_.module.value(id);
+  if (value.kind == graph::ValueKind::Constant) return scalar(value);
+  return values_.at(id);
+}
+
+/// The conditions are known: sides run after them.
+bool SegmentRun::is_needed(const graph::Segment& segment) const {
+  for (const graph::Side& side : segment.sides) {
+    const Tensor condition = value(parts_.module.nodes[static_cast<std::size_t>(side.node)].inputs[0]);
+    if ((*static_cast<const std::uint8_t*>(condition.raw()) != 0) != side.holds) return false;
+  }
+  return true;
+}
+
+std::vector<Tensor> SegmentRun::run(const std::vector<Tensor>& inputs, std::vector<std::int64_t> symbols) {
+  const graph::Module& module = parts_.module;
+  symbols_ = std::move(symbols);
+  known_.assign(symbols_.size(), true);
+  for (std::size_t s = 0; s < known_.size(); ++s) known_[s] = !module.dims->info(static_cast<int>(s)).defined;
+  values_.clear();
+  for (std::size_t i = 0; i < inputs.size(); ++i) values_[module.inputs[i]] = inputs[i];
+  for (std::size_t step = 0; step < parts_.segments.size(); ++step) {
+    const graph::Segment& segment = parts_.segments[step].segment;
+    if (!is_needed(segment)) continue;
+    if (calls_[step]) run_model(step);
+    else run_node(module.nodes[static_cast<std::size_t>(segment.nodes.front())]);
+    for (const ValueId id : parts_.segments[step].last) values_.erase(id);
+  }
+  std::vector<Tensor> outputs;
+  for (const ValueId id : module.outputs) outputs.push_back(value(id));
+  values_.clear();
+  return outputs;
+}
+
+void SegmentRun::run_model(std::size_t step) {
+  const graph::Segment& segment = parts_.segments[step].segment;
+  CallState& call = *calls_[step];
+  for (std::size_t i = 0; i < segment.inputs.size(); ++i) call.set_input(i, value(segment.inputs[i]));
+  call.give_symbols(symbols_);
+  call.run();
+  for (std::size_t i = 0; i < segment.outputs.size(); ++i) values_[segment.outputs[i]] = call.output(i);
+}
+
+void SegmentRun::run_node(const graph::Node& node) {
+  if (node.op->name == "if") return choose(node);
+  const host::Operator& of_host = *host::find_operator(node.op->name);
+  std::vector<Tensor> tensors;
+  host::Call call{node, {}, {}, nullptr};
+  for (const ValueId id : node.inputs) {
+    tensors.push_back(value(id));
+    call.inputs.push_back({tensors.back().dtype(), tensors.back().shape(), tensors.back().raw()});
+  }
+  host::Counted counted = host::count(of_host, call);
+  if (counted.outcome != host::Outcome::Ok) user_error(fmt::format("{}: its inputs give no size: a delta of 0, a negative size, or one beyond any memory", place_of(node)));
+  define(node, counted.dims);
+  call.counted = std::move(counted.kept);
+  for (const ValueId id : node.outputs) {
+    const graph::TensorType& type = parts_.module.value(id).type;
+    const Tensor& made = values_[id] = Tensor(type.dtype, evaluated(type.dims, symbols_));
+    call.outputs.push_back({made.dtype(), made.shape(), const_cast<void*>(made.raw())});
+  }
+  if (host::run(of_host, call) != host::Outcome::Ok) user_error(fmt::format("{}: an index is out of range", place_of(node)));
+}
+
+/// The other side has not run.
+void SegmentRun::choose(const graph::Node& node) {
+  const Tensor condition = value(node.inputs[0]);
+  const Tensor chosen = value(node.inputs[*static_cast<const std::uint8_t*>(condition.raw()) != 0 ? 1 : 2]);
+  std::vector<std::int64_t> sizes;
+  const std::vector<graph::Dim>& dims = parts_.module.value(node.outputs[0]).type.dims;
+  for (const int symbol : graph::defined_symbols(parts_.module, node)) {
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i].symbol() != symbol) continue;
+      sizes.push_back(chosen.shape()[i]);
+      break;
+    }
+  }
+  define(node, sizes);
+  values_[node.outputs[0]] = chosen;
+}
+
+void SegmentRun::define(const graph::Node& node, std::span<const std::int64_t> values) {
+  const std::vector<int> symbols = graph::defined_symbols(parts_.module, node);
+  if (symbols.size() != values.size()) throw Error(ErrorKind::internal, fmt::format("{}: {} sizes for {} dims", place_of(node), values.size(), symbols.size()));
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    symbols_[static_cast<std::size_t>(symbols[i])] = values[i];
+    known_[static_cast<std::size_t>(symbols[i])] = true;
+  }
+  parts_.binder->check_defined(symbols, symbols_, known_);
+}
+
+}  // namespace dyn::runtime

@@ -1,0 +1,73 @@
+#include "src/runtime/weights/packed_view.hpp"
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::runtime {
+
+std::int64_t PackedView::batch_count() const {
+  std::int64_t count = 1;
+  for (const Batch& axis : batch) count *= axis.extent;
+  return count;
+}
+
+std::int64_t PackedView::batch_offset(std::int64_t index) const {
+  std::int64_t at = offset;
+  for (auto axis = batch.rbegin(); axis != batch.rend(); ++axis) {
+    at += index % axis->extent * axis->stride;
+    index /= axis->extent;
+  }
+  return at;
+}
+
+std::int64_t PackedView::last_element() const {
+  if (batch_count() == 0 || k == 0 || n == 0) return -1;
+  std::int64_t last = offset + (k - 1) * k_stride + (n - 1) * n_stride;
+  for (const Batch& axis : batch) last += (axis.extent - 1) * axis.stride;
+  return last;
+}
+
+bool gathers_from(const rkernel::Operand& operand, const PackedView& view) {
+  return operand.gathers && operand.form == rkernel::Form::Packed && operand.buffer == view.weight && operand.dtype == view.dtype && operand.gather_extent.constant() == view.n &&
+         operand.gather_stride.constant() == view.k * operand.gather_panel && view.batch.empty();
+}
+
+PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
+  const rkernel::Operand& source = problem.operands[operand];
+  const auto constant = [&](graph::Dim dim) {
+    const auto value = dim.constant();
+    if (!value || *value < 0) {
+      throw Error(ErrorKind::internal, fmt::format("packed operand '{}' of '{}' has {} where a constant must be", source.name,
+                                                   problem.name, to_string(dim)));
+    }
+    return *value;
+  };
+  const bool is_a = problem.contraction && static_cast<std::size_t>(problem.contraction->a) == operand;
+  const bool is_b = problem.contraction && static_cast<std::size_t>(problem.contraction->b) == operand;
+  if ((!is_a && !is_b) || source.gathers || !source.guards.empty()) {
+    throw Error(ErrorKind::internal, fmt::format("operand '{}' of '{}' cannot be packed", source.name, problem.name));
+  }
+  const int k = problem.contraction->k;
+  const int n = is_b ? problem.contraction->n : problem.contraction->m;
+  PackedView view;
+  view.weight = source.buffer;
+  view.dtype = source.dtype;
+  view.offset = constant(source.offset);
+  for (std::size_t i = 0; i < problem.axes.size(); ++i) {
+    const int axis = static_cast<int>(i);
+    const std::int64_t stride = constant(source.strides[i]);
+    if (axis == k) {
+      view.k = constant(problem.axes[i].extent);
+      view.k_stride = stride;
+    } else if (axis == n) {
+      view.n = constant(problem.axes[i].extent);
+      view.n_stride = stride;
+    } else if (stride != 0) {
+      view.batch.push_back({constant(problem.axes[i].extent), stride});
+    }
+  }
+  return view;
+}
+
+}  // namespace dyn::runtime

@@ -1,0 +1,65 @@
+#pragma once
+// Where the elements of weights come from: files, a splat, or a seed. Checks every weight's declaration.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dyn/options.hpp"
+#include "graph/ir/module.hpp"
+#include "src/runtime/load/model.hpp"
+#include "src/runtime/weights/random_weights.hpp"
+#include "src/runtime/weights/safetensors.hpp"
+
+namespace dyn::runtime {
+
+/// The constant shape of a weight. Throws Error(model) where a dim is a symbol.
+Shape weight_shape(const graph::Value& weight);
+
+/// Writes the one element of a constant.
+void store_constant(const graph::Value& value, void* out);
+
+class WeightSources {
+ public:
+  /// Opens the files that are needed and checks all weights of the module. Throws Error(model) naming key and file for one that
+  /// is missing, ambiguous, or of another dtype or shape than declared; Error(device) for a file that cannot be read.
+  WeightSources(const graph::Module& module, const LoadRequest& request, const Options& options);
+
+  /// The bytes in the file (perhaps unaligned); empty where the weight is not from a file.
+  std::span<const std::byte> file_bytes(graph::ValueId weight) const;
+  /// Is it made by a generator of random numbers? One of parts: are they all?
+  bool is_random(graph::ValueId weight) const;
+
+  /// Are all weights copies of files, or splats, so that the state of the files says what they are?
+  bool only_files() const;
+  const std::deque<Safetensors>& files() const noexcept { return files_; }
+  /// Of a splat; 0 for others.
+  double splat(graph::ValueId weight) const;
+
+  /// Elements [first, first + count) of the weight, dense row-major, to `out`. Thread-safe.
+  void fill(graph::ValueId weight, std::int64_t first, std::int64_t count, void* out) const;
+
+ private:
+  struct Entry {
+    enum class Kind : std::uint8_t { File, Splat, Random, Parts } kind = Kind::File;
+    std::span<const std::byte> bytes;
+    double splat = 0;
+    std::uint64_t seed = 0;
+    NormalSpread spread;
+  };
+  /// Elements of a part as those of a weight of `dtype`.
+  void fill_part(graph::ValueId part, DType dtype, std::int64_t first, std::int64_t count, std::byte* out) const;
+  void fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count, std::byte* out) const;
+  void open_files(const graph::Module& module, const LoadRequest& request);
+  Entry make_entry(const graph::Value& weight, const Options& options) const;
+  std::span<const std::byte> find_in_files(const graph::Value& weight, const Shape& shape) const;
+
+  const graph::Module& module_;
+  std::deque<Safetensors> files_;
+  std::map<graph::ValueId, Entry> entries_;
+};
+
+}  // namespace dyn::runtime

@@ -1,0 +1,231 @@
+#include "targets/cpu/attention/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "dyn/error.hpp"
+#include "src/base/bytes.hpp"
+#include "src/base/rounding.hpp"
+#include "targets/llvm/problem/structure_key.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+using codegen::StrideClass;
+using rkernel::AttentionShape;
+using rkernel::AttentionStrategy;
+using rkernel::ScoreForm;
+using rkernel::ceil_div;
+using rkernel::line_bytes;
+using rkernel::round_up;
+
+constexpr std::int64_t row_slack = 16;  ///< floats between rows in scratch, so that rows do not share cache sets
+
+/// true, false, or both.
+std::vector<bool> unit_options(const rkernel::Problem& problem, int operand, int axis) {
+  const auto classes = codegen::possible_classes(problem.operands[static_cast<std::size_t>(operand)].strides[static_cast<std::size_t>(axis)]);
+  const bool may = std::find(classes.begin(), classes.end(), StrideClass::Unit) != classes.end();
+  if (!may) return {false};
+  return classes.size() == 1 ? std::vector{true} : std::vector{true, false};
+}
+
+std::vector<StrideClass> options_along(const rkernel::Problem& problem, int operand, int axis) {
+  return codegen::possible_classes(problem.operands[static_cast<std::size_t>(operand)].strides[static_cast<std::size_t>(axis)]);
+}
+
+/// Queries and results are touched once: a stride that is not known leaves them the general class alone.
+AttentionClass common_class(const rkernel::Problem& problem) {
+  const rkernel::Attention& attention = *problem.attention;
+  AttentionClass made;
+  made.q_unit = unit_options(problem, attention.q, attention.d) == std::vector{true};
+  for (std::size_t i = 0; i < problem.operands.size(); ++i) {
+    const auto options = options_along(problem, static_cast<int>(i), attention.n);
+    made.lanes.push_back(options.size() == 1 ? options[0] : StrideClass::Any);
+  }
+  return made;
+}
+
+std::vector<AttentionClass> enumerate_attention_classes(const rkernel::Problem& problem) {
+  const rkernel::Attention& attention = *problem.attention;
+  const AttentionClass common = common_class(problem);
+  const auto masks = attention.mask < 0 ? std::vector{StrideClass::Zero} : options_along(problem, attention.mask, attention.keys);
+  std::vector<AttentionClass> classes;
+  for (const bool k_unit : unit_options(problem, attention.k, attention.d)) {
+    for (const bool v_unit : unit_options(problem, attention.v, attention.n)) {
+      for (const StrideClass mask : masks) {
+        for (const ScoreForm form : {ScoreForm::Panels, ScoreForm::Dots}) {
+          if (form == ScoreForm::Dots && !k_unit) continue;
+          AttentionClass made = common;
+          made.form = form;
+          made.k_unit = k_unit;
+          made.v_unit = v_unit;
+          made.mask = mask;
+          classes.push_back(std::move(made));
+        }
+      }
+    }
+  }
+  return classes;
+}
+
+std::string key_of(const AttentionClass& made) {
+  return fmt::format("{}{}{}{}{} {}", made.form == ScoreForm::Panels ? "panels" : "dots", int{made.q_unit}, int{made.k_unit}, int{made.v_unit},
+                     codegen::letter_of(made.mask), codegen::class_letters(made.lanes));
+}
+
+}  // namespace
+
+AttentionKernel::AttentionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context,
+                                 std::shared_ptr<const AttentionChoices> choices)
+    : problem_(std::make_shared<rkernel::Problem>(problem)), context_(std::move(context)), choices_(std::move(choices)), slots_(*problem_),
+      strategy_(add_attention_slots(slots_)), classes_(enumerate_attention_classes(*problem_)) {
+  for (const rkernel::Operand& operand : problem_->operands) {
+    if (operand.dtype == DType::f32) continue;
+    throw Error(ErrorKind::unsupported, fmt::format("attention reads {} as {}; it takes f32 on a CPU", operand.name, name_of(operand.dtype)));
+  }
+}
+
+std::vector<KernelSource> AttentionKernel::sources() const {
+  const std::string structure = codegen::structure_key(*problem_, slots_);
+  const auto emitted = [this](const AttentionClass& made, auto emit) {
+    return [this, &made, emit](llvm::Module& module, const std::string& symbol) {
+      emit(module, symbol, attention_rkernel(*problem_, context_->isa(), made.form, 1), context_->isa(), slots_, strategy_, made);
+    };
+  };
+  std::vector<KernelSource> sources;
+  for (const AttentionClass& made : classes_) {
+    sources.push_back({fmt::format("attention {} {}", key_of(made), structure), emitted(made, emit_attention)});
+  }
+  const AttentionClass& any = classes_.front();
+  sources.push_back({fmt::format("attention merge {} {}", codegen::class_letters(any.lanes), structure), emitted(any, emit_attention_merge)});
+  return sources;
+}
+
+AttentionShape AttentionKernel::shape_of(std::span<const std::int64_t> ints) const {
+  const rkernel::Attention& attention = *problem_->attention;
+  const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
+  AttentionShape shape;
+  for (int axis = 0; axis < attention.m; ++axis) shape.batch *= value(slots_.extent(axis));
+  shape.queries = value(slots_.extent(attention.m));
+  shape.keys = value(slots_.extent(attention.keys));
+  shape.depth = value(slots_.extent(attention.d));
+  shape.value_depth = value(slots_.extent(attention.n));
+  shape.causal = attention.causal;
+  shape.masked = attention.mask >= 0;
+  shape.keys_unit = value(slots_.stride(attention.k, attention.d)) == 1;
+  shape.fixed_order = context_->deterministic();
+  shape.values_unit = value(slots_.stride(attention.v, attention.n)) == 1;
+  return shape;
+}
+
+AttentionShape AttentionKernel::shape(std::span<const std::int64_t> symbols) const { return shape_of(slots_.evaluate(symbols)); }
+
+std::size_t AttentionKernel::class_for(std::span<const std::int64_t> ints, ScoreForm form) const {
+  const rkernel::Attention& attention = *problem_->attention;
+  const auto stride = [&](int operand, int axis) { return operand < 0 ? 0 : codegen::value_of(slots_.stride(operand, axis), ints); };
+  const bool k_unit = stride(attention.k, attention.d) == 1, v_unit = stride(attention.v, attention.n) == 1;
+  const StrideClass mask = codegen::class_of(stride(attention.mask, attention.keys));
+  // A class for strides that are not 1 is right for those that are, and Any for every mask.
+  std::size_t usable = classes_.size();
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    const AttentionClass& made = classes_[i];
+    if (made.form != form || (made.k_unit && !k_unit) || (made.v_unit && !v_unit)) continue;
+    if (made.mask != mask && made.mask != StrideClass::Any) continue;
+    if (made.k_unit == k_unit && made.v_unit == v_unit && made.mask == mask) return i;
+    if (usable == classes_.size()) usable = i;
+  }
+  if (usable == classes_.size()) throw Error(ErrorKind::internal, fmt::format("{} has no class for these strides", problem_->name));
+  return usable;
+}
+
+void AttentionKernel::fill_strategy(const AttentionShape& shape, const AttentionStrategy& strategy, rkernel::Launch& launch) const {
+  const Isa& isa = context_->isa();
+  const std::int64_t panel = isa.panel_f32, panels = ceil_div(shape.keys, panel);
+  const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(shape.queries, strategy.block_rows));
+  const std::int64_t splits = std::clamp<std::int64_t>(strategy.splits, 1, std::max<std::int64_t>(1, panels));
+  const std::int64_t block_rows = ceil_div(shape.queries, m_blocks);
+  const std::int64_t block_keys = std::min(round_up(strategy.block_keys, panel), std::max<std::int64_t>(1, ceil_div(panels, splits)) * panel);
+  const std::int64_t q_row = round_up(shape.depth, isa.f32_lanes) + row_slack;
+  const std::int64_t acc_row = round_up(shape.value_depth, panel), score_row = block_keys + row_slack;
+  const std::int64_t packed_values = shape.values_unit ? shape.value_depth % isa.f32_lanes : shape.value_depth;
+  const double scale = problem_->attention->scale != 0 ? problem_->attention->scale : 1 / std::sqrt(static_cast<double>(shape.depth));
+  const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
+  set(strategy_.m_blocks, m_blocks);
+  set(strategy_.splits, splits);
+  set(strategy_.block_keys, block_keys);
+  set(strategy_.tile_rows, strategy.tile_rows);
+  set(strategy_.tile_panels, strategy.tile_columns / panel);
+  set(strategy_.wide_table, context_->table(strategy.tile_columns));
+  set(strategy_.panel_table, context_->table(isa.panel_f32));
+  set(strategy_.vector_table, context_->table(isa.f32_lanes));
+  set(strategy_.scale, std::bit_cast<std::int32_t>(static_cast<float>(scale)));
+  set(strategy_.q_row, q_row);
+  set(strategy_.acc_row, acc_row);
+  set(strategy_.score_row, score_row);
+  const std::int64_t record = acc_row + 2;
+  set(strategy_.record, record);
+  std::int64_t bytes = 0;
+  const auto place = [&](int slot, std::int64_t floats) {
+    set(slot, bytes);
+    bytes += round_up(floats * 4, line_bytes);
+  };
+  place(strategy_.score_scratch, std::max(strategy.tile_rows * score_row, splits));
+  place(strategy_.q_scratch, block_rows * q_row);
+  place(strategy_.acc_scratch, block_rows * acc_row);
+  place(strategy_.max_scratch, block_rows);
+  place(strategy_.sum_scratch, block_rows);
+  place(strategy_.key_scratch, strategy.form == ScoreForm::Panels ? block_keys * round_up(shape.depth, isa.f32_lanes) : 0);
+  place(strategy_.value_scratch, block_keys * round_up(packed_values, panel));
+  launch.scratch_bytes = static_cast<std::size_t>(bytes);
+  launch.tickets = shape.queries > 0 && shape.value_depth > 0 ? shape.batch * m_blocks * splits : 0;
+  if (splits > 1) {
+    launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.back());
+    launch.merge_tickets = launch.tickets / splits;
+    launch.shared_bytes = static_cast<std::size_t>(shape.batch * shape.queries * splits * record * 4);
+  }
+}
+
+rkernel::Launch AttentionKernel::plan_with(std::span<const std::int64_t> symbols, const AttentionStrategy& strategy) const {
+  rkernel::Launch launch;
+  launch.ints = slots_.evaluate(symbols);
+  const AttentionShape shape = shape_of(launch.ints);
+  fill_strategy(shape, strategy, launch);
+  launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(class_for(launch.ints, strategy.form)));
+  const double rows = static_cast<double>(shape.batch * shape.queries), keys = static_cast<double>(shape.batch * shape.keys);
+  const double depths = static_cast<double>(shape.depth + shape.value_depth);
+  const double seen = static_cast<double>(shape.keys) - (shape.causal ? static_cast<double>(shape.queries - 1) / 2 : 0);
+  launch.flops = 2 * rows * seen * depths;
+  launch.bytes = 4 * (rows + keys) * depths;
+  return launch;
+}
+
+rkernel::Launch AttentionKernel::plan(const rkernel::PlanRequest& request) const {
+  const rkernel::AttentionChoice choice = choices_->choose(context_->machine(), shape(request.symbols), request.threads);
+  rkernel::Launch launch = plan_with(request.symbols, choice.strategy);
+  launch.threads = choice.threads;
+  launch.predicted_seconds = choice.seconds;
+  return launch;
+}
+
+std::string AttentionKernel::explain(const rkernel::PlanRequest& request) const {
+  const AttentionShape sizes = shape(request.symbols);
+  const rkernel::Machine& machine = context_->machine();
+  const rkernel::AttentionChoice choice = choices_->choose(machine, sizes, request.threads);
+  rkernel::CostBreakdown breakdown;
+  rkernel::attention_cost(machine, sizes, choice.strategy, choice.threads, &breakdown);
+  return fmt::format("  {}: batch {}, {} queries of {} keys, depth {} and {}{}\n  chosen of {}, {:.4g} us: {}, {} thread{}\n{}", problem_->name,
+                     sizes.batch, sizes.queries, sizes.keys, sizes.depth, sizes.value_depth, sizes.causal ? ", causal" : "", choice.considered,
+                     choice.seconds * 1e6, rkernel::to_string(choice.strategy), choice.threads, choice.threads == 1 ? "" : "s",
+                     rkernel::to_string(breakdown));
+}
+
+std::string AttentionKernel::describe() const {
+  std::string text = rkernel::to_string(attention_rkernel(*problem_, context_->isa(), ScoreForm::Panels, context_->machine().threads));
+  for (const AttentionClass& made : classes_) text += "class " + key_of(made) + "\n";
+  return text;
+}
+
+}  // namespace dyn::cpu

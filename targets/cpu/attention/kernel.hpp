@@ -1,0 +1,49 @@
+#pragma once
+// Kernels of fused attention: planned by the cost model at each new shape.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/choice/cost/attention_cost.hpp"
+#include "src/rkernel/target/target.hpp"
+#include "targets/cpu/attention/choices.hpp"
+#include "targets/cpu/attention/emitter.hpp"
+#include "targets/cpu/contraction/kernel.hpp"
+
+namespace dyn::cpu {
+
+class AttentionKernel final : public rkernel::Kernel {
+ public:
+  /// Throws Error(unsupported) for operands that are not f32.
+  AttentionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context,
+                  std::shared_ptr<const AttentionChoices> choices);
+
+  /// For each class its kernel; the merges of all lane classes after them.
+  std::vector<KernelSource> sources() const;
+  void bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
+
+  rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
+  std::string explain(const rkernel::PlanRequest& request) const override;
+  std::string target_name() const override { return "cpu/" + context_->isa().name; }
+  std::string describe() const override;
+
+  rkernel::AttentionShape shape(std::span<const std::int64_t> symbols) const;
+  /// A launch by a strategy that the cost model did not choose; every legal one gives the same result but for rounding.
+  rkernel::Launch plan_with(std::span<const std::int64_t> symbols, const rkernel::AttentionStrategy& strategy) const;
+
+ private:
+  rkernel::AttentionShape shape_of(std::span<const std::int64_t> ints) const;
+  std::size_t class_for(std::span<const std::int64_t> ints, rkernel::ScoreForm form) const;
+  void fill_strategy(const rkernel::AttentionShape& shape, const rkernel::AttentionStrategy& strategy, rkernel::Launch& launch) const;
+
+  std::shared_ptr<const rkernel::Problem> problem_;
+  std::shared_ptr<const ContractionContext> context_;
+  std::shared_ptr<const AttentionChoices> choices_;
+  codegen::SlotTable slots_;
+  AttentionSlots strategy_;
+  std::vector<AttentionClass> classes_;
+  std::vector<void*> addresses_;
+};
+
+}  // namespace dyn::cpu

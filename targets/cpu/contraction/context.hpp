@@ -1,0 +1,74 @@
+#pragma once
+// What the contraction kernels of one target share: main loops, the machine, and the memory of choices.
+
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "src/choice/cpu/choice_memory.hpp"
+#include "src/choice/cpu/select.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "targets/cpu/tile/main_loop.hpp"
+#include "targets/cpu/contraction/policy_book.hpp"
+#include "targets/cpu/vendor/cost.hpp"
+#include "targets/vendor/onednn.hpp"
+
+namespace dyn::cpu {
+
+/// A library that computes contractions too.
+struct Vendor {
+  std::shared_ptr<const vendor::OneDnn> library;  ///< nullptr: there is none
+  std::string why_not;                            ///< the reason for that
+  VendorFigures figures;
+  bool beside_dyn = false;  ///< policy Dyn takes it where it is expected to be faster
+};
+
+/// What all contraction kernels of one target share. Immutable after load but for the memory of choices, which is thread-safe.
+class ContractionContext {
+ public:
+  /// `dot_loops` may be empty where no contraction has a form with lanes along K.
+  /// `deterministic`: K is split by the shape alone. `narrow_loops`: main loops for weights in other dtypes than f32.
+  ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
+                     bool deterministic = false, const std::map<DType, MainLoopTable>& narrow_loops = {});
+  /// Choices are made by this policy from now on; before the context is shared. `speeds`: of block_kernels(machine()), where it uses micro-kernels.
+  void set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds);
+  /// Before kernels are made.
+  void set_vendor(Vendor vendor) { vendor_ = std::move(vendor); }
+
+  const Isa& isa() const noexcept { return isa_; }
+  const rkernel::Machine& machine() const noexcept { return machine_; }
+  rkernel::Policy policy() const noexcept { return policy_; }
+  /// The papers' policies that are ready; nullptr: none.
+  const PolicyBook* policies() const noexcept { return policies_.get(); }
+  const std::shared_ptr<const vendor::OneDnn>& vendor() const noexcept { return vendor_.library; }
+  const std::string& why_no_vendor() const noexcept { return vendor_.why_not; }
+  const VendorFigures& vendor_figures() const noexcept { return vendor_.figures; }
+  /// Never where it is deterministic: the library's sums are its own.
+  bool vendor_beside_dyn() const noexcept { return vendor_.beside_dyn && !deterministic_; }
+  bool deterministic() const noexcept { return deterministic_; }
+  /// Whether any choice may split K.
+  bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
+  const rkernel::CandidateSet& candidates() const noexcept { return candidates_; }
+  /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this dtype; 0: none.
+  std::int64_t table(int columns, DType weights = DType::f32) const;
+  std::int64_t dot_table(int columns) const { return address(dot_tables_, columns); }
+  /// The choice for a shape, remembered.
+  rkernel::Choice choose(const rkernel::ContractionShape& shape, int threads) const;
+
+ private:
+  using Tables = std::unordered_map<int, std::vector<MainLoop>>;
+  static std::int64_t address(const Tables& tables, int columns);
+
+  const Isa& isa_;
+  rkernel::Machine machine_;
+  bool deterministic_;
+  rkernel::CandidateSet candidates_;
+  std::map<DType, Tables> tables_;
+  Tables dot_tables_;
+  mutable rkernel::ChoiceMemory memory_;
+  rkernel::Policy policy_ = rkernel::Policy::Dyn;
+  std::unique_ptr<const PolicyBook> policies_;
+  Vendor vendor_{.library = nullptr, .why_not = "this policy uses no vendor's library", .figures = {}};
+};
+
+}  // namespace dyn::cpu

@@ -1,0 +1,80 @@
+#include "targets/cpu/move/narrow_weights.hpp"
+
+#include <set>
+
+namespace dyn::cpu {
+namespace {
+
+using rkernel::Expr;
+using rkernel::ExprOp;
+using rkernel::Form;
+using rkernel::Operand;
+using rkernel::Problem;
+
+std::set<graph::ValueId> gathered_panels(const std::vector<Problem>& problems) {
+  std::set<graph::ValueId> buffers;
+  for (const Problem& problem : problems) {
+    for (const Operand& operand : problem.operands) {
+      if (operand.form == Form::Packed && operand.gathers) buffers.insert(operand.buffer);
+    }
+  }
+  return buffers;
+}
+
+/// The scales of the right side's columns, as an operand.
+int add_scales(Problem& problem) {
+  const Operand& b = problem.operands[static_cast<std::size_t>(problem.contraction->b)];
+  graph::DimTable& dims = problem.axes.front().extent.table();
+  Operand scales;
+  scales.name = b.name + ".scales";
+  scales.buffer = b.buffer;
+  scales.form = Form::Scales;
+  scales.offset = dims.constant(0);
+  scales.strides.assign(problem.axes.size(), dims.constant(0));
+  scales.strides[static_cast<std::size_t>(problem.contraction->n)] = dims.constant(1);
+  problem.operands.push_back(std::move(scales));
+  return static_cast<int>(problem.operands.size()) - 1;
+}
+
+/// Each accumulator becomes its product with the scale, in its place in the order.
+void multiply_by_scales(Problem& problem) {
+  const int scales = add_scales(problem);
+  std::vector<Expr> exprs;
+  std::vector<int> moved;  // by old index
+  for (Expr expr : problem.exprs) {
+    for (int& argument : expr.args) {
+      if (argument >= 0) argument = moved[static_cast<std::size_t>(argument)];
+    }
+    exprs.push_back(expr);
+    if (expr.op == ExprOp::Accumulator) {
+      const int accumulator = static_cast<int>(exprs.size()) - 1;
+      Expr& scale = exprs.emplace_back();
+      scale.op = ExprOp::Load;
+      scale.operand = scales;
+      Expr& product = exprs.emplace_back();
+      product.op = ExprOp::Mul;
+      product.args[0] = accumulator;
+      product.args[1] = accumulator + 1;
+    }
+    moved.push_back(static_cast<int>(exprs.size()) - 1);
+  }
+  for (rkernel::Store& store : problem.stores) store.expr = moved[static_cast<std::size_t>(store.expr)];
+  problem.exprs = std::move(exprs);
+}
+
+}  // namespace
+
+void narrow_weights(std::vector<Problem>& problems, DType dtype, const Isa& isa) {
+  const std::set<graph::ValueId> gathered = gathered_panels(problems);
+  for (Problem& problem : problems) {
+    for (Operand& operand : problem.operands) {
+      if (operand.form != Form::Packed) continue;
+      const bool stays = dtype != DType::i8 && operand.held != DType::f32 && can_widen(isa, operand.held);
+      const DType wanted = dtype == DType::i8 && gathered.contains(operand.buffer) ? DType::bf16 : dtype;
+      operand.dtype = stays ? operand.held : wanted;
+    }
+    if (problem.contraction && problem.operands[static_cast<std::size_t>(problem.contraction->b)].dtype == DType::i8) multiply_by_scales(problem);
+  }
+}
+
+}  // namespace dyn::cpu

@@ -1,0 +1,40 @@
+#include "targets/cpu/tile/widening.hpp"
+
+#include <bit>
+
+#include "targets/llvm/math/half.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+llvm::Type* element_type(codegen::Builder& builder, DType dtype) {
+  switch (dtype) {
+    case DType::f16: return builder.getHalfTy();
+    case DType::i8: return builder.getInt8Ty();
+    default: return codegen::memory_type(builder.getContext(), dtype);
+  }
+}
+
+}  // namespace
+
+llvm::Value* load_widened(codegen::Builder& builder, DType dtype, llvm::Value* address, int width) {
+  llvm::Type* stored = codegen::lanes_of(element_type(builder, dtype), width);
+  llvm::Type* wide = codegen::lanes_of(builder.getFloatTy(), width);
+  llvm::Value* value = builder.CreateAlignedLoad(stored, address, llvm::Align(size_of(dtype)));
+  switch (dtype) {
+    case DType::bf16: return codegen::half_to_float(builder, dtype, value);
+    case DType::f16: return builder.CreateFPExt(value, wide);
+    case DType::i8: return builder.CreateSIToFP(builder.CreateSExt(value, codegen::lanes_of(builder.getInt32Ty(), width)), wide);
+    default: return value;
+  }
+}
+
+llvm::Value* element_of(codegen::Builder& builder, DType dtype, llvm::Value* base, llvm::Value* index) {
+  return builder.CreateGEP(element_type(builder, dtype), base, index);
+}
+
+llvm::Value* bytes_of(codegen::Builder& builder, DType dtype, llvm::Value* elements) {
+  return builder.CreateShl(elements, std::bit_width(size_of(dtype)) - 1);
+}
+
+}  // namespace dyn::cpu

@@ -1,0 +1,39 @@
+#pragma once
+// What oneDNN's primitives are expected to take.
+
+#include <cstdint>
+
+#include "src/choice/cost/cost.hpp"
+
+namespace dyn::cpu {
+
+/// Of executions on one thread whose operands are in caches: seconds_per_execution + operations / flops_per_second.
+struct VendorRate {
+  double flops_per_second = 0, seconds_per_execution = 0;
+};
+
+/// Of one library on one machine.
+struct VendorFigures {
+  VendorRate fresh;   ///< the right side comes with the call
+  VendorRate packed;  ///< it is constant, in panels
+};
+
+/// Seconds of `tickets` equal blocks of a contraction on `threads` threads: products at the library's rate, or the reading of A and B from where they are
+/// expected, whichever is longer; the call of a primitive for each block; where `epilogue` follows in a second stage, the sums written and read.
+double vendor_seconds(const rkernel::Machine& machine, const VendorFigures& figures, const rkernel::ContractionShape& shape, int threads, std::int64_t tickets,
+                      bool epilogue);
+
+/// How a launch of the vendor's primitives is dealt out.
+struct VendorChoice {
+  int threads = 1;
+  std::int64_t tickets = 1;  ///< blocks, as cut_blocks() cuts them for so many threads
+  double seconds = 0;        ///< vendor_seconds()
+};
+
+/// One thread or `threads`, whichever is expected to be faster; ties go to one, so that equal inputs choose the same.
+VendorChoice choose_vendor_threads(const rkernel::Machine& machine, const VendorFigures& figures, const rkernel::ContractionShape& shape, int threads, bool epilogue);
+
+/// Whether policy Dyn takes the vendor's program: expected to be faster by more than 3 %. Both predictions err, and making primitives is not for nothing.
+constexpr bool vendor_pays(double vendor_seconds, double own_seconds) { return vendor_seconds < 0.97 * own_seconds; }
+
+}  // namespace dyn::cpu

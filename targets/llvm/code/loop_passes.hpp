@@ -1,0 +1,37 @@
+#pragma once
+// How often a loop kernel goes over its reduction axes, and what it does and keeps each time.
+
+#include <vector>
+
+#include "targets/llvm/problem/instruction_counts.hpp"
+#include "targets/llvm/problem/variation.hpp"
+
+namespace dyn::codegen {
+
+/// A problem over a single element has no axis; code needs one for its lanes.
+rkernel::Problem with_lanes(rkernel::Problem problem);
+
+/// One sweep over all reduction axes.
+struct LoopPass {
+  std::vector<int> reductions;    ///< expressions that it finishes
+  std::vector<int> stores;        ///< indices of stores of values that vary along reduction axes
+  std::vector<int> saved;         ///< expressions whose values go to scratch
+  std::vector<int> loaded;        ///< expressions whose values come from scratch
+  std::vector<int> roots;         ///< all expressions that it needs
+};
+
+struct LoopPasses {
+  std::vector<LoopPass> passes;
+  std::vector<int> final_stores;  ///< indices of stores of values that do not vary along reduction axes
+  std::vector<int> scratch;       ///< expressions with a place in scratch, in order
+  std::vector<int> final_roots() const;
+
+  const rkernel::Problem* problem = nullptr;
+};
+
+/// Reductions that depend on others come in later passes; a store comes in the first pass that has its value. With `scratch`,
+/// what is expensive and needed by several passes is computed once.
+LoopPasses plan_passes(const rkernel::Problem& problem, const SlotTable& slots,
+                       std::span<const StrideClass> lane_classes, bool scratch);
+
+}  // namespace dyn::codegen

@@ -1,0 +1,52 @@
+#pragma once
+// Loops and branches with explicit phis: generated code has no allocas.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "targets/llvm/code/types.hpp"
+
+namespace dyn::codegen {
+
+/// for (i = begin; i < end; i += step), signed, with values carried from iteration to iteration. The constructor leaves the
+/// builder in the body, close() after the loop. Bodies may add blocks.
+class CountedLoop {
+ public:
+  CountedLoop(Builder& builder, llvm::Value* begin, llvm::Value* end, llvm::Value* step, const std::string& name,
+              std::span<llvm::Value* const> initial = {});
+
+  llvm::Value* index() const { return index_; }
+  llvm::Value* carried(std::size_t i) const { return carried_[i]; }
+  /// Ends the body; returns the carried values after the loop (the initial ones where it never ran).
+  std::vector<llvm::Value*> close(std::span<llvm::Value* const> next = {});
+
+ private:
+  Builder& builder_;
+  llvm::Value *end_, *step_;
+  std::string name_;
+  std::vector<llvm::Value*> initial_;
+  llvm::BasicBlock *before_, *body_, *after_;
+  llvm::PHINode* index_;
+  std::vector<llvm::PHINode*> carried_;
+};
+
+/// if (condition) { ... }, with values that the body may replace.
+class Conditional {
+ public:
+  Conditional(Builder& builder, llvm::Value* condition, const std::string& name);
+  /// Ends the body: for each pair, `inside` where it ran, else `outside`.
+  std::vector<llvm::Value*> close(std::span<llvm::Value* const> inside = {}, std::span<llvm::Value* const> outside = {});
+
+ private:
+  Builder& builder_;
+  llvm::BasicBlock *before_, *after_;
+};
+
+/// Part `index` of `extent` cut in `parts` parts as equal as they can be, larger ones first.
+struct Part {
+  llvm::Value *start, *size;
+};
+Part equal_part(Builder& builder, llvm::Value* extent, llvm::Value* parts, llvm::Value* index);
+
+}  // namespace dyn::codegen

@@ -1,0 +1,33 @@
+#pragma once
+// One LLVM module to one relocatable object, for one ISA.
+
+#include <memory>
+#include <string>
+
+#include "targets/llvm/jit/jit.hpp"
+
+namespace dyn::cpu {
+
+/// Not thread-safe; each compiling thread has its own. Throws Error(internal) where LLVM refuses the module.
+class Compiler {
+ public:
+  explicit Compiler(const Isa& isa, CodeEffort effort = CodeEffort::Full);
+  ~Compiler();
+  Compiler(Compiler&&) noexcept;
+
+  /// Object bytes of `source`, its function named `symbol`.
+  std::string compile(const KernelSource& source, const std::string& symbol);
+  /// The same as assembly text, for tests of the code's shape.
+  std::string assembly(const KernelSource& source, const std::string& symbol);
+  /// The IR before code generation.
+  std::string ir(const KernelSource& source, const std::string& symbol);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// LLVM's version text, part of cache keys.
+std::string llvm_version();
+
+}  // namespace dyn::cpu

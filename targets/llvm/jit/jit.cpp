@@ -1,0 +1,230 @@
+#include "targets/llvm/jit/jit.hpp"
+
+#include <fmt/format.h>
+#include <llvm/ExecutionEngine/JITLink/JITLink.h>
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/DebugObjectManagerPlugin.h>
+#include <llvm/ExecutionEngine/Orc/EPCDebugObjectRegistrar.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
+#include <llvm/Support/Error.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "dyn/error.hpp"
+#include "targets/llvm/jit/code_memory.hpp"
+#include "targets/llvm/jit/code_stamp.hpp"
+#include "targets/llvm/jit/compiler.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "targets/llvm/jit/object_cache.hpp"
+#include "targets/llvm/jit/perf_map.hpp"
+
+namespace dyn::cpu {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, llvm::Error error) {
+  throw Error(ErrorKind::device, fmt::format("{}: {}", what, llvm::toString(std::move(error))));
+}
+
+template <class T>
+T must(const std::string& what, llvm::Expected<T> value) {
+  if (!value) fail(what, value.takeError());
+  return std::move(*value);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Links objects into this process. Memory is writable while it is filled and executable afterwards, never both.
+class Linker {
+ public:
+  Linker(bool debugger, CodeMapping mapping)
+      : memory_(make_code_memory(mapping == CodeMapping::Automatic ? allowed_mapping() : mapping)),
+        session_(must("starting the JIT", llvm::orc::SelfExecutorProcessControl::Create())),
+        layer_(session_, *memory_),
+        library_(session_.createBareJITDylib("dyn")) {
+    define_math_functions();
+    // Failures come back from lookup(); nothing is printed.
+    session_.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+    // Math functions that an ISA has no instruction for (floorf on SSE2, powf) come from the host process.
+    library_.addGenerator(must("finding the process's symbols",
+                               llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0')));
+    if (debugger) {
+      const auto address = llvm::orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBWrapper);
+      layer_.addPlugin(std::make_unique<llvm::orc::DebugObjectManagerPlugin>(
+          session_, std::make_unique<llvm::orc::EPCDebugObjectRegistrar>(session_, address), false, true));
+    }
+  }
+
+  /// What codegen::Math calls: found in this process too where its own symbols are hidden from it.
+  void define_math_functions() {
+    using Unary = double (*)(double);
+    using Binary = double (*)(double, double);
+    constexpr std::pair<const char*, Unary> unary[] = {{"exp", std::exp}, {"log", std::log}, {"tanh", std::tanh}, {"erf", std::erf}, {"sin", std::sin}, {"cos", std::cos},
+                                                          {"tan", std::tan}, {"asin", std::asin}, {"acos", std::acos}, {"atan", std::atan}, {"sinh", std::sinh}, {"cosh", std::cosh}, {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh}};
+    constexpr std::pair<const char*, Binary> binary[] = {{"pow", std::pow}, {"fmod", std::fmod}};
+    llvm::orc::SymbolMap symbols;
+    const auto add = [&](const char* name, auto function) {
+      symbols[session_.intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    };
+    for (const auto& [name, function] : unary) add(name, function);
+    for (const auto& [name, function] : binary) add(name, function);
+    if (llvm::Error error = library_.define(llvm::orc::absoluteSymbols(std::move(symbols)))) fail("starting the JIT", std::move(error));
+  }
+
+  ~Linker() {
+    if (llvm::Error error = session_.endSession()) llvm::consumeError(std::move(error));
+  }
+
+  void add(const std::string& symbol, const std::string& object) {
+    if (llvm::Error error = layer_.add(library_, llvm::MemoryBuffer::getMemBufferCopy(object, symbol))) {
+      fail("linking generated code", std::move(error));
+    }
+  }
+
+  void* address(const std::string& symbol) {
+    return must("linking generated code", session_.lookup({&library_}, symbol)).getAddress().toPtr<void*>();
+  }
+
+ private:
+  std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> memory_;
+  llvm::orc::ExecutionSession session_;
+  llvm::orc::ObjectLinkingLayer layer_;
+  llvm::orc::JITDylib& library_;
+};
+
+class Store final : public CodeStore {
+ public:
+  Store(const Isa& isa, const CodeStoreOptions& options)
+      : isa_(isa),
+        options_(options),
+        disk_(options.cache_dir, code_stamp() + " " + isa.name + (options.effort == CodeEffort::Quick ? " quick" : "")),
+        linker_(options.debugger, options.mapping) {
+    if (!disk_.problem().empty()) warn(disk_.problem());
+  }
+
+  std::vector<void*> resolve(std::span<const KernelSource> sources, int threads, rkernel::CompileReport& report) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<const KernelSource*> missing;
+    std::map<std::string_view, bool> seen;
+    for (const KernelSource& source : sources) {
+      if (!seen.emplace(source.key, true).second) continue;
+      ++report.kernels;
+      if (addresses_.contains(source.key)) {
+        ++report.from_memory;
+      } else {
+        missing.push_back(&source);
+      }
+    }
+    const std::vector<std::string> objects = build(missing, threads, report);
+    link(missing, objects);
+    std::vector<void*> found;
+    found.reserve(sources.size());
+    for (const KernelSource& source : sources) found.push_back(addresses_.at(source.key));
+    return found;
+  }
+
+ private:
+  std::vector<std::string> build(const std::vector<const KernelSource*>& missing, int threads, rkernel::CompileReport& report) {
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::string> objects(missing.size());
+    std::vector<std::size_t> to_compile;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      if (auto object = disk_.load(missing[i]->key)) {
+        objects[i] = std::move(*object);
+        ++report.from_disk;
+      } else {
+        to_compile.push_back(i);
+      }
+    }
+    compile_all(missing, to_compile, objects, threads);
+    report.compiled += static_cast<int>(to_compile.size());
+    report.compile_seconds += seconds_since(start);
+    return objects;
+  }
+
+  void compile_all(const std::vector<const KernelSource*>& missing, const std::vector<std::size_t>& which,
+                   std::vector<std::string>& objects, int threads) {
+    std::atomic<std::size_t> next{0};
+    std::mutex failure_mutex;
+    std::exception_ptr failure;
+    std::string warning;
+    const auto work = [&] {
+      try {
+        Compiler compiler(isa_, options_.effort);
+        for (std::size_t i = next++; i < which.size(); i = next++) {
+          const KernelSource& source = *missing[which[i]];
+          objects[which[i]] = compiler.compile(source, symbol_of(source.key));
+          const std::string problem = disk_.store(source.key, objects[which[i]]);
+          if (!problem.empty()) {
+            const std::lock_guard lock(failure_mutex);
+            warning = problem;
+          }
+        }
+      } catch (...) {
+        const std::lock_guard lock(failure_mutex);
+        if (!failure) failure = std::current_exception();
+        next = which.size();
+      }
+    };
+    const std::size_t helpers = std::min<std::size_t>(which.size(), static_cast<std::size_t>(std::max(threads, 1)));
+    if (helpers == 0) return;
+    std::vector<std::jthread> pool;
+    for (std::size_t i = 1; i < helpers; ++i) pool.emplace_back(work);
+    work();
+    pool.clear();
+    if (!warning.empty()) warn(warning);
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  void link(const std::vector<const KernelSource*>& missing, const std::vector<std::string>& objects) {
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      const std::string symbol = symbol_of(missing[i]->key);
+      linker_.add(symbol, objects[i]);
+      void* address = linker_.address(symbol);
+      addresses_.emplace(missing[i]->key, address);
+      if (options_.perf_map) append_to_perf_map(objects[i], symbol, missing[i]->key, address);
+    }
+  }
+
+  static std::string symbol_of(const std::string& key) { return fmt::format("dyn_{:016x}", checksum(key)); }
+
+  void warn(const std::string& message) const {
+    if (options_.log) options_.log(LogLevel::warning, message);
+  }
+
+  const Isa& isa_;
+  CodeStoreOptions options_;
+  ObjectCache disk_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, void*> addresses_;
+  Linker linker_;
+};
+
+}  // namespace
+
+std::shared_ptr<CodeStore> CodeStore::open(const Isa& isa, const CodeStoreOptions& options) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<CodeStore>> stores;
+  const std::lock_guard lock(mutex);
+  const std::string name = fmt::format("{}|{}|{}|{}|{}|{}", isa.name, options.cache_dir, options.perf_map, options.debugger,
+                                       static_cast<int>(options.mapping), static_cast<int>(options.effort));
+  std::shared_ptr<CodeStore> store = stores[name].lock();
+  if (!store) {
+    store = std::make_shared<Store>(isa, options);
+    stores[name] = store;
+  }
+  return store;
+}
+
+}  // namespace dyn::cpu

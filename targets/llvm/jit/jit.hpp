@@ -1,0 +1,45 @@
+#pragma once
+// Generated code: compiled once per class and process, kept on disk between processes.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dyn/options.hpp"
+#include "src/rkernel/target/target.hpp"
+#include "targets/llvm/problem/kernel_source.hpp"
+
+namespace dyn::cpu {
+
+struct Isa;
+
+using codegen::KernelSource;
+
+/// How pages of generated code are mapped. Protect: written first, made executable then. Dual: mapped twice, for systems that
+/// refuse to make written pages executable. Automatic: the first of the two that this system allows.
+enum class CodeMapping { Automatic, Protect, Dual };
+
+/// Full: code that runs often. Quick: code whose time goes elsewhere, compiled in a fraction of the time.
+enum class CodeEffort { Full, Quick };
+
+struct CodeStoreOptions {
+  std::string cache_dir;  ///< empty: memory only
+  bool perf_map = false;  ///< append symbols to /tmp/perf-PID.map
+  bool debugger = false;  ///< register objects with GDB
+  std::function<void(LogLevel, std::string_view)> log;
+  CodeMapping mapping = CodeMapping::Automatic;
+  CodeEffort effort = CodeEffort::Full;
+};
+
+/// Process-wide memory of code for one ISA (thread-safe), with an optional directory behind it.
+class CodeStore {
+ public:
+  static std::shared_ptr<CodeStore> open(const Isa& isa, const CodeStoreOptions& options);
+  virtual ~CodeStore() = default;
+  /// The addresses, in the order of `sources`, valid while the store lives. Compiles what is missing on `threads` threads.
+  virtual std::vector<void*> resolve(std::span<const KernelSource> sources, int threads, rkernel::CompileReport& report) = 0;
+};
+
+}  // namespace dyn::cpu

@@ -1,0 +1,137 @@
+#pragma once
+// Scalar operators as IR at any width. Every function gives the same bits at every width, and on every ISA with FMA.
+
+#include <initializer_list>
+
+#include "src/rkernel/expr/expr.hpp"
+#include "targets/llvm/code/types.hpp"
+
+namespace dyn::codegen {
+
+/// What the mathematics may use.
+struct MathOptions {
+  bool fma = true;  ///< llvm.fma is one instruction; such CPUs have rounding instructions as well
+  bool scalef = false;  ///< AVX-512's multiplication of 16 floats by powers of two, whatever their exponents; it gives the bits that several steps give
+};
+
+/// Emits operators on f32, f64, integer and i1 values, scalar or vector. NaN propagates, integers wrap, integer division by zero
+/// gives 0. No function branches or uses approximating instructions, and none calls but those of f64 that no instruction computes: they are
+/// libm's, lane by lane.
+class Math {
+ public:
+  Math(Builder& builder, MathOptions options) : builder_(builder), options_(options) {}
+
+  /// `op` on arguments of its arity, all of one width. `from` is the arguments' dtype (of Select: of the last two).
+  llvm::Value* apply(rkernel::ExprOp op, DType from, DType to, llvm::Value* a, llvm::Value* b = nullptr,
+                     llvm::Value* c = nullptr);
+
+  llvm::Constant* constant(DType dtype, double number, std::int64_t integer);
+  llvm::Value* cast(DType from, DType to, llvm::Value* value);
+
+  // f32, and pow, floor, ceil and round of f64 too. Largest errors over the whole range, with and without FMA: tests/unit/llvm/math/math_test.cpp.
+  llvm::Value* exp(llvm::Value* x);
+  /// The same for x <= 0 (or NaN), in fewer instructions: 0 where the result is no normal number.
+  llvm::Value* exp_not_positive(llvm::Value* x);
+  llvm::Value* log(llvm::Value* x);
+  llvm::Value* tanh(llvm::Value* x);
+  llvm::Value* erf(llvm::Value* x);
+  llvm::Value* sigmoid(llvm::Value* x);
+  llvm::Value* sin(llvm::Value* x) { return sine(x, 0); }
+  llvm::Value* cos(llvm::Value* x) { return sine(x, 1); }
+  llvm::Value* tan(llvm::Value* x);
+  llvm::Value* asin(llvm::Value* x);
+  llvm::Value* acos(llvm::Value* x);
+  llvm::Value* atan(llvm::Value* x);
+  llvm::Value* sinh(llvm::Value* x);
+  llvm::Value* cosh(llvm::Value* x);
+  llvm::Value* asinh(llvm::Value* x);
+  llvm::Value* acosh(llvm::Value* x);
+  llvm::Value* atanh(llvm::Value* x);
+  llvm::Value* pow(llvm::Value* x, llvm::Value* y);
+  llvm::Value* floor(llvm::Value* x);
+  llvm::Value* ceil(llvm::Value* x);
+  llvm::Value* round(llvm::Value* x);  ///< to nearest, ties to even
+
+  /// a * b + c.
+  llvm::Value* fused(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+
+ private:
+  llvm::Value* unary(rkernel::ExprOp op, DType dtype, llvm::Value* x);
+  llvm::Value* float_unary(rkernel::ExprOp op, llvm::Value* x);
+  llvm::Value* binary(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* float_binary(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* integer_divide(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* unsigned_divide(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* integer_power(bool is_unsigned, llvm::Value* base, llvm::Value* exponent);
+  llvm::Value* shift(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
+  /// nullptr: there is none, or an instruction is one.
+  llvm::Value* double_function(rkernel::ExprOp op, llvm::Value* x);
+  /// `e` is e^-|x|.
+  llvm::Value* sigmoid_of(llvm::Value* x, llvm::Value* e);
+  llvm::Value* double_mod(llvm::Value* a, llvm::Value* b);
+  /// A function of the C library on doubles, lane by lane.
+  llvm::Value* call(const char* function, std::initializer_list<llvm::Value*> arguments);
+  llvm::Value* float_mod(llvm::Value* a, llvm::Value* b);
+  llvm::Value* compare(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
+
+  /// NaN where either is; `greater`: the larger of the two.
+  llvm::Value* extremum(bool greater, llvm::Value* a, llvm::Value* b);
+  /// `direction`: 0 nearest, -1 down, 1 up.
+  llvm::Value* rounded(int direction, llvm::Value* x);
+  /// x = quarter * pi / 2 + r with |r| <= pi / 4, in double: of x that is finite.
+  struct Circular {
+    llvm::Value *sin, *cos;  ///< of r
+    llvm::Value* quarter;    ///< an integer congruent to it modulo 2^51
+  };
+  Circular circular(llvm::Value* x);
+  /// sin(x + quadrant * pi / 2).
+  llvm::Value* sine(llvm::Value* x, int quadrant);
+  /// NaN where x is infinite or no number.
+  llvm::Value* where_finite(llvm::Value* x, llvm::Value* result);
+  /// Of doubles.
+  llvm::Value* atan_double(llvm::Value* x);
+  llvm::Value* asin_double(llvm::Value* x);
+  /// Of positive normal doubles.
+  llvm::Value* log_double(llvm::Value* x);
+  /// e^x and e^-x of a float, in double.
+  std::pair<llvm::Value*, llvm::Value*> exp_both_signs(llvm::Value* x);
+  /// `result` but near 0, where it loses bits: there x + cube * x^3; both in double.
+  llvm::Value* odd_near_zero(llvm::Value* x, double cube, llvm::Value* result);
+  struct Exponential {
+    llvm::Value *fraction, *exponent, *exponent_float;  ///< e^x = fraction * 2^exponent, fraction within [0.7, 1.5]
+  };
+  Exponential exp_parts(llvm::Value* x);
+  /// For |x| < 87, NaN gives NaN: one scaling, no special values.
+  llvm::Value* exp_normal(llvm::Value* x);
+  llvm::Value* log2_double(llvm::Value* x);
+  llvm::Value* exp2_double(llvm::Value* x);
+
+  /// A constant of like's type.
+  llvm::Value* number(llvm::Value* like, double value);
+  /// An integer constant as wide as like's elements.
+  llvm::Value* bits(llvm::Value* like, std::int64_t value);
+  llvm::Value* as_bits(llvm::Value* x);
+  llvm::Value* as_float(llvm::Value* x);
+  llvm::Value* to_double(llvm::Value* x);
+  llvm::Value* to_single(llvm::Value* x);
+  llvm::Value* abs(llvm::Value* x);
+  llvm::Value* copysign(llvm::Value* magnitude, llvm::Value* sign);
+  /// x, but no more than `limit`; NaN stays.
+  llvm::Value* at_most(llvm::Value* x, double limit);
+  llvm::Value* at_least(llvm::Value* x, double limit);
+  llvm::Value* polynomial(llvm::Value* x, std::initializer_list<double> highest_first);
+  struct Nearest {
+    llvm::Value *value, *bits;  ///< the integer as a float; an integer congruent to it modulo 2^22 (2^51)
+  };
+  /// Without poison for any x; meaningful for |x| < 2^22 (2^51).
+  Nearest nearest(llvm::Value* x);
+  /// fraction * 2^n by one instruction; nullptr: there is none for it.
+  llvm::Value* scaled(llvm::Value* fraction, llvm::Value* n);
+  /// 2^n for n within the exponents of normal numbers.
+  llvm::Value* power_of_two(llvm::Value* n, llvm::Value* like);
+
+  Builder& builder_;
+  MathOptions options_;
+};
+
+}  // namespace dyn::codegen

@@ -1,0 +1,97 @@
+#include "targets/llvm/problem/slots.hpp"
+
+namespace dyn::codegen {
+
+char letter_of(StrideClass stride_class) noexcept {
+  constexpr char letters[] = {'0', '1', '?'};
+  return letters[static_cast<std::size_t>(stride_class)];
+}
+
+std::vector<StrideClass> possible_classes(graph::Dim stride) {
+  if (!stride.valid()) return {StrideClass::Zero};
+  graph::DimTable& table = stride.table();
+  const auto zero = graph::prove_equal(stride, table.constant(0));
+  const auto unit = graph::prove_equal(stride, table.constant(1));
+  if (zero == true) return {StrideClass::Zero};
+  if (unit == true) return {StrideClass::Unit};
+  std::vector<StrideClass> classes;
+  if (zero != false) classes.push_back(StrideClass::Zero);
+  if (unit != false) classes.push_back(StrideClass::Unit);
+  classes.push_back(StrideClass::Any);
+  return classes;
+}
+
+StrideClass class_of(std::int64_t stride) noexcept {
+  if (stride == 0) return StrideClass::Zero;
+  return stride == 1 ? StrideClass::Unit : StrideClass::Any;
+}
+
+SlotTable::SlotTable(const rkernel::Problem& problem) {
+  for (const rkernel::Axis& axis : problem.axes) extents_.push_back(add(axis.extent));
+  for (const rkernel::Operand& operand : problem.operands) {
+    OperandSlots slots;
+    slots.offset = add_unless_zero(operand.offset);
+    for (graph::Dim stride : operand.strides) slots.strides.push_back(add_unless_zero(stride));
+    for (const rkernel::Guard& guard : operand.guards) slots.guards.push_back(add_guard(problem, guard));
+    if (operand.window) slots.window = add_window(*operand.window);
+    if (operand.gathers) {
+      slots.gather = add(operand.gather_extent);
+      add(operand.gather_stride);
+    }
+    operands_.push_back(std::move(slots));
+  }
+  for (const rkernel::Expr& expr : problem.exprs)
+    dim_values_.push_back(expr.op == rkernel::ExprOp::DimValue ? add(expr.dim) : none);
+}
+
+WindowSlots SlotTable::add_window(const rkernel::WindowRows& rows) {
+  WindowSlots slots{{}, add(rows.channels), add(rows.channel_step)};
+  for (const rkernel::WindowAxis& axis : rows.axes) {
+    WindowAxisSlots of{};
+    of.count = add(axis.count);
+    of.size = add(axis.size);
+    of.stride = add(axis.stride);
+    of.dilation = add(axis.dilation);
+    of.before = add(axis.before);
+    of.extent = add(axis.extent);
+    of.step = add(axis.step);
+    slots.axes.push_back(of);
+  }
+  return slots;
+}
+
+/// Factors are positive, so that no sum is below 0, and the greatest is that of the last indices.
+SlotTable::GuardSlots SlotTable::add_guard(const rkernel::Problem& problem, const rkernel::Guard& guard) {
+  GuardSlots bounds;
+  bounds.low = add_unless_zero(guard.low);
+  graph::Dim end = guard.low.table().constant(1);
+  for (const graph::CoordTerm& term : guard.terms) end = end + (problem.axes[static_cast<std::size_t>(term.axis)].extent - 1) * term.factor;
+  if (graph::prove_less_equal(end, guard.high) != true) bounds.high = add(guard.high);
+  for (const graph::CoordTerm& term : guard.terms) bounds.factors.push_back(term.factor.constant() == 1 ? none : add(term.factor));
+  return bounds;
+}
+
+int SlotTable::add(graph::Dim dim) {
+  program_slots_.push_back(program_.slot(dim));
+  return size() - 1;
+}
+
+int SlotTable::add_unless_zero(graph::Dim dim) {
+  return !dim.valid() || dim.constant() == 0 ? none : add(dim);
+}
+
+int SlotTable::add_strategy_slot() {
+  program_slots_.push_back(none);
+  return size() - 1;
+}
+
+std::vector<std::int64_t> SlotTable::evaluate(std::span<const std::int64_t> symbols) const {
+  std::vector<std::int64_t> steps(static_cast<std::size_t>(program_.size()));
+  program_.run(symbols, steps);
+  std::vector<std::int64_t> values;
+  values.reserve(program_slots_.size());
+  for (const int slot : program_slots_) values.push_back(slot == none ? 0 : steps[static_cast<std::size_t>(slot)]);
+  return values;
+}
+
+}  // namespace dyn::codegen

@@ -1,0 +1,56 @@
+#pragma once
+// Who chooses among the programs of one contraction: dyn's cost, or the policy of a paper.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <vector>
+
+#include "src/choice/gpu/programs.hpp"
+#include "src/rkernel/target/policy.hpp"
+
+namespace dyn::ptx {
+
+/// A contraction at one shape, as each tile meets it. What its strides allow of vector copies, and whether there is code of pairs for them, is the same
+/// wherever `vectors` is.
+struct MetContraction {
+  rkernel::GpuContraction shape;
+  rkernel::GpuShapeFor for_tile;
+  int vectors = 0;
+  bool pairs = false;
+};
+
+struct ConsideredProgram {
+  std::vector<rkernel::GpuRegion> regions;
+  std::optional<double> seconds;  ///< that the policy predicts, if it predicts time
+};
+
+/// Policies over the tiles of one contraction. Programs have two regions only of those pairs of tiles that one launch can run. Vendor and Oracle choose
+/// as Dyn. Thread-safe; policies are made when they are first asked.
+class TilePolicies {
+ public:
+  TilePolicies(const rkernel::GpuMachine& machine, const std::vector<rkernel::GpuTile>& tiles, const std::vector<rkernel::GpuPair>& pairs);
+  ~TilePolicies();
+
+  /// Who chooses where this policy is asked.
+  static rkernel::Policy acting(rkernel::Policy policy);
+  /// The program that a policy takes, and its seconds by dyn's cost, whoever chooses. A contraction without outputs has any.
+  rkernel::GpuProgram choose(rkernel::Policy policy, const MetContraction& met) const;
+  /// All that a policy considers, each program once.
+  std::vector<ConsideredProgram> considered(rkernel::Policy policy, const MetContraction& met) const;
+
+ private:
+  struct Paper;
+  const Paper* paper(rkernel::Policy policy, const MetContraction& met) const;
+  const std::vector<rkernel::GpuPair>& pairs_for(const MetContraction& met) const;
+
+  rkernel::GpuMachine machine_;
+  std::vector<rkernel::GpuTile> tiles_;
+  std::vector<rkernel::GpuPair> pairs_;
+  mutable std::shared_mutex mutex_;
+  mutable std::map<std::pair<rkernel::Policy, int>, std::unique_ptr<const Paper>> papers_;
+};
+
+}  // namespace dyn::ptx

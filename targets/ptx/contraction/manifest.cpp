@@ -1,0 +1,142 @@
+#include "targets/ptx/contraction/manifest.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "dyn/error.hpp"
+
+namespace dyn::ptx {
+namespace {
+
+using rkernel::Engine;
+using rkernel::GpuTile;
+using rkernel::Operand;
+using rkernel::Problem;
+
+constexpr std::int64_t vector_bytes = 16;
+
+std::int64_t elements_of_vector(const Operand& operand) { return vector_bytes / static_cast<std::int64_t>(size_of(operand.dtype)); }
+
+// Vectors need: the dtype of the tile, stride 1 along `inner`, and a start of every row that is a multiple of 16 bytes. Buffers begin at
+// such an address (rkernel::Device::allocate).
+std::optional<bool> provably_vectors(const Operand& operand, int inner, DType tile_dtype) {
+  if (operand.dtype != tile_dtype) return false;
+  std::optional<bool> all = true;
+  const auto demand = [&](std::optional<bool> answer) {
+    if (answer == false) all = false;
+    else if (!answer && all == true) all = std::nullopt;
+  };
+  const auto aligned = [&](graph::Dim dim) {
+    if (dim.valid()) demand(graph::prove_multiple(dim, elements_of_vector(operand)));
+  };
+  aligned(operand.offset);
+  for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
+    const graph::Dim stride = operand.strides[static_cast<std::size_t>(axis)];
+    if (axis != inner) aligned(stride);
+    else demand(stride.valid() ? graph::prove_equal(stride, stride.table().constant(1)) : false);
+  }
+  return all;
+}
+
+bool vectors_now(const Problem& problem, int index, int inner, DType tile_dtype, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) {
+  const Operand& operand = problem.operands[static_cast<std::size_t>(index)];
+  if (operand.dtype != tile_dtype) return false;
+  const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
+  const std::int64_t vector = elements_of_vector(operand);
+  bool all = value(slots.offset(index)) % vector == 0;
+  for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
+    const std::int64_t stride = value(slots.stride(index, axis));
+    all = all && (axis == inner ? stride == 1 : stride % vector == 0);
+  }
+  return all;
+}
+
+std::vector<Copy> copies_for(std::optional<bool> vectors) {
+  if (!vectors) return {Copy::Vectors, Copy::Elements};
+  return {*vectors ? Copy::Vectors : Copy::Elements};
+}
+
+bool may_be_unit(graph::Dim stride) {
+  const auto classes = codegen::possible_classes(stride);
+  return std::find(classes.begin(), classes.end(), codegen::StrideClass::Unit) != classes.end();
+}
+
+}  // namespace
+
+ContractionManifest::ContractionManifest(const Problem& problem, const std::vector<GpuTile>& tiles, const std::vector<rkernel::GpuPair>& pairs)
+    : problem_(problem) {
+  const rkernel::Contraction& contraction = *problem.contraction;
+  const Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
+  k_first_ = may_be_unit(b.strides[static_cast<std::size_t>(contraction.k)]) && !may_be_unit(b.strides[static_cast<std::size_t>(contraction.n)]);
+  for (int i = 0; i < static_cast<int>(problem.operands.size()); ++i) {
+    const auto possible = codegen::possible_classes(problem.operands[static_cast<std::size_t>(i)].strides[static_cast<std::size_t>(contraction.n)]);
+    const bool decided = possible.size() == 1 && i != contraction.a && i != contraction.b;
+    lanes_.push_back(decided ? possible.front() : codegen::StrideClass::Any);
+  }
+  // The last tiles are those of the engine that serves as a fallback: they go first where there would be too many classes.
+  for (const GpuTile& tile : tiles) {
+    std::vector<GpuContractionClass> of_tile;
+    add_classes(tile, of_tile);
+    if (classes_.size() + of_tile.size() > most_classes) break;
+    classes_.insert(classes_.end(), of_tile.begin(), of_tile.end());
+    tiles_.push_back(tile);
+  }
+  for (const rkernel::GpuPair& pair : pairs) add_pair(pair);
+}
+
+BOrder ContractionManifest::b_order(const GpuTile& tile) const {
+  return tile.engine == Engine::TensorCores && k_first_ ? BOrder::RowsAlongK : BOrder::RowsAlongN;
+}
+
+int ContractionManifest::b_inner(const GpuTile& tile) const {
+  return b_order(tile) == BOrder::RowsAlongK ? problem_.contraction->k : problem_.contraction->n;
+}
+
+void ContractionManifest::add_classes(const GpuTile& tile, std::vector<GpuContractionClass>& classes) const {
+  const rkernel::Contraction& contraction = *problem_.contraction;
+  const Operand& a = problem_.operands[static_cast<std::size_t>(contraction.a)];
+  const Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
+  for (const Copy a_copy : copies_for(provably_vectors(a, contraction.k, tile.operands))) {
+    for (const Copy b_copy : copies_for(provably_vectors(b, b_inner(tile), tile.operands))) classes.push_back({tile, a_copy, b_copy, b_order(tile), lanes_});
+  }
+}
+
+void ContractionManifest::add_pair(const rkernel::GpuPair& pair) {
+  if (classes_.size() == most_classes || std::max(pair.first, pair.second) >= tiles_.size()) return;
+  std::vector<GpuContractionClass> of_first;
+  add_classes(tiles_[pair.first], of_first);
+  classes_.push_back(std::move(of_first.front()));
+  classes_.back().second = tiles_[pair.second];
+  pairs_.push_back(pair);
+}
+
+bool ContractionManifest::a_vectors(const GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
+  return vectors_now(problem_, problem_.contraction->a, problem_.contraction->k, tile.operands, slots, ints);
+}
+
+bool ContractionManifest::b_vectors(const GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
+  return vectors_now(problem_, problem_.contraction->b, b_inner(tile), tile.operands, slots, ints);
+}
+
+std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile, const std::optional<GpuTile>& second, const codegen::SlotTable& slots,
+                                                     std::span<const std::int64_t> ints) const {
+  const Copy a = a_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
+  const Copy b = b_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    const GpuContractionClass& own = classes_[i];
+    if (own.tile == tile && own.second == second && own.a == a && own.b == b) return i;
+  }
+  return std::nullopt;
+}
+
+std::size_t ContractionManifest::class_for(const GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
+  if (const auto found = find(tile, std::nullopt, slots, ints)) return *found;
+  throw Error(ErrorKind::internal, "no shape class of " + problem_.name + " is for its strides with " + tile.to_string());
+}
+
+std::optional<std::size_t> ContractionManifest::class_for(const rkernel::GpuPair& pair, const codegen::SlotTable& slots,
+                                                          std::span<const std::int64_t> ints) const {
+  return find(tiles_.at(pair.first), tiles_.at(pair.second), slots, ints);
+}
+
+}  // namespace dyn::ptx

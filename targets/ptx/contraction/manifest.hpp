@@ -1,0 +1,54 @@
+#pragma once
+// The shape classes of one contraction: which tiles, and how their operands can come to shared memory.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/choice/gpu/programs.hpp"
+#include "targets/ptx/contraction/emitter.hpp"
+
+namespace dyn::ptx {
+
+/// All classes that shapes of one problem can need, known before any shape: what the strides prove is decided, and what they leave
+/// open has a class for either answer. A pair of tiles has one class, for the fastest copies that are possible: elsewhere the output is one region.
+class ContractionManifest {
+ public:
+  static constexpr std::size_t most_classes = 32;
+
+  /// `pairs`: of indices into `tiles`. Pairs for which there is no room are left out.
+  ContractionManifest(const rkernel::Problem& problem, const std::vector<rkernel::GpuTile>& tiles, const std::vector<rkernel::GpuPair>& pairs = {});
+
+  const std::vector<rkernel::GpuTile>& tiles() const noexcept { return tiles_; }
+  const std::vector<rkernel::GpuPair>& pairs() const noexcept { return pairs_; }
+  const std::vector<GpuContractionClass>& classes() const noexcept { return classes_; }
+  /// Whether a tile copies A (B) 16 bytes at a time for these values of the problem's slots.
+  bool a_vectors(const rkernel::GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
+  bool b_vectors(const rkernel::GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
+  /// Index of the class for a tile and these values.
+  std::size_t class_for(const rkernel::GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
+  /// The same for two tiles in one launch; none for other copies than those of its class.
+  std::optional<std::size_t> class_for(const rkernel::GpuPair& pair, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
+  /// Whether that is there, which is alike for all pairs.
+  bool runs_pairs(const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
+    return !pairs_.empty() && class_for(pairs_.front(), slots, ints).has_value();
+  }
+
+ private:
+  BOrder b_order(const rkernel::GpuTile& tile) const;
+  int b_inner(const rkernel::GpuTile& tile) const;
+  void add_classes(const rkernel::GpuTile& tile, std::vector<GpuContractionClass>& classes) const;
+  std::optional<std::size_t> find(const rkernel::GpuTile& tile, const std::optional<rkernel::GpuTile>& second, const codegen::SlotTable& slots,
+                                  std::span<const std::int64_t> ints) const;
+  void add_pair(const rkernel::GpuPair& pair);
+
+  const rkernel::Problem& problem_;
+  std::vector<codegen::StrideClass> lanes_;
+  bool k_first_ = false;  ///< B lies along K rather than along N
+  std::vector<rkernel::GpuTile> tiles_;
+  std::vector<rkernel::GpuPair> pairs_;
+  std::vector<GpuContractionClass> classes_;
+};
+
+}  // namespace dyn::ptx

@@ -1,0 +1,40 @@
+#pragma once
+// Choices for one contraction on a GPU that were made before.
+
+#include <optional>
+
+#include "src/choice/gpu/programs.hpp"
+#include "src/base/word_table.hpp"
+
+namespace dyn::ptx {
+
+inline constexpr std::size_t program_key_words = 5;
+
+/// What a choice of one kernel depends on: sizes, and what its strides allow of vector copies (MetContraction::vectors).
+class ProgramKey : public rkernel::WordKey<program_key_words> {
+ public:
+  ProgramKey(const rkernel::GpuContraction& shape, int vectors);
+};
+
+/// Thread-safe; reading takes no lock. Predictions only; no measurement is kept.
+class ProgramMemory {
+ public:
+  /// Takes at most `bytes`, but room for a few programs in any case.
+  explicit ProgramMemory(std::size_t bytes) : table_(bytes) {}
+
+  std::optional<rkernel::GpuProgram> find(const ProgramKey& key) const;
+  /// Programs of more than `most_regions` are not remembered. Where its places are taken, the oldest program is forgotten.
+  void insert(const ProgramKey& key, const rkernel::GpuProgram& program);
+  /// Of the table, whether it is full or not.
+  std::size_t bytes() const noexcept { return table_.bytes(); }
+
+  static constexpr std::size_t most_regions = 2;
+
+ private:
+  static constexpr std::size_t words_of_region = 5, words_before_regions = 2;
+  using Table = rkernel::WordTable<program_key_words, words_before_regions + most_regions * words_of_region>;
+
+  Table table_;
+};
+
+}  // namespace dyn::ptx

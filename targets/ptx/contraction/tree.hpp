@@ -1,0 +1,26 @@
+#pragma once
+// The rKernel of a contraction on a GPU.
+
+#include "src/choice/gpu/gpu.hpp"
+#include "src/rkernel/tree/layer.hpp"
+
+namespace dyn::ptx {
+
+/// Layers, nearest first. A loop's tile is what one of its iterations covers:
+///   registers  k, m, n of one thread (CUDA cores: 1, thread_m, thread_n) or of one instruction (tensor cores: 16, 16, 8; TF32: 8, 16, 8)
+///   warp       m and n by the registers' tiles (CUDA cores: Parallel over lanes; tensor cores: TemporalSpatial), k of one stage
+///              (TemporalReduction); 32 units, the lanes
+///   block      m and n by warp_m and warp_n, Parallel; as many units as warps
+///   shared     k by block_k (TemporalReduction), with the moves of A and B from the grid's memory, in `stages` buffers, with the dtype
+///              that they have there
+///   grid       batch axes by 1, m and n by block_m and block_n, Parallel over blocks
+inline constexpr int register_layer = 0, warp_layer = 1, block_layer = 2, shared_layer = 3, grid_layer = 4;
+rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const rkernel::GpuTile& tile, const rkernel::GpuMachine& machine);
+
+/// The tiles that a tree has: contraction_tree() backwards. Everything that generates code reads them through this.
+rkernel::GpuTile tile_of(const rkernel::RKernel& kernel);
+
+/// What every GPU from compute capability 8.0 on can hold.
+rkernel::Limits architecture_limits();
+
+}  // namespace dyn::ptx

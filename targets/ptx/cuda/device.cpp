@@ -1,0 +1,124 @@
+#include "targets/ptx/cuda/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "dyn/error.hpp"
+#include "targets/ptx/cuda/context.hpp"
+#include "targets/ptx/cuda/modules.hpp"
+#include "targets/ptx/cuda/query.hpp"
+#include "targets/ptx/cuda/stream.hpp"
+
+namespace dyn::ptx {
+namespace {
+
+using cuda::Context;
+using cuda::Driver;
+using cuda::Result;
+
+class CudaDevice final : public PtxDevice {
+ public:
+  explicit CudaDevice(std::shared_ptr<const Context> context) : context_(std::move(context)), modules_(context_) {}
+
+  std::string name() const override { return context_->machine().product; }
+  const rkernel::GpuMachine& machine() const override { return context_->machine(); }
+  bool lost() const noexcept { return context_->lost(); }
+
+  rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override {
+    const Context::Scope scope(*context_);
+    cuda::DevicePointer address = 0;
+    // Nothing is allocated for 0 bytes, but an address of 0 means none.
+    const Result result = context_->driver().cuMemAlloc(&address, std::max<std::size_t>(bytes, 1));
+    if (result == Result::OutOfMemory) out_of_memory(bytes, what);
+    context_->check(result, fmt::format("allocating {} bytes for {}", bytes, what));
+    return address;
+  }
+
+  void release(rkernel::DeviceAddress address) noexcept override {
+    const Context::Scope scope(*context_, std::nothrow);
+    if (scope.active()) context_->driver().cuMemFree(address);
+  }
+
+  std::unique_ptr<rkernel::Stream> make_stream() override { return cuda::make_stream(context_); }
+
+  std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
+                                rkernel::CompileReport& report) override {
+    return modules_.load(sources, threads, report);
+  }
+
+ private:
+  [[noreturn]] void out_of_memory(std::size_t bytes, std::string_view what) const {
+    std::size_t free_bytes = 0, total_bytes = 0;
+    context_->check(context_->driver().cuMemGetInfo(&free_bytes, &total_bytes), "asking for free memory");
+    throw Error(
+        ErrorKind::device,
+        fmt::format(
+            "{}: out of device memory: {} bytes wanted for {}, {} of {} bytes free; use smaller shapes, a narrower precision, or "
+            "--device cpu",
+            context_->label(), bytes, what, free_bytes, total_bytes));
+  }
+
+  std::shared_ptr<const Context> context_;
+  cuda::Modules modules_;
+};
+
+int parse_index(const std::string& gpu, int count) {
+  int index = 0;
+  const char* end = gpu.data() + gpu.size();
+  const auto parsed = std::from_chars(gpu.data(), end, index);
+  const bool number = gpu.empty() || (parsed.ec == std::errc() && parsed.ptr == end);
+  if (number && index >= 0 && index < count) return index;
+  throw Error(ErrorKind::user,
+              fmt::format("there is no GPU \"{}\": --device cuda takes {}", gpu,
+                          count == 1 ? std::string("index 0 only") : fmt::format("an index from 0 to {}", count - 1)));
+}
+
+int count_of(const Driver& driver) {
+  const int count = cuda::device_count(driver);
+  if (count == 0) throw Error(ErrorKind::device, "the NVIDIA driver finds no GPU: check nvidia-smi and CUDA_VISIBLE_DEVICES");
+  return count;
+}
+
+}  // namespace
+
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, std::shared_ptr<const Driver> driver) {
+  static std::mutex mutex;
+  static auto& devices = *new std::map<std::pair<const Driver*, int>, std::weak_ptr<CudaDevice>>;
+  const std::lock_guard lock(mutex);
+  const int index = parse_index(gpu, count_of(*driver));
+  std::weak_ptr<CudaDevice>& known = devices[{driver.get(), index}];
+  std::shared_ptr<CudaDevice> device = known.lock();
+  if (device == nullptr) {
+    device = std::make_shared<CudaDevice>(std::make_shared<const Context>(std::move(driver), index));
+    known = device;
+  } else if (device->lost()) {
+    throw Error(ErrorKind::device,
+                fmt::format("{} is lost after a failure: destroy every graph on it before loading one again", device->name()));
+  }
+  return device;
+}
+
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu) { return open_cuda_device(gpu, cuda::system_driver()); }
+
+std::vector<rkernel::GpuMachine> cuda_devices(const Driver& driver) {
+  std::vector<rkernel::GpuMachine> machines;
+  const int count = count_of(driver);
+  for (int index = 0; index < count; ++index) machines.push_back(cuda::query_machine(driver, cuda::device_at(driver, index)));
+  return machines;
+}
+
+std::vector<rkernel::GpuMachine> cuda_devices(std::string* why_none) {
+  try {
+    return cuda_devices(*cuda::system_driver());
+  } catch (const Error& error) {
+    if (why_none != nullptr) *why_none = error.message();
+    return {};
+  }
+}
+
+}  // namespace dyn::ptx

@@ -1,0 +1,17 @@
+#pragma once
+// What a driver tells of its GPUs.
+
+#include "src/choice/gpu/gpu.hpp"
+#include "targets/ptx/cuda/driver.hpp"
+
+namespace dyn::ptx::cuda {
+
+/// The oldest GPU that runs dyn's PTX, 10 * major + minor.
+inline constexpr int least_compute_capability = 80;
+
+int device_count(const Driver& driver);
+DeviceId device_at(const Driver& driver, int index);
+/// The driver's numbers; what it does not tell (throughputs, latencies) from the nearest described GPU.
+rkernel::GpuMachine query_machine(const Driver& driver, DeviceId device);
+
+}  // namespace dyn::ptx::cuda

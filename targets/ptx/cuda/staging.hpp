@@ -1,0 +1,40 @@
+#pragma once
+// Page-locked host memory through which uploads go.
+
+#include <array>
+#include <cstddef>
+
+#include "targets/ptx/cuda/context.hpp"
+
+namespace dyn::ptx::cuda {
+
+/// Two halves, one filled while the other is on its way. The source of an upload may so be reused at once, be it pageable or
+/// page-locked by the caller (from where the driver would still read later), and uploads do not wait for the stream's earlier
+/// work, as the driver's copies from pageable memory do ("API synchronization behavior" of the CUDA driver API). To be used with
+/// the context current, and by one thread at a time.
+class Staging {
+ public:
+  explicit Staging(const Context& context) : context_(context) {}
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  ~Staging();
+
+  void upload(DevicePointer to, const void* from, std::size_t bytes, StreamHandle stream);
+
+ private:
+  static constexpr std::size_t half_bytes = std::size_t{2} << 20;
+
+  struct Half {
+    EventHandle sent = nullptr;  ///< when the device has taken what the half held
+    bool in_flight = false;
+  };
+  void allocate();
+  void next_half(StreamHandle stream);
+
+  const Context& context_;
+  std::byte* memory_ = nullptr;
+  std::array<Half, 2> halves_;
+  std::size_t current_ = 0, used_bytes_ = 0;
+};
+
+}  // namespace dyn::ptx::cuda

@@ -1,0 +1,20 @@
+#pragma once
+// A stream of a GPU.
+
+#include <memory>
+
+#include "src/rkernel/target/device.hpp"
+#include "targets/ptx/cuda/context.hpp"
+
+namespace dyn::ptx::cuda {
+
+/// Handle of a loaded kernel: what DeviceLaunch::function points to.
+struct LoadedKernel {
+  FunctionHandle function = nullptr;
+  ModuleHandle module = nullptr;
+};
+
+/// A stream that does not wait for the process's default stream.
+std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<const Context> context);
+
+}  // namespace dyn::ptx::cuda

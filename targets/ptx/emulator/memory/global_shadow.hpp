@@ -1,0 +1,72 @@
+#pragma once
+// Global memory as one launch may touch it: its operands, the tables of its arguments, and who touches what it writes.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/rkernel/target/device.hpp"
+#include "targets/ptx/emulator/memory/shadow.hpp"
+
+namespace dyn::ptx::emulation {
+
+class GlobalShadow {
+ public:
+  /// `ints_bytes`: how far the memory goes on in which the ints lie.
+  void begin_launch(const rkernel::DeviceLaunch& launch, std::size_t ints_bytes, unsigned cell_shift, std::size_t sites);
+  void forget() { cells_.forget(); }
+
+  // Of `bytes` bytes at `address` by an instruction. False: conflict() tells why not.
+  bool read(const Clocks& clocks, int thread, std::uint32_t site, std::uintptr_t address, std::uint32_t bytes) {
+    const Range* range = find(site, address, bytes);
+    if (range == nullptr) return outside();
+    return range->cells == nullptr || read_cells(clocks, thread, *range, address, bytes);
+  }
+  bool write(const Clocks& clocks, int thread, std::uint32_t site, std::uintptr_t address, std::uint32_t bytes) {
+    const Range* range = find(site, address, bytes);
+    if (range == nullptr) return outside();
+    return range->cells == nullptr ? read_only() : write_cells(clocks, thread, *range, address, bytes);
+  }
+  bool is_status(std::uintptr_t address, std::uint32_t bytes) const {
+    return address == status_ && bytes == sizeof(std::int32_t);
+  }
+
+  const Conflict& conflict() const { return conflict_; }
+  /// "operand 2, 8 bytes after its end (256 bytes at 0x...)".
+  std::string place_of(std::uintptr_t address) const;
+
+ private:
+  struct Range {
+    std::uintptr_t begin = 0;
+    std::size_t bytes = 0;
+    Cell* cells = nullptr;  ///< nullptr: read only
+    int operand = -1;       ///< -1: the pointers, -2: the ints
+    bool contains(std::uintptr_t address, std::uint32_t size) const {
+      return address - begin < bytes && bytes - (address - begin) >= size;
+    }
+  };
+  /// What an instruction touched last is what it touches next, as a rule.
+  const Range* find(std::uint32_t site, std::uintptr_t address, std::uint32_t bytes) {
+    const Range& last = ranges_[hints_[site]];
+    return last.contains(address, bytes) && hints_are_safe_ ? &last : search(site, address, bytes);
+  }
+  const Range* search(std::uint32_t site, std::uintptr_t address, std::uint32_t bytes);
+  std::size_t cell_of(const Range& range, std::uintptr_t address) const { return (address >> shift_) - (range.begin >> shift_); }
+  bool read_cells(const Clocks& clocks, int thread, const Range& range, std::uintptr_t address, std::uint32_t bytes);
+  bool write_cells(const Clocks& clocks, int thread, const Range& range, std::uintptr_t address, std::uint32_t bytes);
+  bool sees_write(const Clocks& clocks, int thread, const Cell& cell);
+  bool sees_reads(const Clocks& clocks, int thread, const Cell& cell);
+  bool outside();
+  bool read_only();
+  bool raced(int agent, const char* what, bool other_block);
+
+  std::vector<Range> ranges_;  ///< written ones first: memory that is both is written
+  std::vector<std::uint16_t> hints_;
+  bool hints_are_safe_ = true;  ///< no memory is in a range that is written and in one that is not
+  Cells cells_;
+  unsigned shift_ = 2;
+  std::uintptr_t status_ = 0;
+  Conflict conflict_;
+};
+
+}  // namespace dyn::ptx::emulation

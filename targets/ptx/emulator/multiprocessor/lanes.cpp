@@ -1,0 +1,122 @@
+#include "targets/ptx/emulator/multiprocessor/lanes.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace dyn::ptx::emulation {
+namespace {
+
+constexpr std::uint32_t float_infinity = 0x7F800000u;
+
+/// A fragment's place in its matrix.
+struct Place {
+  int row, column;
+};
+// For m16n8k16 with 16-bit elements, element i of a lane (two in each register); and for m16n8k8 with 32-bit ones.
+Place a_place(int lane, int i, bool narrow) {
+  if (!narrow) return {lane / 4 + (i % 2) * 8, lane % 4 + (i / 2) * 4};
+  return {lane / 4 + (i / 2 % 2) * 8, lane % 4 * 2 + i % 2 + (i / 4) * 8};
+}
+Place b_place(int lane, int i, bool narrow) {
+  if (!narrow) return {lane % 4 + i * 4, lane / 4};
+  return {lane % 4 * 2 + i % 2 + (i / 2) * 8, lane / 4};
+}
+Place c_place(int lane, int i) { return {lane / 4 + (i / 2) * 8, lane % 4 * 2 + i % 2}; }
+
+float half_of(Op op, std::uint32_t word, int i) {
+  const auto bits = static_cast<std::uint16_t>(i % 2 == 0 ? word : word >> 16);
+  return op == Op::MmaF16 ? from_f16(bits) : std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
+constexpr std::uint32_t tf32_mask = ~std::uint32_t{(1u << 13) - 1};
+
+}  // namespace
+
+std::uint16_t to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7FFFFFFFu) > float_infinity) return 0x7FFF;
+  return static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+}
+
+std::uint16_t to_f16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
+  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
+  constexpr std::uint32_t to_infinity = 0x477FF000u;   // 65520, half way to 65536
+  constexpr std::uint32_t least_normal = 0x38800000u;  // 2^-14
+  if (magnitude > float_infinity) return 0x7FFF;
+  if (magnitude >= to_infinity) return static_cast<std::uint16_t>(sign | 0x7C00u);
+  if (magnitude < least_normal) {
+    const float scaled = std::bit_cast<float>(magnitude) * 0x1p24f;
+    return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(std::nearbyint(scaled)));
+  }
+  const std::uint32_t rounded = magnitude + 0xFFFu + (magnitude >> 13 & 1u);
+  constexpr std::uint32_t bias_difference = (127u - 15u) << 23;
+  return static_cast<std::uint16_t>(sign | (rounded - bias_difference) >> 13);
+}
+
+float from_f16(std::uint16_t bits) {
+  const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
+  const std::uint32_t exponent = bits >> 10 & 31u, fraction = bits & 1023u;
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
+  }
+  if (exponent == 31) return std::bit_cast<float>(sign | float_infinity | fraction << 13);
+  return std::bit_cast<float>(sign | (exponent + 127 - 15) << 23 | fraction << 13);
+}
+
+int shuffle_source(Op op, int lane, std::uint32_t b, std::uint32_t c) {
+  const int step = static_cast<int>(b & 31u), clamp = static_cast<int>(c & 31u), segment = static_cast<int>(c >> 8 & 31u);
+  const int most = (lane & segment) | (clamp & ~segment & 31), least = lane & segment;
+  int source = lane;
+  if (op == Op::ShuffleBfly) source = lane ^ step;
+  if (op == Op::ShuffleDown) source = lane + step;
+  if (op == Op::ShuffleIndex) source = least | (step & ~segment);
+  return source <= most ? source : lane;
+}
+
+void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands, std::span<std::array<float, 4>, warp_lanes> results) {
+  constexpr int m = 16, n = 8;
+  const bool narrow = op != Op::MmaTf32;
+  const int k = narrow ? 16 : 8;
+  double a[m][16], b[16][n];
+  for (int lane = 0; lane < warp_lanes; ++lane) {
+    const LaneOperands& words = operands[static_cast<std::size_t>(lane)];
+    const auto element = [&](std::size_t first, int i) {
+      if (narrow) return half_of(op, words[first + static_cast<std::size_t>(i / 2)], i);
+      return std::bit_cast<float>(words[first + static_cast<std::size_t>(i)] & tf32_mask);
+    };
+    for (int i = 0; i < (narrow ? 8 : 4); ++i) {
+      const Place place = a_place(lane, i, narrow);
+      a[place.row][place.column] = element(0, i);
+    }
+    for (int i = 0; i < (narrow ? 4 : 2); ++i) {
+      const Place place = b_place(lane, i, narrow);
+      b[place.row][place.column] = element(4, i);
+    }
+  }
+  for (int lane = 0; lane < warp_lanes; ++lane) {
+    for (int i = 0; i < 4; ++i) {
+      const Place place = c_place(lane, i);
+      double sum = std::bit_cast<float>(operands[static_cast<std::size_t>(lane)][6 + static_cast<std::size_t>(i)]);
+      for (int j = 0; j < k; ++j) sum += a[place.row][j] * b[j][place.column];
+      results[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)] = static_cast<float>(sum);
+    }
+  }
+}
+
+std::uint32_t matrix_fragment(bool transposed, int lane, std::span<const char* const> rows, int matrix) {
+  const std::span<const char* const> own = rows.subspan(static_cast<std::size_t>(8 * matrix), 8);
+  const auto element = [&](int row, int column) {
+    std::uint16_t value;
+    std::memcpy(&value, own[static_cast<std::size_t>(row)] + 2 * column, sizeof(value));
+    return std::uint32_t{value};
+  };
+  const int outer = lane / 4, inner = lane % 4 * 2;
+  if (transposed) return element(inner, outer) | element(inner + 1, outer) << 16;
+  return element(outer, inner) | element(outer, inner + 1) << 16;
+}
+
+}  // namespace dyn::ptx::emulation

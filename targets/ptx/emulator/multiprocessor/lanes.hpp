@@ -1,0 +1,32 @@
+#pragma once
+// What the lanes of a warp compute together, by the layouts of the PTX ISA. No state, no checks.
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "targets/ptx/ir/op.hpp"
+
+namespace dyn::ptx::emulation {
+
+inline constexpr int warp_lanes = 32;
+
+std::uint16_t to_bf16(float value);
+std::uint16_t to_f16(float value);
+float from_f16(std::uint16_t bits);
+
+/// The lane that a shuffle reads ("shfl.sync" in the PTX ISA): b and c as the instruction has them.
+int shuffle_source(Op op, int lane, std::uint32_t b, std::uint32_t c);
+
+/// Operands and results of one lane, 32 bits each.
+using LaneOperands = std::array<std::uint32_t, 10>;
+
+/// d = a * b + c for all lanes; the results are four f32 for each. Products are exact; they are summed with c in f64, in the
+/// order of k, and rounded to f32 once. Tensor cores add in an order and with guard bits that no document gives; a tolerance
+/// around the exact sum holds for all of them.
+void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands, std::span<std::array<float, 4>, warp_lanes> results);
+
+/// Result `matrix` of a lane of ldmatrix: rows[8 * matrix + i] is row i of that matrix, 16 bytes.
+std::uint32_t matrix_fragment(bool transposed, int lane, std::span<const char* const> rows, int matrix);
+
+}  // namespace dyn::ptx::emulation

@@ -1,0 +1,117 @@
+// Barriers in shared memory ("mbarrier" in the PTX ISA).
+
+#include <algorithm>
+
+#include "targets/ptx/emulator/multiprocessor/multiprocessor.hpp"
+
+namespace dyn::ptx::emulation {
+namespace {
+
+constexpr std::uint32_t mbarrier_bytes = 8;
+constexpr std::uint32_t most_arrivals = (1u << 20) - 1;
+
+}  // namespace
+
+std::uint32_t Multiprocessor::mbarrier_offset(Thread& thread, std::uint32_t site, const char* address) {
+  if (!in_shared(address, mbarrier_bytes)) fail_outside(thread, site, "uses an mbarrier of", address, mbarrier_bytes);
+  const std::uint32_t offset = shared_offset(address);
+  if (offset % mbarrier_bytes != 0) fail_alignment(thread, site, "uses an mbarrier", address, mbarrier_bytes);
+  return offset;
+}
+
+Mbarrier& Multiprocessor::mbarrier_at(Thread& thread, std::uint32_t site, const char* address) {
+  const std::uint32_t offset = mbarrier_offset(thread, site, address);
+  for (Mbarrier& barrier : mbarriers_) {
+    if (!barrier.alive || barrier.offset != offset) continue;
+    if (!shared_shadow_.may_use_barrier(clocks_, thread.thread, offset))
+      fail_shared(thread, site, "uses the mbarrier in", offset, mbarrier_bytes);
+    return barrier;
+  }
+  note(Fault::Barrier, thread, site, "no mbarrier has been initialised at byte {} of shared memory", offset);
+  stop();
+}
+
+void Multiprocessor::barrier_init(Thread& thread, std::uint32_t site, const char* address, std::uint32_t expected) {
+  const std::uint32_t offset = mbarrier_offset(thread, site, address);
+  if (expected == 0 || expected > most_arrivals) {
+    note(Fault::Barrier, thread, site, "an mbarrier expects 1 to {} arrivals, not {}", most_arrivals, expected);
+    stop();
+  }
+  if (!shared_shadow_.may_replace(clocks_, thread.thread, offset, mbarrier_bytes))
+    fail_shared(thread, site, "initialises an mbarrier in", offset, mbarrier_bytes);
+  shared_shadow_.set(offset, mbarrier_bytes, CellState::Barrier, thread.thread, clocks_.now(thread.thread));
+  auto free = std::ranges::find(mbarriers_, false, &Mbarrier::alive);
+  if (free == mbarriers_.end()) free = mbarriers_.emplace(mbarriers_.end());
+  free->offset = offset;
+  free->alive = true;
+  free->expected = free->missing = expected;
+  free->phase = 0;
+  free->following.clear();
+  free->gathered = free->completed = clocks_.make_clock();
+  free->doubted.assign(static_cast<std::size_t>(thread_count_), 0);
+}
+
+/// Every arrival belongs to the current phase; those that follow copies are counted when they are announced.
+void Multiprocessor::expect_arrival(Thread& thread, std::uint32_t site, const Mbarrier& barrier) {
+  if (barrier.missing > barrier.following.size()) return;
+  note(Fault::Barrier, thread, site,
+       "arrives at the mbarrier at byte {} of shared memory, which has its {} arrivals for phase {}", barrier.offset,
+       barrier.expected, barrier.phase);
+  stop();
+}
+
+void Multiprocessor::arrived(Mbarrier& barrier) {
+  if (--barrier.missing > 0) return;
+  barrier.missing = barrier.expected;
+  ++barrier.phase;
+  ++counts_.barriers;
+  barrier.completed = barrier.gathered;
+  for (int i = 0; i < thread_count_; ++i) {
+    Thread& thread = threads_[static_cast<std::size_t>(i)];
+    if (thread.waiting == Waiting::Phase && thread.awaited == barrier.offset) wake(thread);
+  }
+}
+
+std::uint64_t Multiprocessor::barrier_arrive(Thread& thread, std::uint32_t site, const char* address) {
+  Mbarrier& barrier = mbarrier_at(thread, site, address);
+  expect_arrival(thread, site, barrier);
+  const std::uint64_t state = barrier.phase;
+  clocks_.release(thread.thread, barrier.gathered);
+  arrived(barrier);
+  return state;
+}
+
+// A thread that is told "not yet" may only ask again. It is told so when the answer has changed. Where the phase is complete, but
+// nothing has told the thread so before, a GPU whose other threads are slower may say "not yet" too: it is said once, so that a kernel
+// which does not ask again goes on without having seen what the others did.
+bool Multiprocessor::barrier_test_wait(Thread& thread, std::uint32_t site, const char* address, std::uint32_t parity) {
+  Mbarrier& barrier = mbarrier_at(thread, site, address);
+  if (parity > 1) {
+    note(Fault::Barrier, thread, site, "the parity of a phase is 0 or 1, not {}", parity);
+    stop();
+  }
+  if (barrier.phase % 2 != parity) {
+    std::uint32_t& doubted = barrier.doubted[static_cast<std::size_t>(thread.thread)];
+    if (doubted != barrier.phase && !clocks_.has_seen(thread.thread, barrier.completed)) {
+      doubted = barrier.phase;
+      return false;
+    }
+    clocks_.acquire(thread.thread, barrier.completed);
+    return true;
+  }
+  wait(thread, Waiting::Phase, site, barrier.offset);
+  return false;
+}
+
+void Multiprocessor::barrier_invalidate(Thread& thread, std::uint32_t site, const char* address) {
+  Mbarrier& barrier = mbarrier_at(thread, site, address);
+  const auto waits = [&](const Thread& other) { return other.waiting == Waiting::Phase && other.awaited == barrier.offset; };
+  if (!barrier.following.empty() || std::any_of(threads_.begin(), threads_.begin() + thread_count_, waits)) {
+    note(Fault::Barrier, thread, site, "the mbarrier at byte {} of shared memory is in use", barrier.offset);
+    stop();
+  }
+  barrier.alive = false;
+  shared_shadow_.set(barrier.offset, mbarrier_bytes, CellState::Unwritten, thread.thread, clocks_.now(thread.thread));
+}
+
+}  // namespace dyn::ptx::emulation

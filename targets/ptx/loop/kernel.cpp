@@ -1,0 +1,186 @@
+#include "targets/ptx/loop/kernel.hpp"
+
+#include <fmt/format.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "targets/llvm/problem/instruction_counts.hpp"
+#include "targets/llvm/code/loop_passes.hpp"
+#include "targets/ptx/ir/device_module.hpp"
+#include "targets/ptx/ir/dtypes.hpp"
+#include "targets/ptx/ir/kernel_symbol.hpp"
+#include "targets/ptx/loop/class.hpp"
+#include "targets/ptx/loop/emitter.hpp"
+#include "targets/ptx/lowering/ptx_lowering.hpp"
+#include "targets/ptx/loop/row_reduction.hpp"
+
+namespace dyn::ptx {
+
+namespace {
+
+constexpr int thread_registers = 48;  ///< of a typical loop kernel, for occupancy
+constexpr int waves = 4;              ///< of blocks that one launch starts; each block then goes on to more tickets
+constexpr double combine_instructions = 40;  ///< of one thread, to combine one reduction over its row
+
+bool is_supported(const rkernel::Problem& problem) {
+  if (problem.contraction || problem.operands.empty()) return false;
+  return std::ranges::all_of(problem.exprs, [](const rkernel::Expr& expr) { return can_compute(expr.dtype); }) &&
+         std::ranges::all_of(problem.operands, [](const rkernel::Operand& operand) {
+           return can_load(operand.dtype) && operand.form == rkernel::Form::Strided;
+         });
+}
+
+/// Sizes of one launch, and what it costs.
+struct LoopSize {
+  std::int64_t points = 1;   ///< of the parallel axes
+  std::int64_t reduced = 1;  ///< of the reduction axes
+  std::int64_t tickets = 0, blocks = 0;
+  double bytes = 0, operations = 0, seconds = 0;
+};
+
+class GpuLoopKernel final : public LoopKernel {
+ public:
+  GpuLoopKernel(const rkernel::Problem& problem, const rkernel::GpuMachine& machine, const std::string& target_name)
+      : loop_(std::make_shared<LoopProblem>(problem)), classes_(std::make_shared<std::vector<LoopClass>>(loop_classes(*loop_))),
+        machine_(machine), target_name_(target_name), functions_(classes_->size(), nullptr) {
+    const std::vector<codegen::StrideClass>& lanes = classes_->front().lane_classes;
+    const codegen::LoopPasses passes = codegen::plan_passes(loop_->problem, loop_->slots, lanes, false);
+    for (const codegen::LoopPass& pass : passes.passes) reductions_ += static_cast<int>(pass.reductions.size());
+    // What several passes need is computed in each.
+    instructions_ = codegen::instructions_of(loop_->problem, loop_->slots, lanes) * static_cast<double>(std::max<std::size_t>(1, passes.passes.size()));
+  }
+
+  std::vector<codegen::KernelSource> sources() const override {
+    std::vector<codegen::KernelSource> sources;
+    for (std::size_t i = 0; i < classes_->size(); ++i)
+      sources.push_back({(*classes_)[i].key, [loop = loop_, classes = classes_, i](llvm::Module& module, const std::string& symbol) {
+                           emit_loop_kernel(module, symbol, *loop, (*classes)[i]);
+                         }});
+    return sources;
+  }
+
+  void bind(std::vector<const void*> functions) override { functions_ = std::move(functions); }
+
+  rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
+    rkernel::Launch launch;
+    launch.ints = loop_->slots.evaluate(request.symbols);
+    const std::size_t chosen = class_for(launch.ints);
+    const LoopClass& loop_class = (*classes_)[chosen];
+    const LoopSize size = size_of_launch(loop_class, launch.ints);
+    launch.grid.function = functions_.at(chosen);
+    launch.grid.blocks = size.blocks;
+    launch.grid.threads = loop_threads;
+    launch.grid.shared_bytes = shared_bytes(loop_class);
+    launch.tickets = size.tickets;
+    launch.predicted_seconds = size.seconds;
+    launch.bytes = size.bytes;
+    launch.ints[static_cast<std::size_t>(loop_->points_slot)] = size.points;
+    launch.ints[static_cast<std::size_t>(loop_->tickets_slot)] = size.tickets;
+    return launch;
+  }
+
+  std::string explain(const rkernel::PlanRequest& request) const override {
+    const std::vector<std::int64_t> ints = loop_->slots.evaluate(request.symbols);
+    const std::size_t chosen = class_for(ints);
+    const LoopSize chosen_size = size_of_launch((*classes_)[chosen], ints);
+    std::string text = fmt::format("  points {}, reduced {}; {:.0f} bytes; on {} multiprocessors of {}\n", chosen_size.points, chosen_size.reduced,
+                                   chosen_size.bytes, machine_.multiprocessors, machine_.product.empty() ? machine_.name : machine_.product);
+    for (std::size_t i = 0; i < classes_->size(); ++i) {
+      const LoopSize size = size_of_launch((*classes_)[i], ints);
+      text += fmt::format("  {} {:.4g} us: {}; {:.1f} instructions an element, {} tickets, {} blocks of {} threads\n", i == chosen ? "chosen" : "or",
+                          size.seconds * 1e6, (*classes_)[i].name, size.operations, size.tickets, size.blocks, loop_threads);
+    }
+    return text;
+  }
+
+  std::string target_name() const override { return target_name_; }
+
+  std::string describe() const override {
+    std::string text;
+    for (const LoopClass& loop_class : *classes_) text += "class " + loop_class.key + "\n" + rkernel::to_string(loop_class.tree);
+    return text;
+  }
+
+  std::vector<rkernel::CodeListing> listings() const override {
+    std::vector<rkernel::CodeListing> listings;
+    const std::vector<codegen::KernelSource> all = sources();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      llvm::LLVMContext context;
+      rkernel::CodeListing listing;
+      listing.name = file_name(loop_->problem.name + "-" + (*classes_)[i].name);
+      listing.text = lower_to_ptx(*emit_device_module(context, all[i], kernel_symbol(all[i].key)), &listing.hash);
+      listings.push_back(std::move(listing));
+    }
+    return listings;
+  }
+
+  std::string listings_key() const override { return codegen::joined_keys(sources()); }
+
+ private:
+  std::int64_t extent(std::span<const std::int64_t> ints, int axis) const { return ints[static_cast<std::size_t>(loop_->slots.extent(axis))]; }
+
+  int shared_bytes(const LoopClass& loop_class) const {
+    return loop_class.row_threads > 1 ? row_reduction_bytes(reductions_, loop_class.row_threads) : 0;
+  }
+
+  LoopSize size_of_launch(const LoopClass& loop_class, std::span<const std::int64_t> ints) const {
+    LoopSize size;
+    double padded = 1;  // elements of a row, with those that its last threads lack
+    for (int axis = 0; axis < static_cast<int>(loop_->problem.axes.size()); ++axis) {
+      const std::int64_t length = extent(ints, axis);
+      const bool reduced = loop_->problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction;
+      (reduced ? size.reduced : size.points) *= length;
+      const std::int64_t step = axis == loop_->problem.lane_axis ? loop_class.row_threads : 1;
+      if (reduced) padded *= static_cast<double>((length + step - 1) / step * step);
+    }
+    const std::int64_t rows = loop_threads / loop_class.row_threads;
+    size.tickets = (size.points + rows - 1) / rows;
+    const int resident = std::max(1, rkernel::occupancy(machine_, loop_threads, thread_registers, shared_bytes(loop_class)).blocks);
+    size.blocks = std::min<std::int64_t>(size.tickets, std::int64_t{machine_.multiprocessors} * resident * waves);
+    size.bytes = codegen::bytes_of(loop_->problem, loop_->slots, loop_class.lane_classes, ints);
+    const double in_rows = instructions_ * padded;
+    const double between = loop_class.row_threads > 1 ? combine_instructions * reductions_ * loop_class.row_threads : 0;
+    const double elements = static_cast<double>(size.points) * static_cast<double>(std::max<std::int64_t>(size.reduced, 1));
+    size.operations = elements > 0 ? (in_rows + between) * static_cast<double>(size.points) / elements : 0;
+    // A row of several threads waits for no other one.
+    const bool row = loop_class.row_threads > 1;
+    size.seconds = rkernel::gpu_loop_cost(machine_, elements, size.bytes, size.operations, row ? size.points : size.tickets,
+                                          row ? loop_class.row_threads : loop_threads);
+    return size;
+  }
+
+  /// The cheapest; ties go to the first.
+  std::size_t class_for(std::span<const std::int64_t> ints) const {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < classes_->size(); ++i)
+      if (size_of_launch((*classes_)[i], ints).seconds < size_of_launch((*classes_)[best], ints).seconds) best = i;
+    return best;
+  }
+
+  static std::string file_name(std::string text) {
+    for (char& c : text)
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.') c = '_';
+    return text;
+  }
+
+  std::shared_ptr<const LoopProblem> loop_;
+  std::shared_ptr<const std::vector<LoopClass>> classes_;
+  rkernel::GpuMachine machine_;
+  std::string target_name_;
+  std::vector<const void*> functions_;
+  int reductions_ = 0;       ///< of all passes; classes differ in threads alone
+  double instructions_ = 0;  ///< for one element
+};
+
+}  // namespace
+
+std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const rkernel::GpuMachine& machine,
+                                               const std::string& target_name) {
+  if (!is_supported(problem)) return nullptr;
+  return std::make_unique<GpuLoopKernel>(problem, machine, target_name);
+}
+
+}  // namespace dyn::ptx

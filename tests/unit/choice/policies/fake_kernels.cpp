@@ -1,0 +1,54 @@
+#include "tests/unit/choice/policies/fake_kernels.hpp"
+
+#include <cmath>
+
+namespace dyn::rkernel::testing {
+namespace {
+
+std::int64_t blocks_along(std::int64_t extent, std::int64_t block) { return extent / block + (extent % block != 0 ? 1 : 0); }
+
+}  // namespace
+
+double FakeKernels::vortex_seconds(std::size_t kernel, const ProductShape& shape) const {
+  const MicroKernel block = kernels_.at(kernel).block;
+  const std::int64_t blocks = shape.batch * blocks_along(shape.m, block.m) * blocks_along(shape.n, block.n);
+  return static_cast<double>(blocks) * task_seconds(kernel, shape.k);
+}
+
+FakeKernels random_kernels(std::mt19937_64& random, std::int64_t panel) {
+  const auto upto = [&](int most) { return 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(most)); };
+  std::uniform_real_distribution<double> factor(0.7, 1.6);
+  std::vector<FakeKernel> kernels;
+  const std::int64_t count = 1 + upto(39);
+  const std::int64_t base = upto(4) * 2;
+  while (static_cast<std::int64_t>(kernels.size()) < count) {
+    FakeKernel kernel;
+    kernel.block = {base * upto(8), panel * upto(6), upto(3) * 8};
+    const double area = static_cast<double>(kernel.block.m * kernel.block.n);
+    kernel.fixed = 5 * factor(random);
+    kernel.step = (area / 100 + std::sqrt(area) / 10) * factor(random);
+    kernel.crowd = factor(random) + 0.3;
+    kernel.ratio = 4 * factor(random) * area / (area + 500);
+    kernel.resident = upto(3);
+    kernels.push_back(kernel);
+  }
+  return {static_cast<int>(upto(12)), std::move(kernels)};
+}
+
+ProductShape random_shape(std::mt19937_64& random, std::int64_t most) {
+  const auto extent = [&] {
+    return static_cast<std::int64_t>(std::exp(std::uniform_real_distribution<double>(0, std::log(static_cast<double>(most) + 1))(random)));
+  };
+  ProductShape shape{random() % 3 == 0 ? 1 + static_cast<std::int64_t>(random() % 12) : 1, extent(), extent(), extent()};
+  if (random() % 20 == 0) shape.k = 0;
+  if (random() % 20 == 0) shape.m = 1;
+  return shape;
+}
+
+std::vector<KernelProgram> all_programs(const PaperPolicy& policy, const ProductShape& shape) {
+  std::vector<KernelProgram> programs;
+  policy.for_each(shape, [&](const KernelProgram& program) { programs.push_back(program); });
+  return programs;
+}
+
+}  // namespace dyn::rkernel::testing

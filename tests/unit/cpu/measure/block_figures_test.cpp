@@ -1,0 +1,134 @@
+// Measured blocks are kept on disk, and a file that does not fit is replaced, not believed.
+
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "targets/cpu/x86/cpu_info.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/unit/cpu/contraction/fixture.hpp"
+#include "tests/unit/cpu/contraction/policy_context.hpp"
+
+using namespace dyn::cpu;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Figures are remembered by the process for each number of threads: every use of another number begins anew.
+class Figures {
+ public:
+  dyn::rkernel::Machine machine(int threads) const {
+    dyn::rkernel::Machine machine = testing::context_for(isa_, *store_)->machine();
+    machine.threads = threads;
+    return machine;
+  }
+
+  std::vector<BlockSpeed> get(const dyn::rkernel::Machine& machine) {
+    warnings.clear();
+    measured = false;
+    dyn::rkernel::CompileReport report;
+    const auto loops = [&] {
+      measured = true;
+      return testing::loops_for(isa_, *store_, dyn::DType::f32);
+    };
+    const auto log = [&](dyn::LogLevel level, std::string_view text) {
+      CHECK(level == dyn::LogLevel::warning);
+      warnings.emplace_back(text);
+    };
+    return block_figures(isa_, machine, loops, folder_.string(), log, report);
+  }
+
+  /// The only file there is.
+  fs::path file() const {
+    REQUIRE(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()) == 1);
+    return fs::directory_iterator(folder_.path())->path();
+  }
+  json content() const { return json::parse(std::ifstream(file())); }
+  /// Where the file for so many threads would be, with this text; the file that was there is gone.
+  void put(int threads, const std::string& text) {
+    std::string name = file().filename().string();
+    fs::remove(file());
+    const std::string stem = "blocks-" + isa_.name + "-";
+    name.replace(stem.size(), name.find('-', stem.size()) - stem.size(), std::to_string(threads));
+    std::ofstream(folder_.path() / name) << text;
+  }
+
+  std::vector<std::string> warnings;
+  bool measured = false;
+
+ private:
+  const Isa& isa_ = select_isa("");
+  std::shared_ptr<CodeStore> store_ = CodeStore::open(isa_, {});
+  dyn::testing::TemporaryFolder folder_;
+};
+
+// What another process would have left.
+json json_of(const std::vector<BlockSpeed>& speeds) {
+  json blocks = json::array();
+  for (const BlockSpeed& speed : speeds) {
+    blocks.push_back({{"block", {speed.block.tile_rows, speed.block.tile_columns, speed.block.rows, speed.block.columns}}, {"alone", speed.alone}, {"together", speed.together}});
+  }
+  return {{"name", cpu_name()}, {"depths", measured_depths}, {"blocks", blocks}};
+}
+
+void check_measured(const std::vector<BlockSpeed>& speeds, const dyn::rkernel::Machine& machine) {
+  const auto wanted = block_kernels(machine);
+  REQUIRE(speeds.size() == wanted.size());
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    CHECK(speeds[i].block == wanted[i]);
+    for (std::size_t depth = 0; depth < measured_depths.size(); ++depth) {
+      CHECK(speeds[i].alone[depth] > 0);
+      CHECK(speeds[i].together[depth] >= speeds[i].alone[depth]);
+    }
+  }
+}
+
+void check_file_of(const Figures& figures, const std::vector<BlockSpeed>& speeds) { CHECK(figures.content() == json_of(speeds)); }
+
+}  // namespace
+
+TEST_SUITE("full") {
+  TEST_CASE("figures of blocks are measured once, kept in a file, and measured anew where the file does not fit") {
+    Figures figures;
+    const auto first_machine = figures.machine(1);
+    const std::vector<BlockSpeed> first = figures.get(first_machine);
+    CHECK(figures.measured);
+    CHECK(figures.warnings.empty());
+    check_measured(first, first_machine);
+    check_file_of(figures, first);
+
+    // Another process's file is believed.
+    const auto kept_machine = figures.machine(2);
+    const json kept = json_of(testing::made_up_speeds(kept_machine));
+    figures.put(2, kept.dump());
+    const std::vector<BlockSpeed> believed = figures.get(kept_machine);
+    CHECK_FALSE(figures.measured);
+    CHECK(figures.warnings.empty());
+    CHECK(json_of(believed) == kept);
+    CHECK(figures.content() == kept);
+
+    json other_name = json_of(testing::made_up_speeds(figures.machine(3))), other_blocks = json_of(testing::made_up_speeds(figures.machine(4)));
+    other_name["name"] = "another machine";
+    other_blocks["blocks"].erase(2);
+    const std::string whole = json_of(testing::made_up_speeds(figures.machine(5))).dump();
+    const std::vector<std::pair<std::string, std::string>> wrong{
+        {other_name.dump(), "was measured on 'another machine'"}, {other_blocks.dump(), "for other blocks"}, {whole.substr(0, whole.size() / 2), "is damaged"}};
+    for (int threads = 3; const auto& [text, warning] : wrong) {
+      const auto machine = figures.machine(threads);
+      figures.put(threads, text);
+      const std::vector<BlockSpeed> speeds = figures.get(machine);
+      CAPTURE(warning);
+      CHECK(figures.measured);
+      REQUIRE(figures.warnings.size() == 1);
+      CHECK(figures.warnings.front().find(warning) != std::string::npos);
+      CHECK(figures.warnings.front().find(figures.file().string()) != std::string::npos);
+      check_measured(speeds, machine);
+      check_file_of(figures, speeds);
+      ++threads;
+    }
+  }
+}

@@ -1,0 +1,45 @@
+#include "tests/unit/import/onnx/imported.hpp"
+
+#include <doctest/doctest.h>
+
+#include "graph/text/text.hpp"
+#include "src/import/onnx/import.hpp"
+
+namespace dyn::testing {
+
+std::string statements_of(const OnnxFile& file) {
+  const Folder folder;
+  file.save(folder.path("m.onnx"));
+  const std::string text = onnx::import_model(folder.path("m.onnx"), "w.safetensors").text;
+  CHECK(graph::print(graph::parse(text)) == text);
+  const std::size_t begin = text.find("{\n") + 2;
+  return text.substr(begin, text.size() - begin - 2);
+}
+
+void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::string>& parts, const std::function<void(const std::string&)>& edit) {
+  const Folder folder;
+  const std::string path = folder.path("m.onnx");
+  file.save(path);
+  if (edit) edit(path);
+  try {
+    onnx::import_model(path, "w.safetensors");
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == kind);
+    const std::string text = error.what();
+    for (const std::string& part : parts) {
+      INFO(text);
+      CHECK(text.find(part) != std::string::npos);
+    }
+    CHECK(text.find("m.onnx") != std::string::npos);
+  }
+}
+
+OnnxFile one_node(const std::string& op, int opset) {
+  OnnxFile file(opset);
+  file.input("x", {"N", 4}).output("y");
+  file.node(op, {"x"}, {"y"});
+  return file;
+}
+
+}  // namespace dyn::testing

@@ -1,0 +1,146 @@
+// Imported Loop and Scan, whose steps become nodes.
+
+#include <doctest/doctest.h>
+
+#include "dyn/error.hpp"
+#include "tests/unit/import/onnx/imported.hpp"
+#include "tests/unit/import/onnx/values.hpp"
+
+using namespace dyn;
+using testing::OnnxFile;
+using testing::Values;
+
+namespace {
+
+onnx::GraphProto& body_of(onnx::NodeProto& node) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name("body");
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  attribute.mutable_g()->set_name("body");
+  return *attribute.mutable_g();
+}
+
+onnx::NodeProto& add(onnx::GraphProto& body, const std::string& op, std::initializer_list<const char*> inputs, const char* output) {
+  onnx::NodeProto& node = *body.add_node();
+  node.set_op_type(op);
+  for (const char* input : inputs) node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
+/// total = total * 0.5 + x * step + y, each total kept; from steps `until` on, the condition is false.
+OnnxFile loop(std::int64_t trips, std::int64_t until) {
+  OnnxFile file;
+  file.input("x", {2, "N"}).output("last").output("all");
+  file.integers("trips", {}, {trips}).floats("y", {1}, {0.25F});
+  onnx::NodeProto& node = file.node("Loop", {"trips", "", "x"}, {"last", "all"});
+  onnx::GraphProto& body = body_of(node);
+  for (const char* name : {"step", "condition", "total"}) body.add_input()->set_name(name);
+  onnx::TensorProto& half = *body.add_initializer();
+  half.set_name("half");
+  half.set_data_type(onnx::TensorProto::FLOAT);
+  half.add_dims(2);
+  half.add_dims(1);
+  half.add_float_data(0.5F);
+  half.add_float_data(0.75F);
+  onnx::TensorProto& end = *body.add_initializer();
+  end.set_name("end");
+  end.set_data_type(onnx::TensorProto::INT64);
+  end.add_int64_data(until);
+  add(body, "Less", {"step", "end"}, "goes_on");
+  add(body, "Cast", {"step"}, "number").add_attribute()->set_name("to");
+  body.mutable_node(1)->mutable_attribute(0)->set_type(onnx::AttributeProto::INT);
+  body.mutable_node(1)->mutable_attribute(0)->set_i(onnx::TensorProto::FLOAT);
+  add(body, "Mul", {"total", "half"}, "less");
+  add(body, "Mul", {"x", "number"}, "more");
+  add(body, "Add", {"less", "more"}, "sum");
+  add(body, "Add", {"sum", "y"}, "next");
+  add(body, "Identity", {"next"}, "kept");
+  for (const char* name : {"goes_on", "next", "kept"}) body.add_output()->set_name(name);
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("imported loops of known length are unrolled, as long as their condition holds") {
+  for (const auto& [trips, until, steps] : {std::tuple{4, 100, 4}, std::tuple{7, 2, 3}, std::tuple{1, 100, 1}}) {
+    CAPTURE(trips);
+    std::vector<float> x = testing::random_floats(6);
+    const auto y = testing::run_all(loop(trips, until), {{"x", Tensor::view(x, {2, 3})}});
+    Values total(x.begin(), x.end()), all;
+    for (int step = 0; step < steps; ++step) {
+      for (std::size_t i = 0; i < total.size(); ++i) total[i] = total[i] * (i < 3 ? 0.5 : 0.75) + static_cast<double>(x[i]) * step + 0.25;
+      all.insert(all.end(), total.begin(), total.end());
+    }
+    testing::check_close(y[0].values, total);
+    CHECK(y[1].shape == Shape{steps, 2, 3});
+    testing::check_close(y[1].values, all);
+  }
+}
+
+TEST_CASE("imported scans go over an axis in either direction") {
+  OnnxFile file;
+  file.input("start", {"N"}).input("a", {"N", 5}).input("b", {5, "N"}).output("last").output("all");
+  onnx::NodeProto& node = file.node("Scan", {"start", "a", "b"}, {"last", "all"});
+  testing::set(node, "num_scan_inputs", 2);
+  testing::set_list(node, "scan_input_axes", {1, 0});
+  testing::set_list(node, "scan_input_directions", {0, 1});
+  testing::set_list(node, "scan_output_axes", {-1});
+  testing::set_list(node, "scan_output_directions", {1});
+  onnx::GraphProto& body = body_of(node);
+  for (const char* name : {"state", "left", "right"}) body.add_input()->set_name(name);
+  add(body, "Mul", {"state", "left"}, "product");
+  add(body, "Sub", {"product", "right"}, "next");
+  add(body, "Neg", {"next"}, "kept");
+  for (const char* name : {"next", "kept"}) body.add_output()->set_name(name);
+  std::vector<float> start = testing::random_floats(3), a = testing::random_floats(15), b = testing::random_floats(15);
+  const auto y = testing::run_all(file, {{"start", Tensor::view(start, {3})}, {"a", Tensor::view(a, {3, 5})}, {"b", Tensor::view(b, {5, 3})}});
+  Values state(start.begin(), start.end()), all(15);
+  for (std::size_t step = 0; step < 5; ++step)
+    for (std::size_t i = 0; i < 3; ++i) {
+      state[i] = state[i] * static_cast<double>(a[i * 5 + step]) - static_cast<double>(b[(4 - step) * 3 + i]);
+      all[i * 5 + (4 - step)] = -state[i];
+    }
+  testing::check_close(y[0].values, state, 1e-5);
+  CHECK(y[1].shape == Shape{3, 5});
+  testing::check_close(y[1].values, all, 1e-5);
+}
+
+TEST_CASE("imported loops whose steps depend on data are refused") {
+  OnnxFile counted = loop(3, 5);
+  counted.model.mutable_graph()->mutable_node(0)->set_input(0, "");
+  testing::check_error(counted, ErrorKind::unsupported, {"Loop", "without a trip count"});
+  OnnxFile endless = loop(100'000, 200'000);
+  testing::check_error(endless, ErrorKind::unsupported, {"Loop", "more than 1024 steps"});
+  OnnxFile conditional = loop(3, 5);
+  conditional.model.mutable_graph()->mutable_node(0)->set_input(1, "go");
+  testing::set(conditional.node("ReduceSum", {"x"}, {"sum"}), "keepdims", 0);
+  conditional.node("Cast", {"sum"}, {"go"});
+  testing::set(*conditional.model.mutable_graph()->mutable_node(2), "to", onnx::TensorProto::BOOL);
+  conditional.model.mutable_graph()->mutable_node()->SwapElements(0, 2);
+  conditional.model.mutable_graph()->mutable_node()->SwapElements(0, 1);
+  testing::check_error(conditional, ErrorKind::unsupported, {"Loop", "condition", "depends on data"});
+  OnnxFile missing = loop(3, 5);
+  missing.model.mutable_graph()->mutable_node(0)->clear_attribute();
+  testing::check_error(missing, ErrorKind::model, {"Loop", "the graph body"});
+}
+
+TEST_CASE("imported loops in loops do not grow beyond all bounds") {
+  OnnxFile file;
+  file.input("x", {2}).output("y").integers("trips", {}, {1000});
+  onnx::GraphProto* graph = nullptr;
+  onnx::NodeProto* node = &file.node("Loop", {"trips", "", "x"}, {"y"});
+  for (int depth = 0; depth < 5; ++depth) {
+    graph = &body_of(*node);
+    const std::string inner = "v" + std::to_string(depth), result = "w" + std::to_string(depth);
+    for (const std::string& name : {"s" + std::to_string(depth), "c" + std::to_string(depth), inner}) graph->add_input()->set_name(name);
+    graph->add_output()->set_name("c" + std::to_string(depth));
+    graph->add_output()->set_name(depth < 4 ? result : inner);
+    if (depth == 4) break;
+    node = graph->add_node();
+    node->set_op_type("Loop");
+    for (const std::string& name : {std::string("trips"), std::string(), inner}) node->add_input(name);
+    node->add_output(result);
+  }
+  testing::check_error(file, ErrorKind::unsupported, {"Loop", "100000 nodes"});
+}

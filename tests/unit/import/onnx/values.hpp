@@ -1,0 +1,39 @@
+#pragma once
+// Runs imported models on random asymmetric data.
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dyn/graph.hpp"
+#include "tests/unit/import/onnx/onnx_file.hpp"
+
+namespace dyn::testing {
+
+using Values = std::vector<double>;
+
+/// One for the process, from the tests' seed.
+std::mt19937_64& generator();
+std::vector<float> random_floats(std::size_t count, float low = -2.5F, float high = 3);
+
+struct Result {
+  Shape shape;
+  Values values;
+};
+
+/// The first output of the model at these inputs.
+Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs, const Options& options = {});
+
+/// All outputs of the model, whatever their dtypes.
+std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs, const Options& options = {});
+
+/// An element, as the doubles that a test computes with.
+double at(const std::vector<float>& values, std::int64_t index);
+
+double sigmoid(double x);
+
+void check_close(const Values& actual, const Values& expected, double tolerance = 2e-6);
+
+}  // namespace dyn::testing

@@ -1,0 +1,162 @@
+#include <doctest/doctest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "dyn/error.hpp"
+#include "targets/cpu/cpu_target.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "targets/cpu/tile/main_loop.hpp"
+
+using namespace dyn::cpu;
+
+namespace {
+
+/// The permissions of the mapping that holds an address, as /proc/self/maps writes them.
+std::string permissions_of(const void* address) {
+  std::ifstream maps("/proc/self/maps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  for (std::string line; std::getline(maps, line);) {
+    const std::uintptr_t start = std::stoull(line, nullptr, 16);
+    const std::size_t dash = line.find('-'), space = line.find(' ');
+    const std::uintptr_t end = std::stoull(line.substr(dash + 1), nullptr, 16);
+    if (wanted >= start && wanted < end) return line.substr(space + 1, 3);
+  }
+  return "";
+}
+
+int writable_and_executable_mappings() {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);) count += line.find(" rwx") != std::string::npos ? 1 : 0;
+  return count;
+}
+
+float run(void* function, const Isa& isa) {
+  std::vector<float> a(4, 2), b(static_cast<std::size_t>(4 * isa.panel_f32), 3), c(static_cast<std::size_t>(isa.panel_f32), -1);
+  reinterpret_cast<MainLoop>(function)(a.data(), 4, b.data(), isa.panel_f32, 4 * isa.panel_f32, 4, c.data(), isa.panel_f32, 0, 0, 0);
+  return c.front();
+}
+
+// The first main loop of an ISA, from a store.
+void* first_main_loop(CodeStore& store, const Isa& isa) {
+  dyn::rkernel::CompileReport report;
+  const std::vector<KernelSource> sources = main_loop_sources(isa);
+  return store.resolve(std::span(sources).first(1), 1, report).front();
+}
+
+// A child process in which written pages may not become executable; its exit code.
+int run_without_execution_gain() {
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr int set_mdwe = 65, refuse_exec_gain = 1;
+    if (prctl(set_mdwe, refuse_exec_gain, 0, 0, 0) != 0) _exit(2);
+    try {
+      CodeStoreOptions options;
+      options.perf_map = false;
+      options.cache_dir = "";
+      options.mapping = CodeMapping::Automatic;
+      const Isa& isa = select_isa("sse2");
+      const auto store = CodeStore::open(isa, options);
+      _exit(run(first_main_loop(*store, isa), isa) == 24 ? 0 : 1);
+    } catch (const std::exception&) {
+      _exit(1);
+    }
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("generated code is executable and not writable, by either mapping") {
+  const Isa& isa = select_isa("");
+  for (const CodeMapping mapping : {CodeMapping::Protect, CodeMapping::Dual}) {
+    CodeStoreOptions options;
+    options.mapping = mapping;
+    const auto store = CodeStore::open(isa, options);
+    void* function = first_main_loop(*store, isa);
+    CHECK(run(function, isa) == 24);
+    CHECK(permissions_of(function) == "r-x");
+    CHECK(writable_and_executable_mappings() == 0);
+  }
+}
+
+TEST_CASE("where the system refuses to make written pages executable, code runs from a second mapping") {
+  const int code = run_without_execution_gain();
+  if (code == 2) {
+    std::puts("skipped jit.refused_execution: this kernel has no PR_SET_MDWE");
+    return;
+  }
+  CHECK(code == 0);
+  CHECK(code_memory_refusal().empty());
+}
+
+TEST_CASE("a source is compiled once for a process, and found by its key after that") {
+  const Isa& isa = select_isa("");
+  const auto store = CodeStore::open(isa, {});
+  CHECK(store == CodeStore::open(isa, {}));
+  std::vector<KernelSource> sources = main_loop_sources(isa);
+  sources.push_back(sources.front());
+  dyn::rkernel::CompileReport report;
+  const std::vector<void*> first = store->resolve(sources, 2, report);
+  CHECK(first.front() == first.back());
+  dyn::rkernel::CompileReport again;
+  CHECK(store->resolve(sources, 2, again) == first);
+  CHECK(again.compiled == 0);
+  CHECK(again.from_memory == static_cast<int>(sources.size()) - 1);
+}
+
+TEST_CASE("code of either effort computes the same, and neither is taken for the other") {
+  const Isa& isa = select_isa("");
+  const std::filesystem::path directory = std::filesystem::path(DYN_BINARY_DIR) / "effort_cache";
+  std::filesystem::remove_all(directory);
+  for (const CodeEffort effort : {CodeEffort::Full, CodeEffort::Quick}) {
+    CodeStoreOptions options;
+    options.effort = effort;
+    options.cache_dir = directory.string();
+    const std::vector<KernelSource> sources = main_loop_sources(isa);
+    for (const bool first : {true, false}) {
+      const auto store = CodeStore::open(isa, options);
+      dyn::rkernel::CompileReport report;
+      CHECK(run(store->resolve(std::span(sources).first(1), 1, report).front(), isa) == 24);
+      CHECK(report.compiled == (first ? 1 : 0));
+      CHECK(report.from_disk == (first ? 0 : 1));
+    }
+  }
+  std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("an unknown instruction set is the user's error, one that the CPU lacks is unsupported") {
+  CHECK_THROWS_WITH_AS(select_isa("mmx"), doctest::Contains("avx512, avx2, sse2"), dyn::Error);
+  CHECK(select_isa("sse2").name == "sse2");
+  CHECK(cpu_has(select_isa("")));
+}
+
+TEST_CASE("perf finds the names and sizes of generated functions; a debugger may be told of them") {
+  const Isa& isa = select_isa("");
+  CodeStoreOptions options;
+  options.perf_map = true;
+  options.debugger = true;
+  const auto store = CodeStore::open(isa, options);
+  void* function = first_main_loop(*store, isa);
+  CHECK(run(function, isa) == 24);
+  const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+  std::ifstream map(path);
+  std::uintptr_t address = 0;
+  std::size_t bytes = 0;
+  std::string rest;
+  map >> std::hex >> address >> bytes;
+  std::getline(map, rest);
+  CHECK(address == reinterpret_cast<std::uintptr_t>(function));
+  CHECK(bytes > 64);
+  CHECK(rest.find(main_loop_sources(isa).front().key) != std::string::npos);
+  std::remove(path.c_str());
+}

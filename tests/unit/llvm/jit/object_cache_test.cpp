@@ -1,0 +1,85 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "targets/llvm/jit/object_cache.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+using dyn::cpu::ObjectCache;
+
+namespace {
+
+class CacheFolder : public dyn::testing::TemporaryFolder {
+ public:
+  std::string only_file() const { return std::filesystem::directory_iterator(path())->path().string(); }
+  std::size_t files() const {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path())) ++count;
+    return count;
+  }
+};
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void overwrite(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes; }
+
+}  // namespace
+
+TEST_CASE("an object comes back as it was stored, by its key and no other") {
+  const CacheFolder directory;
+  const ObjectCache cache(directory.string(), "stamp");
+  const std::string object("\0ELF\n\xff bytes", 12);
+  CHECK(cache.store("key one", object).empty());
+  CHECK(directory.files() == 1);  // and no temporary one
+  CHECK(cache.load("key one") == object);
+  CHECK_FALSE(cache.load("key two").has_value());
+  CHECK_FALSE(ObjectCache(directory.string(), "another version").load("key one").has_value());
+}
+
+TEST_CASE("every damaged byte and every truncation of a cached object is noticed") {
+  const CacheFolder directory;
+  const ObjectCache cache(directory.string(), "stamp");
+  REQUIRE(cache.store("key", "some object bytes").empty());
+  const std::string path = directory.only_file();
+  const std::string good = contents(path);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string damaged = good;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x21);
+    overwrite(path, damaged);
+    CAPTURE(i);
+    CHECK_FALSE(cache.load("key").has_value());
+    overwrite(path, good.substr(0, i));
+    CHECK_FALSE(cache.load("key").has_value());
+  }
+  overwrite(path, std::string(100000, '\n'));
+  CHECK_FALSE(cache.load("key").has_value());
+  CHECK(cache.store("key", "some object bytes").empty());
+  CHECK(cache.load("key") == "some object bytes");
+}
+
+TEST_CASE("a directory that cannot be used switches the cache off and says why") {
+  const CacheFolder directory;
+  const std::string file = directory.string() + "/file";
+  overwrite(file, "");
+  const ObjectCache cache(file, "stamp");
+  CHECK_FALSE(cache.enabled());
+  CHECK(cache.problem().find(file) != std::string::npos);
+  CHECK_FALSE(cache.load("key").has_value());
+  CHECK(cache.store("key", "object").empty());
+}
+
+TEST_CASE("an object that cannot be put in its place is reported and leaves no file behind") {
+  const CacheFolder directory;
+  const ObjectCache cache(directory.string(), "stamp");
+  REQUIRE(cache.store("key", "object").empty());
+  const std::string path = directory.only_file();
+  std::filesystem::remove(path);
+  std::filesystem::create_directories(path + "/occupied");
+  CHECK(cache.store("key", "object").find(path) != std::string::npos);
+  CHECK(directory.files() == 1);
+  CHECK_FALSE(cache.load("key").has_value());
+}

@@ -1,0 +1,242 @@
+#include "tests/unit/ptx/contraction/matmul_case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "src/choice/gpu/programs.hpp"
+#include "targets/ptx/contraction/tree.hpp"
+#include "targets/ptx/gpus/gpu_descriptions.hpp"
+
+namespace dyn::ptx::testing {
+namespace {
+
+using rkernel::Expr;
+using rkernel::ExprOp;
+using rkernel::Operand;
+
+/// Extent of the second of two batch axes.
+constexpr std::int64_t inner_batch = 2;
+
+MatrixLayout layout(std::int64_t batch, std::int64_t rows, std::int64_t columns, bool transposed, bool shared, std::int64_t slack, std::int64_t offset) {
+  MatrixLayout made;
+  const std::int64_t inner = transposed ? rows : columns, outer = transposed ? columns : rows;
+  const std::int64_t stride = inner + slack;
+  made.offset = offset;
+  made.row_stride = transposed ? 1 : stride;
+  made.column_stride = transposed ? stride : 1;
+  made.batch_stride = shared ? 0 : outer * stride;
+  made.elements = offset + (shared ? 1 : batch) * outer * stride;
+  return made;
+}
+
+/// Adds expressions to a problem.
+class Exprs {
+ public:
+  explicit Exprs(rkernel::Problem& problem) : problem_(problem) {}
+  int accumulator() { return apply(ExprOp::Accumulator, -1); }
+  int constant(double number) {
+    Expr expr = made(ExprOp::Constant, DType::f32);
+    expr.number = number;
+    return add(expr);
+  }
+  /// In registers every float is f32, whatever the operand's dtype.
+  int load(int operand) {
+    Expr expr = made(ExprOp::Load, DType::f32);
+    expr.operand = operand;
+    return add(expr);
+  }
+  int apply(ExprOp op, int a, int b = -1) { return add(made(op, DType::f32, a, b)); }
+  int gelu(int x) {
+    const int erf = apply(ExprOp::Erf, apply(ExprOp::Mul, x, constant(std::sqrt(0.5))));
+    return apply(ExprOp::Mul, apply(ExprOp::Mul, x, constant(0.5)), apply(ExprOp::Add, erf, constant(1)));
+  }
+
+ private:
+  static Expr made(ExprOp op, DType dtype, int a = -1, int b = -1) {
+    Expr expr;
+    expr.op = op;
+    expr.dtype = dtype;
+    expr.args[0] = a;
+    expr.args[1] = b;
+    return expr;
+  }
+  int add(Expr expr) {
+    problem_.exprs.push_back(std::move(expr));
+    return static_cast<int>(problem_.exprs.size()) - 1;
+  }
+  rkernel::Problem& problem_;
+};
+
+/// Adds dims and operands to a problem.
+class Operands {
+ public:
+  Operands(BuiltMatmul& built, int batch_axes) : built_(built), batch_axes_(batch_axes) {}
+  graph::Dim symbol(std::int64_t value) {
+    const std::string name = "s" + std::to_string(built_.symbols.size());
+    built_.symbols.push_back(value);
+    return built_.dims->symbol({.name = name, .low = 0, .high = std::int64_t{1} << 40, .divisor = 1, .hint = {}});
+  }
+  /// Offset, and strides of the axes b, m, n, k: -1 where there is none. `unit`: along n, whatever the sizes.
+  int add(const char* name, DType dtype, std::int64_t offset, const std::vector<std::int64_t>& strides, bool unit, bool written = false) {
+    Operand operand;
+    operand.name = name;
+    operand.dtype = dtype;
+    operand.buffer = static_cast<graph::ValueId>(built_.problem.operands.size());
+    operand.offset = offset < 0 ? built_.dims->constant(0) : symbol(offset);
+    const auto add_stride = [&](std::int64_t stride) { operand.strides.push_back(stride < 0 ? built_.dims->constant(0) : symbol(stride)); };
+    if (batch_axes_ > 1) add_stride(strides[0] < 0 ? -1 : inner_batch * strides[0]);
+    for (std::size_t i = batch_axes_ > 0 ? 0 : 1; i < strides.size(); ++i) add_stride(strides[i]);
+    operand.written = written;
+    built_.problem.operands.push_back(operand);
+    built_.shape_class.lanes.push_back(strides[2] < 0 ? codegen::StrideClass::Zero : unit ? codegen::StrideClass::Unit : codegen::StrideClass::Any);
+    return static_cast<int>(built_.problem.operands.size()) - 1;
+  }
+
+ private:
+  BuiltMatmul& built_;
+  int batch_axes_;
+};
+
+const char* letter(Copy copy) { return copy == Copy::Vectors ? "vectors" : "elements"; }
+
+}  // namespace
+
+MatrixLayout a_layout(const MatmulCase& c) { return layout(c.batch, c.m, c.k, c.transpose_a, c.share_a, c.a_slack, c.offset); }
+MatrixLayout b_layout(const MatmulCase& c) { return layout(c.batch, c.k, c.n, c.transpose_b, c.share_b, c.b_slack, c.offset); }
+MatrixLayout output_layout(const MatmulCase& c) { return layout(c.batch, c.m, c.n, c.transpose_output, false, c.output_slack, 0); }
+
+BuiltMatmul build(const MatmulCase& c) {
+  BuiltMatmul built;
+  built.dims = std::make_unique<graph::DimTable>();
+  built.shape_class = {.tile = c.tile, .a = c.a_copy, .b = c.b_copy, .b_order = c.b_order, .lanes = {}, .second = c.second};
+  Operands operands(built, c.batch_axes);
+  rkernel::Problem& problem = built.problem;
+  problem.name = "matmul";
+  if (c.batch_axes > 0) problem.axes.push_back({"b", operands.symbol(c.batch_axes == 1 ? c.batch : c.batch / inner_batch)});
+  if (c.batch_axes > 1) problem.axes.push_back({"h", operands.symbol(inner_batch)});
+  problem.axes.push_back({"m", operands.symbol(c.m)});
+  problem.axes.push_back({"n", operands.symbol(c.n)});
+  problem.axes.push_back({"k", operands.symbol(c.k), rkernel::AxisKind::Reduction});
+  problem.contraction = rkernel::Contraction{0, 1, c.batch_axes, c.batch_axes + 1, c.batch_axes + 2};
+  problem.lane_axis = c.batch_axes + 1;
+  const MatrixLayout a = a_layout(c), b = b_layout(c), output = output_layout(c);
+  operands.add("a", c.a, a.offset, {a.batch_stride, a.row_stride, -1, a.column_stride}, false);
+  operands.add("b", c.b, b.offset, {b.batch_stride, -1, b.column_stride, b.row_stride}, !c.transpose_b);
+  Exprs exprs(problem);
+  int value = exprs.accumulator();
+  if (c.bias) value = exprs.apply(ExprOp::Add, value, exprs.load(operands.add("bias", DType::f32, -1, {-1, -1, 1, -1}, true)));
+  if (c.gelu) value = exprs.gelu(value);
+  if (c.residual) {
+    value = exprs.apply(ExprOp::Add, value, exprs.load(operands.add("residual", c.output, -1, {c.m * c.n, c.n, 1, -1}, true)));
+  }
+  const int written = operands.add("output", c.output, -1, {output.batch_stride, output.row_stride, output.column_stride, -1}, !c.transpose_output, true);
+  if (c.in_place) problem.operands[static_cast<std::size_t>(written) - 1].buffer = problem.operands.back().buffer;
+  problem.stores.push_back({value, written});
+  return built;
+}
+
+codegen::KernelSource source_of(const BuiltMatmul& built, const std::function<void(rkernel::RKernel&)>& change) {
+  const auto emit = [&built, change](llvm::Module& module, const std::string& symbol) {
+    codegen::SlotTable slots(built.problem);
+    std::vector<RegionTree> regions;
+    const auto add = [&](const rkernel::GpuTile& tile, const GridSlots& grid) {
+      regions.push_back({contraction_tree(built.problem, tile, described_gpu("a100")), grid});
+      if (change) change(regions.back().kernel);
+    };
+    if (built.shape_class.second) {
+      const PairSlots pair = add_pair_slots(slots);
+      add(built.shape_class.tile, pair[0]);
+      add(*built.shape_class.second, pair[1]);
+    } else {
+      add(built.shape_class.tile, add_grid_slots(slots));
+    }
+    emit_gpu_contraction(module, symbol, regions, slots, built.shape_class);
+  };
+  return {to_string(built.shape_class), emit};
+}
+
+MatmulWindow second_window(const MatmulCase& c) {
+  const auto [m, m_end, n, n_end] = c.first;
+  if (m > 0) return {0, m, 0, c.n};
+  if (m_end < c.m) return {m_end, c.m, 0, c.n};
+  if (n > 0) return {0, c.m, 0, n};
+  return {0, c.m, n_end, c.n};
+}
+
+std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built) {
+  codegen::SlotTable slots(built.problem);
+  const PairSlots pair = c.second ? add_pair_slots(slots) : PairSlots{add_grid_slots(slots)};
+  std::vector<std::int64_t> ints = slots.evaluate(built.symbols);
+  std::int64_t tickets = 0;
+  const auto fill = [&](const GridSlots& grid, const rkernel::GpuTile& tile, const MatmulWindow& window) {
+    const auto set = [&](int slot, std::int64_t value) {
+      if (slot != codegen::SlotTable::none) ints[static_cast<std::size_t>(slot)] = value;
+    };
+    const std::int64_t m_blocks = (window.m_end - window.m + tile.block_m - 1) / tile.block_m;
+    const std::int64_t n_blocks = (window.n_end - window.n + tile.block_n - 1) / tile.block_n;
+    tickets += c.batch * m_blocks * n_blocks;
+    set(grid.m_blocks, m_blocks);
+    set(grid.n_blocks, n_blocks);
+    set(grid.tickets, tickets);
+    set(grid.m_begin, window.m);
+    set(grid.m_end, window.m_end);
+    set(grid.n_begin, window.n);
+    set(grid.n_end, window.n_end);
+  };
+  fill(pair[0], c.tile, c.second ? c.first : MatmulWindow{0, c.m, 0, c.n});
+  if (c.second) fill(pair[1], *c.second, second_window(c));
+  return ints;
+}
+
+std::string to_string(const MatmulCase& c) {
+  std::string text = c.tile.to_string() + (c.second ? " and " + c.second->to_string() : "") + "; batch " + std::to_string(c.batch) + " in " + std::to_string(c.batch_axes) + " axes, M " + std::to_string(c.m) + " N " + std::to_string(c.n) + " K " +
+                     std::to_string(c.k) + "; A " + std::string(name_of(c.a)) + (c.transpose_a ? " transposed" : "") + (c.share_a ? " shared" : "") + " slack " +
+                     std::to_string(c.a_slack) + " by " + letter(c.a_copy) + "; B " + std::string(name_of(c.b)) + (c.transpose_b ? " transposed" : "") +
+                     (c.share_b ? " shared" : "") + " slack " + std::to_string(c.b_slack) + " by " + letter(c.b_copy) +
+                     (c.b_order == BOrder::RowsAlongK ? ", rows along k" : ", rows along n") + "; offset " + std::to_string(c.offset);
+  text += "; output " + std::string(name_of(c.output)) + (c.transpose_output ? " transposed" : "") + " slack " + std::to_string(c.output_slack);
+  if (c.second) {
+    const auto [m, m_end, n, n_end] = c.first;
+    text += "; first region rows " + std::to_string(m) + " to " + std::to_string(m_end) + ", columns " + std::to_string(n) + " to " + std::to_string(n_end);
+  }
+  return text + (c.in_place ? " in place" : "") + (c.bias ? " bias" : "") + (c.gelu ? " gelu" : "") + (c.residual ? " residual" : "") + "; " + std::to_string(c.blocks) + " blocks";
+}
+
+rkernel::GpuTile small_cuda_tile() {
+  return {.engine = rkernel::Engine::CudaCores, .operands = DType::f32, .thread_m = 4, .thread_n = 4, .warp_m = 16, .warp_n = 32,
+          .block_m = 32, .block_n = 32, .block_k = 8, .stages = 2};
+}
+
+rkernel::GpuTile small_tensor_tile(DType operands) {
+  return {.engine = rkernel::Engine::TensorCores, .operands = operands, .thread_m = 16, .thread_n = 8, .warp_m = 16, .warp_n = 16,
+          .block_m = 32, .block_n = 32, .block_k = operands == DType::f32 ? 16 : 32, .stages = 3};
+}
+
+std::vector<rkernel::GpuTile> candidate_tiles(const std::vector<DType>& dtypes) {
+  std::vector<rkernel::GpuTile> tiles;
+  for (const DType dtype : dtypes) {
+    for (const bool tf32 : {false, true}) {
+      for (const rkernel::GpuTile& tile : rkernel::gpu_tiles(described_gpu("a100"), dtype, tf32)) {
+        if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end()) tiles.push_back(tile);
+      }
+    }
+  }
+  return tiles;
+}
+
+std::vector<std::array<rkernel::GpuTile, 2>> candidate_pairs(const char* gpu, const std::vector<DType>& dtypes) {
+  std::vector<std::array<rkernel::GpuTile, 2>> pairs;
+  for (const DType dtype : dtypes) {
+    for (const bool tf32 : {false, true}) {
+      const std::vector<rkernel::GpuTile> tiles = rkernel::gpu_tiles(described_gpu(gpu), dtype, tf32);
+      for (const auto& [first, second] : rkernel::gpu_pairs(described_gpu(gpu), tiles)) {
+        const std::array pair{tiles[first], tiles[second]};
+        if (std::ranges::find(pairs, pair) == pairs.end()) pairs.push_back(pair);
+      }
+    }
+  }
+  return pairs;
+}
+
+}  // namespace dyn::ptx::testing

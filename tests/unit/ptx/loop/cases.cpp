@@ -1,0 +1,122 @@
+#include "tests/unit/ptx/loop/cases.hpp"
+
+#include "tests/support/typical_problems.hpp"
+
+namespace dyn::test {
+
+using rkernel::AxisKind;
+using rkernel::ExprOp;
+using testing::ProblemBuilder;
+
+namespace {
+
+constexpr AxisKind parallel = AxisKind::Parallel, reduction = AxisKind::Reduction;
+
+auto plain(void (*write)(ProblemBuilder&)) {
+  return [write](ProblemBuilder& b) {
+    write(b);
+    return -1;
+  };
+}
+
+/// softmax over 16-bit floats, all in f32 between load and store.
+int narrow_softmax(ProblemBuilder& b) {
+  testing::softmax(b);
+  b.problem.operands[0].dtype = DType::bf16;
+  b.problem.operands[1].dtype = DType::f16;
+  b.problem.operands[2].dtype = DType::bf16;
+  return -1;
+}
+
+/// Every operator on floats, on values where each is defined and tame.
+int float_operators(ProblemBuilder& b) {
+  const int x = b.load(b.dense(DType::f32, {0, 1})), y = b.load(b.dense(DType::f32, {0, 1}));
+  const int positive = b.expr(ExprOp::Add, {b.expr(ExprOp::Abs, {x}), b.number(0.5)});
+  for (const ExprOp op : {ExprOp::Exp, ExprOp::Tanh, ExprOp::Erf, ExprOp::Sigmoid, ExprOp::Floor, ExprOp::Ceil, ExprOp::Round, ExprOp::Sin, ExprOp::Cos,
+                          ExprOp::Tan, ExprOp::Atan, ExprOp::Sinh, ExprOp::Cosh, ExprOp::Asinh, ExprOp::Relu, ExprOp::Sign, ExprOp::Neg})
+    b.store(b.expr(op, {x}), b.dense(DType::f32, {0, 1}, true));
+  for (const ExprOp op : {ExprOp::Log, ExprOp::Sqrt, ExprOp::Rsqrt, ExprOp::Reciprocal}) b.store(b.expr(op, {positive}), b.dense(DType::f32, {0, 1}, true));
+  const int small = b.expr(ExprOp::Tanh, {x}), large = b.expr(ExprOp::Add, {positive, b.number(1)});
+  for (const ExprOp op : {ExprOp::Asin, ExprOp::Acos, ExprOp::Atanh}) b.store(b.expr(op, {small}), b.dense(DType::f32, {0, 1}, true));
+  b.store(b.expr(ExprOp::Acosh, {large}), b.dense(DType::f32, {0, 1}, true));
+  for (const ExprOp op : {ExprOp::Div, ExprOp::Pow, ExprOp::Mod}) b.store(b.expr(op, {y, positive}), b.dense(DType::f32, {0, 1}, true));
+  b.store(b.expr(ExprOp::IsNan, {x}, DType::boolean), b.dense(DType::boolean, {0, 1}, true));
+  return -1;
+}
+
+int integer_operators(ProblemBuilder& b, DType dtype) {
+  const int x = b.load(b.dense(dtype, {0, 1})), y = b.load(b.dense(dtype, {1}));
+  for (const ExprOp op : {ExprOp::Add, ExprOp::Sub, ExprOp::Mul, ExprOp::Div, ExprOp::Mod, ExprOp::Pow, ExprOp::Max, ExprOp::Min, ExprOp::And, ExprOp::Or})
+    b.store(b.expr(op, {x, y}, dtype), b.dense(dtype, {0, 1}, true));
+  for (const ExprOp op : {ExprOp::Neg, ExprOp::Abs, ExprOp::Sign, ExprOp::Relu}) b.store(b.expr(op, {x}, dtype), b.dense(dtype, {0, 1}, true));
+  const int less = b.expr(ExprOp::Less, {x, y}, DType::boolean), equal = b.expr(ExprOp::Equal, {x, y}, DType::boolean);
+  b.store(b.expr(ExprOp::Or, {less, b.expr(ExprOp::Not, {equal}, DType::boolean)}, DType::boolean), b.dense(DType::boolean, {0, 1}, true));
+  return -1;
+}
+
+int casts(ProblemBuilder& b) {
+  constexpr DType dtypes[] = {DType::f32, DType::i32, DType::i64, DType::boolean};
+  for (const DType from : dtypes) {
+    const int x = b.load(b.dense(from, {0, 1}));
+    for (const DType to : dtypes) b.store(b.expr(ExprOp::Cast, {x}, to), b.dense(to, {0, 1}, true));
+  }
+  return -1;
+}
+
+/// Two reductions of each row in one sweep, and elements that are read with gaps.
+int strided_rows(ProblemBuilder& b) {
+  const graph::Dim gap = b.symbol(3), row = b.symbol(3 * b.extents[1] + 5);
+  const int x = b.load(b.operand(DType::f32, {row, gap}, b.extents[0] * (3 * b.extents[1] + 5)));
+  b.store(b.expr(ExprOp::ReduceSum, {x}), b.dense(DType::f32, {0}, true));
+  b.store(b.expr(ExprOp::ReduceMax, {x}), b.dense(DType::f32, {0}, true));
+  return -1;
+}
+
+int conditions_of_rows(ProblemBuilder& b) {
+  const int x = b.load(b.dense(DType::boolean, {0, 1}));
+  b.store(b.expr(ExprOp::ReduceMax, {x}, DType::boolean), b.dense(DType::boolean, {0}, true));
+  b.store(b.expr(ExprOp::ReduceMin, {x}, DType::boolean), b.dense(DType::boolean, {0}, true));
+  return -1;
+}
+
+std::vector<LoopCase> make_cases() {
+  return {
+      {"softmax", {parallel, reduction}, 2, plain(testing::softmax)},
+      {"softmax of 16-bit floats", {parallel, reduction}, 2, narrow_softmax},
+      {"layer norm", {parallel, reduction}, 2, plain(testing::layer_norm)},
+      {"strided rows", {parallel, reduction}, 2, strided_rows},
+      {"conditions of rows", {parallel, reduction}, 2, conditions_of_rows},
+      {"element-wise", {parallel, parallel}, 2, plain(testing::element_wise)},
+      {"outer mean", {parallel, reduction}, 2, [](ProblemBuilder& b) { b.problem.lane_axis = 0; return plain(testing::outer_mean)(b); }},
+      {"totals of f32", {reduction, reduction}, 2, [](ProblemBuilder& b) { testing::totals(b, DType::f32); return -1; }},
+      {"totals of i32", {reduction, reduction}, 2, [](ProblemBuilder& b) { testing::totals(b, DType::i32); return -1; }},
+      {"totals of i64", {reduction, reduction}, 2, [](ProblemBuilder& b) { testing::totals(b, DType::i64); return -1; }},
+      {"padded columns", {parallel, parallel}, 2, [](ProblemBuilder& b) { testing::pad(b, 1, DType::f32); return -1; }},
+      {"padded rows of f16", {parallel, parallel}, 2, [](ProblemBuilder& b) { testing::pad(b, 0, DType::f16); return -1; }},
+      {"embedding", {parallel, parallel}, 2, [](ProblemBuilder& b) { return testing::embedding(b, 7); }},
+      {"lookup", {parallel, parallel}, 1, [](ProblemBuilder& b) { return testing::lookup(b, 7); }},
+      {"float operators", {parallel, parallel}, 2, float_operators},
+      {"i32 operators", {parallel, parallel}, 2, [](ProblemBuilder& b) { return integer_operators(b, DType::i32); }},
+      {"i64 operators", {parallel, parallel}, 2, [](ProblemBuilder& b) { return integer_operators(b, DType::i64); }},
+      {"casts", {parallel, parallel}, 2, casts},
+  };
+}
+
+}  // namespace
+
+const std::vector<LoopCase>& loop_cases() {
+  static const std::vector<LoopCase> cases = make_cases();
+  return cases;
+}
+
+std::unique_ptr<ProblemBuilder> build(const LoopCase& loop_case, std::int64_t outer, std::int64_t inner, int* indices) {
+  auto builder = std::make_unique<ProblemBuilder>(loop_case.name);
+  if (loop_case.axes == 2) builder->axis(outer, loop_case.kinds[0]);
+  builder->axis(inner, loop_case.kinds[1]);
+  builder->problem.lane_axis = loop_case.axes - 1;
+  const int operand = loop_case.write(*builder);
+  if (indices != nullptr) *indices = operand;
+  return builder;
+}
+
+}  // namespace dyn::test

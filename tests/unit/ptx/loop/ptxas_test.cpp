@@ -1,0 +1,65 @@
+// Every class of loop kernels is PTX that the assembler takes, without spills.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "tests/unit/ptx/loop/cases.hpp"
+#include "targets/ptx/loop/kernel.hpp"
+#include "tests/support/ptxas.hpp"
+#include "tests/support/random_problem.hpp"
+#include "tests/support/seed.hpp"
+
+using namespace dyn;
+using namespace dyn::test;
+
+namespace {
+
+struct Totals {
+  int assembled = 0, most_registers = 0;
+  std::set<std::string> hashes;
+};
+
+void assemble_all(const rkernel::Problem& problem, std::span<const char* const> gpus, Totals& totals) {
+  const auto kernel = ptx::LoopKernel::create(problem, {}, "ptx/test");
+  REQUIRE(kernel != nullptr);
+  for (const rkernel::CodeListing& listing : kernel->listings()) {
+    if (!totals.hashes.insert(listing.hash).second) continue;
+    for (const char* gpu : gpus) {
+      const Assembled result = assemble(listing.text, gpu);
+      INFO(listing.name << " for " << gpu << "\n" << listing.text << "\n" << result.log);
+      CHECK(result.ok);
+      CHECK(result.spill_bytes == 0);
+      CHECK(result.stack_bytes == 0);
+      totals.most_registers = std::max(totals.most_registers, result.registers);
+      totals.assembled += result.ok;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("full") {
+TEST_CASE("loop kernels assemble for every GPU") {
+  if (ptxas_is_missing()) return;
+  Totals totals;
+  for (const LoopCase& loop_case : loop_cases()) assemble_all(build(loop_case, 5, 300)->problem, ptxas_gpus(), totals);
+  CHECK(totals.assembled >= static_cast<int>(loop_cases().size() * ptxas_gpus().size()));
+  std::printf("note: ptxas assembled %d loop kernels, at most %d registers\n", totals.assembled, totals.most_registers);
+}
+
+TEST_CASE("random loop kernels assemble") {
+  if (ptxas_is_missing()) return;
+  constexpr unsigned first_seed = 1000;
+  const auto count = static_cast<unsigned>(dyn::testing::test_rounds(25, 2));
+  Totals totals;
+  for (unsigned seed = first_seed; seed < first_seed + count; ++seed) {
+    CAPTURE(seed);
+    assemble_all(dyn::testing::random_problem(seed, dyn::testing::RandomDtypes::Gpu)->problem, ptxas_gpus().first(1), totals);
+  }
+  CHECK(totals.assembled >= static_cast<int>(count));
+  std::printf("note: ptxas assembled %d random loop kernels, at most %d registers\n", totals.assembled, totals.most_registers);
+}
+}

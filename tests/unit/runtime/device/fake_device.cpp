@@ -1,0 +1,172 @@
+#include "tests/unit/runtime/device/fake_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+#include "tests/unit/runtime/run/allocation_counter.hpp"
+
+namespace dyn::testing {
+
+using rkernel::DeviceAddress;
+
+namespace {
+
+[[noreturn]] void violation(const std::string& text) { throw Error(ErrorKind::internal, "fake device: " + text); }
+
+bool fails(int& countdown) { return countdown > 0 && --countdown == 0; }
+
+}  // namespace
+
+class FakeStream final : public rkernel::Stream {
+ public:
+  explicit FakeStream(FakeDevice& device) : device_(device) {}
+  ~FakeStream() override {
+    const std::lock_guard lock(device_.mutex_);
+    --device_.live_streams_;
+    device_.queued_commands_ -= static_cast<int>(queue_.size());
+    device_.dropped_commands_ += static_cast<int>(queue_.size());
+  }
+
+  void upload(DeviceAddress to, const void* from, std::size_t bytes) override {
+    const auto* begin = static_cast<const std::byte*>(from);
+    const Own own(device_);
+    ++device_.counts_.uploads;
+    push([this, to, copy = std::vector<std::byte>(begin, begin + bytes)] {
+      std::copy(copy.begin(), copy.end(), device_.at(to, copy.size(), FakeDevice::Access::Write));
+    });
+  }
+  void download(void* to, DeviceAddress from, std::size_t bytes) override {
+    const Own own(device_);
+    ++device_.counts_.downloads;
+    push([this, to, from, bytes] { std::memcpy(to, device_.at(from, bytes, FakeDevice::Access::Any), bytes); });
+  }
+  void clear(DeviceAddress at, std::size_t bytes) override {
+    const Own own(device_);
+    push([this, at, bytes] { std::memset(device_.at(at, bytes, FakeDevice::Access::Write), 0, bytes); });
+  }
+  void launch(const rkernel::DeviceLaunch& launch) override {
+    const Own own(device_);
+    ++device_.counts_.launches;
+    if (fails(device_.fail_launch)) throw Error(ErrorKind::device, fmt::format("'{}' was refused", launch.name));
+    if (launch.function == nullptr || launch.blocks <= 0) violation("a launch of nothing");
+    push([this, launch] { run(launch); });
+  }
+  void synchronise() override {
+    const Own own(device_);
+    ++device_.counts_.waits;
+    auto queue = std::move(queue_);
+    queue_.clear();
+    device_.queued_commands_ -= static_cast<int>(queue.size());
+    if (fails(device_.fail_wait)) throw Error(ErrorKind::device, "the fake device was asked to fail");
+    for (const auto& command : queue) command();
+  }
+
+ private:
+  /// One call: holds the device, and counts what the call allocates.
+  struct Own {
+    explicit Own(FakeDevice& device) : device(device), lock(device.mutex_), before(allocations_of_this_thread()) {}
+    ~Own() { device.own_allocations_ += allocations_of_this_thread() - before; }
+    FakeDevice& device;
+    std::lock_guard<std::recursive_mutex> lock;
+    std::int64_t before;
+  };
+
+  void push(std::function<void()> command) {
+    queue_.push_back(std::move(command));
+    ++device_.queued_commands_;
+  }
+
+  void run(const rkernel::DeviceLaunch& launch) {
+    std::vector<void*> memory;
+    const auto* pointers = reinterpret_cast<const DeviceAddress*>(
+        device_.at(launch.pointers, launch.operands.size() * sizeof(DeviceAddress), FakeDevice::Access::Read));
+    for (std::size_t i = 0; i < launch.operands.size(); ++i) {
+      const rkernel::OperandRange& range = launch.operands[i];
+      if (pointers[i] != range.begin) violation(fmt::format("operand {} of '{}' is another one in the table", i, launch.name));
+      if (range.begin % 64 != 0) violation(fmt::format("operand {} of '{}' is not aligned", i, launch.name));
+      memory.push_back(device_.at(range.begin, range.bytes, range.written ? FakeDevice::Access::Write : FakeDevice::Access::Read));
+    }
+    const auto* ints = reinterpret_cast<const std::int64_t*>(device_.at(launch.ints, sizeof(std::int64_t), FakeDevice::Access::Read));
+    auto* status = reinterpret_cast<std::int32_t*>(device_.at(launch.status, sizeof(std::int32_t), FakeDevice::Access::Read));
+    const std::int32_t result = static_cast<const FakeFunction*>(launch.function)->run(ints, memory);
+    if (*status == 0) *status = result;
+  }
+
+  FakeDevice& device_;
+  std::vector<std::function<void()>> queue_;
+};
+
+DeviceAddress FakeDevice::allocate(std::size_t bytes, std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t before = allocations_of_this_thread();
+  ++counts_.allocations;
+  if (fails(fail_allocation) || live_bytes() + bytes > memory_bytes) {
+    throw Error(ErrorKind::device, fmt::format("no device memory for {}: {} bytes wanted", what, bytes));
+  }
+  const DeviceAddress address = next_;
+  constexpr DeviceAddress gap = 4096;
+  next_ += (bytes + 2 * gap) / gap * gap;
+  blocks_[address] = {std::vector<std::byte>(bytes, std::byte{0xcd}), std::vector<bool>(bytes)};
+  own_allocations_ += allocations_of_this_thread() - before;
+  return address;
+}
+
+void FakeDevice::release(DeviceAddress address) noexcept {
+  const std::lock_guard lock(mutex_);
+  blocks_.erase(address);
+}
+
+std::unique_ptr<rkernel::Stream> FakeDevice::make_stream() {
+  const std::lock_guard lock(mutex_);
+  ++live_streams_;
+  return std::make_unique<FakeStream>(*this);
+}
+
+std::byte* FakeDevice::at(DeviceAddress address, std::size_t bytes, Access access) {
+  auto found = blocks_.upper_bound(address);
+  if (found == blocks_.begin()) violation(fmt::format("{:#x} was never allocated", address));
+  auto& [begin, block] = *--found;
+  const std::size_t offset = address - begin;
+  if (offset + bytes > block.bytes.size()) violation(fmt::format("{} bytes at {:#x} leave an allocation of {}", bytes, address, block.bytes.size()));
+  const auto first = block.known.begin() + static_cast<std::ptrdiff_t>(offset), last = first + static_cast<std::ptrdiff_t>(bytes);
+  if (access == Access::Write) std::fill(first, last, true);
+  if (access == Access::Read && std::find(first, last, false) != last) violation(fmt::format("{} bytes at {:#x} are read before they are written", bytes, address));
+  return block.bytes.data() + offset;
+}
+
+FakeCounts FakeDevice::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+std::size_t FakeDevice::live_blocks() const {
+  const std::lock_guard lock(mutex_);
+  return blocks_.size();
+}
+std::size_t FakeDevice::live_bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t sum = 0;
+  for (const auto& [address, block] : blocks_) sum += block.bytes.size();
+  return sum;
+}
+int FakeDevice::live_streams() const {
+  const std::lock_guard lock(mutex_);
+  return live_streams_;
+}
+int FakeDevice::queued_commands() const {
+  const std::lock_guard lock(mutex_);
+  return queued_commands_;
+}
+int FakeDevice::dropped_commands() const {
+  const std::lock_guard lock(mutex_);
+  return dropped_commands_;
+}
+std::int64_t FakeDevice::own_allocations() const {
+  const std::lock_guard lock(mutex_);
+  return own_allocations_;
+}
+
+}  // namespace dyn::testing

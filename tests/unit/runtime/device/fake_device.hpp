@@ -1,0 +1,66 @@
+#pragma once
+// A device whose memory is the host's, and which does nothing before it must: what is queued happens in synchronise().
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "src/rkernel/target/device.hpp"
+
+namespace dyn::testing {
+
+/// What a DeviceLaunch::function of a FakeDevice points to.
+class FakeFunction {
+ public:
+  virtual ~FakeFunction() = default;
+  /// `ints`: as planned; `memory`: the operands' buffers. Returns the status.
+  virtual std::int32_t run(const std::int64_t* ints, const std::vector<void*>& memory) const = 0;
+};
+
+struct FakeCounts {
+  int allocations = 0, uploads = 0, downloads = 0, launches = 0, waits = 0;
+};
+
+/// Checks that every address lies in one allocation, that tables and operands that are read were written before, and that what a
+/// launch says of its operands is what its table says. A violation is an Error(internal) of synchronise().
+class FakeDevice final : public rkernel::Device {
+ public:
+  std::string name() const override { return "fake device"; }
+  rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override;
+  void release(rkernel::DeviceAddress address) noexcept override;
+  std::unique_ptr<rkernel::Stream> make_stream() override;
+
+  // Faults: the call with this number from now (1: the next) fails; 0: none does.
+  int fail_allocation = 0, fail_launch = 0, fail_wait = 0;
+  std::size_t memory_bytes = std::size_t{1} << 30;
+
+  FakeCounts counts() const;
+  std::size_t live_blocks() const;
+  std::size_t live_bytes() const;
+  int live_streams() const;
+  int queued_commands() const;   ///< of all streams
+  int dropped_commands() const;  ///< of streams that ended with work in their queue
+  /// Allocations of host memory by this device, for tests that count those of others.
+  std::int64_t own_allocations() const;
+
+ private:
+  friend class FakeStream;
+  struct Block {
+    std::vector<std::byte> bytes;
+    std::vector<bool> known;
+  };
+  /// The block's bytes at `address`; marks or demands that they are known.
+  enum class Access { Read, Write, Any };
+  std::byte* at(rkernel::DeviceAddress address, std::size_t bytes, Access access);
+
+  mutable std::recursive_mutex mutex_;
+  std::map<rkernel::DeviceAddress, Block> blocks_;
+  rkernel::DeviceAddress next_ = rkernel::DeviceAddress{1} << 56;
+  FakeCounts counts_;
+  int live_streams_ = 0, queued_commands_ = 0, dropped_commands_ = 0;
+  std::int64_t own_allocations_ = 0;
+};
+
+}  // namespace dyn::testing

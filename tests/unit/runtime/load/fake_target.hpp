@@ -1,0 +1,17 @@
+#pragma once
+// A target without a compiler: each kernel is an interpreter of its problem.
+
+#include <cstddef>
+#include <memory>
+
+#include "dyn/options.hpp"
+#include "src/rkernel/target/target.hpp"
+
+namespace dyn::testing {
+
+std::shared_ptr<rkernel::Target> make_fake_target(const Options& options, int threads);
+
+/// How often one of the three programs that every policy but Vendor considers has run. All compute the same.
+int runs_of_program(std::size_t program);
+
+}  // namespace dyn::testing

@@ -1,0 +1,212 @@
+// The public handles on the real target.
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "dyn/dyn.hpp"
+#include "tests/unit/runtime/run/allocation_counter.hpp"
+#include "tests/unit/runtime/load/support.hpp"
+
+using namespace dyn;
+using testing::uncached;
+
+namespace {
+
+const char* const norm_layer = R"(dyn 1
+dim B in 0..8
+dim S in 0..64
+weight norm.weight: f32[24] = random 1
+weight norm.bias: f32[24] = random 2
+weight w: f32[24, 40] = random 3
+weight b: f32[40] = random 4
+graph g(x: f32[B, S, 24]) -> (y: f32[B, S, 40], p: f32[B, S, 24]) {
+  n = layer_norm(x, norm.weight, norm.bias)
+  p = softmax(n) axis=-1
+  y = gelu(matmul(n, w) + b)
+  return y, p
+}
+)";
+
+Tensor input(std::int64_t batch, std::int64_t length, unsigned seed) {
+  Tensor tensor(DType::f32, {batch, length, 24});
+  std::mt19937 random(seed);
+  for (float& x : tensor.mutable_data<float>()) x = static_cast<float>(random() % 2000) / 500 - 2;
+  return tensor;
+}
+
+std::size_t lines_of(const char* path) {
+  std::ifstream file(path);
+  return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
+}
+
+std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::size_t thread_count() {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+}
+
+bool same_numbers(const Tensor& a, const Tensor& b) {
+  const auto x = a.data<float>(), y = b.data<float>();
+  return a.shape() == b.shape() && std::equal(x.begin(), x.end(), y.begin());
+}
+
+}  // namespace
+
+TEST_CASE("a steady call allocates nothing, at any number of threads") {
+  for (const int threads : {1, 2}) {
+    const Graph graph = Graph::from_text(norm_layer, uncached(threads));
+    Call call(graph);
+    call.set_input(0, input(4, 64, 1));
+    for (int i = 0; i < 50; ++i) call.run();
+    const std::int64_t before = testing::allocations_of_this_thread();
+    for (int i = 0; i < 1000; ++i) call.run();
+    CHECK(testing::allocations_of_this_thread() == before);
+    CHECK(graph.kernels_compiled_since_load() == 0);
+    CHECK(graph.shapes_planned() == 1);
+  }
+}
+
+TEST_CASE("each row of a batch has the bits of the row alone, and so has each thread") {
+  const Graph graph = Graph::from_text(norm_layer, uncached(2));
+  const Tensor whole = input(3, 17, 5);
+  const Outputs expected = graph.run({{"x", whole}});
+  const auto x = whole.data<float>();
+  for (std::size_t row = 0; row < 3; ++row) {
+    const Outputs alone = graph.run({{"x", Tensor::from(x.subspan(row * 17 * 24, 17 * 24), {1, 17, 24})}});
+    const auto y = expected["y"].data<float>().subspan(row * 17 * 40, 17 * 40);
+    CHECK(std::equal(y.begin(), y.end(), alone["y"].data<float>().begin()));
+  }
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        const Outputs outputs = graph.run({{"x", whole}});
+        if (!same_numbers(outputs["y"], expected["y"]) || !same_numbers(outputs["p"], expected["p"])) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("the host's floating-point mode neither changes the bits nor is changed") {
+#if defined(__x86_64__)
+  const Graph graph = Graph::from_text(norm_layer, uncached(2));
+  const Tensor x = input(2, 9, 3);
+  const Outputs expected = graph.run({{"x", x}});
+  const unsigned before = __builtin_ia32_stmxcsr();
+  const unsigned toward_zero_and_flush = before | 0x6000 | 0x8040;
+  __builtin_ia32_ldmxcsr(toward_zero_and_flush);
+  const Outputs outputs = graph.run({{"x", x}});
+  const unsigned after = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(before);
+  CHECK((after & ~0x3fu) == (toward_zero_and_flush & ~0x3fu));
+  CHECK(same_numbers(outputs["y"], expected["y"]));
+#endif
+}
+
+// Resident memory means little under a sanitizer, which keeps what was freed; sanitized runs leave this suite out.
+TEST_SUITE("full") {
+TEST_CASE("memory is flat over 10,000 random shapes") {
+  Options options = uncached(2);
+  options.plan_cache_bytes = 256 << 10;
+  const Graph graph = Graph::from_text(norm_layer, options);
+  Call call(graph);
+  const unsigned seed = 42;
+  MESSAGE("seed " << seed);
+  std::mt19937 random(seed);
+  const Tensor memory = input(8, 64, 1);
+  const auto run = [&](std::int64_t batch, std::int64_t length) {
+    call.set_input(0, Tensor::view(memory.data<float>().data(), {batch, length, 24}));
+    call.run();
+  };
+  run(8, 64);
+  for (int i = 0; i < 1000; ++i) run(random() % 9, random() % 65);
+  const std::size_t before = resident_bytes();
+  for (int i = 0; i < 10'000; ++i) run(random() % 9, random() % 65);
+  CHECK(resident_bytes() <= before + (std::size_t{1} << 20));
+}
+
+TEST_CASE("loading and destroying leaves memory, threads and mappings as they were") {
+  const auto load = [] { Graph::from_text(norm_layer, uncached(2)).run({{"x", input(1, 3, 1)}}); };
+  const Graph keeps_the_code = Graph::from_text(norm_layer, uncached(2));
+  for (int i = 0; i < 20; ++i) load();
+  const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"), threads = thread_count();
+  for (int i = 0; i < 1000; ++i) load();
+  CHECK(resident_bytes() <= bytes + (std::size_t{2} << 20));
+  CHECK(lines_of("/proc/self/maps") <= mappings + 4);
+  CHECK(thread_count() <= threads);
+}
+
+TEST_CASE("a thousand loads that each drop their code leave nothing") {
+  const std::string directory = (std::filesystem::temp_directory_path() / ("dyn-loads-" + std::to_string(getpid()))).string();
+  Options options = uncached(2);
+  options.cache_dir = directory;
+  const auto load = [&] { Graph::from_text(norm_layer, options).run({{"x", input(1, 3, 1)}}); };
+  for (int i = 0; i < 20; ++i) load();
+  const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"), threads = thread_count();
+  for (int i = 0; i < 1000; ++i) load();
+  CHECK(resident_bytes() <= bytes + (std::size_t{4} << 20));
+  CHECK(lines_of("/proc/self/maps") <= mappings + 4);
+  CHECK(thread_count() <= threads);
+  std::filesystem::remove_all(directory);
+}
+}
+
+TEST_CASE("the handles' own errors") {
+  const Graph graph = Graph::from_text(norm_layer, uncached(1));
+  CHECK(graph.inputs().front().shape == "[B, S, 24]");
+  CHECK(graph.outputs().size() == 2);
+  const Outputs outputs = graph.run({{"x", input(1, 2, 1)}});
+  CHECK(outputs.size() == 2);
+  using testing::check_error;
+  check_error(
+      ErrorKind::user, [&] { outputs["z"]; }, "no output 'z'");
+  check_error(
+      ErrorKind::user, [&] { graph.run({}); }, "'x' is missing");
+  check_error(
+      ErrorKind::user,
+      [&] {
+        graph.run({{"x", input(1, 2, 1)}, {"q", input(1, 2, 1)}});
+      },
+      "no input 'q'");
+  check_error(
+      ErrorKind::user,
+      [&] {
+        graph.run({{"x", input(1, 2, 1)}, {"x", input(1, 2, 1)}});
+      },
+      "twice");
+  check_error(
+      ErrorKind::user,
+      [&] {
+        graph.infer_shapes({{"x", {9, 2, 24}}});
+      },
+      "dim B is 9", "0..8");
+  CHECK(graph.infer_shapes({{"x", {3, 2, 24}}}).front().second == Shape{3, 2, 40});
+  check_error(
+      ErrorKind::device, [] { Graph::load("no/such.dyn"); }, "no/such.dyn");
+  check_error(
+      ErrorKind::model, [] { Graph::from_text(""); }, "loading");
+  Options other;
+  other.device = "abacus";
+  check_error(
+      ErrorKind::user, [&] { Graph::from_text(norm_layer, other); }, "abacus");
+  other.device = "reference";
+  const Outputs reference = Graph::from_text(norm_layer, other).run({{"x", input(1, 2, 1)}});
+  for (std::int64_t i = 0; i < 80; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    CHECK(outputs["y"].data<float>()[at] == doctest::Approx(reference["y"].data<float>()[at]).epsilon(1e-4));
+  }
+}
