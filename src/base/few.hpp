@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-namespace dyn::rkernel {
+namespace dyn {
 
 /// Up to `capacity` values, kept in place: choosing takes microseconds, and each call of the heap some hundredths of one.
 template <class T, std::size_t capacity>
@@ -24,4 +24,4 @@ class Few {
   std::size_t size_ = 0;
 };
 
-}  // namespace dyn::rkernel
+}  // namespace dyn

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <span>
 
-namespace dyn::rkernel {
+namespace dyn {
 
 inline std::uint64_t word(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 inline std::int64_t number(std::uint64_t word) { return static_cast<std::int64_t>(word); }
@@ -112,4 +112,4 @@ class WordTable {
   std::mutex writing_;  ///< of writers; find(), which is const, cannot take it
 };
 
-}  // namespace dyn::rkernel
+}  // namespace dyn

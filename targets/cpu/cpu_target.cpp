@@ -28,9 +28,9 @@ class CpuTarget final : public rkernel::Target {
  public:
   explicit CpuTarget(const TargetOptions& options)
       : options_(options),
-        isa_(select_isa(options.isa)),
-        store_(CodeStore::open(isa_, {options.cache_dir, options.perf_map, options.debugger, options.log})) {
-    if (!can_widen(isa_, options.weights)) {
+        isa_(codegen::select_isa(options.isa)),
+        store_(codegen::CodeStore::open(isa_, {options.cache_dir, options.perf_map, options.debugger, options.log})) {
+    if (!codegen::can_widen(isa_, options.weights)) {
       throw Error(ErrorKind::unsupported, fmt::format("instruction set '{}' cannot convert {} weights to f32; use avx2 or avx512, or precision bf16",
                                                       isa_.name, name_of(options.weights)));
     }
@@ -49,7 +49,7 @@ class CpuTarget final : public rkernel::Target {
     narrow_weights(problems, options_.weights, isa_);
     const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction || problem.attention; });
     if (!machine_) {
-      machine_ = std::make_shared<const rkernel::Machine>(machine_figures(
+      machine_ = std::make_shared<const choice::Machine>(machine_figures(
           isa_, options_.threads, [&] { return main_loops(DType::f32, report); }, *store_, options_.cache_dir, report));
     }
     if (contracts && !context_) context_ = make_context(problems, report);
@@ -96,7 +96,7 @@ class CpuTarget final : public rkernel::Target {
     return cpu::packed_rows(isa_, dtype, k, n);
   }
 
-  std::string packing() const override { return name() + " " + code_stamp(); }
+  std::string packing() const override { return name() + " " + codegen::code_stamp(); }
 
   void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
             std::int64_t last_panel, void* destination) const override {
@@ -138,7 +138,7 @@ class CpuTarget final : public rkernel::Target {
   }
 
   std::shared_ptr<const ContractionContext> make_context(const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
-    rkernel::Machine machine = *machine_;
+    choice::Machine machine = *machine_;
     std::map<DType, MainLoopTable> narrow;
     for (const DType dtype : packed_dtypes(problems)) {
       if (dtype == DType::f32) continue;
@@ -197,9 +197,9 @@ class CpuTarget final : public rkernel::Target {
   }
 
   TargetOptions options_;
-  const Isa& isa_;
-  std::shared_ptr<CodeStore> store_;
-  std::shared_ptr<const rkernel::Machine> machine_;
+  const codegen::Isa& isa_;
+  std::shared_ptr<codegen::CodeStore> store_;
+  std::shared_ptr<const choice::Machine> machine_;
   std::shared_ptr<const ContractionContext> context_;
   std::shared_ptr<const AttentionChoices> attention_choices_ = std::make_shared<const AttentionChoices>();
   std::atomic<std::int64_t> compiled_{0};

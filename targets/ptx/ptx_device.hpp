@@ -15,7 +15,7 @@ namespace dyn::ptx {
 
 class PtxDevice : public rkernel::Device {
  public:
-  virtual const rkernel::GpuMachine& machine() const = 0;
+  virtual const choice::GpuMachine& machine() const = 0;
   /// Lowers and loads each source, once for each key and process; the handles are those of DeviceLaunch::function, in the order of `sources`,
   /// valid while the device lives. Compiles on `threads` threads. Thread-safe.
   virtual std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads, rkernel::CompileReport& report) = 0;

@@ -38,7 +38,7 @@ bool touches_state(const rkernel::Problem& problem, const rkernel::BufferFacts& 
 class PtxTarget final : public rkernel::Target {
  public:
   explicit PtxTarget(const TargetOptions& options)
-      : options_(options), tiles_(rkernel::gpu_tiles(options.machine, options.precision, options.allow_tf32)), pairs_(rkernel::gpu_pairs(options.machine, tiles_)) {
+      : options_(options), tiles_(choice::gpu_tiles(options.machine, options.precision, options.allow_tf32)), pairs_(choice::gpu_pairs(options.machine, tiles_)) {
     const bool emulated = std::dynamic_pointer_cast<Emulator>(options.device) != nullptr;
     name_ = (emulated ? "emulator/" : "cuda/") + options.machine.name;
   }
@@ -105,8 +105,8 @@ class PtxTarget final : public rkernel::Target {
   }
 
   TargetOptions options_;
-  std::vector<rkernel::GpuTile> tiles_;  ///< candidates of every contraction
-  std::vector<rkernel::GpuPair> pairs_;  ///< that one launch can run
+  std::vector<choice::GpuTile> tiles_;  ///< candidates of every contraction
+  std::vector<choice::GpuPair> pairs_;  ///< that one launch can run
   std::string name_;
   std::atomic<std::int64_t> compiled_{0};
 };

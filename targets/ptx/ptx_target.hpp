@@ -16,7 +16,7 @@ namespace dyn::ptx {
 struct TargetOptions {
   /// nullptr: kernels can be planned, explained and listed, but not run.
   std::shared_ptr<PtxDevice> device;
-  rkernel::GpuMachine machine;   ///< the device's, or the described one
+  choice::GpuMachine machine;   ///< the device's, or the described one
   DType precision = DType::f32;  ///< what contractions compute with: f32, f16 or bf16
   bool allow_tf32 = false;
   rkernel::Policy policy = rkernel::Policy::Dyn;  ///< who chooses for contractions; Vendor and Oracle: as Dyn

@@ -39,13 +39,13 @@ class Check {
 using Checks = std::vector<std::unique_ptr<Check>>;
 
 /// Contractions in every form, by every main loop.
-void add_contraction_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t seed);
+void add_contraction_checks(Checks& checks, const codegen::Isa& isa, std::uint64_t seed);
 /// Element-wise work, reductions, softmax, layer norm, gathers, transpositions, padding; random problems.
-void add_loop_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t seed);
+void add_loop_checks(Checks& checks, const codegen::Isa& isa, std::uint64_t seed);
 /// Mathematical functions over all floats.
-void add_math_checks(Checks& checks, const cpu::Isa& isa);
+void add_math_checks(Checks& checks, const codegen::Isa& isa);
 
 /// Writes DIRECTORY/ROWSxCOLUMNS.s for each main loop.
-void write_assembly(const cpu::Isa& isa, const std::string& directory);
+void write_assembly(const codegen::Isa& isa, const std::string& directory);
 
 }  // namespace dyn::avx512_check

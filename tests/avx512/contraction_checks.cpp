@@ -22,8 +22,8 @@ using testing::GuardedBuffer;
 constexpr int choices_per_size = 4;
 
 /// A machine with plausible figures: the choice is made among all, they only have to exist.
-rkernel::Machine plain_machine(const cpu::Isa& isa) {
-  rkernel::Machine machine;
+choice::Machine plain_machine(const codegen::Isa& isa) {
+  choice::Machine machine;
   machine.name = "plain";
   machine.threads = 2;
   machine.vector_width = isa.f32_lanes;
@@ -55,7 +55,7 @@ class Matrix {
 
 /// A problem's operands at one size, and what comes out.
 struct Operands {
-  Operands(const Case& c, const cpu::Isa& isa, std::mt19937_64& random)
+  Operands(const Case& c, const codegen::Isa& isa, std::mt19937_64& random)
       : a_row((c.transpose_a ? c.m : c.k) + c.a_slack),
         a(c.batch * (c.transpose_a ? c.k : c.m) * a_row, random),
         b((c.packed ? 1 : c.batch) * c.n * c.k, random),
@@ -99,7 +99,7 @@ std::string text_of(const rkernel::Strategy& strategy) {
 class ContractionCheck final : public Check {
  public:
   /// `form` says all but the sizes. With `all_loops`, every main loop must have been called in the end.
-  ContractionCheck(std::string name, const cpu::Isa& isa, const Case& form, std::uint64_t seed, bool all_loops)
+  ContractionCheck(std::string name, const codegen::Isa& isa, const Case& form, std::uint64_t seed, bool all_loops)
       : Check(std::move(name)), isa_(isa), form_(form), built_(build(form)), random_(seed), all_loops_(all_loops) {
     // Addresses of main loops come with run(); the code does not depend on them.
     const std::vector<cpu::MainLoop> none(tiles_.size());
@@ -177,7 +177,7 @@ class ContractionCheck final : public Check {
     // The symbols of build(), in its order.
     const std::vector<std::int64_t> symbols{c.batch, c.m, c.n, c.k};
     const rkernel::PlanRequest request{symbols, 2};
-    for (const rkernel::Choice& choice : some_choices(kernel, request, c)) {
+    for (const choice::Choice& choice : some_choices(kernel, request, c)) {
       try {
         run_choice(kernel.launch_with(request, choice), c, operands, wanted);
       } catch (const Failure& failure) {
@@ -187,10 +187,10 @@ class ContractionCheck final : public Check {
   }
 
   /// Of all choices for a shape: one of each width of tile, and some more.
-  std::vector<rkernel::Choice> some_choices(const cpu::ContractionKernel& kernel, const rkernel::PlanRequest& request, const Case& c) {
-    std::vector<rkernel::Choice> all, some;
+  std::vector<choice::Choice> some_choices(const cpu::ContractionKernel& kernel, const rkernel::PlanRequest& request, const Case& c) {
+    std::vector<choice::Choice> all, some;
     std::map<int, std::vector<std::size_t>> by_columns;
-    kernel.for_each_choice(request, [&](const rkernel::Choice& choice) {
+    kernel.for_each_choice(request, [&](const choice::Choice& choice) {
       const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
       const bool whole_tiles = strategy.lanes == rkernel::LaneAxis::N && strategy.block_m >= std::min<std::int64_t>(c.m, strategy.tile_rows) &&
                                strategy.block_n >= std::min<std::int64_t>(c.n, strategy.tile_columns);
@@ -203,7 +203,7 @@ class ContractionCheck final : public Check {
   }
 
   /// One of the choices with the most rows in a tile.
-  std::size_t tallest(const std::vector<rkernel::Choice>& all, const std::vector<std::size_t>& indices) {
+  std::size_t tallest(const std::vector<choice::Choice>& all, const std::vector<std::size_t>& indices) {
     const auto rows = [&](std::size_t i) { return all[i].program.regions.front().strategy.tile_rows; };
     int most = 0;
     for (const std::size_t i : indices) most = std::max(most, rows(i));
@@ -238,7 +238,7 @@ class ContractionCheck final : public Check {
     }
   }
 
-  const cpu::Isa& isa_;
+  const codegen::Isa& isa_;
   Case form_;
   cpu::testing::Built built_;
   std::mt19937_64 random_;
@@ -249,7 +249,7 @@ class ContractionCheck final : public Check {
 
 }  // namespace
 
-void add_contraction_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t seed) {
+void add_contraction_checks(Checks& checks, const codegen::Isa& isa, std::uint64_t seed) {
   const auto add = [&](const char* name, const Case& form, bool all_loops = false) {
     checks.push_back(std::make_unique<ContractionCheck>(name, isa, form, seed++, all_loops));
   };

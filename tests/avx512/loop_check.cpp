@@ -56,7 +56,7 @@ std::size_t plain_class(const std::vector<cpu::KernelSource>& sources, std::size
 
 void LoopCheck::add(std::unique_ptr<testing::ProblemBuilder> builder, unsigned seed, double tolerance, bool specials,
                     std::map<int, std::vector<std::uint8_t>> given) {
-  auto kernel = cpu::LoopKernel::create(builder->problem, isa_, std::make_shared<rkernel::Machine>(testing::round_machine()));
+  auto kernel = cpu::LoopKernel::create(builder->problem, isa_, std::make_shared<choice::Machine>(testing::round_machine()));
   auto sources = kernel->sources();
   items_.push_back({std::move(builder), std::move(kernel), std::move(sources), seed, tolerance, specials, std::move(given)});
 }

@@ -11,7 +11,7 @@ namespace dyn::avx512_check {
 
 class LoopCheck : public Check {
  public:
-  LoopCheck(std::string name, const cpu::Isa& isa) : Check(std::move(name)), isa_(isa) {}
+  LoopCheck(std::string name, const codegen::Isa& isa) : Check(std::move(name)), isa_(isa) {}
 
   /// One problem, its inputs random by `seed` but for those `given`.
   void add(std::unique_ptr<testing::ProblemBuilder> builder, unsigned seed, double tolerance, bool specials = false,
@@ -37,7 +37,7 @@ class LoopCheck : public Check {
  private:
   static void run_item(const LoopCheck& check, Item& item, std::span<void* const> addresses);
 
-  const cpu::Isa& isa_;
+  const codegen::Isa& isa_;
   std::vector<Item> items_;
 };
 

@@ -24,7 +24,7 @@ std::unique_ptr<ProblemBuilder> two_axes(const std::string& name, std::int64_t o
 }
 
 /// Three rows of every size, lanes along the columns; a second time with NaN and infinities among the inputs.
-std::unique_ptr<Check> at_all_sizes(const std::string& name, const cpu::Isa& isa, AxisKind columns_kind, const std::function<void(ProblemBuilder&)>& body) {
+std::unique_ptr<Check> at_all_sizes(const std::string& name, const codegen::Isa& isa, AxisKind columns_kind, const std::function<void(ProblemBuilder&)>& body) {
   auto check = std::make_unique<LoopCheck>(name, isa);
   unsigned seed = 1;
   for (const std::int64_t columns : sizes) {
@@ -38,7 +38,7 @@ std::unique_ptr<Check> at_all_sizes(const std::string& name, const cpu::Isa& isa
   return check;
 }
 
-std::unique_ptr<Check> outer_reductions(const cpu::Isa& isa) {
+std::unique_ptr<Check> outer_reductions(const codegen::Isa& isa) {
   auto check = std::make_unique<LoopCheck>("reduction of the outer axis", isa);
   unsigned seed = 1;
   for (const std::int64_t columns : sizes) {
@@ -49,7 +49,7 @@ std::unique_ptr<Check> outer_reductions(const cpu::Isa& isa) {
   return check;
 }
 
-std::unique_ptr<Check> total_reductions(const cpu::Isa& isa) {
+std::unique_ptr<Check> total_reductions(const codegen::Isa& isa) {
   auto check = std::make_unique<LoopCheck>("sums, maxima and minima of every dtype", isa);
   unsigned seed = 1;
   for (const std::int64_t columns : sizes) {
@@ -64,7 +64,7 @@ std::unique_ptr<Check> total_reductions(const cpu::Isa& isa) {
 }
 
 /// Of so much that they are cut in slices, lanes along a reduced axis and along one that is not.
-std::unique_ptr<Check> long_reductions(const cpu::Isa& isa) {
+std::unique_ptr<Check> long_reductions(const codegen::Isa& isa) {
   auto check = std::make_unique<LoopCheck>("reductions in slices", isa);
   for (const DType dtype : {DType::f32, DType::i64}) {
     auto total = two_axes(check->name(), 2, AxisKind::Reduction, 140001, AxisKind::Reduction);
@@ -80,7 +80,7 @@ std::unique_ptr<Check> long_reductions(const cpu::Isa& isa) {
   return check;
 }
 
-std::unique_ptr<Check> gathers(const cpu::Isa& isa) {
+std::unique_ptr<Check> gathers(const codegen::Isa& isa) {
   auto check = std::make_unique<LoopCheck>("gathers of rows and of elements", isa);
   for (const std::int64_t columns : sizes) {
     auto rows = two_axes("rows", 5, AxisKind::Parallel, columns, AxisKind::Parallel);
@@ -97,7 +97,7 @@ std::unique_ptr<Check> gathers(const cpu::Isa& isa) {
   return check;
 }
 
-std::unique_ptr<Check> paddings(const cpu::Isa& isa) {
+std::unique_ptr<Check> paddings(const codegen::Isa& isa) {
   auto check = std::make_unique<LoopCheck>("padding, transposition, and halves", isa);
   unsigned seed = 1;
   for (const std::int64_t columns : sizes) {
@@ -113,7 +113,7 @@ std::unique_ptr<Check> paddings(const cpu::Isa& isa) {
   return check;
 }
 
-std::unique_ptr<Check> random_checks(const cpu::Isa& isa, std::uint64_t seed) {
+std::unique_ptr<Check> random_checks(const codegen::Isa& isa, std::uint64_t seed) {
   auto check = std::make_unique<LoopCheck>("random problems", isa);
   for (unsigned i = 0; i < random_problems; ++i) {
     const auto own_seed = static_cast<unsigned>(seed) + i;
@@ -124,7 +124,7 @@ std::unique_ptr<Check> random_checks(const cpu::Isa& isa, std::uint64_t seed) {
 
 }  // namespace
 
-void add_loop_checks(Checks& checks, const cpu::Isa& isa, std::uint64_t seed) {
+void add_loop_checks(Checks& checks, const codegen::Isa& isa, std::uint64_t seed) {
   checks.push_back(at_all_sizes("softmax", isa, AxisKind::Reduction, testing::softmax));
   checks.push_back(at_all_sizes("layer norm", isa, AxisKind::Reduction, testing::layer_norm));
   checks.push_back(at_all_sizes("element-wise, broadcasts, two orders of elements", isa, AxisKind::Parallel, testing::element_wise));

@@ -49,23 +49,23 @@ Settings parse(std::span<char*> arguments) {
   return settings;
 }
 
-const cpu::Isa& isa_named(const std::string& name) {
-  for (const cpu::Isa& isa : cpu::all_isas())
+const codegen::Isa& isa_named(const std::string& name) {
+  for (const codegen::Isa& isa : codegen::all_isas())
     if (isa.name == name) return isa;
   throw std::invalid_argument("there is no instruction set " + name);
 }
 
 /// The addresses of all checks' sources, one check after the other.
-std::vector<void*> generate(const Checks& checks, const cpu::Isa& isa, const std::string& directory, rkernel::CompileReport& report) {
-  static std::vector<std::shared_ptr<cpu::CodeStore>> stores;  // code lives as long as its store
+std::vector<void*> generate(const Checks& checks, const codegen::Isa& isa, const std::string& directory, rkernel::CompileReport& report) {
+  static std::vector<std::shared_ptr<codegen::CodeStore>> stores;  // code lives as long as its store
   std::vector<cpu::KernelSource> sources;
   for (const auto& check : checks) {
     const std::vector<cpu::KernelSource> own = check->sources();
     sources.insert(sources.end(), own.begin(), own.end());
   }
-  cpu::CodeStoreOptions options;
+  codegen::CodeStoreOptions options;
   options.cache_dir = directory;
-  stores.push_back(cpu::CodeStore::open(isa, options));
+  stores.push_back(codegen::CodeStore::open(isa, options));
   return stores.back()->resolve(sources, 2, report);
 }
 
@@ -83,7 +83,7 @@ bool passes(Check& check, std::span<void* const> addresses) {
 }
 
 int run(const Settings& settings) {
-  const cpu::Isa& isa = isa_named(settings.isa);
+  const codegen::Isa& isa = isa_named(settings.isa);
   if (!settings.assembly.empty()) {
     write_assembly(isa, settings.assembly);
     return 0;
@@ -99,7 +99,7 @@ int run(const Settings& settings) {
     std::printf("note: %d functions for %s, %d of them compiled now\n", report.kernels, isa.name.c_str(), report.compiled);
     return 0;
   }
-  if (!cpu::cpu_has(isa)) {
+  if (!codegen::cpu_has(isa)) {
     std::printf("failed cpu: this CPU does not have %s\n", isa.name.c_str());
     return 1;
   }
@@ -129,9 +129,9 @@ void throw_failed(const doctest::AssertData& assertion) {
 
 }  // namespace
 
-void write_assembly(const cpu::Isa& isa, const std::string& directory) {
+void write_assembly(const codegen::Isa& isa, const std::string& directory) {
   std::filesystem::create_directories(directory);
-  cpu::Compiler compiler(isa);
+  codegen::Compiler compiler(isa);
   const std::vector<cpu::Tile> tiles = cpu::main_loop_tiles(isa);
   const std::vector<cpu::KernelSource> sources = cpu::main_loop_sources(isa);
   for (std::size_t i = 0; i < tiles.size(); ++i) {

@@ -20,7 +20,7 @@ std::int64_t ordinal(float value) {
 
 class MathCheck final : public LoopCheck {
  public:
-  MathCheck(std::string name, const cpu::Isa& isa, std::int64_t limit_ulps) : LoopCheck(std::move(name), isa), limit_ulps_(limit_ulps) {}
+  MathCheck(std::string name, const codegen::Isa& isa, std::int64_t limit_ulps) : LoopCheck(std::move(name), isa), limit_ulps_(limit_ulps) {}
 
  private:
   void compare(const Item&, const Contents& got, const Contents& wanted) const override {
@@ -51,7 +51,7 @@ std::vector<float> sample() {
   return values;
 }
 
-void add(Checks& checks, const cpu::Isa& isa, ExprOp op, std::int64_t limit_ulps) {
+void add(Checks& checks, const codegen::Isa& isa, ExprOp op, std::int64_t limit_ulps) {
   const std::vector<float> x = sample();
   std::vector<float> y(x.rbegin(), x.rend());
   auto builder = std::make_unique<testing::ProblemBuilder>(std::string(name_of(op)));
@@ -67,7 +67,7 @@ void add(Checks& checks, const cpu::Isa& isa, ExprOp op, std::int64_t limit_ulps
 
 }  // namespace
 
-void add_math_checks(Checks& checks, const cpu::Isa& isa) {
+void add_math_checks(Checks& checks, const codegen::Isa& isa) {
   for (const ExprOp op : {ExprOp::Exp, ExprOp::Log, ExprOp::Sin, ExprOp::Cos, ExprOp::Rsqrt, ExprOp::Tan, ExprOp::Asin, ExprOp::Acos, ExprOp::Atan,
                           ExprOp::Sinh, ExprOp::Cosh, ExprOp::Asinh, ExprOp::Acosh, ExprOp::Atanh}) add(checks, isa, op, 1);
   for (const ExprOp op : {ExprOp::Tanh, ExprOp::Erf, ExprOp::Sigmoid}) add(checks, isa, op, 3);

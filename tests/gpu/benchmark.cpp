@@ -116,7 +116,7 @@ class Bench {
   }
 
   double limit_seconds(double flops, double bytes, bool bf16) const {
-    const rkernel::GpuMachine& machine = device_->machine();
+    const choice::GpuMachine& machine = device_->machine();
     const double flops_per_second =
         2 * (bf16 ? machine.f16_mma_fma : machine.f32_fma) * machine.multiprocessors * machine.clock_hz;
     return std::max(flops / flops_per_second, bytes / machine.memory_bytes_per_second);

@@ -53,7 +53,7 @@ bool available(const Settings& settings) {
 }
 
 int list_devices() {
-  for (const rkernel::GpuMachine& machine : ptx::cuda_devices(nullptr)) {
+  for (const choice::GpuMachine& machine : ptx::cuda_devices(nullptr)) {
     std::printf("%s, compute capability %d.%d, %d multiprocessors, %.2f GHz, %.1f TB/s, driver CUDA %s\n",
                 machine.product.c_str(), machine.compute_capability / 10, machine.compute_capability % 10,
                 machine.multiprocessors, machine.clock_hz / 1e9, machine.memory_bytes_per_second / 1e12,

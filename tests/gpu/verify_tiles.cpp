@@ -45,13 +45,13 @@ Bytes run(PtxDevice& device, const void* function, const MatmulCase& c, const st
 }
 
 /// The forms of one tile: both ways of copying each operand, both orders of B, transposes, all dtypes of memory, epilogues.
-std::vector<MatmulCase> forms_of(const rkernel::GpuTile& tile, std::mt19937_64& random) {
+std::vector<MatmulCase> forms_of(const choice::GpuTile& tile, std::mt19937_64& random) {
   constexpr DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
   std::vector<MatmulCase> forms;
   for (const Copy a : {Copy::Vectors, Copy::Elements}) {
     for (const Copy b : {Copy::Vectors, Copy::Elements}) {
       for (const BOrder order : {BOrder::RowsAlongN, BOrder::RowsAlongK}) {
-        if (order == BOrder::RowsAlongK && tile.engine == rkernel::Engine::CudaCores) continue;
+        if (order == BOrder::RowsAlongK && tile.engine == choice::Engine::CudaCores) continue;
         MatmulCase c;
         c.tile = tile;
         c.a_copy = a;
@@ -131,8 +131,8 @@ int verify_tiles(const Settings& settings) {
   std::mt19937_64 random(settings.seed);
   const auto emulator = settings.emulate ? make_emulator({.machine = device->machine(), .cache_dir = {}}) : nullptr;
   int failures = 0;
-  const auto tiles = rkernel::gpu_tiles(device->machine(), operands, settings.precision == "tf32");
-  for (const rkernel::GpuTile& tile : tiles) {
+  const auto tiles = choice::gpu_tiles(device->machine(), operands, settings.precision == "tf32");
+  for (const choice::GpuTile& tile : tiles) {
     Tally tally;
     for (const MatmulCase& form : forms_of(tile, random))
       verify_form(*device, emulator.get(), form, settings.rounds, random, tally);

@@ -83,8 +83,8 @@ TEST_SUITE("fast") {
 TEST_SUITE("full") {
   TEST_CASE("all operators on every narrower instruction set of this CPU") {
     Sweep sweep(7);
-    for (const auto& isa : cpu::all_isas()) {
-      if (!cpu::cpu_has(isa) || isa.name == cpu::select_isa("").name) continue;
+    for (const auto& isa : codegen::all_isas()) {
+      if (!codegen::cpu_has(isa) || isa.name == codegen::select_isa("").name) continue;
       CAPTURE(isa.name);
       for (const auto& cases :
            {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(), movement_cases(), window_cases(), dtype_cases()}) {

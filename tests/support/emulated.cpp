@@ -4,8 +4,8 @@
 
 namespace dyn::test {
 
-rkernel::GpuMachine emulated_machine() {
-  rkernel::GpuMachine machine;
+choice::GpuMachine emulated_machine() {
+  choice::GpuMachine machine;
   machine.name = "test";
   machine.multiprocessors = 4;
   machine.shared_bytes_per_multiprocessor = 164 << 10;

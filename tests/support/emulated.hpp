@@ -27,7 +27,7 @@ EmulatedBuffer written_buffer(Container& values) {
 }
 
 /// A GPU of compute capability 8.0 for tests.
-rkernel::GpuMachine emulated_machine();
+choice::GpuMachine emulated_machine();
 
 class Emulated {
  public:

@@ -21,8 +21,8 @@ bool chance(std::mt19937_64& random, std::uint64_t one_in) { return random() % o
 
 }  // namespace
 
-rkernel::Machine round_machine() {
-  rkernel::Machine machine;
+choice::Machine round_machine() {
+  choice::Machine machine;
   machine.name = "round";
   machine.threads = 2;
   machine.vector_width = 16;
@@ -37,8 +37,8 @@ rkernel::Machine round_machine() {
   return machine;
 }
 
-rkernel::Machine round_machine(int threads) {
-  rkernel::Machine machine = round_machine();
+choice::Machine round_machine(int threads) {
+  choice::Machine machine = round_machine();
   machine.threads = threads;
   for (std::size_t level = 0; level < machine.levels.size(); ++level) {
     std::vector<double>& bandwidth = machine.levels[level].bandwidth;
@@ -49,8 +49,8 @@ rkernel::Machine round_machine(int threads) {
   return machine;
 }
 
-rkernel::Machine random_machine(std::mt19937_64& random, int threads) {
-  rkernel::Machine machine = round_machine(threads);
+choice::Machine random_machine(std::mt19937_64& random, int threads) {
+  choice::Machine machine = round_machine(threads);
   if (chance(random, 2)) {
     machine.vector_width = 8;
     machine.panel = 16;
@@ -65,7 +65,7 @@ rkernel::Machine random_machine(std::mt19937_64& random, int threads) {
   for (double* seconds : {&machine.seconds_per_vector_operation, &machine.seconds_per_call, &machine.seconds_per_ticket, &machine.seconds_per_wakeup}) {
     *seconds *= log_uniform(random, 0.2, 5);
   }
-  for (rkernel::MemoryLevel& level : machine.levels) {
+  for (choice::MemoryLevel& level : machine.levels) {
     const double factor = log_uniform(random, 0.2, 5);
     for (double& bandwidth : level.bandwidth) bandwidth *= factor;
     level.bytes = std::llround(static_cast<double>(level.bytes) * log_uniform(random, 0.5, 2));
@@ -73,9 +73,9 @@ rkernel::Machine random_machine(std::mt19937_64& random, int threads) {
   return machine;
 }
 
-rkernel::ContractionShape random_contraction(std::mt19937_64& random, const rkernel::Machine& machine) {
+choice::ContractionShape random_contraction(std::mt19937_64& random, const choice::Machine& machine) {
   using rkernel::LaneAxis;
-  rkernel::ContractionShape shape{.batch = chance(random, 4) ? 1 + random_size(random, 16) : 1, .m = random_size(random, 3000), .n = random_size(random, 3000), .k = random_size(random, 8000)};
+  choice::ContractionShape shape{.batch = chance(random, 4) ? 1 + random_size(random, 16) : 1, .m = random_size(random, 3000), .n = random_size(random, 3000), .k = random_size(random, 8000)};
   shape.lanes = std::array{LaneAxis::N, LaneAxis::N, LaneAxis::M, LaneAxis::K}.at(random() % 4);
   // Deep sums of few outputs, and rows that share cache sets.
   if (chance(random, 3)) shape.k = 1024 * (1 + static_cast<std::int64_t>(random() % 8));
@@ -105,7 +105,7 @@ rkernel::ContractionShape random_contraction(std::mt19937_64& random, const rker
   shape.a_level = random() % machine.levels.size();
   shape.b_level = random() % machine.levels.size();
   const bool may_have_rows = shape.lanes == LaneAxis::N && shape.b_packed && shape.b_dtype == DType::f32 && !shape.must_copy_a;
-  shape.rest_as_rows = may_have_rows && rkernel::packed_rest(machine.vector_width, machine.panel, shape.n, shape.k) > 0 && chance(random, 2);
+  shape.rest_as_rows = may_have_rows && choice::packed_rest(machine.vector_width, machine.panel, shape.n, shape.k) > 0 && chance(random, 2);
   shape.may_dot_rest = shape.lanes == LaneAxis::N && !shape.rest_as_rows && chance(random, 2);
   return shape;
 }

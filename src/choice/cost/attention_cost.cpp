@@ -9,7 +9,7 @@
 #include "src/base/bytes.hpp"
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 // Vector instructions for one vector of scores: maximum, exponential, sum, loads and stores; and to add a mask.
@@ -20,7 +20,7 @@ constexpr double rescale_operations = 3;
 struct AttentionSizes {
   double row_blocks, block_rows;           ///< of the threads' layer
   double part_keys, key_blocks, block_keys;  ///< of one ticket; under a causal mask on average
-  Tiling tiles;
+  rkernel::Tiling tiles;
   double row_tiles;
 };
 
@@ -39,7 +39,7 @@ AttentionSizes sizes_of(const AttentionShape& shape, const AttentionStrategy& st
   sizes.part_keys = static_cast<double>(shape.keys) * visible_share(shape) / static_cast<double>(strategy.splits);
   sizes.block_keys = std::min(static_cast<double>(strategy.block_keys), std::max(1.0, sizes.part_keys));
   sizes.key_blocks = sizes.part_keys / sizes.block_keys;
-  sizes.tiles = equal_tiling(rows, strategy.tile_rows);
+  sizes.tiles = rkernel::equal_tiling(rows, strategy.tile_rows);
   sizes.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes.tiles.tiles()));
   return sizes;
 }
@@ -129,4 +129,4 @@ std::string to_string(const AttentionStrategy& strategy) {
                      strategy.splits == 1 ? "" : "s");
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -6,7 +6,7 @@
 
 #include "src/choice/cost/cost.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// How a block of scores is made. Panels: keys packed in panels, tiles of rows go through the main loops. Dots: keys read once, as they lie;
 /// few rows do not repay the packing.
@@ -56,4 +56,4 @@ AttentionChoice select_attention(const Machine& machine, const AttentionShape& s
 
 std::string to_string(const AttentionStrategy& strategy);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

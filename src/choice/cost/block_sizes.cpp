@@ -4,7 +4,7 @@
 
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 // Of a tile whose lanes run along K: multiply-adds, or loads of both sides, two a cycle.
@@ -14,16 +14,16 @@ double dot_seconds_per_k(const Machine& machine, const BlockSizes& sizes, double
 }
 
 // Whether the last column tile is narrower than a panel, as no more of its panel exists.
-bool ends_narrow(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
+bool ends_narrow(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy) {
   const std::int64_t last = shape.n % machine.panel;
   return last > 0 && last <= machine.vector_width && machine.most_rows(machine.vector_width) >= strategy.tile_rows;
 }
 
 }  // namespace
 
-double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DType weights) {
+double seconds_per_k(const Machine& machine, const rkernel::Tiling& rows, int columns, DType weights) {
   double total = 0;
-  for (const Run& run : {rows.first, rows.second}) {
+  for (const rkernel::Run& run : {rows.first, rows.second}) {
     if (run.count == 0) continue;
     const TileSpeed* tile = machine.find_tile(static_cast<int>(run.tile), columns, weights);
     total += static_cast<double>(run.count) * (tile != nullptr ? tile->seconds_per_k : 1);
@@ -37,7 +37,7 @@ double seconds_per_multiply_add(const Machine& machine) {
   return tile != nullptr ? tile->seconds_per_k / rows * machine.vector_width / machine.panel : machine.seconds_per_vector_operation;
 }
 
-const BlockSizes& BlockSizer::of(const Strategy& strategy) {
+const BlockSizes& BlockSizer::of(const rkernel::Strategy& strategy) {
   const bool same_tiles = strategy.tile_rows == last_.tile_rows && strategy.tile_columns == last_.tile_columns;
   const bool same_rows = same_tiles && strategy.block_m == last_.block_m;
   const bool same_blocks = same_rows && strategy.block_n == last_.block_n;
@@ -48,14 +48,14 @@ const BlockSizes& BlockSizer::of(const Strategy& strategy) {
   return sizes_;
 }
 
-void BlockSizer::set_rows(const Strategy& strategy) {
+void BlockSizer::set_rows(const rkernel::Strategy& strategy) {
   const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(shape_.m, strategy.block_m));
   const std::int64_t block_m = ceil_div(shape_.m, m_blocks);
   sizes_.m_blocks = static_cast<double>(m_blocks);
   sizes_.block_m = static_cast<double>(block_m);
-  sizes_.rows = tiling_of(block_m, strategy.tile_rows);
+  sizes_.rows = rkernel::tiling_of(block_m, strategy.tile_rows);
   sizes_.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes_.rows.tiles()));
-  if (strategy.lanes == LaneAxis::K) {
+  if (strategy.lanes == rkernel::LaneAxis::K) {
     wide_ = dot_seconds_per_k(machine_, sizes_, static_cast<double>(shape_.n));
     return;
   }
@@ -63,7 +63,7 @@ void BlockSizer::set_rows(const Strategy& strategy) {
   narrow_ = ends_narrow(machine_, shape_, strategy) ? seconds_per_k(machine_, sizes_.rows, machine_.vector_width, shape_.b_dtype) : wide_;
 }
 
-void BlockSizer::set_columns(const Strategy& strategy) {
+void BlockSizer::set_columns(const rkernel::Strategy& strategy) {
   const std::int64_t n_blocks = std::max<std::int64_t>(1, ceil_div(shape_.n, strategy.block_n));
   const std::int64_t panels = ceil_div(ceil_div(shape_.n, machine_.panel), n_blocks);
   const std::int64_t wide = strategy.tile_columns / machine_.panel;
@@ -72,14 +72,14 @@ void BlockSizer::set_columns(const Strategy& strategy) {
   // Panels that do not fill a wide tile run one at a time.
   sizes_.column_tiles = static_cast<double>(wide == 1 ? panels : panels / wide + panels % wide);
   sizes_.seconds_per_k = sizes_.longest_seconds_per_k = wide_;
-  if (strategy.lanes != LaneAxis::K && ends_narrow(machine_, shape_, strategy)) {
+  if (strategy.lanes != rkernel::LaneAxis::K && ends_narrow(machine_, shape_, strategy)) {
     const double of_last_block = wide_ + (narrow_ - wide_) / sizes_.column_tiles;
     sizes_.seconds_per_k = wide_ + (of_last_block - wide_) / sizes_.n_blocks;
     sizes_.longest_seconds_per_k = std::max(wide_, of_last_block);
   }
 }
 
-void BlockSizer::set_depth(const Strategy& strategy) {
+void BlockSizer::set_depth(const rkernel::Strategy& strategy) {
   const std::int64_t slice_k = strategy.split_k == 1 ? shape_.k : ceil_div(shape_.k, strategy.split_k);
   const std::int64_t k_blocks = slice_k <= strategy.block_k ? 1 : ceil_div(slice_k, strategy.block_k);
   sizes_.slices = static_cast<double>(strategy.split_k);
@@ -87,4 +87,4 @@ void BlockSizer::set_depth(const Strategy& strategy) {
   sizes_.block_k = static_cast<double>(slice_k) / sizes_.k_blocks;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

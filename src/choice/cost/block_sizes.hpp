@@ -3,11 +3,11 @@
 
 #include "src/choice/cost/cost.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// Of the largest block, which is the one that the other threads wait for. Counts are whole numbers.
 struct BlockSizes {
-  Tiling rows;               ///< of one block
+  rkernel::Tiling rows;               ///< of one block
   double row_tiles, column_tiles, k_blocks;
   double block_m, block_n, block_k;
   double m_blocks, n_blocks, slices;
@@ -20,24 +20,24 @@ struct BlockSizes {
 double seconds_per_multiply_add(const Machine& machine);
 
 /// Seconds of one step of K of row tiles with so many columns, their mean; 0 without tiles.
-double seconds_per_k(const Machine& machine, const Tiling& rows, int columns, DType weights);
+double seconds_per_k(const Machine& machine, const rkernel::Tiling& rows, int columns, DType weights);
 
 /// BlockSizes of strategies of one shape. What depends on tiles and blocks along M and N alone is kept from one strategy to the next where that has the same.
 class BlockSizer {
  public:
   BlockSizer(const Machine& machine, const ContractionShape& shape) : machine_(machine), shape_(shape) {}
-  const BlockSizes& of(const Strategy& strategy);
+  const BlockSizes& of(const rkernel::Strategy& strategy);
 
  private:
-  void set_rows(const Strategy& strategy);
-  void set_columns(const Strategy& strategy);
-  void set_depth(const Strategy& strategy);
+  void set_rows(const rkernel::Strategy& strategy);
+  void set_columns(const rkernel::Strategy& strategy);
+  void set_depth(const rkernel::Strategy& strategy);
 
   const Machine& machine_;
   const ContractionShape& shape_;
-  Strategy last_{.tile_rows = 0};  ///< no strategy has tiles without rows
+  rkernel::Strategy last_{.tile_rows = 0};  ///< no strategy has tiles without rows
   double wide_ = 0, narrow_ = 0;   ///< seconds of a step of K of a row tile, the mean: in whole panels, and in a last one of at most a vector
   BlockSizes sizes_{};
 };
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

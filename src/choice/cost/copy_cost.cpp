@@ -5,7 +5,7 @@
 
 #include "src/base/bytes.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 // Of each run of a window, beside its bytes: 3 x 3 windows of 64 channels, and 7 x 7 of 3. Where a block has all of K, most windows are copied without tests of their runs.
@@ -52,13 +52,13 @@ double block_move_seconds(const Machine& machine, double elements, DType dtype, 
   return bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, level), active) + (packs ? elements * machine.seconds_per_vector_operation : 0);
 }
 
-bool reads_strip(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, std::int64_t rows) {
-  if (shape.a_strips.row_elements == 0 || strategy.lanes != LaneAxis::N || strategy.tile_columns != machine.panel) return false;
-  if (tiling_of(rows, strategy.tile_rows).first.tile != shape.inlined_rows) return false;
+bool reads_strip(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, std::int64_t rows) {
+  if (shape.a_strips.row_elements == 0 || strategy.lanes != rkernel::LaneAxis::N || strategy.tile_columns != machine.panel) return false;
+  if (rkernel::tiling_of(rows, strategy.tile_rows).first.tile != shape.inlined_rows) return false;
   return machine.level_of(static_cast<std::int64_t>(2 * strip_bytes(shape.a_strips, static_cast<double>(rows)))) <= 1;
 }
 
-double window_copy_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int active, bool any_depth) {
+double window_copy_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int active, bool any_depth) {
   const double windows = windows_seconds(machine, shape, sizes, sizes.block_m, active, any_depth);
   const auto rows = static_cast<std::int64_t>(std::ceil(sizes.block_m));
   if (!(any_depth || is_whole(sizes)) || !reads_strip(machine, shape, strategy, rows)) return windows;
@@ -67,4 +67,4 @@ double window_copy_seconds(const Machine& machine, const ContractionShape& shape
   return any_depth ? std::min(windows, in_strip) : in_strip;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

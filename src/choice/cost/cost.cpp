@@ -9,7 +9,7 @@
 #include "src/choice/cost/copy_cost.hpp"
 #include "src/choice/cost/rest_columns.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
@@ -58,7 +58,7 @@ double share_within_lines(std::int64_t row_bytes) { return 1 - static_cast<doubl
 // How much more often A is fetched where its rows fall into few cache sets.
 double conflict_factor(const Machine& machine, const ContractionShape& shape, double rows) {
   // Lanes along K take a line whole.
-  if (shape.a_row_bytes <= 0 || shape.lanes == LaneAxis::K) return 1;
+  if (shape.a_row_bytes <= 0 || shape.lanes == rkernel::LaneAxis::K) return 1;
   const auto distinct = static_cast<double>(l1_way_bytes / common_power(shape.a_row_bytes, l1_way_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
   return rows_per_set > static_cast<double>(rows_without_conflicts(machine)) ? conflict_refetches : 1;
@@ -71,18 +71,18 @@ double read_seconds(const Machine& machine, double bytes, std::size_t level, int
 
 // With lanes along K all columns are one tile.
 double tile_columns(const ContractionShape& shape, const BlockSizes& sizes) {
-  return shape.lanes == LaneAxis::K ? static_cast<double>(shape.n) : sizes.block_n / std::max(1.0, sizes.column_tiles);
+  return shape.lanes == rkernel::LaneAxis::K ? static_cast<double>(shape.n) : sizes.block_n / std::max(1.0, sizes.column_tiles);
 }
 
 // What a tile waits for rows of A that were evicted.
-double conflict_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int active) {
+double conflict_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int active) {
   const double rows = sizes.block_m / sizes.row_tiles;
   const double again = strategy.copy_a ? 0 : conflict_factor(machine, shape, rows) - 1;
   return again > 0 ? exposed_conflicts * again * read_seconds(machine, rows * sizes.block_k * float_bytes, 1, active) : 0;
 }
 
 // Whether the rows of B, read as they lie, evict each other from L1 before the next row tile comes.
-bool shares_sets(const ContractionShape& shape, const Strategy& strategy) {
+bool shares_sets(const ContractionShape& shape, const rkernel::Strategy& strategy) {
   return strategy.direct_b && shape.b_row_bytes > 0 && common_power(shape.b_row_bytes, l1_way_bytes) * 4 >= l1_way_bytes;
 }
 
@@ -104,7 +104,7 @@ double output_seconds(const Machine& machine, const ContractionShape& shape, con
 }
 
 // Of the calls of main loops, for one tile.
-double call_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes) {
+double call_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes) {
   const bool inlines = sizes.k_blocks == 1 && sizes.slices == 1 && strategy.tile_columns == machine.panel && sizes.rows.first.tile == shape.inlined_rows;
   const double full = inlines ? static_cast<double>(sizes.rows.first.count) / sizes.row_tiles : 0;
   return machine.seconds_per_call * (1 - full + full * inlined_share_of_call);
@@ -131,7 +131,7 @@ double spared_by_rest(const Machine& machine, const ContractionShape& shape, con
 }
 
 // Where dots compute the last column tile in less time than its rows of A take to come, nothing hides these: how much longer that makes the mean tile.
-double bare_dots_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, double load, double register_tile) {
+double bare_dots_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, double load, double register_tile) {
   if (!has_dots(shape, strategy) || sizes.column_tiles * sizes.n_blocks == 1) return 0;
   const double of_last = of_last_columns(sizes, 1) / sizes.column_tiles, wide = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
   const double other = register_tile - mean_rest_seconds(machine, shape, sizes) + sizes.block_k * (wide - sizes.seconds_per_k);
@@ -146,12 +146,12 @@ struct ColumnSeconds {
 };
 
 // Lines of a row of a panel as it lies, in those that it has where it begins on a line: most rows that begin within one end in one more.
-double line_share(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
+double line_share(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy) {
   if (!strategy.direct_b) return 1;
   return 1 + share_within_lines(shape.b_row_bytes) * line_bytes / static_cast<double>(machine.panel * float_bytes);
 }
 
-ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, double bytes, int active) {
+ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, double bytes, int active) {
   const double block_bytes = sizes.block_n * static_cast<double>(shape.k) * static_cast<double>(size_of(shape.b_dtype));
   const double lines = line_share(machine, shape, strategy);
   const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(bytes * lines)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
@@ -179,7 +179,7 @@ double first_tile_seconds(const BlockSizes& sizes, const ColumnSeconds& columns,
   return std::max(0.0, others + (first - others) / sizes.row_tiles - std::max(mean, register_tile));
 }
 
-LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, double register_tile,
+LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, double register_tile,
                       int active) {
   LayerTerms terms{.name = "L1"};
   const double rows = sizes.block_m / sizes.row_tiles;
@@ -208,21 +208,21 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, con
   terms.store /= sizes.k_blocks;
   if (!asks_ahead(machine, shape, static_cast<std::int64_t>(b_bytes))) terms.store += first_tile_seconds(sizes, of_columns, a_seconds, register_tile);
   terms.store += bare_dots_seconds(machine, shape, strategy, sizes, terms.load, register_tile);
-  if (strategy.lanes == LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
+  if (strategy.lanes == rkernel::LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
   // A tile between blocks of K is written to scratch and read again.
   if (sizes.k_blocks > 1) terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);
   return terms;
 }
 
 // Moves of one ticket, for each block of K; `any_depth`: or less, for some blocks of K that are not as deep.
-double move_seconds(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int active, bool any_depth = false) {
+double move_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int active, bool any_depth = false) {
   double seconds = 0;
   if (strategy.copy_a && shape.a_slides) {
     seconds += window_copy_seconds(machine, shape, strategy, sizes, active, any_depth);
   } else if (strategy.copy_a) {
     seconds += block_move_seconds(machine, sizes.block_m * sizes.block_k, shape.a_dtype, shape.a_level, false, active);
   }
-  if (strategy.lanes == LaneAxis::K) {
+  if (strategy.lanes == rkernel::LaneAxis::K) {
     seconds += static_cast<double>(shape.n) * sizes.block_k * machine.seconds_per_vector_operation;
   } else if (!shape.b_packed && !strategy.direct_b) {
     seconds += block_move_seconds(machine, sizes.block_n * sizes.block_k, DType::f32, shape.b_level, true, active);
@@ -279,7 +279,7 @@ double tiles_seconds(LayerTerms& terms, double register_tile, double block_k) {
   return layer_cost(terms, register_tile / terms.reduction_trips, true);
 }
 
-TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, double moves, int active) {
+TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, double moves, int active) {
   TicketTerms terms;
   terms.register_tile = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
@@ -306,7 +306,7 @@ double tickets_of(const ContractionShape& shape, const BlockSizes& sizes) {
 
 }  // namespace
 
-double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads,
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int threads,
                         CostBreakdown* breakdown, double enough) {
   LayerTerms top{.name = "threads"};
   top.parallel_trips = tickets_of(shape, sizes);
@@ -328,7 +328,7 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape, c
   return seconds;
 }
 
-double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, int threads,
                         CostBreakdown* breakdown) {
   return contraction_cost(machine, shape, strategy, BlockSizer(machine, shape).of(strategy), threads, breakdown);
 }
@@ -337,7 +337,7 @@ namespace {
 
 // No ticket costs less whose K is cut in blocks and whose operands are moved in the best way: with equal terms, blocks of K cost together what one of all K costs.
 // What is left out depends on their depth: the level of A and of the panel that is read again, more calls and sums in scratch.
-double least_ticket(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, double spared, int active) {
+double least_ticket(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, double spared, int active) {
   LayerTerms terms{.exposed = std::min(exposed_loads, exposed_loads_beyond_l2)};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = tile_columns(shape, sizes);
@@ -349,7 +349,7 @@ double least_ticket(const Machine& machine, const ContractionShape& shape, const
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
   const double again = read_seconds(machine, b_bytes, again_level, active);
   double best = std::numeric_limits<double>::infinity();
-  for_each_form(shape, strategy, [&](const Strategy& form) {
+  for_each_form(shape, strategy, [&](const rkernel::Strategy& form) {
     if (form.copy_a && !copies_may_pay(machine, shape, form)) return;
     const double first = shape.b_packed || form.direct_b ? read_seconds(machine, b_bytes, shape.b_level, active) : again;
     terms.load = (first / sizes.m_blocks + again * (1 - 1 / sizes.m_blocks)) / sizes.row_tiles;
@@ -362,12 +362,12 @@ double least_ticket(const Machine& machine, const ContractionShape& shape, const
 
 }  // namespace
 
-double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads, double enough) {
+double least_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int threads, double enough) {
   const double blocks = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
   // Blocks in several slices of K: these may make up for blocks that are fewer than the threads, and where their number is fixed for a last round that is not full.
   const bool slices = blocks < threads || shape.fixed_slices > 1;
   // What copies B's few columns for lanes along K is not priced by where B is.
-  const bool reads_b = shape.lanes != LaneAxis::K || shape.b_packed;
+  const bool reads_b = shape.lanes != rkernel::LaneAxis::K || shape.b_packed;
   const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype)) : 0;
   const double spared = spared_by_rest(machine, shape, sizes);
   const double multiply_adds = (static_cast<double>(shape.k) * sizes.seconds_per_k - spared) * sizes.row_tiles * sizes.column_tiles;
@@ -379,11 +379,11 @@ double least_cost(const Machine& machine, const ContractionShape& shape, const S
 
 std::int64_t rows_without_conflicts(const Machine& machine) { return std::max<std::int64_t>(1, machine.levels[0].bytes / l1_way_bytes); }
 
-bool copies_may_pay(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
+bool copies_may_pay(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy) {
   return shape.must_copy_a || conflict_factor(machine, shape, strategy.tile_rows) > 1;
 }
 
-TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, const Region& region, int active) {
+TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Region& region, int active) {
   ContractionShape part = shape;
   part.m = region.m;
   part.n = region.n;
@@ -393,4 +393,4 @@ TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, co
           region.m > 0 && region.n > 0 ? static_cast<std::int64_t>(tickets_of(part, sizes)) : 0};
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

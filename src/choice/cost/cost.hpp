@@ -11,7 +11,7 @@
 #include "src/choice/cost/machine.hpp"
 #include "src/rkernel/tree/strategy.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// Two predictions closer than this are a tie, which the earlier candidate wins.
 inline constexpr double tie = 0.02;
@@ -52,7 +52,7 @@ struct WindowStrips {
 
 /// Sizes and surroundings of one contraction.
 struct ContractionShape {
-  LaneAxis lanes = LaneAxis::N;  ///< with M, a and b, m and n are those of a problem whose sides have changed places
+  rkernel::LaneAxis lanes = rkernel::LaneAxis::N;  ///< with M, a and b, m and n are those of a problem whose sides have changed places
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   DType a_dtype = DType::f32, b_dtype = DType::f32;  ///< in memory; computing is in f32
   bool b_packed = true;          ///< constant, packed at load; else packed by each ticket, or read as it lies
@@ -89,24 +89,24 @@ struct CostBreakdown {
 };
 
 /// Predicted time of `strategy` on `threads` threads. `breakdown`, where given, receives every term.
-double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, int threads,
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, int threads,
                         CostBreakdown* breakdown = nullptr);
 
 struct BlockSizes;
 /// The same where its sizes are known (src/choice/cost/block_sizes.hpp). Of a strategy that takes `enough` or longer it may give less than the whole, but no less than `enough`.
-double contraction_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads,
+double contraction_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int threads,
                         CostBreakdown* breakdown = nullptr, double enough = std::numeric_limits<double>::infinity());
 
 /// No strategy with the tiles and blocks along M and N of `strategy`, whose one block and slice has all of K, costs less on `threads` threads, whatever its blocks and
 /// slices of K and its moves: what does not depend on these, and what the best moves cost. Where a simpler bound reaches `enough`, that one.
-double least_cost(const Machine& machine, const ContractionShape& shape, const Strategy& strategy, const BlockSizes& sizes, int threads,
+double least_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int threads,
                   double enough = std::numeric_limits<double>::infinity());
 
 /// Calls `visit` with every way to read the operands that there is: as they lie, or moved into scratch.
 template <typename Visit>
-void for_each_form(const ContractionShape& shape, Strategy strategy, const Visit& visit) {
+void for_each_form(const ContractionShape& shape, rkernel::Strategy strategy, const Visit& visit) {
   for (const bool direct_b : {false, true}) {
-    if (direct_b && (shape.b_packed || shape.must_pack_b || shape.lanes == LaneAxis::K)) continue;
+    if (direct_b && (shape.b_packed || shape.must_pack_b || shape.lanes == rkernel::LaneAxis::K)) continue;
     for (const bool copy_a : {false, true}) {
       if (!copy_a && shape.must_copy_a) continue;
       strategy.copy_a = copy_a;
@@ -120,7 +120,7 @@ void for_each_form(const ContractionShape& shape, Strategy strategy, const Visit
 std::int64_t rows_without_conflicts(const Machine& machine);
 
 /// Whether copying A into scratch can make anything faster: its rows, as they lie, share cache sets.
-bool copies_may_pay(const Machine& machine, const ContractionShape& shape, const Strategy& strategy);
+bool copies_may_pay(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy);
 
 std::string to_string(const CostBreakdown& breakdown);
 
@@ -129,6 +129,6 @@ struct TicketCost {
   double seconds = 0;
   std::int64_t tickets = 0;
 };
-TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, const Region& region, int active);
+TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Region& region, int active);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -4,7 +4,7 @@
 
 #include "src/choice/cost/cost.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 std::string to_string(const CostBreakdown& breakdown) {
   std::string text = fmt::format("    registers: {:.3g} us\n", breakdown.register_tile * 1e6);
@@ -19,4 +19,4 @@ std::string to_string(const CostBreakdown& breakdown) {
   return text;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 std::pair<int, int> by_columns_and_rows(const TileSpeed& tile) { return {tile.columns, tile.rows}; }
@@ -25,4 +25,4 @@ int Machine::most_rows(int columns) const {
   return after != tiles.begin() && std::prev(after)->columns == columns ? std::prev(after)->rows : 0;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -9,7 +9,7 @@
 
 #include "dyn/dtype.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// One level of memory, nearest first.
 struct MemoryLevel {
@@ -55,4 +55,4 @@ struct Machine {
   int most_rows(int columns) const;  ///< of the tiles with these columns; 0: none
 };
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

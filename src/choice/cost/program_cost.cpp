@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 Team::Team(int threads) : busy_(static_cast<std::size_t>(std::max(threads, 1)), 0) {}
 
@@ -51,15 +51,15 @@ double makespan(std::span<const TicketCost> groups, int threads) {
   return team.last();
 }
 
-double program_cost(const Machine& machine, const ContractionShape& shape, const Program& program, int threads) {
+double program_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Program& program, int threads) {
   if (program.regions.size() == 1) return contraction_cost(machine, shape, program.regions.front().strategy, threads);
   std::vector<TicketCost> groups;
   std::int64_t tickets = 0;
-  for (const Region& region : program.regions) {
+  for (const rkernel::Region& region : program.regions) {
     groups.push_back(ticket_cost(machine, shape, region, threads));
     tickets += groups.back().tickets;
   }
   return makespan(groups, static_cast<int>(std::min<std::int64_t>(threads, tickets)));
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -6,7 +6,7 @@
 
 #include "src/choice/cost/cost.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// Threads that each take the next ticket as soon as they have none.
 class Team {
@@ -30,6 +30,6 @@ class Team {
 double makespan(std::span<const TicketCost> groups, int threads);
 
 /// Predicted time of a program on `threads` threads; of one region, contraction_cost.
-double program_cost(const Machine& machine, const ContractionShape& shape, const Program& program, int threads);
+double program_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Program& program, int threads);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

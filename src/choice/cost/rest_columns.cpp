@@ -6,7 +6,7 @@
 #include "src/choice/cost/block_sizes.hpp"
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 // Of all lanes, those that vectors would leave unused: for fewer no choice is worth its time, as closer predictions are a tie.
@@ -46,7 +46,7 @@ std::int64_t rest_columns(int vector_width, std::int64_t columns) {
 }
 
 std::int64_t rest_columns(const Machine& machine, const ContractionShape& shape) {
-  if (!shape.may_dot_rest || shape.lanes != LaneAxis::N) return 0;
+  if (!shape.may_dot_rest || shape.lanes != rkernel::LaneAxis::N) return 0;
   const std::int64_t rest = rest_columns(machine.vector_width, shape.n);
   return rest <= 2 * most_dot_columns(machine) ? rest : 0;
 }
@@ -65,7 +65,7 @@ std::array<RestGroup, 2> rest_groups(const Machine& machine, std::int64_t column
   return {group(ceil_div(columns, 2)), group(columns / 2)};
 }
 
-double rest_seconds(const Machine& machine, const ContractionShape& shape, const Tiling& rows, double block_k) {
+double rest_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Tiling& rows, double block_k) {
   const std::int64_t last = shape.n % machine.panel, columns = last % machine.vector_width;
   if (columns == 0 || rows.tiles() == 0) return 0;
   const double panel = seconds_per_k(machine, rows, machine.panel, shape.b_dtype);
@@ -85,4 +85,4 @@ double rest_move_seconds(const Machine& machine, const ContractionShape& shape) 
   return operations * machine.seconds_per_vector_operation;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

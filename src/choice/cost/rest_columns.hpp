@@ -6,7 +6,7 @@
 
 #include "src/choice/cost/cost.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// Dot tiles side by side: all as wide, and of so many rows at most.
 struct RestGroup {
@@ -24,13 +24,13 @@ std::int64_t rest_columns(const Machine& machine, const ContractionShape& shape)
 std::int64_t packed_rest(int vector_width, std::int64_t panel, std::int64_t columns, std::int64_t depth);
 
 /// Whether dots compute the columns beyond the last whole vector.
-inline bool has_dots(const ContractionShape& shape, const Strategy& strategy) { return strategy.dot_rest || shape.rest_as_rows; }
+inline bool has_dots(const ContractionShape& shape, const rkernel::Strategy& strategy) { return strategy.dot_rest || shape.rest_as_rows; }
 
 /// The groups of columns that dot tiles compute, as few and as equal as they can be, the wider one first; the second may have none.
 std::array<RestGroup, 2> rest_groups(const Machine& machine, std::int64_t columns);
 
 /// How much longer the last column tile takes with dots over `block_k` steps of K than without, the mean of a block's row tiles; below 0 where it is faster.
-double rest_seconds(const Machine& machine, const ContractionShape& shape, const Tiling& rows, double block_k);
+double rest_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Tiling& rows, double block_k);
 
 /// To bring B's rest into rows that are contiguous along K, for each step of K.
 double rest_move_seconds(const Machine& machine, const ContractionShape& shape);
@@ -38,4 +38,4 @@ double rest_move_seconds(const Machine& machine, const ContractionShape& shape);
 // Instructions that add up the lanes of one output, and store it.
 inline constexpr double dot_reduction_operations = 7;
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

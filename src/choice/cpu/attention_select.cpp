@@ -7,7 +7,7 @@
 #include "src/choice/cost/attention_cost.hpp"
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr std::int64_t key_block = 512;
@@ -97,4 +97,4 @@ AttentionChoice select_attention(const Machine& machine, const AttentionShape& s
   return best;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -6,7 +6,7 @@
 
 #include "src/base/bytes.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr std::size_t most_kernels = 40;
@@ -90,4 +90,4 @@ std::vector<BlockKernel> block_kernels(const Machine& machine) {
   return kept;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

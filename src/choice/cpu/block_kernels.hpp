@@ -6,7 +6,7 @@
 
 #include "src/choice/cost/machine.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// A block of outputs cut in register tiles, whose sums run over all of K.
 struct BlockKernel {
@@ -20,4 +20,4 @@ struct BlockKernel {
 /// mean over powers of two, which leaves nothing for few rows and for rows between.) Made from the machine's figures alone; in a fixed order.
 std::vector<BlockKernel> block_kernels(const Machine& machine);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

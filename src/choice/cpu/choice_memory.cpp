@@ -2,7 +2,7 @@
 
 #include <bit>
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr std::uint64_t half = 0xffffffff;
@@ -31,7 +31,7 @@ Choice ChoiceMemory::from_words(const Table::Value& words) {
   choice.program.regions.reserve(regions_in(words[0]));
   for (std::size_t region = 0; region < regions_in(words[0]); ++region) {
     const std::uint64_t* of = words.data() + words_before_regions + region * words_of_region;
-    Strategy strategy;
+    rkernel::Strategy strategy;
     strategy.tile_rows = static_cast<int>(of[4] >> 32);
     strategy.tile_columns = static_cast<int>(of[4] & half);
     strategy.block_m = number(of[5]);
@@ -41,7 +41,7 @@ Choice ChoiceMemory::from_words(const Table::Value& words) {
     strategy.copy_a = (of[9] & 1) != 0;
     strategy.direct_b = (of[9] & 2) != 0;
     strategy.dot_rest = (of[9] & 4) != 0;
-    strategy.lanes = static_cast<LaneAxis>(of[9] >> 3);
+    strategy.lanes = static_cast<rkernel::LaneAxis>(of[9] >> 3);
     choice.program.regions.push_back({number(of[0]), number(of[1]), number(of[2]), number(of[3]), strategy});
   }
   return choice;
@@ -54,15 +54,15 @@ std::optional<Choice> ChoiceMemory::find(const ChoiceKey& key) const {
 }
 
 void ChoiceMemory::insert(const ChoiceKey& key, const Choice& choice) {
-  const std::vector<Region>& regions = choice.program.regions;
+  const std::vector<rkernel::Region>& regions = choice.program.regions;
   if (regions.size() > most_regions) return;
   Table::Value words;
   words[0] = word(choice.threads) << 32 | regions.size();
   words[1] = std::bit_cast<std::uint64_t>(choice.seconds);
   words[2] = word(choice.considered);
   std::size_t at = words_before_regions;
-  for (const Region& region : regions) {
-    const Strategy& strategy = region.strategy;
+  for (const rkernel::Region& region : regions) {
+    const rkernel::Strategy& strategy = region.strategy;
     const std::uint64_t flags = word(strategy.copy_a) | word(strategy.direct_b) << 1 | word(strategy.dot_rest) << 2 | static_cast<std::uint64_t>(strategy.lanes) << 3;
     for (const std::uint64_t each : {word(region.m0), word(region.m), word(region.n0), word(region.n), word(strategy.tile_rows) << 32 | word(strategy.tile_columns),
                                      word(strategy.block_m), word(strategy.block_n), word(strategy.block_k), word(strategy.split_k), flags}) {
@@ -72,4 +72,4 @@ void ChoiceMemory::insert(const ChoiceKey& key, const Choice& choice) {
   table_.insert(key, std::span(words).first(at));
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

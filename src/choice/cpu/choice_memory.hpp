@@ -6,7 +6,7 @@
 #include "src/choice/cpu/select.hpp"
 #include "src/base/word_table.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 inline constexpr std::size_t choice_key_words = 14;
 
@@ -38,4 +38,4 @@ class ChoiceMemory {
   Table table_;
 };
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -7,7 +7,7 @@
 #include "src/choice/cpu/cover_select.hpp"
 #include "src/choice/cost/program_cost.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr int most_tickets_per_thread = 4;
@@ -15,7 +15,7 @@ constexpr int most_tickets_per_thread = 4;
 /// A way to run one region.
 struct Piece {
   TicketCost cost;
-  Strategy strategy;
+  rkernel::Strategy strategy;
 };
 
 void add_cut(std::vector<std::int64_t>& cuts, std::int64_t cut, std::int64_t extent) {
@@ -28,9 +28,9 @@ class CoverSearch {
       : machine_(machine), candidates_(candidates), shape_(shape), threads_(threads) {}
 
   // The best strategies for these regions: all combinations of their pieces.
-  std::optional<Choice> best_of(std::vector<Region> regions) const {
+  std::optional<Choice> best_of(std::vector<rkernel::Region> regions) const {
     std::vector<std::vector<Piece>> pieces;
-    for (const Region& region : regions) pieces.push_back(pieces_of(region));
+    for (const rkernel::Region& region : regions) pieces.push_back(pieces_of(region));
     if (std::ranges::any_of(pieces, [](const auto& of_region) { return of_region.empty(); })) return std::nullopt;
     std::vector<std::size_t> at(regions.size(), 0);
     double least = std::numeric_limits<double>::infinity();
@@ -46,13 +46,13 @@ class CoverSearch {
 
  private:
   // The best piece for each number of tickets.
-  std::vector<Piece> pieces_of(const Region& region) const {
+  std::vector<Piece> pieces_of(const rkernel::Region& region) const {
     ContractionShape part = shape_;
     part.m = region.m;
     part.n = region.n;
     part.fixed_slices = 1;
     std::map<std::int64_t, Piece> best;
-    for_each_strategy(machine_, candidates_, part, threads_, [&](const Strategy& strategy) {
+    for_each_strategy(machine_, candidates_, part, threads_, [&](const rkernel::Strategy& strategy) {
       const TicketCost cost = ticket_cost(machine_, shape_, {region.m0, region.m, region.n0, region.n, strategy}, threads_);
       if (cost.tickets > most_tickets_per_thread * threads_) return;
       const auto [place, is_new] = best.try_emplace(cost.tickets, Piece{cost, strategy});
@@ -84,7 +84,7 @@ struct CutPlaces {
 
 CutPlaces cut_places(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
   CutPlaces places;
-  for (const Strategy& tile : candidates.tiles) {
+  for (const rkernel::Strategy& tile : candidates.tiles) {
     for (const std::int64_t round : {std::int64_t{1}, std::int64_t{threads}}) {
       const std::int64_t rows = round * tile.tile_rows, columns = round * tile.tile_columns;
       add_cut(places.m, shape.m / rows * rows, shape.m);
@@ -96,10 +96,10 @@ CutPlaces cut_places(const Machine& machine, const CandidateSet& candidates, con
   return places;
 }
 
-std::vector<Cuts> cuts_of(Pattern pattern, const CutPlaces& places) {
+std::vector<rkernel::Cuts> cuts_of(rkernel::Pattern pattern, const CutPlaces& places) {
   const std::vector<std::int64_t> none{0};
-  const bool cuts_m = pattern != Pattern::III, cuts_n = pattern != Pattern::II && pattern != Pattern::IX, twice = pattern == Pattern::IX;
-  std::vector<Cuts> all;
+  const bool cuts_m = pattern != rkernel::Pattern::III, cuts_n = pattern != rkernel::Pattern::II && pattern != rkernel::Pattern::IX, twice = pattern == rkernel::Pattern::IX;
+  std::vector<rkernel::Cuts> all;
   for (const std::int64_t m : cuts_m ? places.m : none) {
     for (const std::int64_t n : cuts_n ? places.n : none) {
       for (const std::int64_t second : twice ? places.m : none) {
@@ -114,14 +114,14 @@ std::vector<Cuts> cuts_of(Pattern pattern, const CutPlaces& places) {
 
 void for_each_cover(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads, int most,
                     const std::function<void(const Choice&)>& visit) {
-  if (shape.lanes == LaneAxis::K || shape.m == 0 || shape.n == 0) return;
+  if (shape.lanes == rkernel::LaneAxis::K || shape.m == 0 || shape.n == 0) return;
   const CoverSearch search(machine, candidates, shape, threads);
   const CutPlaces places = cut_places(machine, candidates, shape, threads);
-  for (const Pattern pattern : all_patterns) {
-    if (pattern == Pattern::I) continue;
+  for (const rkernel::Pattern pattern : rkernel::all_patterns) {
+    if (pattern == rkernel::Pattern::I) continue;
     std::vector<Choice> choices;
-    for (const Cuts& cuts : cuts_of(pattern, places)) {
-      if (auto choice = search.best_of(cover(pattern, shape.m, shape.n, cuts))) choices.push_back(*std::move(choice));
+    for (const rkernel::Cuts& cuts : cuts_of(pattern, places)) {
+      if (auto choice = search.best_of(rkernel::cover(pattern, shape.m, shape.n, cuts))) choices.push_back(*std::move(choice));
     }
     std::ranges::stable_sort(choices, {}, &Choice::seconds);
     choices.resize(std::min(choices.size(), static_cast<std::size_t>(most)));
@@ -129,4 +129,4 @@ void for_each_cover(const Machine& machine, const CandidateSet& candidates, cons
   }
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -7,7 +7,7 @@
 #include "src/choice/cost/program_cost.hpp"
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr double worth_a_search = 1.03, worth_regions = 0.98;
@@ -19,10 +19,10 @@ class CoverBuilder {
       : machine_(machine), shape_(shape), like_(one.program.regions.front().strategy), threads_(one.threads) {}
 
   // Seconds of the cover, whose regions get their strategies; infinity as soon as it is no better than `best`.
-  double build(std::vector<Region>& regions, double best) const {
+  double build(std::vector<rkernel::Region>& regions, double best) const {
     Team team(threads_);
     double seconds = 0;
-    for (Region& region : regions) {
+    for (rkernel::Region& region : regions) {
       seconds = add(team, region) + machine_.seconds_per_wakeup;
       if (seconds >= best) return std::numeric_limits<double>::infinity();
     }
@@ -30,7 +30,7 @@ class CoverBuilder {
   }
 
  private:
-  double add(Team& team, Region& region) const {
+  double add(Team& team, rkernel::Region& region) const {
     const std::int64_t panels = ceil_div(region.n, machine_.panel);
     const std::array<std::pair<std::int64_t, std::int64_t>, 3> blocks{{{region.m, ceil_div(panels, threads_) * machine_.panel},
                                                                       {ceil_div(region.m, threads_), panels * machine_.panel},
@@ -38,7 +38,7 @@ class CoverBuilder {
     double best = std::numeric_limits<double>::infinity();
     std::optional<Team> after;
     for (const auto& [block_m, block_n] : blocks) {
-      Region candidate = region;
+      rkernel::Region candidate = region;
       candidate.strategy = like_;
       candidate.strategy.block_m = block_m;
       candidate.strategy.block_n = block_n;
@@ -55,25 +55,25 @@ class CoverBuilder {
 
   const Machine& machine_;
   const ContractionShape& shape_;
-  const Strategy& like_;
+  const rkernel::Strategy& like_;
   int threads_;
 };
 
 }  // namespace
 
 std::optional<Choice> select_cover(const Machine& machine, const ContractionShape& shape, const Choice& one) {
-  const Region& whole = one.program.regions.front();
+  const rkernel::Region& whole = one.program.regions.front();
   const std::int64_t threads = one.threads;
-  if (threads == 1 || whole.strategy.split_k > 1 || shape.lanes == LaneAxis::K || shape.m == 0 || shape.n == 0) return std::nullopt;
+  if (threads == 1 || whole.strategy.split_k > 1 || shape.lanes == rkernel::LaneAxis::K || shape.m == 0 || shape.n == 0) return std::nullopt;
   const TicketCost cost = ticket_cost(machine, shape, whole, one.threads);
   const double even = cost.seconds * static_cast<double>(cost.tickets) / static_cast<double>(threads) + machine.seconds_per_wakeup;
   if (one.seconds < even * worth_a_search) return std::nullopt;
   const std::int64_t round = threads * whole.strategy.tile_rows;
-  const Cuts cuts{shape.m / round * round, shape.n / machine.panel / threads * threads * machine.panel, 0};
+  const rkernel::Cuts cuts{shape.m / round * round, shape.n / machine.panel / threads * threads * machine.panel, 0};
   const CoverBuilder builder(machine, shape, one);
   Choice best = one;
-  for (const Pattern pattern : {Pattern::II, Pattern::III, Pattern::IV, Pattern::VI}) {
-    std::vector<Region> regions = cover(pattern, shape.m, shape.n, cuts);
+  for (const rkernel::Pattern pattern : {rkernel::Pattern::II, rkernel::Pattern::III, rkernel::Pattern::IV, rkernel::Pattern::VI}) {
+    std::vector<rkernel::Region> regions = rkernel::cover(pattern, shape.m, shape.n, cuts);
     if (regions.size() < 2) continue;
     const double seconds = builder.build(regions, std::min(best.seconds, one.seconds * worth_regions));
     if (seconds < best.seconds) best = {{std::move(regions)}, one.threads, seconds, one.considered};
@@ -81,4 +81,4 @@ std::optional<Choice> select_cover(const Machine& machine, const ContractionShap
   return best.seconds < one.seconds ? std::optional(std::move(best)) : std::nullopt;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

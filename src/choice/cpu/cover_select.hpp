@@ -7,7 +7,7 @@
 #include "src/rkernel/tree/regions.hpp"
 #include "src/choice/cpu/select.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// Where `one`, the best program of one region on several threads, leaves threads idle at its end: the best program of patterns II, III, IV and VI that begins
 /// with what divides evenly among the threads and cuts the rest along the other axis. None where the time that all threads share evenly is within 3 % of
@@ -20,4 +20,4 @@ std::optional<Choice> select_cover(const Machine& machine, const ContractionShap
 void for_each_cover(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads, int most,
                     const std::function<void(const Choice&)>& visit);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

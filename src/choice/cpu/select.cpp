@@ -9,7 +9,7 @@
 #include "src/choice/cost/rest_columns.hpp"
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr std::int64_t smallest_block_k = 512;
@@ -35,20 +35,20 @@ CandidateSizes block_sizes(std::int64_t extent, const std::vector<std::int64_t>&
 }
 
 // Tiles of several panels are for few rows: with more, a taller tile of one panel has as many accumulators and reads less.
-bool worth_considering(const Machine& machine, const Strategy& tile, const ContractionShape& shape) {
+bool worth_considering(const Machine& machine, const rkernel::Strategy& tile, const ContractionShape& shape) {
   if (tile.tile_columns == machine.panel) return true;
   return shape.m <= 2 * tile.tile_rows && shape.n > tile.tile_columns - machine.panel;
 }
 
-std::vector<Strategy> tiles_for(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape) {
-  if (shape.lanes == LaneAxis::K) {
-    Strategy tile;
+std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape) {
+  if (shape.lanes == rkernel::LaneAxis::K) {
+    rkernel::Strategy tile;
     tile.tile_rows = machine.dot_rows.at(static_cast<std::size_t>(shape.n));
     tile.tile_columns = machine.panel;
     return {tile};
   }
-  std::vector<Strategy> tiles;
-  for (Strategy tile : candidates.tiles) {
+  std::vector<rkernel::Strategy> tiles;
+  for (rkernel::Strategy tile : candidates.tiles) {
     if (!worth_considering(machine, tile, shape)) continue;
     if (tile.tile_columns == machine.panel && shape.inlined_rows > 0) tile.tile_rows = shape.inlined_rows;
     tiles.push_back(tile);
@@ -64,11 +64,11 @@ std::vector<Strategy> tiles_for(const Machine& machine, const CandidateSet& cand
 }
 
 // Slices of K for blocks that are fewer than the threads, each deep enough to pay for its sums.
-Few<std::int64_t, 3> slices_for(const ContractionShape& shape, const Strategy& strategy, int threads) {
+Few<std::int64_t, 3> slices_for(const ContractionShape& shape, const rkernel::Strategy& strategy, int threads) {
   constexpr std::int64_t least_slice = 256;
   Few<std::int64_t, 3> slices;
-  slices.push_back(shape.lanes == LaneAxis::M ? 1 : std::max<std::int64_t>(shape.fixed_slices, 1));
-  if (shape.lanes == LaneAxis::M || shape.fixed_slices > 0) return slices;
+  slices.push_back(shape.lanes == rkernel::LaneAxis::M ? 1 : std::max<std::int64_t>(shape.fixed_slices, 1));
+  if (shape.lanes == rkernel::LaneAxis::M || shape.fixed_slices > 0) return slices;
   const std::int64_t blocks = shape.batch * ceil_div(shape.m, strategy.block_m) * ceil_div(shape.n, strategy.block_n);
   if (blocks <= 0 || blocks >= threads) return slices;
   const std::int64_t enough = std::min(ceil_div(threads, blocks), shape.k / least_slice);
@@ -83,7 +83,7 @@ Few<std::int64_t, 3> slices_for(const ContractionShape& shape, const Strategy& s
 CandidateSet make_candidates(const Machine& machine) {
   CandidateSet set;
   for (int columns = machine.panel; machine.most_rows(columns) > 0; columns *= 2) {
-    Strategy strategy;
+    rkernel::Strategy strategy;
     strategy.tile_rows = machine.most_rows(columns);
     strategy.tile_columns = columns;
     set.tiles.push_back(strategy);
@@ -98,17 +98,17 @@ CandidateSet make_candidates(const Machine& machine) {
 }
 
 void for_each_strategy(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
-                       const std::function<void(const Strategy&)>& visit, const std::function<bool(const Strategy&)>& worth) {
+                       const std::function<void(const rkernel::Strategy&)>& visit, const std::function<bool(const rkernel::Strategy&)>& worth) {
   const CandidateSizes blocks_n = block_sizes(shape.n, candidates.blocks_n, machine.panel, threads);
   CandidateSizes blocks_k;
   blocks_k.push_back(std::max<std::int64_t>(shape.k, 1));
   for (const std::int64_t depth : candidates.blocks_k) {
     if (depth < shape.k) blocks_k.push_back(depth);
   }
-  for (const Strategy& tile : tiles_for(machine, candidates, shape)) {
+  for (const rkernel::Strategy& tile : tiles_for(machine, candidates, shape)) {
     for (const std::int64_t block_m : block_sizes(shape.m, candidates.blocks_m, tile.tile_rows, threads)) {
       for (const std::int64_t block_n : blocks_n) {
-        Strategy strategy = tile;
+        rkernel::Strategy strategy = tile;
         strategy.block_m = block_m;
         strategy.block_n = block_n;
         strategy.block_k = blocks_k.front();
@@ -130,7 +130,7 @@ void for_each_choice(const Machine& machine, const CandidateSet& candidates, con
                      const std::function<void(const Choice&)>& visit) {
   for (const int active : threads > 1 ? std::vector{1, threads} : std::vector{1}) {
     const double overhead = active > 1 ? machine.seconds_per_wakeup : 0;
-    for_each_strategy(machine, candidates, shape, active, [&](Strategy strategy) {
+    for_each_strategy(machine, candidates, shape, active, [&](rkernel::Strategy strategy) {
       for (const bool dot_rest : {false, true}) {
         if (dot_rest && rest_columns(machine, shape) == 0) continue;
         strategy.dot_rest = dot_rest;
@@ -142,17 +142,17 @@ void for_each_choice(const Machine& machine, const CandidateSet& candidates, con
 
 Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
   Choice best;
-  Strategy best_strategy;
+  rkernel::Strategy best_strategy;
   BlockSizer sizes(machine, shape);
   const bool has_rest = rest_columns(machine, shape) > 0;
-  const auto cuts_k = [&](const Strategy& strategy) { return strategy.block_k < shape.k; };
+  const auto cuts_k = [&](const rkernel::Strategy& strategy) { return strategy.block_k < shape.k; };
   // What a strategy must undercut, without its overhead. Sums that wait for another part of K lose ties.
   const auto worth_less_than = [&](double overhead, bool cuts) {
     if (best.considered == 0) return std::numeric_limits<double>::infinity();
     return best.seconds * (cuts_k(best_strategy) && !cuts ? 1 : 1 - tie) - overhead;
   };
   const auto consider = [&](int active, double overhead) {
-    const auto visit = [&](Strategy strategy) {
+    const auto visit = [&](rkernel::Strategy strategy) {
       if (strategy.copy_a && !copies_may_pay(machine, shape, strategy)) return;
       const double enough = worth_less_than(overhead, cuts_k(strategy));
       double seconds = contraction_cost(machine, shape, strategy, sizes.of(strategy), active, nullptr, enough) + overhead;
@@ -169,7 +169,7 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
         best_strategy = strategy;
       }
     };
-    for_each_strategy(machine, candidates, shape, active, visit, [&](const Strategy& blocks) {
+    for_each_strategy(machine, candidates, shape, active, visit, [&](const rkernel::Strategy& blocks) {
       const double enough = worth_less_than(overhead, false);
       return least_cost(machine, shape, blocks, sizes.of(blocks), active, enough) < enough;
     });
@@ -182,4 +182,4 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
   return best;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -6,11 +6,11 @@
 
 #include "src/choice/cost/cost.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// Candidates bottom-up (Vortex, Algorithm 2). They depend on the machine alone; made once.
 struct CandidateSet {
-  std::vector<Strategy> tiles;               ///< layer 0: tile_rows and tile_columns
+  std::vector<rkernel::Strategy> tiles;               ///< layer 0: tile_rows and tile_columns
   std::vector<std::int64_t> blocks_k;        ///< L2: depths whose A and B tiles fit; the whole K is always one more
   std::vector<std::int64_t> blocks_m;        ///< in tiles of rows
   std::vector<std::int64_t> blocks_n;        ///< in panels
@@ -20,10 +20,10 @@ CandidateSet make_candidates(const Machine& machine);
 /// Calls `visit` for every legal strategy of this shape, without Strategy::dot_rest. `worth`, where given, is asked first about tiles and blocks along M and N, with all of K in one block: where
 /// it says no, no strategy with them is visited.
 void for_each_strategy(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
-                       const std::function<void(const Strategy&)>& visit, const std::function<bool(const Strategy&)>& worth = {});
+                       const std::function<void(const rkernel::Strategy&)>& visit, const std::function<bool(const rkernel::Strategy&)>& worth = {});
 
 struct Choice {
-  Program program;
+  rkernel::Program program;
   int threads = 1;
   double seconds = 0;
   int considered = 0;
@@ -36,4 +36,4 @@ void for_each_choice(const Machine& machine, const CandidateSet& candidates, con
 /// The cheapest program and number of threads (1 or `threads`); ties go to the earlier candidate, so that equal inputs choose the same.
 Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

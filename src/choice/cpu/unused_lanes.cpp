@@ -6,14 +6,14 @@
 #include "src/choice/cost/rest_columns.hpp"
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 // Of the lanes for `whole`, those beyond `used`.
 double unused(std::int64_t used, std::int64_t whole) { return whole > 0 ? 1 - static_cast<double>(used) / static_cast<double>(whole) : 0; }
 
 // Columns that the multiply-adds of a region compute, those of dots included.
-std::int64_t computed_columns(const Machine& machine, const ContractionShape& shape, const Region& region) {
+std::int64_t computed_columns(const Machine& machine, const ContractionShape& shape, const rkernel::Region& region) {
   const std::int64_t panels = ceil_div(region.n, machine.panel), last = region.n % machine.panel;
   if (last == 0 || has_dots(shape, region.strategy)) return region.n;
   const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(region.n, region.strategy.block_n));
@@ -25,7 +25,7 @@ std::int64_t computed_columns(const Machine& machine, const ContractionShape& sh
 }
 
 // Steps of K that dots compute: of each block of each slice its whole vectors, and one more for what is left, even where nothing is.
-std::int64_t computed_terms(const Machine& machine, const ContractionShape& shape, const Strategy& strategy) {
+std::int64_t computed_terms(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy) {
   const std::int64_t k = shape.k;
   const std::int64_t blocks = shape.rest_as_rows ? 1 : std::max<std::int64_t>(1, ceil_div(ceil_div(k, strategy.split_k), strategy.block_k));
   const auto vectors = [&](std::int64_t slice) { return slice / machine.vector_width + blocks; };
@@ -35,21 +35,21 @@ std::int64_t computed_terms(const Machine& machine, const ContractionShape& shap
 
 }  // namespace
 
-UnusedLanes unused_lanes(const Machine& machine, const ContractionShape& shape, const Program& program) {
+UnusedLanes unused_lanes(const Machine& machine, const ContractionShape& shape, const rkernel::Program& program) {
   UnusedLanes lanes;
   if (shape.m <= 0 || shape.n <= 0 || shape.k <= 0 || program.regions.empty()) return lanes;
-  const Strategy& first = program.regions.front().strategy;
-  if (first.lanes == LaneAxis::K) {
+  const rkernel::Strategy& first = program.regions.front().strategy;
+  if (first.lanes == rkernel::LaneAxis::K) {
     lanes.k = unused(shape.k, computed_terms(machine, shape, first));
     return lanes;
   }
   std::int64_t computed = 0, beyond_k = 0;
-  for (const Region& region : program.regions) {
+  for (const rkernel::Region& region : program.regions) {
     computed += region.m * computed_columns(machine, shape, region);
     const std::int64_t rest = has_dots(shape, region.strategy) ? region.n % machine.vector_width : 0;
     beyond_k += region.m * rest * (computed_terms(machine, shape, region.strategy) - shape.k);
   }
-  (first.lanes == LaneAxis::M ? lanes.m : lanes.n) = unused(shape.m * shape.n, computed);
+  (first.lanes == rkernel::LaneAxis::M ? lanes.m : lanes.n) = unused(shape.m * shape.n, computed);
   lanes.k = unused(computed * shape.k, computed * shape.k + beyond_k);
   return lanes;
 }
@@ -59,4 +59,4 @@ UnusedLanes unused_lanes(const GpuContraction& shape, const GpuTile& tile) {
   return {along(shape.m, tile.block_m), along(shape.n, tile.block_n), along(shape.k, tile.block_k)};
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -7,7 +7,7 @@
 #include "src/choice/gpu/wave.hpp"
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr double lanes_issued_per_cycle = 128;  ///< by the four schedulers of a multiprocessor
@@ -208,4 +208,4 @@ double gpu_loop_cost(const GpuMachine& machine, double elements, double bytes, d
   return machine.launch_seconds + waves * machine.memory_latency_seconds + std::max({bytes / machine.memory_bytes_per_second, issue, link});
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -6,7 +6,7 @@
 
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr int stage_alignment = 128;     ///< bytes
@@ -73,4 +73,4 @@ Occupancy occupancy(const GpuMachine& machine, int threads, int registers, int s
   return least;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

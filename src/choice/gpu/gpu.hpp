@@ -10,7 +10,7 @@
 #include "dyn/dtype.hpp"
 #include "src/choice/cost/cost.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// Numbers of one GPU: from its makers' documents (a described GPU), or asked from the driver.
 struct GpuMachine {
@@ -114,4 +114,4 @@ using GpuShapeFor = std::function<GpuContraction(const GpuTile&)>;
 GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles);
 GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuContraction& shape, const std::vector<GpuTile>& tiles);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -5,7 +5,7 @@
 #include "src/choice/gpu/wave.hpp"
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 double multiply_adds_per_cycle(const GpuMachine& machine, const GpuTile& tile) {
@@ -84,4 +84,4 @@ double GpuMicroKernels::vortex_seconds(std::size_t kernel, const ProductShape& s
   return static_cast<double>(ceil_div(blocks, own.blocks_per_wave)) * at_depth(kernel, own.vortex, shape.k);
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

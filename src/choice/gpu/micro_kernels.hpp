@@ -6,7 +6,7 @@
 #include "src/choice/gpu/programs.hpp"
 #include "src/choice/policies/micro_kernels.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// One micro-kernel for each tile that fits the machine, in their order: a block of the grid, in steps of block_k. Nothing is measured: seconds are
 /// those of gpu_wave(), of whole blocks. Units are multiprocessors.
@@ -56,4 +56,4 @@ class GpuMicroKernels final : public MicroKernels {
   std::vector<GpuPair> pairs_;
 };
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

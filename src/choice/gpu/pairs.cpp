@@ -3,7 +3,7 @@
 
 #include "src/choice/gpu/programs.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr std::size_t most_pairs = 2;
@@ -72,4 +72,4 @@ std::vector<GpuPair> gpu_pairs(const GpuMachine& machine, const std::vector<GpuT
   return kept;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -5,7 +5,7 @@
 
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr double worth_two_regions = 0.97;        ///< of the time of one region: predictions of two are no better than that
@@ -85,4 +85,4 @@ GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shap
   return best;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

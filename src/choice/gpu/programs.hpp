@@ -8,7 +8,7 @@
 
 #include "src/choice/gpu/gpu.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// A part of the output, for each of the batch, and the tile that computes it.
 struct GpuRegion {
@@ -45,4 +45,4 @@ void for_each_gpu_cut(const GpuMachine& machine, const GpuShapeFor& shape_for, c
 /// The tile of select_gpu_tile(), or the cheapest program of two regions where that is clearly (3 %) better.
 GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

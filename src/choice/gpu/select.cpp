@@ -2,7 +2,7 @@
 
 #include "src/choice/gpu/gpu.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr double equal_within = 1.02;  ///< predictions this close are equal: the fixed order decides, so that equal inputs choose the same
@@ -27,4 +27,4 @@ GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuContraction& shape
   return select_gpu_tile(machine, [&](const GpuTile&) { return shape; }, tiles);
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

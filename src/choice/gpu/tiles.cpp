@@ -5,7 +5,7 @@
 
 #include "src/choice/gpu/wave.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr int most_accumulators = 128;   ///< of one thread: half of its registers, the rest is fragments and addresses
@@ -169,4 +169,4 @@ std::vector<GpuTile> gpu_tiles(const GpuMachine& machine, DType operands, bool a
   return tiles;
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 // Latencies in cycles of dependent instructions: assumed alike on all GPUs, near what microbenchmarks report (arXiv 2402.13499).
@@ -144,4 +144,4 @@ double steady_stage_seconds(const GpuWave& wave) {
   return std::max(wave.layers.back().load, wave.costs[wave.costs.size() - 2]);
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -5,7 +5,7 @@
 
 #include "src/choice/gpu/gpu.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// A multiprocessor has four parts, each with a quarter of its units, its own warps, and one instruction issued a cycle
 /// (NVIDIA A100 and H100 architecture whitepapers).
@@ -25,4 +25,4 @@ GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const G
 /// Seconds between two stages once the pipeline of a wave runs.
 double steady_stage_seconds(const GpuWave& wave);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

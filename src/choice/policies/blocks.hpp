@@ -7,7 +7,7 @@
 #include "src/rkernel/tree/regions.hpp"
 #include "src/base/rounding.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// ceil_by and pad_by of DietCode.
 inline std::int64_t ceil_by(std::int64_t a, std::int64_t b) { return round_up(a, b); }
@@ -34,8 +34,8 @@ inline double occupied_share(std::int64_t blocks, std::int64_t units) {
 
 /// The whole output (pattern I), or two strips (II, III), each with a micro-kernel. Cheap to make and to compare; a KernelProgram is not.
 struct Strips {
-  Pattern pattern = Pattern::I;
-  Cuts cuts{};
+  rkernel::Pattern pattern = rkernel::Pattern::I;
+  rkernel::Cuts cuts{};
   std::array<std::size_t, 2> kernels{};
   double merit = 0;
 };
@@ -44,7 +44,7 @@ inline KernelProgram program_of(const ProductShape& shape, const Strips& strips,
   KernelProgram program;
   program.merit = strips.merit;
   if (predicts_seconds) program.seconds = -strips.merit;
-  for (const Region& region : cover(strips.pattern, shape.m, shape.n, strips.cuts)) {
+  for (const rkernel::Region& region : rkernel::cover(strips.pattern, shape.m, shape.n, strips.cuts)) {
     program.regions.push_back({region.m0, region.m, region.n0, region.n, strips.kernels[program.regions.size()]});
   }
   return program;
@@ -64,4 +64,4 @@ class BestStrips {
   std::optional<Strips> best_;
 };
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

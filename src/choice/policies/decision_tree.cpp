@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 class TreeGrower {
  public:
@@ -103,4 +103,4 @@ std::size_t DecisionTree::label(const Point& point) const {
   return static_cast<std::size_t>(nodes_[node].threshold);
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

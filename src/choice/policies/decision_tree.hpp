@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// CART (Breiman, Friedman, Olshen, Stone: Classification and Regression Trees): each inner node asks whether one number is at most a
 /// threshold; the question is the one after which the Gini impurity of both sides is least. Grown until all votes of a leaf agree, or cannot
@@ -36,4 +36,4 @@ class DecisionTree {
   std::vector<Node> nodes_;
 };
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -5,7 +5,7 @@
 #include "src/choice/policies/one_region.hpp"
 #include "src/choice/policies/papers.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr std::int64_t reference_depth = 512;  ///< elements of the reduction at which f_MK is taken
@@ -115,4 +115,4 @@ class DietCode final : public OneRegionPolicy {
 
 std::unique_ptr<const PaperPolicy> make_dietcode(const MicroKernels& kernels) { return std::make_unique<DietCode>(kernels); }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

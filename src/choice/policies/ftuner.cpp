@@ -5,7 +5,7 @@
 #include "src/choice/policies/blocks.hpp"
 #include "src/choice/policies/papers.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr double threshold = 1;  ///< psi of equation 6
@@ -34,11 +34,11 @@ struct Family {
 };
 
 struct Axis {
-  Pattern cut = Pattern::II;    ///< two strips
+  rkernel::Pattern cut = rkernel::Pattern::II;    ///< two strips
   std::int64_t border = 1;      ///< cuts are multiples of it
   std::vector<Family> families;
 
-  bool of_rows() const { return cut == Pattern::II; }
+  bool of_rows() const { return cut == rkernel::Pattern::II; }
   std::int64_t& extent(ProductShape& shape) const { return of_rows() ? shape.m : shape.n; }
 };
 
@@ -70,8 +70,8 @@ class FTuner final : public PaperPolicy {
  public:
   FTuner(const MicroKernels& kernels, std::int64_t panel, Partition partition) : kernels_(kernels), partition_(partition) {
     for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) blocks_.push_back(kernels[kernel]);
-    rows_ = axis_of(Pattern::II, 1);
-    columns_ = axis_of(Pattern::III, panel);
+    rows_ = axis_of(rkernel::Pattern::II, 1);
+    columns_ = axis_of(rkernel::Pattern::III, panel);
   }
 
   void for_each(const ProductShape& shape, const std::function<void(const KernelProgram&)>& visit) const override {
@@ -90,7 +90,7 @@ class FTuner final : public PaperPolicy {
     double score = 0;
   };
 
-  Axis axis_of(Pattern cut, std::int64_t border) const {
+  Axis axis_of(rkernel::Pattern cut, std::int64_t border) const {
     Axis axis{cut, border, {}};
     for (std::size_t kernel = 0; kernel < blocks_.size(); ++kernel) {
       const std::int64_t extent = axis.of_rows() ? blocks_[kernel].m : blocks_[kernel].n;
@@ -189,7 +189,7 @@ class FTuner final : public PaperPolicy {
       const Scored two = best_of(second, after, cmr, [&](std::size_t kernel) { return kernels_.together(one.kernel, kernel); });
       const double mean = (one.score + two.score) / 2;
       if (mean <= best.merit) continue;
-      best = {axis.cut, axis.of_rows() ? Cuts{.m = cut} : Cuts{.n = cut}, {one.kernel, two.kernel}, mean};
+      best = {axis.cut, axis.of_rows() ? rkernel::Cuts{.m = cut} : rkernel::Cuts{.n = cut}, {one.kernel, two.kernel}, mean};
     }
     return best;
   }
@@ -206,4 +206,4 @@ std::unique_ptr<const PaperPolicy> make_ftuner(const MicroKernels& kernels, std:
   return std::make_unique<FTuner>(kernels, panel, partition);
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// A block of outputs that one unit computes alone, in steps of the reduction (MikPoly's micro-kernel, FTuner's and Vortex's tile of the layer
 /// below the units, TSCompiler's macro-kernel of one block).
@@ -43,4 +43,4 @@ class MicroKernels {
   virtual double vortex_seconds(std::size_t kernel, const ProductShape& shape) const = 0;
 };
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -4,7 +4,7 @@
 #include "src/choice/policies/blocks.hpp"
 #include "src/choice/policies/papers.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 constexpr int most_cuts = 4;               ///< of one first kernel: earlier ones leave the second whole waves that the first fills as well
@@ -95,7 +95,7 @@ class MikPoly final : public PaperPolicy {
     ProductShape rest = shape;
     rest.m = shape.m - cut;
     const double outputs = static_cast<double>(rest.batch) * static_cast<double>(rest.m) * static_cast<double>(rest.n);
-    Strips strips{.pattern = Pattern::II, .cuts = {.m = cut}, .kernels = {first.kernel, first.kernel}, .merit = unknown};
+    Strips strips{.pattern = rkernel::Pattern::II, .cuts = {.m = cut}, .kernels = {first.kernel, first.kernel}, .merit = unknown};
     for (const Rated& second : all) {
       if ((first_seconds + outputs * second.rate) * rounding >= std::min(best, -strips.merit)) break;
       if (second.kernel == first.kernel || !kernels_.together(first.kernel, second.kernel)) continue;
@@ -118,4 +118,4 @@ std::unique_ptr<const PaperPolicy> make_mikpoly(const MicroKernels& kernels, Par
   return std::make_unique<MikPoly>(kernels, partition);
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -1,6 +1,6 @@
 #include "src/choice/policies/one_region.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 KernelProgram OneRegionPolicy::program(std::size_t kernel, const ProductShape& shape) const {
   return program_of(shape, {.kernels = {kernel}, .merit = merit(kernel, shape)}, predicts_seconds_);
@@ -17,4 +17,4 @@ KernelProgram OneRegionPolicy::choose(const ProductShape& shape) const {
   return best.program(shape, predicts_seconds_);
 }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -3,7 +3,7 @@
 
 #include "src/choice/policies/blocks.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// Considers each micro-kernel alone, in their order.
 class OneRegionPolicy : public PaperPolicy {
@@ -23,4 +23,4 @@ class OneRegionPolicy : public PaperPolicy {
   bool predicts_seconds_;
 };
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -9,7 +9,7 @@
 #include "src/choice/policies/micro_kernels.hpp"
 #include "src/rkernel/target/policy.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 /// A part of the output, for each of the batch, and the micro-kernel that computes it.
 struct KernelRegion {
@@ -41,7 +41,7 @@ enum class Partition : std::uint8_t { Regions, Whole };
 
 /// Vortex, MikPoly, FTuner, TSCompiler or DietCode; nullptr for the others. `kernels` must outlive it. Borders between regions along n are
 /// multiples of `panel`.
-std::unique_ptr<const PaperPolicy> make_paper_policy(Policy policy, const MicroKernels& kernels, std::int64_t panel,
+std::unique_ptr<const PaperPolicy> make_paper_policy(rkernel::Policy policy, const MicroKernels& kernels, std::int64_t panel,
                                                      Partition partition = Partition::Regions);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

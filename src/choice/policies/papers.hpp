@@ -3,7 +3,7 @@
 
 #include "src/choice/policies/paper_policy.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 
 std::unique_ptr<const PaperPolicy> make_vortex(const MicroKernels& kernels);
 std::unique_ptr<const PaperPolicy> make_mikpoly(const MicroKernels& kernels, Partition partition);
@@ -11,4 +11,4 @@ std::unique_ptr<const PaperPolicy> make_ftuner(const MicroKernels& kernels, std:
 std::unique_ptr<const PaperPolicy> make_tscompiler(const MicroKernels& kernels);
 std::unique_ptr<const PaperPolicy> make_dietcode(const MicroKernels& kernels);
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

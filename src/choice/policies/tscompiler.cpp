@@ -1,7 +1,7 @@
 #include "src/choice/policies/one_region.hpp"
 #include "src/choice/policies/papers.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 /// TSCompiler, section 6: s* = argmin of T_s * ceil(blocks / blocks per wave). T_s is the latency of one wave, known before shapes are
@@ -21,4 +21,4 @@ class TSCompiler final : public OneRegionPolicy {
 
 std::unique_ptr<const PaperPolicy> make_tscompiler(const MicroKernels& kernels) { return std::make_unique<TSCompiler>(kernels); }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

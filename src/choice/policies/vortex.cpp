@@ -1,7 +1,7 @@
 #include "src/choice/policies/one_region.hpp"
 #include "src/choice/policies/papers.hpp"
 
-namespace dyn::rkernel {
+namespace dyn::choice {
 namespace {
 
 /// Vortex, equations 1 to 4: the kernel with the least
@@ -20,4 +20,4 @@ class Vortex final : public OneRegionPolicy {
 
 std::unique_ptr<const PaperPolicy> make_vortex(const MicroKernels& kernels) { return std::make_unique<Vortex>(kernels); }
 
-}  // namespace dyn::rkernel
+}  // namespace dyn::choice

@@ -27,7 +27,7 @@ struct Bench {
   std::vector<std::shared_ptr<const runtime::Model>> models;  ///< one for each number of threads
   std::shared_ptr<const runtime::Model> model;                ///< the one at work
   std::optional<Peak> peak;                 ///< of the CPU, for a model on it
-  std::optional<rkernel::GpuMachine> gpu;  ///< that the model runs on; an emulated one has no speed
+  std::optional<choice::GpuMachine> gpu;  ///< that the model runs on; an emulated one has no speed
   std::map<std::string, Tensor> loaded;
   std::vector<Row> rows, group_rows;
   std::vector<TraceRun> trace;

@@ -29,8 +29,8 @@ std::string cache_sizes() {
 
 std::string isa_names() {
   std::string text;
-  for (const cpu::Isa& isa : cpu::all_isas()) {
-    if (cpu::cpu_has(isa)) text += (text.empty() ? "" : ", ") + isa.name;
+  for (const codegen::Isa& isa : codegen::all_isas()) {
+    if (codegen::cpu_has(isa)) text += (text.empty() ? "" : ", ") + isa.name;
   }
   return text;
 }
@@ -53,7 +53,7 @@ std::vector<Row> figure_rows(const std::optional<Peak>& peak) {
 }
 
 /// The numbers that the cost model uses.
-Row gpu_row(const std::string& device, const rkernel::GpuMachine& gpu) {
+Row gpu_row(const std::string& device, const choice::GpuMachine& gpu) {
   constexpr double giga = 1e9, tera = 1e12;
   const auto tflops = [&](double fma) { return flops_per_second(gpu, fma) / tera; };
   return {{"device", device},
@@ -75,13 +75,13 @@ Row gpu_row(const std::string& device, const rkernel::GpuMachine& gpu) {
 
 std::vector<Row> real_gpu_rows(std::string& why_none) {
   std::vector<Row> rows;
-  for (const rkernel::GpuMachine& gpu : ptx::cuda_devices(&why_none)) rows.push_back(gpu_row(fmt::format("cuda {}", rows.size()), gpu));
+  for (const choice::GpuMachine& gpu : ptx::cuda_devices(&why_none)) rows.push_back(gpu_row(fmt::format("cuda {}", rows.size()), gpu));
   return rows;
 }
 
 std::vector<Row> described_gpu_rows() {
   std::vector<Row> rows;
-  for (const rkernel::GpuMachine& gpu : ptx::described_gpus()) rows.push_back(gpu_row(gpu.name, gpu));
+  for (const choice::GpuMachine& gpu : ptx::described_gpus()) rows.push_back(gpu_row(gpu.name, gpu));
   return rows;
 }
 

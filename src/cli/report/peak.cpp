@@ -26,14 +26,14 @@ namespace {
 /// The instruction set that is asked for where it is not the best one; else none.
 std::string lesser_isa(const Arguments& arguments) {
   const std::string& isa = arguments.options.isa;
-  return isa.empty() || cpu::select_isa("").name == isa ? std::string() : isa;
+  return isa.empty() || codegen::select_isa("").name == isa ? std::string() : isa;
 }
 
 std::string cache_file(const Arguments& arguments) {
   const std::string directory = runtime::resolve_cache_dir(arguments.options.cache_dir);
   if (directory.empty()) return {};
   const std::string key = fmt::format("caches|{}|{}|{}{}", cpu::cpu_name(), cpu::cpu_info("flags"), runtime::default_threads(), lesser_isa(arguments));
-  return fmt::format("{}/peak-{:016x}.json", directory, cpu::checksum(key));
+  return fmt::format("{}/peak-{:016x}.json", directory, codegen::checksum(key));
 }
 
 std::optional<Peak> read_cached(const std::string& path) {

@@ -5,11 +5,11 @@
 namespace dyn::cpu {
 namespace {
 
-using rkernel::AttentionChoice;
-using rkernel::AttentionShape;
-using rkernel::AttentionStrategy;
-using rkernel::number;
-using rkernel::word;
+using choice::AttentionChoice;
+using choice::AttentionShape;
+using choice::AttentionStrategy;
+using number;
+using word;
 
 std::uint64_t both(int high, int low) { return word(high) << 32 | word(low); }
 int high_of(std::uint64_t pair) { return static_cast<int>(pair >> 32); }
@@ -22,14 +22,14 @@ std::array<std::uint64_t, attention_key_words> words_of(const AttentionShape& sh
 
 std::array<std::uint64_t, attention_choice_words> words_of(const AttentionChoice& choice) {
   const AttentionStrategy& strategy = choice.strategy;
-  const std::uint64_t splits_and_form = word(strategy.splits) << 1 | word(strategy.form == rkernel::ScoreForm::Dots);
+  const std::uint64_t splits_and_form = word(strategy.splits) << 1 | word(strategy.form == choice::ScoreForm::Dots);
   return {both(strategy.tile_rows, strategy.tile_columns), word(strategy.block_rows), word(strategy.block_keys), splits_and_form,
           both(choice.threads, choice.considered), std::bit_cast<std::uint64_t>(choice.seconds)};
 }
 
 AttentionChoice choice_of(const std::array<std::uint64_t, attention_choice_words>& words) {
   AttentionChoice choice;
-  choice.strategy.form = (words[3] & 1) != 0 ? rkernel::ScoreForm::Dots : rkernel::ScoreForm::Panels;
+  choice.strategy.form = (words[3] & 1) != 0 ? choice::ScoreForm::Dots : choice::ScoreForm::Panels;
   choice.strategy.tile_rows = high_of(words[0]);
   choice.strategy.tile_columns = low_of(words[0]);
   choice.strategy.block_rows = number(words[1]);
@@ -43,11 +43,11 @@ AttentionChoice choice_of(const std::array<std::uint64_t, attention_choice_words
 
 }  // namespace
 
-AttentionChoice AttentionChoices::choose(const rkernel::Machine& machine, const AttentionShape& shape, int threads) const {
+AttentionChoice AttentionChoices::choose(const choice::Machine& machine, const AttentionShape& shape, int threads) const {
   const Table::Key key(words_of(shape, threads));
   Table::Value known;
   if (memory_.find(key, known)) return choice_of(known);
-  const AttentionChoice choice = rkernel::select_attention(machine, shape, threads);
+  const AttentionChoice choice = choice::select_attention(machine, shape, threads);
   memory_.insert(key, words_of(choice));
   return choice;
 }

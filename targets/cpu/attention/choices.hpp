@@ -12,12 +12,12 @@ inline constexpr std::size_t attention_key_words = 6, attention_choice_words = 6
 class AttentionChoices {
  public:
   /// Equal calls give equal choices: the machine must be the same in all of them.
-  rkernel::AttentionChoice choose(const rkernel::Machine& machine, const rkernel::AttentionShape& shape, int threads) const;
+  choice::AttentionChoice choose(const choice::Machine& machine, const choice::AttentionShape& shape, int threads) const;
 
  private:
   static constexpr std::size_t memory_bytes = 1 << 16;  ///< some hundred choices
 
-  using Table = rkernel::WordTable<attention_key_words, attention_choice_words>;
+  using Table = WordTable<attention_key_words, attention_choice_words>;
   mutable Table memory_{memory_bytes};
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 using codegen::Conditional;
 using codegen::CountedLoop;
-using rkernel::ScoreForm;
+using choice::ScoreForm;
 
 class AttentionEmitter final : public rkernel::Emitter, private AttentionFunction {
  public:
@@ -306,7 +306,7 @@ class AttentionEmitter final : public rkernel::Emitter, private AttentionFunctio
 
 }  // namespace
 
-void emit_attention(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+void emit_attention(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const codegen::Isa& isa,
                     const codegen::SlotTable& slots, const AttentionSlots& strategy, const AttentionClass& shape_class) {
   rkernel::legalise(kernel, {});
   AttentionEmitter(module, symbol, kernel, isa, slots, strategy, shape_class).emit();

@@ -30,7 +30,7 @@ AttentionSlots add_attention_slots(codegen::SlotTable& slots);
 
 /// What the generated code is specialised on, besides the structure of the problem.
 struct AttentionClass {
-  rkernel::ScoreForm form = rkernel::ScoreForm::Panels;
+  choice::ScoreForm form = choice::ScoreForm::Panels;
   bool q_unit = false, k_unit = false, v_unit = false;  ///< strides along d, d and n are 1
   codegen::StrideClass mask = codegen::StrideClass::Zero;  ///< of the mask along keys
   std::vector<codegen::StrideClass> lanes;                 ///< of each operand along n
@@ -38,14 +38,14 @@ struct AttentionClass {
 
 /// Layers of attention's rKernel on a CPU, above the registers (0).
 inline constexpr int attention_l1 = 1, attention_l2 = 2, attention_threads = 3;
-rkernel::RKernel attention_rkernel(const rkernel::Problem& problem, const Isa& isa, rkernel::ScoreForm form, int threads);
+rkernel::RKernel attention_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa, choice::ScoreForm form, int threads);
 
 /// Writes the function `symbol` (a KernelFunction) by a walk over the rKernel: a ticket is a block of rows of one batch and a part of the keys.
-void emit_attention(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+void emit_attention(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const codegen::Isa& isa,
                     const codegen::SlotTable& slots, const AttentionSlots& strategy, const AttentionClass& shape_class);
 
 /// The second stage where keys are split: a ticket is a block of rows of one batch, its parts merged in the order of the keys.
-void emit_attention_merge(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+void emit_attention_merge(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const codegen::Isa& isa,
                           const codegen::SlotTable& slots, const AttentionSlots& strategy, const AttentionClass& shape_class);
 
 }  // namespace dyn::cpu

@@ -8,7 +8,7 @@ namespace dyn::cpu {
 
 using codegen::CountedLoop;
 
-AttentionFunction::AttentionFunction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+AttentionFunction::AttentionFunction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const codegen::Isa& isa,
                                      const codegen::SlotTable& slots, const AttentionSlots& strategy, const AttentionClass& shape_class)
     : builder_(module.getContext()), code_(builder_, isa), kernel_(kernel), problem_(*kernel.problem), attention_(*problem_.attention),
       slots_(slots), strategy_(strategy), class_(shape_class), math_(builder_, {.fma = isa.fma}) {

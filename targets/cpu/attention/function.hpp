@@ -15,7 +15,7 @@ namespace dyn::cpu {
 
 class AttentionFunction {
  public:
-  AttentionFunction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+  AttentionFunction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const codegen::Isa& isa,
                     const codegen::SlotTable& slots, const AttentionSlots& strategy, const AttentionClass& shape_class);
 
  protected:

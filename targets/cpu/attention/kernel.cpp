@@ -15,12 +15,12 @@ namespace dyn::cpu {
 namespace {
 
 using codegen::StrideClass;
-using rkernel::AttentionShape;
-using rkernel::AttentionStrategy;
-using rkernel::ScoreForm;
-using rkernel::ceil_div;
-using rkernel::line_bytes;
-using rkernel::round_up;
+using choice::AttentionShape;
+using choice::AttentionStrategy;
+using choice::ScoreForm;
+using ceil_div;
+using line_bytes;
+using round_up;
 
 constexpr std::int64_t row_slack = 16;  ///< floats between rows in scratch, so that rows do not share cache sets
 
@@ -142,7 +142,7 @@ std::size_t AttentionKernel::class_for(std::span<const std::int64_t> ints, Score
 }
 
 void AttentionKernel::fill_strategy(const AttentionShape& shape, const AttentionStrategy& strategy, rkernel::Launch& launch) const {
-  const Isa& isa = context_->isa();
+  const codegen::Isa& isa = context_->isa();
   const std::int64_t panel = isa.panel_f32, panels = ceil_div(shape.keys, panel);
   const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(shape.queries, strategy.block_rows));
   const std::int64_t splits = std::clamp<std::int64_t>(strategy.splits, 1, std::max<std::int64_t>(1, panels));
@@ -203,7 +203,7 @@ rkernel::Launch AttentionKernel::plan_with(std::span<const std::int64_t> symbols
 }
 
 rkernel::Launch AttentionKernel::plan(const rkernel::PlanRequest& request) const {
-  const rkernel::AttentionChoice choice = choices_->choose(context_->machine(), shape(request.symbols), request.threads);
+  const choice::AttentionChoice choice = choices_->choose(context_->machine(), shape(request.symbols), request.threads);
   rkernel::Launch launch = plan_with(request.symbols, choice.strategy);
   launch.threads = choice.threads;
   launch.predicted_seconds = choice.seconds;
@@ -212,14 +212,14 @@ rkernel::Launch AttentionKernel::plan(const rkernel::PlanRequest& request) const
 
 std::string AttentionKernel::explain(const rkernel::PlanRequest& request) const {
   const AttentionShape sizes = shape(request.symbols);
-  const rkernel::Machine& machine = context_->machine();
-  const rkernel::AttentionChoice choice = choices_->choose(machine, sizes, request.threads);
-  rkernel::CostBreakdown breakdown;
-  rkernel::attention_cost(machine, sizes, choice.strategy, choice.threads, &breakdown);
+  const choice::Machine& machine = context_->machine();
+  const choice::AttentionChoice choice = choices_->choose(machine, sizes, request.threads);
+  choice::CostBreakdown breakdown;
+  choice::attention_cost(machine, sizes, choice.strategy, choice.threads, &breakdown);
   return fmt::format("  {}: batch {}, {} queries of {} keys, depth {} and {}{}\n  chosen of {}, {:.4g} us: {}, {} thread{}\n{}", problem_->name,
                      sizes.batch, sizes.queries, sizes.keys, sizes.depth, sizes.value_depth, sizes.causal ? ", causal" : "", choice.considered,
-                     choice.seconds * 1e6, rkernel::to_string(choice.strategy), choice.threads, choice.threads == 1 ? "" : "s",
-                     rkernel::to_string(breakdown));
+                     choice.seconds * 1e6, choice::to_string(choice.strategy), choice.threads, choice.threads == 1 ? "" : "s",
+                     choice::to_string(breakdown));
 }
 
 std::string AttentionKernel::describe() const {

@@ -28,14 +28,14 @@ class AttentionKernel final : public rkernel::Kernel {
   std::string target_name() const override { return "cpu/" + context_->isa().name; }
   std::string describe() const override;
 
-  rkernel::AttentionShape shape(std::span<const std::int64_t> symbols) const;
+  choice::AttentionShape shape(std::span<const std::int64_t> symbols) const;
   /// A launch by a strategy that the cost model did not choose; every legal one gives the same result but for rounding.
-  rkernel::Launch plan_with(std::span<const std::int64_t> symbols, const rkernel::AttentionStrategy& strategy) const;
+  rkernel::Launch plan_with(std::span<const std::int64_t> symbols, const choice::AttentionStrategy& strategy) const;
 
  private:
-  rkernel::AttentionShape shape_of(std::span<const std::int64_t> ints) const;
-  std::size_t class_for(std::span<const std::int64_t> ints, rkernel::ScoreForm form) const;
-  void fill_strategy(const rkernel::AttentionShape& shape, const rkernel::AttentionStrategy& strategy, rkernel::Launch& launch) const;
+  choice::AttentionShape shape_of(std::span<const std::int64_t> ints) const;
+  std::size_t class_for(std::span<const std::int64_t> ints, choice::ScoreForm form) const;
+  void fill_strategy(const choice::AttentionShape& shape, const choice::AttentionStrategy& strategy, rkernel::Launch& launch) const;
 
   std::shared_ptr<const rkernel::Problem> problem_;
   std::shared_ptr<const ContractionContext> context_;

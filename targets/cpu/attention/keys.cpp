@@ -95,7 +95,7 @@ Values add_dots(VectorCode& code, std::span<llvm::Value* const> keys, llvm::Valu
 /// The dot products of a group, `together` keys at a time: all of them where the keys are near.
 llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys, llvm::Value* q, std::size_t together, llvm::Value* ahead) {
   Builder& builder = code.builder();
-  const int line_vectors = std::max(1, static_cast<int>(rkernel::line_floats) / code.lanes());
+  const int line_vectors = std::max(1, static_cast<int>(line_floats) / code.lanes());
   llvm::Value* lines = code.round_down(block.depth, line_vectors * code.lanes());
   llvm::Value* whole = code.round_down(block.depth, code.lanes());
   Values sums;
@@ -121,7 +121,7 @@ void emit_group(VectorCode& code, const KeyBlock& block, llvm::Value* first, llv
     llvm::Value* keys_ahead = builder.CreateUDiv(code.number(floats_ahead), code.maximum(block.depth, code.number(1)));
     // Hardware foresees keys that are read in the order in which they lie. Of narrow vectors two keys share those of the query, which keys that
     // are near already would wait for.
-    const std::size_t together = code.lanes() < rkernel::line_floats ? 2 : 1;
+    const std::size_t together = code.lanes() < line_floats ? 2 : 1;
     code.store(dots_of(code, block, keys, q, together, builder.CreateMul(keys_ahead, block.row_stride)), code.element(scores, first));
     begin = code.number(1);
   }

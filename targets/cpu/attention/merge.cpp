@@ -72,7 +72,7 @@ class AttentionMergeEmitter final : private AttentionFunction {
 
 }  // namespace
 
-void emit_attention_merge(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+void emit_attention_merge(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const codegen::Isa& isa,
                           const codegen::SlotTable& slots, const AttentionSlots& strategy, const AttentionClass& shape_class) {
   AttentionMergeEmitter(module, symbol, kernel, isa, slots, strategy, shape_class).emit();
 }

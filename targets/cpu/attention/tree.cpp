@@ -18,7 +18,7 @@ AttentionSlots add_attention_slots(codegen::SlotTable& slots) {
   return made;
 }
 
-rkernel::RKernel attention_rkernel(const rkernel::Problem& problem, const Isa& isa, rkernel::ScoreForm form, int threads) {
+rkernel::RKernel attention_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa, choice::ScoreForm form, int threads) {
   using rkernel::Analysis;
   using rkernel::MoveForm;
   const rkernel::Attention& attention = *problem.attention;
@@ -39,7 +39,7 @@ rkernel::RKernel attention_rkernel(const rkernel::Problem& problem, const Isa& i
                 {"sum", {attention.m}, 0, "sum * e^(old - new maximum) + sum of e^(scores - maximum)", "sum of e^(maximum - all) * sum"},
                 {"accumulator", {attention.m, attention.n}, 0, "accumulator * e^(old - new maximum) + e^(scores - maximum) * values",
                  "sum of e^(maximum - all) * accumulator"}};
-  if (form == rkernel::ScoreForm::Panels) l2.moves.push_back({attention.k, attention_threads, attention_l2, MoveForm::Panels});
+  if (form == choice::ScoreForm::Panels) l2.moves.push_back({attention.k, attention_threads, attention_l2, MoveForm::Panels});
   l2.moves.push_back({attention.v, attention_threads, attention_l2, MoveForm::Panels});
   kernel.layers.push_back(std::move(l2));
   rkernel::Layer top{"threads", {}, {{attention.q, attention_threads, attention_l2, MoveForm::RowCopy}}, Analysis::Analytical, threads};

@@ -16,7 +16,7 @@ namespace dyn::cpu {
 /// What a kernel's code is made from; all must outlive the emitter.
 struct ContractionSource {
   const rkernel::RKernel& kernel;
-  const Isa& isa;
+  const codegen::Isa& isa;
   const codegen::SlotTable& slots;
   const StrategySlots& strategy;
   const ContractionClass& shape_class;
@@ -63,7 +63,7 @@ class ContractionBlocks {
   const rkernel::RKernel& kernel_;
   const rkernel::Problem& problem_;
   const rkernel::Contraction& contraction_;
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   const codegen::SlotTable& slots_;
   const StrategySlots& strategy_;
   const ContractionClass& class_;

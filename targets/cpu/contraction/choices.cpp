@@ -11,8 +11,8 @@
 
 namespace dyn::cpu {
 
-using rkernel::Choice;
-using rkernel::ContractionShape;
+using choice::Choice;
+using choice::ContractionShape;
 using rkernel::LaneAxis;
 using rkernel::Policy;
 
@@ -25,7 +25,7 @@ constexpr int covers_of_pattern = 2;
 Choice ContractionKernel::choose_as_dyn(std::span<const std::int64_t> ints, int threads, bool remembered) const {
   Choice best;
   for (const ContractionShape& shape : shapes_of(ints)) {
-    Choice choice = remembered ? context_->choose(shape, threads) : rkernel::select(context_->machine(), context_->candidates(), shape, threads);
+    Choice choice = remembered ? context_->choose(shape, threads) : choice::select(context_->machine(), context_->candidates(), shape, threads);
     if (best.program.regions.empty() || choice.seconds < best.seconds) best = std::move(choice);
   }
   return best;
@@ -63,12 +63,12 @@ void ContractionKernel::rehearse(const rkernel::PlanRequest& request, Policy pol
 }
 
 void ContractionKernel::for_each_choice(const rkernel::PlanRequest& request, Policy policy, const VisitChoice& visit) const {
-  const rkernel::Machine& machine = context_->machine();
+  const choice::Machine& machine = context_->machine();
   for (const ContractionShape& shape : shapes_of(slots_.evaluate(request.symbols))) {
     if (policy == Policy::Dyn) {
-      rkernel::for_each_choice(machine, context_->candidates(), shape, request.threads, [&](const Choice& choice) { visit(shape, choice, true); });
+      choice::for_each_choice(machine, context_->candidates(), shape, request.threads, [&](const Choice& choice) { visit(shape, choice, true); });
     } else if (policy == Policy::Oracle) {
-      rkernel::for_each_cover(machine, context_->candidates(), shape, request.threads, covers_of_pattern, [&](const Choice& choice) { visit(shape, choice, true); });
+      choice::for_each_cover(machine, context_->candidates(), shape, request.threads, covers_of_pattern, [&](const Choice& choice) { visit(shape, choice, true); });
     } else if (context_->policies() != nullptr && shape.lanes != LaneAxis::K) {
       context_->policies()->for_each(policy, shape, [&](const Choice& choice, bool predicted) { visit(shape, choice, predicted); });
     }
@@ -143,7 +143,7 @@ std::string ContractionKernel::explain(const rkernel::PlanRequest& request) cons
   const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   const std::vector<ContractionShape> shapes = shapes_of(ints);
   const ContractionShape& shape = shapes.front();
-  const rkernel::Machine& machine = context_->machine();
+  const choice::Machine& machine = context_->machine();
   const Policy policy = context_->policy();
   const Choice choice = choose(ints, request.threads, policy, true);
   std::vector<Choice> candidates;

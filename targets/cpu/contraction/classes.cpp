@@ -110,7 +110,7 @@ std::vector<ContractionClass> dot_classes(const rkernel::Problem& problem) {
 }
 
 // Where nothing but stores follows, the largest tile; else one that leaves registers to operands and constants of the epilogue.
-int inlined_rows(const Isa& isa, double operations) {
+int inlined_rows(const codegen::Isa& isa, double operations) {
   constexpr int registers_of_epilogue = 3;
   const int vectors = isa.panel_f32 / isa.f32_lanes;
   const int most = (isa.vector_registers - vectors - 1 - (operations > store_operations ? registers_of_epilogue : 0)) / vectors;
@@ -118,7 +118,7 @@ int inlined_rows(const Isa& isa, double operations) {
 }
 
 // Of whole panels, and of a last one with at most a vector of columns, as far as the output may have them.
-std::vector<Tile> full_tiles(const rkernel::Problem& problem, const Isa& isa, double operations) {
+std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa, double operations) {
   if (operations > most_inlined_operations) return {};
   const int rows = inlined_rows(isa, operations);
   const std::optional<std::int64_t> n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
@@ -129,7 +129,7 @@ std::vector<Tile> full_tiles(const rkernel::Problem& problem, const Isa& isa, do
   return tiles;
 }
 
-ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& problem, const Isa& isa) {
+ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& problem, const codegen::Isa& isa) {
   ContractionForm form;
   form.problem = problem;
   form.lanes = lanes;
@@ -170,17 +170,17 @@ bool is_dense(const rkernel::Problem& problem, int index) {
   return varies(contraction.m) && varies(contraction.n);
 }
 
-bool may_have_rest(const rkernel::Problem& problem, const Isa& isa) {
+bool may_have_rest(const rkernel::Problem& problem, const codegen::Isa& isa) {
   // Dots add in another order, and pay for many rows alone: where runs have other numbers of rows, a row would have other bits in one batch than in another.
   for (std::size_t axis = 0; axis < problem.axes.size(); ++axis) {
     const bool rows = problem.axes[axis].kind == rkernel::AxisKind::Parallel && axis != static_cast<std::size_t>(problem.contraction->n);
     if (rows && !problem.axes[axis].extent.constant()) return false;
   }
   const std::optional<std::int64_t> n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
-  return !n || rkernel::rest_columns(isa.f32_lanes, *n) > 0;
+  return !n || choice::rest_columns(isa.f32_lanes, *n) > 0;
 }
 
-bool has_rest_as_rows(const rkernel::Problem& problem, const Isa& isa) {
+bool has_rest_as_rows(const rkernel::Problem& problem, const codegen::Isa& isa) {
   const rkernel::Contraction& contraction = *problem.contraction;
   const auto extent = [&](int axis) { return problem.axes[static_cast<std::size_t>(axis)].extent.constant(); };
   const rkernel::Operand& a = problem.operands[static_cast<std::size_t>(contraction.a)];
@@ -191,9 +191,9 @@ bool has_rest_as_rows(const rkernel::Problem& problem, const Isa& isa) {
   return packed_rows(isa, b.dtype, *extent(contraction.k), *extent(contraction.n)) > 0;
 }
 
-bool has_dot_form(const rkernel::Problem& problem, const Isa& isa) { return may_have_only(problem, most_dot_columns(isa)); }
+bool has_dot_form(const rkernel::Problem& problem, const codegen::Isa& isa) { return may_have_only(problem, most_dot_columns(isa)); }
 
-std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const Isa& isa) {
+std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const codegen::Isa& isa) {
   using rkernel::LaneAxis;
   std::vector<ContractionForm> forms{make_form(LaneAxis::N, problem, isa)};
   // Panels of windows are not made.

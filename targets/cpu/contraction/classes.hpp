@@ -39,16 +39,16 @@ struct ContractionForm {
 };
 
 /// All forms that the output may need: the one with lanes along n first.
-std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const Isa& isa);
+std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const codegen::Isa& isa);
 
 /// Whether some of the output's columns may be dots beside vectors of columns (rkernel::Strategy::dot_rest).
-bool may_have_rest(const rkernel::Problem& problem, const Isa& isa);
+bool may_have_rest(const rkernel::Problem& problem, const codegen::Isa& isa);
 
 /// Whether those columns are always dots, of a constant right side's rows (rkernel::ContractionShape::rest_as_rows).
-bool has_rest_as_rows(const rkernel::Problem& problem, const Isa& isa);
+bool has_rest_as_rows(const rkernel::Problem& problem, const codegen::Isa& isa);
 
 /// Whether the output may have few enough columns for lanes along K.
-bool has_dot_form(const rkernel::Problem& problem, const Isa& isa);
+bool has_dot_form(const rkernel::Problem& problem, const codegen::Isa& isa);
 
 /// Whether an operand, other than the two that are multiplied, varies along both axes of the output.
 bool is_dense(const rkernel::Problem& problem, int operand);

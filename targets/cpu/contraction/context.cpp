@@ -22,9 +22,9 @@ std::unordered_map<int, std::vector<MainLoop>> by_columns(const MainLoopTable& l
 
 }  // namespace
 
-ContractionContext::ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
+ContractionContext::ContractionContext(const codegen::Isa& isa, choice::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
                                        bool deterministic, const std::map<DType, MainLoopTable>& narrow_loops)
-    : isa_(isa), machine_(std::move(machine)), deterministic_(deterministic), candidates_(rkernel::make_candidates(machine_)),
+    : isa_(isa), machine_(std::move(machine)), deterministic_(deterministic), candidates_(choice::make_candidates(machine_)),
       dot_tables_(by_columns(dot_loops)), memory_(memory_bytes) {
   tables_.emplace(DType::f32, by_columns(loops));
   for (const auto& [dtype, narrow] : narrow_loops) tables_.emplace(dtype, by_columns(narrow));
@@ -44,10 +44,10 @@ std::int64_t ContractionContext::address(const Tables& tables, int columns) {
 
 std::int64_t ContractionContext::table(int columns, DType weights) const { return address(tables_.at(weights), columns); }
 
-rkernel::Choice ContractionContext::choose(const rkernel::ContractionShape& shape, int threads) const {
-  const rkernel::ChoiceKey key(shape, threads);
+choice::Choice ContractionContext::choose(const choice::ContractionShape& shape, int threads) const {
+  const choice::ChoiceKey key(shape, threads);
   if (auto known = memory_.find(key)) return *std::move(known);
-  rkernel::Choice choice = rkernel::select(machine_, candidates_, shape, threads);
+  choice::Choice choice = choice::select(machine_, candidates_, shape, threads);
   memory_.insert(key, choice);
   return choice;
 }

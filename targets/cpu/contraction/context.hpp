@@ -28,15 +28,15 @@ class ContractionContext {
  public:
   /// `dot_loops` may be empty where no contraction has a form with lanes along K.
   /// `deterministic`: K is split by the shape alone. `narrow_loops`: main loops for weights in other dtypes than f32.
-  ContractionContext(const Isa& isa, rkernel::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
+  ContractionContext(const codegen::Isa& isa, choice::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
                      bool deterministic = false, const std::map<DType, MainLoopTable>& narrow_loops = {});
   /// Choices are made by this policy from now on; before the context is shared. `speeds`: of block_kernels(machine()), where it uses micro-kernels.
   void set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds);
   /// Before kernels are made.
   void set_vendor(Vendor vendor) { vendor_ = std::move(vendor); }
 
-  const Isa& isa() const noexcept { return isa_; }
-  const rkernel::Machine& machine() const noexcept { return machine_; }
+  const codegen::Isa& isa() const noexcept { return isa_; }
+  const choice::Machine& machine() const noexcept { return machine_; }
   rkernel::Policy policy() const noexcept { return policy_; }
   /// The papers' policies that are ready; nullptr: none.
   const PolicyBook* policies() const noexcept { return policies_.get(); }
@@ -48,24 +48,24 @@ class ContractionContext {
   bool deterministic() const noexcept { return deterministic_; }
   /// Whether any choice may split K.
   bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
-  const rkernel::CandidateSet& candidates() const noexcept { return candidates_; }
+  const choice::CandidateSet& candidates() const noexcept { return candidates_; }
   /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this dtype; 0: none.
   std::int64_t table(int columns, DType weights = DType::f32) const;
   std::int64_t dot_table(int columns) const { return address(dot_tables_, columns); }
   /// The choice for a shape, remembered.
-  rkernel::Choice choose(const rkernel::ContractionShape& shape, int threads) const;
+  choice::Choice choose(const choice::ContractionShape& shape, int threads) const;
 
  private:
   using Tables = std::unordered_map<int, std::vector<MainLoop>>;
   static std::int64_t address(const Tables& tables, int columns);
 
-  const Isa& isa_;
-  rkernel::Machine machine_;
+  const codegen::Isa& isa_;
+  choice::Machine machine_;
   bool deterministic_;
-  rkernel::CandidateSet candidates_;
+  choice::CandidateSet candidates_;
   std::map<DType, Tables> tables_;
   Tables dot_tables_;
-  mutable rkernel::ChoiceMemory memory_;
+  mutable choice::ChoiceMemory memory_;
   rkernel::Policy policy_ = rkernel::Policy::Dyn;
   std::unique_ptr<const PolicyBook> policies_;
   Vendor vendor_{.library = nullptr, .why_not = "this policy uses no vendor's library", .figures = {}};

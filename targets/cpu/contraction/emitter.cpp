@@ -317,7 +317,7 @@ class ContractionEmitter final : public rkernel::Emitter, private ContractionCop
 
 }  // namespace
 
-void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const codegen::Isa& isa,
                       const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class) {
   rkernel::legalise(kernel, {.vector_registers = isa.vector_registers});
   ContractionEmitter(module, symbol, {kernel, isa, slots, strategy, shape_class}).emit();

@@ -63,14 +63,14 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots);
 
 /// Layers of a contraction's rKernel on a CPU, above the registers (0) and L1 (1).
 inline constexpr int l2_layer = 2, threads_layer = 3;
-rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads, bool dot);
+rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa, int threads, bool dot);
 
 /// Writes the second stage of a split K: tickets are blocks of rows of all of the batch. Lanes run along n.
-void emit_contraction_merge(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa,
+void emit_contraction_merge(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const codegen::Isa& isa,
                             const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class);
 
 /// Writes the function `symbol` (a KernelFunction) for this problem and class, by a walk over its rKernel.
-void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const Isa& isa,
+void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const codegen::Isa& isa,
                       const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class);
 
 }  // namespace dyn::cpu

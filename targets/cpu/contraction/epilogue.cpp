@@ -8,7 +8,7 @@ using codegen::axis_bit;
 using codegen::Conditional;
 using codegen::CountedLoop;
 
-ContractionEpilogue::ContractionEpilogue(codegen::Builder& builder, const rkernel::Problem& problem, const Isa& isa, codegen::Operands& operands,
+ContractionEpilogue::ContractionEpilogue(codegen::Builder& builder, const rkernel::Problem& problem, const codegen::Isa& isa, codegen::Operands& operands,
                                          codegen::ExprCompiler& compiler)
     : builder_(builder), problem_(problem), isa_(isa), operands_(operands), compiler_(compiler) {
   for (const rkernel::Store& store : problem.stores) roots_.push_back(store.expr);

@@ -27,7 +27,7 @@ struct TileRegisters {
 /// Emits where the builder of the compiler stands; indices of batch axes have been set.
 class ContractionEpilogue {
  public:
-  ContractionEpilogue(codegen::Builder& builder, const rkernel::Problem& problem, const Isa& isa, codegen::Operands& operands,
+  ContractionEpilogue(codegen::Builder& builder, const rkernel::Problem& problem, const codegen::Isa& isa, codegen::Operands& operands,
                       codegen::ExprCompiler& compiler);
 
   void emit(const TileOutputs& outputs);
@@ -39,7 +39,7 @@ class ContractionEpilogue {
 
   codegen::Builder& builder_;
   const rkernel::Problem& problem_;
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   codegen::Operands& operands_;
   codegen::ExprCompiler& compiler_;
   std::vector<int> roots_;  ///< expressions that are stored

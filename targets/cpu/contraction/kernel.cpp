@@ -59,11 +59,11 @@ std::int64_t ContractionKernel::runs_of_a(const rkernel::WindowRows& window, std
   return rkernel::is_run(window) ? runs / std::max<std::int64_t>(1, codegen::value_of(slots.axes.back().size, ints)) : runs;
 }
 
-rkernel::WindowStrips ContractionKernel::strips_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const {
+choice::WindowStrips ContractionKernel::strips_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const {
   const codegen::WindowSlots& slots = slots_.window(forms_.front().form.problem.contraction->a);
   const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
   const codegen::WindowAxisSlots &down = slots.axes[window.axes.size() - 2], &along = slots.axes.back();
-  rkernel::WindowStrips strips;
+  choice::WindowStrips strips;
   strips.windows = std::max<std::int64_t>(1, value(along.count));
   strips.row_elements = ((strips.windows - 1) * value(along.stride) + value(along.size)) * value(slots.channels);
   strips.step = value(down.stride);
@@ -85,12 +85,12 @@ std::int64_t ContractionKernel::elements_of_a(const ContractionForm& form, std::
   return elements * codegen::value_of(slots_.window(contraction.a).channels, ints);
 }
 
-rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const {
+choice::ContractionShape ContractionKernel::shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const {
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
   const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
   const auto packed = [&](int operand) { return problem.operands[static_cast<std::size_t>(operand)].form == rkernel::Form::Packed; };
-  rkernel::ContractionShape shape;
+  choice::ContractionShape shape;
   shape.lanes = form.lanes;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
     const std::int64_t extent = value(slots_.extent(axis));
@@ -116,7 +116,7 @@ rkernel::ContractionShape ContractionKernel::shape_of(const ContractionForm& for
   shape.rest_as_rows = form.classes.front().rest_as_rows;
   if (!context_->splits()) shape.fixed_slices = 1;
   else if (context_->deterministic()) shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
-  const rkernel::Machine& machine = context_->machine();
+  const choice::Machine& machine = context_->machine();
   const auto level = [&](int operand, std::int64_t elements) { return packed(operand) ? constant_level_ : machine.level_of(4 * elements); };
   const std::int64_t elements = elements_of_a(form, ints);
   shape.a_level = level(contraction.a, elements);
@@ -135,8 +135,8 @@ const ContractionKernel::BoundForm& ContractionKernel::form_with(LaneAxis lanes)
   return *std::ranges::find_if(forms_, [&](const BoundForm& form) { return form.form.lanes == lanes; });
 }
 
-std::vector<rkernel::ContractionShape> ContractionKernel::shapes_of(std::span<const std::int64_t> ints) const {
-  std::vector<rkernel::ContractionShape> shapes{shape_of(forms_.front().form, ints)};
+std::vector<choice::ContractionShape> ContractionKernel::shapes_of(std::span<const std::int64_t> ints) const {
+  std::vector<choice::ContractionShape> shapes{shape_of(forms_.front().form, ints)};
   const std::int64_t columns = shapes.front().n;
   for (std::size_t i = 1; i < forms_.size(); ++i) {
     // Lanes along K add in another order, and lanes along M cannot cut K in slices.
@@ -153,23 +153,23 @@ rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) con
     std::string why_not;
     if (auto made = vendor_launch(ints, request.threads, why_not)) return std::move(made->launch);
   }
-  const rkernel::Choice choice = choose(ints, request.threads, context_->policy(), true);
+  const choice::Choice choice = choose(ints, request.threads, context_->policy(), true);
   if (context_->policy() == rkernel::Policy::Dyn) {
     if (auto made = vendor_beside(ints, request.threads, choice.seconds)) return std::move(made->launch);
   }
   return launch_with(std::move(ints), choice);
 }
 
-rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& request, const rkernel::Choice& choice) const {
+rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& request, const choice::Choice& choice) const {
   return launch_with(slots_.evaluate(request.symbols), choice);
 }
 
-rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const {
+rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, const choice::Choice& choice) const {
   const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
   const BoundForm& bound = form_with(strategy.lanes);
   rkernel::Launch launch;
   launch.ints = std::move(ints);
-  const rkernel::ContractionShape shape = shape_of(bound.form, launch.ints);
+  const choice::ContractionShape shape = shape_of(bound.form, launch.ints);
   write_program(*context_, strategy_, shape, choice.program, launch);
   const std::size_t shape_class = class_for(bound.form, slots_, launch.ints);
   launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + shape_class));
@@ -181,12 +181,12 @@ rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, c
   // Batches of small matrices have many tickets: several at a time keep the counter cheap, and the last ones balanced.
   launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * choice.threads));
   launch.predicted_seconds = choice.seconds;
-  launch.unused_lanes = rkernel::unused_lanes(context_->machine(), shape, choice.program);
+  launch.unused_lanes = choice::unused_lanes(context_->machine(), shape, choice.program);
   set_work(shape, bound.form, launch);
   return launch;
 }
 
-void ContractionKernel::set_work(const rkernel::ContractionShape& shape, const ContractionForm& form, rkernel::Launch& launch) {
+void ContractionKernel::set_work(const choice::ContractionShape& shape, const ContractionForm& form, rkernel::Launch& launch) {
   launch.flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
   // Constant operands are there once for all batches.
   const bool a_packed = form.problem.operands[static_cast<std::size_t>(form.problem.contraction->a)].form == rkernel::Form::Packed;

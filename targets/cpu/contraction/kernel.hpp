@@ -33,9 +33,9 @@ class ContractionKernel final : public rkernel::Kernel {
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;
   /// What plan() gives, for a choice of the caller's.
-  rkernel::Launch launch_with(const rkernel::PlanRequest& request, const rkernel::Choice& choice) const;
+  rkernel::Launch launch_with(const rkernel::PlanRequest& request, const choice::Choice& choice) const;
   /// All choices that there are for a shape, each with its predicted time.
-  void for_each_choice(const rkernel::PlanRequest& request, const std::function<void(const rkernel::Choice&)>& visit) const;
+  void for_each_choice(const rkernel::PlanRequest& request, const std::function<void(const choice::Choice&)>& visit) const;
   rkernel::Choices choices(const rkernel::PlanRequest& request, rkernel::Policy policy) const override;
   void rehearse(const rkernel::PlanRequest& request, rkernel::Policy policy, bool remembered) const override;
   std::string explain(const rkernel::PlanRequest& request) const override;
@@ -51,25 +51,25 @@ class ContractionKernel final : public rkernel::Kernel {
   };
   /// Of its left side, in memory: each once, however many windows it is in.
   std::int64_t elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const;
-  rkernel::WindowStrips strips_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const;
+  choice::WindowStrips strips_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const;
   std::int64_t runs_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const;
-  rkernel::ContractionShape shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const;
+  choice::ContractionShape shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const;
   /// The shapes of all forms that may compute these sizes.
-  std::vector<rkernel::ContractionShape> shapes_of(std::span<const std::int64_t> ints) const;
-  std::string describe_choice(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool chosen) const;
+  std::vector<choice::ContractionShape> shapes_of(std::span<const std::int64_t> ints) const;
+  std::string describe_choice(const choice::ContractionShape& shape, const choice::Choice& choice, bool chosen) const;
   /// The policy's, or dyn's own where that has none for these sizes.
-  rkernel::Choice choose(std::span<const std::int64_t> ints, int threads, rkernel::Policy policy, bool remembered) const;
-  rkernel::Choice choose_as_dyn(std::span<const std::int64_t> ints, int threads, bool remembered) const;
-  std::optional<rkernel::Choice> choose_by_paper(std::span<const std::int64_t> ints, rkernel::Policy policy) const;
+  choice::Choice choose(std::span<const std::int64_t> ints, int threads, rkernel::Policy policy, bool remembered) const;
+  choice::Choice choose_as_dyn(std::span<const std::int64_t> ints, int threads, bool remembered) const;
+  std::optional<choice::Choice> choose_by_paper(std::span<const std::int64_t> ints, rkernel::Policy policy) const;
   /// All that a policy considers; `predicted`: Choice::seconds is its own prediction.
-  using VisitChoice = std::function<void(const rkernel::ContractionShape& shape, const rkernel::Choice& choice, bool predicted)>;
+  using VisitChoice = std::function<void(const choice::ContractionShape& shape, const choice::Choice& choice, bool predicted)>;
   void for_each_choice(const rkernel::PlanRequest& request, rkernel::Policy policy, const VisitChoice& visit) const;
-  rkernel::ContractionShape shape_with(rkernel::LaneAxis lanes, std::span<const std::int64_t> ints) const;
-  rkernel::Launch launch_with(std::vector<std::int64_t> ints, const rkernel::Choice& choice) const;
+  choice::ContractionShape shape_with(rkernel::LaneAxis lanes, std::span<const std::int64_t> ints) const;
+  rkernel::Launch launch_with(std::vector<std::int64_t> ints, const choice::Choice& choice) const;
   /// The vendor's primitives for these sizes on at most `threads` threads, made by this call (some tenths of a millisecond where the library does not know them yet);
   /// nullopt, with the reason, where it has none.
   std::optional<VendorLaunch> vendor_launch(std::span<const std::int64_t> ints, int threads, std::string& why_not) const;
-  VendorChoice choose_vendor(const rkernel::ContractionShape& shape, bool epilogue, int threads) const;
+  VendorChoice choose_vendor(const choice::ContractionShape& shape, bool epilogue, int threads) const;
   /// Its predicted_seconds, without making primitives; nullopt where it is known to have none. It may still refuse.
   std::optional<double> vendor_estimate(std::span<const std::int64_t> ints, int threads) const;
   /// The vendor's where policy Dyn takes it instead of its own program, which is expected to take `own_seconds`.
@@ -77,9 +77,9 @@ class ContractionKernel final : public rkernel::Kernel {
   /// Appends what policy Dyn makes of the vendor's program, where it may take it; whether it does.
   bool explain_vendor(std::span<const std::int64_t> ints, int threads, double own_seconds, std::string& text) const;
   rkernel::Choices vendor_choices(std::span<const std::int64_t> ints, int threads) const;
-  std::shared_ptr<const VendorWeights> vendor_weights(const rkernel::ContractionShape& shape) const;
+  std::shared_ptr<const VendorWeights> vendor_weights(const choice::ContractionShape& shape) const;
   /// What does not depend on who computes it: operations and bytes.
-  static void set_work(const rkernel::ContractionShape& shape, const ContractionForm& form, rkernel::Launch& launch);
+  static void set_work(const choice::ContractionShape& shape, const ContractionForm& form, rkernel::Launch& launch);
   const BoundForm& form_with(rkernel::LaneAxis lanes) const;
 
   std::shared_ptr<const ContractionContext> context_;

@@ -10,14 +10,14 @@
 namespace dyn::cpu {
 namespace {
 
-using rkernel::ContractionShape;
+using choice::ContractionShape;
 using rkernel::LaneAxis;
 using rkernel::Region;
 using rkernel::Strategy;
-using rkernel::ceil_div;
-using rkernel::line_bytes;
-using rkernel::line_floats;
-using rkernel::round_up;
+using ceil_div;
+using line_bytes;
+using line_floats;
+using round_up;
 
 /// A region in blocks and tiles; of blocks of unequal sizes the largest, and as many tiles as any has.
 struct Blocks {
@@ -26,7 +26,7 @@ struct Blocks {
   std::int64_t tile_panels, row_tiles, column_tiles;
 };
 
-Blocks blocks_of(const Isa& isa, const ContractionShape& shape, const Region& region) {
+Blocks blocks_of(const codegen::Isa& isa, const ContractionShape& shape, const Region& region) {
   const Strategy& strategy = region.strategy;
   Blocks blocks;
   blocks.m_blocks = std::max<std::int64_t>(1, ceil_div(region.m, strategy.block_m));
@@ -45,9 +45,9 @@ Blocks blocks_of(const Isa& isa, const ContractionShape& shape, const Region& re
 }
 
 /// Columns whose lanes run along K, where the region has the last panel.
-std::int64_t rest_of(const rkernel::Machine& machine, const ContractionShape& shape, const Region& region) {
-  if (!rkernel::has_dots(shape, region.strategy) || region.n0 + region.n != shape.n) return 0;
-  return shape.rest_as_rows ? shape.n % machine.vector_width : rkernel::rest_columns(machine, shape);
+std::int64_t rest_of(const choice::Machine& machine, const ContractionShape& shape, const Region& region) {
+  if (!choice::has_dots(shape, region.strategy) || region.n0 + region.n != shape.n) return 0;
+  return shape.rest_as_rows ? shape.n % machine.vector_width : choice::rest_columns(machine, shape);
 }
 
 /// The parts of a thread's scratch, one after the other: tiles, A's copy, B's panels, a turned tile, B's rest as rows, where A's windows begin in a strip, and it.
@@ -56,9 +56,9 @@ struct Scratch {
 };
 
 /// Whether all blocks read A's windows in strips, which full tiles alone can: no column is left to others.
-bool reads_strips(const Isa& isa, const rkernel::Machine& machine, const ContractionShape& shape, const Region& region, const Blocks& blocks, std::int64_t rest) {
+bool reads_strips(const codegen::Isa& isa, const choice::Machine& machine, const ContractionShape& shape, const Region& region, const Blocks& blocks, std::int64_t rest) {
   if (blocks.k_blocks * region.strategy.split_k != 1 || rest > 0 || (!isa.mask_registers && region.n % isa.panel_f32 != 0)) return false;
-  const auto reads = [&](std::int64_t rows) { return rkernel::reads_strip(machine, shape, region.strategy, rows); };
+  const auto reads = [&](std::int64_t rows) { return choice::reads_strip(machine, shape, region.strategy, rows); };
   return reads(blocks.block_m) && reads(region.m / blocks.m_blocks);
 }
 
@@ -71,7 +71,7 @@ std::int64_t rows_of_others(const Region& region, const Blocks& blocks) {
   return std::max(others(blocks.block_m), others(region.m / blocks.m_blocks));
 }
 
-Scratch scratch_of(const Isa& isa, const ContractionShape& shape, const Region& region, const Blocks& blocks, std::int64_t rest, bool in_strip) {
+Scratch scratch_of(const codegen::Isa& isa, const ContractionShape& shape, const Region& region, const Blocks& blocks, std::int64_t rest, bool in_strip) {
   const Strategy& strategy = region.strategy;
   Scratch scratch;
   const std::int64_t tiles = blocks.k_blocks > 1 ? blocks.row_tiles * blocks.column_tiles : 1;
@@ -112,7 +112,7 @@ class RegionWriter {
   void set(int slot, std::int64_t value) { launch_.ints[static_cast<std::size_t>(first_ + slot)] = value; }
 
   void write_blocks(const Region& region, const Blocks& blocks) {
-    const Isa& isa = context_.isa();
+    const codegen::Isa& isa = context_.isa();
     const Strategy& strategy = region.strategy;
     set(slots_.first_ticket, launch_.tickets);
     set(slots_.m_begin, region.m0);
@@ -135,12 +135,12 @@ class RegionWriter {
     set(slots_.k_blocks, blocks.k_blocks);
     set(slots_.copy_a, strategy.copy_a ? 1 : 0);
     const std::int64_t panel_bytes = blocks.block_k * strategy.tile_columns * static_cast<std::int64_t>(size_of(shape_.b_dtype));
-    set(slots_.ask_ahead, blocks.row_tiles > 1 && rkernel::asks_ahead(context_.machine(), shape_, panel_bytes) ? 1 : 0);
+    set(slots_.ask_ahead, blocks.row_tiles > 1 && choice::asks_ahead(context_.machine(), shape_, panel_bytes) ? 1 : 0);
     set(slots_.direct_b, strategy.direct_b ? 1 : 0);
   }
 
   void write_tables(const Strategy& strategy) {
-    const Isa& isa = context_.isa();
+    const codegen::Isa& isa = context_.isa();
     const bool dot = strategy.lanes == LaneAxis::K;
     set(slots_.wide_table, dot ? context_.dot_table(static_cast<int>(shape_.n)) : context_.table(strategy.tile_columns, shape_.b_dtype));
     set(slots_.narrow_table, context_.table(isa.panel_f32, shape_.b_dtype));
@@ -148,7 +148,7 @@ class RegionWriter {
   }
 
   void write_rest(std::int64_t rest) {
-    const auto groups = rkernel::rest_groups(context_.machine(), rest);
+    const auto groups = choice::rest_groups(context_.machine(), rest);
     set(slots_.rest_columns, rest);
     for (const auto& [slots, group] : {std::pair{slots_.rest_first, groups[0]}, std::pair{slots_.rest_second, groups[1]}}) {
       set(slots.columns, group.columns);

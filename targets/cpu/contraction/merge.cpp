@@ -16,7 +16,7 @@ using llvm::Value;
 
 class ContractionMergeEmitter {
  public:
-  ContractionMergeEmitter(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa, const codegen::SlotTable& slots,
+  ContractionMergeEmitter(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const codegen::Isa& isa, const codegen::SlotTable& slots,
                           const StrategySlots& strategy, const ContractionClass& shape_class)
       : builder_(module.getContext()), problem_(problem), contraction_(*problem.contraction), isa_(isa),
         function_(create_kernel_function(builder_, module, symbol)),
@@ -81,7 +81,7 @@ class ContractionMergeEmitter {
   codegen::Builder builder_;
   const rkernel::Problem& problem_;
   const rkernel::Contraction& contraction_;
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   llvm::Function* function_;
   codegen::Operands operands_;
   codegen::ExprCompiler compiler_;
@@ -92,7 +92,7 @@ class ContractionMergeEmitter {
 
 }  // namespace
 
-void emit_contraction_merge(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa,
+void emit_contraction_merge(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const codegen::Isa& isa,
                             const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class) {
   ContractionMergeEmitter(module, symbol, problem, isa, slots, strategy, shape_class).emit();
 }

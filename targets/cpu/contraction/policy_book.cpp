@@ -11,22 +11,22 @@
 namespace dyn::cpu {
 namespace {
 
-using rkernel::BlockKernel;
-using rkernel::ContractionShape;
+using choice::BlockKernel;
+using choice::ContractionShape;
 using rkernel::Policy;
-using rkernel::ceil_div;
-using rkernel::float_bytes;
+using ceil_div;
+using float_bytes;
 
 constexpr std::int64_t step_k = 64;  ///< of one micro-kernel: what MikPoly counts along the reduction
 constexpr std::array paper_policies{Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode};
 
-rkernel::ProductShape sizes_of(const ContractionShape& shape) { return {shape.batch, shape.m, shape.n, shape.k}; }
+choice::ProductShape sizes_of(const ContractionShape& shape) { return {shape.batch, shape.m, shape.n, shape.k}; }
 
 }  // namespace
 
 BlockMoves moves_of(const ContractionShape& shape) { return {shape.must_copy_a, !shape.b_packed && shape.must_pack_b}; }
 
-CpuMicroKernels::CpuMicroKernels(const rkernel::Machine& machine, std::vector<BlockSpeed> speeds, DType weights, BlockMoves moves)
+CpuMicroKernels::CpuMicroKernels(const choice::Machine& machine, std::vector<BlockSpeed> speeds, DType weights, BlockMoves moves)
     : machine_(machine), speeds_(std::move(speeds)), weights_(weights), moves_(moves) {
   for (BlockSpeed& speed : speeds_) {
     const double plain = machine.find_tile(speed.block.tile_rows, speed.block.tile_columns)->seconds_per_k;
@@ -36,7 +36,7 @@ CpuMicroKernels::CpuMicroKernels(const rkernel::Machine& machine, std::vector<Bl
   }
 }
 
-rkernel::MicroKernel CpuMicroKernels::operator[](std::size_t kernel) const {
+choice::MicroKernel CpuMicroKernels::operator[](std::size_t kernel) const {
   return {speeds_[kernel].block.rows, speeds_[kernel].block.columns, step_k};
 }
 
@@ -53,7 +53,7 @@ double CpuMicroKernels::move_seconds(const BlockKernel& block, std::int64_t k, i
   const double depth = static_cast<double>(k);
   const std::size_t level = std::min<std::size_t>(2, machine_.levels.size() - 1);
   const auto moved = [&](std::int64_t width, bool packs) {
-    return rkernel::block_move_seconds(machine_, static_cast<double>(width) * depth, DType::f32, level, packs, active);
+    return choice::block_move_seconds(machine_, static_cast<double>(width) * depth, DType::f32, level, packs, active);
   };
   return (moves_.copies_a ? moved(block.rows, false) : 0) + (moves_.packs_b ? moved(block.columns, true) : 0);
 }
@@ -71,7 +71,7 @@ double CpuMicroKernels::compute_to_memory(std::size_t kernel, std::int64_t k) co
   return compute_seconds(block, k) / ((operands + outputs) / machine_.bandwidth_per_thread(shared, machine_.threads));
 }
 
-double CpuMicroKernels::vortex_seconds(std::size_t kernel, const rkernel::ProductShape& shape) const {
+double CpuMicroKernels::vortex_seconds(std::size_t kernel, const choice::ProductShape& shape) const {
   const BlockKernel& block = speeds_[kernel].block;
   const auto bandwidth = [&](std::size_t level) { return machine_.bandwidth_per_thread(std::min(level, machine_.levels.size() - 1), 1); };
   const double steps = static_cast<double>(ceil_div(std::max<std::int64_t>(shape.k, 1), step_k));
@@ -103,12 +103,12 @@ rkernel::Strategy CpuMicroKernels::strategy(std::size_t kernel, const Contractio
   return strategy;
 }
 
-PolicyBook::PolicyBook(const rkernel::Machine& machine, const std::vector<BlockSpeed>& speeds, Policy policy) : machine_(machine) {
+PolicyBook::PolicyBook(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds, Policy policy) : machine_(machine) {
   const auto add_page = [&](DType weights, BlockMoves moves) {
     Page& page = pages_[{weights, moves}];
     page.kernels = std::make_unique<CpuMicroKernels>(machine, speeds, weights, moves);
     for (const Policy paper : paper_policies) {
-      if (policy == Policy::Oracle || policy == paper) page.policies.emplace(paper, rkernel::make_paper_policy(paper, *page.kernels, machine.panel));
+      if (policy == Policy::Oracle || policy == paper) page.policies.emplace(paper, choice::make_paper_policy(paper, *page.kernels, machine.panel));
     }
   };
   for (const bool copies_a : {false, true}) {
@@ -122,10 +122,10 @@ const PolicyBook::Page* PolicyBook::find(const ContractionShape& shape, Policy p
   return page == pages_.end() || !page->second.policies.contains(policy) ? nullptr : &page->second;
 }
 
-rkernel::Choice PolicyBook::choice_of(const Page& page, const ContractionShape& shape, const rkernel::KernelProgram& program) const {
-  rkernel::Choice choice;
+choice::Choice PolicyBook::choice_of(const Page& page, const ContractionShape& shape, const choice::KernelProgram& program) const {
+  choice::Choice choice;
   std::int64_t tickets = 0;
-  for (const rkernel::KernelRegion& region : program.regions) {
+  for (const choice::KernelRegion& region : program.regions) {
     const rkernel::Strategy strategy = page.kernels->strategy(region.kernel, shape);
     choice.program.regions.push_back({region.m0, region.m, region.n0, region.n, strategy});
     tickets += shape.batch * ceil_div(region.m, strategy.block_m) * ceil_div(region.n, strategy.block_n);
@@ -135,10 +135,10 @@ rkernel::Choice PolicyBook::choice_of(const Page& page, const ContractionShape& 
   return choice;
 }
 
-bool PolicyBook::choose(Policy policy, const ContractionShape& shape, rkernel::Choice& choice, double& merit) const {
+bool PolicyBook::choose(Policy policy, const ContractionShape& shape, choice::Choice& choice, double& merit) const {
   const Page* page = find(shape, policy);
   if (page == nullptr) return false;
-  const rkernel::KernelProgram program = page->policies.at(policy)->choose(sizes_of(shape));
+  const choice::KernelProgram program = page->policies.at(policy)->choose(sizes_of(shape));
   if (program.regions.empty()) return false;
   choice = choice_of(*page, shape, program);
   merit = program.merit;
@@ -148,7 +148,7 @@ bool PolicyBook::choose(Policy policy, const ContractionShape& shape, rkernel::C
 void PolicyBook::for_each(Policy policy, const ContractionShape& shape, const Visit& visit) const {
   const Page* page = find(shape, policy);
   if (page == nullptr) return;
-  page->policies.at(policy)->for_each(sizes_of(shape), [&](const rkernel::KernelProgram& program) {
+  page->policies.at(policy)->for_each(sizes_of(shape), [&](const choice::KernelProgram& program) {
     visit(choice_of(*page, shape, program), program.seconds.has_value());
   });
 }

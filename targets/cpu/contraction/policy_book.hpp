@@ -17,31 +17,31 @@ struct BlockMoves {
   bool copies_a = false, packs_b = false;
   auto operator<=>(const BlockMoves&) const = default;
 };
-BlockMoves moves_of(const rkernel::ContractionShape& shape);
+BlockMoves moves_of(const choice::ContractionShape& shape);
 
 /// Blocks that read weights of one dtype, with the same moves. Timed with f32; others by what one step of K of their tile takes, against f32.
-class CpuMicroKernels final : public rkernel::MicroKernels {
+class CpuMicroKernels final : public choice::MicroKernels {
  public:
   /// `machine` must outlive it.
-  CpuMicroKernels(const rkernel::Machine& machine, std::vector<BlockSpeed> speeds, DType weights, BlockMoves moves);
+  CpuMicroKernels(const choice::Machine& machine, std::vector<BlockSpeed> speeds, DType weights, BlockMoves moves);
 
   std::size_t size() const override { return speeds_.size(); }
-  rkernel::MicroKernel operator[](std::size_t kernel) const override;
+  choice::MicroKernel operator[](std::size_t kernel) const override;
   int units() const override { return machine_.threads; }
   std::int64_t blocks_per_wave(std::size_t) const override { return machine_.threads; }
   double task_seconds(std::size_t kernel, std::int64_t k) const override;
   double wave_seconds(std::size_t kernel, std::int64_t k) const override;
   double compute_to_memory(std::size_t kernel, std::int64_t k) const override;
-  double vortex_seconds(std::size_t kernel, const rkernel::ProductShape& shape) const override;
+  double vortex_seconds(std::size_t kernel, const choice::ProductShape& shape) const override;
 
   /// The kernel as a strategy for sums over all of K. Operands are moved into scratch only where they must be.
-  rkernel::Strategy strategy(std::size_t kernel, const rkernel::ContractionShape& shape) const;
+  rkernel::Strategy strategy(std::size_t kernel, const choice::ContractionShape& shape) const;
 
  private:
-  double compute_seconds(const rkernel::BlockKernel& block, std::int64_t k) const;
-  double move_seconds(const rkernel::BlockKernel& block, std::int64_t k, int active) const;
+  double compute_seconds(const choice::BlockKernel& block, std::int64_t k) const;
+  double move_seconds(const choice::BlockKernel& block, std::int64_t k, int active) const;
 
-  const rkernel::Machine& machine_;
+  const choice::Machine& machine_;
   std::vector<BlockSpeed> speeds_;
   DType weights_;
   BlockMoves moves_;
@@ -51,24 +51,24 @@ class CpuMicroKernels final : public rkernel::MicroKernels {
 class PolicyBook {
  public:
   /// The policies that `policy` names: one, or all of the papers' for Oracle. `machine` must outlive it.
-  PolicyBook(const rkernel::Machine& machine, const std::vector<BlockSpeed>& speeds, rkernel::Policy policy);
+  PolicyBook(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds, rkernel::Policy policy);
 
   /// What the policy takes for a shape with lanes along N or M, in `choice`, and its merit; false where it is not in the book, or has nothing to choose.
-  bool choose(rkernel::Policy policy, const rkernel::ContractionShape& shape, rkernel::Choice& choice, double& merit) const;
+  bool choose(rkernel::Policy policy, const choice::ContractionShape& shape, choice::Choice& choice, double& merit) const;
   /// Every program that it considers; `predicted` where it predicts time.
-  using Visit = std::function<void(const rkernel::Choice& choice, bool predicted)>;
-  void for_each(rkernel::Policy policy, const rkernel::ContractionShape& shape, const Visit& visit) const;
+  using Visit = std::function<void(const choice::Choice& choice, bool predicted)>;
+  void for_each(rkernel::Policy policy, const choice::ContractionShape& shape, const Visit& visit) const;
 
  private:
   struct Page {
     std::unique_ptr<CpuMicroKernels> kernels;
-    std::map<rkernel::Policy, std::unique_ptr<const rkernel::PaperPolicy>> policies;
+    std::map<rkernel::Policy, std::unique_ptr<const choice::PaperPolicy>> policies;
   };
-  rkernel::Choice choice_of(const Page& page, const rkernel::ContractionShape& shape, const rkernel::KernelProgram& program) const;
-  static std::pair<DType, BlockMoves> page_of(const rkernel::ContractionShape& shape) { return {shape.b_dtype, moves_of(shape)}; }
-  const Page* find(const rkernel::ContractionShape& shape, rkernel::Policy policy) const;
+  choice::Choice choice_of(const Page& page, const choice::ContractionShape& shape, const choice::KernelProgram& program) const;
+  static std::pair<DType, BlockMoves> page_of(const choice::ContractionShape& shape) { return {shape.b_dtype, moves_of(shape)}; }
+  const Page* find(const choice::ContractionShape& shape, rkernel::Policy policy) const;
 
-  const rkernel::Machine& machine_;
+  const choice::Machine& machine_;
   std::map<std::pair<DType, BlockMoves>, Page> pages_;  ///< by the dtype of weights, and what is moved
 };
 

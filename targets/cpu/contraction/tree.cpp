@@ -30,7 +30,7 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   return strategy;
 }
 
-rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const Isa& isa, int threads, bool dot) {
+rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa, int threads, bool dot) {
   using rkernel::Analysis;
   const rkernel::Contraction& contraction = *problem.contraction;
   const Tile largest = dot ? std::ranges::max(dot_tiles(isa), {}, &Tile::rows) : largest_panel_tile(isa);

@@ -12,11 +12,11 @@
 namespace dyn::cpu {
 namespace {
 
-using rkernel::ContractionShape;
+using choice::ContractionShape;
 using rkernel::LaneAxis;
 using rkernel::Region;
 using rkernel::Strategy;
-using rkernel::ceil_div;
+using ceil_div;
 
 std::string words_of(const ContractionShape& shape, const Region& region) {
   const Strategy& strategy = region.strategy;
@@ -28,14 +28,14 @@ std::string words_of(const ContractionShape& shape, const Region& region) {
          + (strategy.dot_rest ? ", lanes along K in the columns of no whole vector" : "");
 }
 
-Strategy canonical(const Isa& isa, const ContractionShape& shape, const Region& region) {
+Strategy canonical(const codegen::Isa& isa, const ContractionShape& shape, const Region& region) {
   Strategy strategy = region.strategy;
   const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(region.m, strategy.block_m));
   const std::int64_t n_blocks = std::max<std::int64_t>(1, ceil_div(region.n, strategy.block_n));
   strategy.block_m = std::max<std::int64_t>(1, ceil_div(region.m, m_blocks));
   const std::int64_t panels = ceil_div(ceil_div(region.n, isa.panel_f32), n_blocks);
   strategy.block_n = std::max<std::int64_t>(1, panels) * isa.panel_f32;
-  strategy.dot_rest = rkernel::has_dots(shape, strategy) && region.n % isa.f32_lanes != 0;
+  strategy.dot_rest = choice::has_dots(shape, strategy) && region.n % isa.f32_lanes != 0;
   if (strategy.lanes == LaneAxis::K) return strategy;
   const auto largest_tile = [&](std::int64_t rows) { return static_cast<int>(rkernel::tiling_of(rows, strategy.tile_rows).first.tile); };
   strategy.tile_rows = std::max({1, largest_tile(strategy.block_m), largest_tile(region.m / m_blocks)});
@@ -47,7 +47,7 @@ Strategy canonical(const Isa& isa, const ContractionShape& shape, const Region& 
 
 }  // namespace
 
-std::string words_of(const ContractionShape& shape, const rkernel::Choice& choice) {
+std::string words_of(const ContractionShape& shape, const choice::Choice& choice) {
   std::string text;
   for (const Region& region : choice.program.regions) {
     if (choice.program.regions.size() > 1) {
@@ -58,21 +58,21 @@ std::string words_of(const ContractionShape& shape, const rkernel::Choice& choic
   return text + fmt::format(", {} thread{}", choice.threads, choice.threads == 1 ? "" : "s");
 }
 
-std::string terms_of(const rkernel::Machine& machine, const ContractionShape& shape, const rkernel::Choice& choice) {
-  const rkernel::UnusedLanes unused = rkernel::unused_lanes(machine, shape, choice.program);
+std::string terms_of(const choice::Machine& machine, const ContractionShape& shape, const choice::Choice& choice) {
+  const choice::UnusedLanes unused = choice::unused_lanes(machine, shape, choice.program);
   std::string text = fmt::format("    unused lanes: {:.1f} % along M, {:.1f} % along N, {:.1f} % along K\n", 100 * unused.m, 100 * unused.n, 100 * unused.k);
   for (const Region& region : choice.program.regions) {
     ContractionShape part = shape;
     part.m = region.m;
     part.n = region.n;
-    rkernel::CostBreakdown breakdown;
-    rkernel::contraction_cost(machine, part, region.strategy, choice.threads, &breakdown);
-    text += rkernel::to_string(breakdown);
+    choice::CostBreakdown breakdown;
+    choice::contraction_cost(machine, part, region.strategy, choice.threads, &breakdown);
+    text += choice::to_string(breakdown);
   }
   return text;
 }
 
-rkernel::Choice canonical(const Isa& isa, const ContractionShape& shape, rkernel::Choice choice) {
+choice::Choice canonical(const codegen::Isa& isa, const ContractionShape& shape, choice::Choice choice) {
   for (Region& region : choice.program.regions) region.strategy = canonical(isa, shape, region);
   return choice;
 }

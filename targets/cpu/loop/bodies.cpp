@@ -79,13 +79,13 @@ LoopCode::Streaming LoopCode::streaming(const std::vector<int>& stores, const Pa
     Value* address = builder_.CreatePtrToInt(operands_->pointer(operand), i64);
     if (result.streams == nullptr) {
       result.streams = builder_.CreateICmpNE(operands_->slot(loop_.stream_slot), number(0));
-      Value* to_line = builder_.CreateAnd(builder_.CreateNeg(address), number(rkernel::line_bytes - 1));
+      Value* to_line = builder_.CreateAnd(builder_.CreateNeg(address), number(line_bytes - 1));
       Value* head = builder_.CreateLShr(to_line, number(std::countr_zero(static_cast<std::uint64_t>(bytes))));
       result.head = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, head, builder_.CreateSub(lanes.end, lanes.begin));
       continue;
     }
     Value* at_head = builder_.CreateAdd(address, builder_.CreateMul(result.head, number(bytes)));
-    Value* beside = builder_.CreateAnd(at_head, number(std::min(rkernel::line_bytes, width_ * bytes) - 1));
+    Value* beside = builder_.CreateAnd(at_head, number(std::min(line_bytes, width_ * bytes) - 1));
     result.streams = builder_.CreateAnd(result.streams, builder_.CreateICmpEQ(beside, number(0)));
   }
   operands_->set_index(problem_.lane_axis, nullptr);

@@ -139,7 +139,7 @@ std::vector<int> scratch_choices(const LoopProblem& loop, const std::vector<Stri
 
 }  // namespace
 
-LoopProblem::LoopProblem(const rkernel::Problem& source, const Isa& used)
+LoopProblem::LoopProblem(const rkernel::Problem& source, const codegen::Isa& used)
     : problem(codegen::with_lanes(source)), slots(problem), isa(used) {
   chunk_slot = slots.add_strategy_slot();
   chunks_slot = slots.add_strategy_slot();

@@ -26,7 +26,7 @@ struct SliceSlots {
 
 /// A problem with its slots and its tree. Kernels and the sources of their code share it.
 struct LoopProblem {
-  LoopProblem(const rkernel::Problem& source, const Isa& isa);
+  LoopProblem(const rkernel::Problem& source, const codegen::Isa& isa);
   LoopProblem(const LoopProblem&) = delete;
   LoopProblem& operator=(const LoopProblem&) = delete;
 
@@ -52,7 +52,7 @@ struct LoopProblem {
   /// Of what is kept in scratch, partial results included: smaller elements are widened there, so that a vector may begin at any element.
   int scratch_element_bytes = 4;
   std::optional<SliceSlots> sliced;  ///< where some sizes make more than one slice
-  Isa isa;
+  codegen::Isa isa;
   rkernel::RKernel tree;
 };
 

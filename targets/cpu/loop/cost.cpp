@@ -34,7 +34,7 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) { return (val
 std::int64_t chunks_of(std::int64_t extent, std::int64_t chunk) { return (extent + chunk - 1) / chunk; }
 
 // Elements of the lane axis in one ticket, where lanes run along a parallel axis.
-std::int64_t chunk_for(const LoopProblem& loop, const LoopCost& cost, int passes, const rkernel::Machine& machine, int threads) {
+std::int64_t chunk_for(const LoopProblem& loop, const LoopCost& cost, int passes, const choice::Machine& machine, int threads) {
   const auto share = static_cast<std::int64_t>(cost.elements / static_cast<double>(threads * tickets_per_thread));
   if (loop.turned_axis >= 0) return turned_lanes;
   if (!loop.reduces()) return std::clamp(share, least_chunk, most_chunk);
@@ -46,7 +46,7 @@ std::int64_t chunk_for(const LoopProblem& loop, const LoopCost& cost, int passes
 }
 
 // Chunks, tickets and grain for this many threads.
-void divide(const LoopProblem& loop, LoopCost& cost, int passes, const rkernel::Machine& machine, int threads) {
+void divide(const LoopProblem& loop, LoopCost& cost, int passes, const choice::Machine& machine, int threads) {
   cost.threads = threads;
   if (!loop.lanes_reduced()) {
     cost.chunk = rounded_up(chunk_for(loop, cost, passes, machine, threads), chunk_multiple);
@@ -72,7 +72,7 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const rkernel::
 }
 
 // The second stage: partial results are written, then read by all threads.
-void predict_merge(const LoopProblem& loop, LoopCost& cost, int reductions, const rkernel::Machine& machine) {
+void predict_merge(const LoopProblem& loop, LoopCost& cost, int reductions, const choice::Machine& machine) {
   if (cost.slices.count == 1) return;
   const bool lanes = !loop.lanes_reduced();
   if (lanes) {
@@ -94,7 +94,7 @@ void predict_merge(const LoopProblem& loop, LoopCost& cost, int reductions, cons
 }
 
 // Vectors of points stream through the registers while the next ones are loaded; tickets are taken `grain` at a time.
-void predict(const LoopProblem& loop, LoopCost& cost, const rkernel::Machine& machine) {
+void predict(const LoopProblem& loop, LoopCost& cost, const choice::Machine& machine) {
   const double vectors = std::max(1.0, cost.elements / loop.isa.f32_lanes);
   const double tickets = static_cast<double>(std::max<std::int64_t>(cost.tickets, 1));
   const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(cost.bytes)));
@@ -103,19 +103,19 @@ void predict(const LoopProblem& loop, LoopCost& cost, const rkernel::Machine& ma
   cost.lane_terms.spatial_trips = vectors / tickets;
   cost.lane_terms.load = cost.bytes / vectors / machine.bandwidth_per_thread(level, cost.threads);
   cost.lane_terms.fixed = machine.seconds_per_call;
-  cost.lane_seconds = rkernel::layer_cost(cost.lane_terms, cost.vector_seconds, true);
+  cost.lane_seconds = choice::layer_cost(cost.lane_terms, cost.vector_seconds, true);
   const double grain = static_cast<double>(cost.grain);
   cost.thread_terms = {.name = "threads"};
   cost.thread_terms.parallel_trips = tickets / grain;
   cost.thread_terms.units = cost.threads;
   cost.thread_terms.fixed = machine.seconds_per_ticket;
-  cost.seconds = rkernel::layer_cost(cost.thread_terms, grain * cost.lane_seconds, false) + (cost.threads > 1 ? machine.seconds_per_wakeup : 0);
+  cost.seconds = choice::layer_cost(cost.thread_terms, grain * cost.lane_seconds, false) + (cost.threads > 1 ? machine.seconds_per_wakeup : 0);
 }
 
 }  // namespace
 
 LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::span<const std::int64_t> ints,
-                   const rkernel::Machine& machine, int threads) {
+                   const choice::Machine& machine, int threads) {
   LoopCost cost;
   cost.elements = 1;
   for (int axis = 0; axis < static_cast<int>(loop.problem.axes.size()); ++axis) {
@@ -132,7 +132,7 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::sp
   // What is stored exceeds the last cache: it would only push out what is there, and be read before it is written.
   const auto last_cache = static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
   const std::int64_t row_bytes = cost.lanes * 4;
-  cost.streams = cost.written > last_cache * 3 / 4 && (row_bytes >= least_streamed_row_bytes || row_bytes % rkernel::line_bytes == 0);
+  cost.streams = cost.written > last_cache * 3 / 4 && (row_bytes >= least_streamed_row_bytes || row_bytes % line_bytes == 0);
   if (loop.sliced) cost.slices = slices_of(loop, ints);
   LoopCost best = cost;
   divide(loop, best, loop_class.passes, machine, 1);
@@ -148,14 +148,14 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::sp
 }
 
 std::string to_string(const LoopCost& cost) {
-  const rkernel::CostBreakdown breakdown{cost.vector_seconds, {cost.lane_terms, cost.thread_terms}, {cost.lane_seconds, cost.seconds},
+  const choice::CostBreakdown breakdown{cost.vector_seconds, {cost.lane_terms, cost.thread_terms}, {cost.lane_seconds, cost.seconds},
                                          cost.tickets, cost.seconds};
   return fmt::format("  rows {}, lanes {}, reduced {}; {:.0f} bytes, {:.0f} instructions a vector\n", cost.rows, cost.lanes, cost.reduced,
                      cost.bytes, cost.instructions) +
          fmt::format("  chosen {:.4g} us: {} thread{}, {} tickets, grain {}, chunk {}\n", cost.seconds * 1e6, cost.threads,
                      cost.threads == 1 ? "" : "s", cost.tickets, cost.grain, cost.chunk) +
          (cost.slices.count == 1 ? std::string() : fmt::format("  {} slices of the reduction, merged in {:.4g} us\n", cost.slices.count, cost.merge_seconds * 1e6)) +
-         rkernel::to_string(breakdown);
+         choice::to_string(breakdown);
 }
 
 }  // namespace dyn::cpu

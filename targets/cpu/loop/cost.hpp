@@ -22,7 +22,7 @@ struct LoopCost {
   bool streams = false;              ///< stores go past the caches
   double instructions = 0;           ///< vector instructions for one vector of points
   double vector_seconds = 0;         ///< layer 0: computing one vector of points
-  rkernel::LayerTerms lane_terms, thread_terms;
+  choice::LayerTerms lane_terms, thread_terms;
   double lane_seconds = 0;           ///< cost of the lanes' layer: one ticket
   double seconds = 0;
   int threads = 1;
@@ -40,7 +40,7 @@ struct LoopCost {
 
 /// The cheapest division of the work over 1 or `threads` threads, by rkernel::layer_cost.
 LoopCost loop_cost(const LoopProblem& problem, const LoopClass& loop_class, std::span<const std::int64_t> ints,
-                   const rkernel::Machine& machine, int threads);
+                   const choice::Machine& machine, int threads);
 
 std::string to_string(const LoopCost& cost);
 

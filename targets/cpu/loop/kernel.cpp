@@ -10,11 +10,11 @@ namespace dyn::cpu {
 
 using codegen::StrideClass;
 
-LoopKernel::LoopKernel(const rkernel::Problem& problem, const Isa& isa, std::shared_ptr<const rkernel::Machine> machine)
+LoopKernel::LoopKernel(const rkernel::Problem& problem, const codegen::Isa& isa, std::shared_ptr<const choice::Machine> machine)
     : problem_(std::make_shared<LoopProblem>(problem, isa)), machine_(std::move(machine)), classes_(loop_classes(*problem_)) {}
 
-std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const Isa& isa,
-                                               std::shared_ptr<const rkernel::Machine> machine) {
+std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const codegen::Isa& isa,
+                                               std::shared_ptr<const choice::Machine> machine) {
   return std::unique_ptr<LoopKernel>(new LoopKernel(problem, isa, std::move(machine)));
 }
 

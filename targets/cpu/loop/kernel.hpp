@@ -20,8 +20,8 @@ struct LoopCost;
 class LoopKernel : public rkernel::Kernel {
  public:
   /// Throws Error(unsupported) for dtypes without code generation.
-  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem, const Isa& isa,
-                                            std::shared_ptr<const rkernel::Machine> machine);
+  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem, const codegen::Isa& isa,
+                                            std::shared_ptr<const choice::Machine> machine);
 
   /// The manifest: one source for each class that a shape can need, then one for the second stage of each, where there is one.
   std::vector<KernelSource> sources() const;
@@ -34,12 +34,12 @@ class LoopKernel : public rkernel::Kernel {
   std::string describe() const override;
 
  private:
-  LoopKernel(const rkernel::Problem& problem, const Isa& isa, std::shared_ptr<const rkernel::Machine> machine);
+  LoopKernel(const rkernel::Problem& problem, const codegen::Isa& isa, std::shared_ptr<const choice::Machine> machine);
   std::size_t class_for(std::span<const std::int64_t> ints) const;
   void fill_slices(std::size_t chosen, const LoopCost& cost, rkernel::Launch& launch) const;
 
   std::shared_ptr<const LoopProblem> problem_;
-  std::shared_ptr<const rkernel::Machine> machine_;
+  std::shared_ptr<const choice::Machine> machine_;
   std::vector<LoopClass> classes_;
   std::vector<void*> addresses_;
 };

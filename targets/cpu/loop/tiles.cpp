@@ -121,7 +121,7 @@ Value* LoopCode::tile_streams() {
     Value* place = builder_.CreatePtrToInt(operands_->pointer(operand), builder_.getInt64Ty());
     if (const int stride = loop_.slots.stride(operand, loop_.turned_axis); stride != codegen::SlotTable::none)
       place = builder_.CreateOr(place, builder_.CreateMul(operands_->slot(stride), number(bytes)));
-    Value* aligned = builder_.CreateICmpEQ(builder_.CreateAnd(place, number(rkernel::line_bytes - 1)), number(0));
+    Value* aligned = builder_.CreateICmpEQ(builder_.CreateAnd(place, number(line_bytes - 1)), number(0));
     if (streams == nullptr) streams = builder_.CreateICmpNE(operands_->slot(loop_.stream_slot), number(0));
     streams = builder_.CreateAnd(streams, aligned);
   }

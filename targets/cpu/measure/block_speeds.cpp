@@ -23,18 +23,18 @@ struct Operands {
 
 class BlockTimer {
  public:
-  BlockTimer(const Isa& isa, const MainLoopTable& loops, const std::vector<rkernel::BlockKernel>& blocks, int threads) : isa_(isa), loops_(loops) {
+  BlockTimer(const codegen::Isa& isa, const MainLoopTable& loops, const std::vector<choice::BlockKernel>& blocks, int threads) : isa_(isa), loops_(loops) {
     std::int64_t rows = 1, columns = 1;
     for (const auto& block : blocks) rows = std::max(rows, block.rows), columns = std::max(columns, block.columns);
     // Main loops ask for lines beyond their operands.
-    const auto bytes = [](std::int64_t floats) { return static_cast<std::size_t>(floats * rkernel::float_bytes) + (1 << 16); };
+    const auto bytes = [](std::int64_t floats) { return static_cast<std::size_t>(floats * float_bytes) + (1 << 16); };
     for (int thread = 0; thread < std::min(threads, usable_processors()); ++thread) {
       operands_.push_back(
           std::make_unique<Operands>(bytes(rows * measured_depths.back()), bytes(columns * measured_depths.back()), bytes(rows * columns)));
     }
   }
 
-  double alone(const rkernel::BlockKernel& block, std::int64_t depth) const {
+  double alone(const choice::BlockKernel& block, std::int64_t depth) const {
     run(block, depth, 0);
     double best = 1e9;
     for (int i = 0; i < runs_of_block; ++i) {
@@ -46,7 +46,7 @@ class BlockTimer {
   }
 
   // The slowest thread's mean over the same number of blocks, all begun together.
-  double together(const rkernel::BlockKernel& block, std::int64_t depth, double alone_seconds) const {
+  double together(const choice::BlockKernel& block, std::int64_t depth, double alone_seconds) const {
     const int threads = static_cast<int>(operands_.size());
     if (threads == 1) return alone_seconds;
     constexpr double long_enough = 100e-6;
@@ -57,7 +57,7 @@ class BlockTimer {
   }
 
  private:
-  void run(const rkernel::BlockKernel& block, std::int64_t depth, std::size_t thread) const {
+  void run(const choice::BlockKernel& block, std::int64_t depth, std::size_t thread) const {
     const Tile tile{block.tile_rows, block.tile_columns};
     const auto index = static_cast<std::size_t>(std::ranges::find(loops_.tiles, tile) - loops_.tiles.begin());
     const MainLoop loop = loops_.functions[index];
@@ -72,7 +72,7 @@ class BlockTimer {
     }
   }
 
-  double team_seconds(const rkernel::BlockKernel& block, std::int64_t depth, int threads, int blocks) const {
+  double team_seconds(const choice::BlockKernel& block, std::int64_t depth, int threads, int blocks) const {
     std::atomic<int> ready{0}, expected{threads};
     std::atomic<double> slowest{0};
     const auto work = [&](std::size_t thread) {
@@ -97,7 +97,7 @@ class BlockTimer {
     return slowest.load();
   }
 
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   const MainLoopTable& loops_;
   std::vector<std::unique_ptr<Operands>> operands_;
 };
@@ -112,10 +112,10 @@ double at_depth(const DepthSeconds& seconds, std::int64_t depth) {
   return std::max(0.0, seconds[l] + slope * static_cast<double>(depth - measured_depths[l]));
 }
 
-std::vector<BlockSpeed> measure_blocks(const Isa& isa, const MainLoopTable& loops, const std::vector<rkernel::BlockKernel>& blocks, int threads) {
+std::vector<BlockSpeed> measure_blocks(const codegen::Isa& isa, const MainLoopTable& loops, const std::vector<choice::BlockKernel>& blocks, int threads) {
   const BlockTimer timer(isa, loops, blocks, threads);
   std::vector<BlockSpeed> speeds;
-  for (const rkernel::BlockKernel& block : blocks) {
+  for (const choice::BlockKernel& block : blocks) {
     BlockSpeed& speed = speeds.emplace_back(BlockSpeed{block, {}, {}});
     for (std::size_t i = 0; i < measured_depths.size(); ++i) {
       speed.alone[i] = timer.alone(block, measured_depths[i]);

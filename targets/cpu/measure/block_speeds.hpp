@@ -20,7 +20,7 @@ inline constexpr std::array<std::int64_t, 5> measured_depths{32, 128, 512, 1536,
 using DepthSeconds = std::array<double, measured_depths.size()>;
 
 struct BlockSpeed {
-  rkernel::BlockKernel block;
+  choice::BlockKernel block;
   DepthSeconds alone{};     ///< one thread has a block, the others rest
   DepthSeconds together{};  ///< every thread has one
 };
@@ -29,11 +29,11 @@ struct BlockSpeed {
 double at_depth(const DepthSeconds& seconds, std::int64_t depth);
 
 /// Times every block on f32 operands, packed right sides, with warm caches: the least of several runs. About a second.
-std::vector<BlockSpeed> measure_blocks(const Isa& isa, const MainLoopTable& loops, const std::vector<rkernel::BlockKernel>& blocks, int threads);
+std::vector<BlockSpeed> measure_blocks(const codegen::Isa& isa, const MainLoopTable& loops, const std::vector<choice::BlockKernel>& blocks, int threads);
 
 /// The same, kept in `cache_dir` as the machine's figures are. A file that is damaged, or about another machine or other blocks, is told to `log`, and replaced
 /// by what is measured anew.
-std::vector<BlockSpeed> block_figures(const Isa& isa, const rkernel::Machine& machine, const std::function<MainLoopTable()>& loops,
+std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Machine& machine, const std::function<MainLoopTable()>& loops,
                                       const std::string& cache_dir, const std::function<void(LogLevel, std::string_view)>& log,
                                       rkernel::CompileReport& report);
 

@@ -22,19 +22,19 @@ namespace {
 
 using nlohmann::json;
 
-json to_json(const std::vector<rkernel::TileSpeed>& speeds) {
+json to_json(const std::vector<choice::TileSpeed>& speeds) {
   json tiles = json::array();
   for (const auto& tile : speeds) tiles.push_back({tile.rows, tile.columns, tile.seconds_per_k});
   return tiles;
 }
 
-std::vector<rkernel::TileSpeed> tiles_from(const json& value) {
-  std::vector<rkernel::TileSpeed> speeds;
+std::vector<choice::TileSpeed> tiles_from(const json& value) {
+  std::vector<choice::TileSpeed> speeds;
   for (const json& tile : value) speeds.push_back({tile.at(0), tile.at(1), tile.at(2)});
   return speeds;
 }
 
-json to_json(const rkernel::Machine& machine) {
+json to_json(const choice::Machine& machine) {
   json levels = json::array();
   for (const auto& level : machine.levels) levels.push_back({{"name", level.name}, {"bytes", level.bytes}, {"bandwidth", level.bandwidth}});
   return {{"name", machine.name},
@@ -52,7 +52,7 @@ json to_json(const rkernel::Machine& machine) {
 json to_json(const std::vector<BlockSpeed>& speeds) {
   json blocks = json::array();
   for (const BlockSpeed& speed : speeds) {
-    const rkernel::BlockKernel& block = speed.block;
+    const choice::BlockKernel& block = speed.block;
     blocks.push_back({{"block", {block.tile_rows, block.tile_columns, block.rows, block.columns}}, {"alone", speed.alone}, {"together", speed.together}});
   }
   return {{"name", cpu_name()}, {"depths", measured_depths}, {"blocks", blocks}};
@@ -67,15 +67,15 @@ std::vector<BlockSpeed> blocks_from(const json& value) {
   return speeds;
 }
 
-bool fits(const std::vector<BlockSpeed>& speeds, const std::vector<rkernel::BlockKernel>& blocks) {
+bool fits(const std::vector<BlockSpeed>& speeds, const std::vector<choice::BlockKernel>& blocks) {
   const auto positive = [](const DepthSeconds& seconds) { return std::ranges::all_of(seconds, [](double of) { return of > 0; }); };
-  return std::ranges::equal(speeds, blocks, [&](const BlockSpeed& speed, const rkernel::BlockKernel& block) {
+  return std::ranges::equal(speeds, blocks, [&](const BlockSpeed& speed, const choice::BlockKernel& block) {
     return speed.block == block && positive(speed.alone) && positive(speed.together);
   });
 }
 
-rkernel::Machine from_json(const json& value) {
-  rkernel::Machine machine;
+choice::Machine from_json(const json& value) {
+  choice::Machine machine;
   machine.name = value.at("name");
   machine.threads = value.at("threads");
   machine.vector_width = value.at("vector_width");
@@ -112,15 +112,15 @@ bool fits(const KeptVendor& kept, const std::string& version) {
   return kept.machine == cpu_name() && kept.version == version && positive(kept.figures.fresh) && positive(kept.figures.packed);
 }
 
-bool fits(const std::vector<rkernel::TileSpeed>& speeds, const Isa& isa) {
+bool fits(const std::vector<choice::TileSpeed>& speeds, const codegen::Isa& isa) {
   const std::vector<Tile> tiles = main_loop_tiles(isa);
-  return std::equal(speeds.begin(), speeds.end(), tiles.begin(), tiles.end(), [](const rkernel::TileSpeed& speed, const Tile& tile) {
+  return std::equal(speeds.begin(), speeds.end(), tiles.begin(), tiles.end(), [](const choice::TileSpeed& speed, const Tile& tile) {
     return speed.rows == tile.rows && speed.columns == tile.columns && speed.seconds_per_k > 0;
   });
 }
 
 // A file is believed only where it is about these tiles, this CPU and these threads.
-bool fits(const rkernel::Machine& machine, const Isa& isa, int threads) {
+bool fits(const choice::Machine& machine, const codegen::Isa& isa, int threads) {
   if (machine.name != cpu_name() || machine.threads != threads || machine.vector_width != isa.f32_lanes || machine.panel != isa.panel_f32) {
     return false;
   }
@@ -180,23 +180,23 @@ Figures kept_figures(const std::string& name, const std::string& cache_dir, cons
 
 }  // namespace
 
-rkernel::Machine machine_figures(const Isa& isa, int threads, const std::function<MainLoopTable()>& loops, CodeStore& store,
+choice::Machine machine_figures(const codegen::Isa& isa, int threads, const std::function<MainLoopTable()>& loops, codegen::CodeStore& store,
                                  const std::string& cache_dir, rkernel::CompileReport& report) {
-  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, threads, checksum(cpu_name() + code_stamp()));
+  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, threads, codegen::checksum(cpu_name() + codegen::code_stamp()));
   const auto read = [&](const json& value) {
-    rkernel::Machine machine = from_json(value);
+    choice::Machine machine = from_json(value);
     return fits(machine, isa, threads) ? std::optional(std::move(machine)) : std::nullopt;
   };
-  return kept_figures<rkernel::Machine>(name, cache_dir, read, [&] {
+  return kept_figures<choice::Machine>(name, cache_dir, read, [&] {
     MeasuredMachine made = measure_machine(isa, threads, loops(), store, report);
-    return Made<rkernel::Machine>{std::move(made.machine), !made.disturbed};
+    return Made<choice::Machine>{std::move(made.machine), !made.disturbed};
   });
 }
 
-std::vector<rkernel::TileSpeed> tile_figures(const Isa& isa, DType weights, const std::function<MainLoopTable()>& loops, const std::string& cache_dir,
+std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa, DType weights, const std::function<MainLoopTable()>& loops, const std::string& cache_dir,
                                              rkernel::CompileReport& report) {
-  using Tiles = std::vector<rkernel::TileSpeed>;
-  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, name_of(weights), checksum(cpu_name() + code_stamp()));
+  using Tiles = std::vector<choice::TileSpeed>;
+  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, name_of(weights), codegen::checksum(cpu_name() + codegen::code_stamp()));
   const auto read = [&](const json& value) {
     Tiles tiles = tiles_from(value);
     return fits(tiles, isa) ? std::optional(std::move(tiles)) : std::nullopt;
@@ -210,12 +210,12 @@ std::vector<rkernel::TileSpeed> tile_figures(const Isa& isa, DType weights, cons
   });
 }
 
-std::vector<BlockSpeed> block_figures(const Isa& isa, const rkernel::Machine& machine, const std::function<MainLoopTable()>& loops,
+std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Machine& machine, const std::function<MainLoopTable()>& loops,
                                       const std::string& cache_dir, const std::function<void(LogLevel, std::string_view)>& log,
                                       rkernel::CompileReport& report) {
   using Blocks = std::vector<BlockSpeed>;
-  const std::string name = fmt::format("blocks-{}-{}-{:016x}.json", isa.name, machine.threads, checksum(cpu_name() + code_stamp()));
-  const std::vector<rkernel::BlockKernel> wanted = rkernel::block_kernels(machine);
+  const std::string name = fmt::format("blocks-{}-{}-{:016x}.json", isa.name, machine.threads, codegen::checksum(cpu_name() + codegen::code_stamp()));
+  const std::vector<choice::BlockKernel> wanted = choice::block_kernels(machine);
   const auto read = [&](const json& value) -> std::optional<Blocks> {
     const std::string measured_on = value.at("name");
     Blocks blocks = blocks_from(value);
@@ -235,11 +235,11 @@ std::vector<BlockSpeed> block_figures(const Isa& isa, const rkernel::Machine& ma
   });
 }
 
-std::string vendor_figures_file(const Isa& isa, const std::string& version) {
-  return fmt::format("vendor-{}-{:016x}.json", isa.name, checksum(cpu_name() + code_stamp() + version));
+std::string vendor_figures_file(const codegen::Isa& isa, const std::string& version) {
+  return fmt::format("vendor-{}-{:016x}.json", isa.name, codegen::checksum(cpu_name() + codegen::code_stamp() + version));
 }
 
-VendorFigures vendor_figures(const Isa& isa, const std::string& version, const std::string& cache_dir, const std::function<VendorFigures()>& measure) {
+VendorFigures vendor_figures(const codegen::Isa& isa, const std::string& version, const std::string& cache_dir, const std::function<VendorFigures()>& measure) {
   const auto read = [&](const json& value) {
     KeptVendor kept = vendor_from(value);
     return fits(kept, version) ? std::optional(std::move(kept)) : std::nullopt;

@@ -14,13 +14,13 @@ constexpr double largest_spread = 0.05;
 constexpr std::int64_t measured_depth = 256;
 
 // The largest tile of one panel.
-std::size_t standard_tile(const Isa& isa, const MainLoopTable& loops) {
+std::size_t standard_tile(const codegen::Isa& isa, const MainLoopTable& loops) {
   return static_cast<std::size_t>(std::ranges::find(loops.tiles, largest_panel_tile(isa)) - loops.tiles.begin());
 }
 
 }  // namespace
 
-std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTable& loops) {
+std::vector<choice::TileSpeed> measure_tiles(const codegen::Isa& isa, const MainLoopTable& loops) {
   const MeasureBuffer a(1 << 20), b(1 << 20), c(1 << 20);
   // All steps of K read one row of B, so that operands stay in an L1 of any size: a panel of this depth may fill one.
   constexpr std::int64_t same_row = 0;
@@ -46,7 +46,7 @@ std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTabl
       standard_seconds = std::min(standard_seconds, beside);
     }
   }
-  std::vector<rkernel::TileSpeed> speeds;
+  std::vector<choice::TileSpeed> speeds;
   for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
     std::sort(ratios[i].begin(), ratios[i].end());
     // The spread of the better half: an interrupt may spoil some rounds, a noisy machine spoils most, and with them the least ratio, whose divisor it made too long.
@@ -57,9 +57,9 @@ std::vector<rkernel::TileSpeed> measure_tiles(const Isa& isa, const MainLoopTabl
   return speeds;
 }
 
-MeasuredMachine measure_machine(const Isa& isa, int threads, const MainLoopTable& loops, CodeStore& store, rkernel::CompileReport& report) {
+MeasuredMachine measure_machine(const codegen::Isa& isa, int threads, const MainLoopTable& loops, codegen::CodeStore& store, rkernel::CompileReport& report) {
   MeasuredMachine measured;
-  rkernel::Machine& machine = measured.machine;
+  choice::Machine& machine = measured.machine;
   machine.name = cpu_name();
   machine.threads = threads;
   machine.vector_width = isa.f32_lanes;
@@ -81,7 +81,7 @@ MeasuredMachine measure_machine(const Isa& isa, int threads, const MainLoopTable
   machine.tiles = measure_tiles(isa, loops);
   report.measure_seconds += now_seconds() - start;
   double cycle = 1;
-  for (const rkernel::TileSpeed& tile : machine.tiles) {
+  for (const choice::TileSpeed& tile : machine.tiles) {
     cycle = std::min(cycle, tile.seconds_per_k * 2 * isa.f32_lanes / (static_cast<double>(tile.rows) * tile.columns));
   }
   // Cycles, from counting instructions of the generated code: what a kernel does for each tile and ticket beside what is measured.

@@ -84,13 +84,13 @@ std::vector<double> for_each_count(const std::vector<int>& counts, const std::ve
   return all;
 }
 
-bool is_disturbed(const std::vector<rkernel::MemoryLevel>& levels, int cores) {
+bool is_disturbed(const std::vector<choice::MemoryLevel>& levels, int cores) {
   constexpr double least_share = 0.8, least_of_fewer = 0.9;
   const std::vector<double>& first = levels.front().bandwidth;
   for (std::size_t i = 0; i < std::min(first.size(), static_cast<std::size_t>(cores)); ++i) {
     if (first[i] < least_share * static_cast<double>(i + 1) * first.front()) return true;
   }
-  for (const rkernel::MemoryLevel& level : levels) {
+  for (const choice::MemoryLevel& level : levels) {
     for (std::size_t i = 1; i < std::min(level.bandwidth.size(), static_cast<std::size_t>(cores)); ++i) {
       if (level.bandwidth[i] < least_of_fewer * level.bandwidth[i - 1]) return true;
     }
@@ -98,7 +98,7 @@ bool is_disturbed(const std::vector<rkernel::MemoryLevel>& levels, int cores) {
   return false;
 }
 
-std::vector<rkernel::MemoryLevel> best_of(std::vector<rkernel::MemoryLevel> levels, const std::vector<rkernel::MemoryLevel>& others) {
+std::vector<choice::MemoryLevel> best_of(std::vector<choice::MemoryLevel> levels, const std::vector<choice::MemoryLevel>& others) {
   for (std::size_t level = 0; level < levels.size(); ++level) {
     for (std::size_t i = 0; i < levels[level].bandwidth.size(); ++i) {
       levels[level].bandwidth[i] = std::max(levels[level].bandwidth[i], others.at(level).bandwidth.at(i));
@@ -107,7 +107,7 @@ std::vector<rkernel::MemoryLevel> best_of(std::vector<rkernel::MemoryLevel> leve
   return levels;
 }
 
-std::vector<rkernel::MemoryLevel> without_disturbance(std::vector<rkernel::MemoryLevel> levels, int cores) {
+std::vector<choice::MemoryLevel> without_disturbance(std::vector<choice::MemoryLevel> levels, int cores) {
   constexpr std::size_t private_levels = 2;
   for (std::size_t level = 0; level < levels.size(); ++level) {
     std::vector<double>& bandwidth = levels[level].bandwidth;
@@ -119,8 +119,8 @@ std::vector<rkernel::MemoryLevel> without_disturbance(std::vector<rkernel::Memor
   return levels;
 }
 
-std::vector<rkernel::MemoryLevel> never_slower(std::vector<rkernel::MemoryLevel> levels) {
-  for (rkernel::MemoryLevel& level : levels) {
+std::vector<choice::MemoryLevel> never_slower(std::vector<choice::MemoryLevel> levels) {
+  for (choice::MemoryLevel& level : levels) {
     for (std::size_t i = 1; i < level.bandwidth.size(); ++i) level.bandwidth[i] = std::max(level.bandwidth[i], level.bandwidth[i - 1]);
   }
   return levels;
@@ -137,7 +137,7 @@ std::int64_t usable_bytes(std::int64_t cache, double near_bandwidth, double far_
   return cache / 2;
 }
 
-std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int processors) {
+std::vector<choice::MemoryLevel> measure_levels(ReadLoop loop, int threads, int processors) {
   const std::int64_t l1 = cache_bytes(1, 32 << 10);
   const std::int64_t l2 = cache_bytes(2, 512 << 10);
   const std::int64_t l3 = std::max(cache_bytes(3, 8 << 20), 2 * l2);
@@ -157,7 +157,7 @@ std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int
   }
   const std::int64_t usable_l3 = usable_bytes(l3, measured[2].front(), measured[3].front(), usual);
   const auto level = [&](const char* name, std::int64_t bytes, std::size_t i) {
-    return rkernel::MemoryLevel{name, bytes, for_each_count(counts, measured[i], threads)};
+    return choice::MemoryLevel{name, bytes, for_each_count(counts, measured[i], threads)};
   };
   return {level("L1", l1, 0), level("L2", l2, 1), level("L3", usable_l3, 2), level("DRAM", 0, 3)};
 }

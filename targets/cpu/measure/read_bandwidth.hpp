@@ -25,19 +25,19 @@ std::int64_t part_offset(std::int64_t buffer_bytes, std::int64_t bytes, int thre
 std::int64_t usable_bytes(std::int64_t cache, double near_bandwidth, double far_bandwidth, const std::function<double(std::int64_t)>& bandwidth);
 
 /// Caches and DRAM with what 1 .. threads threads read from them, in bytes per second; no more than `processors` are started.
-std::vector<rkernel::MemoryLevel> measure_levels(ReadLoop loop, int threads, int processors);
+std::vector<choice::MemoryLevel> measure_levels(ReadLoop loop, int threads, int processors);
 
 /// Whether something else ran meanwhile: threads on `cores` cores, each with a first cache of its own, read much less from it together than one
 /// thread times their number; or more threads read much less from any level than fewer.
-bool is_disturbed(const std::vector<rkernel::MemoryLevel>& levels, int cores);
+bool is_disturbed(const std::vector<choice::MemoryLevel>& levels, int cores);
 
 /// The same levels after another measurement: the better figure of each, as nothing makes a machine faster than it is.
-std::vector<rkernel::MemoryLevel> best_of(std::vector<rkernel::MemoryLevel> levels, const std::vector<rkernel::MemoryLevel>& others);
+std::vector<choice::MemoryLevel> best_of(std::vector<choice::MemoryLevel> levels, const std::vector<choice::MemoryLevel>& others);
 
 /// What disturbed figures may be taken for: L1 and L2 of each core as fast as that of one.
-std::vector<rkernel::MemoryLevel> without_disturbance(std::vector<rkernel::MemoryLevel> levels, int cores);
+std::vector<choice::MemoryLevel> without_disturbance(std::vector<choice::MemoryLevel> levels, int cores);
 
 /// With as many threads no fewer bytes than with fewer: choices take for granted that a problem with much to do is no slower on all threads than on one (select()).
-std::vector<rkernel::MemoryLevel> never_slower(std::vector<rkernel::MemoryLevel> levels);
+std::vector<choice::MemoryLevel> never_slower(std::vector<choice::MemoryLevel> levels);
 
 }  // namespace dyn::cpu

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int vectors_in_flight = 8;
 
-void emit_read_loop(llvm::Module& module, const std::string& symbol, const Isa& isa) {
+void emit_read_loop(llvm::Module& module, const std::string& symbol, const codegen::Isa& isa) {
   codegen::Builder builder(module.getContext());
   llvm::Type* i64 = builder.getInt64Ty();
   auto* type = llvm::FunctionType::get(i64, {builder.getPtrTy(), i64, i64}, false);
@@ -37,7 +37,7 @@ void emit_read_loop(llvm::Module& module, const std::string& symbol, const Isa& 
 
 }  // namespace
 
-KernelSource read_loop_source(const Isa& isa) {
+KernelSource read_loop_source(const codegen::Isa& isa) {
   return {"read loop", [&isa](llvm::Module& module, const std::string& symbol) { emit_read_loop(module, symbol, isa); }};
 }
 

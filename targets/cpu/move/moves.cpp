@@ -13,7 +13,7 @@ using codegen::CountedLoop;
 
 llvm::Value* element(Builder& builder, llvm::Value* base, llvm::Value* index) { return builder.CreateGEP(builder.getFloatTy(), base, index); }
 
-llvm::FixedVectorType* vector_type(Builder& builder, const Isa& isa) {
+llvm::FixedVectorType* vector_type(Builder& builder, const codegen::Isa& isa) {
   return llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes));
 }
 
@@ -28,7 +28,7 @@ void copy_elements(Builder& builder, DType dtype, llvm::Value* from, llvm::Value
 }
 
 // One panel whose source rows are contiguous: masked vectors, as the last panel may have fewer columns.
-void pack_unit_panel(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* source, llvm::Value* rows, llvm::Value* left,
+void pack_unit_panel(Builder& builder, const codegen::Isa& isa, const StridedMatrix& from, llvm::Value* source, llvm::Value* rows, llvm::Value* left,
                      llvm::Value* to) {
   llvm::FixedVectorType* vector = vector_type(builder, isa);
   llvm::Value* lanes = codegen::iota(builder, builder.getInt64Ty(), isa.f32_lanes);
@@ -46,7 +46,7 @@ void pack_unit_panel(Builder& builder, const Isa& isa, const StridedMatrix& from
 }
 
 // One panel of any strides: column by column, then zeros for the columns that do not exist.
-void pack_strided_panel(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* source, llvm::Value* rows, llvm::Value* left,
+void pack_strided_panel(Builder& builder, const codegen::Isa& isa, const StridedMatrix& from, llvm::Value* source, llvm::Value* rows, llvm::Value* left,
                         llvm::Value* to) {
   llvm::Value* width = builder.getInt64(static_cast<std::uint64_t>(isa.panel_f32));
   llvm::Value* columns = builder.CreateSelect(builder.CreateICmpSLT(left, width), left, width);
@@ -63,7 +63,7 @@ void pack_strided_panel(Builder& builder, const Isa& isa, const StridedMatrix& f
 }
 
 // A square of as many elements as a vector has: columns in, rows out.
-void transpose_block(Builder& builder, const Isa& isa, const Transposition& matrix, llvm::Value* i, llvm::Value* j, bool whole) {
+void transpose_block(Builder& builder, const codegen::Isa& isa, const Transposition& matrix, llvm::Value* i, llvm::Value* j, bool whole) {
   llvm::FixedVectorType* vector = vector_type(builder, isa);
   const auto next = [&](llvm::Value* address, llvm::Value* elements) { return element_of(builder, matrix.dtype, address, elements); };
   llvm::Value* source = next(matrix.from, builder.CreateAdd(i, builder.CreateMul(j, matrix.from_stride)));
@@ -94,7 +94,7 @@ void transpose_block(Builder& builder, const Isa& isa, const Transposition& matr
   }
 }
 
-void pack_panel(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* source, llvm::Value* rows, llvm::Value* left,
+void pack_panel(Builder& builder, const codegen::Isa& isa, const StridedMatrix& from, llvm::Value* source, llvm::Value* rows, llvm::Value* left,
                 llvm::Value* to) {
   if (from.unit) return pack_unit_panel(builder, isa, from, source, rows, left, to);
   llvm::Value* width = builder.getInt64(static_cast<std::uint64_t>(isa.panel_f32));
@@ -110,7 +110,7 @@ void pack_panel(Builder& builder, const Isa& isa, const StridedMatrix& from, llv
 
 }  // namespace
 
-void emit_transposition(Builder& builder, const Isa& isa, const Transposition& matrix, llvm::Value* least_columns) {
+void emit_transposition(Builder& builder, const codegen::Isa& isa, const Transposition& matrix, llvm::Value* least_columns) {
   llvm::Value* step = builder.getInt64(static_cast<std::uint64_t>(isa.f32_lanes));
   llvm::Value* columns = builder.CreateSelect(builder.CreateICmpSLT(matrix.columns, least_columns), least_columns, matrix.columns);
   CountedLoop column(builder, builder.getInt64(0), columns, step, "transpose_column");
@@ -127,7 +127,7 @@ void emit_transposition(Builder& builder, const Isa& isa, const Transposition& m
   column.close();
 }
 
-void emit_row_copy(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns, llvm::Value* to,
+void emit_row_copy(Builder& builder, const codegen::Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns, llvm::Value* to,
                    llvm::Value* to_row) {
   llvm::Value* one = builder.getInt64(1);
   const auto copy_rows = [&] {
@@ -155,7 +155,7 @@ void emit_row_copy(Builder& builder, const Isa& isa, const StridedMatrix& from, 
   strided.close();
 }
 
-void emit_columns_as_rows(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns, llvm::Value* to,
+void emit_columns_as_rows(Builder& builder, const codegen::Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns, llvm::Value* to,
                           llvm::Value* to_row) {
   llvm::Value *none = builder.getInt64(0), *one = builder.getInt64(1);
   if (from.unit) {
@@ -170,7 +170,7 @@ void emit_columns_as_rows(Builder& builder, const Isa& isa, const StridedMatrix&
   column.close();
 }
 
-void emit_panels(Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* panels, llvm::Value* columns,
+void emit_panels(Builder& builder, const codegen::Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* panels, llvm::Value* columns,
                  llvm::Value* to) {
   llvm::Value* width = builder.getInt64(static_cast<std::uint64_t>(isa.panel_f32));
   llvm::Value* panel_size = builder.CreateMul(rows, width);

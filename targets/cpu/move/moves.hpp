@@ -14,17 +14,17 @@ struct StridedMatrix {
 };
 
 /// to[row * to_row + column] = from(row, column): rows of A that neither share cache sets nor have strides along K.
-void emit_row_copy(codegen::Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns,
+void emit_row_copy(codegen::Builder& builder, const codegen::Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns,
                    llvm::Value* to, llvm::Value* to_row);
 
 /// to[column * to_row + row] = from(row, column): a few columns, at most a vector's length of them, as rows. With `unit`, whole squares are written, as emit_transposition
 /// does.
-void emit_columns_as_rows(codegen::Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns, llvm::Value* to,
+void emit_columns_as_rows(codegen::Builder& builder, const codegen::Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* columns, llvm::Value* to,
                           llvm::Value* to_row);
 
 /// Panels of the ISA's width, each `rows` deep: to[(panel * rows + row) * width + lane] = from(row, panel * width + lane), and 0 from
 /// column `columns` on.
-void emit_panels(codegen::Builder& builder, const Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* panels,
+void emit_panels(codegen::Builder& builder, const codegen::Isa& isa, const StridedMatrix& from, llvm::Value* rows, llvm::Value* panels,
                  llvm::Value* columns, llvm::Value* to);
 
 /// A matrix whose columns are contiguous, and a copy whose rows are.
@@ -39,6 +39,6 @@ struct Transposition {
 
 /// Writes whole blocks: up to a vector's length less one of rows beyond the last, and columns up to a multiple of it; at least
 /// `least_columns` of them.
-void emit_transposition(codegen::Builder& builder, const Isa& isa, const Transposition& matrix, llvm::Value* least_columns);
+void emit_transposition(codegen::Builder& builder, const codegen::Isa& isa, const Transposition& matrix, llvm::Value* least_columns);
 
 }  // namespace dyn::cpu

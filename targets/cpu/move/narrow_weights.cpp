@@ -64,12 +64,12 @@ void multiply_by_scales(Problem& problem) {
 
 }  // namespace
 
-void narrow_weights(std::vector<Problem>& problems, DType dtype, const Isa& isa) {
+void narrow_weights(std::vector<Problem>& problems, DType dtype, const codegen::Isa& isa) {
   const std::set<graph::ValueId> gathered = gathered_panels(problems);
   for (Problem& problem : problems) {
     for (Operand& operand : problem.operands) {
       if (operand.form != Form::Packed) continue;
-      const bool stays = dtype != DType::i8 && operand.held != DType::f32 && can_widen(isa, operand.held);
+      const bool stays = dtype != DType::i8 && operand.held != DType::f32 && codegen::can_widen(isa, operand.held);
       const DType wanted = dtype == DType::i8 && gathered.contains(operand.buffer) ? DType::bf16 : dtype;
       operand.dtype = stays ? operand.held : wanted;
     }

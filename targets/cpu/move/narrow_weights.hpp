@@ -12,6 +12,6 @@ namespace dyn::cpu {
 /// they are stay in those (Operand::held), where `isa` can widen them. With i8 the accumulator is
 /// multiplied by the scale of its column, an operand of Form::Scales; panels that are gathered from are bf16 then, as a gather knows no scales. To be called
 /// when operands have been marked as packed.
-void narrow_weights(std::vector<rkernel::Problem>& problems, DType dtype, const Isa& isa);
+void narrow_weights(std::vector<rkernel::Problem>& problems, DType dtype, const codegen::Isa& isa);
 
 }  // namespace dyn::cpu

@@ -95,8 +95,8 @@ void pack_rows(const rkernel::PackedLayout& layout, const float* source, std::in
 
 }  // namespace
 
-std::int64_t packed_rows(const Isa& isa, DType dtype, std::int64_t k, std::int64_t n) {
-  return dtype == DType::f32 ? rkernel::packed_rest(isa.f32_lanes, isa.panel_f32, n, k) : 0;
+std::int64_t packed_rows(const codegen::Isa& isa, DType dtype, std::int64_t k, std::int64_t n) {
+  return dtype == DType::f32 ? choice::packed_rest(isa.f32_lanes, isa.panel_f32, n, k) : 0;
 }
 
 void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,

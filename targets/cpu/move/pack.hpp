@@ -9,7 +9,7 @@
 namespace dyn::cpu {
 
 /// PackedLayout::rows of a k x n operand of this dtype: what packs it and what reads it agree here.
-std::int64_t packed_rows(const Isa& isa, DType dtype, std::int64_t k, std::int64_t n);
+std::int64_t packed_rows(const codegen::Isa& isa, DType dtype, std::int64_t k, std::int64_t n);
 
 /// Packs panels [first_panel, last_panel) of source(k, n) = source[k * k_stride + n * n_stride] into a matrix at `destination`; zeros beyond
 /// column n, and with the last panel the layout's rows. f16 and bf16 are rounded to nearest even: what is too large becomes infinite, NaN stays NaN. i8 are multiples of their column's scale, a

@@ -10,7 +10,7 @@ using codegen::Builder;
 using codegen::CountedLoop;
 using llvm::Value;
 
-Strip::Strip(Builder& builder, const Isa& isa, const WindowBlock& block) : builder_(builder), isa_(isa), block_(block) {
+Strip::Strip(Builder& builder, const codegen::Isa& isa, const WindowBlock& block) : builder_(builder), isa_(isa), block_(block) {
   const WindowAxisValues &down = last(1), &along = last(0);
   Value* one = number(1);
   const auto reach = [&](const WindowAxisValues& axis, Value* count) {

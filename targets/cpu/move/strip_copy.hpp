@@ -10,7 +10,7 @@ namespace dyn::cpu {
 class Strip {
  public:
   /// Computes here what later calls use.
-  Strip(codegen::Builder& builder, const Isa& isa, const WindowBlock& block);
+  Strip(codegen::Builder& builder, const codegen::Isa& isa, const WindowBlock& block);
 
   /// Elements from one row of taps of a window to the next, and of one such row.
   llvm::Value* segment_stride() const { return segment_stride_; }
@@ -32,7 +32,7 @@ class Strip {
   void emit_offsets(llvm::Value* offsets);
 
   codegen::Builder& builder_;
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   WindowBlock block_;
   llvm::Value *first_, *last_;             ///< rows of windows: indices of all axes but the last
   llvm::Value *rows_of_index_, *begin_;    ///< padded rows of one index of the outer axes; the strip's first

@@ -14,7 +14,7 @@ using llvm::Value;
 
 /// body(offset, type) for whole vectors of `count` elements, then for each element that is left: stores with masks took some hundred cycles where they cut a line (Zen 4).
 template <typename Body>
-void over_vectors(Builder& builder, const Isa& isa, Value* count, const char* name, const Body& body) {
+void over_vectors(Builder& builder, const codegen::Isa& isa, Value* count, const char* name, const Body& body) {
   const auto number = [&](std::int64_t value) { return builder.getInt64(static_cast<std::uint64_t>(value)); };
   Value* whole = builder.CreateAnd(count, number(-isa.f32_lanes));
   CountedLoop vectors(builder, number(0), whole, number(isa.f32_lanes), name);
@@ -32,7 +32,7 @@ void move_element(Builder& builder, llvm::Type* type, Value* from, Value* to, Va
 
 class WindowCopier {
  public:
-  WindowCopier(Builder& builder, const Isa& isa, const WindowBlock& block, Value* to, Value* to_row)
+  WindowCopier(Builder& builder, const codegen::Isa& isa, const WindowBlock& block, Value* to, Value* to_row)
       : builder_(builder), isa_(isa), block_(block), to_(to), to_row_(to_row),
         vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
     k_end_ = builder_.CreateAdd(block_.k0, block_.k_size);
@@ -204,7 +204,7 @@ class WindowCopier {
   }
 
   Builder& builder_;
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   const WindowBlock& block_;
   Value *to_, *to_row_, *k_end_ = nullptr, *target_ = nullptr;
   llvm::FixedVectorType* vector_;
@@ -213,16 +213,16 @@ class WindowCopier {
 
 }  // namespace
 
-void move_elements(Builder& builder, const Isa& isa, Value* from, Value* to, Value* count) {
+void move_elements(Builder& builder, const codegen::Isa& isa, Value* from, Value* to, Value* count) {
   over_vectors(builder, isa, count, "elements", [&](Value* offset, llvm::Type* type) { move_element(builder, type, from, to, offset); });
 }
 
-void clear_elements(Builder& builder, const Isa& isa, Value* to, Value* count) {
+void clear_elements(Builder& builder, const codegen::Isa& isa, Value* to, Value* count) {
   over_vectors(builder, isa, count, "padding", [&](Value* offset, llvm::Type* type) {
     builder.CreateAlignedStore(llvm::Constant::getNullValue(type), builder.CreateGEP(builder.getFloatTy(), to, offset), llvm::Align(4));
   });
 }
 
-void emit_window_copy(Builder& builder, const Isa& isa, const WindowBlock& block, Value* to, Value* to_row) { WindowCopier(builder, isa, block, to, to_row).emit(); }
+void emit_window_copy(Builder& builder, const codegen::Isa& isa, const WindowBlock& block, Value* to, Value* to_row) { WindowCopier(builder, isa, block, to, to_row).emit(); }
 
 }  // namespace dyn::cpu

@@ -28,10 +28,10 @@ struct WindowBlock {
 };
 
 /// to[i] = from[i] and to[i] = 0 for all i < count, f32.
-void move_elements(codegen::Builder& builder, const Isa& isa, llvm::Value* from, llvm::Value* to, llvm::Value* count);
-void clear_elements(codegen::Builder& builder, const Isa& isa, llvm::Value* to, llvm::Value* count);
+void move_elements(codegen::Builder& builder, const codegen::Isa& isa, llvm::Value* from, llvm::Value* to, llvm::Value* count);
+void clear_elements(codegen::Builder& builder, const codegen::Isa& isa, llvm::Value* to, llvm::Value* count);
 
 /// to[row * to_row + k - k0] for all rows and all k of the block; what lies outside of the tensor is 0.
-void emit_window_copy(codegen::Builder& builder, const Isa& isa, const WindowBlock& block, llvm::Value* to, llvm::Value* to_row);
+void emit_window_copy(codegen::Builder& builder, const codegen::Isa& isa, const WindowBlock& block, llvm::Value* to, llvm::Value* to_row);
 
 }  // namespace dyn::cpu

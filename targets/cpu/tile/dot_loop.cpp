@@ -25,7 +25,7 @@ constexpr int streams_per_base = 4;
 
 class DotLoopEmitter {
  public:
-  DotLoopEmitter(llvm::Module& module, const std::string& symbol, const Isa& isa, const Tile& tile)
+  DotLoopEmitter(llvm::Module& module, const std::string& symbol, const codegen::Isa& isa, const Tile& tile)
       : builder_(module.getContext()), code_(builder_, isa), isa_(isa), rows_(tile.rows), columns_(tile.columns) {
     function_ = create_main_loop(builder_, module, symbol);
     builder_.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function_));
@@ -136,7 +136,7 @@ class DotLoopEmitter {
 
   Builder builder_;
   VectorCode code_;
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   int rows_, columns_;
   llvm::Function* function_ = nullptr;
   Streams a_, b_;
@@ -144,7 +144,7 @@ class DotLoopEmitter {
 
 }  // namespace
 
-std::vector<Tile> dot_tiles(const Isa& isa) {
+std::vector<Tile> dot_tiles(const codegen::Isa& isa) {
   std::vector<Tile> tiles;
   for (int columns = 1; columns <= most_columns; ++columns) {
     for (int rows = 1; rows <= most_rows; ++rows) {
@@ -156,14 +156,14 @@ std::vector<Tile> dot_tiles(const Isa& isa) {
   return tiles;
 }
 
-int most_dot_columns(const Isa& isa) { return dot_tiles(isa).back().columns; }
+int most_dot_columns(const codegen::Isa& isa) { return dot_tiles(isa).back().columns; }
 
-KernelSource dot_loop_source(const Isa& isa, const Tile& tile) {
+KernelSource dot_loop_source(const codegen::Isa& isa, const Tile& tile) {
   return {fmt::format("dot loop f32 {}x{}", tile.rows, tile.columns),
           [&isa, tile](llvm::Module& module, const std::string& symbol) { DotLoopEmitter(module, symbol, isa, tile).emit(); }};
 }
 
-std::vector<KernelSource> dot_loop_sources(const Isa& isa) {
+std::vector<KernelSource> dot_loop_sources(const codegen::Isa& isa) {
   std::vector<KernelSource> sources;
   for (const Tile& tile : dot_tiles(isa)) sources.push_back(dot_loop_source(isa, tile));
   return sources;

@@ -24,7 +24,7 @@ llvm::Function* create(llvm::Module& module, const std::string& symbol, std::siz
 
 class FullTilesEmitter {
  public:
-  FullTilesEmitter(llvm::Function* function, const rkernel::Problem& problem, const Isa& isa, const codegen::SlotTable& slots,
+  FullTilesEmitter(llvm::Function* function, const rkernel::Problem& problem, const codegen::Isa& isa, const codegen::SlotTable& slots,
                    const ContractionClass& shape_class, const Tile& tile, bool masks)
       : builder_(function->getContext()), function_(function), problem_(problem), isa_(isa), tile_(tile), strips_(shape_class.strips), masks_(masks) {
     builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", function_));
@@ -131,7 +131,7 @@ class FullTilesEmitter {
   Builder builder_;
   llvm::Function* function_;
   const rkernel::Problem& problem_;
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   const Tile& tile_;
   bool strips_, masks_;
   std::optional<codegen::Operands> operands_;
@@ -150,7 +150,7 @@ std::vector<int> batch_axes(const rkernel::Problem& problem) {
   return axes;
 }
 
-FullTiles::FullTiles(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa,
+FullTiles::FullTiles(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const codegen::Isa& isa,
                      const codegen::SlotTable& slots, const ContractionClass& shape_class, const Tile& tile)
     : function_(create(module, symbol, batch_axes(problem).size())), tile_(tile), masks_(tile.columns == isa.f32_lanes || isa.mask_registers) {
   FullTilesEmitter(function_, problem, isa, slots, shape_class, tile_, masks_).emit();

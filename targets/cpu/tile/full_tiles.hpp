@@ -31,7 +31,7 @@ class FullTiles {
   };
 
   /// Writes the function. Lanes run along n.
-  FullTiles(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const Isa& isa, const codegen::SlotTable& slots,
+  FullTiles(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const codegen::Isa& isa, const codegen::SlotTable& slots,
             const ContractionClass& shape_class, const Tile& tile);
 
   /// Calls it where the builder stands: with the kernel's arguments, and an index for each batch axis of the problem, in their order.

@@ -13,7 +13,7 @@ namespace {
 
 class MainLoopEmitter {
  public:
-  MainLoopEmitter(llvm::Module& module, const std::string& symbol, const Isa& isa, const Tile& tile, DType weights)
+  MainLoopEmitter(llvm::Module& module, const std::string& symbol, const codegen::Isa& isa, const Tile& tile, DType weights)
       : builder_(module.getContext()), isa_(isa), tile_(tile), weights_(weights), function_(create_main_loop(builder_, module, symbol)) {}
 
   void emit() {
@@ -58,7 +58,7 @@ class MainLoopEmitter {
   }
 
   codegen::Builder builder_;
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   Tile tile_;
   DType weights_;
   llvm::Function* function_;
@@ -72,7 +72,7 @@ MainLoopTable main_loop_table(std::vector<Tile> tiles, std::span<void* const> ad
   return table;
 }
 
-std::vector<Tile> main_loop_tiles(const Isa& isa) {
+std::vector<Tile> main_loop_tiles(const codegen::Isa& isa) {
   std::vector<Tile> tiles;
   std::vector<int> widths{isa.f32_lanes};
   for (int columns = isa.panel_f32; columns <= 4 * isa.panel_f32; columns *= 2) widths.push_back(columns);
@@ -93,7 +93,7 @@ std::vector<Tile> main_loop_tiles(const Isa& isa) {
   return tiles;
 }
 
-Tile largest_panel_tile(const Isa& isa) {
+Tile largest_panel_tile(const codegen::Isa& isa) {
   return std::ranges::max(main_loop_tiles(isa), {}, [&](const Tile& tile) { return tile.columns == isa.panel_f32 ? tile.rows : 0; });
 }
 
@@ -112,13 +112,13 @@ Tile tile_of(const rkernel::Layer& registers) {
   return {static_cast<int>(registers.loops.at(1).tile), static_cast<int>(registers.loops.at(2).tile)};
 }
 
-KernelSource main_loop_source(const Isa& isa, const rkernel::Layer& registers, DType weights) {
+KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers, DType weights) {
   const Tile tile = tile_of(registers);
   return {fmt::format("main loop {} {}x{}", name_of(weights), tile.rows, tile.columns),
           [&isa, tile, weights](llvm::Module& module, const std::string& symbol) { MainLoopEmitter(module, symbol, isa, tile, weights).emit(); }};
 }
 
-std::vector<KernelSource> main_loop_sources(const Isa& isa, DType weights) {
+std::vector<KernelSource> main_loop_sources(const codegen::Isa& isa, DType weights) {
   const rkernel::Contraction contraction{.a = 0, .b = 1, .m = 0, .n = 1, .k = 2};
   std::vector<KernelSource> sources;
   for (const Tile& tile : main_loop_tiles(isa)) sources.push_back(main_loop_source(isa, register_layer(tile, contraction), weights));

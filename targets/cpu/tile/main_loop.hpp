@@ -35,18 +35,18 @@ struct MainLoopTable {
 MainLoopTable main_loop_table(std::vector<Tile> tiles, std::span<void* const> addresses);
 
 /// All tiles that the ISA's registers hold: columns are one vector, or j panels, j a power of two.
-std::vector<Tile> main_loop_tiles(const Isa& isa);
+std::vector<Tile> main_loop_tiles(const codegen::Isa& isa);
 /// The one of a panel with the most rows.
-Tile largest_panel_tile(const Isa& isa);
+Tile largest_panel_tile(const codegen::Isa& isa);
 
 /// The layer 0 of an rKernel for a contraction whose tile this is, and back: the tile that such a layer describes.
 rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction, int k_tile = 1);
 Tile tile_of(const rkernel::Layer& registers);
 
 /// The source of the main loop that a register layer describes.
-KernelSource main_loop_source(const Isa& isa, const rkernel::Layer& registers, DType weights = DType::f32);
+KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers, DType weights = DType::f32);
 
 /// The sources for all tiles of an ISA, in the order of main_loop_tiles().
-std::vector<KernelSource> main_loop_sources(const Isa& isa, DType weights = DType::f32);
+std::vector<KernelSource> main_loop_sources(const codegen::Isa& isa, DType weights = DType::f32);
 
 }  // namespace dyn::cpu

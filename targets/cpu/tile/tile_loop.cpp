@@ -43,7 +43,7 @@ llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile) {
 
 llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile) { return next_rows(builder, tile, most_elements_of_near_dots, 0); }
 
-TileLoop::TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights)
+TileLoop::TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile, const TileStrides& strides, DType weights)
     : builder_(builder), isa_(isa), rows_(tile.rows), columns_(tile.columns), vectors_(tile.columns / isa.f32_lanes), rows_per_base_(strides.a_row == nullptr ? 1 : most_rows_per_base),
       packed_b_(strides.packed_b), weights_(weights),
       vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
@@ -146,7 +146,7 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
 // the next; addresses beyond the last are only hints. Hardware prefetchers stop at pages, and fall behind where few rows leave little
 // time for each line.
 void TileLoop::prefetch_panels(const Values& state) {
-  const int line_elements = static_cast<int>(rkernel::line_bytes) / static_cast<int>(size_of(weights_));
+  const int line_elements = static_cast<int>(line_bytes) / static_cast<int>(size_of(weights_));
   // Steps of K share a line where a panel's row is shorter.
   const int steps_of_line = std::max(1, line_elements / isa_.panel_f32);
   const int tile_columns = std::min(columns_, isa_.panel_f32);

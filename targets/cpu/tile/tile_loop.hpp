@@ -41,7 +41,7 @@ class TileLoop {
   using Values = std::vector<llvm::Value*>;
 
   /// Computes here what the strides give to all tiles. B's elements are `weights`; only packed ones may be narrower than f32.
-  TileLoop(codegen::Builder& builder, const Isa& isa, const Tile& tile, const TileStrides& strides, DType weights = DType::f32);
+  TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile, const TileStrides& strides, DType weights = DType::f32);
 
   /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete. `a`: the first row, or every row.
   Values emit(const Values& a, llvm::Value* b, llvm::Value* k, const Ahead& ahead, const Values& accumulators);
@@ -72,7 +72,7 @@ class TileLoop {
   void emit_step(Values& state, int step);
 
   codegen::Builder& builder_;
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   int rows_, columns_, vectors_, rows_per_base_;
   bool packed_b_;
   DType weights_;

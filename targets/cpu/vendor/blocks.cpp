@@ -7,8 +7,8 @@
 namespace dyn::cpu {
 namespace {
 
-using rkernel::ceil_div;
-using rkernel::round_up;
+using ceil_div;
+using round_up;
 
 /// Of one product, as parallel work is dealt out: small enough to balance threads, large against the call of a primitive.
 constexpr double flops_of_block = 4e7;

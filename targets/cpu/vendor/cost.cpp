@@ -6,7 +6,7 @@
 
 namespace dyn::cpu {
 
-double vendor_seconds(const rkernel::Machine& machine, const VendorFigures& figures, const rkernel::ContractionShape& shape, int threads, std::int64_t tickets,
+double vendor_seconds(const choice::Machine& machine, const VendorFigures& figures, const choice::ContractionShape& shape, int threads, std::int64_t tickets,
                       bool epilogue) {
   const VendorRate& rate = shape.b_packed ? figures.packed : figures.fresh;
   const auto active = static_cast<int>(std::clamp<std::int64_t>(tickets, 1, threads));
@@ -21,7 +21,7 @@ double vendor_seconds(const rkernel::Machine& machine, const VendorFigures& figu
   return std::max(products, reads) * waiting + sums + rate.seconds_per_execution * static_cast<double>(rounds) + (active > 1 ? machine.seconds_per_wakeup : 0);
 }
 
-VendorChoice choose_vendor_threads(const rkernel::Machine& machine, const VendorFigures& figures, const rkernel::ContractionShape& shape, int threads, bool epilogue) {
+VendorChoice choose_vendor_threads(const choice::Machine& machine, const VendorFigures& figures, const choice::ContractionShape& shape, int threads, bool epilogue) {
   const auto with = [&](int count) {
     const std::int64_t tickets = shape.batch * cut_blocks({shape.batch, shape.m, shape.n, shape.k}, machine.panel, count).count();
     return VendorChoice{count, tickets, vendor_seconds(machine, figures, shape, count, tickets, epilogue)};

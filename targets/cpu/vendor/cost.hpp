@@ -20,7 +20,7 @@ struct VendorFigures {
 
 /// Seconds of `tickets` equal blocks of a contraction on `threads` threads: products at the library's rate, or the reading of A and B from where they are
 /// expected, whichever is longer; the call of a primitive for each block; where `epilogue` follows in a second stage, the sums written and read.
-double vendor_seconds(const rkernel::Machine& machine, const VendorFigures& figures, const rkernel::ContractionShape& shape, int threads, std::int64_t tickets,
+double vendor_seconds(const choice::Machine& machine, const VendorFigures& figures, const choice::ContractionShape& shape, int threads, std::int64_t tickets,
                       bool epilogue);
 
 /// How a launch of the vendor's primitives is dealt out.
@@ -31,7 +31,7 @@ struct VendorChoice {
 };
 
 /// One thread or `threads`, whichever is expected to be faster; ties go to one, so that equal inputs choose the same.
-VendorChoice choose_vendor_threads(const rkernel::Machine& machine, const VendorFigures& figures, const rkernel::ContractionShape& shape, int threads, bool epilogue);
+VendorChoice choose_vendor_threads(const choice::Machine& machine, const VendorFigures& figures, const choice::ContractionShape& shape, int threads, bool epilogue);
 
 /// Whether policy Dyn takes the vendor's program: expected to be faster by more than 3 %. Both predictions err, and making primitives is not for nothing.
 constexpr bool vendor_pays(double vendor_seconds, double own_seconds) { return vendor_seconds < 0.97 * own_seconds; }

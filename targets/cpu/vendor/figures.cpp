@@ -29,7 +29,7 @@ class Ones {
 };
 
 /// Least seconds of one product on one thread, as a launch runs it.
-double product_seconds(const std::shared_ptr<const vendor::OneDnn>& library, const Isa& isa, const VendorSizes& sizes, bool packed) {
+double product_seconds(const std::shared_ptr<const vendor::OneDnn>& library, const codegen::Isa& isa, const VendorSizes& sizes, bool packed) {
   VendorProblem problem{.m = sizes.m, .n = sizes.n, .k = sizes.k, .batch = {}, .a = {0, 0, sizes.k, 1}, .b = {1, 0, sizes.n, 1}, .c = {2, 0, sizes.n, 1},
                         .weights = nullptr, .panel = isa.panel_f32};
   const rkernel::PackedLayout layout{DType::f32, isa.panel_f32, sizes.k, sizes.n};
@@ -51,7 +51,7 @@ double product_seconds(const std::shared_ptr<const vendor::OneDnn>& library, con
 }
 
 /// The line through a small and a large product.
-VendorRate measure_rate(const std::shared_ptr<const vendor::OneDnn>& library, const Isa& isa, bool packed) {
+VendorRate measure_rate(const std::shared_ptr<const vendor::OneDnn>& library, const codegen::Isa& isa, bool packed) {
   const double of_small = product_seconds(library, isa, small, packed), of_large = product_seconds(library, isa, large, packed);
   VendorRate rate;
   rate.flops_per_second = flops_of(large) / of_large;
@@ -63,7 +63,7 @@ VendorRate measure_rate(const std::shared_ptr<const vendor::OneDnn>& library, co
 
 }  // namespace
 
-VendorFigures measure_vendor(const std::shared_ptr<const vendor::OneDnn>& library, const Isa& isa) {
+VendorFigures measure_vendor(const std::shared_ptr<const vendor::OneDnn>& library, const codegen::Isa& isa) {
   return {.fresh = measure_rate(library, isa, false), .packed = measure_rate(library, isa, true)};
 }
 

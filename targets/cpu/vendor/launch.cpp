@@ -53,7 +53,7 @@ int plain_output(const rkernel::Problem& problem, const Slots& slots, std::int64
   return has_rows ? store.operand : -1;
 }
 
-std::string refusal(const rkernel::Problem& problem, const rkernel::ContractionShape& shape) {
+std::string refusal(const rkernel::Problem& problem, const choice::ContractionShape& shape) {
   const rkernel::Contraction& contraction = *problem.contraction;
   for (const int operand : {contraction.a, contraction.b}) {
     if (!is_plain(problem.operands[static_cast<std::size_t>(operand)])) return "an operand is narrow, padded, gathered or of windows";
@@ -65,7 +65,7 @@ std::string refusal(const rkernel::Problem& problem, const rkernel::ContractionS
 
 }  // namespace
 
-VendorChoice ContractionKernel::choose_vendor(const rkernel::ContractionShape& shape, bool epilogue, int threads) const {
+VendorChoice ContractionKernel::choose_vendor(const choice::ContractionShape& shape, bool epilogue, int threads) const {
   return choose_vendor_threads(context_->machine(), context_->vendor_figures(), shape, threads, epilogue);
 }
 
@@ -73,7 +73,7 @@ std::optional<double> ContractionKernel::vendor_estimate(std::span<const std::in
   if (!context_->vendor()) return std::nullopt;
   const BoundForm& bound = forms_.front();
   const rkernel::Problem& problem = bound.form.problem;
-  const rkernel::ContractionShape shape = shape_of(bound.form, ints);
+  const choice::ContractionShape shape = shape_of(bound.form, ints);
   if (!refusal(problem, shape).empty()) return std::nullopt;
   return choose_vendor(shape, plain_output(problem, Slots(slots_, ints), shape.n) < 0, threads).seconds;
 }
@@ -99,7 +99,7 @@ std::optional<VendorLaunch> ContractionKernel::vendor_launch(std::span<const std
   rkernel::Launch& launch = made.launch;
   launch.ints.assign(ints.begin(), ints.end());
   const Slots slots(slots_, ints);
-  const rkernel::ContractionShape shape = shape_of(bound.form, ints);
+  const choice::ContractionShape shape = shape_of(bound.form, ints);
   why_not = refusal(problem, shape);
   if (!why_not.empty()) return std::nullopt;
 
@@ -162,7 +162,7 @@ std::optional<VendorLaunch> ContractionKernel::vendor_launch(std::span<const std
   return made;
 }
 
-std::shared_ptr<const VendorWeights> ContractionKernel::vendor_weights(const rkernel::ContractionShape& shape) const {
+std::shared_ptr<const VendorWeights> ContractionKernel::vendor_weights(const choice::ContractionShape& shape) const {
   const std::lock_guard lock(vendor_mutex_);
   if (!vendor_weights_) {
     vendor_weights_ = std::make_shared<const VendorWeights>(*context_->vendor(), rkernel::PackedLayout{DType::f32, context_->isa().panel_f32, shape.k, shape.n});

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t bytes_of_product = 64 << 10;  ///< code and descriptors, roughly
 
 /// Of so many f32, in whole cache lines.
-std::size_t bytes_of(std::int64_t elements) { return static_cast<std::size_t>(rkernel::round_up(elements * rkernel::float_bytes, rkernel::line_bytes)); }
+std::size_t bytes_of(std::int64_t elements) { return static_cast<std::size_t>(round_up(elements * float_bytes, line_bytes)); }
 
 void copy_matrix(std::int64_t rows, std::int64_t columns, const float* from, std::int64_t row, std::int64_t column, float* to, std::int64_t to_row) {
   constexpr std::int64_t block = 16;  // columns whose lines stay in L1 where they are what is contiguous

@@ -18,7 +18,7 @@ constexpr int chains = 4;
 
 }  // namespace
 
-VectorCode::VectorCode(codegen::Builder& builder, const Isa& isa)
+VectorCode::VectorCode(codegen::Builder& builder, const codegen::Isa& isa)
     : builder_(builder), isa_(isa), vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {}
 
 llvm::Value* VectorCode::round_down(llvm::Value* value, std::int64_t power_of_two) { return builder_.CreateAnd(value, number(-power_of_two)); }

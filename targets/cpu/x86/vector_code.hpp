@@ -11,7 +11,7 @@ namespace dyn::cpu {
 /// Shorthand of the emitters that write loops over rows of floats by hand. Memory is f32 without alignment beyond 4 bytes.
 class VectorCode {
  public:
-  VectorCode(codegen::Builder& builder, const Isa& isa);
+  VectorCode(codegen::Builder& builder, const codegen::Isa& isa);
 
   llvm::ConstantInt* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
   llvm::Value* minimum(llvm::Value* a, llvm::Value* b) { return builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b); }
@@ -31,7 +31,7 @@ class VectorCode {
   /// Lanes below `count`.
   llvm::Value* first_lanes(llvm::Value* count);
   int lanes() const { return isa_.f32_lanes; }
-  const Isa& isa() const { return isa_; }
+  const codegen::Isa& isa() const { return isa_; }
   codegen::Builder& builder() { return builder_; }
 
   llvm::Value* larger(llvm::Value* next, llvm::Value* so_far);  ///< so_far where next is NaN
@@ -50,7 +50,7 @@ class VectorCode {
 
  private:
   codegen::Builder& builder_;
-  const Isa& isa_;
+  const codegen::Isa& isa_;
   llvm::FixedVectorType* vector_;
 };
 

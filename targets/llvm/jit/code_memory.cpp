@@ -12,7 +12,7 @@
 #include "dyn/error.hpp"
 #include "targets/cpu/cpu_target.hpp"
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 namespace {
 
 using llvm::jitlink::BasicLayout;
@@ -204,4 +204,4 @@ std::string code_memory_refusal() {
 
 std::unique_ptr<JITLinkMemoryManager> make_code_memory(CodeMapping mapping) { return std::make_unique<CodeMemory>(mapping); }
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

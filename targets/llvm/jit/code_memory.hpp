@@ -9,7 +9,7 @@ namespace llvm::jitlink {
 class JITLinkMemoryManager;
 }
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 
 /// Which mapping this system allows: Protect where pages that were written may become executable, else Dual where an
 /// anonymous file may be mapped a second time to be executed. Throws Error(unsupported) where it allows neither.
@@ -18,4 +18,4 @@ CodeMapping allowed_mapping();
 /// `mapping` must not be Automatic.
 std::unique_ptr<llvm::jitlink::JITLinkMemoryManager> make_code_memory(CodeMapping mapping);
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

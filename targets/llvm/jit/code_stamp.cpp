@@ -5,8 +5,8 @@
 #include "dyn/version.hpp"
 #include "targets/llvm/jit/compiler.hpp"
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 
 std::string code_stamp() { return fmt::format("dyn {} {} llvm {}", version(), DYN_CODE_STAMP, llvm_version()); }
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

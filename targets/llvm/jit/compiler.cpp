@@ -20,7 +20,7 @@
 #include "dyn/error.hpp"
 #include "targets/llvm/jit/isa.hpp"
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 namespace {
 
 void initialize_llvm() {
@@ -122,4 +122,4 @@ std::string Compiler::ir(const KernelSource& source, const std::string& symbol) 
   return text;
 }
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

@@ -6,7 +6,7 @@
 
 #include "targets/llvm/jit/jit.hpp"
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 
 /// Not thread-safe; each compiling thread has its own. Throws Error(internal) where LLVM refuses the module.
 class Compiler {
@@ -30,4 +30,4 @@ class Compiler {
 /// LLVM's version text, part of cache keys.
 std::string llvm_version();
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

@@ -6,7 +6,7 @@
 
 #include "dyn/error.hpp"
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 namespace {
 
 // Panels are two vectors wide: with two vectors per row one broadcast of A serves two multiply-adds, and
@@ -53,4 +53,4 @@ const Isa& select_isa(std::string_view name) {
   throw Error(ErrorKind::user, fmt::format("unknown instruction set '{}' in Options::isa; known are {}", name, names));
 }
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

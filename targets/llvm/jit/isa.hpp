@@ -8,7 +8,7 @@
 
 #include "dyn/dtype.hpp"
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 
 struct Isa {
   std::string name;            ///< "avx512", "avx2", "sse2"
@@ -30,4 +30,4 @@ bool cpu_has(const Isa& isa);
 /// Whether there are instructions for weights in this dtype: f32, bf16, i8, and f16 where it can be converted.
 bool can_widen(const Isa& isa, DType dtype);
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

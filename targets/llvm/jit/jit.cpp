@@ -28,7 +28,7 @@
 #include "targets/llvm/jit/object_cache.hpp"
 #include "targets/llvm/jit/perf_map.hpp"
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 namespace {
 
 [[noreturn]] void fail(const std::string& what, llvm::Error error) {
@@ -227,4 +227,4 @@ std::shared_ptr<CodeStore> CodeStore::open(const Isa& isa, const CodeStoreOption
   return store;
 }
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

@@ -11,11 +11,11 @@
 #include "src/rkernel/target/target.hpp"
 #include "targets/llvm/problem/kernel_source.hpp"
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 
 struct Isa;
 
-using codegen::KernelSource;
+using KernelSource;
 
 /// How pages of generated code are mapped. Protect: written first, made executable then. Dual: mapped twice, for systems that
 /// refuse to make written pages executable. Automatic: the first of the two that this system allows.
@@ -42,4 +42,4 @@ class CodeStore {
   virtual std::vector<void*> resolve(std::span<const KernelSource> sources, int threads, rkernel::CompileReport& report) = 0;
 };
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 namespace {
 
 constexpr std::string_view magic = "dyn object 1\n";
@@ -98,4 +98,4 @@ std::string ObjectCache::store(std::string_view key, std::string_view object) co
   return {};
 }
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 
 /// Thread-safe between threads and processes. A directory that cannot be used is no error: the cache is then empty, and
 /// `problem()` says why.
@@ -33,4 +33,4 @@ class ObjectCache {
 /// 64-bit FNV-1a, used for file names and checksums.
 std::uint64_t checksum(std::string_view bytes, std::uint64_t seed = 14695981039346656037ull) noexcept;
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

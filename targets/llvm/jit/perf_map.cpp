@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-namespace dyn::cpu {
+namespace dyn::codegen {
 
 void append_to_perf_map(const std::string& object, const std::string& symbol, const std::string& name, const void* address) {
   auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, symbol));
@@ -29,4 +29,4 @@ void append_to_perf_map(const std::string& object, const std::string& symbol, co
   map << fmt::format("{:x} {:x} {} {}\n", reinterpret_cast<std::uintptr_t>(address), size, symbol, name.substr(0, name.find('\n')));
 }
 
-}  // namespace dyn::cpu
+}  // namespace dyn::codegen

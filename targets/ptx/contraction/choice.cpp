@@ -8,41 +8,41 @@
 
 namespace dyn::ptx {
 
-using rkernel::GpuContraction;
-using rkernel::GpuPair;
-using rkernel::GpuProgram;
-using rkernel::GpuRegion;
-using rkernel::GpuTile;
+using choice::GpuContraction;
+using choice::GpuPair;
+using choice::GpuProgram;
+using choice::GpuRegion;
+using choice::GpuTile;
 using rkernel::Policy;
 
 /// A paper's policy over tiles that copy in one way.
 struct TilePolicies::Paper {
-  Paper(Policy policy, const rkernel::GpuMachine& machine, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& allowed,
-        const rkernel::GpuShapeFor& form)
+  Paper(Policy policy, const choice::GpuMachine& machine, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& allowed,
+        const choice::GpuShapeFor& form)
       : kernels(machine, tiles, form, allowed),
         pairs(allowed),
-        choice(rkernel::make_paper_policy(policy, kernels, 1, allowed.empty() ? rkernel::Partition::Whole : rkernel::Partition::Regions)) {}
+        choice(choice::make_paper_policy(policy, kernels, 1, allowed.empty() ? choice::Partition::Whole : choice::Partition::Regions)) {}
 
   /// In the order of tickets.
-  std::vector<GpuRegion> regions_of(const rkernel::KernelProgram& program) const {
+  std::vector<GpuRegion> regions_of(const choice::KernelProgram& program) const {
     std::vector<GpuRegion> regions;
-    for (const rkernel::KernelRegion& region : program.regions) regions.push_back({kernels.tile_of(region.kernel), region.m0, region.m, region.n0, region.n});
+    for (const choice::KernelRegion& region : program.regions) regions.push_back({kernels.tile_of(region.kernel), region.m0, region.m, region.n0, region.n});
     if (regions.size() == 2 && std::ranges::find(pairs, GpuPair{regions[0].tile, regions[1].tile}) == pairs.end()) std::swap(regions[0], regions[1]);
     return regions;
   }
 
-  rkernel::GpuMicroKernels kernels;
+  choice::GpuMicroKernels kernels;
   std::vector<GpuPair> pairs;
-  std::unique_ptr<const rkernel::PaperPolicy> choice;
+  std::unique_ptr<const choice::PaperPolicy> choice;
 };
 
 namespace {
 
-rkernel::ProductShape product_of(const GpuContraction& shape) { return {shape.batch, shape.m, shape.n, shape.k}; }
+choice::ProductShape product_of(const GpuContraction& shape) { return {shape.batch, shape.m, shape.n, shape.k}; }
 
 }  // namespace
 
-TilePolicies::TilePolicies(const rkernel::GpuMachine& machine, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs)
+TilePolicies::TilePolicies(const choice::GpuMachine& machine, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs)
     : machine_(machine), tiles_(tiles), pairs_(pairs) {}
 
 TilePolicies::~TilePolicies() = default;
@@ -68,14 +68,14 @@ const TilePolicies::Paper* TilePolicies::paper(Policy policy, const MetContracti
 GpuProgram TilePolicies::choose(Policy policy, const MetContraction& met) const {
   if (acting(policy) != Policy::Dyn) {
     const Paper* const own = paper(policy, met);
-    const rkernel::KernelProgram program = own->choice->choose(product_of(met.shape));
+    const choice::KernelProgram program = own->choice->choose(product_of(met.shape));
     if (!program.regions.empty()) {
       std::vector<GpuRegion> regions = own->regions_of(program);
-      const double seconds = rkernel::gpu_program_cost(machine_, met.for_tile, tiles_, regions);
+      const double seconds = choice::gpu_program_cost(machine_, met.for_tile, tiles_, regions);
       return {std::move(regions), seconds};
     }
   }
-  return rkernel::select_gpu_program(machine_, met.for_tile, tiles_, pairs_for(met));
+  return choice::select_gpu_program(machine_, met.for_tile, tiles_, pairs_for(met));
 }
 
 std::vector<ConsideredProgram> TilePolicies::considered(Policy policy, const MetContraction& met) const {
@@ -83,17 +83,17 @@ std::vector<ConsideredProgram> TilePolicies::considered(Policy policy, const Met
   if (acting(policy) != Policy::Dyn) {
     const Paper* const own = paper(policy, met);
     own->choice->for_each(product_of(met.shape),
-                          [&](const rkernel::KernelProgram& program) { considered.push_back({own->regions_of(program), program.seconds}); });
+                          [&](const choice::KernelProgram& program) { considered.push_back({own->regions_of(program), program.seconds}); });
     return considered;
   }
   for (std::size_t i = 0; i < tiles_.size(); ++i) {
     const GpuTile& tile = tiles_[i];
-    if (rkernel::occupancy(machine_, tile.threads(), tile.registers(), tile.shared_bytes()).blocks == 0) continue;
-    considered.push_back({{{i, 0, met.shape.m, 0, met.shape.n}}, rkernel::gpu_contraction_cost(machine_, met.for_tile(tile), tile)});
+    if (choice::occupancy(machine_, tile.threads(), tile.registers(), tile.shared_bytes()).blocks == 0) continue;
+    considered.push_back({{{i, 0, met.shape.m, 0, met.shape.n}}, choice::gpu_contraction_cost(machine_, met.for_tile(tile), tile)});
   }
-  const rkernel::GpuChoice alone = rkernel::select_gpu_tile(machine_, met.for_tile, tiles_);
+  const choice::GpuChoice alone = choice::select_gpu_tile(machine_, met.for_tile, tiles_);
   if (alone.tile < 0) return considered;
-  rkernel::for_each_gpu_cut(machine_, met.for_tile, tiles_, pairs_for(met), tiles_[static_cast<std::size_t>(alone.tile)],
+  choice::for_each_gpu_cut(machine_, met.for_tile, tiles_, pairs_for(met), tiles_[static_cast<std::size_t>(alone.tile)],
                             [&](const GpuProgram& program) { considered.push_back({program.regions, program.seconds}); });
   return considered;
 }

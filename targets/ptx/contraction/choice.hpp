@@ -16,14 +16,14 @@ namespace dyn::ptx {
 /// A contraction at one shape, as each tile meets it. What its strides allow of vector copies, and whether there is code of pairs for them, is the same
 /// wherever `vectors` is.
 struct MetContraction {
-  rkernel::GpuContraction shape;
-  rkernel::GpuShapeFor for_tile;
+  choice::GpuContraction shape;
+  choice::GpuShapeFor for_tile;
   int vectors = 0;
   bool pairs = false;
 };
 
 struct ConsideredProgram {
-  std::vector<rkernel::GpuRegion> regions;
+  std::vector<choice::GpuRegion> regions;
   std::optional<double> seconds;  ///< that the policy predicts, if it predicts time
 };
 
@@ -31,24 +31,24 @@ struct ConsideredProgram {
 /// as Dyn. Thread-safe; policies are made when they are first asked.
 class TilePolicies {
  public:
-  TilePolicies(const rkernel::GpuMachine& machine, const std::vector<rkernel::GpuTile>& tiles, const std::vector<rkernel::GpuPair>& pairs);
+  TilePolicies(const choice::GpuMachine& machine, const std::vector<choice::GpuTile>& tiles, const std::vector<choice::GpuPair>& pairs);
   ~TilePolicies();
 
   /// Who chooses where this policy is asked.
   static rkernel::Policy acting(rkernel::Policy policy);
   /// The program that a policy takes, and its seconds by dyn's cost, whoever chooses. A contraction without outputs has any.
-  rkernel::GpuProgram choose(rkernel::Policy policy, const MetContraction& met) const;
+  choice::GpuProgram choose(rkernel::Policy policy, const MetContraction& met) const;
   /// All that a policy considers, each program once.
   std::vector<ConsideredProgram> considered(rkernel::Policy policy, const MetContraction& met) const;
 
  private:
   struct Paper;
   const Paper* paper(rkernel::Policy policy, const MetContraction& met) const;
-  const std::vector<rkernel::GpuPair>& pairs_for(const MetContraction& met) const;
+  const std::vector<choice::GpuPair>& pairs_for(const MetContraction& met) const;
 
-  rkernel::GpuMachine machine_;
-  std::vector<rkernel::GpuTile> tiles_;
-  std::vector<rkernel::GpuPair> pairs_;
+  choice::GpuMachine machine_;
+  std::vector<choice::GpuTile> tiles_;
+  std::vector<choice::GpuPair> pairs_;
   mutable std::shared_mutex mutex_;
   mutable std::map<std::pair<rkernel::Policy, int>, std::unique_ptr<const Paper>> papers_;
 };

@@ -49,7 +49,7 @@ void emit_gpu_contraction(llvm::Module& module, const std::string& symbol, std::
   int shared_bytes = 0;
   for (const RegionTree& region : regions) {
     rkernel::legalise(region.kernel, architecture_limits());
-    const rkernel::GpuTile tile = tile_of(region.kernel);
+    const choice::GpuTile tile = tile_of(region.kernel);
     if (tile.threads() != threads) throw Error(ErrorKind::internal, "tiles of " + name_of_tiles(shape_class) + " have blocks of unequal threads");
     shared_bytes = std::max(shared_bytes, tile.shared_bytes());
   }

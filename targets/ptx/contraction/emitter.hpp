@@ -39,12 +39,12 @@ struct RegionTree {
 
 /// What the code is specialised on, besides the structure of the problem.
 struct GpuContractionClass {
-  rkernel::GpuTile tile;
+  choice::GpuTile tile;
   Copy a = Copy::Elements, b = Copy::Elements;
   BOrder b_order = BOrder::RowsAlongN;
   std::vector<codegen::StrideClass> lanes;  ///< of each operand along n, for the epilogue
   /// Of the second region, where the code is for programs of two; its engine and operands are the first's, and so are its copies.
-  std::optional<rkernel::GpuTile> second = std::nullopt;
+  std::optional<choice::GpuTile> second = std::nullopt;
 };
 std::string to_string(const GpuContractionClass& shape_class);
 

@@ -19,7 +19,7 @@ struct BlockWindow {
 /// A tile of f32 in shared memory, block_m rows of block_n + 4.
 class Epilogue {
  public:
-  Epilogue(codegen::Builder& builder, const rkernel::Problem& problem, const rkernel::GpuTile& tile, codegen::Operands& operands,
+  Epilogue(codegen::Builder& builder, const rkernel::Problem& problem, const choice::GpuTile& tile, codegen::Operands& operands,
            codegen::ExprCompiler& compiler)
       : builder_(builder), problem_(problem), tile_(tile), operands_(operands), compiler_(compiler) {}
 
@@ -34,7 +34,7 @@ class Epilogue {
 
   codegen::Builder& builder_;
   const rkernel::Problem& problem_;
-  const rkernel::GpuTile& tile_;
+  const choice::GpuTile& tile_;
   codegen::Operands& operands_;
   codegen::ExprCompiler& compiler_;
 };

@@ -16,15 +16,15 @@
 namespace dyn::ptx {
 namespace {
 
-using rkernel::GpuContraction;
-using rkernel::GpuMachine;
-using rkernel::GpuProgram;
-using rkernel::GpuRegion;
-using rkernel::GpuTile;
+using choice::GpuContraction;
+using choice::GpuMachine;
+using choice::GpuProgram;
+using choice::GpuRegion;
+using choice::GpuTile;
 using rkernel::Operand;
 using rkernel::Policy;
 using rkernel::Problem;
-using rkernel::ceil_div;
+using ceil_div;
 
 // Of a kernel's memory of choices: more than four hundred of them. Shapes seen before have plans.
 constexpr std::size_t memory_bytes = 1 << 16;
@@ -43,9 +43,9 @@ bool supported(const Problem& problem, DType compute) {
 }
 
 // Pairs whose first tile can fill a wave at some size of the problem: others never run, and code takes time to make.
-std::vector<rkernel::GpuPair> useful_pairs(const Problem& problem, const GpuMachine& machine, const std::vector<GpuTile>& tiles,
-                                           std::vector<rkernel::GpuPair> pairs) {
-  std::erase_if(pairs, [&](const rkernel::GpuPair& pair) {
+std::vector<choice::GpuPair> useful_pairs(const Problem& problem, const GpuMachine& machine, const std::vector<GpuTile>& tiles,
+                                           std::vector<choice::GpuPair> pairs) {
+  std::erase_if(pairs, [&](const choice::GpuPair& pair) {
     const GpuTile& first = tiles.at(pair.first);
     double blocks = 1;
     for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
@@ -54,14 +54,14 @@ std::vector<rkernel::GpuPair> useful_pairs(const Problem& problem, const GpuMach
       blocks *= std::ceil(static_cast<double>(graph::bounds(problem.axes[static_cast<std::size_t>(axis)].extent).high) / block);
     }
     const GpuTile both[] = {first, tiles.at(pair.second)};
-    return blocks <= static_cast<double>(machine.multiprocessors) * rkernel::program_occupancy(machine, both).blocks;
+    return blocks <= static_cast<double>(machine.multiprocessors) * choice::program_occupancy(machine, both).blocks;
   });
   return pairs;
 }
 
 class GpuContractionKernel final : public ContractionKernel {
  public:
-  GpuContractionKernel(const Problem& problem, const GpuMachine& machine, const std::vector<GpuTile>& tiles, const std::vector<rkernel::GpuPair>& pairs,
+  GpuContractionKernel(const Problem& problem, const GpuMachine& machine, const std::vector<GpuTile>& tiles, const std::vector<choice::GpuPair>& pairs,
                        Policy policy, const std::string& target_name)
       : problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
@@ -118,7 +118,7 @@ class GpuContractionKernel final : public ContractionKernel {
     const GpuProgram choice = policies_.choose(policy, met);
     rkernel::Choices choices;
     for (ConsideredProgram& considered : policies_.considered(policy, met)) {
-      const double seconds = rkernel::gpu_program_cost(machine_, met.for_tile, manifest_.tiles(), considered.regions);
+      const double seconds = choice::gpu_program_cost(machine_, met.for_tile, manifest_.tiles(), considered.regions);
       if (considered.regions == choice.regions) choices.chosen = choices.candidates.size();
       const GpuProgram program{std::move(considered.regions), seconds};
       rkernel::Launch launch = launch_of(program, ints);
@@ -244,7 +244,7 @@ class GpuContractionKernel final : public ContractionKernel {
 
   std::size_t class_of(const std::vector<GpuRegion>& regions, std::span<const std::int64_t> ints) const {
     if (regions.size() == 1) return manifest_.class_for(manifest_.tiles().at(regions.front().tile), slots_, ints);
-    return manifest_.class_for(rkernel::GpuPair{regions.front().tile, regions.back().tile}, slots_, ints).value();
+    return manifest_.class_for(choice::GpuPair{regions.front().tile, regions.back().tile}, slots_, ints).value();
   }
 
   rkernel::Launch launch_of(const GpuProgram& program, std::vector<std::int64_t> ints) const {
@@ -256,7 +256,7 @@ class GpuContractionKernel final : public ContractionKernel {
     launch.tickets = place_regions(program.regions, shape.batch, launch.ints);
     std::vector<GpuTile> tiles;
     for (const GpuRegion& region : program.regions) tiles.push_back(manifest_.tiles()[region.tile]);
-    launch.grid.blocks = std::min(launch.tickets, std::int64_t{machine_.multiprocessors} * rkernel::program_occupancy(machine_, tiles).blocks);
+    launch.grid.blocks = std::min(launch.tickets, std::int64_t{machine_.multiprocessors} * choice::program_occupancy(machine_, tiles).blocks);
     launch.grid.threads = tiles.front().threads();
     for (const GpuTile& tile : tiles) launch.grid.shared_bytes = std::max(launch.grid.shared_bytes, tile.shared_bytes());
     launch.predicted_seconds = program.seconds;
@@ -285,12 +285,12 @@ class GpuContractionKernel final : public ContractionKernel {
 
 std::unique_ptr<ContractionKernel> ContractionKernel::create(const Problem& problem, const GpuMachine& machine, DType compute, bool allow_tf32,
                                                              const std::string& target_name) {
-  return create(problem, machine, compute, rkernel::gpu_tiles(machine, compute, allow_tf32), target_name);
+  return create(problem, machine, compute, choice::gpu_tiles(machine, compute, allow_tf32), target_name);
 }
 
 std::unique_ptr<ContractionKernel> ContractionKernel::create(const Problem& problem, const GpuMachine& machine, DType compute,
                                                              const std::vector<GpuTile>& tiles, const std::string& target_name, Policy policy,
-                                                             const std::vector<rkernel::GpuPair>& pairs) {
+                                                             const std::vector<choice::GpuPair>& pairs) {
   if (tiles.empty() || !supported(problem, compute)) return nullptr;
   return std::make_unique<GpuContractionKernel>(problem, machine, tiles, pairs, policy, target_name);
 }

@@ -14,8 +14,8 @@
 namespace dyn::ptx {
 namespace {
 
-using rkernel::Engine;
-using rkernel::GpuTile;
+using choice::Engine;
+using choice::GpuTile;
 
 constexpr double microseconds = 1e6;
 
@@ -30,7 +30,7 @@ char letter(Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; }
 std::string block_text(const GpuTile& tile) { return fmt::format("{}x{}x{}", tile.block_m, tile.block_n, tile.block_k); }
 
 // Each tile with what it computes, where that is not all.
-std::string regions_text(const std::vector<GpuTile>& tiles, const std::vector<rkernel::GpuRegion>& regions) {
+std::string regions_text(const std::vector<GpuTile>& tiles, const std::vector<choice::GpuRegion>& regions) {
   std::string text;
   for (const auto& [tile, m0, m, n0, n] : regions) {
     text += (text.empty() ? "" : ", ") + tiles[tile].to_string();
@@ -41,7 +41,7 @@ std::string regions_text(const std::vector<GpuTile>& tiles, const std::vector<rk
   return text;
 }
 
-std::string copies_text(const rkernel::GpuContraction& met) { return fmt::format("A {}, B {}", way_of_copying(met.a_vectors), way_of_copying(met.b_vectors)); }
+std::string copies_text(const choice::GpuContraction& met) { return fmt::format("A {}, B {}", way_of_copying(met.a_vectors), way_of_copying(met.b_vectors)); }
 
 }  // namespace
 
@@ -54,32 +54,32 @@ std::string listing_name(const std::string& group, const GpuContractionClass& sh
   return name;
 }
 
-std::string program_text(const std::vector<GpuTile>& tiles, const std::vector<rkernel::GpuRegion>& regions, const MetContraction& met,
+std::string program_text(const std::vector<GpuTile>& tiles, const std::vector<choice::GpuRegion>& regions, const MetContraction& met,
                          std::int64_t tickets, std::int64_t blocks) {
   return fmt::format("{}; {}; {} tickets on {} blocks", regions_text(tiles, regions), copies_text(met.for_tile(tiles[regions.front().tile])), tickets, blocks);
 }
 
-std::string explain_choice(const rkernel::GpuMachine& machine, const std::vector<GpuTile>& tiles, const MetContraction& met,
-                           std::vector<ConsideredProgram> programs, const std::vector<rkernel::GpuRegion>& chosen) {
+std::string explain_choice(const choice::GpuMachine& machine, const std::vector<GpuTile>& tiles, const MetContraction& met,
+                           std::vector<ConsideredProgram> programs, const std::vector<choice::GpuRegion>& chosen) {
   const auto is_chosen = [&](const ConsideredProgram& program) { return program.regions == chosen; };
-  if (std::ranges::none_of(programs, is_chosen)) programs.push_back({chosen, rkernel::gpu_program_cost(machine, met.for_tile, tiles, chosen)});
+  if (std::ranges::none_of(programs, is_chosen)) programs.push_back({chosen, choice::gpu_program_cost(machine, met.for_tile, tiles, chosen)});
   std::ranges::stable_sort(programs, {}, [](const ConsideredProgram& program) { return program.seconds.value_or(0); });
-  const rkernel::GpuContraction& shape = met.shape;
+  const choice::GpuContraction& shape = met.shape;
   std::string text = fmt::format("  batch {} M {} N {} K {} on {} multiprocessors of {}; {} candidates\n", shape.batch, shape.m, shape.n, shape.k,
                                  machine.multiprocessors, machine.product, programs.size());
   for (const ConsideredProgram& program : programs) {
-    rkernel::CostBreakdown breakdown;
-    rkernel::gpu_program_cost(machine, met.for_tile, tiles, program.regions, &breakdown);
+    choice::CostBreakdown breakdown;
+    choice::gpu_program_cost(machine, met.for_tile, tiles, program.regions, &breakdown);
     std::vector<GpuTile> own;
-    for (const rkernel::GpuRegion& region : program.regions) own.push_back(tiles[region.tile]);
-    const rkernel::Occupancy occupancy = rkernel::program_occupancy(machine, own);
+    for (const choice::GpuRegion& region : program.regions) own.push_back(tiles[region.tile]);
+    const choice::Occupancy occupancy = choice::program_occupancy(machine, own);
     const double waves = static_cast<double>(breakdown.tickets) / (static_cast<double>(machine.multiprocessors) * std::max(1, occupancy.blocks));
     const auto most = [&](auto&& need) { return need(*std::ranges::max_element(own, {}, need)); };
     text += fmt::format("  {} {:.4g} us: {}; {}; {} blocks, {:.2f} waves, occupancy {} (limited by {}: {} threads, {} registers, {} bytes shared)\n",
                         is_chosen(program) ? "chosen" : "      ", breakdown.seconds * microseconds, regions_text(tiles, program.regions),
                         copies_text(met.for_tile(own.front())), breakdown.tickets, waves, occupancy.blocks, occupancy.limit, own.front().threads(),
                         most([](const GpuTile& tile) { return tile.registers(); }), most([](const GpuTile& tile) { return tile.shared_bytes(); }));
-    text += rkernel::to_string(breakdown);
+    text += choice::to_string(breakdown);
     text += fmt::format("    launch: {:.3g} us\n", machine.launch_seconds * microseconds);
   }
   return text;

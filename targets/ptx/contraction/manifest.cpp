@@ -8,8 +8,8 @@
 namespace dyn::ptx {
 namespace {
 
-using rkernel::Engine;
-using rkernel::GpuTile;
+using choice::Engine;
+using choice::GpuTile;
 using rkernel::Operand;
 using rkernel::Problem;
 
@@ -63,7 +63,7 @@ bool may_be_unit(graph::Dim stride) {
 
 }  // namespace
 
-ContractionManifest::ContractionManifest(const Problem& problem, const std::vector<GpuTile>& tiles, const std::vector<rkernel::GpuPair>& pairs)
+ContractionManifest::ContractionManifest(const Problem& problem, const std::vector<GpuTile>& tiles, const std::vector<choice::GpuPair>& pairs)
     : problem_(problem) {
   const rkernel::Contraction& contraction = *problem.contraction;
   const Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
@@ -81,7 +81,7 @@ ContractionManifest::ContractionManifest(const Problem& problem, const std::vect
     classes_.insert(classes_.end(), of_tile.begin(), of_tile.end());
     tiles_.push_back(tile);
   }
-  for (const rkernel::GpuPair& pair : pairs) add_pair(pair);
+  for (const choice::GpuPair& pair : pairs) add_pair(pair);
 }
 
 BOrder ContractionManifest::b_order(const GpuTile& tile) const {
@@ -101,7 +101,7 @@ void ContractionManifest::add_classes(const GpuTile& tile, std::vector<GpuContra
   }
 }
 
-void ContractionManifest::add_pair(const rkernel::GpuPair& pair) {
+void ContractionManifest::add_pair(const choice::GpuPair& pair) {
   if (classes_.size() == most_classes || std::max(pair.first, pair.second) >= tiles_.size()) return;
   std::vector<GpuContractionClass> of_first;
   add_classes(tiles_[pair.first], of_first);
@@ -134,7 +134,7 @@ std::size_t ContractionManifest::class_for(const GpuTile& tile, const codegen::S
   throw Error(ErrorKind::internal, "no shape class of " + problem_.name + " is for its strides with " + tile.to_string());
 }
 
-std::optional<std::size_t> ContractionManifest::class_for(const rkernel::GpuPair& pair, const codegen::SlotTable& slots,
+std::optional<std::size_t> ContractionManifest::class_for(const choice::GpuPair& pair, const codegen::SlotTable& slots,
                                                           std::span<const std::int64_t> ints) const {
   return find(tiles_.at(pair.first), tiles_.at(pair.second), slots, ints);
 }

@@ -18,36 +18,36 @@ class ContractionManifest {
   static constexpr std::size_t most_classes = 32;
 
   /// `pairs`: of indices into `tiles`. Pairs for which there is no room are left out.
-  ContractionManifest(const rkernel::Problem& problem, const std::vector<rkernel::GpuTile>& tiles, const std::vector<rkernel::GpuPair>& pairs = {});
+  ContractionManifest(const rkernel::Problem& problem, const std::vector<choice::GpuTile>& tiles, const std::vector<choice::GpuPair>& pairs = {});
 
-  const std::vector<rkernel::GpuTile>& tiles() const noexcept { return tiles_; }
-  const std::vector<rkernel::GpuPair>& pairs() const noexcept { return pairs_; }
+  const std::vector<choice::GpuTile>& tiles() const noexcept { return tiles_; }
+  const std::vector<choice::GpuPair>& pairs() const noexcept { return pairs_; }
   const std::vector<GpuContractionClass>& classes() const noexcept { return classes_; }
   /// Whether a tile copies A (B) 16 bytes at a time for these values of the problem's slots.
-  bool a_vectors(const rkernel::GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
-  bool b_vectors(const rkernel::GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
+  bool a_vectors(const choice::GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
+  bool b_vectors(const choice::GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
   /// Index of the class for a tile and these values.
-  std::size_t class_for(const rkernel::GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
+  std::size_t class_for(const choice::GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
   /// The same for two tiles in one launch; none for other copies than those of its class.
-  std::optional<std::size_t> class_for(const rkernel::GpuPair& pair, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
+  std::optional<std::size_t> class_for(const choice::GpuPair& pair, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const;
   /// Whether that is there, which is alike for all pairs.
   bool runs_pairs(const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
     return !pairs_.empty() && class_for(pairs_.front(), slots, ints).has_value();
   }
 
  private:
-  BOrder b_order(const rkernel::GpuTile& tile) const;
-  int b_inner(const rkernel::GpuTile& tile) const;
-  void add_classes(const rkernel::GpuTile& tile, std::vector<GpuContractionClass>& classes) const;
-  std::optional<std::size_t> find(const rkernel::GpuTile& tile, const std::optional<rkernel::GpuTile>& second, const codegen::SlotTable& slots,
+  BOrder b_order(const choice::GpuTile& tile) const;
+  int b_inner(const choice::GpuTile& tile) const;
+  void add_classes(const choice::GpuTile& tile, std::vector<GpuContractionClass>& classes) const;
+  std::optional<std::size_t> find(const choice::GpuTile& tile, const std::optional<choice::GpuTile>& second, const codegen::SlotTable& slots,
                                   std::span<const std::int64_t> ints) const;
-  void add_pair(const rkernel::GpuPair& pair);
+  void add_pair(const choice::GpuPair& pair);
 
   const rkernel::Problem& problem_;
   std::vector<codegen::StrideClass> lanes_;
   bool k_first_ = false;  ///< B lies along K rather than along N
-  std::vector<rkernel::GpuTile> tiles_;
-  std::vector<rkernel::GpuPair> pairs_;
+  std::vector<choice::GpuTile> tiles_;
+  std::vector<choice::GpuPair> pairs_;
   std::vector<GpuContractionClass> classes_;
 };
 

@@ -5,13 +5,13 @@
 namespace dyn::ptx {
 namespace {
 
-using rkernel::GpuProgram;
-using rkernel::GpuRegion;
-using rkernel::word;
+using choice::GpuProgram;
+using choice::GpuRegion;
+using word;
 
 }  // namespace
 
-ProgramKey::ProgramKey(const rkernel::GpuContraction& shape, int vectors)
+ProgramKey::ProgramKey(const choice::GpuContraction& shape, int vectors)
     : WordKey({word(shape.batch), word(shape.m), word(shape.n), word(shape.k), word(vectors)}) {}
 
 std::optional<GpuProgram> ProgramMemory::find(const ProgramKey& key) const {
@@ -22,7 +22,7 @@ std::optional<GpuProgram> ProgramMemory::find(const ProgramKey& key) const {
   program.regions.reserve(regions);
   for (std::size_t region = 0; region < regions; ++region) {
     const std::uint64_t* of = words.data() + words_before_regions + region * words_of_region;
-    program.regions.push_back({static_cast<std::size_t>(of[0]), rkernel::number(of[1]), rkernel::number(of[2]), rkernel::number(of[3]), rkernel::number(of[4])});
+    program.regions.push_back({static_cast<std::size_t>(of[0]), number(of[1]), number(of[2]), number(of[3]), number(of[4])});
   }
   return program;
 }

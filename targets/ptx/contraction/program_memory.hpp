@@ -11,9 +11,9 @@ namespace dyn::ptx {
 inline constexpr std::size_t program_key_words = 5;
 
 /// What a choice of one kernel depends on: sizes, and what its strides allow of vector copies (MetContraction::vectors).
-class ProgramKey : public rkernel::WordKey<program_key_words> {
+class ProgramKey : public WordKey<program_key_words> {
  public:
-  ProgramKey(const rkernel::GpuContraction& shape, int vectors);
+  ProgramKey(const choice::GpuContraction& shape, int vectors);
 };
 
 /// Thread-safe; reading takes no lock. Predictions only; no measurement is kept.
@@ -22,9 +22,9 @@ class ProgramMemory {
   /// Takes at most `bytes`, but room for a few programs in any case.
   explicit ProgramMemory(std::size_t bytes) : table_(bytes) {}
 
-  std::optional<rkernel::GpuProgram> find(const ProgramKey& key) const;
+  std::optional<choice::GpuProgram> find(const ProgramKey& key) const;
   /// Programs of more than `most_regions` are not remembered. Where its places are taken, the oldest program is forgotten.
-  void insert(const ProgramKey& key, const rkernel::GpuProgram& program);
+  void insert(const ProgramKey& key, const choice::GpuProgram& program);
   /// Of the table, whether it is full or not.
   std::size_t bytes() const noexcept { return table_.bytes(); }
 
@@ -32,7 +32,7 @@ class ProgramMemory {
 
  private:
   static constexpr std::size_t words_of_region = 5, words_before_regions = 2;
-  using Table = rkernel::WordTable<program_key_words, words_before_regions + most_regions * words_of_region>;
+  using Table = WordTable<program_key_words, words_before_regions + most_regions * words_of_region>;
 
   Table table_;
 };

@@ -8,7 +8,7 @@
 namespace dyn::ptx {
 std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder, const rkernel::RKernel& kernel, const GridSizes& sizes, llvm::Value* ticket) {
   const rkernel::Contraction& contraction = *kernel.problem->contraction;
-  llvm::Value* rows_of_group = builder.getInt64(rkernel::raster_rows);
+  llvm::Value* rows_of_group = builder.getInt64(choice::raster_rows);
   llvm::Value* blocks = builder.CreateMul(sizes.m_blocks, sizes.n_blocks);
   llvm::Value* block = builder.CreateURem(ticket, blocks);
   llvm::Value* group = builder.CreateMul(sizes.n_blocks, rows_of_group);

@@ -97,7 +97,7 @@ class RegionEmitter final : public rkernel::Emitter {
   void leaf(const rkernel::Layer&) override {
     pipeline_->end_write(builder_);
     // What follows is done by all lanes of a warp together, who have waited and copied each by itself.
-    if (tile_.engine == rkernel::Engine::TensorCores) call(builder_, Op::WarpSync, {number(all_lanes)});
+    if (tile_.engine == choice::Engine::TensorCores) call(builder_, Op::WarpSync, {number(all_lanes)});
     llvm::Value* stage = stage_at(step_cursor_);
     accumulators_ = leaf_->multiply(builder_, stage, at_byte(stage, number(tile_.a_stage_bytes())), accumulators_);
     pipeline_->end_read(builder_, step_cursor_);
@@ -111,8 +111,8 @@ class RegionEmitter final : public rkernel::Emitter {
     llvm::Value* position = nullptr;                                        ///< of the tile that is to be copied next
   };
 
-  static std::unique_ptr<Leaf> make_leaf(const rkernel::RKernel& kernel, const rkernel::GpuTile& tile, BOrder b_order) {
-    if (tile.engine == rkernel::Engine::TensorCores) return make_tensor_core_leaf(kernel, tile.operands, b_order);
+  static std::unique_ptr<Leaf> make_leaf(const rkernel::RKernel& kernel, const choice::GpuTile& tile, BOrder b_order) {
+    if (tile.engine == choice::Engine::TensorCores) return make_tensor_core_leaf(kernel, tile.operands, b_order);
     if (b_order != BOrder::RowsAlongN) throw Error(ErrorKind::internal, "CUDA cores read rows of B along n");
     return make_cuda_core_leaf(kernel);
   }
@@ -131,7 +131,7 @@ class RegionEmitter final : public rkernel::Emitter {
   }
 
   std::unique_ptr<Pipeline> make_pipeline() const {
-    if (tile_.engine == rkernel::Engine::CudaCores) return make_group_pipeline(tile_.stages);
+    if (tile_.engine == choice::Engine::CudaCores) return make_group_pipeline(tile_.stages);
     const bool asynchronous = a_.copy.asynchronous() || b_.copy.asynchronous();
     const bool synchronous = !a_.copy.asynchronous() || !b_.copy.asynchronous();
     return make_barrier_pipeline(tile_.stages, tile_.threads(), asynchronous, synchronous);
@@ -274,7 +274,7 @@ class RegionEmitter final : public rkernel::Emitter {
   const rkernel::Contraction& contraction_;
   const codegen::SlotTable& slots_;
   const GridSlots grid_;
-  const rkernel::GpuTile tile_;
+  const choice::GpuTile tile_;
   const std::unique_ptr<Leaf> leaf_;
   const bool b_rows_are_k_;  ///< a row of the tile of B has one k
   Matrix a_, b_;

@@ -8,12 +8,12 @@ namespace dyn::ptx {
 namespace {
 
 using rkernel::Analysis;
-using rkernel::Engine;
-using rkernel::GpuTile;
+using choice::Engine;
+using choice::GpuTile;
 using rkernel::Layer;
 using rkernel::Loop;
 using rkernel::LoopKind;
-using rkernel::warp_lanes;
+using choice::warp_lanes;
 
 // Depth of one instruction: mma.m16n8k16 for elements of 2 bytes, m16n8k8 for TF32; a multiply-add has 1.
 int instruction_k(const GpuTile& tile) {
@@ -31,7 +31,7 @@ int tile_along(const rkernel::RKernel& kernel, int layer, int axis) {
 
 }  // namespace
 
-rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile& tile, const rkernel::GpuMachine& machine) {
+rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile& tile, const choice::GpuMachine& machine) {
   const auto [a, b, m, n, k] = *problem.contraction;
   const bool cuda_cores = tile.engine == Engine::CudaCores;
   const LoopKind over_lanes = cuda_cores ? LoopKind::Parallel : LoopKind::TemporalSpatial;

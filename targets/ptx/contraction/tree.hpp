@@ -15,10 +15,10 @@ namespace dyn::ptx {
 ///              that they have there
 ///   grid       batch axes by 1, m and n by block_m and block_n, Parallel over blocks
 inline constexpr int register_layer = 0, warp_layer = 1, block_layer = 2, shared_layer = 3, grid_layer = 4;
-rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const rkernel::GpuTile& tile, const rkernel::GpuMachine& machine);
+rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const choice::GpuTile& tile, const choice::GpuMachine& machine);
 
 /// The tiles that a tree has: contraction_tree() backwards. Everything that generates code reads them through this.
-rkernel::GpuTile tile_of(const rkernel::RKernel& kernel);
+choice::GpuTile tile_of(const rkernel::RKernel& kernel);
 
 /// What every GPU from compute capability 8.0 on can hold.
 rkernel::Limits architecture_limits();

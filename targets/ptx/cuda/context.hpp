@@ -21,7 +21,7 @@ class Context {
   ~Context();
 
   const Driver& driver() const noexcept { return *driver_; }
-  const rkernel::GpuMachine& machine() const noexcept { return machine_; }
+  const choice::GpuMachine& machine() const noexcept { return machine_; }
   /// "NVIDIA H200 (cuda 0)", for messages.
   const std::string& label() const noexcept { return label_; }
   /// Whether a failure has made everything in the context unusable.
@@ -53,7 +53,7 @@ class Context {
   std::shared_ptr<const Driver> driver_;
   DeviceId device_ = 0;
   ContextHandle handle_ = nullptr;
-  rkernel::GpuMachine machine_;
+  choice::GpuMachine machine_;
   std::string label_;
   mutable std::atomic<bool> lost_{false};
 };

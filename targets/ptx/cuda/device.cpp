@@ -26,7 +26,7 @@ class CudaDevice final : public PtxDevice {
   explicit CudaDevice(std::shared_ptr<const Context> context) : context_(std::move(context)), modules_(context_) {}
 
   std::string name() const override { return context_->machine().product; }
-  const rkernel::GpuMachine& machine() const override { return context_->machine(); }
+  const choice::GpuMachine& machine() const override { return context_->machine(); }
   bool lost() const noexcept { return context_->lost(); }
 
   rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override {
@@ -105,14 +105,14 @@ std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, std::shared_
 
 std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu) { return open_cuda_device(gpu, cuda::system_driver()); }
 
-std::vector<rkernel::GpuMachine> cuda_devices(const Driver& driver) {
-  std::vector<rkernel::GpuMachine> machines;
+std::vector<choice::GpuMachine> cuda_devices(const Driver& driver) {
+  std::vector<choice::GpuMachine> machines;
   const int count = count_of(driver);
   for (int index = 0; index < count; ++index) machines.push_back(cuda::query_machine(driver, cuda::device_at(driver, index)));
   return machines;
 }
 
-std::vector<rkernel::GpuMachine> cuda_devices(std::string* why_none) {
+std::vector<choice::GpuMachine> cuda_devices(std::string* why_none) {
   try {
     return cuda_devices(*cuda::system_driver());
   } catch (const Error& error) {

@@ -20,7 +20,7 @@ std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, std::shared_
 
 /// All GPUs of this machine, in the driver's order, those included that are too old for dyn. Where there are none, `why_none`
 /// says why.
-std::vector<rkernel::GpuMachine> cuda_devices(std::string* why_none);
-std::vector<rkernel::GpuMachine> cuda_devices(const cuda::Driver& driver);
+std::vector<choice::GpuMachine> cuda_devices(std::string* why_none);
+std::vector<choice::GpuMachine> cuda_devices(const cuda::Driver& driver);
 
 }  // namespace dyn::ptx

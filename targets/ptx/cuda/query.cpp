@@ -45,13 +45,13 @@ struct Field {
   int rkernel::GpuMachine::*field;
 };
 constexpr Field fields[] = {
-    {Attribute::MultiprocessorCount, &rkernel::GpuMachine::multiprocessors},
-    {Attribute::MaxRegistersPerMultiprocessor, &rkernel::GpuMachine::registers_per_multiprocessor},
-    {Attribute::MaxSharedMemoryPerMultiprocessor, &rkernel::GpuMachine::shared_bytes_per_multiprocessor},
-    {Attribute::MaxSharedMemoryPerBlockOptin, &rkernel::GpuMachine::shared_bytes_per_block},
-    {Attribute::MaxThreadsPerMultiprocessor, &rkernel::GpuMachine::threads_per_multiprocessor},
-    {Attribute::MaxThreadsPerBlock, &rkernel::GpuMachine::threads_per_block},
-    {Attribute::MaxBlocksPerMultiprocessor, &rkernel::GpuMachine::blocks_per_multiprocessor},
+    {Attribute::MultiprocessorCount, &choice::GpuMachine::multiprocessors},
+    {Attribute::MaxRegistersPerMultiprocessor, &choice::GpuMachine::registers_per_multiprocessor},
+    {Attribute::MaxSharedMemoryPerMultiprocessor, &choice::GpuMachine::shared_bytes_per_multiprocessor},
+    {Attribute::MaxSharedMemoryPerBlockOptin, &choice::GpuMachine::shared_bytes_per_block},
+    {Attribute::MaxThreadsPerMultiprocessor, &choice::GpuMachine::threads_per_multiprocessor},
+    {Attribute::MaxThreadsPerBlock, &choice::GpuMachine::threads_per_block},
+    {Attribute::MaxBlocksPerMultiprocessor, &choice::GpuMachine::blocks_per_multiprocessor},
 };
 
 }  // namespace
@@ -68,11 +68,11 @@ DeviceId device_at(const Driver& driver, int index) {
   return device;
 }
 
-rkernel::GpuMachine query_machine(const Driver& driver, DeviceId device) {
+choice::GpuMachine query_machine(const Driver& driver, DeviceId device) {
   const Query query(driver, device);
   const int capability = 10 * query(Attribute::ComputeCapabilityMajor) + query(Attribute::ComputeCapabilityMinor);
   const std::string product = query.name();
-  rkernel::GpuMachine machine = nearest_description(product, capability);
+  choice::GpuMachine machine = nearest_description(product, capability);
   machine.product = product;
   machine.compute_capability = capability;
   for (const Field& field : fields) replace(machine.*field.field, query(field.attribute));

@@ -41,10 +41,10 @@ class EmulatorDevice final : public Emulator {
   explicit EmulatorDevice(const EmulatorOptions& options)
       : memory_(std::make_shared<EmulatedMemory>(options.memory_bytes)),
         launcher_(std::make_shared<Launcher>(options.machine, memory_)),
-        code_(cpu::CodeStore::open(cpu::select_isa(""), store_options(options.cache_dir))) {}
+        code_(codegen::CodeStore::open(codegen::select_isa(""), store_options(options.cache_dir))) {}
 
   std::string name() const override { return "emulated " + machine().name; }
-  const rkernel::GpuMachine& machine() const override { return launcher_->machine(); }
+  const choice::GpuMachine& machine() const override { return launcher_->machine(); }
   rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override { return memory_->allocate(bytes, what); }
   void release(rkernel::DeviceAddress address) noexcept override { memory_->release(address); }
   std::unique_ptr<rkernel::Stream> make_stream() override { return emulation::make_stream(memory_, launcher_); }
@@ -95,10 +95,10 @@ class EmulatorDevice final : public Emulator {
   EmulatorCounts counts() const override { return launcher_->counts(); }
 
  private:
-  static cpu::CodeStoreOptions store_options(const std::string& cache_dir) {
-    cpu::CodeStoreOptions options;
+  static codegen::CodeStoreOptions store_options(const std::string& cache_dir) {
+    codegen::CodeStoreOptions options;
     options.cache_dir = cache_dir;
-    options.effort = cpu::CodeEffort::Quick;  // its time goes to the checks that it calls
+    options.effort = codegen::CodeEffort::Quick;  // its time goes to the checks that it calls
     return options;
   }
 
@@ -117,7 +117,7 @@ class EmulatorDevice final : public Emulator {
 
   std::shared_ptr<EmulatedMemory> memory_;
   std::shared_ptr<Launcher> launcher_;
-  std::shared_ptr<cpu::CodeStore> code_;
+  std::shared_ptr<codegen::CodeStore> code_;
   std::mutex mutex_;
   std::map<std::string, const EmulatedKernel*> by_key_, by_hash_;
 };

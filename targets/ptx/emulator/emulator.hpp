@@ -45,7 +45,7 @@ struct EmulatorCounts {
 };
 
 struct EmulatorOptions {
-  rkernel::GpuMachine machine;
+  choice::GpuMachine machine;
   std::size_t memory_bytes = std::size_t{4} << 30;  ///< more than that cannot be allocated
   std::string cache_dir;                            ///< of host code; "" keeps nothing on disk
 };

@@ -17,7 +17,7 @@ namespace dyn::ptx::emulation {
 /// Thread-safe: each launch has a multiprocessor of its own, on its caller's thread.
 class Launcher {
  public:
-  Launcher(const rkernel::GpuMachine& machine, std::shared_ptr<EmulatedMemory> memory)
+  Launcher(const choice::GpuMachine& machine, std::shared_ptr<EmulatedMemory> memory)
       : machine_(machine), memory_(std::move(memory)) {}
 
   /// Kernels that may be launched, kept as long as the launcher.
@@ -28,7 +28,7 @@ class Launcher {
   std::optional<FaultReport> launch(const rkernel::DeviceLaunch& launch);
   std::vector<FaultReport> take_reports();
   EmulatorCounts counts() const;
-  const rkernel::GpuMachine& machine() const { return machine_; }
+  const choice::GpuMachine& machine() const { return machine_; }
 
  private:
   std::string refusal(const rkernel::DeviceLaunch& launch, const EmulatedKernel& kernel) const;
@@ -37,7 +37,7 @@ class Launcher {
   void finish(std::unique_ptr<Multiprocessor> multiprocessor, const std::optional<FaultReport>& report);
   void keep(const FaultReport& report);
 
-  const rkernel::GpuMachine machine_;
+  const choice::GpuMachine machine_;
   std::shared_ptr<EmulatedMemory> memory_;
   mutable std::mutex mutex_;
   std::map<const void*, std::unique_ptr<EmulatedKernel>> kernels_;

@@ -15,7 +15,7 @@
 namespace dyn::ptx {
 namespace {
 
-using rkernel::GpuMachine;
+using choice::GpuMachine;
 
 // Every number of a description: its key, and where it goes. All are required, and positive.
 struct Field {

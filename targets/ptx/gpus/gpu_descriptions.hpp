@@ -9,14 +9,14 @@
 
 namespace dyn::ptx {
 
-std::span<const rkernel::GpuMachine> described_gpus();
+std::span<const choice::GpuMachine> described_gpus();
 /// A machine from the text of NAME.json. Throws Error(internal) that names the file and the key where a key is missing, unknown, or of
 /// another kind than it should be.
-rkernel::GpuMachine parse_gpu_description(const std::string& name, std::string_view text);
+choice::GpuMachine parse_gpu_description(const std::string& name, std::string_view text);
 /// Throws Error(user) with the names that there are.
-const rkernel::GpuMachine& described_gpu(const std::string& name);
+const choice::GpuMachine& described_gpu(const std::string& name);
 /// The description whose product is nearest to a real GPU's name and capability, for the numbers that a driver does not tell;
 /// `product` and the driver's own numbers replace the description's.
-rkernel::GpuMachine nearest_description(const std::string& product, int compute_capability);
+choice::GpuMachine nearest_description(const std::string& product, int compute_capability);
 
 }  // namespace dyn::ptx

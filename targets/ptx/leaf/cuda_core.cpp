@@ -16,7 +16,7 @@ namespace dyn::ptx {
 namespace {
 
 using codegen::Builder;
-using rkernel::warp_lanes;
+using choice::warp_lanes;
 using Values = std::vector<llvm::Value*>;
 
 constexpr int float_bytes = 4;
@@ -123,7 +123,7 @@ class CudaCoreLeaf final : public Leaf {
     }
   }
 
-  const rkernel::GpuTile tile_;
+  const choice::GpuTile tile_;
   const int lane_rows_, lane_columns_;
   const int vector_;  ///< columns in one access to B
   llvm::Value *row_ = nullptr, *column_ = nullptr;

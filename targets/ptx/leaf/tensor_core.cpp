@@ -14,8 +14,8 @@ namespace dyn::ptx {
 namespace {
 
 using codegen::Builder;
-using rkernel::GpuTile;
-using rkernel::warp_lanes;
+using choice::GpuTile;
+using choice::warp_lanes;
 using Values = std::vector<llvm::Value*>;
 
 /// Accumulators of one lane in an instruction's tile: rows g and g + 8, at columns 2 * t and 2 * t + 1 each, for lane 4 * g + t.

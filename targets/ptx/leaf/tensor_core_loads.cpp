@@ -9,7 +9,7 @@ namespace dyn::ptx {
 namespace {
 
 using codegen::Builder;
-using rkernel::GpuTile;
+using choice::GpuTile;
 using Values = std::vector<llvm::Value*>;
 
 /// Rows, and chunks of a row, in which a swizzle repeats: it depends on row mod 8, and changes the low 3 bits of a chunk's index only.

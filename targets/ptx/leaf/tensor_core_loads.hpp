@@ -33,7 +33,7 @@ class FragmentLoads {
 /// these meet no bank twice if the two halves of the 8 columns lie 16 apart, as the swizzle moves chunks of 4 columns within 32 columns.
 class ColumnMap {
  public:
-  ColumnMap(const rkernel::GpuTile& tile, BOrder order);
+  ColumnMap(const choice::GpuTile& tile, BOrder order);
   /// Columns 4 to 7 of an instruction's tile lie so many after columns 0 to 3; 4: all 8 are neighbours.
   int spread() const { return spread_; }
   /// Columns 0 to 3 of instruction tile `tile`, from the warp's first column.
@@ -45,7 +45,7 @@ class ColumnMap {
   int spread_ = 4, warp_n_ = 0;
 };
 
-std::unique_ptr<FragmentLoads> make_a_loads(const rkernel::GpuTile& tile);
-std::unique_ptr<FragmentLoads> make_b_loads(const rkernel::GpuTile& tile, BOrder order);
+std::unique_ptr<FragmentLoads> make_a_loads(const choice::GpuTile& tile);
+std::unique_ptr<FragmentLoads> make_b_loads(const choice::GpuTile& tile, BOrder order);
 
 }  // namespace dyn::ptx

@@ -43,7 +43,7 @@ struct LoopSize {
 
 class GpuLoopKernel final : public LoopKernel {
  public:
-  GpuLoopKernel(const rkernel::Problem& problem, const rkernel::GpuMachine& machine, const std::string& target_name)
+  GpuLoopKernel(const rkernel::Problem& problem, const choice::GpuMachine& machine, const std::string& target_name)
       : loop_(std::make_shared<LoopProblem>(problem)), classes_(std::make_shared<std::vector<LoopClass>>(loop_classes(*loop_))),
         machine_(machine), target_name_(target_name), functions_(classes_->size(), nullptr) {
     const std::vector<codegen::StrideClass>& lanes = classes_->front().lane_classes;
@@ -138,7 +138,7 @@ class GpuLoopKernel final : public LoopKernel {
     }
     const std::int64_t rows = loop_threads / loop_class.row_threads;
     size.tickets = (size.points + rows - 1) / rows;
-    const int resident = std::max(1, rkernel::occupancy(machine_, loop_threads, thread_registers, shared_bytes(loop_class)).blocks);
+    const int resident = std::max(1, choice::occupancy(machine_, loop_threads, thread_registers, shared_bytes(loop_class)).blocks);
     size.blocks = std::min<std::int64_t>(size.tickets, std::int64_t{machine_.multiprocessors} * resident * waves);
     size.bytes = codegen::bytes_of(loop_->problem, loop_->slots, loop_class.lane_classes, ints);
     const double in_rows = instructions_ * padded;
@@ -147,7 +147,7 @@ class GpuLoopKernel final : public LoopKernel {
     size.operations = elements > 0 ? (in_rows + between) * static_cast<double>(size.points) / elements : 0;
     // A row of several threads waits for no other one.
     const bool row = loop_class.row_threads > 1;
-    size.seconds = rkernel::gpu_loop_cost(machine_, elements, size.bytes, size.operations, row ? size.points : size.tickets,
+    size.seconds = choice::gpu_loop_cost(machine_, elements, size.bytes, size.operations, row ? size.points : size.tickets,
                                           row ? loop_class.row_threads : loop_threads);
     return size;
   }
@@ -168,7 +168,7 @@ class GpuLoopKernel final : public LoopKernel {
 
   std::shared_ptr<const LoopProblem> loop_;
   std::shared_ptr<const std::vector<LoopClass>> classes_;
-  rkernel::GpuMachine machine_;
+  choice::GpuMachine machine_;
   std::string target_name_;
   std::vector<const void*> functions_;
   int reductions_ = 0;       ///< of all passes; classes differ in threads alone
@@ -177,7 +177,7 @@ class GpuLoopKernel final : public LoopKernel {
 
 }  // namespace
 
-std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const rkernel::GpuMachine& machine,
+std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const choice::GpuMachine& machine,
                                                const std::string& target_name) {
   if (!is_supported(problem)) return nullptr;
   return std::make_unique<GpuLoopKernel>(problem, machine, target_name);

@@ -15,7 +15,7 @@ namespace dyn::ptx {
 class LoopKernel : public rkernel::Kernel {
  public:
   /// nullptr where the problem uses what device code has not (the caller then gives it to another target).
-  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem, const rkernel::GpuMachine& machine, const std::string& target_name);
+  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem, const choice::GpuMachine& machine, const std::string& target_name);
 
   /// The manifest: one source for each class that a shape can need.
   virtual std::vector<codegen::KernelSource> sources() const = 0;

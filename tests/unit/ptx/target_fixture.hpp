@@ -31,12 +31,12 @@ extern const char* const product;
 /// Keeps what it is asked to load; handles are distinct, and nothing runs.
 class RecordingDevice final : public PtxDevice {
  public:
-  explicit RecordingDevice(rkernel::GpuMachine machine) : machine_(std::move(machine)) {}
+  explicit RecordingDevice(choice::GpuMachine machine) : machine_(std::move(machine)) {}
   std::string name() const override { return "recording"; }
   rkernel::DeviceAddress allocate(std::size_t, std::string_view) override { return 0; }
   void release(rkernel::DeviceAddress) noexcept override {}
   std::unique_ptr<rkernel::Stream> make_stream() override { return nullptr; }
-  const rkernel::GpuMachine& machine() const override { return machine_; }
+  const choice::GpuMachine& machine() const override { return machine_; }
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads, rkernel::CompileReport& report) override;
 
   std::vector<std::string> keys;  ///< in the order of loading; the handle of keys[i] is handle(i)
@@ -44,7 +44,7 @@ class RecordingDevice final : public PtxDevice {
   int calls = 0;
 
  private:
-  rkernel::GpuMachine machine_;
+  choice::GpuMachine machine_;
 };
 
 }  // namespace dyn::ptx::testing

@@ -132,7 +132,7 @@ std::shared_ptr<Emulator> emulator_with(int multiprocessors) {
   static std::map<int, std::shared_ptr<Emulator>> emulators;
   std::shared_ptr<Emulator>& emulator = emulators[multiprocessors];
   if (!emulator) {
-    rkernel::GpuMachine machine = described_gpu("a100");
+    dyn::choice::GpuMachine machine = described_gpu("a100");
     machine.multiprocessors = multiprocessors;
     emulator = make_emulator({.machine = machine, .cache_dir = ""});
   }

@@ -124,13 +124,13 @@ TEST_CASE("all sources are loaded at once, each key once, and each kernel plans 
   CHECK(device->calls == 1);
   CHECK(std::set<std::string>(device->keys.begin(), device->keys.end()).size() == device->keys.size());
   // The sizes differ, the code does not: that of 8 tiles, and of pairs of them.
-  const auto tiles = rkernel::gpu_tiles(described_gpu("a100"), DType::f32, false);
-  const std::size_t expected = 8 + rkernel::gpu_pairs(described_gpu("a100"), tiles).size();
+  const auto tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false);
+  const std::size_t expected = 8 + dyn::choice::gpu_pairs(described_gpu("a100"), tiles).size();
   CHECK(device->keys.size() == expected);
   CHECK(report.kernels == static_cast<int>(expected));
   CHECK(target->functions_compiled() == static_cast<std::int64_t>(expected));
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const auto own = ContractionKernel::create(graph.problems[i], described_gpu("a100"), DType::f32, tiles, "t", rkernel::Policy::Dyn, rkernel::gpu_pairs(described_gpu("a100"), tiles))->sources();
+    const auto own = ContractionKernel::create(graph.problems[i], described_gpu("a100"), DType::f32, tiles, "t", rkernel::Policy::Dyn, dyn::choice::gpu_pairs(described_gpu("a100"), tiles))->sources();
     for (const std::int64_t m : {1, 17, 300, 5000}) {
       const rkernel::Launch launch = kernels[i]->plan({graph.symbols({{"M", m}}), 1});
       const auto loaded = static_cast<std::size_t>(reinterpret_cast<std::intptr_t>(launch.grid.function) - 1);

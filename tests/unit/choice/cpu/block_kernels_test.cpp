@@ -10,8 +10,8 @@
 #include "targets/cpu/measure/block_speeds.hpp"
 
 using namespace dyn::cpu;
-using dyn::rkernel::BlockKernel;
-using dyn::rkernel::Machine;
+using dyn::choice::BlockKernel;
+using dyn::choice::Machine;
 
 TEST_CASE("block kernels are few, distinct, made of the machine's tiles, and always the same") {
   std::mt19937_64 random(dyn::testing::test_seed(20261127));

@@ -8,7 +8,7 @@
 #include "src/choice/policies/decision_tree.hpp"
 #include "tests/support/seed.hpp"
 
-using dyn::rkernel::DecisionTree;
+using dyn::choice::DecisionTree;
 using Point = DecisionTree::Point;
 
 TEST_CASE("a tree without votes, and of one vote") {

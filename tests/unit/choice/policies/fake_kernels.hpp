@@ -9,7 +9,7 @@
 namespace dyn::rkernel::testing {
 
 struct FakeKernel {
-  MicroKernel block;
+  choice::MicroKernel block;
   double fixed = 0;         ///< seconds of one block without a reduction
   double step = 1;          ///< seconds of one step of the reduction
   double crowd = 1;         ///< times as long while all units have one
@@ -17,11 +17,11 @@ struct FakeKernel {
   std::int64_t resident = 1;  ///< blocks of one unit
 };
 
-class FakeKernels final : public MicroKernels {
+class FakeKernels final : public choice::MicroKernels {
  public:
   FakeKernels(int units, std::vector<FakeKernel> kernels) : units_(units), kernels_(std::move(kernels)) {}
   std::size_t size() const override { return kernels_.size(); }
-  MicroKernel operator[](std::size_t kernel) const override { return kernels_.at(kernel).block; }
+  choice::MicroKernel operator[](std::size_t kernel) const override { return kernels_.at(kernel).block; }
   int units() const override { return units_; }
   std::int64_t blocks_per_wave(std::size_t kernel) const override { return units_ * kernels_.at(kernel).resident; }
   double task_seconds(std::size_t kernel, std::int64_t k) const override {
@@ -31,7 +31,7 @@ class FakeKernels final : public MicroKernels {
   double wave_seconds(std::size_t kernel, std::int64_t k) const override { return kernels_.at(kernel).crowd * task_seconds(kernel, k); }
   double compute_to_memory(std::size_t kernel, std::int64_t) const override { return kernels_.at(kernel).ratio; }
   /// Blocks, one after the other.
-  double vortex_seconds(std::size_t kernel, const ProductShape& shape) const override;
+  double vortex_seconds(std::size_t kernel, const choice::ProductShape& shape) const override;
 
  private:
   int units_;
@@ -41,9 +41,9 @@ class FakeKernels final : public MicroKernels {
 /// Some kernels whose sizes are multiples of 2 to 16, and whose speed has no system. Columns are multiples of `panel`.
 FakeKernels random_kernels(std::mt19937_64& random, std::int64_t panel);
 /// Small and large sizes equally often; now and then 1, and K 0.
-ProductShape random_shape(std::mt19937_64& random, std::int64_t most);
+choice::ProductShape random_shape(std::mt19937_64& random, std::int64_t most);
 
-std::vector<KernelProgram> all_programs(const PaperPolicy& policy, const ProductShape& shape);
+std::vector<choice::KernelProgram> all_programs(const choice::PaperPolicy& policy, const choice::ProductShape& shape);
 
 inline constexpr Policy papers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode};
 

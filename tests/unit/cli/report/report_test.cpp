@@ -88,7 +88,7 @@ TEST_CASE("child processes: output, exit codes, signals, missing files") {
 }
 
 TEST_CASE("peak: the limit on a GPU is computing in the precision, or its memory") {
-  dyn::rkernel::GpuMachine gpu;
+  dyn::choice::GpuMachine gpu;
   gpu.multiprocessors = 100;
   gpu.clock_hz = 1e9;
   gpu.f32_fma = 50;

@@ -9,9 +9,9 @@ using namespace dyn::cpu;
 using dyn::cpu::testing::AttentionCase;
 using dyn::cpu::testing::MaskKind;
 using dyn::cpu::testing::run_attention;
-using dyn::rkernel::AttentionShape;
-using dyn::rkernel::AttentionStrategy;
-using dyn::rkernel::ScoreForm;
+using dyn::choice::AttentionShape;
+using dyn::choice::AttentionStrategy;
+using dyn::choice::ScoreForm;
 
 namespace {
 

@@ -172,7 +172,7 @@ std::vector<std::vector<float>> random_inputs(const AttentionCase& c, std::mt199
 }
 
 /// The result between its guards.
-std::vector<float> kernel_output(const AttentionCase& c, const Isa& isa, CodeStore& store, const Layout& layout, std::vector<std::vector<float>>& inputs,
+std::vector<float> kernel_output(const AttentionCase& c, const codegen::Isa& isa, codegen::CodeStore& store, const Layout& layout, std::vector<std::vector<float>>& inputs,
                                  const ChooseStrategy& choose) {
   const Built built = build(c, layout);
   std::vector<float> output(static_cast<std::size_t>(c.batch * c.heads * c.queries * c.value_depth) + 2 * guard_elements, guard);
@@ -196,7 +196,7 @@ std::string describe(const AttentionCase& c) {
                      static_cast<int>(c.mask), c.hidden, c.scale, c.magnitude);
 }
 
-double run_attention(const AttentionCase& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, const ChooseStrategy& choose,
+double run_attention(const AttentionCase& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, const ChooseStrategy& choose,
                      const std::function<void(std::vector<float>*)>& spoil) {
   const Layout layout = layout_of(c);
   std::vector<std::vector<float>> inputs = random_inputs(c, random);
@@ -221,7 +221,7 @@ double run_attention(const AttentionCase& c, const Isa& isa, CodeStore& store, s
   return worst;
 }
 
-std::vector<float> attention_output(const AttentionCase& c, const Isa& isa, CodeStore& store, std::uint64_t seed, const ChooseStrategy& choose) {
+std::vector<float> attention_output(const AttentionCase& c, const codegen::Isa& isa, codegen::CodeStore& store, std::uint64_t seed, const ChooseStrategy& choose) {
   std::mt19937_64 random(seed);
   std::vector<std::vector<float>> inputs = random_inputs(c, random);
   return kernel_output(c, isa, store, layout_of(c), inputs, choose);

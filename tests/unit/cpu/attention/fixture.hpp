@@ -29,14 +29,14 @@ struct AttentionCase {
 std::string describe(const AttentionCase& c);
 
 /// Chooses the strategy of a launch; the kernel's own choice where it is empty.
-using ChooseStrategy = std::function<rkernel::AttentionStrategy(const rkernel::AttentionShape&)>;
+using ChooseStrategy = std::function<choice::AttentionStrategy(const choice::AttentionShape&)>;
 
 /// The largest error of the kernel over the bound of rounding; more than 1 is a defect. Writes outside of the output, and NaN at one side
 /// only, count as infinite. `spoil` may change the inputs q, k, v, mask.
-double run_attention(const AttentionCase& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, const ChooseStrategy& choose = {},
+double run_attention(const AttentionCase& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, const ChooseStrategy& choose = {},
                      const std::function<void(std::vector<float>*)>& spoil = {});
 
 /// What the kernel makes of the random inputs of that seed.
-std::vector<float> attention_output(const AttentionCase& c, const Isa& isa, CodeStore& store, std::uint64_t seed, const ChooseStrategy& choose);
+std::vector<float> attention_output(const AttentionCase& c, const codegen::Isa& isa, codegen::CodeStore& store, std::uint64_t seed, const ChooseStrategy& choose);
 
 }  // namespace dyn::cpu::testing

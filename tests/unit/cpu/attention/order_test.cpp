@@ -13,9 +13,9 @@
 using namespace dyn::cpu;
 using dyn::cpu::testing::AttentionCase;
 using dyn::cpu::testing::MaskKind;
-using dyn::rkernel::AttentionShape;
-using dyn::rkernel::AttentionStrategy;
-using dyn::rkernel::Machine;
+using dyn::choice::AttentionShape;
+using dyn::choice::AttentionStrategy;
+using dyn::choice::Machine;
 
 namespace {
 

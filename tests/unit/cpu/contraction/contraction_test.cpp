@@ -105,7 +105,7 @@ TEST_CASE("tiles keep apart between blocks of K, however many panels run by them
                           Case{.m = 7 * panel + 1, .n = 3, .k = 1031, .transpose_a = true, .packed = false}}) {
       INFO(describe(c));
       int ran = 0;
-      const auto in_blocks = [&](const dyn::rkernel::Choice& choice) { return choice.program.regions.front().strategy.block_k < c.k && ++ran > 0; };
+      const auto in_blocks = [&](const dyn::choice::Choice& choice) { return choice.program.regions.front().strategy.block_k < c.k && ++ran > 0; };
       CHECK(testing::run_choices(c, isa, *store, random, 2, in_blocks) <= 1);
       CHECK(ran > 0);
     }

@@ -51,7 +51,7 @@ Rounded rounded(DType dtype, float weight, float largest_of_column) {
   }
 }
 
-Data make_data(const Case& c, const Isa& isa, std::mt19937_64& random) {
+Data make_data(const Case& c, const codegen::Isa& isa, std::mt19937_64& random) {
   const auto filled = [&](std::int64_t count) { return dyn::testing::random_floats(random, count); };
   const std::int64_t a_row = (c.transpose_a ? c.m : c.k) + c.a_slack, a_rows = c.transpose_a ? c.k : c.m;
   Data data;
@@ -197,34 +197,34 @@ Built build(const Case& c) {
   operand("c", 4, {m * n, n, one, zero}, true);
   problem.stores.push_back({value, static_cast<int>(problem.operands.size()) - 1});
   std::vector<rkernel::Problem> problems{problem};
-  narrow_weights(problems, c.weights, all_isas().front());
+  narrow_weights(problems, c.weights, codegen::all_isas().front());
   problem = problems.front();
   return built;
 }
 
-MainLoopTable loops_for(const Isa& isa, CodeStore& store, DType weights) {
+MainLoopTable loops_for(const codegen::Isa& isa, codegen::CodeStore& store, DType weights) {
   rkernel::CompileReport report;
   return main_loop_table(main_loop_tiles(isa), store.resolve(main_loop_sources(isa, weights), 2, report));
 }
 
-std::vector<DType> weight_dtypes(const Isa& isa) {
+std::vector<DType> weight_dtypes(const codegen::Isa& isa) {
   std::vector<DType> dtypes;
   for (const DType dtype : {DType::bf16, DType::f16, DType::i8}) {
-    if (can_widen(isa, dtype)) dtypes.push_back(dtype);
+    if (codegen::can_widen(isa, dtype)) dtypes.push_back(dtype);
   }
   return dtypes;
 }
 
-std::shared_ptr<const ContractionContext> context_for(const Isa& isa, CodeStore& store, bool with_vendor) {
+std::shared_ptr<const ContractionContext> context_for(const codegen::Isa& isa, codegen::CodeStore& store, bool with_vendor) {
   static std::unordered_map<std::string, std::shared_ptr<const ContractionContext>> contexts;
   // The addresses that a context holds live as long as the process's store for the ISA.
-  static std::vector<std::shared_ptr<CodeStore>> kept;
+  static std::vector<std::shared_ptr<codegen::CodeStore>> kept;
   auto& context = contexts[isa.name + (with_vendor ? " vendor" : "")];
   if (!context) {
-    kept.push_back(CodeStore::open(isa, {}));
+    kept.push_back(codegen::CodeStore::open(isa, {}));
     const MainLoopTable loops = loops_for(isa, store, DType::f32);
     rkernel::CompileReport report;
-    rkernel::Machine machine = machine_figures(isa, 2, [&] { return loops; }, store, "", report);
+    choice::Machine machine = machine_figures(isa, 2, [&] { return loops; }, store, "", report);
     const MainLoopTable dot_loops = main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report));
     std::map<DType, MainLoopTable> narrow_loops;
     for (const DType dtype : weight_dtypes(isa)) narrow_loops[dtype] = loops_for(isa, store, dtype);
@@ -262,7 +262,7 @@ namespace {
 
 /// A case whose kernel is ready to be planned.
 struct Bound {
-  Bound(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store, std::mt19937_64& random, int threads)
+  Bound(const Case& c, const std::shared_ptr<const ContractionContext>& context, codegen::CodeStore& store, std::mt19937_64& random, int threads)
       : built(build(c)), data(make_data(c, context->isa(), random)), kernel(built.problem, context, 2), request{built.symbols, threads} {
     rkernel::CompileReport report;
     kernel.bind(store.resolve(kernel.sources(), 2, report));
@@ -276,45 +276,45 @@ struct Bound {
 
 }  // namespace
 
-double run_choices(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads,
-                   const std::function<bool(const rkernel::Choice&)>& wanted) {
+double run_choices(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, int threads,
+                   const std::function<bool(const choice::Choice&)>& wanted) {
   const Bound bound(c, context_for(isa, store), store, random, threads);
   double worst = 0;
-  bound.kernel.for_each_choice(bound.request, [&](const rkernel::Choice& choice) {
+  bound.kernel.for_each_choice(bound.request, [&](const choice::Choice& choice) {
     if (wanted(choice)) worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
   });
   return worst;
 }
 
-double run_case(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int random_strategies) {
+double run_case(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, int threads, int random_strategies) {
   const Bound bound(c, context_for(isa, store), store, random, threads);
   double worst = run_launch(c, bound.data, bound.kernel.plan(bound.request));
-  std::vector<rkernel::Choice> choices;
-  bound.kernel.for_each_choice(bound.request, [&](const rkernel::Choice& choice) { choices.push_back(choice); });
+  std::vector<choice::Choice> choices;
+  bound.kernel.for_each_choice(bound.request, [&](const choice::Choice& choice) { choices.push_back(choice); });
   for (int i = 0; i < random_strategies; ++i) {
     worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choices.at(random() % choices.size()))));
   }
   return worst;
 }
 
-double run_vendor(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, std::string& words) {
+double run_vendor(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, int threads, std::string& words) {
   const Bound bound(c, context_for(isa, store, true), store, random, threads);
   const rkernel::Choices choices = bound.kernel.choices(bound.request, rkernel::Policy::Vendor);
   words = choices.candidates.empty() ? choices.none_reason : choices.candidates.front().program;
   return run_launch(c, bound.data, choices.candidates.empty() ? bound.kernel.plan(bound.request) : choices.candidates.front().launch);
 }
 
-Planned plan_case(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store, std::mt19937_64& random, int threads) {
+Planned plan_case(const Case& c, const std::shared_ptr<const ContractionContext>& context, codegen::CodeStore& store, std::mt19937_64& random, int threads) {
   const Bound bound(c, context, store, random, threads);
   Planned planned{bound.kernel.plan(bound.request), bound.kernel.choices(bound.request, context->policy()), bound.kernel.explain(bound.request)};
   planned.error = run_launch(c, bound.data, planned.launch);
   return planned;
 }
 
-double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, int count) {
+double run_programs(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, int threads, int count) {
   const Bound bound(c, context_for(isa, store), store, random, threads);
-  std::map<rkernel::LaneAxis, std::vector<rkernel::Choice>> choices;
-  bound.kernel.for_each_choice(bound.request, [&](const rkernel::Choice& choice) {
+  std::map<rkernel::LaneAxis, std::vector<choice::Choice>> choices;
+  bound.kernel.for_each_choice(bound.request, [&](const choice::Choice& choice) {
     const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
     if (strategy.split_k == 1 && strategy.lanes != rkernel::LaneAxis::K) choices[strategy.lanes].push_back(choice);
   });
@@ -326,7 +326,7 @@ double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt1993
       for (int i = 0; i < count; ++i) {
         rkernel::Cuts cuts{below(m), std::min(n, below((n + isa.panel_f32 - 1) / isa.panel_f32) * isa.panel_f32), 0};
         cuts.second_m = cuts.m + below(m - cuts.m);
-        rkernel::Choice choice = of_lanes.at(random() % of_lanes.size());
+        choice::Choice choice = of_lanes.at(random() % of_lanes.size());
         choice.program.regions = rkernel::cover(pattern, m, n, cuts);
         for (rkernel::Region& region : choice.program.regions) region.strategy = of_lanes.at(random() % of_lanes.size()).program.regions.front().strategy;
         worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
@@ -336,7 +336,7 @@ double run_programs(const Case& c, const Isa& isa, CodeStore& store, std::mt1993
   return worst;
 }
 
-double run_candidates(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store, std::mt19937_64& random, int threads,
+double run_candidates(const Case& c, const std::shared_ptr<const ContractionContext>& context, codegen::CodeStore& store, std::mt19937_64& random, int threads,
                       rkernel::Policy policy, std::size_t most, std::size_t* ran) {
   const Bound bound(c, context, store, random, threads);
   const rkernel::Choices choices = bound.kernel.choices(bound.request, policy);
@@ -351,10 +351,10 @@ double run_candidates(const Case& c, const std::shared_ptr<const ContractionCont
   return worst;
 }
 
-bool same_bits(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random, int threads, std::size_t most, std::size_t& ran) {
+bool same_bits(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, int threads, std::size_t most, std::size_t& ran) {
   const Bound whole(c, context_for(isa, store), store, random, threads);
-  std::vector<rkernel::Choice> choices;
-  whole.kernel.for_each_choice(whole.request, [&](const rkernel::Choice& choice) {
+  std::vector<choice::Choice> choices;
+  whole.kernel.for_each_choice(whole.request, [&](const choice::Choice& choice) {
     if (choice.program.regions.front().strategy.split_k == 1) choices.push_back(choice);
   });
   std::ranges::shuffle(choices, random);
@@ -364,7 +364,7 @@ bool same_bits(const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64&
     ++ran;
     return !output.empty() && std::memcmp(output.data(), expected.data() + first_row * c.n, output.size() * sizeof(float)) == 0;
   };
-  for (const rkernel::Choice& choice : choices) {
+  for (const choice::Choice& choice : choices) {
     if (!has_bits(output_of(c, whole.data, whole.kernel.launch_with(whole.request, choice)), 0)) return false;
   }
   Case one = c;

@@ -5,10 +5,10 @@
 
 namespace dyn::cpu::testing {
 
-std::vector<BlockSpeed> made_up_speeds(const rkernel::Machine& machine) {
+std::vector<BlockSpeed> made_up_speeds(const choice::Machine& machine) {
   constexpr double crowd = 1.1;
   std::vector<BlockSpeed> speeds;
-  for (const rkernel::BlockKernel& block : rkernel::block_kernels(machine)) {
+  for (const choice::BlockKernel& block : choice::block_kernels(machine)) {
     BlockSpeed& speed = speeds.emplace_back(BlockSpeed{block, {}, {}});
     const auto tiles = static_cast<double>(block.rows / block.tile_rows * (block.columns / block.tile_columns));
     const double per_k = machine.find_tile(block.tile_rows, block.tile_columns)->seconds_per_k;
@@ -20,16 +20,16 @@ std::vector<BlockSpeed> made_up_speeds(const rkernel::Machine& machine) {
   return speeds;
 }
 
-std::shared_ptr<const ContractionContext> policy_context(const Isa& isa, CodeStore& store, const ContextOptions& options) {
+std::shared_ptr<const ContractionContext> policy_context(const codegen::Isa& isa, codegen::CodeStore& store, const ContextOptions& options) {
   constexpr double narrow_slowdown = 1.2;
   rkernel::CompileReport report;
-  rkernel::Machine machine = context_for(isa, store)->machine();
+  choice::Machine machine = context_for(isa, store)->machine();
   machine.threads = options.threads;
   std::map<DType, MainLoopTable> narrow_loops;
   for (const DType dtype : weight_dtypes(isa)) {
     narrow_loops[dtype] = loops_for(isa, store, dtype);
     machine.narrow_tiles[dtype] = machine.tiles;
-    for (rkernel::TileSpeed& tile : machine.narrow_tiles[dtype]) tile.seconds_per_k *= narrow_slowdown;
+    for (choice::TileSpeed& tile : machine.narrow_tiles[dtype]) tile.seconds_per_k *= narrow_slowdown;
   }
   const MainLoopTable dot_loops = main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report));
   const std::vector<BlockSpeed> speeds = made_up_speeds(machine);

@@ -11,7 +11,7 @@
 namespace dyn::cpu::testing {
 
 /// Speeds of the machine's block kernels as its tiles have them, a little slower together.
-std::vector<BlockSpeed> made_up_speeds(const rkernel::Machine& machine);
+std::vector<BlockSpeed> made_up_speeds(const choice::Machine& machine);
 
 struct ContextOptions {
   int threads = 2;  ///< of the machine
@@ -21,6 +21,6 @@ struct ContextOptions {
 };
 
 /// The process's figures of this machine (context_for), as if it had these threads. Weights of every dtype that the ISA can widen.
-std::shared_ptr<const ContractionContext> policy_context(const Isa& isa, CodeStore& store, const ContextOptions& options);
+std::shared_ptr<const ContractionContext> policy_context(const codegen::Isa& isa, codegen::CodeStore& store, const ContextOptions& options);
 
 }  // namespace dyn::cpu::testing

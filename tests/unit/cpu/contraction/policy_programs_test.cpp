@@ -89,7 +89,7 @@ void check_dots_of_rest(int every, int share, std::size_t& ran) {
           c.a_slack = random() % 3 == 0 ? 3 : 0;
           if (c.packed) c.weights = dtypes[random() % dtypes.size()];
           INFO(isa.name << ": " << words(c));
-          const auto has_dots = [&](const dyn::rkernel::Choice& choice) {
+          const auto has_dots = [&](const dyn::choice::Choice& choice) {
             const bool has = choice.program.regions.front().strategy.dot_rest;
             ran += has ? 1 : 0;
             return has;

@@ -44,7 +44,7 @@ void check_loops(int cases, std::size_t most) {
   std::size_t ran = 0;
   for_random_cases(cases, [&](const Case& c, const Isa& isa, CodeStore& store, std::mt19937_64& random) {
     const int threads = 1 + static_cast<int>(random() % 3);
-    const auto wanted = [&](const dyn::rkernel::Choice&) {
+    const auto wanted = [&](const dyn::choice::Choice&) {
       const bool runs = random() % 100 < most;
       ran += runs ? 1 : 0;
       return runs;

@@ -10,7 +10,7 @@
 
 using namespace dyn::cpu;
 using dyn::cpu::testing::Case;
-using dyn::rkernel::Choice;
+using dyn::choice::Choice;
 using dyn::rkernel::LaneAxis;
 
 namespace {
@@ -84,7 +84,7 @@ TEST_CASE("with determinism the slices depend on the sizes alone") {
   const MainLoopTable loops{main_loop_tiles(isa), std::vector<MainLoop>(main_loop_tiles(isa).size())};
   const MainLoopTable dot_loops{dot_tiles(isa), std::vector<MainLoop>(dot_tiles(isa).size())};
   for (const int machine_threads : {1, 2}) {
-    dyn::rkernel::Machine machine = measured->machine();
+    dyn::choice::Machine machine = measured->machine();
     machine.threads = machine_threads;
     const auto context = std::make_shared<const ContractionContext>(isa, machine, loops, dot_loops, true);
     const ContractionKernel kernel(built.problem, context, 2);

@@ -38,10 +38,10 @@ struct Memory {
   }
 };
 
-cpu::CodeStore& store_for(const cpu::Isa& isa) {
-  static std::map<std::string, std::shared_ptr<cpu::CodeStore>> stores;
+codegen::CodeStore& store_for(const codegen::Isa& isa) {
+  static std::map<std::string, std::shared_ptr<codegen::CodeStore>> stores;
   auto& store = stores[isa.name];
-  if (!store) store = cpu::CodeStore::open(isa, {});
+  if (!store) store = codegen::CodeStore::open(isa, {});
   return *store;
 }
 
@@ -66,10 +66,10 @@ void run_stage(rkernel::KernelFunction function, const rkernel::KernelArgs& args
 
 }  // namespace
 
-RunResult run_loop_kernel(const ProblemBuilder& builder, const cpu::Isa& isa, std::vector<std::vector<std::uint8_t>> initial,
+RunResult run_loop_kernel(const ProblemBuilder& builder, const codegen::Isa& isa, std::vector<std::vector<std::uint8_t>> initial,
                           std::int64_t tickets, bool plain, bool small_caches, int threads) {
-  auto machine = std::make_shared<rkernel::Machine>(round_machine());
-  for (rkernel::MemoryLevel& level : machine->levels) level.bytes = small_caches ? std::min<std::int64_t>(level.bytes, 64) : level.bytes;
+  auto machine = std::make_shared<choice::Machine>(round_machine());
+  for (choice::MemoryLevel& level : machine->levels) level.bytes = small_caches ? std::min<std::int64_t>(level.bytes, 64) : level.bytes;
   const auto kernel = cpu::LoopKernel::create(builder.problem, isa, machine);
   const auto sources = kernel->sources();
   // Positions instead of addresses tell which class the plan takes; only its code is compiled.
@@ -115,8 +115,8 @@ void check_problem(const ProblemBuilder& builder, unsigned seed, double toleranc
   const auto initial = random_contents(builder, seed, specials, given);
   const auto wanted = interpreted(builder, initial);
   std::optional<RunResult> with_fma;
-  for (const cpu::Isa& isa : cpu::all_isas()) {
-    if (!cpu::cpu_has(isa)) continue;
+  for (const codegen::Isa& isa : codegen::all_isas()) {
+    if (!codegen::cpu_has(isa)) continue;
     CAPTURE(isa.name);
     const RunResult got = run_loop_kernel(builder, isa, initial);
     REQUIRE(got.status == 0);

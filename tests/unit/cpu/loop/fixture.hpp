@@ -18,7 +18,7 @@ struct RunResult {
 /// One run on one ISA, in calls of `tickets` tickets (0: all in one), each operand's buffer starting as `initial` says. `plain`:
 /// of the class without scratch, where there is one. `small_caches`: planned for a machine whose caches hold next to nothing, so that
 /// stores go past them where they can. `threads`: for which the launch is planned.
-RunResult run_loop_kernel(const ProblemBuilder& builder, const cpu::Isa& isa, std::vector<std::vector<std::uint8_t>> initial,
+RunResult run_loop_kernel(const ProblemBuilder& builder, const codegen::Isa& isa, std::vector<std::vector<std::uint8_t>> initial,
                           std::int64_t tickets = 0, bool plain = false, bool small_caches = false, int threads = 2);
 
 /// Fills inputs at random (those in `given` are as they are there), runs on all ISAs in one call and ticket by ticket, and checks

@@ -80,8 +80,8 @@ TEST_CASE("gather of rows, by an index that is uniform along the lanes") {
       std::vector<std::vector<std::uint8_t>> initial = {bytes_of(std::vector<std::int64_t>{0, 6, bad, -7, 3}),
                                                         std::vector<std::uint8_t>(static_cast<std::size_t>(7 * columns) * 4),
                                                         std::vector<std::uint8_t>(static_cast<std::size_t>(5 * columns) * 4)};
-      for (const auto& isa : dyn::cpu::all_isas())
-        if (dyn::cpu::cpu_has(isa) && columns > 0) CHECK(run_loop_kernel(b, isa, initial).status == 1);
+      for (const auto& isa : dyn::codegen::all_isas())
+        if (dyn::codegen::cpu_has(isa) && columns > 0) CHECK(run_loop_kernel(b, isa, initial).status == 1);
     }
   }
 }
@@ -101,8 +101,8 @@ TEST_CASE("gather along the lanes, also from a table without rows") {
       std::vector<std::vector<std::uint8_t>> initial = {bytes_of(good),
                                                         std::vector<std::uint8_t>(static_cast<std::size_t>(extent) * 4),
                                                         std::vector<std::uint8_t>(static_cast<std::size_t>(count) * 4)};
-      for (const auto& isa : dyn::cpu::all_isas())
-        if (dyn::cpu::cpu_has(isa)) CHECK(run_loop_kernel(b, isa, initial).status == (count > 0 ? 1 : 0));
+      for (const auto& isa : dyn::codegen::all_isas())
+        if (dyn::codegen::cpu_has(isa)) CHECK(run_loop_kernel(b, isa, initial).status == (count > 0 ? 1 : 0));
     }
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("layer norms of one structure share one class, whatever their names an
     b.axis(columns, AxisKind::Reduction);
     b.problem.lane_axis = 1;
     layer_norm(b);
-    return dyn::cpu::LoopKernel::create(b.problem, dyn::cpu::all_isas().back(), std::make_shared<dyn::rkernel::Machine>(round_machine()))->sources();
+    return dyn::cpu::LoopKernel::create(b.problem, dyn::codegen::all_isas().back(), std::make_shared<dyn::choice::Machine>(round_machine()))->sources();
   };
   const auto a = sources(768, "first"), c = sources(72, "second");
   REQUIRE(a.size() == c.size());

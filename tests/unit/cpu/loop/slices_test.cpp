@@ -61,7 +61,7 @@ void all_of_f32(Reductions& r) {
 
 bool is_cut(const ProblemBuilder& builder) {
   const auto contents = dyn::testing::random_contents(builder, 1, false);
-  return dyn::testing::run_loop_kernel(builder, dyn::cpu::select_isa(""), contents).merged;
+  return dyn::testing::run_loop_kernel(builder, dyn::codegen::select_isa(""), contents).merged;
 }
 
 struct Case {

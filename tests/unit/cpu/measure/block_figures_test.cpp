@@ -21,13 +21,13 @@ namespace {
 /// Figures are remembered by the process for each number of threads: every use of another number begins anew.
 class Figures {
  public:
-  dyn::rkernel::Machine machine(int threads) const {
-    dyn::rkernel::Machine machine = testing::context_for(isa_, *store_)->machine();
+  dyn::choice::Machine machine(int threads) const {
+    dyn::choice::Machine machine = testing::context_for(isa_, *store_)->machine();
     machine.threads = threads;
     return machine;
   }
 
-  std::vector<BlockSpeed> get(const dyn::rkernel::Machine& machine) {
+  std::vector<BlockSpeed> get(const dyn::choice::Machine& machine) {
     warnings.clear();
     measured = false;
     dyn::rkernel::CompileReport report;
@@ -75,7 +75,7 @@ json json_of(const std::vector<BlockSpeed>& speeds) {
   return {{"name", cpu_name()}, {"depths", measured_depths}, {"blocks", blocks}};
 }
 
-void check_measured(const std::vector<BlockSpeed>& speeds, const dyn::rkernel::Machine& machine) {
+void check_measured(const std::vector<BlockSpeed>& speeds, const dyn::choice::Machine& machine) {
   const auto wanted = block_kernels(machine);
   REQUIRE(speeds.size() == wanted.size());
   for (std::size_t i = 0; i < speeds.size(); ++i) {

@@ -49,7 +49,7 @@ TEST_CASE("tiles are measured with operands that L1 holds, however small it is")
   panel = isa.panel_f32;
   const MainLoopTable table{{tiles.begin(), tiles.end()}, {record<0>, record<1>}};
   touched = {};
-  const std::vector<dyn::rkernel::TileSpeed> speeds = measure_tiles(isa, table);
+  const std::vector<dyn::choice::TileSpeed> speeds = measure_tiles(isa, table);
   CHECK(calls > 20);
   REQUIRE(speeds.size() == 2);
   CHECK(speeds[1].rows == 1);

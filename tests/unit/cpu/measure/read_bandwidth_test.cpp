@@ -20,9 +20,9 @@ std::int64_t read_ends(const void* data, std::int64_t bytes, std::int64_t) {
 
 void check_levels(int processors) {
   reads = 0;
-  const std::vector<dyn::rkernel::MemoryLevel> levels = measure_levels(read_ends, 100, processors);
+  const std::vector<dyn::choice::MemoryLevel> levels = measure_levels(read_ends, 100, processors);
   REQUIRE(levels.size() == 4);
-  for (const dyn::rkernel::MemoryLevel& level : levels) {
+  for (const dyn::choice::MemoryLevel& level : levels) {
     REQUIRE(level.bandwidth.size() == 100);
     for (const double bandwidth : level.bandwidth) CHECK(bandwidth > 0);
     CHECK(level.bandwidth.back() == level.bandwidth[static_cast<std::size_t>(processors - 1)]);
@@ -85,13 +85,13 @@ TEST_CASE("bandwidths for more processors than a buffer has parts") { check_leve
 }
 
 TEST_CASE("figures that other programs disturbed are known, and never say that more threads read less") {
-  const std::vector<dyn::rkernel::MemoryLevel> good{{"L1", 1, {400, 790}}, {"L2", 2, {270, 500}}, {"L3", 3, {120, 240}}, {"DRAM", 0, {50, 64}}};
-  std::vector<dyn::rkernel::MemoryLevel> bad{{"L1", 1, {410, 304}}, {"L2", 2, {278, 199}}, {"L3", 3, {136, 123}}, {"DRAM", 0, {53, 52}}};
+  const std::vector<dyn::choice::MemoryLevel> good{{"L1", 1, {400, 790}}, {"L2", 2, {270, 500}}, {"L3", 3, {120, 240}}, {"DRAM", 0, {50, 64}}};
+  std::vector<dyn::choice::MemoryLevel> bad{{"L1", 1, {410, 304}}, {"L2", 2, {278, 199}}, {"L3", 3, {136, 123}}, {"DRAM", 0, {53, 52}}};
   CHECK(!is_disturbed(good, 2));
   CHECK(is_disturbed(bad, 2));
   CHECK(!is_disturbed(bad, 1));  // two threads of one core share its caches
   CHECK(!is_disturbed(best_of(bad, good), 2));
-  std::vector<dyn::rkernel::MemoryLevel> second = good;
+  std::vector<dyn::choice::MemoryLevel> second = good;
   second[1].bandwidth[1] = 240;
   CHECK(is_disturbed(second, 2));
   CHECK(!is_disturbed(second, 1));

@@ -78,7 +78,7 @@ void check_loops(const char* name, AxisKind columns, void (*body)(ProblemBuilder
   body(builder);
   for (const Isa& isa : all_isas()) {
     if (isa.vector_registers < 32) continue;
-    const auto kernel = LoopKernel::create(builder.problem, isa, std::make_shared<dyn::rkernel::Machine>(dyn::testing::round_machine()));
+    const auto kernel = LoopKernel::create(builder.problem, isa, std::make_shared<dyn::choice::Machine>(dyn::testing::round_machine()));
     check_no_spills(isa, kernel->sources());
   }
 }

@@ -84,7 +84,7 @@ TEST_CASE("dyn takes the vendor's program where that is expected to be faster") 
 }
 
 TEST_CASE("the vendor's program takes the threads that it is expected to be fastest with") {
-  const dyn::rkernel::Machine machine = dyn::testing::round_machine(8);  // waking up takes 1 us
+  const dyn::choice::Machine machine = dyn::testing::round_machine(8);  // waking up takes 1 us
   const VendorFigures figures{{50e9, 0.5e-6}, {50e9, 0.5e-6}};
   const auto choose = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, int threads) {
     return choose_vendor_threads(machine, figures, {.batch = batch, .m = m, .n = n, .k = k}, threads, false);
@@ -100,7 +100,7 @@ TEST_CASE("the vendor's program takes the threads that it is expected to be fast
   CHECK(choose(1, 16, 4096, 1, 8).tickets == 1);
   std::mt19937_64 random(dyn::testing::test_seed(5));
   for (int i = 0; i < 300; ++i) {
-    const dyn::rkernel::Machine any = dyn::testing::random_machine(random, 8);
+    const dyn::choice::Machine any = dyn::testing::random_machine(random, 8);
     const auto shape = dyn::testing::random_contraction(random, any);
     if (shape.batch * shape.m * shape.n * shape.k == 0) continue;
     for (const int threads : {1, 2, 8}) {

@@ -48,9 +48,9 @@ TEST_CASE("blocks of every size of element are transposed in registers") {
   const std::vector<Block> blocks = {{32, 1},  {32, 2}, {32, 4}, {32, 8}, {32, 16}, {32, 32}, {8, 2},  {8, 8},
                                      {8, 16},  {8, 32}, {16, 4}, {16, 8}, {16, 16}, {16, 32}, {64, 2}, {64, 4},
                                      {64, 8},  {64, 16}};
-  for (const auto& isa : dyn::cpu::all_isas()) {
-    if (!dyn::cpu::cpu_has(isa)) continue;
-    const auto store = dyn::cpu::CodeStore::open(isa, {});
+  for (const auto& isa : dyn::codegen::all_isas()) {
+    if (!dyn::codegen::cpu_has(isa)) continue;
+    const auto store = dyn::codegen::CodeStore::open(isa, {});
     std::vector<dyn::cpu::KernelSource> sources;
     for (const Block& block : blocks)
       sources.push_back({fmt::format("transposition of {} x {} bits", block.count, block.element_bits),
@@ -77,9 +77,9 @@ TEST_CASE("blocks of every size of element are transposed in registers") {
 }
 
 TEST_CASE("a block as large as the registers are wide takes L log2 L shuffles and no stack") {
-  for (const auto& isa : dyn::cpu::all_isas()) {
+  for (const auto& isa : dyn::codegen::all_isas()) {
     const int count = isa.f32_lanes;
-    dyn::cpu::Compiler compiler(isa, dyn::cpu::CodeEffort::Full);
+    dyn::codegen::Compiler compiler(isa, dyn::codegen::CodeEffort::Full);
     const std::string text = compiler.assembly(
         {"transposition", [count](llvm::Module& module, const std::string& symbol) { emit_transposition(module, symbol, 32, count); }}, "block");
     CAPTURE(isa.name);

@@ -6,7 +6,7 @@
 #include "targets/llvm/jit/object_cache.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-using dyn::cpu::ObjectCache;
+using dyn::codegen::ObjectCache;
 
 namespace {
 

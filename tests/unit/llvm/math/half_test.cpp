@@ -11,7 +11,7 @@
 
 using namespace dyn::testing;
 using dyn::DType;
-using dyn::cpu::Isa;
+using dyn::codegen::Isa;
 
 namespace {
 
@@ -33,8 +33,8 @@ std::vector<std::vector<To>> converted(DType from, DType to, const std::vector<F
   auto initial = zeros(b);
   initial[0] = bytes_of(values);
   std::vector<std::vector<To>> results;
-  for (const Isa& isa : dyn::cpu::all_isas()) {
-    if (!dyn::cpu::cpu_has(isa)) continue;
+  for (const Isa& isa : dyn::codegen::all_isas()) {
+    if (!dyn::codegen::cpu_has(isa)) continue;
     const auto bytes = run_loop_kernel(b, isa, initial).outputs[1];
     results.emplace_back(values.size());
     std::memcpy(results.back().data(), bytes.data(), bytes.size());

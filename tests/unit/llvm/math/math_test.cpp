@@ -58,17 +58,17 @@ void emit_map(llvm::Module& module, const std::string& symbol, ExprOp op, DType 
 
 /// One compiled variant for each width of each ISA that this CPU has.
 struct Variant {
-  const dyn::cpu::Isa* isa;
+  const dyn::codegen::Isa* isa;
   int width;
   dyn::rkernel::KernelFunction function;
 };
 
 std::vector<Variant> compile(ExprOp op, DType from = DType::f32, DType to = DType::f32) {
-  static std::vector<std::shared_ptr<dyn::cpu::CodeStore>> stores;
+  static std::vector<std::shared_ptr<dyn::codegen::CodeStore>> stores;
   std::vector<Variant> variants;
-  for (const auto& isa : dyn::cpu::all_isas()) {
-    if (!dyn::cpu::cpu_has(isa)) continue;
-    stores.push_back(dyn::cpu::CodeStore::open(isa, {}));
+  for (const auto& isa : dyn::codegen::all_isas()) {
+    if (!dyn::codegen::cpu_has(isa)) continue;
+    stores.push_back(dyn::codegen::CodeStore::open(isa, {}));
     std::vector<dyn::cpu::KernelSource> sources;
     const int widths[] = {1, 4, 8, 16};
     for (const int width : widths)

@@ -19,8 +19,8 @@
 using namespace dyn;
 using namespace dyn::ptx;
 using namespace dyn::ptx::testing;
-using rkernel::Engine;
-using rkernel::GpuTile;
+using dyn::choice::Engine;
+using dyn::choice::GpuTile;
 
 namespace {
 
@@ -69,8 +69,8 @@ using Letters = std::set<std::string>;
 }  // namespace
 
 TEST_CASE("what strides prove is decided at load, what they leave open has a class for either answer") {
-  const auto f32_tiles = rkernel::gpu_tiles(described_gpu("a100"), DType::f32, false);
-  const auto bf16_tiles = rkernel::gpu_tiles(described_gpu("a100"), DType::bf16, false);
+  const auto f32_tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false);
+  const auto bf16_tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::bf16, false);
   const LoweredGraph fixed = lowered(gelu_projection), open = lowered(product);
   CHECK(copies_of(fixed.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
   CHECK(copies_of(open.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv", "ve", "ev", "ee"});
@@ -109,9 +109,9 @@ graph g(x: f32[M, 128], u: f32[64, 128]) -> (y: f32[M, 64]) {
 }
 )");
   const rkernel::Problem problem = narrowed(graph.contraction(), DType::f16);
-  const auto tiles = rkernel::gpu_tiles(described_gpu("a100"), DType::f16, false);
+  const auto tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f16, false);
   CHECK(copies_of(problem, tiles, Engine::TensorCores) == Letters{"vvt"});
-  CHECK(copies_of(graph.contraction(), rkernel::gpu_tiles(described_gpu("a100"), DType::f32, false), Engine::CudaCores) == Letters{"ve"});
+  CHECK(copies_of(graph.contraction(), dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false), Engine::CudaCores) == Letters{"ve"});
 }
 
 TEST_CASE("no problem has more than 32 classes") {
@@ -125,9 +125,9 @@ TEST_CASE("no problem has more than 32 classes") {
 TEST_CASE("every M from 1 to 4096 runs a source of the manifest, on the cheapest tile") {
   const LoweredGraph graph = lowered(gelu_projection);
   const rkernel::Problem problem = narrowed(graph.contraction(), DType::bf16);
-  const rkernel::GpuMachine& machine = described_gpu("a100");
+  const dyn::choice::GpuMachine& machine = described_gpu("a100");
   const Bound kernel = bound(problem, "a100", DType::bf16);
-  const std::vector<GpuTile> tiles = rkernel::gpu_tiles(machine, DType::bf16, false);
+  const std::vector<GpuTile> tiles = dyn::choice::gpu_tiles(machine, DType::bf16, false);
   std::set<std::int64_t> used;
   for (std::int64_t m = 1; m <= 4096; ++m) {
     const rkernel::Launch launch = kernel.kernel->plan({graph.symbols({{"M", m}}), 1});
@@ -142,20 +142,20 @@ TEST_CASE("every M from 1 to 4096 runs a source of the manifest, on the cheapest
     CHECK(launch.tickets == m_blocks * n_blocks);
     CHECK(launch.grid.blocks >= 1);
     CHECK(launch.grid.blocks <= launch.tickets);
-    CHECK(launch.grid.blocks <= machine.multiprocessors * rkernel::occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks);
+    CHECK(launch.grid.blocks <= machine.multiprocessors * dyn::choice::occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks);
     CHECK(launch.grid.threads == tile.threads());
     CHECK(launch.grid.shared_bytes == tile.shared_bytes());
     const std::vector<std::int64_t> last(launch.ints.end() - 3, launch.ints.end());
     CHECK(last == std::vector<std::int64_t>{m_blocks, n_blocks, launch.tickets});
     CHECK(launch.flops == 2.0 * static_cast<double>(m) * 768 * 3072);
     if (m % 97 != 1) continue;
-    rkernel::GpuContraction shape{.m = m, .n = 3072, .k = 768, .a_element_bytes = 2, .b_element_bytes = 2};
+    dyn::choice::GpuContraction shape{.m = m, .n = 3072, .k = 768, .a_element_bytes = 2, .b_element_bytes = 2};
     double least = 1;
     for (const GpuTile& other : tiles) {
       for (const double operations : {2.0, 60.0}) {
         shape.epilogue_operations = operations;
         shape.epilogue_bytes = 4;
-        least = std::min(least, rkernel::gpu_contraction_cost(machine, shape, other));
+        least = std::min(least, dyn::choice::gpu_contraction_cost(machine, shape, other));
       }
     }
     CHECK(launch.predicted_seconds >= least);
@@ -212,7 +212,7 @@ TEST_CASE("keys cover what changes code, and nothing else") {
   CHECK(apart(of_tensor_cores(keys_of(graph.contraction(), DType::f32, true)), keys_of(graph.contraction(), DType::f16)));
   CHECK(apart(of_tensor_cores(keys_of(graph.contraction(), DType::f16)), keys_of(graph.contraction(), DType::bf16)));
   // The number of multiprocessors is the plan's, not the code's.
-  rkernel::GpuMachine machine = described_gpu("a100");
+  dyn::choice::GpuMachine machine = described_gpu("a100");
   const auto on_a100 = ContractionKernel::create(graph.contraction(), machine, DType::f32, false, "t")->sources();
   machine.name = "other", machine.multiprocessors = 107;
   const auto on_other = ContractionKernel::create(graph.contraction(), machine, DType::f32, false, "t")->sources();
@@ -222,7 +222,7 @@ TEST_CASE("keys cover what changes code, and nothing else") {
 
 TEST_CASE("what device code cannot run is refused") {
   const LoweredGraph graph = lowered(product);
-  const rkernel::GpuMachine& machine = described_gpu("a100");
+  const dyn::choice::GpuMachine& machine = described_gpu("a100");
   const auto refused = [&](const rkernel::Problem& problem, DType compute = DType::f32) {
     return ContractionKernel::create(problem, machine, compute, false, "t") == nullptr;
   };
@@ -277,7 +277,7 @@ TEST_CASE("every source becomes a kernel of the size that plans launch, and a li
   std::set<std::string> names;
   for (const DType compute : {DType::f32, DType::bf16}) {
     const Bound kernel = bound(narrowed(graph.contraction(), compute), "a100", compute);
-    const std::vector<GpuTile> tiles = rkernel::gpu_tiles(described_gpu("a100"), compute, false);
+    const std::vector<GpuTile> tiles = dyn::choice::gpu_tiles(described_gpu("a100"), compute, false);
     for (std::size_t i = 0; i < kernel.sources.size(); ++i) {
       llvm::LLVMContext context;
       const auto module = emit_device_module(context, kernel.sources[i], kernel_symbol(kernel.sources[i].key));

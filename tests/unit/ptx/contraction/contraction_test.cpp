@@ -8,7 +8,7 @@
 using namespace dyn;
 using namespace dyn::ptx;
 using namespace dyn::ptx::testing;
-using rkernel::Engine;
+using dyn::choice::Engine;
 
 namespace {
 
@@ -59,7 +59,7 @@ void check_sizes(MatmulCase c, std::mt19937_64& random, int sizes) {
 }
 
 /// Everything that a form can be, drawn from the seed.
-MatmulCase random_form(const rkernel::GpuTile& tile, std::mt19937_64& random) {
+MatmulCase random_form(const dyn::choice::GpuTile& tile, std::mt19937_64& random) {
   constexpr DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
   const auto chance = [&](unsigned one_of) { return random() % one_of == 0; };
   MatmulCase c;
@@ -119,7 +119,7 @@ TEST_CASE("tickets go through all blocks of an output of many rows, on any numbe
 TEST_SUITE("full") {
 TEST_CASE("matrix products of every engine, dtype, copy, order and epilogue") {
   std::mt19937_64 random(contraction_seed());
-  rkernel::GpuTile deep = small_cuda_tile(), wide = small_cuda_tile(), narrow = small_cuda_tile();
+  dyn::choice::GpuTile deep = small_cuda_tile(), wide = small_cuda_tile(), narrow = small_cuda_tile();
   deep.stages = 4;
   wide.thread_m = wide.thread_n = 8;
   wide.warp_m = 32;
@@ -133,9 +133,9 @@ TEST_CASE("matrix products of every engine, dtype, copy, order and epilogue") {
   narrow.warp_n = 16;
   narrow.block_m = 8;
   narrow.block_n = 48;
-  rkernel::GpuTile two_stages = small_tensor_tile(DType::bf16);
+  dyn::choice::GpuTile two_stages = small_tensor_tile(DType::bf16);
   two_stages.stages = 2;
-  for (const rkernel::GpuTile& tile : {small_cuda_tile(), deep, wide, narrow, small_tensor_tile(DType::bf16), small_tensor_tile(DType::f16),
+  for (const dyn::choice::GpuTile& tile : {small_cuda_tile(), deep, wide, narrow, small_tensor_tile(DType::bf16), small_tensor_tile(DType::f16),
                                        small_tensor_tile(DType::f32), two_stages}) {
     for (int i = 0; i < dyn::testing::test_rounds(12, 3); ++i) check_sizes(random_form(tile, random), random, 6);
   }
@@ -143,7 +143,7 @@ TEST_CASE("matrix products of every engine, dtype, copy, order and epilogue") {
 
 TEST_CASE("every candidate of an A100 multiplies, with its moves as vectors and as elements") {
   std::mt19937_64 random(contraction_seed());
-  for (const rkernel::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+  for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
     MatmulCase c;
     c.tile = tile;
     c.residual = true;

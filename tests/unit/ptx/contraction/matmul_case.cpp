@@ -140,7 +140,7 @@ codegen::KernelSource source_of(const BuiltMatmul& built, const std::function<vo
   const auto emit = [&built, change](llvm::Module& module, const std::string& symbol) {
     codegen::SlotTable slots(built.problem);
     std::vector<RegionTree> regions;
-    const auto add = [&](const rkernel::GpuTile& tile, const GridSlots& grid) {
+    const auto add = [&](const choice::GpuTile& tile, const GridSlots& grid) {
       regions.push_back({contraction_tree(built.problem, tile, described_gpu("a100")), grid});
       if (change) change(regions.back().kernel);
     };
@@ -169,7 +169,7 @@ std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built)
   const PairSlots pair = c.second ? add_pair_slots(slots) : PairSlots{add_grid_slots(slots)};
   std::vector<std::int64_t> ints = slots.evaluate(built.symbols);
   std::int64_t tickets = 0;
-  const auto fill = [&](const GridSlots& grid, const rkernel::GpuTile& tile, const MatmulWindow& window) {
+  const auto fill = [&](const GridSlots& grid, const choice::GpuTile& tile, const MatmulWindow& window) {
     const auto set = [&](int slot, std::int64_t value) {
       if (slot != codegen::SlotTable::none) ints[static_cast<std::size_t>(slot)] = value;
     };
@@ -203,21 +203,21 @@ std::string to_string(const MatmulCase& c) {
   return text + (c.in_place ? " in place" : "") + (c.bias ? " bias" : "") + (c.gelu ? " gelu" : "") + (c.residual ? " residual" : "") + "; " + std::to_string(c.blocks) + " blocks";
 }
 
-rkernel::GpuTile small_cuda_tile() {
-  return {.engine = rkernel::Engine::CudaCores, .operands = DType::f32, .thread_m = 4, .thread_n = 4, .warp_m = 16, .warp_n = 32,
+choice::GpuTile small_cuda_tile() {
+  return {.engine = choice::Engine::CudaCores, .operands = DType::f32, .thread_m = 4, .thread_n = 4, .warp_m = 16, .warp_n = 32,
           .block_m = 32, .block_n = 32, .block_k = 8, .stages = 2};
 }
 
-rkernel::GpuTile small_tensor_tile(DType operands) {
-  return {.engine = rkernel::Engine::TensorCores, .operands = operands, .thread_m = 16, .thread_n = 8, .warp_m = 16, .warp_n = 16,
+choice::GpuTile small_tensor_tile(DType operands) {
+  return {.engine = choice::Engine::TensorCores, .operands = operands, .thread_m = 16, .thread_n = 8, .warp_m = 16, .warp_n = 16,
           .block_m = 32, .block_n = 32, .block_k = operands == DType::f32 ? 16 : 32, .stages = 3};
 }
 
-std::vector<rkernel::GpuTile> candidate_tiles(const std::vector<DType>& dtypes) {
-  std::vector<rkernel::GpuTile> tiles;
+std::vector<choice::GpuTile> candidate_tiles(const std::vector<DType>& dtypes) {
+  std::vector<choice::GpuTile> tiles;
   for (const DType dtype : dtypes) {
     for (const bool tf32 : {false, true}) {
-      for (const rkernel::GpuTile& tile : rkernel::gpu_tiles(described_gpu("a100"), dtype, tf32)) {
+      for (const choice::GpuTile& tile : choice::gpu_tiles(described_gpu("a100"), dtype, tf32)) {
         if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end()) tiles.push_back(tile);
       }
     }
@@ -225,12 +225,12 @@ std::vector<rkernel::GpuTile> candidate_tiles(const std::vector<DType>& dtypes) 
   return tiles;
 }
 
-std::vector<std::array<rkernel::GpuTile, 2>> candidate_pairs(const char* gpu, const std::vector<DType>& dtypes) {
-  std::vector<std::array<rkernel::GpuTile, 2>> pairs;
+std::vector<std::array<choice::GpuTile, 2>> candidate_pairs(const char* gpu, const std::vector<DType>& dtypes) {
+  std::vector<std::array<choice::GpuTile, 2>> pairs;
   for (const DType dtype : dtypes) {
     for (const bool tf32 : {false, true}) {
-      const std::vector<rkernel::GpuTile> tiles = rkernel::gpu_tiles(described_gpu(gpu), dtype, tf32);
-      for (const auto& [first, second] : rkernel::gpu_pairs(described_gpu(gpu), tiles)) {
+      const std::vector<choice::GpuTile> tiles = choice::gpu_tiles(described_gpu(gpu), dtype, tf32);
+      for (const auto& [first, second] : choice::gpu_pairs(described_gpu(gpu), tiles)) {
         const std::array pair{tiles[first], tiles[second]};
         if (std::ranges::find(pairs, pair) == pairs.end()) pairs.push_back(pair);
       }

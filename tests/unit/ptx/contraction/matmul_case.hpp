@@ -22,7 +22,7 @@ struct MatmulWindow {
 
 /// One matrix product: output(b, m, n) = residual(b, m, n) + gelu(bias(n) + sum over k of a(b, m, k) * b(b, k, n)).
 struct MatmulCase {
-  rkernel::GpuTile tile;
+  choice::GpuTile tile;
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
   int batch_axes = 1;  ///< 0 (of a batch of 1), 1, or 2: the inner one with 2 of the matrices, so that `batch` is even
   DType a = DType::f32, b = DType::f32, output = DType::f32;
@@ -34,7 +34,7 @@ struct MatmulCase {
   std::int64_t offset = 0;                                                  ///< of a and b, elements
   bool bias = false, gelu = false, residual = false;
   int blocks = 2;  ///< of the grid
-  std::optional<rkernel::GpuTile> second = std::nullopt;  ///< of a second region, which computes what the first one, of `tile`, leaves
+  std::optional<choice::GpuTile> second = std::nullopt;  ///< of a second region, which computes what the first one, of `tile`, leaves
   MatmulWindow first{};                                   ///< of programs of two
   bool in_place = false;                                  ///< with `residual`: it is the output's memory, so that what is stored twice is wrong
 };
@@ -68,13 +68,13 @@ codegen::KernelSource source_of(const BuiltMatmul& built, const std::function<vo
 std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built);
 
 /// Tiles of every engine, small enough for many cases.
-rkernel::GpuTile small_cuda_tile();
-rkernel::GpuTile small_tensor_tile(DType operands);
+choice::GpuTile small_cuda_tile();
+choice::GpuTile small_tensor_tile(DType operands);
 
 /// All pairs of tiles, first and second, that a described GPU's numbers give, TF32 included.
-std::vector<std::array<rkernel::GpuTile, 2>> candidate_pairs(const char* gpu, const std::vector<DType>& dtypes);
+std::vector<std::array<choice::GpuTile, 2>> candidate_pairs(const char* gpu, const std::vector<DType>& dtypes);
 
 /// All tiles that an A100's numbers give for these dtypes, TF32 included.
-std::vector<rkernel::GpuTile> candidate_tiles(const std::vector<DType>& dtypes);
+std::vector<choice::GpuTile> candidate_tiles(const std::vector<DType>& dtypes);
 
 }  // namespace dyn::ptx::testing

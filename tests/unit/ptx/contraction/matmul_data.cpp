@@ -34,9 +34,9 @@ double element(const Bytes& buffer, DType dtype, std::int64_t index) {
 double rounded(DType dtype, double value) { return dtype == DType::f32 ? value : half_value(dtype, half_bits(dtype, value)); }
 
 // What the engine multiplies.
-double multiplied(const rkernel::GpuTile& tile, double value) {
+double multiplied(const choice::GpuTile& tile, double value) {
   if (tile.operands != DType::f32) return rounded(tile.operands, value);
-  if (tile.engine == rkernel::Engine::CudaCores) return value;
+  if (tile.engine == choice::Engine::CudaCores) return value;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) & ~tf32_ignored);
 }
 

@@ -22,7 +22,7 @@ DeviceBlock table(Emulator& device, rkernel::Stream& stream, const std::vector<T
 }
 
 std::string kernel_name(const MatmulCase& c) {
-  const bool cuda = c.tile.engine == rkernel::Engine::CudaCores;
+  const bool cuda = c.tile.engine == choice::Engine::CudaCores;
   return fmt::format("matmul on {}, A {}, B {}", cuda ? "CUDA cores" : c.tile.operands == DType::f32 ? "tensor cores as tf32" : "tensor cores",
                      name_of(c.a), name_of(c.b));
 }

@@ -12,14 +12,14 @@
 using namespace dyn;
 using namespace dyn::ptx;
 using namespace dyn::ptx::testing;
-using rkernel::Engine;
+using dyn::choice::Engine;
 
 namespace {
 
 /// Columns of a region begin at a multiple of it.
 constexpr std::int64_t column_unit = 16;
 
-rkernel::GpuTile low(rkernel::GpuTile tile) {
+dyn::choice::GpuTile low(dyn::choice::GpuTile tile) {
   tile.block_m = 16;
   tile.block_n = 64;
   return tile;
@@ -66,7 +66,7 @@ void check_pair_sizes(MatmulCase c, std::mt19937_64& random, int sizes) {
   }
 }
 
-MatmulCase pair_of(const rkernel::GpuTile& first, const rkernel::GpuTile& second, Copy copy) {
+MatmulCase pair_of(const dyn::choice::GpuTile& first, const dyn::choice::GpuTile& second, Copy copy) {
   MatmulCase c;
   c.tile = first;
   c.second = second;
@@ -79,7 +79,7 @@ MatmulCase pair_of(const rkernel::GpuTile& first, const rkernel::GpuTile& second
 
 TEST_CASE("two regions of unequal tiles store every output once, wherever the cut is and however many blocks there are") {
   std::mt19937_64 random(contraction_seed());
-  for (const rkernel::GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16)}) {
+  for (const dyn::choice::GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16)}) {
     for (const Copy copy : {Copy::Vectors, Copy::Elements}) {
       check_pair_sizes(pair_of(tile, low(tile), copy), random, 8);
       check_pair_sizes(pair_of(low(tile), tile, copy), random, 4);
@@ -89,7 +89,7 @@ TEST_CASE("two regions of unequal tiles store every output once, wherever the cu
 
 TEST_CASE("rings of unequal length have barriers of their own") {
   std::mt19937_64 random(contraction_seed());
-  rkernel::GpuTile two = small_tensor_tile(DType::bf16), four = low(two);
+  dyn::choice::GpuTile two = small_tensor_tile(DType::bf16), four = low(two);
   two.stages = 2;
   four.stages = 4;
   check_pair_sizes(pair_of(two, four, Copy::Vectors), random, 4);
@@ -97,9 +97,9 @@ TEST_CASE("rings of unequal length have barriers of their own") {
 }
 
 TEST_CASE("tiles whose blocks have unequal threads are no pair, nor are rings that do not fit their barriers") {
-  rkernel::GpuTile large = small_cuda_tile();
+  dyn::choice::GpuTile large = small_cuda_tile();
   large.block_m *= 2;
-  rkernel::GpuTile deep = small_tensor_tile(DType::bf16);
+  dyn::choice::GpuTile deep = small_tensor_tile(DType::bf16);
   deep.stages = 5;
   for (const MatmulCase& c : {pair_of(small_cuda_tile(), large, Copy::Elements), pair_of(deep, deep, Copy::Elements)}) {
     const BuiltMatmul built = build(c);

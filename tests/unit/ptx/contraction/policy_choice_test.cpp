@@ -28,7 +28,7 @@ class OpenProduct {
   }
 
   std::unique_ptr<ContractionKernel> kernel(Policy policy) const {
-    const std::vector<rkernel::GpuTile> tiles = rkernel::gpu_tiles(described_gpu(gpu_), precision_, false);
+    const std::vector<dyn::choice::GpuTile> tiles = dyn::choice::gpu_tiles(described_gpu(gpu_), precision_, false);
     auto kernel = ContractionKernel::create(graph_.contraction(), described_gpu(gpu_), precision_, tiles, "cuda/test", policy);
     REQUIRE(kernel);
     std::vector<const void*> handles;

@@ -14,8 +14,8 @@
 #include "tests/unit/ptx/target_fixture.hpp"
 
 using namespace dyn::ptx;
-using dyn::rkernel::GpuContraction;
-using dyn::rkernel::GpuProgram;
+using dyn::choice::GpuContraction;
+using dyn::choice::GpuProgram;
 
 namespace {
 
@@ -98,7 +98,7 @@ TEST_CASE("whatever a program depends on tells keys apart") {
 
 TEST_CASE("a kernel that plans more sizes than it remembers, on several threads, plans as one that sees them first") {
   const dyn::ptx::testing::LoweredGraph graph = dyn::ptx::testing::lowered(dyn::ptx::testing::product);
-  const dyn::rkernel::GpuMachine machine = described_gpu("a100");
+  const dyn::choice::GpuMachine machine = described_gpu("a100");
   const auto make = [&] {
     auto kernel = ContractionKernel::create(graph.contraction(), machine, dyn::DType::f32, false, "cuda/test");
     REQUIRE(kernel);

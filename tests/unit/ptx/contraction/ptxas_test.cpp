@@ -16,11 +16,11 @@
 
 using namespace dyn;
 using namespace dyn::ptx::testing;
-using rkernel::Engine;
+using dyn::choice::Engine;
 
 namespace {
 
-MatmulCase with_epilogue(const rkernel::GpuTile& tile, ptx::Copy copy, ptx::BOrder order) {
+MatmulCase with_epilogue(const dyn::choice::GpuTile& tile, ptx::Copy copy, ptx::BOrder order) {
   MatmulCase c;
   c.tile = tile;
   c.a = c.b = tile.operands;
@@ -49,7 +49,7 @@ int checked_registers(const MatmulCase& c, std::span<const char* const> gpus, st
 }
 
 /// The forms in which a tile is used; elements are f32 whatever the tile's dtype.
-std::vector<MatmulCase> forms(const rkernel::GpuTile& tile) {
+std::vector<MatmulCase> forms(const dyn::choice::GpuTile& tile) {
   using enum ptx::Copy;
   using enum ptx::BOrder;
   std::vector<MatmulCase> cases{with_epilogue(tile, Elements, RowsAlongN), with_epilogue(tile, Vectors, RowsAlongN)};
@@ -66,7 +66,7 @@ TEST_CASE("the registers of a tile are predicted within 24 of what the assembler
   if (dyn::test::ptxas_is_missing()) return;
   constexpr int tolerance = 24;
   dyn::testing::Sweep sweep(6);
-  for (const rkernel::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+  for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
     if (!sweep.takes()) continue;
     int most = 0;
     std::string registers;
@@ -90,7 +90,7 @@ TEST_CASE("kernels of matrix products assemble for every GPU without spills") {
   if (dyn::test::ptxas_is_missing()) return;
   int kernels = 0;
   dyn::testing::Sweep sweep(6);
-  for (const rkernel::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+  for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
     for (const MatmulCase& c : forms(tile)) {
       if (!sweep.takes()) continue;
       ++kernels;

@@ -11,7 +11,7 @@
 using namespace dyn;
 using namespace dyn::ptx::testing;
 using dyn::testing::count;
-using rkernel::GpuTile;
+using dyn::choice::GpuTile;
 using rkernel::RKernel;
 
 namespace {

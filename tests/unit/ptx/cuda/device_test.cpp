@@ -13,7 +13,7 @@ using ptx::cuda::Result;
 
 TEST_CASE("cuda device: the driver's numbers, and the rest from the nearest description") {
   const FakeDriver fake;
-  const rkernel::GpuMachine machine = fake.device()->machine();
+  const choice::GpuMachine machine = fake.device()->machine();
   CHECK(machine.product == "NVIDIA A100-SXM4-80GB");
   CHECK(machine.compute_capability == 80);
   CHECK(machine.multiprocessors == 107);
@@ -25,7 +25,7 @@ TEST_CASE("cuda device: the driver's numbers, and the rest from the nearest desc
   CHECK(machine.l2_bytes == 41000000);
   CHECK(machine.memory_bytes == std::int64_t{1} << 30);
   CHECK(machine.memory_bytes_per_second == doctest::Approx(2 * 1.592e9 * 5120 / 8));
-  const rkernel::GpuMachine described = ptx::nearest_description("NVIDIA A100-SXM4-80GB", 80);
+  const choice::GpuMachine described = ptx::nearest_description("NVIDIA A100-SXM4-80GB", 80);
   CHECK(machine.f32_fma == described.f32_fma);
   CHECK(machine.f16_mma_fma == described.f16_mma_fma);
   CHECK(machine.launch_seconds == described.launch_seconds);

@@ -105,7 +105,7 @@ PlantedKernel loop(const std::string& name, const std::string& problem, std::int
   return kernel;
 }
 
-MatmulCase matrices(const rkernel::GpuTile& tile, std::int64_t m, std::int64_t n, std::int64_t k) {
+MatmulCase matrices(const choice::GpuTile& tile, std::int64_t m, std::int64_t n, std::int64_t k) {
   MatmulCase c;
   c.tile = tile;
   c.batch = 2;
@@ -140,7 +140,7 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   using ptx::testing::small_cuda_tile;
   using ptx::testing::small_tensor_tile;
   std::mt19937_64 random(seed);
-  rkernel::GpuTile cuda = small_cuda_tile();
+  choice::GpuTile cuda = small_cuda_tile();
   cuda.stages = 3;
   MatmulCase bf16 = in_vectors(matrices(small_tensor_tile(DType::bf16), 45, 37, 132));
   bf16.bias = bf16.gelu = bf16.residual = true;

@@ -35,9 +35,9 @@ std::string refusal(const std::string& text) {
 
 TEST_CASE("the described GPUs have the numbers of their makers' documents") {
   std::set<std::string> names;
-  for (const rkernel::GpuMachine& machine : ptx::described_gpus()) names.insert(machine.name);
+  for (const dyn::choice::GpuMachine& machine : ptx::described_gpus()) names.insert(machine.name);
   CHECK(names == std::set<std::string>{"a100", "h200"});
-  const rkernel::GpuMachine& a100 = ptx::described_gpu("a100");
+  const dyn::choice::GpuMachine& a100 = ptx::described_gpu("a100");
   CHECK(a100.compute_capability == 80);
   CHECK(a100.shared_bytes_per_block == 163 * 1024);
   // The datasheet's peaks: 19.5 TFLOP/s f32, 312 f16, 156 TF32.
@@ -45,7 +45,7 @@ TEST_CASE("the described GPUs have the numbers of their makers' documents") {
   CHECK(a100.f32_fma * cycles == doctest::Approx(19.5e12).epsilon(0.01));
   CHECK(a100.f16_mma_fma * cycles == doctest::Approx(312e12).epsilon(0.01));
   CHECK(a100.tf32_mma_fma * cycles == doctest::Approx(156e12).epsilon(0.01));
-  const rkernel::GpuMachine& h200 = ptx::described_gpu("h200");
+  const dyn::choice::GpuMachine& h200 = ptx::described_gpu("h200");
   CHECK(h200.compute_capability == 90);
   CHECK(h200.shared_bytes_per_block == 227 * 1024);
   CHECK(2 * h200.multiprocessors * h200.clock_hz * h200.f32_fma == doctest::Approx(67e12).epsilon(0.01));

@@ -16,7 +16,7 @@ using namespace dyn;
 using namespace dyn::test;
 using ptx::BOrder;
 using ptx::SharedTile;
-using rkernel::GpuTile;
+using dyn::choice::GpuTile;
 
 namespace {
 

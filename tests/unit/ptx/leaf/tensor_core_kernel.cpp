@@ -13,7 +13,7 @@ using codegen::Builder;
 using ptx::BOrder;
 using ptx::Op;
 using ptx::SharedTile;
-using rkernel::GpuTile;
+using choice::GpuTile;
 
 llvm::ConstantInt* number(Builder& builder, int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); }
 
@@ -77,7 +77,7 @@ void multiply_blocks(const KernelBody& body, const GpuTile& tile, BOrder order, 
 
 GpuTile tensor_core_tile(DType operands, int warp_m, int warp_n, int block_m, int block_n, int block_k, int stages) {
   GpuTile tile;
-  tile.engine = rkernel::Engine::TensorCores;
+  tile.engine = choice::Engine::TensorCores;
   tile.operands = operands;
   tile.thread_m = 16, tile.thread_n = 8;
   tile.warp_m = warp_m, tile.warp_n = warp_n;

@@ -17,7 +17,7 @@ TEST_CASE("tensor cores: kernels assemble without spills") {
   if (ptxas_is_missing()) return;
   int assembled = 0, kernels = 0, most_registers = 0;
   dyn::testing::Sweep sweep(5);
-  for (const rkernel::GpuTile& tile : tensor_core_tiles()) {
+  for (const dyn::choice::GpuTile& tile : tensor_core_tiles()) {
     for (const ptx::BOrder order : b_orders) {
       if (!sweep.takes()) continue;
       ++kernels;

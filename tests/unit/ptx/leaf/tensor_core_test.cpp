@@ -22,7 +22,7 @@ using namespace dyn::test;
 using ptx::BOrder;
 using rkernel::DeviceAddress;
 using rkernel::DeviceBlock;
-using rkernel::GpuTile;
+using dyn::choice::GpuTile;
 
 namespace {
 

@@ -25,8 +25,8 @@ void count_dtypes(const rkernel::Problem& problem, const testing::EmulatorRun& c
 
 }  // namespace
 
-rkernel::GpuMachine test_gpu(int multiprocessors) {
-  rkernel::GpuMachine machine;
+choice::GpuMachine test_gpu(int multiprocessors) {
+  choice::GpuMachine machine;
   machine.name = "test";
   machine.multiprocessors = multiprocessors;
   machine.clock_hz = 1.41e9;
@@ -42,7 +42,7 @@ rkernel::GpuMachine test_gpu(int multiprocessors) {
   return machine;
 }
 
-EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const rkernel::GpuMachine& machine, const Contents& initial,
+EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine, const Contents& initial,
                           std::int64_t most_blocks) {
   const auto kernel = ptx::LoopKernel::create(builder.problem, machine, "ptx/test");
   REQUIRE(kernel != nullptr);
@@ -64,7 +64,7 @@ EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const rkernel:
   return result;
 }
 
-rkernel::Launch check_emulated(const testing::ProblemBuilder& builder, const rkernel::GpuMachine& machine, unsigned seed, double tolerance,
+rkernel::Launch check_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine, unsigned seed, double tolerance,
                                bool specials, const std::map<int, std::vector<std::uint8_t>>& given) {
   CAPTURE(builder.problem.name);
   CAPTURE(seed);

@@ -13,7 +13,7 @@
 namespace dyn::test {
 
 /// A GPU like an A100, with so many multiprocessors: many make few long rows worth all warps of a block.
-rkernel::GpuMachine test_gpu(int multiprocessors);
+choice::GpuMachine test_gpu(int multiprocessors);
 
 using Contents = std::vector<std::vector<std::uint8_t>>;  ///< bytes of each operand's buffer
 
@@ -25,12 +25,12 @@ struct EmulatedLoop {
 };
 
 /// In as many blocks as planned, at most `most_blocks`.
-EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const rkernel::GpuMachine& machine, const Contents& initial,
+EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine, const Contents& initial,
                           std::int64_t most_blocks = 1 << 30);
 
 /// Random contents (those in `given` are as they are there), run as planned, and by two blocks that take all tickets; the emulator has
 /// nothing to report, both runs give the same bits, and these agree with the interpreter. Returns the launch.
-rkernel::Launch check_emulated(const testing::ProblemBuilder& builder, const rkernel::GpuMachine& machine, unsigned seed, double tolerance,
+rkernel::Launch check_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine, unsigned seed, double tolerance,
                                bool specials = false, const std::map<int, std::vector<std::uint8_t>>& given = {});
 
 }  // namespace dyn::test

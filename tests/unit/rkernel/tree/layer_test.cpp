@@ -36,7 +36,7 @@ bool mentions(const std::vector<std::string>& lines, const std::string& part) {
 
 TEST_CASE("a walk goes from the threads to the registers, opens what it closes, and moves operands between") {
   const auto built = dyn::cpu::testing::build({.batch = 2, .m = 3, .n = 4, .k = 5, .packed = false});
-  const RKernel kernel = dyn::cpu::contraction_rkernel(built.problem, dyn::cpu::all_isas().front(), 2, false);
+  const RKernel kernel = dyn::cpu::contraction_rkernel(built.problem, dyn::codegen::all_isas().front(), 2, false);
   Recorder recorder(built.problem);
   walk(kernel, recorder);
   CHECK(recorder.text ==
@@ -46,17 +46,17 @@ TEST_CASE("a walk goes from the threads to the registers, opens what it closes, 
 
 TEST_CASE("the tree of a contraction is legal on every ISA, and prints its loops") {
   const auto built = dyn::cpu::testing::build({.batch = 2, .m = 3, .n = 4, .k = 5, .packed = false});
-  for (const dyn::cpu::Isa& isa : dyn::cpu::all_isas()) {
+  for (const dyn::codegen::Isa& isa : dyn::codegen::all_isas()) {
     CHECK(illegalities(dyn::cpu::contraction_rkernel(built.problem, isa, 2, false), {.vector_registers = isa.vector_registers}).empty());
   }
-  const std::string text = to_string(dyn::cpu::contraction_rkernel(built.problem, dyn::cpu::all_isas().front(), 2, false));
+  const std::string text = to_string(dyn::cpu::contraction_rkernel(built.problem, dyn::codegen::all_isas().front(), 2, false));
   CHECK(text.find("for m: temporal spatial, tile chosen per call") != std::string::npos);
   CHECK(text.find("move b: threads -> L2, panels") != std::string::npos);
 }
 
 TEST_CASE("what is wrong with a tree is said, and stops its emission") {
   const auto built = dyn::cpu::testing::build({.batch = 1, .m = 3, .n = 4, .k = 5});
-  const RKernel good = dyn::cpu::contraction_rkernel(built.problem, dyn::cpu::all_isas().front(), 2, false);
+  const RKernel good = dyn::cpu::contraction_rkernel(built.problem, dyn::codegen::all_isas().front(), 2, false);
   const auto broken = [&](auto change) {
     RKernel kernel = good;
     change(kernel);

@@ -19,10 +19,10 @@ std::uint64_t regions_seed() { return dyn::testing::test_seed(20261121); }
 // Programs of all patterns on the shapes of both suites of this file.
 void check_programs(int cases, int programs) {
   MESSAGE("seed " << regions_seed());
-  for (const dyn::cpu::Isa& isa : dyn::cpu::all_isas()) {
+  for (const dyn::codegen::Isa& isa : dyn::codegen::all_isas()) {
     if (!cpu_has(isa)) continue;
     CAPTURE(isa.name);
-    const auto store = dyn::cpu::CodeStore::open(isa, {});
+    const auto store = dyn::codegen::CodeStore::open(isa, {});
     std::mt19937_64 random(regions_seed());
     for (int i = 0; i < cases; ++i) {
       const auto size = [&](std::uint64_t most) { return 1 + static_cast<std::int64_t>(random() % most); };

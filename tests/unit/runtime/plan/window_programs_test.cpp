@@ -78,8 +78,8 @@ double worst_difference(const runtime::Model& model, const Convolution& of, std:
 void check_convolutions(int count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::size_t ran = 0;
-  for (const cpu::Isa& isa : cpu::all_isas()) {
-    if (!cpu::cpu_has(isa)) continue;
+  for (const dyn::codegen::Isa& isa : dyn::codegen::all_isas()) {
+    if (!dyn::codegen::cpu_has(isa)) continue;
     CAPTURE(isa.name);
     for (int i = 0; i < count; ++i) {
       const Convolution of = random_convolution(random);

@@ -93,7 +93,7 @@ double difference(const Graph& graph, const Folder& folder, const std::string& p
   return worst;
 }
 
-bool converts_f16() { return cpu::can_widen(cpu::select_isa(""), DType::f16); }
+bool converts_f16() { return codegen::can_widen(codegen::select_isa(""), DType::f16); }
 
 }  // namespace
 
