@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/fusion/coord.hpp"
+#include "graph/ir/coord.hpp"
 #include "graph/ir/module.hpp"
 
 namespace dyn::graph {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/fusion/coord.hpp"
+#include "graph/ir/coord.hpp"
 
 namespace dyn::graph {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "graph/fusion/coord.hpp"
+#include "graph/ir/coord.hpp"
 #include "graph/fusion/group.hpp"
 #include "graph/passes/rewriter.hpp"
 

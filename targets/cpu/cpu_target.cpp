@@ -18,7 +18,7 @@
 #include "targets/cpu/measure/buffer.hpp"
 #include "targets/cpu/move/narrow_weights.hpp"
 #include "targets/cpu/move/pack.hpp"
-#include "targets/cpu/vendor/figures.hpp"
+#include "targets/cpu/measure/vendor_figures.hpp"
 #include "targets/host/kernel.hpp"
 
 namespace dyn::cpu {
@@ -55,11 +55,11 @@ class CpuTarget final : public rkernel::Target {
     if (contracts && !context_) context_ = make_context(problems, report);
     const std::size_t constant_level = machine_->level_of(packed_bytes(problems));
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
-    std::vector<KernelSource> sources;
+    std::vector<codegen::KernelSource> sources;
     std::vector<std::function<void(std::vector<void*>)>> binders;
     std::vector<std::size_t> counts;
     const auto add = [&]<class Kernel>(std::unique_ptr<Kernel> kernel) {
-      const std::vector<KernelSource> own = kernel->sources();
+      const std::vector<codegen::KernelSource> own = kernel->sources();
       sources.insert(sources.end(), own.begin(), own.end());
       counts.push_back(own.size());
       binders.push_back([raw = kernel.get()](std::vector<void*> addresses) { raw->bind(std::move(addresses)); });

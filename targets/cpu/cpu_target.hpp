@@ -24,9 +24,6 @@ struct TargetOptions {
   std::function<void(LogLevel, std::string_view)> log;
 };
 
-/// Why this system lets no code be generated (what refuses, and how to allow it); empty where it does.
-std::string code_memory_refusal();
-
 /// Throws Error(user) for an unknown ISA, Error(unsupported) for one that the CPU lacks, or that has no instructions for the weights' dtype.
 std::unique_ptr<rkernel::Target> make_cpu_target(const TargetOptions& options);
 

@@ -9,7 +9,7 @@
 #include "dyn/dtype.hpp"
 #include "dyn/options.hpp"
 #include "src/rkernel/target/target.hpp"
-#include "targets/ptx/ptx_device.hpp"
+#include "targets/ptx/ir/ptx_device.hpp"
 
 namespace dyn::ptx {
 

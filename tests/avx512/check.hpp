@@ -28,7 +28,7 @@ class Check {
   const std::string& name() const { return name_; }
 
   /// All code that run() needs; valid while the check lives.
-  virtual std::vector<cpu::KernelSource> sources() const = 0;
+  virtual std::vector<codegen::KernelSource> sources() const = 0;
   /// `addresses`: of sources(), in that order. Throws Failure.
   virtual void run(std::span<void* const> addresses) = 0;
 

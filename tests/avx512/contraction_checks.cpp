@@ -106,9 +106,9 @@ class ContractionCheck final : public Check {
     kernel_ = std::make_unique<cpu::ContractionKernel>(built_.problem, context_with({none, none, std::vector<cpu::MainLoop>(dot_tiles_.size())}), 2);
   }
 
-  std::vector<cpu::KernelSource> sources() const override {
-    std::vector<cpu::KernelSource> all = cpu::main_loop_sources(isa_);
-    for (const std::vector<cpu::KernelSource>& more : {cpu::main_loop_sources(isa_, form_.weights), cpu::dot_loop_sources(isa_), kernel_->sources()}) all.insert(all.end(), more.begin(), more.end());
+  std::vector<codegen::KernelSource> sources() const override {
+    std::vector<codegen::KernelSource> all = cpu::main_loop_sources(isa_);
+    for (const std::vector<codegen::KernelSource>& more : {cpu::main_loop_sources(isa_, form_.weights), cpu::dot_loop_sources(isa_), kernel_->sources()}) all.insert(all.end(), more.begin(), more.end());
     return all;
   }
 

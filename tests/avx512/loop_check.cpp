@@ -44,7 +44,7 @@ Contents run_launch(const rkernel::Launch& launch, std::int64_t step, const Cont
 }
 
 /// Where the class of `chosen` keeps values in scratch: the same class without; else nothing.
-std::size_t plain_class(const std::vector<cpu::KernelSource>& sources, std::size_t chosen) {
+std::size_t plain_class(const std::vector<codegen::KernelSource>& sources, std::size_t chosen) {
   const std::string with_scratch = "loop scratch";
   if (!sources[chosen].key.starts_with(with_scratch)) return sources.size();
   const std::string plain = "loop plain" + sources[chosen].key.substr(with_scratch.size());
@@ -61,8 +61,8 @@ void LoopCheck::add(std::unique_ptr<testing::ProblemBuilder> builder, unsigned s
   items_.push_back({std::move(builder), std::move(kernel), std::move(sources), seed, tolerance, specials, std::move(given)});
 }
 
-std::vector<cpu::KernelSource> LoopCheck::sources() const {
-  std::vector<cpu::KernelSource> all;
+std::vector<codegen::KernelSource> LoopCheck::sources() const {
+  std::vector<codegen::KernelSource> all;
   for (const Item& item : items_) all.insert(all.end(), item.sources.begin(), item.sources.end());
   return all;
 }

@@ -17,7 +17,7 @@ class LoopCheck : public Check {
   void add(std::unique_ptr<testing::ProblemBuilder> builder, unsigned seed, double tolerance, bool specials = false,
            std::map<int, std::vector<std::uint8_t>> given = {});
 
-  std::vector<cpu::KernelSource> sources() const override;
+  std::vector<codegen::KernelSource> sources() const override;
   void run(std::span<void* const> addresses) override;
 
  protected:
@@ -25,7 +25,7 @@ class LoopCheck : public Check {
   struct Item {
     std::unique_ptr<testing::ProblemBuilder> builder;
     std::unique_ptr<cpu::LoopKernel> kernel;
-    std::vector<cpu::KernelSource> sources;
+    std::vector<codegen::KernelSource> sources;
     unsigned seed;
     double tolerance;
     bool specials;

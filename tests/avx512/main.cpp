@@ -58,9 +58,9 @@ const codegen::Isa& isa_named(const std::string& name) {
 /// The addresses of all checks' sources, one check after the other.
 std::vector<void*> generate(const Checks& checks, const codegen::Isa& isa, const std::string& directory, rkernel::CompileReport& report) {
   static std::vector<std::shared_ptr<codegen::CodeStore>> stores;  // code lives as long as its store
-  std::vector<cpu::KernelSource> sources;
+  std::vector<codegen::KernelSource> sources;
   for (const auto& check : checks) {
-    const std::vector<cpu::KernelSource> own = check->sources();
+    const std::vector<codegen::KernelSource> own = check->sources();
     sources.insert(sources.end(), own.begin(), own.end());
   }
   codegen::CodeStoreOptions options;
@@ -133,7 +133,7 @@ void write_assembly(const codegen::Isa& isa, const std::string& directory) {
   std::filesystem::create_directories(directory);
   codegen::Compiler compiler(isa);
   const std::vector<cpu::Tile> tiles = cpu::main_loop_tiles(isa);
-  const std::vector<cpu::KernelSource> sources = cpu::main_loop_sources(isa);
+  const std::vector<codegen::KernelSource> sources = cpu::main_loop_sources(isa);
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const std::string name = std::to_string(tiles[i].rows) + "x" + std::to_string(tiles[i].columns);
     std::ofstream file(directory + "/" + name + ".s");

@@ -7,7 +7,7 @@
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/cuda/context.hpp"
 #include "targets/ptx/cuda/stream.hpp"
-#include "targets/ptx/ptx_device.hpp"
+#include "targets/ptx/ir/ptx_device.hpp"
 #include "tests/gpu/matmul_problem.hpp"
 
 namespace dyn::gpu_check {

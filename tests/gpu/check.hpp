@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "targets/ptx/ptx_device.hpp"
+#include "targets/ptx/ir/ptx_device.hpp"
 
 namespace dyn::gpu_check {
 

@@ -1,5 +1,5 @@
 # Full tiles store lanes beyond the last column.
-# file: targets/cpu/tile/full_tiles.cpp
+# file: targets/cpu/contraction/full_tiles.cpp
 # target: test_cpu
 # test: contractions of many sizes and forms*
 s/masks_ && vector </false \&\& vector </

@@ -1,5 +1,5 @@
 # Reductions forget half of their lanes.
-# file: targets/llvm/code/reduction.cpp
+# file: targets/llvm/problem/reduction.cpp
 # target: test_kernels
 # test: reductions
 s/left\[i\] = step(left\[i\], left\[i + half\])/left[i] = left[i]/; s/lanes = step(builder_.CreateShuffleVector(lanes, low), builder_.CreateShuffleVector(lanes, high))/lanes = builder_.CreateShuffleVector(lanes, low)/

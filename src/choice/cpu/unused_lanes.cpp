@@ -35,8 +35,8 @@ std::int64_t computed_terms(const Machine& machine, const ContractionShape& shap
 
 }  // namespace
 
-UnusedLanes unused_lanes(const Machine& machine, const ContractionShape& shape, const rkernel::Program& program) {
-  UnusedLanes lanes;
+rkernel::UnusedLanes unused_lanes(const Machine& machine, const ContractionShape& shape, const rkernel::Program& program) {
+  rkernel::UnusedLanes lanes;
   if (shape.m <= 0 || shape.n <= 0 || shape.k <= 0 || program.regions.empty()) return lanes;
   const rkernel::Strategy& first = program.regions.front().strategy;
   if (first.lanes == rkernel::LaneAxis::K) {
@@ -52,11 +52,6 @@ UnusedLanes unused_lanes(const Machine& machine, const ContractionShape& shape, 
   (first.lanes == rkernel::LaneAxis::M ? lanes.m : lanes.n) = unused(shape.m * shape.n, computed);
   lanes.k = unused(computed * shape.k, computed * shape.k + beyond_k);
   return lanes;
-}
-
-UnusedLanes unused_lanes(const GpuContraction& shape, const GpuTile& tile) {
-  const auto along = [](std::int64_t size, std::int64_t block) { return unused(size, round_up(size, block)); };
-  return {along(shape.m, tile.block_m), along(shape.n, tile.block_n), along(shape.k, tile.block_k)};
 }
 
 }  // namespace dyn::choice

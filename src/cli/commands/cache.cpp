@@ -8,7 +8,7 @@
 
 #include "dyn/error.hpp"
 #include "src/cli/arguments.hpp"
-#include "src/runtime/load/cache_dir.hpp"
+#include "src/runtime/system/cache_dir.hpp"
 #include "src/runtime/weights/weight_cache.hpp"
 
 namespace dyn::cli {

@@ -9,7 +9,7 @@
 #include "src/cli/report/gpu_peak.hpp"
 #include "src/cli/report/peak.hpp"
 #include "src/cli/report/profile.hpp"
-#include "src/runtime/run/thread_count.hpp"
+#include "src/runtime/system/thread_count.hpp"
 #include "targets/cpu/x86/cpu_info.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "targets/ptx/cuda/device.hpp"

@@ -12,7 +12,7 @@
 #include "src/cli/report/child.hpp"
 #include "src/cli/input/session.hpp"
 #include "src/cli/report/units.hpp"
-#include "src/runtime/load/cache_dir.hpp"
+#include "src/runtime/system/cache_dir.hpp"
 
 namespace dyn::cli {
 namespace {

@@ -16,7 +16,7 @@
 #include "src/cli/report/peak.hpp"
 #include "src/cli/input/session.hpp"
 #include "src/cli/report/units.hpp"
-#include "src/runtime/run/thread_count.hpp"
+#include "src/runtime/system/thread_count.hpp"
 
 namespace dyn::cli {
 namespace {

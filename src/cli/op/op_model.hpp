@@ -9,7 +9,7 @@
 
 #include "dyn/options.hpp"
 #include "src/cli/op/operand.hpp"
-#include "src/runtime/weights/memory_block.hpp"
+#include "src/runtime/system/memory_block.hpp"
 #include "src/runtime/load/model.hpp"
 
 namespace dyn::cli {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "graph/fusion/coord.hpp"
+#include "graph/ir/coord.hpp"
 #include "graph/fusion/group.hpp"
 #include "graph/ir/op.hpp"
 #include "graph/ir/scalars.hpp"

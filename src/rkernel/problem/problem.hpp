@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/fusion/coord.hpp"
+#include "graph/ir/coord.hpp"
 #include "graph/ir/module.hpp"
 #include "src/rkernel/expr/expr.hpp"
 

@@ -14,7 +14,7 @@
 #include "src/rkernel/problem/packed_layout.hpp"
 #include "src/rkernel/target/policy.hpp"
 #include "src/rkernel/problem/problem.hpp"
-#include "src/choice/cpu/unused_lanes.hpp"
+#include "src/rkernel/target/unused_lanes.hpp"
 
 namespace dyn::rkernel {
 
@@ -62,7 +62,7 @@ struct Launch {
   std::size_t shared_bytes = 0;    ///< per run; contents undefined when the first stage begins
   int threads = 1;                 ///< how many threads are worth it
   double predicted_seconds = 0;
-  choice::UnusedLanes unused_lanes;       ///< of the contraction
+  UnusedLanes unused_lanes;       ///< of the contraction
   double flops = 0;               ///< of the contraction: 2 * M * N * K * batch; 0 for the rest
   double bytes = 0;               ///< compulsory traffic of all operands
   std::vector<std::int64_t> ints;

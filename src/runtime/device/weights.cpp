@@ -9,7 +9,7 @@
 #include "src/base/clock.hpp"
 #include "src/rkernel/expr/narrow.hpp"
 #include "src/runtime/plan/arena_layout.hpp"
-#include "src/runtime/run/parallel_for.hpp"
+#include "src/runtime/system/parallel_for.hpp"
 
 namespace dyn::runtime {
 namespace {

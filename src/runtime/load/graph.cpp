@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/import.hpp"
-#include "src/runtime/weights/mapped_file.hpp"
+#include "src/runtime/system/mapped_file.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/run/run_named.hpp"
 #include "src/runtime/load/structures.hpp"

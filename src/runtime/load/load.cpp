@@ -11,7 +11,7 @@
 #include "src/rkernel/problem/lower.hpp"
 #include "src/runtime/load/model_impl.hpp"
 #include "src/runtime/load/target_factory.hpp"
-#include "src/runtime/run/thread_count.hpp"
+#include "src/runtime/system/thread_count.hpp"
 #include "src/runtime/weights/weight_loader.hpp"
 #include "src/runtime/weights/weight_source.hpp"
 

@@ -8,9 +8,10 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
-#include "src/runtime/load/cache_dir.hpp"
+#include "src/runtime/system/cache_dir.hpp"
 #include "src/runtime/load/fallback_target.hpp"
 #include "targets/cpu/cpu_target.hpp"
+#include "targets/llvm/jit/code_memory.hpp"
 #include "targets/ptx/cuda/device.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
@@ -119,7 +120,7 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
 
 Options with_usable_device(Options options) {
   if (options.device != "cpu") return options;
-  if (const std::string refusal = cpu::code_memory_refusal(); !refusal.empty()) {
+  if (const std::string refusal = codegen::code_memory_refusal(); !refusal.empty()) {
     if (options.log) options.log(LogLevel::warning, refusal + "; running on the slow reference instead");
     options.device = "reference";
     if (find_precision(options.precision).on_cpu) options.precision = precisions.front().name;  // it keeps all weights as they are

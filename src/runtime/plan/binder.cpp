@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
-#include "src/runtime/load/errors.hpp"
+#include "src/runtime/system/errors.hpp"
 #include "src/runtime/plan/linear_dim.hpp"
 
 namespace dyn::runtime {

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "src/runtime/plan/binder.hpp"
-#include "src/runtime/load/errors.hpp"
+#include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
 namespace {

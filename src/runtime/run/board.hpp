@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/runtime/run/processor.hpp"
+#include "src/runtime/system/processor.hpp"
 #include "src/runtime/run/tickets.hpp"
 
 namespace dyn::runtime {

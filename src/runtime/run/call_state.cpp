@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/runtime/load/errors.hpp"
+#include "src/runtime/system/errors.hpp"
 #include "src/runtime/load/model_impl.hpp"
 #include "src/runtime/run/reference_run.hpp"
 #include "src/runtime/session/session_state.hpp"

@@ -9,10 +9,10 @@
 
 #include <oneapi/tbb/task_arena.h>
 
-#include "src/runtime/run/fp_state.hpp"
-#include "src/runtime/run/parallel_for.hpp"
-#include "src/runtime/run/spin.hpp"
-#include "src/runtime/run/thread_count.hpp"
+#include "src/runtime/system/fp_state.hpp"
+#include "src/runtime/system/parallel_for.hpp"
+#include "src/runtime/system/spin.hpp"
+#include "src/runtime/system/thread_count.hpp"
 
 namespace dyn::runtime {
 

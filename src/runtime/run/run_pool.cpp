@@ -4,7 +4,7 @@
 
 #include "dyn/error.hpp"
 #include "src/base/clock.hpp"
-#include "src/runtime/run/fp_state.hpp"
+#include "src/runtime/system/fp_state.hpp"
 
 namespace dyn::runtime {
 namespace {

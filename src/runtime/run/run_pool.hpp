@@ -8,7 +8,7 @@
 
 #include "src/runtime/device/run.hpp"
 #include "src/runtime/run/helpers.hpp"
-#include "src/runtime/weights/memory_block.hpp"
+#include "src/runtime/system/memory_block.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/plan/plan.hpp"
 #include "src/runtime/plan/wiring.hpp"

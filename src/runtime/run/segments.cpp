@@ -8,7 +8,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/ir/op.hpp"
-#include "src/runtime/load/errors.hpp"
+#include "src/runtime/system/errors.hpp"
 #include "src/runtime/load/model_impl.hpp"
 #include "src/runtime/weights/weight_source.hpp"
 #include "targets/host/call.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "src/runtime/run/spin.hpp"
+#include "src/runtime/system/spin.hpp"
 
 namespace dyn::runtime {
 namespace {

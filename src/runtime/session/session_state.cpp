@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "src/runtime/load/errors.hpp"
+#include "src/runtime/system/errors.hpp"
 #include "src/runtime/load/model_impl.hpp"
 
 namespace dyn::runtime {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dyn/tensor.hpp"
-#include "src/runtime/weights/memory_block.hpp"
+#include "src/runtime/system/memory_block.hpp"
 #include "src/runtime/load/model.hpp"
 
 namespace dyn::runtime {

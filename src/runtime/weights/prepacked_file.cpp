@@ -11,7 +11,7 @@
 
 #include "src/base/huge_pages.hpp"
 #include "src/runtime/weights/content_hash.hpp"
-#include "src/runtime/run/parallel_for.hpp"
+#include "src/runtime/system/parallel_for.hpp"
 
 namespace dyn::runtime {
 namespace {

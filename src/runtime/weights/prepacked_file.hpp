@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/runtime/weights/mapped_file.hpp"
+#include "src/runtime/system/mapped_file.hpp"
 
 namespace dyn::runtime {
 

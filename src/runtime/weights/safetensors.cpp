@@ -9,7 +9,7 @@
 
 #include "dyn/error.hpp"
 #include "src/runtime/weights/content_hash.hpp"
-#include "src/runtime/load/errors.hpp"
+#include "src/runtime/system/errors.hpp"
 #include "src/runtime/weights/safetensors_header.hpp"
 
 namespace dyn::runtime {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "src/runtime/load/errors.hpp"
+#include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
 namespace {

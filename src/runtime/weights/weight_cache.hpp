@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dyn/options.hpp"
-#include "src/runtime/weights/mapped_file.hpp"
+#include "src/runtime/system/mapped_file.hpp"
 
 namespace dyn::runtime {
 

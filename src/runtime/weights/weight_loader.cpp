@@ -9,7 +9,7 @@
 
 #include "dyn/version.hpp"
 #include "src/base/clock.hpp"
-#include "src/runtime/load/cache_dir.hpp"
+#include "src/runtime/system/cache_dir.hpp"
 
 namespace dyn::runtime {
 namespace {

@@ -12,7 +12,7 @@
 #include "dyn/error.hpp"
 #include "graph/ir/scalars.hpp"
 #include "src/rkernel/expr/narrow.hpp"
-#include "src/runtime/load/errors.hpp"
+#include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "dyn/error.hpp"
 #include "src/base/clock.hpp"
-#include "src/runtime/run/parallel_for.hpp"
+#include "src/runtime/system/parallel_for.hpp"
 
 namespace dyn::runtime {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "graph/ir/module.hpp"
 #include "src/rkernel/target/target.hpp"
-#include "src/runtime/weights/memory_block.hpp"
+#include "src/runtime/system/memory_block.hpp"
 #include "src/runtime/weights/packed_view.hpp"
 #include "src/runtime/weights/weight_cache.hpp"
 #include "src/runtime/weights/weight_source.hpp"

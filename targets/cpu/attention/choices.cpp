@@ -8,8 +8,6 @@ namespace {
 using choice::AttentionChoice;
 using choice::AttentionShape;
 using choice::AttentionStrategy;
-using number;
-using word;
 
 std::uint64_t both(int high, int low) { return word(high) << 32 | word(low); }
 int high_of(std::uint64_t pair) { return static_cast<int>(pair >> 32); }

@@ -18,9 +18,6 @@ using codegen::StrideClass;
 using choice::AttentionShape;
 using choice::AttentionStrategy;
 using choice::ScoreForm;
-using ceil_div;
-using line_bytes;
-using round_up;
 
 constexpr std::int64_t row_slack = 16;  ///< floats between rows in scratch, so that rows do not share cache sets
 
@@ -88,14 +85,14 @@ AttentionKernel::AttentionKernel(const rkernel::Problem& problem, std::shared_pt
   }
 }
 
-std::vector<KernelSource> AttentionKernel::sources() const {
+std::vector<codegen::KernelSource> AttentionKernel::sources() const {
   const std::string structure = codegen::structure_key(*problem_, slots_);
   const auto emitted = [this](const AttentionClass& made, auto emit) {
     return [this, &made, emit](llvm::Module& module, const std::string& symbol) {
       emit(module, symbol, attention_rkernel(*problem_, context_->isa(), made.form, 1), context_->isa(), slots_, strategy_, made);
     };
   };
-  std::vector<KernelSource> sources;
+  std::vector<codegen::KernelSource> sources;
   for (const AttentionClass& made : classes_) {
     sources.push_back({fmt::format("attention {} {}", key_of(made), structure), emitted(made, emit_attention)});
   }

@@ -20,7 +20,7 @@ class AttentionKernel final : public rkernel::Kernel {
                   std::shared_ptr<const AttentionChoices> choices);
 
   /// For each class its kernel; the merges of all lane classes after them.
-  std::vector<KernelSource> sources() const;
+  std::vector<codegen::KernelSource> sources() const;
   void bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;

@@ -2,7 +2,7 @@
 
 #include <llvm/IR/Function.h>
 
-#include "targets/cpu/tile/full_tiles.hpp"
+#include "targets/cpu/contraction/full_tiles.hpp"
 
 namespace dyn::cpu {
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
-#include "targets/cpu/move/copies.hpp"
+#include "targets/cpu/contraction/copies.hpp"
 #include "targets/cpu/contraction/epilogue.hpp"
 #include "targets/cpu/move/moves.hpp"
-#include "targets/cpu/tile/full_tiles.hpp"
+#include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/cpu/tile/tile_loop.hpp"
 #include "targets/cpu/tile/widening.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/choice/cpu/unused_lanes.hpp"
 #include "targets/cpu/contraction/launch.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 
@@ -24,12 +25,12 @@ ContractionKernel::ContractionKernel(const rkernel::Problem& problem, std::share
   }
 }
 
-std::vector<KernelSource> ContractionKernel::sources() const {
-  std::vector<KernelSource> sources;
+std::vector<codegen::KernelSource> ContractionKernel::sources() const {
+  std::vector<codegen::KernelSource> sources;
   for (const BoundForm& bound : forms_) {
     const rkernel::Problem& problem = bound.form.problem;
     const std::string structure = codegen::structure_key(problem, slots_);
-    std::vector<KernelSource> merges;
+    std::vector<codegen::KernelSource> merges;
     for (const ContractionClass& shape_class : bound.form.classes) {
       std::string full;
       for (const Tile& tile : shape_class.full_tiles) full += fmt::format(" {}x{}", tile.rows, tile.columns);
@@ -199,7 +200,7 @@ void ContractionKernel::set_work(const choice::ContractionShape& shape, const Co
 
 std::string ContractionKernel::describe() const {
   std::string text = rkernel::to_string(contraction_rkernel(forms_.front().form.problem, context_->isa(), context_->machine().threads, false));
-  for (const KernelSource& source : sources()) text += "class " + source.key + "\n";
+  for (const codegen::KernelSource& source : sources()) text += "class " + source.key + "\n";
   return text;
 }
 

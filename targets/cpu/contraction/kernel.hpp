@@ -28,7 +28,7 @@ class ContractionKernel final : public rkernel::Kernel {
   /// `constant_level`: the level of memory where packed weights are expected when a kernel starts.
   ContractionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context, std::size_t constant_level);
 
-  std::vector<KernelSource> sources() const;
+  std::vector<codegen::KernelSource> sources() const;
   void bind(std::vector<void*> addresses) { addresses_ = std::move(addresses); }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override;

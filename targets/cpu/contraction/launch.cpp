@@ -14,10 +14,6 @@ using choice::ContractionShape;
 using rkernel::LaneAxis;
 using rkernel::Region;
 using rkernel::Strategy;
-using ceil_div;
-using line_bytes;
-using line_floats;
-using round_up;
 
 /// A region in blocks and tiles; of blocks of unequal sizes the largest, and as many tiles as any has.
 struct Blocks {

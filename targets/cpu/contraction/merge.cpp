@@ -4,7 +4,7 @@
 
 #include "targets/cpu/contraction/emitter.hpp"
 #include "targets/cpu/contraction/epilogue.hpp"
-#include "targets/cpu/tile/full_tiles.hpp"
+#include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/x86/functions.hpp"
 #include "targets/llvm/code/loops.hpp"
 

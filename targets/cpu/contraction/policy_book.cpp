@@ -14,8 +14,6 @@ namespace {
 using choice::BlockKernel;
 using choice::ContractionShape;
 using rkernel::Policy;
-using ceil_div;
-using float_bytes;
 
 constexpr std::int64_t step_k = 64;  ///< of one micro-kernel: what MikPoly counts along the reduction
 constexpr std::array paper_policies{Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode};

@@ -3,7 +3,7 @@
 
 #include "targets/cpu/contraction/emitter.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
-#include "targets/cpu/tile/full_tiles.hpp"
+#include "targets/cpu/contraction/full_tiles.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 
 namespace dyn::cpu {

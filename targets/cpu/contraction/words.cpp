@@ -16,7 +16,6 @@ using choice::ContractionShape;
 using rkernel::LaneAxis;
 using rkernel::Region;
 using rkernel::Strategy;
-using ceil_div;
 
 std::string words_of(const ContractionShape& shape, const Region& region) {
   const Strategy& strategy = region.strategy;
@@ -59,7 +58,7 @@ std::string words_of(const ContractionShape& shape, const choice::Choice& choice
 }
 
 std::string terms_of(const choice::Machine& machine, const ContractionShape& shape, const choice::Choice& choice) {
-  const choice::UnusedLanes unused = choice::unused_lanes(machine, shape, choice.program);
+  const rkernel::UnusedLanes unused = choice::unused_lanes(machine, shape, choice.program);
   std::string text = fmt::format("    unused lanes: {:.1f} % along M, {:.1f} % along N, {:.1f} % along K\n", 100 * unused.m, 100 * unused.n, 100 * unused.k);
   for (const Region& region : choice.program.regions) {
     ContractionShape part = shape;

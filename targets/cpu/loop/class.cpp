@@ -6,7 +6,7 @@
 
 #include "targets/cpu/loop/slices.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
-#include "targets/llvm/code/loop_passes.hpp"
+#include "targets/llvm/problem/loop_passes.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 
 namespace dyn::cpu {

@@ -11,7 +11,7 @@
 
 namespace dyn::cpu {
 
-/// Slots of a reduction whose points are cut in slices (loop_slices.hpp). One slice: there is no second stage.
+/// Slots of a reduction whose points are cut in slices (slices.hpp). One slice: there is no second stage.
 struct SliceSlots {
   struct Axis {
     int axis = 0;

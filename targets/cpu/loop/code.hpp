@@ -1,7 +1,7 @@
 #pragma once
-// The emitter of loop kernels. Its parts: tickets (loop_emitter.cpp), bodies of one vector and ranges of them (loop_bodies.cpp), lanes
-// along a parallel axis (loop_chunks.cpp) over few elements each (loop_windows.cpp), along a reduction axis (loop_rows.cpp), slices of
-// reductions (loop_merge.cpp), transposed blocks (loop_tiles.cpp).
+// The emitter of loop kernels. Its parts: tickets (loop_emitter.cpp), bodies of one vector and ranges of them (bodies.cpp), lanes
+// along a parallel axis (chunks.cpp) over few elements each (windows.cpp), along a reduction axis (rows.cpp), slices of
+// reductions (merge.cpp), transposed blocks (tiles.cpp).
 
 #include <functional>
 #include <optional>
@@ -11,9 +11,9 @@
 
 #include "targets/cpu/loop/class.hpp"
 #include "targets/llvm/problem/expr_compiler.hpp"
-#include "targets/llvm/code/loop_passes.hpp"
+#include "targets/llvm/problem/loop_passes.hpp"
 #include "targets/llvm/code/loops.hpp"
-#include "targets/llvm/code/reduction.hpp"
+#include "targets/llvm/problem/reduction.hpp"
 
 namespace dyn::cpu {
 

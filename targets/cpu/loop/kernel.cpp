@@ -18,8 +18,8 @@ std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, 
   return std::unique_ptr<LoopKernel>(new LoopKernel(problem, isa, std::move(machine)));
 }
 
-std::vector<KernelSource> LoopKernel::sources() const {
-  std::vector<KernelSource> sources;
+std::vector<codegen::KernelSource> LoopKernel::sources() const {
+  std::vector<codegen::KernelSource> sources;
   for (const LoopClass& loop_class : classes_)
     sources.push_back({loop_class.key, [problem = problem_, loop_class](llvm::Module& module, const std::string& symbol) {
                          emit_loop_kernel(module, symbol, *problem, loop_class);

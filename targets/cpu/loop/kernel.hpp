@@ -24,7 +24,7 @@ class LoopKernel : public rkernel::Kernel {
                                             std::shared_ptr<const choice::Machine> machine);
 
   /// The manifest: one source for each class that a shape can need, then one for the second stage of each, where there is one.
-  std::vector<KernelSource> sources() const;
+  std::vector<codegen::KernelSource> sources() const;
   /// The functions of sources(), in that order.
   void bind(std::vector<void*> addresses);
 

@@ -15,7 +15,7 @@
 #include "targets/cpu/x86/cpu_info.hpp"
 #include "targets/cpu/measure/measure.hpp"
 #include "targets/llvm/jit/object_cache.hpp"
-#include "targets/cpu/vendor/figures.hpp"
+#include "targets/cpu/measure/vendor_figures.hpp"
 
 namespace dyn::cpu {
 namespace {

@@ -64,7 +64,7 @@ MeasuredMachine measure_machine(const codegen::Isa& isa, int threads, const Main
   machine.threads = threads;
   machine.vector_width = isa.f32_lanes;
   machine.panel = isa.panel_f32;
-  const std::vector<KernelSource> sources{read_loop_source(isa)};
+  const std::vector<codegen::KernelSource> sources{read_loop_source(isa)};
   const auto loop = reinterpret_cast<ReadLoop>(store.resolve(sources, 1, report).front());
   double start = now_seconds();
   constexpr int attempts = 3;

@@ -37,7 +37,7 @@ void emit_read_loop(llvm::Module& module, const std::string& symbol, const codeg
 
 }  // namespace
 
-KernelSource read_loop_source(const codegen::Isa& isa) {
+codegen::KernelSource read_loop_source(const codegen::Isa& isa) {
   return {"read loop", [&isa](llvm::Module& module, const std::string& symbol) { emit_read_loop(module, symbol, isa); }};
 }
 

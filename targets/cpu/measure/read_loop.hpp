@@ -9,6 +9,6 @@ namespace dyn::cpu {
 /// Reads `bytes` (a multiple of 1024) from `data`, `passes` times; the result depends on all of them.
 using ReadLoop = std::int64_t (*)(const void* data, std::int64_t bytes, std::int64_t passes);
 
-KernelSource read_loop_source(const codegen::Isa& isa);
+codegen::KernelSource read_loop_source(const codegen::Isa& isa);
 
 }  // namespace dyn::cpu

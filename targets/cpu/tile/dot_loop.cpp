@@ -158,13 +158,13 @@ std::vector<Tile> dot_tiles(const codegen::Isa& isa) {
 
 int most_dot_columns(const codegen::Isa& isa) { return dot_tiles(isa).back().columns; }
 
-KernelSource dot_loop_source(const codegen::Isa& isa, const Tile& tile) {
+codegen::KernelSource dot_loop_source(const codegen::Isa& isa, const Tile& tile) {
   return {fmt::format("dot loop f32 {}x{}", tile.rows, tile.columns),
           [&isa, tile](llvm::Module& module, const std::string& symbol) { DotLoopEmitter(module, symbol, isa, tile).emit(); }};
 }
 
-std::vector<KernelSource> dot_loop_sources(const codegen::Isa& isa) {
-  std::vector<KernelSource> sources;
+std::vector<codegen::KernelSource> dot_loop_sources(const codegen::Isa& isa) {
+  std::vector<codegen::KernelSource> sources;
   for (const Tile& tile : dot_tiles(isa)) sources.push_back(dot_loop_source(isa, tile));
   return sources;
 }

@@ -18,7 +18,7 @@ std::vector<Tile> dot_tiles(const codegen::Isa& isa);
 /// A MainLoop with B(k, j) = b[j * panel_stride + k]; b_k_stride is not looked at. Each output has as many partial sums as a vector has lanes, lane i
 /// those of k = i (mod lanes) in order; neighbours are added, then neighbours of the results, until one is left. Neither the tile
 /// nor the number of rows changes a bit; blocks of K do where their depth is no multiple of the lanes.
-KernelSource dot_loop_source(const codegen::Isa& isa, const Tile& tile);
-std::vector<KernelSource> dot_loop_sources(const codegen::Isa& isa);
+codegen::KernelSource dot_loop_source(const codegen::Isa& isa, const Tile& tile);
+std::vector<codegen::KernelSource> dot_loop_sources(const codegen::Isa& isa);
 
 }  // namespace dyn::cpu

@@ -112,15 +112,15 @@ Tile tile_of(const rkernel::Layer& registers) {
   return {static_cast<int>(registers.loops.at(1).tile), static_cast<int>(registers.loops.at(2).tile)};
 }
 
-KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers, DType weights) {
+codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers, DType weights) {
   const Tile tile = tile_of(registers);
   return {fmt::format("main loop {} {}x{}", name_of(weights), tile.rows, tile.columns),
           [&isa, tile, weights](llvm::Module& module, const std::string& symbol) { MainLoopEmitter(module, symbol, isa, tile, weights).emit(); }};
 }
 
-std::vector<KernelSource> main_loop_sources(const codegen::Isa& isa, DType weights) {
+std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa, DType weights) {
   const rkernel::Contraction contraction{.a = 0, .b = 1, .m = 0, .n = 1, .k = 2};
-  std::vector<KernelSource> sources;
+  std::vector<codegen::KernelSource> sources;
   for (const Tile& tile : main_loop_tiles(isa)) sources.push_back(main_loop_source(isa, register_layer(tile, contraction), weights));
   return sources;
 }

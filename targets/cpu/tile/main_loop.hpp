@@ -44,9 +44,9 @@ rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& cont
 Tile tile_of(const rkernel::Layer& registers);
 
 /// The source of the main loop that a register layer describes.
-KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers, DType weights = DType::f32);
+codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers, DType weights = DType::f32);
 
 /// The sources for all tiles of an ISA, in the order of main_loop_tiles().
-std::vector<KernelSource> main_loop_sources(const codegen::Isa& isa, DType weights = DType::f32);
+std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa, DType weights = DType::f32);
 
 }  // namespace dyn::cpu

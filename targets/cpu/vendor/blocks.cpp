@@ -7,8 +7,6 @@
 namespace dyn::cpu {
 namespace {
 
-using ceil_div;
-using round_up;
 
 /// Of one product, as parallel work is dealt out: small enough to balance threads, large against the call of a primitive.
 constexpr double flops_of_block = 4e7;

@@ -9,7 +9,6 @@
 namespace dyn::cpu {
 namespace {
 
-using round_up;
 
 constexpr std::int64_t depth_step = 16;  ///< of K in oneDNN's blocks of weights
 

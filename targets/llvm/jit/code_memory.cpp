@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "dyn/error.hpp"
-#include "targets/cpu/cpu_target.hpp"
 
 namespace dyn::codegen {
 namespace {

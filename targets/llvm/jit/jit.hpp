@@ -15,7 +15,6 @@ namespace dyn::codegen {
 
 struct Isa;
 
-using KernelSource;
 
 /// How pages of generated code are mapped. Protect: written first, made executable then. Dual: mapped twice, for systems that
 /// refuse to make written pages executable. Automatic: the first of the two that this system allows.

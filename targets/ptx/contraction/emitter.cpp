@@ -7,7 +7,7 @@
 #include "dyn/error.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/contraction/region.hpp"
-#include "targets/ptx/contraction/tree.hpp"
+#include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 

@@ -10,7 +10,7 @@
 #include "src/choice/gpu/gpu.hpp"
 #include "src/rkernel/tree/layer.hpp"
 #include "targets/llvm/problem/slots.hpp"
-#include "targets/ptx/leaf/leaf.hpp"
+#include "targets/ptx/tile/leaf.hpp"
 
 namespace dyn::ptx {
 

@@ -6,7 +6,7 @@
 
 #include "src/choice/gpu/gpu.hpp"
 #include "targets/llvm/problem/expr_compiler.hpp"
-#include "targets/ptx/leaf/leaf.hpp"
+#include "targets/ptx/tile/leaf.hpp"
 
 namespace dyn::ptx {
 

@@ -9,7 +9,7 @@
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/contraction/choice.hpp"
 #include "targets/ptx/contraction/kernel_text.hpp"
-#include "targets/ptx/contraction/tree.hpp"
+#include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/contraction/program_memory.hpp"
 
@@ -24,7 +24,6 @@ using choice::GpuTile;
 using rkernel::Operand;
 using rkernel::Policy;
 using rkernel::Problem;
-using ceil_div;
 
 // Of a kernel's memory of choices: more than four hundred of them. Shapes seen before have plans.
 constexpr std::size_t memory_bytes = 1 << 16;

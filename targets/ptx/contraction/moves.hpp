@@ -6,7 +6,7 @@
 
 #include "dyn/dtype.hpp"
 #include "targets/ptx/contraction/emitter.hpp"
-#include "targets/ptx/leaf/shared_tile.hpp"
+#include "targets/ptx/tile/shared_tile.hpp"
 
 namespace dyn::ptx {
 

@@ -3,7 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "src/choice/gpu/gpu.hpp"
-#include "targets/ptx/contraction/tree.hpp"
+#include "targets/ptx/tile/tree.hpp"
 
 namespace dyn::ptx {
 std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder, const rkernel::RKernel& kernel, const GridSizes& sizes, llvm::Value* ticket) {

@@ -12,7 +12,7 @@
 #include "targets/ptx/contraction/moves.hpp"
 #include "targets/ptx/contraction/pipeline.hpp"
 #include "targets/ptx/contraction/raster.hpp"
-#include "targets/ptx/contraction/tree.hpp"
+#include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 
 namespace dyn::ptx {

@@ -7,7 +7,7 @@
 
 #include "src/choice/gpu/gpu.hpp"
 #include "targets/ptx/cuda/driver.hpp"
-#include "targets/ptx/ptx_device.hpp"
+#include "targets/ptx/ir/ptx_device.hpp"
 
 namespace dyn::ptx {
 

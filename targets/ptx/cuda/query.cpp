@@ -42,7 +42,7 @@ void replace(Number& number, Value value) {
 
 struct Field {
   Attribute attribute;
-  int rkernel::GpuMachine::*field;
+  int choice::GpuMachine::*field;
 };
 constexpr Field fields[] = {
     {Attribute::MultiprocessorCount, &choice::GpuMachine::multiprocessors},

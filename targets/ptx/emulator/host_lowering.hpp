@@ -5,7 +5,7 @@
 #include <string>
 
 #include "targets/llvm/problem/kernel_source.hpp"
-#include "targets/ptx/emulator/emulated_kernel.hpp"
+#include "targets/ptx/emulator/multiprocessor/emulated_kernel.hpp"
 
 namespace llvm {
 class Module;

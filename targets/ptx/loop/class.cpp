@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "targets/llvm/code/loop_passes.hpp"
+#include "targets/llvm/problem/loop_passes.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/loop/row_reduction.hpp"
 

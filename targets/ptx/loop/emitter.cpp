@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "targets/llvm/problem/expr_compiler.hpp"
-#include "targets/llvm/code/loop_passes.hpp"
+#include "targets/llvm/problem/loop_passes.hpp"
 #include "targets/llvm/code/loops.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/device_ops.hpp"

@@ -8,7 +8,7 @@
 #include <cctype>
 
 #include "targets/llvm/problem/instruction_counts.hpp"
-#include "targets/llvm/code/loop_passes.hpp"
+#include "targets/llvm/problem/loop_passes.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/ir/kernel_symbol.hpp"

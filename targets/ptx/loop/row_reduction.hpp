@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "targets/llvm/code/reduction.hpp"
+#include "targets/llvm/problem/reduction.hpp"
 
 namespace dyn::ptx {
 

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "targets/ptx/emulator/memory/clocks.hpp"
-#include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/emulator/memory/report.hpp"
 
 namespace dyn::ptx::emulation {
 

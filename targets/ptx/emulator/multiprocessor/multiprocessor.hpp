@@ -12,8 +12,9 @@
 
 #include "src/rkernel/target/device.hpp"
 #include "targets/ptx/emulator/memory/clocks.hpp"
-#include "targets/ptx/emulator/emulated_kernel.hpp"
-#include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/emulator/multiprocessor/emulated_kernel.hpp"
+#include "targets/ptx/emulator/memory/report.hpp"
+#include "src/choice/gpu/gpu.hpp"
 #include "targets/ptx/emulator/multiprocessor/fiber.hpp"
 #include "targets/ptx/emulator/memory/global_shadow.hpp"
 #include "targets/ptx/emulator/multiprocessor/lanes.hpp"
@@ -112,7 +113,7 @@ class Multiprocessor {
   void run_block(std::int32_t block);
   void begin_block(std::int32_t block);
 
-  // Turns (multiprocessor_turns.cpp).
+  // Turns (turns.cpp).
   static void serve(void* self);
   void wait(Thread& thread, Waiting what, std::uint32_t site, std::uint32_t awaited);
   void wake(Thread& thread);
@@ -123,26 +124,26 @@ class Multiprocessor {
   void transfer(Fiber& to);
   void abandon_fibers();
 
-  // Completing copies at the latest point (multiprocessor_copies.cpp).
+  // Completing copies at the latest point (copies.cpp).
   void complete(Thread& thread, Copy& copy, int agent, Epoch epoch);
   void forget_complete_copies(Thread& thread);
   bool is_followed(const Thread& thread, std::size_t copy) const;
   bool settle();
 
-  // mbarriers (multiprocessor_mbarriers.cpp).
+  // mbarriers (mbarriers.cpp).
   Mbarrier& mbarrier_at(Thread& thread, std::uint32_t site, const char* address);
   std::uint32_t mbarrier_offset(Thread& thread, std::uint32_t site, const char* address);
   void expect_arrival(Thread& thread, std::uint32_t site, const Mbarrier& barrier);
   void arrived(Mbarrier& barrier);
 
-  // Warps (multiprocessor_warps.cpp).
+  // Warps (warps.cpp).
   Rendezvous& rendezvous(Thread& thread, std::uint32_t site, std::uint32_t mask);
   void perform(Op op, Thread* lanes, std::uint32_t mask);
   void perform_shuffle(Op op, Thread* lanes, std::uint32_t mask);
   void perform_load_matrix(Op op, Thread* lanes);
   void perform_multiply(Op op, Thread* lanes);
 
-  // Faults (multiprocessor_faults.cpp). Nothing of a stack that stop() leaves is destroyed.
+  // Faults (faults.cpp). Nothing of a stack that stop() leaves is destroyed.
   template <class... Args>
   void note(Fault fault, const Thread& thread, std::uint32_t site, fmt::format_string<Args...> format, Args&&... args) {
     begin_report(fault, thread, site);

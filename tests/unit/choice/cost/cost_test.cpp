@@ -5,6 +5,7 @@
 #include "tests/support/relative.hpp"
 #include "tests/support/round_machine.hpp"
 
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 using dyn::testing::round_machine;
 

@@ -10,6 +10,7 @@
 #include "targets/cpu/measure/block_speeds.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 using dyn::choice::BlockKernel;
 using dyn::choice::Machine;
 

@@ -10,6 +10,7 @@
 #include "src/choice/cpu/choice_memory.hpp"
 #include "tests/support/seed.hpp"
 
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 
 namespace {

@@ -14,6 +14,7 @@
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
 
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 using dyn::testing::random_contraction;
 using dyn::testing::random_machine;

@@ -7,6 +7,7 @@
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
 
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 
 namespace {
@@ -95,7 +96,7 @@ TEST_CASE("unused lanes along columns are those that kernels compute for columns
     }
     REQUIRE(lanes.wanted == shape.m * shape.n);
     const double expected = 1 - static_cast<double>(lanes.wanted) / static_cast<double>(lanes.all);
-    const UnusedLanes unused = unused_lanes(machine, shape, program);
+    const dyn::rkernel::UnusedLanes unused = unused_lanes(machine, shape, program);
     CAPTURE(shape.n);
     // Columns of a problem with its sides exchanged are its rows.
     CHECK((shape.lanes == LaneAxis::M ? unused.m : unused.n) == doctest::Approx(expected).epsilon(1e-12));
@@ -129,7 +130,7 @@ TEST_CASE("unused lanes of dots are those of masked vectors of K") {
       }
       REQUIRE(left == 0);
     }
-    const UnusedLanes unused = unused_lanes(machine, shape, Program{{{0, shape.m, 0, shape.n, strategy}}});
+    const dyn::rkernel::UnusedLanes unused = unused_lanes(machine, shape, Program{{{0, shape.m, 0, shape.n, strategy}}});
     CAPTURE(shape.k);
     CHECK(unused.k == doctest::Approx(1 - static_cast<double>(shape.k) / static_cast<double>(computed)).epsilon(1e-12));
     CHECK(unused.m == 0);

@@ -11,6 +11,7 @@
 #include "tests/support/relative.hpp"
 
 using namespace dyn;
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 using dyn::testing::rounding;
 

@@ -15,6 +15,7 @@
 #include "tests/unit/ptx/target_fixture.hpp"
 
 using namespace dyn;
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 using dyn::testing::rounding;
 

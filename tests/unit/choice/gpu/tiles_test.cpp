@@ -8,6 +8,7 @@
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
 
 using namespace dyn;
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 
 namespace {

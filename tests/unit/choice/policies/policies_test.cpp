@@ -8,6 +8,7 @@
 #include "tests/support/seed.hpp"
 #include "tests/unit/choice/policies/fake_kernels.hpp"
 
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 using namespace dyn::rkernel::testing;
 

@@ -6,6 +6,7 @@
 #include "tests/unit/cpu/attention/fixture.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 using dyn::cpu::testing::AttentionCase;
 using dyn::cpu::testing::MaskKind;
 using dyn::cpu::testing::run_attention;

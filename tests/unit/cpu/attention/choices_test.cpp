@@ -7,6 +7,7 @@
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
 
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 
 namespace {

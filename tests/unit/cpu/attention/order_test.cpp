@@ -11,6 +11,7 @@
 #include "tests/unit/cpu/contraction/fixture.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 using dyn::cpu::testing::AttentionCase;
 using dyn::cpu::testing::MaskKind;
 using dyn::choice::AttentionShape;

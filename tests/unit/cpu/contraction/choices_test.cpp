@@ -16,6 +16,7 @@
 #include "tests/unit/cpu/contraction/policy_context.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 using dyn::cpu::testing::Case;
 using dyn::rkernel::Candidate;
 using dyn::rkernel::Choices;

@@ -4,6 +4,7 @@
 #include "tests/unit/cpu/contraction/fixture.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 using dyn::cpu::testing::Case;
 using dyn::cpu::testing::run_case;
 using dyn::testing::test_rounds;

@@ -10,6 +10,7 @@
 #include "tests/unit/cpu/contraction/fixture.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 using dyn::cpu::testing::Case;
 
 namespace {
@@ -71,6 +72,7 @@ TEST_CASE("with dots of packed rows a row has the bits of the row alone, whateve
 
 TEST_CASE("with dots of packed rows no lane of columns is unused, and of K those of a slice's last vector") {
   std::mt19937_64 random(rest_rows_seed());
+  using namespace dyn::choice;
   using namespace dyn::rkernel;
   int counted = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -80,7 +82,7 @@ TEST_CASE("with dots of packed rows no lane of columns is unused, and of K those
     ContractionShape shape{.m = m, .n = n, .k = k};
     shape.rest_as_rows = true;
     const Choice choice = select(machine, make_candidates(machine), shape, 2);
-    const UnusedLanes unused = unused_lanes(machine, shape, choice.program);
+    const dyn::rkernel::UnusedLanes unused = unused_lanes(machine, shape, choice.program);
     CAPTURE(n);
     CAPTURE(k);
     CHECK(unused.n == 0);

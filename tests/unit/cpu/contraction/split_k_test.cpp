@@ -9,6 +9,7 @@
 #include "tests/unit/cpu/contraction/fixture.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 using dyn::cpu::testing::Case;
 using dyn::choice::Choice;
 using dyn::rkernel::LaneAxis;

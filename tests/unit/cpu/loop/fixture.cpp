@@ -79,14 +79,14 @@ RunResult run_loop_kernel(const ProblemBuilder& builder, const codegen::Isa& isa
   kernel->bind(addresses);
   rkernel::Launch launch = kernel->plan({builder.values, threads});
   const auto chosen = reinterpret_cast<char*>(launch.function) - positions.data();
-  const cpu::KernelSource* source = &sources[static_cast<std::size_t>(chosen)];
+  const codegen::KernelSource* source = &sources[static_cast<std::size_t>(chosen)];
   const std::string with_scratch = "loop scratch";
   if (plain && source->key.starts_with(with_scratch)) {
     const std::string wanted = "loop plain" + source->key.substr(with_scratch.size());
-    for (const cpu::KernelSource& other : sources)
+    for (const codegen::KernelSource& other : sources)
       if (other.key == wanted) source = &other;
   }
-  const auto function_of = [&](const cpu::KernelSource* code) {
+  const auto function_of = [&](const codegen::KernelSource* code) {
     rkernel::CompileReport report;
     return reinterpret_cast<rkernel::KernelFunction>(store_for(isa).resolve({code, 1}, 1, report).front());
   };

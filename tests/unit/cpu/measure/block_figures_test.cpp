@@ -13,6 +13,7 @@
 #include "tests/unit/cpu/contraction/policy_context.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 using nlohmann::json;
 namespace fs = std::filesystem;
 

@@ -11,6 +11,7 @@
 #include "targets/cpu/measure/measure.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include "targets/cpu/measure/read_bandwidth.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 
 namespace {
 

@@ -16,6 +16,7 @@
 #include "tests/support/seed.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 using dyn::DType;
 using dyn::rkernel::PackedLayout;
 

@@ -7,6 +7,7 @@
 #include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 
+using namespace dyn::codegen;
 using namespace dyn::cpu;
 
 namespace {

@@ -7,6 +7,7 @@
 #include "targets/cpu/tile/tile_loop.hpp"
 
 using namespace dyn::cpu;
+using namespace dyn::codegen;
 
 namespace {
 

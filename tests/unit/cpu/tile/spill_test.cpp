@@ -18,6 +18,7 @@
 #include "tests/support/typical_problems.hpp"
 #include "tests/unit/cpu/contraction/fixture.hpp"
 
+using namespace dyn::codegen;
 using namespace dyn::cpu;
 using dyn::rkernel::AxisKind;
 using dyn::testing::ProblemBuilder;

@@ -13,7 +13,7 @@
 #include "targets/cpu/x86/cpu_info.hpp"
 #include "targets/llvm/jit/jit.hpp"
 #include "targets/cpu/vendor/blocks.hpp"
-#include "targets/cpu/vendor/figures.hpp"
+#include "targets/cpu/measure/vendor_figures.hpp"
 #include "targets/cpu/vendor/plan.hpp"
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
@@ -21,6 +21,7 @@
 #include "tests/unit/cpu/contraction/fixture.hpp"
 #include "tests/unit/cpu/contraction/policy_context.hpp"
 
+using namespace dyn::codegen;
 using namespace dyn::cpu;
 using dyn::cpu::testing::Case;
 using dyn::cpu::testing::Planned;

@@ -13,6 +13,7 @@
 #include "tests/support/seed.hpp"
 #include "tests/unit/cpu/contraction/fixture.hpp"
 
+using namespace dyn::codegen;
 using namespace dyn::cpu;
 using dyn::cpu::testing::Case;
 using dyn::vendor::OneDnn;

@@ -51,7 +51,7 @@ TEST_CASE("blocks of every size of element are transposed in registers") {
   for (const auto& isa : dyn::codegen::all_isas()) {
     if (!dyn::codegen::cpu_has(isa)) continue;
     const auto store = dyn::codegen::CodeStore::open(isa, {});
-    std::vector<dyn::cpu::KernelSource> sources;
+    std::vector<dyn::codegen::KernelSource> sources;
     for (const Block& block : blocks)
       sources.push_back({fmt::format("transposition of {} x {} bits", block.count, block.element_bits),
                          [block](llvm::Module& module, const std::string& symbol) {

@@ -11,9 +11,11 @@
 
 #include "dyn/error.hpp"
 #include "targets/cpu/cpu_target.hpp"
+#include "targets/llvm/jit/code_memory.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 
+using namespace dyn::codegen;
 using namespace dyn::cpu;
 
 namespace {

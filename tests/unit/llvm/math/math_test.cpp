@@ -69,7 +69,7 @@ std::vector<Variant> compile(ExprOp op, DType from = DType::f32, DType to = DTyp
   for (const auto& isa : dyn::codegen::all_isas()) {
     if (!dyn::codegen::cpu_has(isa)) continue;
     stores.push_back(dyn::codegen::CodeStore::open(isa, {}));
-    std::vector<dyn::cpu::KernelSource> sources;
+    std::vector<dyn::codegen::KernelSource> sources;
     const int widths[] = {1, 4, 8, 16};
     for (const int width : widths)
       sources.push_back({fmt::format("map {} {} {} {}", name_of(op), name_of(from), name_of(to), width),

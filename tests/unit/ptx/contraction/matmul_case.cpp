@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "src/choice/gpu/programs.hpp"
-#include "targets/ptx/contraction/tree.hpp"
+#include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
 
 namespace dyn::ptx::testing {

@@ -5,6 +5,7 @@
 #include "targets/cpu/contraction/emitter.hpp"
 #include "tests/unit/cpu/contraction/fixture.hpp"
 
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 
 namespace {

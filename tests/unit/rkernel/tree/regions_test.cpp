@@ -9,6 +9,7 @@
 #include "tests/support/seed.hpp"
 #include "tests/unit/cpu/contraction/fixture.hpp"
 
+using namespace dyn::choice;
 using namespace dyn::rkernel;
 using dyn::cpu::testing::Case;
 

@@ -8,9 +8,9 @@
 
 #include "doctest/doctest.h"
 #include "src/runtime/run/helpers.hpp"
-#include "src/runtime/run/parallel_for.hpp"
-#include "src/runtime/run/processor.hpp"
-#include "src/runtime/run/spin.hpp"
+#include "src/runtime/system/parallel_for.hpp"
+#include "src/runtime/system/processor.hpp"
+#include "src/runtime/system/spin.hpp"
 
 using namespace dyn;
 using namespace dyn::runtime;

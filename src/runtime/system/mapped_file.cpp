@@ -1,0 +1,72 @@
+#include "src/runtime/system/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dyn/error.hpp"
+
+namespace dyn::runtime {
+namespace {
+
+[[noreturn]] void cannot_read(const std::string& path, int error) {
+  throw Error(ErrorKind::device, fmt::format("cannot read '{}': {}", path, std::strerror(error)));
+}
+
+std::int64_t nanoseconds(const struct timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
+FileState state_of(const struct stat& info) {
+  return {static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_ino), nanoseconds(info.st_mtim), nanoseconds(info.st_ctim),
+          static_cast<unsigned>(info.st_mode & 0777)};
+}
+
+}  // namespace
+
+FileState file_state(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? state_of(info) : FileState();
+}
+
+MappedFile::MappedFile(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) cannot_read(path, errno);
+  struct stat info {};
+  int error = ::fstat(file, &info) == 0 ? 0 : errno;
+  if (error == 0 && !S_ISREG(info.st_mode)) error = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+  state_ = state_of(info);
+  if (error == 0 && info.st_size > 0) {
+    size_ = static_cast<std::size_t>(info.st_size);
+    data_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file, 0);
+    if (data_ == MAP_FAILED) error = errno;
+  }
+  ::close(file);
+  if (error != 0) cannot_read(path, error);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), state_(other.state_) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(state_, other.state_);
+  return *this;
+}
+
+std::string read_text_file(const std::string& path) {
+  const MappedFile file(path);
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+}  // namespace dyn::runtime

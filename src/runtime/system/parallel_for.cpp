@@ -1,0 +1,39 @@
+#include "src/runtime/system/parallel_for.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+namespace dyn::runtime {
+
+int tbb_threads() { return static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism)); }
+
+void parallel_for(std::int64_t count, std::int64_t grain, int threads,
+                  const std::function<void(std::int64_t, std::int64_t)>& body) {
+  grain = std::max(grain, std::int64_t{1});
+  if (count <= 0) return;
+  threads = std::min(threads, tbb_threads());
+  if (threads <= 1 || count <= grain) {
+    body(0, count);
+    return;
+  }
+  // oneTBB orders the parts after the call's start and before its end, but is not built for the thread sanitizer; this tells it so.
+  std::atomic<int> order{0};
+  order.store(1, std::memory_order_release);
+  tbb::task_arena arena(threads);
+  arena.execute([&] {
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count, static_cast<std::size_t>(grain)),
+                      [&](const tbb::blocked_range<std::int64_t>& range) {
+                        order.load(std::memory_order_acquire);
+                        body(range.begin(), range.end());
+                        order.fetch_add(1, std::memory_order_release);
+                      });
+  });
+  order.load(std::memory_order_acquire);
+}
+
+}  // namespace dyn::runtime
