@@ -18,9 +18,10 @@ namespace dyn::runtime {
 
 /// Lives until the last helper has gone.
 struct Helpers::Shared {
-  Shared(int helpers, int processors) : count(helpers), traffic(processors) {}
+  Shared(int helpers, int processors) : count(helpers), traffic(processors) { alive.fetch_add(1, std::memory_order_relaxed); }
   ~Shared() {
     for (Board* board = first.load(); board != nullptr;) delete std::exchange(board, board->next);
+    alive.fetch_sub(1, std::memory_order_release);
   }
 
   Board* take_board(Board* preferred);
@@ -30,7 +31,10 @@ struct Helpers::Shared {
   Traffic traffic;
   std::atomic<Board*> first{nullptr};  ///< a list that only grows
   std::atomic<bool> closing{false};
+  static inline std::atomic<int> alive{0};
 };
+
+bool Helpers::all_have_gone() noexcept { return Shared::alive.load(std::memory_order_acquire) == 0; }
 
 /// One helper, from its arrival until it leaves. Keeps its seat where it found work last.
 struct Helpers::Visit {

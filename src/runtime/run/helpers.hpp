@@ -42,6 +42,8 @@ class Helpers {
   StageCounts counts() const;
   /// Here or on their way.
   int present() const noexcept;
+  /// Whether no helper of any set is here or on its way. Tasks that nobody has taken yet lie in oneTBB's memory, where leak checkers do not look.
+  static bool all_have_gone() noexcept;
   /// As many as runs that were ever in flight at once.
   int boards() const noexcept;
 
