@@ -36,7 +36,7 @@ function(dyn_test name)
   add_dependencies(dyn_test_${name} dyn_import)  # the messages of ONNX
   add_executable(test_${name} $<TARGET_OBJECTS:dyn_test_${name}> ${PROJECT_SOURCE_DIR}/tests/main.cpp)
   add_dependencies(test_${name} fake_cuda)
-  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} dyn_cli dyn_test_support dyn_internal doctest::doctest)
   set_target_properties(test_${name} PROPERTIES LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_dependencies(dyn_tests test_${name})
