@@ -1,18 +1,14 @@
 #include "graph/fusion/fusion_graph.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <queue>
-#include <string_view>
 
 #include "dyn/error.hpp"
+#include "graph/ops/scalar_ops.hpp"
 
 namespace dyn::graph {
 namespace {
-
-constexpr std::array<std::string_view, 18> expensive_ops = {"exp", "log", "tanh", "erf", "sin", "cos", "tan", "asin", "acos",
-                                                            "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "sigmoid", "pow", "mod"};
 
 /// Late ones wait for all that is ready: what a later fusion may want to read is then there in time.
 int lateness(const Node& node) {
@@ -38,7 +34,7 @@ FusionGraph::FusionGraph(const Module& module)
     if (node.op->op_class == OpClass::View) {
       const auto result = static_cast<std::size_t>(node.outputs[0]);
       root_[result] = root(viewed(node));
-      in_state_[result] = node.op->name == "append" || in_state(viewed(node));
+      in_state_[result] = node.op->id == OpId::Append || in_state(viewed(node));
     }
   }
   for (const ValueId id : module.outputs) output_[static_cast<std::size_t>(root(id))] = true;
@@ -49,7 +45,8 @@ FusionGraph::FusionGraph(const Module& module)
 }
 
 bool FusionGraph::expensive(int id) const {
-  return std::ranges::find(expensive_ops, node(id).op->name) != expensive_ops.end();
+  const ScalarOpInfo* op = node(id).op->scalar;
+  return op != nullptr && op->instructions >= function_instructions;
 }
 
 void FusionGraph::assign(int id, int group, int anchor) {
@@ -127,15 +124,15 @@ void FusionGraph::find_free() {
   // A reshape that no affine function follows needs its input in memory, as does an append.
   std::vector<bool> unfollowed(module_.values.size(), false);
   for (const Node& view : module_.nodes) {
-    if (view.op->name == "append") unfollowed[static_cast<std::size_t>(root(viewed(view)))] = true;
-    if (view.op->name != "reshape") continue;
+    if (view.op->id == OpId::Append) unfollowed[static_cast<std::size_t>(root(viewed(view)))] = true;
+    if (view.op->id != OpId::Reshape) continue;
     for (const ReshapeBlock& block : reshape_blocks(dims(view.inputs[0]), dims(view.outputs[0]))) {
       if (block.from.size() > 1 && !block.to.empty()) unfollowed[static_cast<std::size_t>(root(view.inputs[0]))] = true;
     }
   }
   for (const int id : order_) {
     const Node& candidate = node(id);
-    const bool cheap = candidate.op->name == "range" ||
+    const bool cheap = candidate.op->id == OpId::Range ||
                        (candidate.op->op_class == OpClass::Elementwise && !expensive(id) && reads_only_free(candidate));
     free_[static_cast<std::size_t>(id)] = cheap && !must_be_stored(candidate.outputs[0]) &&
                                           !unfollowed[static_cast<std::size_t>(candidate.outputs[0])];

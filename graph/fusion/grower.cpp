@@ -56,7 +56,7 @@ void Grower::start() {
 /// How many products a contraction adds up for each result.
 Dim Grower::depth_of(const Node& contraction) const {
   const auto &a = graph_.dims(contraction.inputs[0]), &b = graph_.dims(contraction.inputs[1]);
-  if (contraction.op->name == "window_matmul") return b[b.size() - 2];
+  if (contraction.op->id == OpId::WindowMatmul) return b[b.size() - 2];
   return attr_boolean(contraction, "transpose_a") ? a[a.size() - 2] : a.back();
 }
 

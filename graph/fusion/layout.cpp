@@ -45,7 +45,7 @@ class Layouter {
       const std::set<int> members(group.nodes.begin(), group.nodes.end());
       for (const int id : group.nodes) {
         const Node& node = graph_.node(id);
-        if (node.op->name == "window_matmul") slid_over_.insert(node.inputs[0]);
+        if (node.op->id == OpId::WindowMatmul) slid_over_.insert(node.inputs[0]);
         for (const ValueId input : node.inputs) {
           const int producer = graph_.root_producer(input);
           const bool literal = module_.value(graph_.root(input)).kind == ValueKind::Constant && !graph_.in_state(input);
@@ -87,7 +87,7 @@ class Layouter {
   View store_result(ValueId id, std::vector<int>& views) {
     for (const int view : views) {
       const Node& node = graph_.node(view);
-      if (node.op->name != "append" || placed_.contains(node.outputs[0])) continue;
+      if (node.op->id != OpId::Append || placed_.contains(node.outputs[0])) continue;
       auto place = view_in_state(graph_, id, node);
       if (!place) continue;
       placed_.insert(node.outputs[0]);
@@ -101,7 +101,7 @@ class Layouter {
   /// Whether a group that does nothing but put results side by side can go, as all of them are computed in their places; then they are.
   bool place_parts(const Group& group) {
     const Node& node = graph_.node(group.backbone_node);
-    if (group.nodes.size() != 1 || node.op->name != "concat") return false;
+    if (group.nodes.size() != 1 || node.op->id != OpId::Concat) return false;
     std::set<ValueId> roots;
     for (const ValueId part : node.inputs) {
       const ValueId root = graph_.root(part);
@@ -125,7 +125,7 @@ class Layouter {
 
   void view(int id) {
     const Node& node = module_.nodes[static_cast<std::size_t>(id)];
-    if (node.op->name == "append") return append(id);
+    if (node.op->id == OpId::Append) return append(id);
     const View& input = view_of(node.inputs[0]);
     if (input.base == no_value) return copy(id, "a literal has no memory of its own");
     auto result = view_through(module_, node, input);
@@ -162,7 +162,7 @@ class Layouter {
     group.nodes = {id};
     group.backbone_node = id;
     group.outputs = {result};
-    group.extents = dims(node.op->name == "reshape" ? node.inputs[0] : result);
+    group.extents = dims(node.op->id == OpId::Reshape ? node.inputs[0] : result);
     group.reduced.assign(group.extents.size(), false);
     fusion_.groups.push_back(std::move(group));
     fusion_.reasons.push_back({result, fmt::format("a copy: {}", why)});
@@ -195,7 +195,7 @@ class Layouter {
     if (view.base == no_value || module_.value(view.base).kind != ValueKind::Result) return false;
     for (ValueId at = id; at != view.base;) {
       const Node& node = module_.nodes[static_cast<std::size_t>(module_.value(at).producer)];
-      if (node.op->name != "reshape" && node.op->name != "transpose") return false;
+      if (node.op->id != OpId::Reshape && node.op->id != OpId::Transpose) return false;
       at = node.inputs[0];
     }
     return is_dense(view, dims(id));

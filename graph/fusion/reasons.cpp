@@ -24,8 +24,8 @@ std::string reason(const Group& writer, const Read& read, std::size_t readers) {
   }
   if (read.node->op->op_class == OpClass::Host) return fmt::format("{} is a function of the host, which takes whole tensors", reader);
   if (writer.backbone == Backbone::Host) return fmt::format("{} is a function of the host, which makes whole tensors", writer.name);
-  if (read.node->op->name == "windows") return fmt::format("{} slides windows over it: each element is read several times", reader);
-  if (read.node->op->name == "gather") return fmt::format("{} gathers from it, at places known only when it runs", reader);
+  if (read.node->op->id == OpId::Windows) return fmt::format("{} slides windows over it: each element is read several times", reader);
+  if (read.node->op->id == OpId::Gather) return fmt::format("{} gathers from it, at places known only when it runs", reader);
   if (writer.backbone == Backbone::Matmul && read.reader->backbone == Backbone::Reduction) {
     return fmt::format("{} reads whole rows of {}'s result: a reduction cannot join a matmul's epilogue", reader, writer.name);
   }

@@ -51,7 +51,7 @@ class StorageChoice {
       const ValueId input = node.inputs[0], result = node.outputs[0];
       const auto& from = view_of.at(input);
       view_of[result] = from ? view_through(module, node, *from) : std::nullopt;
-      if (const auto axes = axes_of.find(input); node.op->name == "transpose" && axes != axes_of.end()) {
+      if (const auto axes = axes_of.find(input); node.op->id == OpId::Transpose && axes != axes_of.end()) {
         axes_of[result] = permuted(node, axes->second);
       }
       const auto& view = view_of[result];

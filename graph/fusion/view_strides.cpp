@@ -61,19 +61,19 @@ View expanded(std::span<const Dim> from, std::span<const Dim> to, const View& vi
 std::optional<View> view_through(const Module& module, const Node& view, const View& input) {
   const auto& from = module.value(view.inputs[0]).type.dims;
   const auto& to = module.value(view.outputs[0]).type.dims;
-  const std::string& name = view.op->name;
-  if (name == "reshape") return reshaped(from, to, input);
-  if (name == "transpose") return transposed(view, input);
-  if (name == "slice") return sliced(module, view, input);
-  if (name == "expand") return expanded(from, to, input);
-  throw Error(ErrorKind::internal, "view_through: no view: " + name);
+  const OpId id = view.op->id;
+  if (id == OpId::Reshape) return reshaped(from, to, input);
+  if (id == OpId::Transpose) return transposed(view, input);
+  if (id == OpId::Slice) return sliced(module, view, input);
+  if (id == OpId::Expand) return expanded(from, to, input);
+  throw Error(ErrorKind::internal, "view_through: no view: " + view.op->name);
 }
 
 std::optional<View> view_before(const Module& module, const Node& view, const View& result) {
   const auto& from = module.value(view.inputs[0]).type.dims;
   const auto& to = module.value(view.outputs[0]).type.dims;
-  if (view.op->name == "reshape") return reshaped(to, from, result);
-  if (view.op->name != "transpose") return std::nullopt;
+  if (view.op->id == OpId::Reshape) return reshaped(to, from, result);
+  if (view.op->id != OpId::Transpose) return std::nullopt;
   View input = result;
   const auto perm = attr_integers(view, "perm");
   for (std::size_t i = 0; i < perm.size(); ++i) {

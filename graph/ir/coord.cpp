@@ -163,14 +163,14 @@ SliceStep slice_step(const Module& module, const Node& slice, int axis) {
 }
 
 std::optional<Coords> coords_through_view(const Module& module, const Node& view, const Coords& coords) {
-  if (view.op->name == "append") return std::nullopt;  // Most of a state's elements are of earlier runs.
+  if (view.op->id == OpId::Append) return std::nullopt;  // Most of a state's elements are of earlier runs.
   const auto& from = module.value(view.inputs[0]).type.dims;
   const auto& to = module.value(view.outputs[0]).type.dims;
-  const std::string& name = view.op->name;
-  if (name == "transpose") return coords_through_transpose(view, coords);
-  if (name == "slice") return coords_through_slice(module, view, coords);
-  if (name == "expand") return broadcast_coords(from, to, coords);
-  if (name != "reshape") throw Error(ErrorKind::internal, "coords_through_view: no view: " + name);
+  const OpId id = view.op->id;
+  if (id == OpId::Transpose) return coords_through_transpose(view, coords);
+  if (id == OpId::Slice) return coords_through_slice(module, view, coords);
+  if (id == OpId::Expand) return broadcast_coords(from, to, coords);
+  if (id != OpId::Reshape) throw Error(ErrorKind::internal, "coords_through_view: no view: " + view.op->name);
   if (from.empty()) return Coords{};
   bool affine = true;
   Coords result = coords_through_reshape(from, to, coords, affine);
@@ -179,14 +179,14 @@ std::optional<Coords> coords_through_view(const Module& module, const Node& view
 }
 
 std::optional<Coords> coords_out_of_view(const Module& module, const Node& view, const Coords& coords) {
-  if (view.op->name == "transpose") {
+  if (view.op->id == OpId::Transpose) {
     Coords result;
     for (const std::int64_t axis : attr_integers(view, "perm")) {
       result.push_back(coords[static_cast<std::size_t>(*normalize_axis(axis, static_cast<int>(coords.size())))]);
     }
     return result;
   }
-  if (view.op->name != "reshape") return std::nullopt;
+  if (view.op->id != OpId::Reshape) return std::nullopt;
   const auto& to = module.value(view.outputs[0]).type.dims;
   Coords result(to.size(), fixed_coord(module.dims->constant(0)));
   for (const ReshapeBlock& block : reshape_blocks(module.value(view.inputs[0]).type.dims, to)) {

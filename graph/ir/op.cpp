@@ -16,6 +16,7 @@ std::vector<OpDef> make_registry() {
   std::vector<OpDef> ops;
   for (auto family : {elementwise_ops, reduction_ops, normalization_ops, contraction_ops, view_ops, indexed_ops, state_ops, window_ops, host_ops, defining_ops, recurrence_ops})
     std::ranges::move(family(), std::back_inserter(ops));
+  for (OpDef& op : ops) op.name = name_of(op.id);
   std::ranges::sort(ops, {}, &OpDef::name);
   return ops;
 }
@@ -73,6 +74,16 @@ std::int64_t constant_of(const Node& node, std::string_view name, Dim dim) {
 std::span<const OpDef> all_ops() {
   static const std::vector<OpDef> registry = make_registry();
   return registry;
+}
+
+std::string_view name_of(OpId op) {
+  static constexpr std::string_view names[] = {
+#define DYN_SCALAR_OP(name, text, ...) text,
+#include "graph/ops/scalar_ops.def"
+#define DYN_OP(name, text) text,
+#include "graph/ops/operators.def"
+  };
+  return names[static_cast<std::size_t>(op)];
 }
 
 const OpDef* find_op(std::string_view name) {
@@ -137,7 +148,7 @@ std::vector<std::int64_t> InferContext::integers(std::string_view name) const { 
 std::vector<Dim> InferContext::dim_list(std::string_view name) const { return attr_dims(module(), node(), name); }
 
 bool reads_memory(const Node& node, std::size_t input) {
-  return contracts(node.op->op_class) || node.op->op_class == OpClass::Host || (input == 0 && (node.op->name == "gather" || node.op->name == "windows"));
+  return contracts(node.op->op_class) || node.op->op_class == OpClass::Host || (input == 0 && (node.op->id == OpId::Gather || node.op->id == OpId::Windows));
 }
 
 std::vector<int> defined_symbols(const Module& module, const Node& node) {
@@ -157,7 +168,7 @@ std::vector<int> defined_symbols(const Module& module, const Node& node) {
   return symbols;
 }
 
-ValueId viewed(const Node& view) { return view.inputs[view.op->name == "append" ? 1 : 0]; }
+ValueId viewed(const Node& view) { return view.inputs[view.op->id == OpId::Append ? 1 : 0]; }
 
 std::optional<int> normalize_axis(std::int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) return std::nullopt;

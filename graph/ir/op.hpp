@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/ir/module.hpp"
+#include "graph/ir/op_id.hpp"
 
 namespace dyn::graph {
 
@@ -71,8 +72,10 @@ inline constexpr int max_rank = 8;
 
 using InferFunction = void (*)(InferContext&, std::vector<TensorType>& outputs);
 
+struct ScalarOpInfo;
+
 struct OpDef {
-  std::string name;
+  OpId id;
   OpClass op_class;
   int min_inputs, max_inputs;  ///< max -1: any number
   int outputs;                 ///< -1: any number (split)
@@ -84,6 +87,9 @@ struct OpDef {
   std::string errors;   ///< what is refused
   /// Attributes whose dims are symbols that the values of this operator's inputs decide: they are known when it has run.
   std::vector<std::string> defines = {};
+  /// Of a scalar operator.
+  const ScalarOpInfo* scalar = nullptr;
+  std::string name = {};  ///< name_of(id): the registry sets it
 
   const AttrDef* find_attr(std::string_view name) const;
 };

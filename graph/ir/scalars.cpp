@@ -17,8 +17,8 @@ std::int64_t wrapped(DType dtype, std::uint64_t value) {
 }
 
 std::int64_t saturated(DType dtype, double number) {
+  if (dtype == DType::boolean) return number != 0;  // NaN is not 0
   if (std::isnan(number)) return 0;
-  if (dtype == DType::boolean) return number != 0;
   std::int64_t result = 0;
   with_element_type(dtype, [&](auto zero) {
     if constexpr (!std::is_floating_point_v<decltype(zero)>) {

@@ -35,7 +35,7 @@ bool with_element_type(DType dtype, Body&& body) {
 /// An integer of the dtype with the low bits of `value`: what arithmetic that wraps around gives. boolean: whether it is not 0.
 std::int64_t wrapped(DType dtype, std::uint64_t value);
 
-/// The integer of the dtype that is nearest to `number` truncated toward zero; 0 for NaN.
+/// The integer of the dtype that is nearest to `number` truncated toward zero; 0 for NaN. boolean: whether it is not 0, as NaN is not.
 std::int64_t saturated(DType dtype, double number);
 
 /// The least and the greatest integer of the dtype; of boolean 0 and 1.

@@ -86,7 +86,7 @@ void infer_attention(InferContext& context, std::vector<TensorType>& outputs) {
 
 std::vector<OpDef> contraction_ops() {
   return {
-      {"matmul",
+      {OpId::Matmul,
        OpClass::Contraction,
        2,
        2,
@@ -98,7 +98,7 @@ std::vector<OpDef> contraction_ops() {
        "a: [..., M, K], b: [..., K, N]; the result is [..., M, N], leading dims broadcast as numpy does.",
        "A number, the same on both sides; the result has that dtype, integers wrap around",
        "Ranks below 2; different K; leading dims that do not broadcast; of f64 and integers results of 8 dims."},
-      {"attention",
+      {OpId::Attention,
        OpClass::Attention,
        3,
        4,

@@ -6,6 +6,7 @@
 
 #include "graph/ops/families.hpp"
 #include "graph/ops/infer.hpp"
+#include "graph/ops/scalar_ops.hpp"
 
 namespace dyn::graph {
 
@@ -40,87 +41,33 @@ void infer_where(InferContext& context, std::vector<TensorType>& outputs) {
   outputs[0] = {context.input(1).dtype, broadcast_inputs(context)};
 }
 
-constexpr InferFunction number_unary = infer_for<infer_same, number_dtypes>;
-constexpr InferFunction float_unary = infer_for<infer_same, float_dtypes>;
-constexpr InferFunction integer_unary = infer_for<infer_same, integer_dtypes>;
-constexpr InferFunction bool_unary = infer_for<infer_same, bool_dtypes>;
-constexpr InferFunction float_predicate = infer_for<infer_predicate, float_dtypes>;
-constexpr InferFunction number_binary = infer_for<infer_binary, number_dtypes>;
-constexpr InferFunction integer_binary = infer_for<infer_binary, integer_dtypes>;
-constexpr InferFunction bool_binary = infer_for<infer_binary, bool_dtypes>;
-constexpr InferFunction order = infer_for<infer_comparison, number_dtypes>;
-constexpr InferFunction equality = infer_comparison;
+/// `infer` on operands of the dtypes that the operator takes.
+template <InferFunction infer>
+InferFunction checked(ScalarOperands takes) {
+  switch (takes) {
+    case ScalarOperands::Numbers: return infer_for<infer, number_dtypes>;
+    case ScalarOperands::Floats: return infer_for<infer, float_dtypes>;
+    case ScalarOperands::Integers: return infer_for<infer, integer_dtypes>;
+    case ScalarOperands::Booleans: return infer_for<infer, bool_dtypes>;
+    case ScalarOperands::Any: break;
+  }
+  return infer;
+}
 
-constexpr const char* integer_to_integer = "An integer; the result has the same dtype";
-constexpr const char* bool_to_bool = "bool; the result is bool";
-constexpr const char* number_to_bool = "A number, the same on both sides; the result is bool";
-constexpr const char* scalar_to_bool = "Any, the same on both sides; the result is bool";
-constexpr const char* number_pair = "A number, the same on both sides; the result has that dtype";
-constexpr const char* integer_pair = "An integer, the same on both sides; the result has that dtype";
+InferFunction inference_of(const ScalarOpInfo& op) {
+  if (op.operands == 1) return op.has(Tests) ? checked<infer_predicate>(op.takes) : checked<infer_same>(op.takes);
+  return op.has(Tests) ? checked<infer_comparison>(op.takes) : checked<infer_binary>(op.takes);
+}
 
-struct Elementwise {
-  const char* name;
-  InferFunction infer;
-  const char* dtypes;
-  const char* summary;
-};
-
-const Elementwise unary[] = {
-    {"neg", number_unary, number_to_number, "-x; the least integer stays itself."},
-    {"abs", number_unary, number_to_number, "|x|; the least integer stays itself."},
-    {"sign", number_unary, number_to_number, "-1, 0 or 1 by the sign of x; NaN stays NaN."},
-    {"relu", number_unary, number_to_number, "max(x, 0); NaN stays NaN."},
-    {"exp", float_unary, float_to_float, "e to the power x."},
-    {"log", float_unary, float_to_float, "Natural logarithm; NaN for x < 0, -inf for 0."},
-    {"sqrt", float_unary, float_to_float, "Square root; NaN for x < 0."},
-    {"rsqrt", float_unary, float_to_float, "1 / sqrt(x)."},
-    {"reciprocal", float_unary, float_to_float, "1 / x."},
-    {"tanh", float_unary, float_to_float, "Hyperbolic tangent."},
-    {"erf", float_unary, float_to_float, "Error function."},
-    {"sigmoid", float_unary, float_to_float, "1 / (1 + exp(-x))."},
-    {"sin", float_unary, float_to_float, "Sine of x in radians."},
-    {"cos", float_unary, float_to_float, "Cosine of x in radians."},
-    {"tan", float_unary, float_to_float, "Tangent of x in radians."},
-    {"asin", float_unary, float_to_float, "Arc sine, within -pi / 2 .. pi / 2; NaN for |x| > 1."},
-    {"acos", float_unary, float_to_float, "Arc cosine, within 0 .. pi; NaN for |x| > 1."},
-    {"atan", float_unary, float_to_float, "Arc tangent, within -pi / 2 .. pi / 2."},
-    {"sinh", float_unary, float_to_float, "Hyperbolic sine."},
-    {"cosh", float_unary, float_to_float, "Hyperbolic cosine."},
-    {"asinh", float_unary, float_to_float, "Inverse of the hyperbolic sine."},
-    {"acosh", float_unary, float_to_float, "Inverse of the hyperbolic cosine, at least 0; NaN for x < 1."},
-    {"atanh", float_unary, float_to_float, "Inverse of the hyperbolic tangent; NaN for |x| > 1."},
-    {"floor", float_unary, float_to_float, "The greatest integer that is not above x."},
-    {"ceil", float_unary, float_to_float, "The least integer that is not below x."},
-    {"round", float_unary, float_to_float, "The nearest integer, halves to the even one."},
-    {"isnan", float_predicate, "A float; the result is bool", "Whether x is not a number."},
-    {"logical_not", bool_unary, bool_to_bool, "Whether x is false."},
-    {"bit_not", integer_unary, integer_to_integer, "Every bit of x turned over."},
-};
-
-const Elementwise binary[] = {
-    {"add", number_binary, number_pair, "a + b; integers wrap around."},
-    {"sub", number_binary, number_pair, "a - b; integers wrap around."},
-    {"mul", number_binary, number_pair, "a * b; integers wrap around."},
-    {"div", number_binary, number_pair, "a / b; of integers the quotient truncated toward zero, and 0 where b is 0."},
-    {"mod", number_binary, number_pair, "Remainder of a / b with the sign of b, as in Python; of integers 0 where b is 0."},
-    {"pow", number_binary, number_pair, "a to the power b; integers wrap around, and are 1 / a^-b truncated toward zero where b < 0 (0 where a is 0)."},
-    {"maximum", number_binary, number_pair, "The greater of a and b; NaN where either is NaN."},
-    {"minimum", number_binary, number_pair, "The lesser of a and b; NaN where either is NaN."},
-    {"bit_and", integer_binary, integer_pair, "The bits that both have."},
-    {"bit_or", integer_binary, integer_pair, "The bits that either has."},
-    {"bit_xor", integer_binary, integer_pair, "The bits that one of them has."},
-    {"shift_left", integer_binary, integer_pair, "a * 2^b without what leaves the dtype's bits; 0 where b is negative, or no less than they are."},
-    {"shift_right", integer_binary, integer_pair,
-     "a / 2^b rounded down; where b is negative, or no less than the dtype has bits, 0, and -1 of a negative number."},
-    {"logical_and", bool_binary, bool_to_bool, "Whether both are true."},
-    {"logical_or", bool_binary, bool_to_bool, "Whether either is true."},
-    {"equal", equality, scalar_to_bool, "Whether a == b; false where either is NaN."},
-    {"not_equal", equality, scalar_to_bool, "Whether a != b; true where either is NaN."},
-    {"less", order, number_to_bool, "Whether a < b; false where either is NaN."},
-    {"less_equal", order, number_to_bool, "Whether a <= b; false where either is NaN."},
-    {"greater", order, number_to_bool, "Whether a > b; false where either is NaN."},
-    {"greater_equal", order, number_to_bool, "Whether a >= b; false where either is NaN."},
-};
+/// For docs/ir.md: "A number, the same on both sides; the result has that dtype".
+std::string dtypes_of(const ScalarOpInfo& op) {
+  constexpr std::string_view names[] = {"A number", "A float", "An integer", "bool", "Any"};
+  std::string text(names[static_cast<std::size_t>(op.takes)]);
+  if (op.takes == ScalarOperands::Booleans) return text + "; the result is bool";
+  if (op.operands == 2) text += ", the same on both sides";
+  if (op.has(Tests)) return text + "; the result is bool";
+  return text + (op.operands == 2 ? "; the result has that dtype" : "; the result has the same dtype");
+}
 
 constexpr const char* broadcast_shapes =
     "Broadcast as numpy does: shapes are aligned at the right, dims of 1 are repeated. The result has the broadcast "
@@ -131,22 +78,13 @@ constexpr const char* broadcast_errors = "Dims that differ and are not 1; differ
 
 std::vector<OpDef> elementwise_ops() {
   std::vector<OpDef> ops;
-  for (const Elementwise& op : unary)
-    ops.push_back({op.name,
-                   OpClass::Elementwise,
-                   1,
-                   1,
-                   1,
-                   {},
-                   op.infer,
-                   op.summary,
-                   "x of any shape; the result has the same.",
-                   op.dtypes,
-                   "Other dtypes."});
-  for (const Elementwise& op : binary)
-    ops.push_back(
-        {op.name, OpClass::Elementwise, 2, 2, 1, {}, op.infer, op.summary, broadcast_shapes, op.dtypes, broadcast_errors});
-  ops.push_back({"where",
+  for (const ScalarOpInfo& op : scalar_ops()) {
+    const bool alone = op.operands == 1;
+    ops.push_back({static_cast<OpId>(op.op), OpClass::Elementwise, op.operands, op.operands, 1, {}, inference_of(op), std::string(op.summary),
+                   alone ? "x of any shape; the result has the same." : broadcast_shapes, dtypes_of(op), alone ? "Other dtypes." : broadcast_errors});
+    ops.back().scalar = &op;
+  }
+  ops.push_back({OpId::Where,
                  OpClass::Elementwise,
                  3,
                  3,
@@ -157,7 +95,7 @@ std::vector<OpDef> elementwise_ops() {
                  broadcast_shapes,
                  "The condition is bool; a and b are of any, both the same, as is the result",
                  broadcast_errors});
-  ops.push_back({"cast",
+  ops.push_back({OpId::Cast,
                  OpClass::Elementwise,
                  1,
                  1,

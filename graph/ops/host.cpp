@@ -80,7 +80,7 @@ const AttrDef reduction_attr{"reduction", AttrKind::Word, "none", "what becomes 
 
 std::vector<OpDef> host_ops() {
   return {
-      {"topk",
+      {OpId::Topk,
        OpClass::Host,
        1,
        1,
@@ -93,7 +93,7 @@ std::vector<OpDef> host_ops() {
        "x of any shape but a scalar; both results have k elements along the axis.",
        "x of any dtype that has an order; the first result has x's, the second is i64",
        "An axis outside of x; k beyond the axis."},
-      {"cumsum",
+      {OpId::Cumsum,
        OpClass::Host,
        1,
        1,
@@ -106,7 +106,7 @@ std::vector<OpDef> host_ops() {
        "x of any shape but a scalar; the result has x's.",
        "Numbers; the result has the same dtype. Floats are added up in f64",
        "An axis outside of x."},
-      {"scatter_elements",
+      {OpId::ScatterElements,
        OpClass::Host,
        3,
        3,
@@ -117,7 +117,7 @@ std::vector<OpDef> host_ops() {
        "data of any shape but a scalar; indices and updates of one shape, at most as large as data's along the other axes.",
        "data of any dtype, as updates and the result; indices i32 or i64",
        "When run, an index outside of -N .. N - 1 (negative ones count from the end)."},
-      {"scatter_nd",
+      {OpId::ScatterNd,
        OpClass::Host,
        3,
        3,

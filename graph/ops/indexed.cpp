@@ -74,7 +74,7 @@ void infer_range(InferContext& context, std::vector<TensorType>& outputs) {
 
 std::vector<OpDef> indexed_ops() {
   return {
-      {"gather",
+      {OpId::Gather,
        OpClass::Indexed,
        2,
        2,
@@ -85,7 +85,7 @@ std::vector<OpDef> indexed_ops() {
        "data: [a..., N, b...] with N at the axis, indices: [i...]; the result is [a..., i..., b...].",
        "data of any dtype, as the result; indices i32 or i64",
        "An axis outside of data; when run, an index outside of -N .. N - 1 (negative ones count from the end)."},
-      {"concat",
+      {OpId::Concat,
        OpClass::Indexed,
        1,
        -1,
@@ -96,7 +96,7 @@ std::vector<OpDef> indexed_ops() {
        "Any number of tensors whose dims are equal except along the axis; there the result has the sum.",
        "Any, the same for all; the result has that dtype",
        "Ranks, dtypes or other dims that differ."},
-      {"pad",
+      {OpId::Pad,
        OpClass::Indexed,
        1,
        1,
@@ -109,7 +109,7 @@ std::vector<OpDef> indexed_ops() {
        "x of any shape; dim i of the result is before[i] + dim i + after[i].",
        "Any; the result has the same dtype",
        "Lists of another length than x's rank; negative numbers."},
-      {"range",
+      {OpId::Range,
        OpClass::Indexed,
        0,
        0,

@@ -83,11 +83,11 @@ std::vector<OpDef> recurrence_ops() {
   lstm.push_back({"input_forget", AttrKind::Boolean, "false", "the forget gate is what the input gate leaves"});
   gru.push_back({"linear_before_reset", AttrKind::Boolean, "false", "the reset gate works on the product with the state, not on the state"});
   return {
-      {"lstm", OpClass::Host, 7, 7, 3, std::move(lstm), infer_recurrence<4>, "A long short-term memory; arguments: gates (the inputs' share of input, output, forget and cell), r, bias, lengths, h, c, peepholes.",
+      {OpId::Lstm, OpClass::Host, 7, 7, 3, std::move(lstm), infer_recurrence<4>, "A long short-term memory; arguments: gates (the inputs' share of input, output, forget and cell), r, bias, lengths, h, c, peepholes.",
        "gates: [S, B, D * 4 * H], r: [D, 4 * H, H], bias: [D, 4 * H], lengths: [B], h and c: [D, B, H], peepholes: [D, 3 * H]; the results are [S, D, B, H], [D, B, H], [D, B, H].", dtypes, errors},
-      {"gru", OpClass::Host, 5, 5, 2, std::move(gru), infer_recurrence<3>, "A gated recurrent unit; arguments: gates (the inputs' share of update, reset and hidden), r, bias, lengths, h.",
+      {OpId::Gru, OpClass::Host, 5, 5, 2, std::move(gru), infer_recurrence<3>, "A gated recurrent unit; arguments: gates (the inputs' share of update, reset and hidden), r, bias, lengths, h.",
        "gates: [S, B, D * 3 * H], r: [D, 3 * H, H], bias: [D, 3 * H], lengths: [B], h: [D, B, H]; the results are [S, D, B, H] and [D, B, H].", dtypes, errors},
-      {"rnn", OpClass::Host, 5, 5, 2, attributes("tanh", nullptr, nullptr), infer_recurrence<1>, "A recurrent layer; arguments: gates (the inputs' share), r, bias, lengths, h.",
+      {OpId::Rnn, OpClass::Host, 5, 5, 2, attributes("tanh", nullptr, nullptr), infer_recurrence<1>, "A recurrent layer; arguments: gates (the inputs' share), r, bias, lengths, h.",
        "gates: [S, B, D * H], r: [D, H, H], bias: [D, H], lengths: [B], h: [D, B, H]; the results are [S, D, B, H] and [D, B, H].", dtypes, errors},
   };
 }

@@ -26,20 +26,20 @@ constexpr InferFunction float_reduction = infer_for<infer_reduction, float_dtype
 constexpr const char* any_to_any = "Any; the result has the same dtype";
 
 struct Reduction {
-  const char* name;
+  OpId id;
   InferFunction infer;
   const char* dtypes;
   const char* summary;
 };
 
 const Reduction reductions[] = {
-    {"reduce_sum", number_reduction, number_to_number, "Sum over the axes, integers wrap around; 0 over no elements."},
-    {"reduce_mean", float_reduction, float_to_float, "Mean over the axes; NaN over no elements."},
-    {"reduce_max", infer_reduction, any_to_any,
+    {OpId::ReduceSum, number_reduction, number_to_number, "Sum over the axes, integers wrap around; 0 over no elements."},
+    {OpId::ReduceMean, float_reduction, float_to_float, "Mean over the axes; NaN over no elements."},
+    {OpId::ReduceMax, infer_reduction, any_to_any,
      "Greatest element over the axes, NaN where one is; over no elements -inf, or the least integer."},
-    {"reduce_min", infer_reduction, any_to_any,
+    {OpId::ReduceMin, infer_reduction, any_to_any,
      "Least element over the axes, NaN where one is; over no elements inf, or the greatest integer."},
-    {"reduce_prod", number_reduction, number_to_number,
+    {OpId::ReduceProd, number_reduction, number_to_number,
      "Product over the axes, integers wrap around; 1 over no elements."},
 };
 
@@ -48,7 +48,7 @@ const Reduction reductions[] = {
 std::vector<OpDef> reduction_ops() {
   std::vector<OpDef> ops;
   for (const Reduction& op : reductions)
-    ops.push_back({op.name,
+    ops.push_back({op.id,
                    OpClass::Reduction,
                    1,
                    1,

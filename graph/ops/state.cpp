@@ -28,7 +28,7 @@ void infer_append(InferContext& context, std::vector<TensorType>& outputs) {
 
 std::vector<OpDef> state_ops() {
   return {
-      {"append",
+      {OpId::Append,
        OpClass::View,
        2,
        2,

@@ -75,7 +75,7 @@ void add_append(Module& module, const Node& append, const Node*& first) {
 
 }  // namespace
 
-bool is_append(const Node& node) { return node.op->name == "append"; }
+bool is_append(const Node& node) { return node.op->id == OpId::Append; }
 
 std::optional<int> length_symbol(const Node& append) {
   const AttrValue* at = append.find_attr("at");

@@ -146,20 +146,20 @@ std::vector<OpDef> window_ops() {
   of_windows.insert(of_windows.begin(), {"axes", AttrKind::IntegerList, std::nullopt, "the axes of the windows, ascending"});
   const std::string slides = "x: [n..., d..., C] with the windows along d...; o = floordiv(before + d + after - ((size - 1) * dilation + 1), stride) + 1; ";
   return {
-      {"windows", OpClass::Indexed, 1, 1, 1, of_windows, infer_windows, "All windows along some axes, their elements on axes of their own.",
+      {OpId::Windows, OpClass::Indexed, 1, 1, 1, of_windows, infer_windows, "All windows along some axes, their elements on axes of their own.",
        "x of any shape; along each axis the result has as many as there are windows, floordiv(before + dim + after - ((size - 1) * dilation + 1), stride) + 1, and after the last of these axes the sizes.",
        "Any; the result has the same dtype", std::string(window_errors) + "; axes that do not ascend."},
-      {"window_matmul", OpClass::Contraction, 2, 2, 1, window_attrs(true), infer_window_matmul,
+      {OpId::WindowMatmul, OpClass::Contraction, 2, 2, 1, window_attrs(true), infer_window_matmul,
        "Matrix product of windows, each a row of its elements with the channels last, and a matrix; or, with groups of channels, of each group and its own matrix. Padding is 0.",
        slides + "w: [k, O] with k = product of sizes * C; the result is [n..., o..., O]. With groups x: [n..., d..., G, C] and w: [G, k, O] give [n..., o..., G, O].",
        "f32, f16 or bf16, the same on both sides; the result has that dtype", std::string(window_errors) + "; another k."},
-      {"conv", OpClass::Compound, 2, 2, 1, with(window_attrs(false), {"groups", AttrKind::Integer, "1", "parts of the channels, each with filters of its own"}), infer_conv,
+      {OpId::Conv, OpClass::Compound, 2, 2, 1, with(window_attrs(false), {"groups", AttrKind::Integer, "1", "parts of the channels, each with filters of its own"}), infer_conv,
        "Convolution (cross-correlation), channels last; with padding of 0. Where a filter that is not finite meets padding, their product may count as 0 or as NaN.",
        slides + "w: [size..., C / groups, O]; the result is [n..., o..., O], of which group i has the channels i * O / groups and on.",
        "f32, f16 or bf16, the same on both sides; the result has that dtype", std::string(window_errors) + "; channels that differ, or that groups does not divide; sizes that are no numbers."},
-      {"max_pool", OpClass::Compound, 1, 1, 1, window_attrs(true), infer_for<infer_pool, number_dtypes>, "Greatest element of each window, channels last; padding never is it.",
+      {OpId::MaxPool, OpClass::Compound, 1, 1, 1, window_attrs(true), infer_for<infer_pool, number_dtypes>, "Greatest element of each window, channels last; padding never is it.",
        slides + "the result is [n..., o..., C]; -inf, or the least integer, where a window has padding alone.", number_to_number, std::string(window_errors) + "."},
-      {"average_pool", OpClass::Compound, 1, 1, 1, with(window_attrs(true), {"include_padding", AttrKind::Boolean, "false", "whether padding counts, as elements of 0"}), infer_for<infer_pool, single_dtypes>,
+      {OpId::AveragePool, OpClass::Compound, 1, 1, 1, with(window_attrs(true), {"include_padding", AttrKind::Boolean, "false", "whether padding counts, as elements of 0"}), infer_for<infer_pool, single_dtypes>,
        "Mean of each window, channels last.", slides + "the result is [n..., o..., C]; NaN where nothing counts.", "f32, f16 or bf16; the result has the same dtype",
        std::string(window_errors) + "."},
   };

@@ -26,12 +26,12 @@ std::vector<Window> windows_of(const Module& module, const Node& node, std::span
 
 std::vector<Window> windows_of(const Module& module, const Node& node) { return windows_of(module, node, attr_integers(node, "sizes")); }
 
-bool has_groups(const Module& module, const Node& node) { return node.op->name == "window_matmul" && module.value(node.inputs[1]).type.rank() == 3; }
+bool has_groups(const Module& module, const Node& node) { return node.op->id == OpId::WindowMatmul && module.value(node.inputs[1]).type.rank() == 3; }
 
 std::vector<int> window_axes(const Module& module, const Node& node) {
   const int rank = module.value(node.inputs[0]).type.rank();
   std::vector<int> axes;
-  if (node.op->name == "windows") {
+  if (node.op->id == OpId::Windows) {
     for (const std::int64_t axis : attr_integers(node, "axes")) axes.push_back(*normalize_axis(axis, rank));
     return axes;
   }

@@ -197,10 +197,10 @@ void Splitter::matmul() {
 }
 
 using Split = void (Splitter::*)();
-const std::unordered_map<std::string_view, Split> splits = {
-    {"softmax", &Splitter::softmax},   {"layer_norm", &Splitter::layer_norm}, {"rms_norm", &Splitter::rms_norm},
-    {"gelu", &Splitter::gelu},         {"silu", &Splitter::silu},             {"split", &Splitter::split},
-    {"attention", &Splitter::attention}, {"matmul", &Splitter::matmul}};
+const std::unordered_map<OpId, Split> splits = {
+    {OpId::Softmax, &Splitter::softmax},   {OpId::LayerNorm, &Splitter::layer_norm}, {OpId::RmsNorm, &Splitter::rms_norm},
+    {OpId::Gelu, &Splitter::gelu},         {OpId::Silu, &Splitter::silu},             {OpId::Split, &Splitter::split},
+    {OpId::Attention, &Splitter::attention}, {OpId::Matmul, &Splitter::matmul}};
 
 }  // namespace
 
@@ -209,9 +209,9 @@ void decompose(Module& module, const DecomposeOptions& options) {
   Rewriter rewriter(module);
   for (Node& node : module.nodes) {
     if (split_windows(rewriter, node)) continue;
-    const auto split = splits.find(node.op->name);
+    const auto split = splits.find(node.op->id);
     const bool whole = options.keep_attention && node.op->op_class == OpClass::Attention;
-    const bool contracted = node.op->name == "matmul" && module.value(node.outputs[0]).type.dtype == DType::f32;
+    const bool contracted = node.op->id == OpId::Matmul && module.value(node.outputs[0]).type.dtype == DType::f32;
     if (whole || contracted || split == splits.end()) {
       rewriter.keep(std::move(node));
     } else {

@@ -1,37 +1,13 @@
 // Scalars that a module computes from literals alone.
 
-#include <cmath>
 #include <optional>
-#include <unordered_map>
 
 #include "graph/passes/identities.hpp"
 #include "graph/ir/scalars.hpp"
+#include "graph/ops/scalar_ops.hpp"
 
 namespace dyn::graph {
 namespace {
-
-using FloatFunction = double (*)(double, double);
-using IntegerFunction = std::uint64_t (*)(std::uint64_t, std::uint64_t);
-
-const std::unordered_map<std::string_view, FloatFunction> float_functions = {
-    {"add", [](double a, double b) { return a + b; }},
-    {"sub", [](double a, double b) { return a - b; }},
-    {"mul", [](double a, double b) { return a * b; }},
-    {"div", [](double a, double b) { return a / b; }},
-    {"neg", [](double a, double) { return -a; }},
-    {"exp", [](double a, double) { return std::exp(a); }},
-    {"sqrt", [](double a, double) { return std::sqrt(a); }},
-    {"rsqrt", [](double a, double) { return 1 / std::sqrt(a); }},
-    {"reciprocal", [](double a, double) { return 1 / a; }},
-};
-
-/// Unsigned, because integers wrap around.
-const std::unordered_map<std::string_view, IntegerFunction> integer_functions = {
-    {"add", [](std::uint64_t a, std::uint64_t b) { return a + b; }},
-    {"sub", [](std::uint64_t a, std::uint64_t b) { return a - b; }},
-    {"mul", [](std::uint64_t a, std::uint64_t b) { return a * b; }},
-    {"neg", [](std::uint64_t a, std::uint64_t) { return 0 - a; }},
-};
 
 ValueId fold_cast(Rewriter& rewriter, const Value& from, DType to) {
   // By way of f32 to 16 bits, as kernels go.
@@ -53,17 +29,15 @@ ValueId fold_constants(Rewriter& rewriter, const Node& node) {
   }
   const Value a = module.value(node.inputs.front()), b = module.value(node.inputs.back());
   const DType dtype = module.value(node.outputs[0]).type.dtype;
-  if (node.op->name == "cast") return fold_cast(rewriter, a, dtype);
-  if (a.type.dtype != dtype) return no_value;
+  if (node.op->id == OpId::Cast) return fold_cast(rewriter, a, dtype);
+  const ScalarOpInfo* op = node.op->scalar;
+  if (op == nullptr || a.type.dtype != dtype) return no_value;
   if (is_float(dtype)) {
-    const auto function = float_functions.find(node.op->name);
-    if (function == float_functions.end()) return no_value;
-    return rewriter.number(dtype, rounded(dtype, function->second(rounded(dtype, a.constant), rounded(dtype, b.constant))));
+    if (!op->has(Folds) && !op->has(FoldsFloats)) return no_value;
+    return rewriter.number(dtype, rounded(dtype, op->number(rounded(dtype, a.constant), rounded(dtype, b.constant))));
   }
-  const auto function = integer_functions.find(node.op->name);
-  if (function == integer_functions.end() || dtype == DType::boolean) return no_value;
-  const std::uint64_t result = function->second(static_cast<std::uint64_t>(a.integer), static_cast<std::uint64_t>(b.integer));
-  return rewriter.integer(dtype, wrapped(dtype, result));
+  if (!op->has(Folds) || dtype == DType::boolean) return no_value;
+  return rewriter.integer(dtype, wrapped(dtype, static_cast<std::uint64_t>(op->integer(dtype, a.integer, b.integer))));
 }
 
 }  // namespace dyn::graph

@@ -22,11 +22,11 @@ struct Neutral {
   std::int64_t operand;
   bool commutes;
 };
-const std::unordered_map<std::string_view, Neutral> neutrals = {
-    {"add", {0, true}}, {"sub", {0, false}}, {"mul", {1, true}}, {"div", {1, false}}};
+const std::unordered_map<OpId, Neutral> neutrals = {
+    {OpId::Add, {0, true}}, {OpId::Sub, {0, false}}, {OpId::Mul, {1, true}}, {OpId::Div, {1, false}}};
 
 ValueId neutral_identity(const Module& module, const Node& node) {
-  const auto rule = neutrals.find(node.op->name);
+  const auto rule = neutrals.find(node.op->id);
   if (rule == neutrals.end()) return no_value;
   if (is_constant(module, node.inputs[1], rule->second.operand)) return node.inputs[0];
   if (rule->second.commutes && is_constant(module, node.inputs[0], rule->second.operand)) return node.inputs[1];
@@ -47,11 +47,11 @@ bool has_unit_steps(const Node& node) {
 
 /// Whether `node` gives its first input back wherever both have the same dims.
 bool is_identity_of_same_dims(const Node& node) {
-  const std::string& name = node.op->name;
-  if (name == "reshape" || name == "expand" || name == "pad") return true;
-  if (name == "transpose") return is_identity_transpose(node);
-  if (name == "slice") return has_unit_steps(node);
-  return name == "concat" && node.inputs.size() == 1;
+  const OpId id = node.op->id;
+  if (id == OpId::Reshape || id == OpId::Expand || id == OpId::Pad) return true;
+  if (id == OpId::Transpose) return is_identity_transpose(node);
+  if (id == OpId::Slice) return has_unit_steps(node);
+  return id == OpId::Concat && node.inputs.size() == 1;
 }
 
 }  // namespace
@@ -61,17 +61,17 @@ ValueId identity_of(const Module& module, const Node& node) {
   ValueId same = neutral_identity(module, node);
   const TensorType& type = module.value(node.outputs[0]).type;
   if (same == no_value && is_identity_of_same_dims(node)) same = node.inputs[0];
-  if (same == no_value && node.op->name == "cast") same = node.inputs[0];
+  if (same == no_value && node.op->id == OpId::Cast) same = node.inputs[0];
   if (same == no_value) return no_value;
   const TensorType& other = module.value(same).type;
   return other.dtype == type.dtype && same_dims(other, type) ? same : no_value;
 }
 
 void skip_inner_view(const Module& module, Node& node, const ProducerOf& producer_of) {
-  if (node.op->name != "reshape" && node.op->name != "transpose") return;
+  if (node.op->id != OpId::Reshape && node.op->id != OpId::Transpose) return;
   const Node* inner = producer_of(node.inputs[0]);
   if (!inner || inner->op != node.op) return;
-  if (node.op->name == "reshape") {
+  if (node.op->id == OpId::Reshape) {
     node.attrs = {{"shape", module.value(node.outputs[0]).type.dims}};
   } else {
     const auto outer_perm = attr_integers(node, "perm"), inner_perm = attr_integers(*inner, "perm");

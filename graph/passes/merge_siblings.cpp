@@ -55,7 +55,7 @@ class Finder {
  private:
   std::optional<Sibling> sibling_of(int id) const {
     const Node& node = graph_.node(id);
-    if (node.op->name != "matmul" || !node.attrs.empty() || !node.origin.empty()) return std::nullopt;
+    if (node.op->id != OpId::Matmul || !node.attrs.empty() || !node.origin.empty()) return std::nullopt;
     const Value& weight = module_.value(node.inputs[1]);
     if (!is_plain_weight(weight, 2) || module_.value(node.inputs[0]).type.rank() < 2) return std::nullopt;
     Sibling sibling{id, -1, node.inputs[1], no_value, node.outputs[0], weight.type.dims[1].constant().value_or(0)};
@@ -71,7 +71,7 @@ class Finder {
     const std::vector<Edge>& readers = graph_.readers(sibling.result);
     if (readers.size() != 1 || graph_.is_output(sibling.result)) return;
     const Node& add = graph_.node(readers[0].node);
-    if (add.op->name != "add" || !add.origin.empty()) return;
+    if (add.op->id != OpId::Add || !add.origin.empty()) return;
     const ValueId product = add.inputs[static_cast<std::size_t>(readers[0].input)];
     const ValueId other = add.inputs[static_cast<std::size_t>(1 - readers[0].input)];
     const Value& bias = module_.value(other);

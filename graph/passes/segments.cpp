@@ -18,7 +18,7 @@ namespace {
 
 bool defines(const Node& node) { return !node.op->defines.empty(); }
 
-bool is_if(const Node& node) { return node.op->name == "if"; }
+bool is_if(const Node& node) { return node.op->id == OpId::If; }
 
 using Path = std::vector<Side>;
 

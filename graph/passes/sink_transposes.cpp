@@ -37,7 +37,7 @@ class Sinker {
   Dim integer(std::size_t value) { return module_.dims->constant(static_cast<std::int64_t>(value)); }
 
   void note_transpose(const Node& node) {
-    if (node.op->name != "transpose") return;
+    if (node.op->id != OpId::Transpose) return;
     const Turned* inner = turned(node.inputs[0]);
     Turned turned{inner != nullptr ? inner->source : node.inputs[0], {}};
     const auto perm = attr_integers(node, "perm");
@@ -58,10 +58,10 @@ class Sinker {
     if (node.outputs.size() != 1 || node.inputs.empty()) return false;
     if (node.op->op_class == OpClass::Elementwise) return sink_elementwise(node);
     if (node.op->op_class == OpClass::Reduction) return sink_reduction(node);
-    if (node.op->name == "concat") return sink_concat(node);
-    if (node.op->name == "pad") return sink_pad(node);
-    if (node.op->name == "slice") return sink_slice(node);
-    if (node.op->name == "reshape") return sink_reshape(node);
+    if (node.op->id == OpId::Concat) return sink_concat(node);
+    if (node.op->id == OpId::Pad) return sink_pad(node);
+    if (node.op->id == OpId::Slice) return sink_slice(node);
+    if (node.op->id == OpId::Reshape) return sink_reshape(node);
     return false;
   }
 

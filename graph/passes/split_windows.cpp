@@ -155,9 +155,9 @@ void WindowSplitter::conv() {
 }  // namespace
 
 bool split_windows(Rewriter& rewriter, const Node& node) {
-  if (node.op->name == "conv") WindowSplitter(rewriter, node).conv();
-  else if (node.op->name == "max_pool") WindowSplitter(rewriter, node).max_pool();
-  else if (node.op->name == "average_pool") WindowSplitter(rewriter, node).average_pool();
+  if (node.op->id == OpId::Conv) WindowSplitter(rewriter, node).conv();
+  else if (node.op->id == OpId::MaxPool) WindowSplitter(rewriter, node).max_pool();
+  else if (node.op->id == OpId::AveragePool) WindowSplitter(rewriter, node).average_pool();
   else return false;
   return true;
 }

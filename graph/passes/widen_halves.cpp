@@ -24,21 +24,21 @@ class Widener {
     for (const Node& node : nodes) {
       rewriter_.begin(node, "");
       if (is_widened(node)) widen(nodes, node);
-      else if (node.op->name == "gather" && wide_.contains(node.inputs[0])) gather(node);
+      else if (node.op->id == OpId::Gather && wide_.contains(node.inputs[0])) gather(node);
       else rewriter_.keep(node);
     }
     rewriter_.finish();
   }
 
   bool is_widened(const Node& node) const {
-    const bool steps = contracts(node.op->op_class) || (node.op->op_class == OpClass::Compound && node.op->name != "split");
+    const bool steps = contracts(node.op->op_class) || (node.op->op_class == OpClass::Compound && node.op->id != OpId::Split);
     return steps && is_half(module_.value(node.outputs[0]).type.dtype);
   }
 
  private:
-  static bool reads_matrices(const Node& node) { return contracts(node.op->op_class) || node.op->name == "conv"; }
+  static bool reads_matrices(const Node& node) { return contracts(node.op->op_class) || node.op->id == OpId::Conv; }
 
-  static bool is_view(const Node& node) { return node.op->op_class == OpClass::View && node.op->name != "append"; }
+  static bool is_view(const Node& node) { return node.op->op_class == OpClass::View && node.op->id != OpId::Append; }
 
   /// The weight that is seen through views; no_value: there is none.
   ValueId weight_of(const std::vector<Node>& nodes, ValueId id) const {

@@ -52,10 +52,11 @@ Dim Parser::parse_declared_dim(DimsOf owner) {
 }
 
 DType Parser::parse_dtype_name() {
-  static const std::vector<std::string_view> known = {"f32", "f16", "bf16", "i8", "i32", "i64", "bool"};
   const SourceLocation location = token_.location;
   const std::string_view name = take_word("a dtype, such as f32");
   if (const std::optional<DType> dtype = parse_dtype(name)) return *dtype;
+  std::vector<std::string_view> known;
+  for (const DType dtype : all_dtypes()) known.push_back(name_of(dtype));
   fail(location, fmt::format("unknown dtype `{}`{}; the dtypes are {}", name, did_you_mean(name, known), list_of_names(known)));
 }
 

@@ -16,9 +16,10 @@ namespace dyn::graph {
 namespace {
 
 struct Infix {
-  std::string_view op, symbol;
+  OpId op;
+  std::string_view symbol;
 };
-constexpr Infix infix_operators[] = {{"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"div", "/"}};
+constexpr Infix infix_operators[] = {{OpId::Add, "+"}, {OpId::Sub, "-"}, {OpId::Mul, "*"}, {OpId::Div, "/"}};
 
 /// An element of a weight that is the same everywhere.
 std::string element(DType dtype, double value) {
@@ -219,7 +220,7 @@ void Printer::print_node(const Node& node) {
   out_ += " = ";
   const std::string attrs = format_attributes(node);
   for (const Infix& infix : infix_operators) {
-    if (infix.op != node.op->name || node.inputs.size() != 2 || !attrs.empty()) continue;
+    if (infix.op != node.op->id || node.inputs.size() != 2 || !attrs.empty()) continue;
     const std::string left = operand(node, 0);
     out_ += fmt::format("{} {} {}\n", left, infix.symbol, operand(node, 1));
     return;

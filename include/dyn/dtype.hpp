@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "dyn/export.hpp"
@@ -19,6 +20,9 @@ DYN_API std::size_t size_of(DType dtype) noexcept;
 
 /// The name used by the text IR: f32, f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool.
 DYN_API std::string_view name_of(DType dtype) noexcept;
+
+/// Every dtype, in the order of the enum.
+DYN_API std::span<const DType> all_dtypes() noexcept;
 
 /// The inverse of name_of; nothing where no such dtype exists.
 DYN_API std::optional<DType> parse_dtype(std::string_view name) noexcept;

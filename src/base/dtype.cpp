@@ -38,6 +38,15 @@ static_assert(rows_follow_the_enum());
 
 }  // namespace
 
+std::span<const DType> all_dtypes() noexcept {
+  static constexpr std::array dtypes = [] {
+    std::array<DType, rows.size()> all{};
+    for (std::size_t i = 0; i < rows.size(); ++i) all[i] = rows[i].dtype;
+    return all;
+  }();
+  return dtypes;
+}
+
 std::size_t size_of(DType dtype) noexcept { return row(dtype).bytes; }
 
 std::string_view name_of(DType dtype) noexcept { return row(dtype).name; }

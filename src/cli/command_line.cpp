@@ -14,6 +14,8 @@
 #include "dyn/error.hpp"
 #include "dyn/version.hpp"
 #include "src/cli/arguments.hpp"
+#include "src/runtime/load/option_values.hpp"
+#include "targets/llvm/jit/isa.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -42,6 +44,23 @@ CLI::Validator whole_number() {
     return error == std::errc() && rest == end ? std::string() : fmt::format("'{}' is not a whole number from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
   };
   return {check, "whole number"};
+}
+
+constexpr auto any = [](const auto&) { return true; };
+
+// The names of rows that fit.
+template <class Row, class Fits>
+std::vector<std::string> names(std::span<const Row> rows, Fits fits) {
+  std::vector<std::string> fitting;
+  for (const Row& row : rows)
+    if (fits(row)) fitting.emplace_back(row.name);
+  return fitting;
+}
+
+std::string device_help() {
+  std::string help;
+  for (const runtime::DeviceInfo& device : runtime::devices()) help += fmt::format("{}{}: {}", help.empty() ? "" : "; ", device.name, device.help);
+  return help;
 }
 
 struct Parser {
@@ -115,9 +134,8 @@ struct Parser {
     sub->add_option("model", arguments.model, "The model, a .dyn or .onnx file")->required()->type_name("MODEL");
     add_free_dims(sub);
     sub->add_option("--device", options.device,
-                    "cpu (default); cuda: an NVIDIA GPU; emulator: GPU kernels executed and checked on the CPU, slow; reference: plain loops, "
-                    "slow, for comparison")
-        ->check(CLI::IsMember({"cpu", "cuda", "emulator", "reference"}));
+                    device_help())
+        ->check(CLI::IsMember(names(runtime::devices(), any)));
     sub->add_option("--gpu", options.gpu,
                     "With cuda: the index of a GPU (default: the first), or the name of a described one, for inspect and explain. With emulator: "
                     "the described GPU that it imitates (default a100). dynrun devices lists both")
@@ -125,9 +143,9 @@ struct Parser {
     sub->add_option("--precision", options.precision,
                     "f32 (default), or with cpu how weights of matmuls are kept: bf16, f16, or i8 with a scale for each column; computing is in f32. "
                     "With cuda and emulator what matmuls multiply in: tf32, f16 or bf16; sums are f32")
-        ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16", "i8"}));
+        ->check(CLI::IsMember(names(runtime::precisions(), any)));
     sub->add_option("--isa", options.isa, "Instruction set to generate for; default: the best that the CPU has")
-        ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
+        ->check(CLI::IsMember(names(codegen::all_isas(), any)));
     sub->add_option("--seed", options.seed, "Seed of random weights and inputs; default 0")->check(whole_number());
     sub->add_flag("--random-weights", options.random_weights, "Random weights instead of the model's; needs no weights file");
     sub->add_option("--weight-cache", options.weight_cache_bytes,
@@ -260,10 +278,10 @@ struct Parser {
         ->check(number_in(0.01, 60000));
     sub->add_option("--precision", arguments.options.precision,
                     "How dyn keeps constant right sides of matmuls: f32 (default), bf16, f16 or i8; limits count these bytes. Peers compute as ever")
-        ->check(CLI::IsMember({"f32", "f16", "bf16", "i8"}));
+        ->check(CLI::IsMember(names(runtime::precisions(), [](const runtime::PrecisionInfo& each) { return each.on_cpu; })));
     add_vendor(sub);
     sub->add_option("--isa", arguments.options.isa, "Instruction set that dyn generates for; default: the best that the CPU has")
-        ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
+        ->check(CLI::IsMember(names(codegen::all_isas(), any)));
     sub->add_option("--cache-dir", arguments.options.cache_dir, "As for bench");
     sub->add_option("--seed", arguments.options.seed, "Seed of random operands; default 0")->check(whole_number());
     add_format(sub);
@@ -296,12 +314,12 @@ struct Parser {
         ->check(number_in(0.01, 60000));
     sub->add_option("--plot", select.plot, "Write the distribution of oracle's time over policy's time as SVG")->type_name("FILE");
     sub->add_option("--device", arguments.options.device, "cpu (default); with cuda and emulator nothing is run, and times are predicted")
-        ->check(CLI::IsMember({"cpu", "cuda", "emulator"}));
+        ->check(CLI::IsMember(names(runtime::devices(), [](const runtime::DeviceInfo& each) { return each.is_gpu || each.name == Options().device; })));
     sub->add_option("--gpu", arguments.options.gpu, "A described GPU, such as a100, for cuda and emulator")->type_name("NAME|INDEX");
-    sub->add_option("--precision", arguments.options.precision, "As for op and bench")->check(CLI::IsMember({"f32", "tf32", "f16", "bf16", "i8"}));
+    sub->add_option("--precision", arguments.options.precision, "As for op and bench")->check(CLI::IsMember(names(runtime::precisions(), any)));
     add_vendor(sub);
     sub->add_option("--isa", arguments.options.isa, "Instruction set to generate for; default: the best that the CPU has")
-        ->check(CLI::IsMember({"avx512", "avx2", "sse2"}));
+        ->check(CLI::IsMember(names(codegen::all_isas(), any)));
     add_cache_dir(sub);
     sub->add_option("--seed", arguments.options.seed, "Seed of random shapes, operands and orders; default 0")->check(whole_number());
     add_format(sub);

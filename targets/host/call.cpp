@@ -81,9 +81,9 @@ Outcome run(const Operator& of_host, const Call& call) {
 
 Counted count(const Operator& of_host, const Call& call) { return of_host.count(has_halves(call) ? WideCall(call).call : call); }
 
-const Operator* find_operator(std::string_view name) {
+const Operator* find_operator(graph::OpId op) {
   for (const auto& family : {order_operators(), scatter_operators(), choice_operators(), recurrence_operators()}) {
-    const auto found = std::ranges::find(family, name, &Operator::name);
+    const auto found = std::ranges::find(family, op, &Operator::op);
     if (found != family.end()) return &*found;
   }
   return nullptr;

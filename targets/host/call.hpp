@@ -59,7 +59,7 @@ struct Counted {
 using Count = Counted (*)(const Call&);
 
 struct Operator {
-  std::string_view name;
+  graph::OpId op;
   Function function;
   Count count = nullptr;
 };
@@ -69,7 +69,7 @@ Outcome run(const Operator& of_host, const Call& call);
 Counted count(const Operator& of_host, const Call& call);
 
 /// nullptr where the host has no such operator.
-const Operator* find_operator(std::string_view name);
+const Operator* find_operator(graph::OpId op);
 
 std::span<const Operator> order_operators();
 std::span<const Operator> scatter_operators();

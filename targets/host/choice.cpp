@@ -169,16 +169,16 @@ Outcome copy(const Call& call) {
 }
 
 constexpr Operator choice_family[] = {
-    {"nonzero", run_nonzero, count_nonzero},
-    {"compress", run_compress, count_compress},
-    {"nms", run_nms, count_nms},
-    {"steps",
+    {graph::OpId::Nonzero, run_nonzero, count_nonzero},
+    {graph::OpId::Compress, run_compress, count_compress},
+    {graph::OpId::Nms, run_nms, count_nms},
+    {graph::OpId::Steps,
      [](const Call& call) {
        visit_numbers(call.inputs[0].dtype, [&](auto zero) { fill_steps<decltype(zero)>(call); });
        return Outcome::Ok;
      },
      count_steps},
-    {"sizes", copy, count_sizes},
+    {graph::OpId::Sizes, copy, count_sizes},
 };
 
 }  // namespace

@@ -92,7 +92,7 @@ void run_kernel(const rkernel::KernelArgs* args, std::int64_t, std::int64_t, voi
 class HostKernel final : public rkernel::Kernel {
  public:
   HostKernel(const rkernel::Problem& problem, double bytes_per_second)
-      : call_(*problem.host), operator_(find_operator(call_.node.op->name)), bytes_per_second_(bytes_per_second) {
+      : call_(*problem.host), operator_(find_operator(call_.node.op->id)), bytes_per_second_(bytes_per_second) {
     if (operator_ == nullptr) throw Error(ErrorKind::internal, fmt::format("the host has no operator '{}'", call_.node.op->name));
   }
 

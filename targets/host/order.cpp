@@ -148,17 +148,17 @@ Outcome run_unique(const Call& call) {
 }
 
 constexpr Operator order_family[] = {
-    {"topk",
+    {graph::OpId::Topk,
      [](const Call& call) {
        visit_numbers(call.inputs[0].dtype, [&](auto zero) { topk<decltype(zero)>(call); });
        return Outcome::Ok;
      }},
-    {"cumsum",
+    {graph::OpId::Cumsum,
      [](const Call& call) {
        visit_numbers(call.inputs[0].dtype, [&](auto zero) { cumsum<decltype(zero)>(call); });
        return Outcome::Ok;
      }},
-    {"unique", run_unique, count_unique},
+    {graph::OpId::Unique, run_unique, count_unique},
 };
 
 }  // namespace

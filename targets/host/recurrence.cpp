@@ -135,7 +135,7 @@ void run_lstm(const Call& call, Layer& layer) {
   });
 }
 
-constexpr Operator recurrence_family[] = {{"lstm", run<run_lstm>}, {"gru", run<run_gru>}, {"rnn", run<run_rnn>}};
+constexpr Operator recurrence_family[] = {{graph::OpId::Lstm, run<run_lstm>}, {graph::OpId::Gru, run<run_gru>}, {graph::OpId::Rnn, run<run_rnn>}};
 
 }  // namespace
 

@@ -99,7 +99,7 @@ Outcome scatter_nd_of(DType dtype, const Call& call) {
   return visit_updates(dtype, call, [&](auto zero) { return scatter_nd<decltype(zero)>(call); });
 }
 
-constexpr Operator scatter_family[] = {{"scatter_elements", run<scatter_elements_of>}, {"scatter_nd", run<scatter_nd_of>}};
+constexpr Operator scatter_family[] = {{graph::OpId::ScatterElements, run<scatter_elements_of>}, {graph::OpId::ScatterNd, run<scatter_nd_of>}};
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "targets/reference/ops.hpp"
-#include "targets/reference/scalar.hpp"
+#include "graph/ops/scalar_values.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -78,7 +78,7 @@ class Attention {
     for (std::int64_t key = 0; key < keys_; ++key) {
       auto& value = scores_[static_cast<std::size_t>(key)];
       value = score(head, query, key);
-      peak = scalar::maximum(peak, value);
+      peak = graph::scalar::maximum(peak, value);
     }
     if (peak == hidden) return;  // No key is seen: the row stays 0.
     double total = 0;
@@ -106,7 +106,7 @@ std::vector<Array> attention(const OpCall& call) { return {Attention(call).run()
 }  // namespace
 
 std::span<const OpEntry> attention_ops() {
-  static constexpr OpEntry entries[] = {{"attention", attention}};
+  static constexpr OpEntry entries[] = {{graph::OpId::Attention, attention}};
   return entries;
 }
 

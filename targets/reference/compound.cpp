@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "targets/reference/ops.hpp"
-#include "targets/reference/scalar.hpp"
+#include "graph/ops/scalar_values.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -27,7 +27,7 @@ std::vector<Array> softmax(const OpCall& call) {
   const Lines lines(result.dims, call.axis("axis", result.dims.size()));
   for (std::int64_t line = 0; line < lines.count; ++line) {
     double peak = -std::numeric_limits<double>::infinity();
-    for (std::int64_t i = 0; i < lines.length; ++i) peak = scalar::maximum(peak, result.floats[lines.at(line, i)]);
+    for (std::int64_t i = 0; i < lines.length; ++i) peak = graph::scalar::maximum(peak, result.floats[lines.at(line, i)]);
     double total = 0;
     for (std::int64_t i = 0; i < lines.length; ++i) {
       auto& value = result.floats[lines.at(line, i)];
@@ -89,21 +89,28 @@ std::vector<Array> rms_norm(const OpCall& call) {
   return {result};
 }
 
+double gelu_erf(double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }
+
+double gelu_tanh(double x) {
+  const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+  return 0.5 * x * (1 + std::tanh(inner));
+}
+
 std::vector<Array> gelu(const OpCall& call) {
   Array result = call.input(0);
   const bool approximate = call.word("approximate") == "tanh";
-  for (auto& value : result.floats) value = approximate ? scalar::gelu_tanh(value) : scalar::gelu_erf(value);
+  for (auto& value : result.floats) value = approximate ? gelu_tanh(value) : gelu_erf(value);
   return {result};
 }
 
 std::vector<Array> silu(const OpCall& call) {
   Array result = call.input(0);
-  for (auto& value : result.floats) value *= scalar::sigmoid(value);
+  for (auto& value : result.floats) value *= graph::scalar::sigmoid(value);
   return {result};
 }
 
 constexpr OpEntry compound_entries[] = {
-    {"softmax", softmax}, {"layer_norm", layer_norm}, {"rms_norm", rms_norm}, {"gelu", gelu}, {"silu", silu}};
+    {graph::OpId::Softmax, softmax}, {graph::OpId::LayerNorm, layer_norm}, {graph::OpId::RmsNorm, rms_norm}, {graph::OpId::Gelu, gelu}, {graph::OpId::Silu, silu}};
 
 }  // namespace
 

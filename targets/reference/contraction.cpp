@@ -78,7 +78,7 @@ std::vector<Array> matmul(const OpCall& call) {
 }  // namespace
 
 std::span<const OpEntry> contraction_ops() {
-  static constexpr OpEntry entries[] = {{"matmul", matmul}};
+  static constexpr OpEntry entries[] = {{graph::OpId::Matmul, matmul}};
   return entries;
 }
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "targets/reference/ops.hpp"
-#include "targets/reference/scalar.hpp"
+#include "graph/ir/scalars.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -138,7 +138,7 @@ std::vector<Array> pad(const OpCall& call) {
   for (std::size_t axis = 0; axis < dims.size(); ++axis) dims[axis] += before[axis] + after[axis];
   Array result = make_array(x.dtype, dims);
   std::fill(result.floats.begin(), result.floats.end(), value);
-  std::fill(result.integers.begin(), result.integers.end(), scalar::to_integer(value, x.dtype));
+  std::fill(result.integers.begin(), result.integers.end(), graph::saturated(x.dtype, value));
   const auto strides = dense_strides(dims);
   std::int64_t start = 0;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) start += before[axis] * strides[axis];
@@ -192,8 +192,8 @@ std::vector<Array> range(const OpCall& call) {
 }
 
 constexpr OpEntry movement_entries[] = {
-    {"reshape", reshape}, {"transpose", transpose}, {"expand", expand}, {"slice", slice}, {"split", split},
-    {"concat", concat},   {"pad", pad},             {"gather", gather}, {"range", range},   {"append", append},
+    {graph::OpId::Reshape, reshape}, {graph::OpId::Transpose, transpose}, {graph::OpId::Expand, expand}, {graph::OpId::Slice, slice}, {graph::OpId::Split, split},
+    {graph::OpId::Concat, concat},   {graph::OpId::Pad, pad},             {graph::OpId::Gather, gather}, {graph::OpId::Range, range},   {graph::OpId::Append, append},
 };
 
 }  // namespace

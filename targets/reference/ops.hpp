@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/ir/op.hpp"
+#include "graph/ops/scalar_ops.hpp"
 #include "targets/reference/index.hpp"
 #include "targets/reference/reference.hpp"
 
@@ -39,7 +40,7 @@ struct OpCall {
 
 using OpFunction = std::vector<Array> (*)(const OpCall&);
 struct OpEntry {
-  std::string_view name;
+  graph::OpId op;
   OpFunction function;
 };
 
@@ -52,9 +53,6 @@ std::span<const OpEntry> compound_ops();
 std::span<const OpEntry> window_ops();
 
 /// nullptr where the reference does not know the operator.
-OpFunction find_function(std::string_view name);
-
-/// Wraps around at the ends of int64, as the hardware does.
-inline std::int64_t wrap(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+OpFunction find_function(graph::OpId op);
 
 }  // namespace dyn::reference

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "targets/reference/ops.hpp"
-#include "targets/reference/scalar.hpp"
+#include "graph/ir/scalars.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -44,54 +44,45 @@ void accumulate(const Dims& from, const Dims& to, const auto& values, auto& tota
   });
 }
 
-/// Floats fold with f from `start`, integers with g from `integer_start`.
-template <auto f, auto g>
-Array reduce(const OpCall& call, const ReducedShape& shape, double start, std::int64_t integer_start) {
+/// Folds with `step` from `start`, integers from `integer_start`.
+Array reduce(const OpCall& call, const ReducedShape& shape, graph::ScalarOp step, double start, std::int64_t integer_start) {
+  const graph::ScalarOpInfo& op = graph::info_of(step);
   const Array& x = call.input(0);
   Array result = make_array(x.dtype, shape.final);
   if (is_float(x.dtype)) {
-    accumulate(x.dims, shape.kept, x.floats, result.floats, start, f);
+    accumulate(x.dims, shape.kept, x.floats, result.floats, start, op.number);
   } else {
-    accumulate(x.dims, shape.kept, x.integers, result.integers, integer_start, [&](std::int64_t a, std::int64_t b) { return g(x.dtype, a, b); });
+    accumulate(x.dims, shape.kept, x.integers, result.integers, integer_start, [&](std::int64_t a, std::int64_t b) { return op.integer(x.dtype, a, b); });
   }
   return result;
 }
 
-constexpr auto add = [](double a, double b) { return a + b; };
-constexpr auto multiply = [](double a, double b) { return a * b; };
-
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::vector<Array> sum(const OpCall& call) {
-  return {reduce<add, scalar::add>(call, reduce_shape(call), 0, 0)};
-}
+std::vector<Array> sum(const OpCall& call) { return {reduce(call, reduce_shape(call), graph::ScalarOp::Add, 0, 0)}; }
 
 std::vector<Array> mean(const OpCall& call) {
   const auto shape = reduce_shape(call);
-  Array result = reduce<add, scalar::add>(call, shape, 0, 0);
+  Array result = reduce(call, shape, graph::ScalarOp::Add, 0, 0);
   for (auto& value : result.floats) value /= static_cast<double>(shape.count);
   return {result};
 }
 
-std::vector<Array> prod(const OpCall& call) {
-  return {reduce<multiply, scalar::multiply>(call, reduce_shape(call), 1, 1)};
-}
+std::vector<Array> prod(const OpCall& call) { return {reduce(call, reduce_shape(call), graph::ScalarOp::Mul, 1, 1)}; }
 
 std::vector<Array> max(const OpCall& call) {
-  return {reduce<scalar::maximum, scalar::largest>(call, reduce_shape(call), -infinity,
-                                                   scalar::lowest(call.input(0).dtype))};
+  return {reduce(call, reduce_shape(call), graph::ScalarOp::Max, -infinity, graph::least(call.input(0).dtype))};
 }
 
 std::vector<Array> min(const OpCall& call) {
-  return {reduce<scalar::minimum, scalar::smallest>(call, reduce_shape(call), infinity,
-                                                    scalar::highest(call.input(0).dtype))};
+  return {reduce(call, reduce_shape(call), graph::ScalarOp::Min, infinity, graph::greatest(call.input(0).dtype))};
 }
 
-constexpr OpEntry reduction_entries[] = {{"reduce_sum", sum},
-                                         {"reduce_mean", mean},
-                                         {"reduce_prod", prod},
-                                         {"reduce_max", max},
-                                         {"reduce_min", min}};
+constexpr OpEntry reduction_entries[] = {{graph::OpId::ReduceSum, sum},
+                                         {graph::OpId::ReduceMean, mean},
+                                         {graph::OpId::ReduceProd, prod},
+                                         {graph::OpId::ReduceMax, max},
+                                         {graph::OpId::ReduceMin, min}};
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 #include "dyn/error.hpp"
 #include "graph/ir/diagnostic.hpp"
 #include "targets/reference/ops.hpp"
-#include "targets/reference/scalar.hpp"
+#include "graph/ir/scalars.hpp"
 #include "targets/host/call.hpp"
 
 namespace dyn::reference {
@@ -37,11 +37,11 @@ void OpCall::fail(const std::string& message) const {
   throw Error(ErrorKind::user, fmt::format("{} ({}): {}", node.op->name, graph::place_of(module, node.location), message));
 }
 
-OpFunction find_function(std::string_view name) {
+OpFunction find_function(graph::OpId op) {
   for (const auto table : {elementwise_ops(), reduction_ops(), movement_ops(), contraction_ops(), attention_ops(),
                            compound_ops(), window_ops()}) {
     for (const auto& entry : table) {
-      if (entry.name == name) return entry.function;
+      if (entry.op == op) return entry.function;
     }
   }
   return nullptr;
@@ -51,7 +51,7 @@ namespace {
 
 /// There is one implementation of what the host computes; its own tests compare it with plain loops.
 std::vector<Array> run_on_host(const OpCall& call) {
-  const host::Operator* function = host::find_operator(call.node.op->name);
+  const host::Operator* function = host::find_operator(call.node.op->id);
   if (function == nullptr) call.fail("the host has no such operator");
   std::vector<Tensor> tensors;
   host::Call on_host{call.node, {}, {}, nullptr};
@@ -79,7 +79,7 @@ void round_to_dtype(Array& array, Precision precision) {
     if (array.dtype == DType::f32 && precision == Precision::f64) return;
     for (auto& value : array.floats) value = rounded_to(array.dtype, value);
   } else {
-    for (auto& value : array.integers) value = scalar::truncate_bits(value, array.dtype);
+    for (auto& value : array.integers) value = graph::wrapped(array.dtype, static_cast<std::uint64_t>(value));
   }
 }
 
@@ -100,7 +100,7 @@ class Runner {
     for (std::size_t i = 0; i < states.size(); ++i) store(module_.states[i], states[i]);
     for (const auto& node : module_.nodes) {
       step(node);
-      if (node.op->name == "append") keep_state(node, states);
+      if (node.op->id == graph::OpId::Append) keep_state(node, states);
     }
     std::vector<Array> outputs;
     for (const auto id : module_.outputs) outputs.push_back(value(id));
@@ -109,7 +109,7 @@ class Runner {
 
  private:
   void step(const graph::Node& node) {
-    const auto function = node.op->op_class == graph::OpClass::Host ? run_on_host : find_function(node.op->name);
+    const auto function = node.op->op_class == graph::OpClass::Host ? run_on_host : find_function(node.op->id);
     if (!function) {
       throw Error(ErrorKind::unsupported, fmt::format("the reference target has no operator '{}'", node.op->name));
     }

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "targets/reference/ops.hpp"
-#include "targets/reference/scalar.hpp"
+#include "graph/ops/scalar_values.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -87,7 +87,7 @@ std::vector<Array> windows(const OpCall& call) {
     std::int64_t source = 0;
     for (std::size_t axis = 0; axis < place.size(); ++axis) source += place[axis] * dense[axis];
     if (is_float(x.dtype)) result.floats[next++] = exists ? x.floats[static_cast<std::size_t>(source)] : value;
-    else result.integers[next++] = exists ? x.integers[static_cast<std::size_t>(source)] : scalar::to_integer(value, x.dtype);
+    else result.integers[next++] = exists ? x.integers[static_cast<std::size_t>(source)] : graph::saturated(x.dtype, value);
   });
   return {result};
 }
@@ -189,10 +189,10 @@ std::vector<Array> pool(const OpCall& call, std::vector<Value> Array::* elements
 std::vector<Array> max_pool(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   const auto larger = [](double a, double b) { return std::isnan(a) || a > b ? a : b; };
-  const auto larger_integer = [dtype](std::int64_t a, std::int64_t b) { return scalar::less(dtype, a, b) ? b : a; };
+  const auto larger_integer = [dtype](std::int64_t a, std::int64_t b) { return graph::scalar::less(dtype, a, b) ? b : a; };
   const auto total_alone = [](auto total, std::int64_t, std::int64_t) { return total; };
   if (is_float(dtype)) return pool(call, &Array::floats, -std::numeric_limits<double>::infinity(), larger, total_alone);
-  return pool(call, &Array::integers, scalar::lowest(dtype), larger_integer, total_alone);
+  return pool(call, &Array::integers, graph::least(dtype), larger_integer, total_alone);
 }
 
 std::vector<Array> average_pool(const OpCall& call) {
@@ -201,7 +201,7 @@ std::vector<Array> average_pool(const OpCall& call) {
               [all](double total, std::int64_t count, std::int64_t taps) { return total / static_cast<double>(all ? taps : count); });
 }
 
-constexpr OpEntry window_entries[] = {{"windows", windows}, {"window_matmul", window_matmul}, {"conv", conv}, {"max_pool", max_pool}, {"average_pool", average_pool}};
+constexpr OpEntry window_entries[] = {{graph::OpId::Windows, windows}, {graph::OpId::WindowMatmul, window_matmul}, {graph::OpId::Conv, conv}, {graph::OpId::MaxPool, max_pool}, {graph::OpId::AveragePool, average_pool}};
 
 }  // namespace
 

@@ -2,4 +2,4 @@
 # file: targets/llvm/math/math.cpp
 # target: test_kernels
 # test: dtypes
-s/is_unsigned(dtype) ? llvm::Intrinsic::umax : llvm::Intrinsic::smax/llvm::Intrinsic::smax/
+s/greater ? llvm::Intrinsic::umax :/greater ? llvm::Intrinsic::smax :/

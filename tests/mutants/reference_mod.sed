@@ -1,5 +1,5 @@
-# The oracle's mod keeps the dividend's sign.
-# file: targets/reference/scalar.cpp
+# The reference's mod keeps the dividend's sign.
+# file: graph/ops/scalar_values.cpp
 # target: test_codegen
 # test: binary operators
 s/(rest < 0) != (b < 0) ? rest + b : rest/false ? rest + b : rest/

@@ -9,7 +9,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/ir/scalars.hpp"
-#include "targets/reference/scalar.hpp"
+#include "graph/ops/scalar_values.hpp"
 #include "tests/support/expr_interpreter.hpp"
 #include "tests/support/half.hpp"
 
@@ -217,7 +217,7 @@ class Run {
       scores.push_back(attention.causal && at_[keys] > row + ahead ? hidden : score);
     }
     double peak = hidden, total = 0, sum = 0;
-    for (const double score : scores) peak = reference::scalar::maximum(peak, score);
+    for (const double score : scores) peak = graph::scalar::maximum(peak, score);
     if (peak != hidden) {
       for (const double score : scores) total += std::exp(score - peak);
       for (at_[keys] = 0; at_[keys] < count; ++at_[keys]) {
@@ -231,7 +231,7 @@ class Run {
   Scalar read(const BoundOperand& operand, std::int64_t gathered = 0) const {
     const DType dtype = operand.operand->dtype;
     if (!operand.exists(at_)) {
-      return {.number = operand.operand->fill, .integer = reference::scalar::to_integer(operand.operand->fill, dtype)};
+      return {.number = operand.operand->fill, .integer = graph::saturated(dtype, operand.operand->fill)};
     }
     if (operand.operand->gathers) {
       if (gathered < -operand.gather_extent || gathered >= operand.gather_extent) {

@@ -27,7 +27,7 @@ std::optional<graph::Dim> gathered_extent(const graph::Module& module, const gra
 }
 
 bool passes_values_on(const graph::Node& node) {
-  return node.op->op_class == graph::OpClass::View || node.op->name == "cast" || node.op->name == "copy";
+  return node.op->op_class == graph::OpClass::View || node.op->id == graph::OpId::Cast;
 }
 
 bool is_mask(const std::string& name) { return name.find("mask") != std::string::npos; }
@@ -95,7 +95,7 @@ std::optional<graph::Dim> index_extent(const graph::Module& module, graph::Value
   std::set<graph::ValueId> carriers{input};
   std::optional<graph::Dim> extent;
   for (const graph::Node& node : module.nodes) {
-    if (node.op->name == "gather" && carriers.contains(node.inputs[1])) {
+    if (node.op->id == graph::OpId::Gather && carriers.contains(node.inputs[1])) {
       const std::optional<graph::Dim> here = gathered_extent(module, node);
       if (here) extent = extent ? min(*extent, *here) : *here;
     } else if (passes_values_on(node) && carriers.contains(node.inputs[0])) {

@@ -2,12 +2,14 @@
 // Scalar expressions: what is computed for one element, as a flat DAG in topological order.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dyn/dtype.hpp"
 #include "graph/dims/dim.hpp"
+#include "graph/ops/scalar_ops.hpp"
 
 namespace dyn::rkernel {
 
@@ -18,15 +20,11 @@ enum class ExprOp : std::uint8_t {
   Index,        ///< the i64 index along axis `axis`
   Load,         ///< operand `operand` at the current indices; with gather: plus args[0] (i64) * gather stride
   Accumulator,  ///< the contraction's value at the current indices
-  // one argument
-  Neg, Abs, Exp, Log, Sqrt, Rsqrt, Reciprocal, Tanh, Erf, Sigmoid, Floor, Ceil, Round, Sin, Cos, Tan, Asin, Acos, Atan,
-  Sinh, Cosh, Asinh, Acosh, Atanh, Relu, Sign, IsNan, Not, BitNot, Cast,
+  // graph::ScalarOp
+#define DYN_SCALAR_OP(name, ...) name,
+#include "graph/ops/scalar_ops.def"
+  Cast,
   RoundF16, RoundBf16,  ///< an f32 as the 16-bit float holds it
-  // two arguments of one dtype
-  Add, Sub, Mul, Div, Pow, Max, Min, Mod, And, Or,
-  BitAnd, BitOr, BitXor, ShiftLeft, ShiftRight,  ///< of integers; shifted by more than their bits: 0, or -1 of a negative number to the right
-  Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,  ///< give boolean
-  // three
   Select,       ///< args[0] (boolean) ? args[1] : args[2]
   // over all reduction axes of the problem; the result does not vary along them
   ReduceSum, ReduceMax, ReduceMin, ReduceProd
@@ -34,6 +32,14 @@ enum class ExprOp : std::uint8_t {
 
 std::string_view name_of(ExprOp op) noexcept;
 int argument_count(ExprOp op) noexcept;  ///< Load: 0 or 1
+/// Nothing for an operator that is not in graph/ops/scalar_ops.def.
+constexpr std::optional<graph::ScalarOp> scalar_op(ExprOp op) noexcept {
+  if (op <= ExprOp::Accumulator || op >= ExprOp::Cast) return std::nullopt;
+  return static_cast<graph::ScalarOp>(static_cast<int>(op) - static_cast<int>(ExprOp::Accumulator) - 1);
+}
+constexpr ExprOp expr_op(graph::ScalarOp op) noexcept { return static_cast<ExprOp>(static_cast<int>(op) + static_cast<int>(ExprOp::Accumulator) + 1); }
+/// Of numbers that a dtype holds the result is one too.
+bool is_exact(ExprOp op) noexcept;
 constexpr bool is_reduction(ExprOp op) noexcept { return op >= ExprOp::ReduceSum && op <= ExprOp::ReduceProd; }
 
 struct Expr {

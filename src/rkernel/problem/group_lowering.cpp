@@ -75,11 +75,11 @@ void GroupLowering::make_axes() {
   const std::size_t count = group_.extents.size();
   const std::size_t own = group_.backbone == Backbone::Matmul ? 3 : group_.backbone == Backbone::Attention ? 4 : 0;
   const bool guarded = std::ranges::any_of(group_.nodes, [this](int id) {
-    const std::string& op = module_.nodes[static_cast<std::size_t>(id)].op->name;
-    return op == "concat" || op == "pad" || op == "windows";
+    const graph::OpId op = module_.nodes[static_cast<std::size_t>(id)].op->id;
+    return op == graph::OpId::Concat || op == graph::OpId::Pad || op == graph::OpId::Windows;
   });
   const Node* windows = group_.backbone == Backbone::Matmul ? &module_.nodes[static_cast<std::size_t>(group_.backbone_node)] : nullptr;
-  if (windows != nullptr && windows->op->name != "window_matmul") windows = nullptr;
+  if (windows != nullptr && windows->op->id != graph::OpId::WindowMatmul) windows = nullptr;
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   // A batch of groups stands before the windows.
@@ -169,7 +169,7 @@ HostPart GroupLowering::host_part(ValueId id, bool written) {
 
 void GroupLowering::make_contraction() {
   const Node& node = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
-  if (node.op->name == "window_matmul") return make_window_contraction(node);
+  if (node.op->id == graph::OpId::WindowMatmul) return make_window_contraction(node);
   const int k = static_cast<int>(group_.extents.size()) - 1, n = k - 1, m = k - 2;
   const auto& result = dims_of(node.outputs[0]);
   const auto coords_of = [&](ValueId id, int row, int column, bool transpose) {
@@ -231,8 +231,8 @@ void GroupLowering::make_attention() {
 int GroupLowering::copied_value() {
   const Node& view = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
   const Coords here = graph::identity_coords(*module_.dims, static_cast<int>(group_.extents.size()));
-  if (view.op->name == "append") return value(view.inputs[1], here, {});
-  if (view.op->name == "reshape") return value(view.inputs[0], here, {});
+  if (view.op->id == graph::OpId::Append) return value(view.inputs[1], here, {});
+  if (view.op->id == graph::OpId::Reshape) return value(view.inputs[0], here, {});
   return value(view.inputs[0], *coords_through_view(module_, view, here), {});
 }
 

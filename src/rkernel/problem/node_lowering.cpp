@@ -1,7 +1,6 @@
 // The expression of one node's element.
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -21,38 +20,18 @@ using graph::ValueId;
 
 namespace {
 
-const std::unordered_map<std::string_view, ExprOp> scalar_ops = {
-    {"neg", ExprOp::Neg},         {"abs", ExprOp::Abs},           {"exp", ExprOp::Exp},
-    {"log", ExprOp::Log},         {"sqrt", ExprOp::Sqrt},         {"rsqrt", ExprOp::Rsqrt},
-    {"tanh", ExprOp::Tanh},       {"erf", ExprOp::Erf},           {"reciprocal", ExprOp::Reciprocal},
-    {"sigmoid", ExprOp::Sigmoid}, {"floor", ExprOp::Floor},       {"ceil", ExprOp::Ceil},
-    {"round", ExprOp::Round},     {"sin", ExprOp::Sin},           {"cos", ExprOp::Cos},
-    {"tan", ExprOp::Tan},         {"asin", ExprOp::Asin},         {"acos", ExprOp::Acos},
-    {"atan", ExprOp::Atan},       {"sinh", ExprOp::Sinh},         {"cosh", ExprOp::Cosh},
-    {"asinh", ExprOp::Asinh},     {"acosh", ExprOp::Acosh},       {"atanh", ExprOp::Atanh},
-    {"relu", ExprOp::Relu},       {"sign", ExprOp::Sign},         {"isnan", ExprOp::IsNan},
-    {"logical_not", ExprOp::Not}, {"bit_not", ExprOp::BitNot},    {"bit_and", ExprOp::BitAnd},
-    {"bit_or", ExprOp::BitOr},    {"bit_xor", ExprOp::BitXor},    {"shift_left", ExprOp::ShiftLeft},
-    {"shift_right", ExprOp::ShiftRight}, {"cast", ExprOp::Cast},  {"add", ExprOp::Add},
-    {"sub", ExprOp::Sub},         {"mul", ExprOp::Mul},           {"div", ExprOp::Div},
-    {"pow", ExprOp::Pow},         {"maximum", ExprOp::Max},       {"minimum", ExprOp::Min},
-    {"mod", ExprOp::Mod},         {"logical_and", ExprOp::And},   {"logical_or", ExprOp::Or},
-    {"equal", ExprOp::Equal},     {"not_equal", ExprOp::NotEqual}, {"less", ExprOp::Less},
-    {"less_equal", ExprOp::LessEqual}, {"greater", ExprOp::Greater}, {"greater_equal", ExprOp::GreaterEqual},
-    {"where", ExprOp::Select},    {"reduce_sum", ExprOp::ReduceSum}, {"reduce_mean", ExprOp::ReduceSum},
-    {"reduce_max", ExprOp::ReduceMax}, {"reduce_min", ExprOp::ReduceMin}, {"reduce_prod", ExprOp::ReduceProd}};
-
-ExprOp scalar_op(const Node& node) {
-  const auto op = scalar_ops.find(node.op->name);
-  if (op == scalar_ops.end()) throw Error(ErrorKind::internal, "lower: no scalar operator for " + node.op->name);
-  return op->second;
-}
-
-/// Of numbers that a dtype holds the result is one too.
-bool keeps_precision(ExprOp op) {
-  constexpr ExprOp ops[] = {ExprOp::Neg,  ExprOp::Abs, ExprOp::Sign, ExprOp::Relu,      ExprOp::Floor,    ExprOp::Ceil,
-                            ExprOp::Round, ExprOp::Max, ExprOp::Min,  ExprOp::ReduceMax, ExprOp::ReduceMin, ExprOp::Select};
-  return std::ranges::find(ops, op) != std::end(ops);
+ExprOp operator_of(const Node& node) {
+  if (node.op->scalar != nullptr) return expr_op(node.op->scalar->op);
+  switch (node.op->id) {
+    case graph::OpId::Cast: return ExprOp::Cast;
+    case graph::OpId::Where: return ExprOp::Select;
+    case graph::OpId::ReduceSum:
+    case graph::OpId::ReduceMean: return ExprOp::ReduceSum;
+    case graph::OpId::ReduceMax: return ExprOp::ReduceMax;
+    case graph::OpId::ReduceMin: return ExprOp::ReduceMin;
+    case graph::OpId::ReduceProd: return ExprOp::ReduceProd;
+    default: throw Error(ErrorKind::internal, "lower: no scalar operator for " + node.op->name);
+  }
 }
 
 }  // namespace
@@ -65,11 +44,11 @@ int GroupLowering::compute(const Node& node, const Coords& coords, const Guards&
     case OpClass::Attention: return build_.add({.op = ExprOp::Accumulator, .dtype = DType::f32, .dim = {}});
     default: break;
   }
-  if (node.op->name == "gather") return gather(node, coords, guards);
-  if (node.op->name == "concat") return concat(node, coords, guards);
-  if (node.op->name == "pad") return pad(node, coords, guards);
-  if (node.op->name == "windows") return windows(node, coords, guards);
-  if (node.op->name == "range") return range(node, coords);
+  if (node.op->id == graph::OpId::Gather) return gather(node, coords, guards);
+  if (node.op->id == graph::OpId::Concat) return concat(node, coords, guards);
+  if (node.op->id == graph::OpId::Pad) return pad(node, coords, guards);
+  if (node.op->id == graph::OpId::Windows) return windows(node, coords, guards);
+  if (node.op->id == graph::OpId::Range) return range(node, coords);
   throw Error(ErrorKind::internal, fmt::format("{}: {} cannot be lowered", group_.name, node.op->name));
 }
 
@@ -78,9 +57,9 @@ int GroupLowering::elementwise(const Node& node, const Coords& coords, const Gua
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     args[i] = value(node.inputs[i], broadcast_coords(dims_of(node.inputs[i]), dims_of(node.outputs[0]), coords), guards);
   }
-  const ExprOp op = scalar_op(node);
+  const ExprOp op = operator_of(node);
   const int result = build_.apply(op, value_dtype(node.outputs[0]), args[0], args[1], args[2]);
-  return keeps_precision(op) ? result : rounded(result, node.outputs[0]);
+  return is_exact(op) ? result : rounded(result, node.outputs[0]);
 }
 
 int GroupLowering::rounded(int expr, ValueId id) {
@@ -95,8 +74,8 @@ int GroupLowering::reduction(const Node& node) {
   const int element = value(node.inputs[0], graph::identity_coords(*module_.dims, rank), {});
   // Axes of one element are left out: where no other is reduced, the element is the result.
   if (std::ranges::none_of(problem_.axes, [](const Axis& axis) { return axis.kind == AxisKind::Reduction; })) return element;
-  const int sum = build_.apply(scalar_op(node), dtype, element);
-  if (node.op->name != "reduce_mean") return keeps_precision(scalar_op(node)) ? sum : rounded(sum, node.outputs[0]);
+  const int sum = build_.apply(operator_of(node), dtype, element);
+  if (node.op->id != graph::OpId::ReduceMean) return is_exact(operator_of(node)) ? sum : rounded(sum, node.outputs[0]);
   Dim count = module_.dims->constant(1);
   for (std::size_t i = 0; i < group_.extents.size(); ++i) {
     if (group_.reduced[i]) count = count * group_.extents[i];

@@ -1,7 +1,6 @@
 #include "src/runtime/load/target_factory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include "dyn/error.hpp"
 #include "src/runtime/system/cache_dir.hpp"
 #include "src/runtime/load/fallback_target.hpp"
+#include "src/runtime/load/option_values.hpp"
 #include "targets/cpu/cpu_target.hpp"
 #include "targets/llvm/jit/code_memory.hpp"
 #include "targets/ptx/cuda/device.hpp"
@@ -20,21 +20,11 @@
 namespace dyn::runtime {
 namespace {
 
-struct Precision {
-  const char* name;
-  DType dtype;
-  bool allow_tf32, on_cpu, on_gpu;
-};
-constexpr std::array<Precision, 5> precisions = {{{"f32", DType::f32, false, true, true},
-                                                  {"tf32", DType::f32, true, false, true},
-                                                  {"f16", DType::f16, false, true, true},
-                                                  {"bf16", DType::bf16, false, true, true},
-                                                  {"i8", DType::i8, false, true, false}}};
+constexpr auto all = [](const auto&) { return true; };
 
-const Precision& find_precision(const std::string& name) {
-  const auto found = std::find_if(precisions.begin(), precisions.end(), [&](const Precision& precision) { return precision.name == name; });
-  if (found == precisions.end()) throw Error(ErrorKind::user, fmt::format("there is no precision '{}'; there are f32, tf32, f16, bf16 and i8", name));
-  return *found;
+const PrecisionInfo& checked_precision(const std::string& name) {
+  if (const PrecisionInfo* precision = find_precision(name)) return *precision;
+  throw Error(ErrorKind::user, fmt::format("there is no precision '{}'; there are {}", name, names_of(precisions(), all)));
 }
 
 rkernel::Policy find_policy(const std::string& name) {
@@ -42,7 +32,10 @@ rkernel::Policy find_policy(const std::string& name) {
   throw Error(ErrorKind::user, fmt::format("there is no policy '{}'; there are {}", name, rkernel::policy_names()));
 }
 
-bool is_gpu(const std::string& device) { return device == "cuda" || device == "emulator"; }
+bool is_gpu(const std::string& device) {
+  const DeviceInfo* known = find_device(device);
+  return known != nullptr && known->is_gpu;
+}
 
 bool is_index(const std::string& gpu) {
   return std::all_of(gpu.begin(), gpu.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -85,31 +78,31 @@ void choose_gpu(const Options& options, ptx::TargetOptions& target) {
 
 void check_device_options(const Options& options) {
   find_policy(options.policy);
-  const Precision& precision = find_precision(options.precision);
+  const PrecisionInfo& precision = checked_precision(options.precision);
   if (is_gpu(options.device)) {
     if (precision.on_gpu) return;
-    throw Error(ErrorKind::unsupported, fmt::format("device '{}' has no kernels for precision '{}'; use f32, tf32, f16 or bf16 there, or device 'cpu'",
-                                                    options.device, precision.name));
+    throw Error(ErrorKind::unsupported, fmt::format("device '{}' has no kernels for precision '{}'; it has {}; or use device 'cpu'", options.device,
+                                                    precision.name, names_of(precisions(), [](const PrecisionInfo& each) { return each.on_gpu; })));
   }
   if (!options.gpu.empty()) {
     throw Error(ErrorKind::user, fmt::format("GPU '{}' is asked for, but device is '{}'; GPUs belong to devices 'cuda' and 'emulator'",
                                              options.gpu, options.device));
   }
-  if (options.device == "cpu" ? !precision.on_cpu : options.precision != precisions.front().name) {
+  if (options.device == "cpu" ? !precision.on_cpu : options.precision != precisions().front().name) {
     throw Error(ErrorKind::unsupported, fmt::format("device '{}' computes in f32 only; precision '{}' needs {}", options.device, precision.name,
                                                     precision.on_cpu ? "another device" : "device 'cuda' or 'emulator'"));
   }
 }
 
 std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads) {
-  if (options.device == "cpu") return make_cpu(options, threads, find_precision(options.precision).dtype);
+  if (options.device == "cpu") return make_cpu(options, threads, checked_precision(options.precision).dtype);
   if (!is_gpu(options.device)) {
     throw Error(ErrorKind::user,
-                fmt::format("there is no device '{}'; this build has 'cpu', 'cuda', 'emulator' and 'reference'", options.device));
+                fmt::format("there is no device '{}'; this build has {}", options.device, names_of(devices(), all)));
   }
   ptx::TargetOptions target;
   choose_gpu(options, target);
-  const Precision& precision = find_precision(options.precision);
+  const PrecisionInfo& precision = checked_precision(options.precision);
   target.precision = precision.dtype;
   target.allow_tf32 = precision.allow_tf32;
   target.policy = find_policy(options.policy);
@@ -123,7 +116,7 @@ Options with_usable_device(Options options) {
   if (const std::string refusal = codegen::code_memory_refusal(); !refusal.empty()) {
     if (options.log) options.log(LogLevel::warning, refusal + "; running on the slow reference instead");
     options.device = "reference";
-    if (find_precision(options.precision).on_cpu) options.precision = precisions.front().name;  // it keeps all weights as they are
+    if (checked_precision(options.precision).on_cpu) options.precision = precisions().front().name;  // it keeps all weights as they are
   }
   return options;
 }

@@ -102,8 +102,8 @@ void SegmentRun::run_model(std::size_t step) {
 }
 
 void SegmentRun::run_node(const graph::Node& node) {
-  if (node.op->name == "if") return choose(node);
-  const host::Operator& of_host = *host::find_operator(node.op->name);
+  if (node.op->id == graph::OpId::If) return choose(node);
+  const host::Operator& of_host = *host::find_operator(node.op->id);
   std::vector<Tensor> tensors;
   host::Call call{node, {}, {}, nullptr};
   for (const ValueId id : node.inputs) {

@@ -19,7 +19,6 @@ constexpr std::size_t most_loop_classes = 32;
 /// Vectors of an element-wise body: enough independent work to hide latencies. Functions have chains of their own, and constants that need
 /// registers.
 constexpr int elementwise_vectors = 4, function_vectors = 2;
-constexpr double function_instructions = 20;
 constexpr int most_vectors_of_row = 6;
 
 int vectors_of_body(const rkernel::Problem& problem, int width) {
@@ -28,7 +27,7 @@ int vectors_of_body(const rkernel::Problem& problem, int width) {
   const auto reductions = std::ranges::count_if(problem.exprs, [](const rkernel::Expr& expr) { return is_reduction(expr.op); });
   if (reduces_window(problem) && whole > 0 && whole <= most_vectors_of_row && whole * reductions <= window_accumulators) return static_cast<int>(whole);
   const bool functions = std::ranges::any_of(problem.exprs, [&](const rkernel::Expr& expr) {
-    return expr.op != rkernel::ExprOp::Load && codegen::instructions_of(problem, expr, StrideClass::Unit) >= function_instructions;
+    return expr.op != rkernel::ExprOp::Load && codegen::instructions_of(problem, expr, StrideClass::Unit) >= graph::function_instructions;
   });
   return functions ? function_vectors : elementwise_vectors;
 }

@@ -10,8 +10,6 @@
 
 namespace dyn::codegen {
 
-using rkernel::ExprOp;
-
 namespace {
 
 constexpr double pi_half = 1.5707963267948966;
@@ -131,7 +129,7 @@ llvm::Value* Math::exp2_double(llvm::Value* x) {
   return builder_.CreateFMul(p, power_of_two(n.bits, x));
 }
 
-llvm::Value* Math::call(const char* function, std::initializer_list<llvm::Value*> arguments) {
+llvm::Value* Math::call(std::string_view function, std::initializer_list<llvm::Value*> arguments) {
   llvm::Module& module = *builder_.GetInsertBlock()->getModule();
   const std::vector<llvm::Type*> types(arguments.size(), builder_.getDoubleTy());
   llvm::FunctionCallee callee = module.getOrInsertFunction(function, llvm::FunctionType::get(builder_.getDoubleTy(), types, false));
@@ -146,29 +144,6 @@ llvm::Value* Math::call(const char* function, std::initializer_list<llvm::Value*
     result = builder_.CreateInsertElement(result, builder_.CreateCall(callee, elements), static_cast<std::uint64_t>(lane));
   }
   return result;
-}
-
-llvm::Value* Math::double_function(ExprOp op, llvm::Value* x) {
-  if (!x->getType()->getScalarType()->isDoubleTy()) return nullptr;
-  switch (op) {
-    case ExprOp::Exp: return call("exp", {x});
-    case ExprOp::Log: return call("log", {x});
-    case ExprOp::Tanh: return call("tanh", {x});
-    case ExprOp::Erf: return call("erf", {x});
-    case ExprOp::Sin: return call("sin", {x});
-    case ExprOp::Cos: return call("cos", {x});
-    case ExprOp::Tan: return call("tan", {x});
-    case ExprOp::Asin: return call("asin", {x});
-    case ExprOp::Acos: return call("acos", {x});
-    case ExprOp::Atan: return call("atan", {x});
-    case ExprOp::Sinh: return call("sinh", {x});
-    case ExprOp::Cosh: return call("cosh", {x});
-    case ExprOp::Asinh: return call("asinh", {x});
-    case ExprOp::Acosh: return call("acosh", {x});
-    case ExprOp::Atanh: return call("atanh", {x});
-    case ExprOp::Sigmoid: return sigmoid_of(x, call("exp", {builder_.CreateFNeg(abs(x))}));
-    default: return nullptr;
-  }
 }
 
 llvm::Value* Math::double_mod(llvm::Value* a, llvm::Value* b) {

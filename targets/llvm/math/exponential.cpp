@@ -74,7 +74,8 @@ llvm::Value* Math::log(llvm::Value* x) {
 
 llvm::Value* Math::sigmoid(llvm::Value* x) {
   // Both sides from e^-|x|, which cannot overflow.
-  return sigmoid_of(x, exp(builder_.CreateFNeg(abs(x))));
+  llvm::Value* exponent = builder_.CreateFNeg(abs(x));
+  return sigmoid_of(x, x->getType()->getScalarType()->isDoubleTy() ? call("exp", {exponent}) : exp(exponent));
 }
 
 llvm::Value* Math::sigmoid_of(llvm::Value* x, llvm::Value* e) {

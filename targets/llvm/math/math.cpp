@@ -16,6 +16,9 @@ namespace {
                                           std::string(name_of(dtype)) + " values");
 }
 
+/// Whether order depends on the upper bit as a sign.
+constexpr bool has_sign(DType dtype) { return dtype != DType::boolean && !is_unsigned(dtype); }
+
 }  // namespace
 
 llvm::Constant* Math::constant(DType dtype, double number, std::int64_t integer) {
@@ -43,145 +46,64 @@ llvm::Value* Math::cast(DType from, DType to, llvm::Value* value) {
 }
 
 llvm::Value* Math::apply(ExprOp op, DType from, DType to, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
-  if (op == ExprOp::Select) return builder_.CreateSelect(a, b, c);
-  if (op == ExprOp::Cast) return cast(from, to, a);
-  if (op >= ExprOp::Equal && op <= ExprOp::GreaterEqual) return compare(op, from, a, b);
-  if (b != nullptr) return is_float(from) ? float_binary(op, a, b) : binary(op, from, a, b);
-  return is_float(from) ? float_unary(op, a) : unary(op, from, a);
+  switch (op) {
+    case ExprOp::Select: return builder_.CreateSelect(a, b, c);
+    case ExprOp::Cast: return cast(from, to, a);
+    case ExprOp::RoundF16:
+    case ExprOp::RoundBf16:
+      if (from != DType::f32) refuse(op, from);
+      return nearest_half(builder_, op == ExprOp::RoundF16 ? DType::f16 : DType::bf16, a);
+    default: return scalar(op, from, a, b);
+  }
 }
 
-llvm::Value* Math::unary(ExprOp op, DType dtype, llvm::Value* x) {
-  llvm::Constant* zero = llvm::Constant::getNullValue(x->getType());
+llvm::Value* Math::scalar(ExprOp op, DType dtype, llvm::Value* x, [[maybe_unused]] llvm::Value* y) {
+  const std::optional<graph::ScalarOp> known = rkernel::scalar_op(op);
+  if (!known) refuse(op, dtype);
+  const graph::ScalarOpInfo& info = graph::info_of(*known);
+  if (dtype == DType::boolean && !info.has(graph::Logic)) refuse(op, dtype);
+  if (x->getType()->getScalarType()->isDoubleTy() && !info.libm.empty()) return call(info.libm, {x});
+  const bool of_floats = is_float(dtype);
+  const auto none = [&]() -> llvm::Value* { refuse(op, dtype); };
   switch (op) {
-    case ExprOp::Not: return builder_.CreateICmpEQ(x, zero);
-    case ExprOp::IsNan: return llvm::ConstantInt::getFalse(lanes_of(builder_.getInt1Ty(), width_of(x)));
-    default: break;
-  }
-  if (dtype == DType::boolean) refuse(op, dtype);
-  switch (op) {
-    case ExprOp::Neg: return builder_.CreateNeg(x);
-    case ExprOp::BitNot: return builder_.CreateNot(x);
-    default: break;
-  }
-  if (is_unsigned(dtype)) {
-    if (op == ExprOp::Abs || op == ExprOp::Relu) return x;
-    if (op == ExprOp::Sign) return builder_.CreateZExt(builder_.CreateICmpNE(x, zero), x->getType());
-    refuse(op, dtype);
-  }
-  switch (op) {
-    case ExprOp::Abs: return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, builder_.getFalse());
-    case ExprOp::Relu: return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, zero);
-    case ExprOp::Sign:
-      return builder_.CreateSub(builder_.CreateZExt(builder_.CreateICmpSGT(x, zero), x->getType()),
-                                builder_.CreateZExt(builder_.CreateICmpSLT(x, zero), x->getType()));
+#define DYN_SCALAR_OP(name, text, operands, takes, traits, instructions, onnx, libm, value, integer, float_code, integer_code, summary) \
+  case ExprOp::name: return of_floats ? static_cast<llvm::Value*>(float_code) : static_cast<llvm::Value*>(integer_code);
+#include "graph/ops/scalar_ops.def"
     default: refuse(op, dtype);
   }
 }
 
-llvm::Value* Math::float_unary(ExprOp op, llvm::Value* x) {
-  if (llvm::Value* result = double_function(op, x)) return result;
+llvm::Value* Math::sqrt(llvm::Value* x) { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); }
+
+llvm::Value* Math::inverse(llvm::Value* x) { return builder_.CreateFDiv(number(x, 1), x); }
+
+llvm::Value* Math::relu(llvm::Value* x) {
   llvm::Value* zero = number(x, 0);
-  switch (op) {
-    case ExprOp::Neg: return builder_.CreateFNeg(x);
-    case ExprOp::Abs: return abs(x);
-    case ExprOp::Exp: return exp(x);
-    case ExprOp::Log: return log(x);
-    case ExprOp::Sqrt: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
-    case ExprOp::Rsqrt:
-      return builder_.CreateFDiv(number(x, 1), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
-    case ExprOp::RoundF16: return nearest_half(builder_, DType::f16, x);
-    case ExprOp::RoundBf16: return nearest_half(builder_, DType::bf16, x);
-    case ExprOp::Reciprocal: return builder_.CreateFDiv(number(x, 1), x);
-    case ExprOp::Tanh: return tanh(x);
-    case ExprOp::Erf: return erf(x);
-    case ExprOp::Sigmoid: return sigmoid(x);
-    case ExprOp::Floor: return floor(x);
-    case ExprOp::Ceil: return ceil(x);
-    case ExprOp::Round: return round(x);
-    case ExprOp::Sin: return sin(x);
-    case ExprOp::Cos: return cos(x);
-    case ExprOp::Tan: return tan(x);
-    case ExprOp::Asin: return asin(x);
-    case ExprOp::Acos: return acos(x);
-    case ExprOp::Atan: return atan(x);
-    case ExprOp::Sinh: return sinh(x);
-    case ExprOp::Cosh: return cosh(x);
-    case ExprOp::Asinh: return asinh(x);
-    case ExprOp::Acosh: return acosh(x);
-    case ExprOp::Atanh: return atanh(x);
-    case ExprOp::Relu: return builder_.CreateSelect(builder_.CreateFCmpOGT(zero, x), zero, x);
-    case ExprOp::Sign: {
-      llvm::Value* one = copysign(number(x, 1), x);
-      return builder_.CreateSelect(builder_.CreateFCmpONE(x, zero), one, x);
-    }
-    case ExprOp::IsNan: return builder_.CreateFCmpUNO(x, x);
-    case ExprOp::Not: return builder_.CreateFCmpOEQ(x, zero);
-    default: refuse(op, DType::f32);
-  }
+  return builder_.CreateSelect(builder_.CreateFCmpOGT(zero, x), zero, x);
 }
 
-llvm::Value* Math::binary(ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
-  if (op == ExprOp::And || op == ExprOp::Or) {
-    llvm::Value* left = cast(dtype, DType::boolean, a);
-    llvm::Value* right = cast(dtype, DType::boolean, b);
-    return cast(DType::boolean, dtype,
-                op == ExprOp::And ? builder_.CreateAnd(left, right) : builder_.CreateOr(left, right));
-  }
-  if (dtype == DType::boolean) {
-    switch (op) {
-      case ExprOp::Add:
-      case ExprOp::Max: return builder_.CreateOr(a, b);
-      case ExprOp::Mul:
-      case ExprOp::Min: return builder_.CreateAnd(a, b);
-      default: refuse(op, dtype);
-    }
-  }
-  switch (op) {
-    case ExprOp::Add: return builder_.CreateAdd(a, b);
-    case ExprOp::Sub: return builder_.CreateSub(a, b);
-    case ExprOp::Mul: return builder_.CreateMul(a, b);
-    case ExprOp::Max: return builder_.CreateBinaryIntrinsic(is_unsigned(dtype) ? llvm::Intrinsic::umax : llvm::Intrinsic::smax, a, b);
-    case ExprOp::Min: return builder_.CreateBinaryIntrinsic(is_unsigned(dtype) ? llvm::Intrinsic::umin : llvm::Intrinsic::smin, a, b);
-    case ExprOp::Div:
-    case ExprOp::Mod: return is_unsigned(dtype) ? unsigned_divide(op, a, b) : integer_divide(op, a, b);
-    case ExprOp::Pow: return integer_power(is_unsigned(dtype), a, b);
-    case ExprOp::BitAnd: return builder_.CreateAnd(a, b);
-    case ExprOp::BitOr: return builder_.CreateOr(a, b);
-    case ExprOp::BitXor: return builder_.CreateXor(a, b);
-    case ExprOp::ShiftLeft:
-    case ExprOp::ShiftRight: return shift(op, dtype, a, b);
-    default: refuse(op, dtype);
-  }
+llvm::Value* Math::sign(llvm::Value* x) {
+  llvm::Value* one = copysign(number(x, 1), x);
+  return builder_.CreateSelect(builder_.CreateFCmpONE(x, number(x, 0)), one, x);
 }
 
-llvm::Value* Math::float_binary(ExprOp op, llvm::Value* a, llvm::Value* b) {
-  switch (op) {
-    case ExprOp::Add: return builder_.CreateFAdd(a, b);
-    case ExprOp::Sub: return builder_.CreateFSub(a, b);
-    case ExprOp::Mul: return builder_.CreateFMul(a, b);
-    case ExprOp::Div: return builder_.CreateFDiv(a, b);
-    case ExprOp::Max: return extremum(true, a, b);
-    case ExprOp::Min: return extremum(false, a, b);
-    case ExprOp::Pow: return pow(a, b);
-    case ExprOp::Mod: return float_mod(a, b);
-    default: refuse(op, DType::f32);
-  }
+llvm::Value* Math::integer_sign(DType dtype, llvm::Value* x) {
+  llvm::Value* zero = bits(x, 0);
+  if (is_unsigned(dtype)) return builder_.CreateZExt(builder_.CreateICmpNE(x, zero), x->getType());
+  return builder_.CreateSub(builder_.CreateZExt(builder_.CreateICmpSGT(x, zero), x->getType()),
+                            builder_.CreateZExt(builder_.CreateICmpSLT(x, zero), x->getType()));
 }
 
-llvm::Value* Math::compare(ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
-  using Predicate = llvm::CmpInst::Predicate;
-  struct Row {
-    Predicate floating, integer, without_sign;
-  };
-  static constexpr Row rows[] = {{Predicate::FCMP_OEQ, Predicate::ICMP_EQ, Predicate::ICMP_EQ},
-                                 {Predicate::FCMP_UNE, Predicate::ICMP_NE, Predicate::ICMP_NE},
-                                 {Predicate::FCMP_OLT, Predicate::ICMP_SLT, Predicate::ICMP_ULT},
-                                 {Predicate::FCMP_OLE, Predicate::ICMP_SLE, Predicate::ICMP_ULE},
-                                 {Predicate::FCMP_OGT, Predicate::ICMP_SGT, Predicate::ICMP_UGT},
-                                 {Predicate::FCMP_OGE, Predicate::ICMP_SGE, Predicate::ICMP_UGE}};
-  const Row& row = rows[static_cast<std::size_t>(op) - static_cast<std::size_t>(ExprOp::Equal)];
-  if (is_float(dtype)) return builder_.CreateFCmp(row.floating, a, b);
-  return builder_.CreateICmp(dtype == DType::boolean || is_unsigned(dtype) ? row.without_sign : row.integer, a, b);
+llvm::Value* Math::of_truths(DType dtype, llvm::Instruction::BinaryOps operation, llvm::Value* a, llvm::Value* b) {
+  llvm::Value* left = cast(dtype, DType::boolean, a);
+  llvm::Value* right = cast(dtype, DType::boolean, b);
+  return cast(DType::boolean, dtype, builder_.CreateBinOp(operation, left, right));
+}
+
+llvm::Value* Math::integer_extremum(DType dtype, bool greater, llvm::Value* a, llvm::Value* b) {
+  if (dtype == DType::boolean) return greater ? builder_.CreateOr(a, b) : builder_.CreateAnd(a, b);
+  if (is_unsigned(dtype)) return builder_.CreateBinaryIntrinsic(greater ? llvm::Intrinsic::umax : llvm::Intrinsic::umin, a, b);
+  return builder_.CreateBinaryIntrinsic(greater ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, a, b);
 }
 
 llvm::Value* Math::extremum(bool greater, llvm::Value* a, llvm::Value* b) {
@@ -190,27 +112,30 @@ llvm::Value* Math::extremum(bool greater, llvm::Value* a, llvm::Value* b) {
   return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, builder_.CreateSelect(ordered, a, b));
 }
 
-llvm::Value* Math::integer_divide(ExprOp op, llvm::Value* a, llvm::Value* b) {
-  // Division by 0 and by -1 (which overflows for the least integer) is replaced by division by 1.
+llvm::Value* Math::quotient(DType dtype, llvm::Value* a, llvm::Value* b) {
   llvm::Value* zero = bits(a, 0);
   llvm::Value* by_zero = builder_.CreateICmpEQ(b, zero);
-  llvm::Value* by_minus_one = builder_.CreateICmpEQ(b, bits(a, -1));
-  llvm::Value* divisor = builder_.CreateSelect(builder_.CreateOr(by_zero, by_minus_one), bits(a, 1), b);
-  if (op == ExprOp::Div) {
-    llvm::Value* quotient = builder_.CreateSDiv(a, divisor);
-    return builder_.CreateSelect(by_zero, zero, builder_.CreateSelect(by_minus_one, builder_.CreateNeg(a), quotient));
+  if (is_unsigned(dtype)) {
+    llvm::Value* divisor = builder_.CreateSelect(by_zero, bits(a, 1), b);
+    return builder_.CreateSelect(by_zero, zero, builder_.CreateUDiv(a, divisor));
   }
-  llvm::Value* rest = builder_.CreateSRem(a, divisor);
+  llvm::Value* by_minus_one = builder_.CreateICmpEQ(b, bits(a, -1));
+  llvm::Value* divided = builder_.CreateSDiv(a, safe_divisor(b));
+  return builder_.CreateSelect(by_zero, zero, builder_.CreateSelect(by_minus_one, builder_.CreateNeg(a), divided));
+}
+
+llvm::Value* Math::remainder(DType dtype, llvm::Value* a, llvm::Value* b) {
+  llvm::Value* zero = bits(a, 0);
+  if (is_unsigned(dtype)) return builder_.CreateURem(a, builder_.CreateSelect(builder_.CreateICmpEQ(b, zero), bits(a, 1), b));
+  llvm::Value* rest = builder_.CreateSRem(a, safe_divisor(b));
   llvm::Value* other_sign = builder_.CreateICmpSLT(builder_.CreateXor(rest, b), zero);
   llvm::Value* wrong = builder_.CreateAnd(builder_.CreateICmpNE(rest, zero), other_sign);
   return builder_.CreateSelect(wrong, builder_.CreateAdd(rest, b), rest);
 }
 
-llvm::Value* Math::unsigned_divide(ExprOp op, llvm::Value* a, llvm::Value* b) {
-  llvm::Value* by_zero = builder_.CreateICmpEQ(b, bits(a, 0));
-  llvm::Value* divisor = builder_.CreateSelect(by_zero, bits(a, 1), b);
-  if (op == ExprOp::Mod) return builder_.CreateURem(a, divisor);
-  return builder_.CreateSelect(by_zero, bits(a, 0), builder_.CreateUDiv(a, divisor));
+llvm::Value* Math::safe_divisor(llvm::Value* b) {
+  llvm::Value* overflows = builder_.CreateOr(builder_.CreateICmpEQ(b, bits(b, 0)), builder_.CreateICmpEQ(b, bits(b, -1)));
+  return builder_.CreateSelect(overflows, bits(b, 1), b);
 }
 
 llvm::Value* Math::shift(ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b) {

@@ -56,26 +56,31 @@ class Math {
   llvm::Value* fused(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
  private:
-  llvm::Value* unary(rkernel::ExprOp op, DType dtype, llvm::Value* x);
-  llvm::Value* float_unary(rkernel::ExprOp op, llvm::Value* x);
-  llvm::Value* binary(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
-  llvm::Value* float_binary(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
-  llvm::Value* integer_divide(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
-  llvm::Value* unsigned_divide(rkernel::ExprOp op, llvm::Value* a, llvm::Value* b);
+  /// What graph/ops/scalar_ops.def says of an operator.
+  llvm::Value* scalar(rkernel::ExprOp op, DType dtype, llvm::Value* x, llvm::Value* y);
+  llvm::Value* sqrt(llvm::Value* x);
+  llvm::Value* inverse(llvm::Value* x);
+  llvm::Value* relu(llvm::Value* x);
+  llvm::Value* sign(llvm::Value* x);
+  llvm::Value* integer_sign(DType dtype, llvm::Value* x);
+  llvm::Value* of_truths(DType dtype, llvm::Instruction::BinaryOps operation, llvm::Value* a, llvm::Value* b);
+  /// Truncated toward zero; 0 where b is 0.
+  llvm::Value* quotient(DType dtype, llvm::Value* a, llvm::Value* b);
+  /// With the divisor's sign; 0 where b is 0.
+  llvm::Value* remainder(DType dtype, llvm::Value* a, llvm::Value* b);
+  /// b, but 1 for 0 and for -1, which overflows for the least integer.
+  llvm::Value* safe_divisor(llvm::Value* b);
   llvm::Value* integer_power(bool is_unsigned, llvm::Value* base, llvm::Value* exponent);
   llvm::Value* shift(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
-  /// nullptr: there is none, or an instruction is one.
-  llvm::Value* double_function(rkernel::ExprOp op, llvm::Value* x);
   /// `e` is e^-|x|.
   llvm::Value* sigmoid_of(llvm::Value* x, llvm::Value* e);
   llvm::Value* double_mod(llvm::Value* a, llvm::Value* b);
   /// A function of the C library on doubles, lane by lane.
-  llvm::Value* call(const char* function, std::initializer_list<llvm::Value*> arguments);
+  llvm::Value* call(std::string_view function, std::initializer_list<llvm::Value*> arguments);
   llvm::Value* float_mod(llvm::Value* a, llvm::Value* b);
-  llvm::Value* compare(rkernel::ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b);
-
   /// NaN where either is; `greater`: the larger of the two.
   llvm::Value* extremum(bool greater, llvm::Value* a, llvm::Value* b);
+  llvm::Value* integer_extremum(DType dtype, bool greater, llvm::Value* a, llvm::Value* b);
   /// `direction`: 0 nearest, -1 down, 1 up.
   llvm::Value* rounded(int direction, llvm::Value* x);
   /// x = quarter * pi / 2 + r with |r| <= pi / 4, in double: of x that is finite.

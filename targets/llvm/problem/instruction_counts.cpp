@@ -1,33 +1,40 @@
 #include "targets/llvm/problem/instruction_counts.hpp"
 
-#include <map>
-
 #include "targets/llvm/problem/variation.hpp"
 
 namespace dyn::codegen {
 
 using rkernel::ExprOp;
 
+namespace {
+
+double instructions_of(ExprOp op) {
+  if (const std::optional<graph::ScalarOp> scalar = rkernel::scalar_op(op)) return graph::info_of(*scalar).instructions;
+  switch (op) {
+    case ExprOp::Constant:
+    case ExprOp::DimValue:
+    case ExprOp::Accumulator: return 0;
+    case ExprOp::RoundF16: return 15;
+    case ExprOp::RoundBf16: return 7;
+    case ExprOp::ReduceMax: return graph::info_of(graph::ScalarOp::Max).instructions;
+    case ExprOp::ReduceMin: return graph::info_of(graph::ScalarOp::Min).instructions;
+    default: return 1;
+  }
+}
+
+}  // namespace
+
 double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& expr, StrideClass lane_class) {
-  static const std::map<ExprOp, double> table = {
-      {ExprOp::Constant, 0}, {ExprOp::DimValue, 0}, {ExprOp::Accumulator, 0}, {ExprOp::Exp, 20},  {ExprOp::Log, 22},
-      {ExprOp::Tanh, 30},    {ExprOp::Erf, 34},     {ExprOp::Sigmoid, 26},    {ExprOp::Sqrt, 5},  {ExprOp::Rsqrt, 10},
-      {ExprOp::Div, 5},      {ExprOp::Reciprocal, 5}, {ExprOp::Sin, 80},      {ExprOp::Cos, 80},
-      {ExprOp::Tan, 90},     {ExprOp::Asin, 70},    {ExprOp::Acos, 70},      {ExprOp::Atan, 60},   {ExprOp::Sinh, 60},
-      {ExprOp::Cosh, 50},    {ExprOp::Asinh, 70},   {ExprOp::Acosh, 70},     {ExprOp::Atanh, 60},
-      {ExprOp::Pow, 90},     {ExprOp::RoundF16, 15}, {ExprOp::RoundBf16, 7},
-      {ExprOp::Mod, 120},    {ExprOp::Max, 3},      {ExprOp::Min, 3},         {ExprOp::ReduceMax, 3}, {ExprOp::ReduceMin, 3}};
   if (expr.op == ExprOp::Load) {
     const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(expr.operand)];
     const double direct = lane_class == StrideClass::Any || operand.gathers ? 12 : 1;
     return direct + 3 * static_cast<double>(operand.guards.size());
   }
-  const auto found = table.find(expr.op);
-  const double count = found == table.end() ? 1 : found->second;
+  const double count = instructions_of(expr.op);
   if (expr.dtype != DType::f64) return count;
   // Two vectors for one of f32. libm takes lanes one by one.
-  constexpr double functions_from = 20, call_of_lanes = 8;
-  return count < functions_from ? 2 * count : call_of_lanes * count;
+  constexpr double call_of_lanes = 8;
+  return count < graph::function_instructions ? 2 * count : call_of_lanes * count;
 }
 
 double instructions_of(const rkernel::Problem& problem, const SlotTable& slots, std::span<const StrideClass> lane_classes) {

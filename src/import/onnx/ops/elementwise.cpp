@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/ops/scalar_ops.hpp"
 #include "src/import/onnx/parts/before_opset7.hpp"
 #include "src/import/onnx/ops/families.hpp"
 
@@ -40,24 +41,36 @@ std::optional<Dim> fold_less_equal(Dim a, Dim b) { return truth(a, graph::prove_
 std::optional<Dim> fold_greater(Dim a, Dim b) { return fold_less(b, a); }
 std::optional<Dim> fold_greater_equal(Dim a, Dim b) { return fold_less_equal(b, a); }
 
-/// An ONNX operator that dyn has under another name. `fold`, where there is one, computes it on sizes.
-struct Same {
-  std::string_view onnx, dyn;
-  Fold fold = nullptr;
-  bool compares = false;
+/// What computes an operator on sizes.
+struct SizeFold {
+  graph::ScalarOp op;
+  Fold fold;
 };
-constexpr Same same_operators[] = {
-    {"Abs", "abs"}, {"Ceil", "ceil"}, {"Cos", "cos"}, {"Erf", "erf"}, {"Exp", "exp"}, {"Floor", "floor"}, {"IsNaN", "isnan"}, {"Log", "log"},
-    {"Not", "logical_not"}, {"Reciprocal", "reciprocal"}, {"Relu", "relu"}, {"Round", "round"}, {"Sigmoid", "sigmoid"}, {"Sign", "sign"}, {"Sin", "sin"},
-    {"Sqrt", "sqrt"}, {"Tanh", "tanh"}, {"Tan", "tan"}, {"Asin", "asin"}, {"Acos", "acos"}, {"Atan", "atan"}, {"Sinh", "sinh"}, {"Cosh", "cosh"}, {"Asinh", "asinh"},
-    {"Acosh", "acosh"}, {"Atanh", "atanh"},
-    {"And", "logical_and"}, {"Or", "logical_or"}, {"Xor", "not_equal"},
-    {"BitwiseAnd", "bit_and"}, {"BitwiseNot", "bit_not"}, {"BitwiseOr", "bit_or"}, {"BitwiseXor", "bit_xor"},
-    {"Add", "add", fold_add}, {"Sub", "sub", fold_sub}, {"Mul", "mul", fold_mul}, {"Div", "div", fold_div},
-    {"Max", "maximum", fold_max}, {"Min", "minimum", fold_min}, {"Sum", "add", fold_add},
-    {"Equal", "equal", fold_equal, true}, {"Less", "less", fold_less, true}, {"LessOrEqual", "less_equal", fold_less_equal, true},
-    {"Greater", "greater", fold_greater, true}, {"GreaterOrEqual", "greater_equal", fold_greater_equal, true},
+constexpr SizeFold size_folds[] = {{graph::ScalarOp::Add, fold_add},         {graph::ScalarOp::Sub, fold_sub},
+                                   {graph::ScalarOp::Mul, fold_mul},         {graph::ScalarOp::Div, fold_div},
+                                   {graph::ScalarOp::Max, fold_max},         {graph::ScalarOp::Min, fold_min},
+                                   {graph::ScalarOp::Equal, fold_equal},     {graph::ScalarOp::Less, fold_less},
+                                   {graph::ScalarOp::LessEqual, fold_less_equal}, {graph::ScalarOp::Greater, fold_greater},
+                                   {graph::ScalarOp::GreaterEqual, fold_greater_equal}};
+
+/// nullptr: nothing does.
+Fold fold_of(graph::ScalarOp op) {
+  const auto found = std::ranges::find(size_folds, op, &SizeFold::op);
+  return found == std::end(size_folds) ? nullptr : found->fold;
+}
+
+/// What is the same operator under a second name.
+struct Alias {
+  std::string_view onnx;
+  graph::ScalarOp op;
 };
+constexpr Alias aliases[] = {{"Sum", graph::ScalarOp::Add}, {"Xor", graph::ScalarOp::NotEqual}};
+
+/// The scalar operator that an ONNX operator is; the family has no others.
+const graph::ScalarOpInfo& same_operator(std::string_view onnx) {
+  if (const auto alias = std::ranges::find(aliases, onnx, &Alias::onnx); alias != std::end(aliases)) return graph::info_of(alias->op);
+  return *std::ranges::find(graph::scalar_ops(), onnx, &graph::ScalarOpInfo::onnx);
+}
 
 /// Element by element; one element is repeated.
 std::optional<KnownInts> fold_elements(const KnownInts& a, const KnownInts& b, DType dtype, Fold fold) {
@@ -84,14 +97,13 @@ bool give_folded(NodeContext& node, Fold fold, bool compares) {
 }
 
 void convert_same(NodeContext& node) {
-  const Same& same = *std::ranges::find(same_operators, std::string_view(node.node().op_type()), &Same::onnx);
-  if (give_folded(node, same.fold, same.compares)) return;
+  const graph::ScalarOpInfo& op = same_operator(node.node().op_type());
+  if (give_folded(node, fold_of(op.op), op.has(graph::Tests))) return;
   // Add, Sub, Mul and Div have two operands, Max, Min and Sum any number, the first ones one.
-  const graph::OpDef& op = *graph::find_op(same.dyn);
-  if (node.inputs() == 1 && op.min_inputs == 2) return node.give(node.operand(0));
+  if (node.inputs() == 1 && op.operands == 2) return node.give(node.operand(0));
   ValueId result = node.value(0);
-  if (op.min_inputs == 1) result = node.add(same.dyn, {result});
-  for (std::size_t i = 1; i < node.inputs(); ++i) result = node.add(same.dyn, {result, i == 1 ? second_operand(node) : node.value(i)});
+  if (op.operands == 1) result = node.add(op.text, {result});
+  for (std::size_t i = 1; i < node.inputs(); ++i) result = node.add(op.text, {result, i == 1 ? second_operand(node) : node.value(i)});
   node.give(result);
 }
 
@@ -207,7 +219,9 @@ void convert_cast_like(NodeContext& node) { give_cast(node, node.type_of(1).dtyp
 Family elementwise_operators() {
   Family family{{"BitShift", convert_bit_shift}, {"Neg", convert_neg}, {"IsInf", convert_is_inf}, {"Mod", convert_mod}, {"Pow", convert_pow}, {"Mean", convert_mean}, {"Where", convert_where}, {"Cast", convert_cast},
                 {"CastLike", convert_cast_like}};
-  for (const Same& same : same_operators) family.emplace_back(same.onnx, convert_same);
+  for (const graph::ScalarOpInfo& op : graph::scalar_ops())
+    if (!op.onnx.empty()) family.emplace_back(op.onnx, convert_same);
+  for (const Alias& alias : aliases) family.emplace_back(alias.onnx, convert_same);
   return family;
 }
 

@@ -22,7 +22,7 @@ graph g(x: f32[N, L, 8], y: f32[N, L, 8]) -> (r: f32)" + output_dims + ") {\n" +
 /// Whether a group puts parts side by side.
 bool joins(const Pipeline& pipeline) {
   return std::ranges::any_of(pipeline.fusion.groups, [&](const graph::Group& group) {
-    return std::ranges::any_of(group.nodes, [&](int id) { return pipeline.module.nodes[static_cast<std::size_t>(id)].op->name == "concat"; });
+    return std::ranges::any_of(group.nodes, [&](int id) { return pipeline.module.nodes[static_cast<std::size_t>(id)].op->id == graph::OpId::Concat; });
   });
 }
 

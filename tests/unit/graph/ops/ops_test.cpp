@@ -21,6 +21,16 @@ struct OpFixture : ModuleBuilder {
 
 }  // namespace
 
+TEST_CASE("every operator's number has one definition, under its name") {
+  REQUIRE(all_ops().size() == op_count);
+  for (std::size_t i = 0; i < op_count; ++i) {
+    const auto id = static_cast<OpId>(i);
+    const OpDef* op = find_op(name_of(id));
+    REQUIRE(op != nullptr);
+    CHECK(op->id == id);
+  }
+}
+
 TEST_CASE("the registry is complete, sorted and documented") {
   const std::set<std::string> expected{
       "abs",           "add",    "append",     "attention",  "average_pool", "cast",     "ceil",       "concat",      "conv",        "cos",         "div",

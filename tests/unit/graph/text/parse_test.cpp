@@ -58,7 +58,7 @@ TEST_CASE("nodes stand in order, with operands, results and places") {
   const Module module = parse(model("  a, b = split(x) axis=0 sizes=[(B - 1), 1]\n  r = concat(b, a) axis=0\n  return r"));
   REQUIRE(module.nodes.size() == 2);
   const Node &split = module.nodes[0], &concat = module.nodes[1];
-  CHECK(split.op->name == "split");
+  CHECK(split.op->id == graph::OpId::Split);
   CHECK((split.location.line == 5 && split.location.column == 10));
   REQUIRE(split.outputs.size() == 2);
   CHECK(module.value(split.outputs[1]).name == "b");

@@ -17,7 +17,8 @@
 #include "targets/llvm/code/loops.hpp"
 #include "targets/llvm/math/math.hpp"
 #include "targets/llvm/problem/operands.hpp"
-#include "targets/reference/scalar.hpp"
+#include "graph/ir/scalars.hpp"
+#include "graph/ops/scalar_values.hpp"
 #include "tests/support/seed.hpp"
 
 namespace {
@@ -248,9 +249,9 @@ TEST_CASE("binary functions are accurate, special values included") {
   };
   const std::vector<Binary> list = {
       {ExprOp::Pow, 0.52, [](double x, double y) { return std::pow(x, y); }},
-      {ExprOp::Mod, 0.5, [](double x, double y) { return dyn::reference::scalar::mod(x, y); }},
-      {ExprOp::Max, 0, [](double x, double y) { return dyn::reference::scalar::maximum(x, y); }},
-      {ExprOp::Min, 0, [](double x, double y) { return dyn::reference::scalar::minimum(x, y); }},
+      {ExprOp::Mod, 0.5, [](double x, double y) { return dyn::graph::scalar::mod(x, y); }},
+      {ExprOp::Max, 0, [](double x, double y) { return dyn::graph::scalar::maximum(x, y); }},
+      {ExprOp::Min, 0, [](double x, double y) { return dyn::graph::scalar::minimum(x, y); }},
       {ExprOp::Div, 0.5, [](double x, double y) { return x / y; }},
   };
   for (const Binary& function : list) {
@@ -281,7 +282,7 @@ void check_integers(DType dtype, bool powers) {
                                 static_cast<std::int64_t>(std::numeric_limits<T>::max())};
   for (const std::int64_t x : edges)
     for (const std::int64_t z : edges) a.push_back(static_cast<T>(x)), b.push_back(static_cast<T>(z));
-  namespace scalar = dyn::reference::scalar;
+  namespace scalar = dyn::graph::scalar;
   using Exact = std::int64_t (*)(DType, std::int64_t, std::int64_t);
   const std::pair<ExprOp, Exact> list[] = {
       {ExprOp::Div, scalar::divide}, {ExprOp::Mod, scalar::mod}, {ExprOp::ShiftLeft, scalar::shift_left}, {ExprOp::ShiftRight, scalar::shift_right}, {ExprOp::Pow, scalar::power}};
@@ -318,10 +319,10 @@ TEST_CASE("casts saturate") {
   std::vector<std::int32_t> z;
   for (const Variant& variant : compile(ExprOp::Cast, DType::f32, DType::i64)) {
     run(variant, x, x, y);
-    for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(y[i] == dyn::reference::scalar::to_integer(x[i], DType::i64));
+    for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(y[i] == dyn::graph::saturated(DType::i64, x[i]));
   }
   for (const Variant& variant : compile(ExprOp::Cast, DType::f32, DType::i32)) {
     run(variant, x, x, z);
-    for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(z[i] == dyn::reference::scalar::to_integer(x[i], DType::i32));
+    for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(z[i] == dyn::graph::saturated(DType::i32, x[i]));
   }
 }

@@ -27,7 +27,10 @@ struct Case {
   std::string name() const { return std::string(name_of(op)) + " " + std::string(name_of(from)) + " to " + std::string(name_of(to)); }
 };
 
-bool compares(ExprOp op) { return op >= ExprOp::Equal && op <= ExprOp::GreaterEqual; }
+bool tests(ExprOp op) {
+  const std::optional<graph::ScalarOp> scalar = rkernel::scalar_op(op);
+  return scalar && graph::info_of(*scalar).has(graph::Tests);
+}
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
@@ -37,7 +40,7 @@ std::vector<Case> all_cases() {
       if (op == ExprOp::Cast) {
         for (const DType to : dtypes) cases.push_back({op, from, to});
       } else {
-        const bool truth = compares(op) || op == ExprOp::Not || op == ExprOp::IsNan;
+        const bool truth = tests(op) || op == ExprOp::Not;
         cases.push_back({op, from, truth ? DType::boolean : from});
       }
     }

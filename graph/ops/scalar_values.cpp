@@ -1,9 +1,8 @@
-#include "targets/reference/scalar.hpp"
+#include "graph/ops/scalar_values.hpp"
 
 #include <limits>
-#include <numbers>
 
-namespace dyn::reference::scalar {
+namespace dyn::graph::scalar {
 
 double round_half_even(double x) {
   const double down = std::floor(x);
@@ -12,13 +11,6 @@ double round_half_even(double x) {
   if (rest > 0.5) return down + 1;
   if (!std::isfinite(x)) return x;
   return std::fmod(down, 2) == 0 ? down : down + 1;
-}
-
-double gelu_erf(double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }
-
-double gelu_tanh(double x) {
-  const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-  return 0.5 * x * (1 + std::tanh(inner));
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -43,14 +35,6 @@ namespace {
 using u64 = std::uint64_t;
 
 int bits_of(DType dtype) { return static_cast<int>(size_of(dtype)) * 8; }
-
-template <class T>
-std::int64_t saturate(double x) {
-  // 2^63 is no int64, but is what max() becomes as a double; hence >=.
-  if (x >= static_cast<double>(std::numeric_limits<T>::max())) return static_cast<std::int64_t>(std::numeric_limits<T>::max());
-  if (x <= static_cast<double>(std::numeric_limits<T>::min())) return static_cast<std::int64_t>(std::numeric_limits<T>::min());
-  return static_cast<std::int64_t>(static_cast<T>(x));
-}
 
 }  // namespace
 
@@ -91,37 +75,4 @@ std::int64_t shift_right(DType dtype, std::int64_t a, std::int64_t b) {
   return far ? (a < 0 ? -1 : 0) : a >> b;
 }
 
-std::int64_t to_integer(double x, DType to) {
-  if (to == DType::boolean) return x != 0;
-  if (std::isnan(x)) return 0;
-  switch (to) {
-    case DType::i8: return saturate<std::int8_t>(x);
-    case DType::i16: return saturate<std::int16_t>(x);
-    case DType::i32: return saturate<std::int32_t>(x);
-    case DType::u8: return saturate<std::uint8_t>(x);
-    case DType::u16: return saturate<std::uint16_t>(x);
-    case DType::u32: return saturate<std::uint32_t>(x);
-    case DType::u64: return saturate<std::uint64_t>(x);
-    default: return saturate<std::int64_t>(x);
-  }
-}
-
-double to_number(std::int64_t x, DType from) { return from == DType::u64 ? static_cast<double>(u64(x)) : static_cast<double>(x); }
-
-std::int64_t truncate_bits(std::int64_t x, DType to) {
-  switch (to) {
-    case DType::boolean: return x != 0;
-    case DType::i8: return static_cast<std::int8_t>(x);
-    case DType::i16: return static_cast<std::int16_t>(x);
-    case DType::i32: return static_cast<std::int32_t>(x);
-    case DType::u8: return static_cast<std::uint8_t>(x);
-    case DType::u16: return static_cast<std::uint16_t>(x);
-    case DType::u32: return static_cast<std::uint32_t>(x);
-    default: return x;
-  }
-}
-
-std::int64_t lowest(DType dtype) { return dtype == DType::boolean ? 0 : to_integer(-std::numeric_limits<double>::infinity(), dtype); }
-std::int64_t highest(DType dtype) { return to_integer(std::numeric_limits<double>::infinity(), dtype); }
-
-}  // namespace dyn::reference::scalar
+}  // namespace dyn::graph::scalar

@@ -1,0 +1,51 @@
+#pragma once
+// The scalar operators as a table; graph/ops/scalar_ops.def says what its columns mean.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "dyn/dtype.hpp"
+
+namespace dyn::graph {
+
+enum class ScalarOp : std::uint8_t {
+#define DYN_SCALAR_OP(name, ...) name,
+#include "graph/ops/scalar_ops.def"
+};
+
+/// Which dtypes the operands may have.
+enum class ScalarOperands : std::uint8_t { Numbers, Floats, Integers, Booleans, Any };
+
+enum ScalarTrait : unsigned {
+  Plain = 0,
+  Tests = 1,        ///< the result is bool, whatever the operands are
+  Exact = 2,        ///< of numbers that a dtype holds the result is one too: nothing is rounded
+  Folds = 4,        ///< constants are folded when a model is loaded
+  FoldsFloats = 8,  ///< only those of floats
+  Logic = 16,       ///< has code for bool as well, whatever a module may ask for
+};
+
+/// From so many instructions on an operator is worth keeping the result of, and of f64 it is a call of libm for each lane.
+inline constexpr double function_instructions = 20;
+
+struct ScalarOpInfo {
+  ScalarOp op;
+  std::string_view text;
+  int operands;
+  ScalarOperands takes;
+  unsigned traits;
+  double instructions;
+  std::string_view onnx, libm;
+  double (*number)(double x, double y);                                     ///< of Tests: 0 or 1. Of one operand: y is ignored
+  std::int64_t (*integer)(DType dtype, std::int64_t x, std::int64_t y);     ///< wraps around in 64 bits, not yet in the dtype's
+  std::string_view summary;
+
+  constexpr bool has(ScalarTrait trait) const { return (traits & trait) != 0; }
+};
+
+/// In the order of ScalarOp.
+std::span<const ScalarOpInfo> scalar_ops();
+inline const ScalarOpInfo& info_of(ScalarOp op) { return scalar_ops()[static_cast<std::size_t>(op)]; }
+
+}  // namespace dyn::graph

@@ -1,0 +1,46 @@
+#pragma once
+// What Options::device and Options::precision can be: help texts, checks and errors are made from these tables.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dyn/dtype.hpp"
+
+namespace dyn::runtime {
+
+struct DeviceInfo {
+  std::string_view name;
+  bool is_gpu;
+  std::string_view help;
+};
+/// The default first.
+std::span<const DeviceInfo> devices();
+/// nullptr: there is none with that name.
+const DeviceInfo* find_device(std::string_view name);
+
+struct PrecisionInfo {
+  std::string_view name;
+  DType dtype;      ///< of weights in memory, or what tensor cores multiply
+  bool allow_tf32;  ///< f32 in memory, multiplied with 10 bits of mantissa
+  bool on_cpu, on_gpu;
+};
+/// The default first.
+std::span<const PrecisionInfo> precisions();
+/// nullptr: there is none with that name.
+const PrecisionInfo* find_precision(std::string_view name);
+
+/// "f32, f16, bf16 and i8": the names of rows that fit.
+template <class Row, class Fits>
+std::string names_of(std::span<const Row> rows, Fits fits) {
+  std::string names;
+  std::string_view last;
+  for (const Row& row : rows) {
+    if (!fits(row)) continue;
+    if (!last.empty()) names += (names.empty() ? "" : ", ") + std::string(last);
+    last = row.name;
+  }
+  return names.empty() ? std::string(last) : names + " and " + std::string(last);
+}
+
+}  // namespace dyn::runtime
