@@ -65,8 +65,9 @@ objects_with() {  # file, program
     unit=$(grep -lF "\"$root/$1\"" "$build"/CMakeFiles/dyn_*.dir/Unity/*.cxx 2>/dev/null | grep -v /dyn_test | head -1)
     if [ -n "$unit" ]; then echo "${unit#"$build"/}.o"; else (cd "$build" && ls CMakeFiles/dyn_*.dir/"$1".o); fi
   else
-    ninja -C "$build" -t deps | awk -v file="$root/$1" -v own="dyn_$2.dir" '/^[^ ]/ { object = $1; sub(/:$/, "", object) }
-      $1 == file && object ~ /^CMakeFiles\/dyn_/ && (index(object, own) || object !~ /dyn_(test_[a-z]*\.|precompiled)/ || object ~ /dyn_test_support/) { print object }' | sort -u
+    # With ccache the compiler is given paths that begin at the build folder.
+    ninja -C "$build" -t deps | awk -v file="$root/$1" -v relative="$(realpath --relative-to="$build" "$root/$1")" -v own="dyn_$2.dir" '/^[^ ]/ { object = $1; sub(/:$/, "", object) }
+      ($1 == file || $1 == relative) && object ~ /^CMakeFiles\/dyn_/ && (index(object, own) || object !~ /dyn_(test_[a-z]*\.|precompiled)/ || object ~ /dyn_test_support/) { print object }' | sort -u
   fi
 }
 
@@ -90,12 +91,12 @@ compile() {  # folder, object, file
   (cd "$build" && eval "$command")
 }
 
-# The mutant's objects stand first, so that the archives' own, which define the same, stay out; the program's own leave the command.
+# The mutant's objects stand first: of two definitions the first one counts. The program's own leave the command.
 link() {  # folder, program, objects...
   local command object
   command=$(command_for "tests/$2" | sed -E 's/^: && //; s/ && :$//')
   for object in "${@:3}"; do command=${command/ $object / }; done
-  command=${command/ -o tests\/$2/ $folder/*.o -o $folder/program}
+  command=${command/ -o tests\/$2/ $folder/*.o -o $folder/program -Wl,--allow-multiple-definition}
   (cd "$build" && eval "$command")
 }
 
