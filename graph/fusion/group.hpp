@@ -53,7 +53,9 @@ struct DecomposeOptions {
   bool keep_attention = false;
 };
 
-/// Splits compound operators into primitives, marking them with their origin (docs/ir.md says into what).
+// The passes; graph/passes/pipeline.hpp has their order.
+
+/// Splits compound operators into primitives, marking them with their origin (docs/ir.md says into what). Runs after widen_halves().
 void decompose(Module& module, const DecomposeOptions& options = {});
 
 /// Folds constants, removes identities, duplicates (common subexpressions) and dead nodes.

@@ -9,7 +9,6 @@
 #include "graph/fusion/group.hpp"
 #include "graph/passes/rewriter.hpp"
 #include "graph/passes/split_windows.hpp"
-#include "graph/passes/widen_halves.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -205,7 +204,6 @@ const std::unordered_map<OpId, Split> splits = {
 }  // namespace
 
 void decompose(Module& module, const DecomposeOptions& options) {
-  widen_halves(module);
   Rewriter rewriter(module);
   for (Node& node : module.nodes) {
     if (split_windows(rewriter, node)) continue;

@@ -38,7 +38,7 @@ struct Arguments {
   Options options;
   std::vector<int> thread_counts;  ///< of bench and op, each measured for itself; empty: the default number
   std::vector<std::string> dims, shapes, load_inputs, free_dims;  ///< as written; one entry for each flag
-  std::string save_outputs, trace, group, dump_ptx;
+  std::string save_outputs, trace, group, dump_ptx, after;
   std::string output;  ///< of import; empty: beside the model
   std::int64_t iterations = 0;  ///< 0: by duration
   std::optional<double> duration_seconds, warmup_seconds;  ///< none: the device's default

@@ -13,6 +13,7 @@
 
 #include "dyn/error.hpp"
 #include "dyn/version.hpp"
+#include "graph/passes/pipeline.hpp"
 #include "src/cli/arguments.hpp"
 #include "src/runtime/load/option_values.hpp"
 #include "targets/llvm/jit/isa.hpp"
@@ -237,6 +238,7 @@ struct Parser {
     add_shape_flags(sub);
     add_structure_inputs(sub);
     sub->add_option("--group", arguments.group, "Only this group");
+    sub->add_option("--after", arguments.after, "Instead, the model's text after this pass: parse, " + graph::pass_names())->type_name("PASS");
   }
 
   void add_explain() {

@@ -29,7 +29,8 @@ class CpuTarget final : public rkernel::Target {
   explicit CpuTarget(const TargetOptions& options)
       : options_(options),
         isa_(codegen::select_isa(options.isa)),
-        store_(codegen::CodeStore::open(isa_, {options.cache_dir, options.perf_map, options.debugger, options.log})) {
+        store_(codegen::CodeStore::open(isa_, {.cache_dir = options.cache_dir, .perf_map = options.perf_map, .debugger = options.debugger,
+                                                 .log = options.log, .dump = options.dump})) {
     if (!codegen::can_widen(isa_, options.weights)) {
       throw Error(ErrorKind::unsupported, fmt::format("instruction set '{}' cannot convert {} weights to f32; use avx2 or avx512, or precision bf16",
                                                       isa_.name, name_of(options.weights)));

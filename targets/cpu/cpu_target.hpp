@@ -8,6 +8,7 @@
 
 #include "dyn/dtype.hpp"
 #include "dyn/options.hpp"
+#include "src/base/dump.hpp"
 #include "src/rkernel/target/target.hpp"
 
 namespace dyn::cpu {
@@ -22,6 +23,7 @@ struct TargetOptions {
   bool vendor = false;  ///< Options::vendor
   bool perf_map = false, debugger = false;
   std::function<void(LogLevel, std::string_view)> log;
+  Dump dump;
 };
 
 /// Throws Error(user) for an unknown ISA, Error(unsupported) for one that the CPU lacks, or that has no instructions for the weights' dtype.

@@ -36,6 +36,19 @@ expect "shapes that contradict" 1 "dim S" run model.dyn --shapes ids=1x2,mask=1x
 expect "malformed load-inputs" 1 "NAME=FILE" run model.dyn --dims B=1 --load-inputs ids
 expect "load-inputs without file" 1 "nothing\.npy" run model.dyn --dims B=1 --load-inputs ids=nothing.npy
 expect "unknown group" 1 "no such group" inspect model.dyn --group nonsense
+expect "after an unknown pass" 1 "no such pass; there are parse, widen_halves, decompose" inspect model.dyn --after inline
+printf 'dyn 1\ndim S in 1..64\ngraph g(x: f32[S, 8]) -> (y: f32[S, 8]) {\n  y = softmax(x)\n  return y\n}\n' >"$scratch/soft.dyn"
+expect "the text before the passes" 0 "softmax\(" inspect "$scratch/soft.dyn" --after parse
+expect "the text after a pass" 0 "exp\(" inspect "$scratch/soft.dyn" --after decompose
+DYN_DUMP=passes,ast expect "a kind of dump that does not exist" 1 "nothing called \"ast\" to dump; there are passes, problems, llvm, asm" run "$scratch/soft.dyn" --dims S=3
+DYN_DUMP=passes,problems,llvm,asm DYN_DUMP_DIR="$scratch/dump" expect "a dump" 0 "\[3, 8\]" run "$scratch/soft.dyn" --dims S=3
+for file in 0-parse.dyn 7-fuse.dyn softmax_0.problem.txt 'dyn_*.ll' 'dyn_*.s'; do
+  check "the dump has $file" bash -c "ls $scratch/dump/$file"
+done
+DYN_DUMP=asm,llvm DYN_DUMP_DIR="$scratch/dump_gpu" expect "a dump of a described GPU" 0 "softmax" inspect "$scratch/soft.dyn" --device cuda --gpu a100
+for file in 'softmax_0*.ptx' 'softmax_0*.ll'; do
+  check "the GPU's dump has $file" bash -c "ls $scratch/dump_gpu/$file"
+done
 expect "trace that cannot be written" 1 "trace" bench model.dyn --dims B=1 "${quick[@]}" --trace /nonexistent/x.json
 
 expect "run" 0 "\[2, 5, 3\]" run model.dyn --dims B=2 --dims S=5

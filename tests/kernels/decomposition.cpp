@@ -7,6 +7,7 @@
 
 #include "graph/fusion/group.hpp"
 #include "graph/ir/op.hpp"
+#include "graph/passes/pipeline.hpp"
 #include "graph/text/text.hpp"
 #include "tests/kernels/cases.hpp"
 #include "tests/kernels/graph_writer.hpp"
@@ -35,10 +36,7 @@ void check_passes(const std::string& text, const std::vector<Sizes>& shapes, con
   CAPTURE(text);
   const auto parsed = graph::parse(text);
   auto passed = graph::parse(text);
-  graph::decompose(passed);
-  graph::verify(passed);
-  graph::simplify(passed);
-  graph::verify(passed);
+  graph::run_pipeline(passed, {}, [](const graph::Pass&, const graph::Module& module) { graph::verify(module); });
   for (const auto& sizes : shapes) {
     const auto inputs = make_inputs(parsed, sizes, fills, random);
     const auto before = run(parsed, inputs), after = run(passed, inputs);

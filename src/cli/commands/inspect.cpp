@@ -13,6 +13,7 @@
 #include "src/cli/arguments.hpp"
 #include "src/cli/commands/dump_ptx.hpp"
 #include "src/cli/commands/explain.hpp"
+#include "src/cli/commands/passes.hpp"
 #include "src/cli/input/inputs.hpp"
 #include "src/cli/report/profile.hpp"
 #include "src/cli/input/session.hpp"
@@ -175,6 +176,10 @@ std::string segments_text(const runtime::Model& model, const std::string& group)
 }  // namespace
 
 void inspect_model(const Arguments& arguments) {
+  if (!arguments.after.empty()) {
+    fmt::print("{}", text_after_pass(arguments));
+    return;
+  }
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
   const bool has_segments = !model->segments().empty(), has_groups = !has_segments && !model->problems().empty();
   const std::vector<std::size_t> groups = has_segments ? std::vector<std::size_t>() : chosen_groups(*model, arguments.group);

@@ -94,7 +94,8 @@ struct Choices {
 struct CodeListing {
   std::string name;  ///< fit for a file name, distinct within a model
   std::string text;  ///< PTX or assembly
-  std::string hash;  ///< of the IR that it was made from
+  std::string ir;    ///< of LLVM, before lowering
+  std::string hash;  ///< of it
 };
 
 /// A problem with its code: made at load, one for each problem of a model. plan() is const and thread-safe, and compiles nothing.

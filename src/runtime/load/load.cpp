@@ -7,7 +7,9 @@
 
 #include "dyn/error.hpp"
 #include "graph/text/text.hpp"
+#include "graph/passes/pipeline.hpp"
 #include "src/base/clock.hpp"
+#include "src/base/dump.hpp"
 #include "src/rkernel/problem/lower.hpp"
 #include "src/runtime/load/model_impl.hpp"
 #include "src/runtime/load/target_factory.hpp"
@@ -110,14 +112,32 @@ class Loader {
 
   void make_problems() {
     const Clock::time_point start = Clock::now();
-    graph::decompose(impl_.module, {.keep_attention = impl_.target->fuses_attention()});
-    graph::simplify(impl_.module);
-    graph::sink_transposes(impl_.module);
-    graph::simplify(impl_.module);  // what meets there cancels
-    graph::merge_siblings(impl_.module);
-    impl_.fusion = graph::fuse(impl_.module, {.place_parts = impl_.target->writes_rows_apart()});
+    impl_.fusion = graph::run_pipeline(impl_.module, pipeline_options(*impl_.target), pass_dumper());
     impl_.problems = rkernel::lower(impl_.module, impl_.fusion);
+    if (dump_.wants(DumpKind::Problems)) {
+      for (const rkernel::Problem& problem : impl_.problems) dump_.write(problem.name + ".problem.txt", to_string(problem));
+    }
     impl_.report.parse += seconds_since(start);
+  }
+
+  /// Files of the module's text, numbered in the order of the passes.
+  graph::PassObserver pass_dumper() {
+    if (!dump_.wants(DumpKind::Passes)) return {};
+    dump_.write("0-parse.dyn", graph::print(impl_.module));
+    return [this, number = 0](const graph::Pass& pass, const graph::Module& module) mutable {
+      dump_.write(fmt::format("{}-{}.dyn", ++number, pass.name), graph::print(module));
+    };
+  }
+
+  /// PTX; assembly of the CPU is written where it is made (CodeStoreOptions::dump).
+  void dump_listings() const {
+    if (!dump_.wants(DumpKind::Assembly) && !dump_.wants(DumpKind::Llvm)) return;
+    for (const auto& kernel : impl_.kernels) {
+      for (const rkernel::CodeListing& listing : kernel->listings()) {
+        if (dump_.wants(DumpKind::Assembly)) dump_.write(listing.name + ".ptx", listing.text);
+        if (dump_.wants(DumpKind::Llvm)) dump_.write(listing.name + ".ll", listing.ir);
+      }
+    }
   }
 
   rkernel::BufferFacts buffer_facts() const {
@@ -139,6 +159,7 @@ class Loader {
         throw Error(ErrorKind::internal, fmt::format("target {} has no kernel for '{}'", impl_.target->name(), impl_.problems[group].name));
       impl_.spaces.push_back(impl_.kernels[group]->space());
     }
+    dump_listings();
     impl_.device = impl_.target->device();
     impl_.only_described = impl_.device == nullptr && !groups_in(rkernel::Space::Device).empty();
     impl_.compiled_at_load = impl_.target->functions_compiled();
@@ -201,6 +222,7 @@ class Loader {
 
   Model::Impl& impl_;
   const LoadRequest& request_;
+  const Dump dump_ = Dump::from_environment();
 };
 
 }  // namespace

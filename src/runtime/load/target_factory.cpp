@@ -54,6 +54,7 @@ std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, D
   target.perf_map = options.perf_map;
   target.debugger = options.debugger;
   target.log = options.log;
+  target.dump = Dump::from_environment();
   return cpu::make_cpu_target(target);
 }
 
@@ -109,6 +110,10 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
   target.threads = threads;
   target.log = options.log;
   return with_fallback(ptx::make_ptx_target(target), [options, threads] { return make_cpu(options, threads, DType::f32); });
+}
+
+graph::PipelineOptions pipeline_options(const rkernel::Target& target) {
+  return {.decompose = {.keep_attention = target.fuses_attention()}, .fuse = {.place_parts = target.writes_rows_apart()}};
 }
 
 Options with_usable_device(Options options) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "dyn/options.hpp"
+#include "graph/passes/pipeline.hpp"
 #include "src/rkernel/target/target.hpp"
 
 namespace dyn::runtime {
@@ -19,5 +20,8 @@ void check_device_options(const Options& options);
 /// The same options, but with the reference for device "cpu" where the system refuses executable memory by any mapping; a warning is
 /// logged then.
 Options with_usable_device(Options options);
+
+/// What the passes do for a target.
+graph::PipelineOptions pipeline_options(const rkernel::Target& target);
 
 }  // namespace dyn::runtime

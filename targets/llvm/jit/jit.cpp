@@ -140,7 +140,7 @@ class Store final : public CodeStore {
     std::vector<std::string> objects(missing.size());
     std::vector<std::size_t> to_compile;
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      if (auto object = disk_.load(missing[i]->key)) {
+      if (auto object = dumps() ? std::nullopt : disk_.load(missing[i]->key)) {
         objects[i] = std::move(*object);
         ++report.from_disk;
       } else {
@@ -165,6 +165,7 @@ class Store final : public CodeStore {
         for (std::size_t i = next++; i < which.size(); i = next++) {
           const KernelSource& source = *missing[which[i]];
           objects[which[i]] = compiler.compile(source, symbol_of(source.key));
+          dump(compiler, source);
           const std::string problem = disk_.store(source.key, objects[which[i]]);
           if (!problem.empty()) {
             const std::lock_guard lock(failure_mutex);
@@ -197,6 +198,14 @@ class Store final : public CodeStore {
     }
   }
 
+  bool dumps() const { return options_.dump.wants(DumpKind::Llvm) || options_.dump.wants(DumpKind::Assembly); }
+
+  void dump(Compiler& compiler, const KernelSource& source) const {
+    const std::string symbol = symbol_of(source.key);
+    if (options_.dump.wants(DumpKind::Llvm)) options_.dump.write(symbol + ".ll", "; " + source.key + "\n" + compiler.ir(source, symbol));
+    if (options_.dump.wants(DumpKind::Assembly)) options_.dump.write(symbol + ".s", "# " + source.key + "\n" + compiler.assembly(source, symbol));
+  }
+
   static std::string symbol_of(const std::string& key) { return fmt::format("dyn_{:016x}", checksum(key)); }
 
   void warn(const std::string& message) const {
@@ -217,8 +226,8 @@ std::shared_ptr<CodeStore> CodeStore::open(const Isa& isa, const CodeStoreOption
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<CodeStore>> stores;
   const std::lock_guard lock(mutex);
-  const std::string name = fmt::format("{}|{}|{}|{}|{}|{}", isa.name, options.cache_dir, options.perf_map, options.debugger,
-                                       static_cast<int>(options.mapping), static_cast<int>(options.effort));
+  const std::string name = fmt::format("{}|{}|{}|{}|{}|{}|{}", isa.name, options.cache_dir, options.perf_map, options.debugger,
+                                       static_cast<int>(options.mapping), static_cast<int>(options.effort), options.dump.identity());
   std::shared_ptr<CodeStore> store = stores[name].lock();
   if (!store) {
     store = std::make_shared<Store>(isa, options);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dyn/options.hpp"
+#include "src/base/dump.hpp"
 #include "src/rkernel/target/target.hpp"
 #include "targets/llvm/problem/kernel_source.hpp"
 
@@ -30,6 +31,7 @@ struct CodeStoreOptions {
   std::function<void(LogLevel, std::string_view)> log;
   CodeMapping mapping = CodeMapping::Automatic;
   CodeEffort effort = CodeEffort::Full;
+  Dump dump;  ///< of IR and assembly; what is dumped is compiled, whatever the directory has
 };
 
 /// Process-wide memory of code for one ISA (thread-safe), with an optional directory behind it.

@@ -1,3 +1,4 @@
+#include "targets/ptx/lowering/listing.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
 
 #include <algorithm>

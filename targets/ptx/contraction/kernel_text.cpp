@@ -1,15 +1,10 @@
 #include "targets/ptx/contraction/kernel_text.hpp"
 
 #include <fmt/format.h>
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
 
 #include <algorithm>
 #include <cctype>
 
-#include "targets/ptx/ir/device_module.hpp"
-#include "targets/ptx/ir/kernel_symbol.hpp"
-#include "targets/ptx/lowering/ptx_lowering.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -83,15 +78,6 @@ std::string explain_choice(const choice::GpuMachine& machine, const std::vector<
     text += fmt::format("    launch: {:.3g} us\n", machine.launch_seconds * microseconds);
   }
   return text;
-}
-
-rkernel::CodeListing list_code(const std::string& name, const codegen::KernelSource& source) {
-  llvm::LLVMContext context;
-  const std::unique_ptr<llvm::Module> module = emit_device_module(context, source, kernel_symbol(source.key));
-  rkernel::CodeListing listing;
-  listing.name = name;
-  listing.text = lower_to_ptx(*module, &listing.hash);
-  return listing;
 }
 
 }  // namespace dyn::ptx

@@ -24,7 +24,4 @@ std::string program_text(const std::vector<choice::GpuTile>& tiles, const std::v
 std::string explain_choice(const choice::GpuMachine& machine, const std::vector<choice::GpuTile>& tiles, const MetContraction& met,
                            std::vector<ConsideredProgram> programs, const std::vector<choice::GpuRegion>& chosen);
 
-/// PTX of one source, and the hash of the device module that it was lowered from.
-rkernel::CodeListing list_code(const std::string& name, const codegen::KernelSource& source);
-
 }  // namespace dyn::ptx

@@ -14,7 +14,7 @@
 #include "targets/ptx/ir/kernel_symbol.hpp"
 #include "targets/ptx/loop/class.hpp"
 #include "targets/ptx/loop/emitter.hpp"
-#include "targets/ptx/lowering/ptx_lowering.hpp"
+#include "targets/ptx/lowering/listing.hpp"
 #include "targets/ptx/loop/row_reduction.hpp"
 
 namespace dyn::ptx {
@@ -107,13 +107,7 @@ class GpuLoopKernel final : public LoopKernel {
   std::vector<rkernel::CodeListing> listings() const override {
     std::vector<rkernel::CodeListing> listings;
     const std::vector<codegen::KernelSource> all = sources();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      llvm::LLVMContext context;
-      rkernel::CodeListing listing;
-      listing.name = file_name(loop_->problem.name + "-" + (*classes_)[i].name);
-      listing.text = lower_to_ptx(*emit_device_module(context, all[i], kernel_symbol(all[i].key)), &listing.hash);
-      listings.push_back(std::move(listing));
-    }
+    for (std::size_t i = 0; i < all.size(); ++i) listings.push_back(list_code(file_name(loop_->problem.name + "-" + (*classes_)[i].name), all[i]));
     return listings;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/passes/widen_halves.hpp"
 #include "graph/text/text.hpp"
 #include "src/rkernel/problem/lower.hpp"
 
@@ -48,6 +49,7 @@ const rkernel::Problem& LoweredGraph::contraction(std::size_t index) const {
 LoweredGraph lowered(const std::string& text) {
   LoweredGraph result;
   result.module = std::make_unique<graph::Module>(graph::parse("dyn 1\n" + text));
+  graph::widen_halves(*result.module);
   graph::decompose(*result.module);
   graph::simplify(*result.module);
   result.fusion = graph::fuse(*result.module);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "graph/ir/op.hpp"
+#include "graph/passes/pipeline.hpp"
 #include "graph/text/text.hpp"
 #include "src/rkernel/problem/lower.hpp"
 #include "tests/support/problem_interpreter.hpp"
@@ -17,18 +18,7 @@ using reference::Array;
 
 Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& options, const graph::FuseOptions& fuse_options) {
   Pipeline result{graph::parse(text), {}, {}};
-  graph::decompose(result.module, options);
-  graph::verify(result.module);
-  graph::simplify(result.module);
-  graph::verify(result.module);
-  graph::sink_transposes(result.module);
-  graph::verify(result.module);
-  graph::simplify(result.module);
-  graph::verify(result.module);
-  graph::merge_siblings(result.module);
-  graph::verify(result.module);
-  result.fusion = graph::fuse(result.module, fuse_options);
-  graph::verify(result.module);
+  result.fusion = graph::run_pipeline(result.module, {options, fuse_options}, [](const graph::Pass&, const graph::Module& module) { graph::verify(module); });
   result.problems = rkernel::lower(result.module, result.fusion);
   return result;
 }

@@ -1,0 +1,59 @@
+#include "graph/passes/pipeline.hpp"
+
+#include <algorithm>
+
+#include "graph/ir/op.hpp"
+#include "graph/passes/widen_halves.hpp"
+
+namespace dyn::graph {
+namespace {
+
+#ifdef NDEBUG
+constexpr bool verifies = false;
+#else
+constexpr bool verifies = true;
+#endif
+
+constexpr Pass passes[] = {
+    {"widen_halves", "f16 and bf16 become f32 before what computes in several steps",
+     [](Module& module, Fusion&, const PipelineOptions&) { widen_halves(module); }},
+    {"decompose", "compound operators become primitives",
+     [](Module& module, Fusion&, const PipelineOptions& options) { decompose(module, options.decompose); }},
+    {"simplify", "constants fold, identities and duplicates go",
+     [](Module& module, Fusion&, const PipelineOptions&) { simplify(module); }},
+    {"sink_transposes", "transposes move behind what is computed element by element",
+     [](Module& module, Fusion&, const PipelineOptions&) { sink_transposes(module); }},
+    {"cancel_transposes", "what has met there goes: simplify once more",
+     [](Module& module, Fusion&, const PipelineOptions&) { simplify(module); }},
+    {"merge_siblings", "matmuls of one value by constant weights become one",
+     [](Module& module, Fusion&, const PipelineOptions&) { merge_siblings(module); }},
+    {"fuse", "nodes become groups, values get their places in memory",
+     [](Module& module, Fusion& fusion, const PipelineOptions& options) { fusion = fuse(module, options.fuse); }},
+};
+
+}  // namespace
+
+std::span<const Pass> pipeline() { return passes; }
+
+const Pass* find_pass(std::string_view name) {
+  const auto found = std::ranges::find(passes, name, &Pass::name);
+  return found == std::end(passes) ? nullptr : found;
+}
+
+std::string pass_names() {
+  std::string names;
+  for (const Pass& pass : passes) names += (names.empty() ? "" : ", ") + std::string(pass.name);
+  return names;
+}
+
+Fusion run_pipeline(Module& module, const PipelineOptions& options, const PassObserver& after) {
+  Fusion fusion;
+  for (const Pass& pass : passes) {
+    pass.run(module, fusion, options);
+    if (verifies) verify(module);
+    if (after) after(pass, module);
+  }
+  return fusion;
+}
+
+}  // namespace dyn::graph

@@ -1,0 +1,14 @@
+#pragma once
+// The code of a kernel, to look at.
+
+#include <string>
+
+#include "src/rkernel/target/target.hpp"
+#include "targets/llvm/problem/kernel_source.hpp"
+
+namespace dyn::ptx {
+
+/// PTX of one source, the device IR that it was lowered from, and that module's hash.
+rkernel::CodeListing list_code(const std::string& name, const codegen::KernelSource& source);
+
+}  // namespace dyn::ptx
