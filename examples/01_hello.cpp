@@ -13,8 +13,10 @@ int main() {
       return z
     }
   )");
-  const dyn::Outputs three = graph.run({{"x", dyn::Tensor::from<float>({1, 2, 3}, {3})}, {"y", dyn::Tensor::from<float>({10, 20, 30}, {3})}});
-  const dyn::Outputs one = graph.run({{"x", dyn::Tensor::from<float>({5}, {1})}, {"y", dyn::Tensor::from<float>({1}, {1})}});
+  const dyn::Outputs three = graph.run({{"x", dyn::Tensor::from<float>({1, 2, 3}, {3})},
+                                        {"y", dyn::Tensor::from<float>({10, 20, 30}, {3})}});
+  const dyn::Outputs one = graph.run(
+      {{"x", dyn::Tensor::from<float>({5}, {1})}, {"y", dyn::Tensor::from<float>({1}, {1})}});
 
   const std::span<const float> z = three["z"].data<float>();
   std::printf("%g %g %g\n", z[0], z[1], z[2]);

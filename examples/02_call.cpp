@@ -1,4 +1,5 @@
-// A Call: inputs and outputs in memory of the caller, bound once. Runs at a shape seen before allocate nothing.
+// A Call: inputs and outputs in memory of the caller, bound once. Runs at a shape seen before
+// allocate nothing.
 
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,5 @@
-// One Graph, many threads: run is const, and weights and code are shared. Each run here has one thread to itself.
+// One Graph, many threads: run is const, and weights and code are shared. Each run here has one
+// thread to itself.
 
 #include <cstdio>
 #include <thread>
@@ -28,12 +29,14 @@ int main() {
       s = reduce_sum(x) axes=[1] keepdims=false
       return s
     }
-  )", options);
+  )",
+                                                 options);
 
   std::vector<float> sums(4);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    threads.emplace_back([&, i] { sums[i] = sum_of_ones(graph, static_cast<std::int64_t>(100 * (i + 1))); });
+    threads.emplace_back(
+        [&, i] { sums[i] = sum_of_ones(graph, static_cast<std::int64_t>(100 * (i + 1))); });
   }
   for (std::thread& thread : threads) thread.join();
 

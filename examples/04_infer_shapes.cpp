@@ -17,7 +17,8 @@ int main() {
   )");
   const auto shapes = graph.infer_shapes({{"a", {3, 4}}, {"b", {2, 4}}});
   std::printf("%s is %s\n", shapes[0].first.c_str(), dyn::to_string(shapes[0].second).c_str());
-  graph.prepare({{"a", {3, 4}}, {"b", {2, 4}}});  // the first run with these shapes is now like any other
+  graph.prepare(
+      {{"a", {3, 4}}, {"b", {2, 4}}});  // the first run with these shapes is now like any other
 
   bool refused = false;
   try {

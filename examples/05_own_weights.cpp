@@ -33,7 +33,8 @@ int main() {
       y = matmul(x, w: f32[2, 3])
       return y
     }
-  )", {{"own.safetensors", file}});
+  )",
+                                                   {{"own.safetensors", file}});
 
   const dyn::Outputs outputs = graph.run({{"x", dyn::Tensor::from<float>({1, 10}, {1, 2})}});
   const std::span<const float> y = outputs["y"].data<float>();

@@ -1,4 +1,5 @@
-// One model on the CPU and on a GPU: the real one where there is one, else the emulator, which runs the same kernels slowly.
+// One model on the CPU and on a GPU: the real one where there is one, else the emulator, which runs
+// the same kernels slowly.
 
 #include <cmath>
 #include <cstdio>
@@ -22,9 +23,7 @@ dyn::Graph load_on_gpu() {
   options.device = "cuda";
   try {
     return dyn::Graph::from_text(text, options);
-  } catch (const dyn::Error& error) {
-    std::printf("%s\n", error.what());
-  }
+  } catch (const dyn::Error& error) { std::printf("%s\n", error.what()); }
   options.device = "emulator";
   return dyn::Graph::from_text(text, options);
 }
@@ -45,9 +44,11 @@ int main() {
   double largest = 0;
   for (const std::int64_t rows : {1, 3, 50}) {
     const dyn::Tensor x = random_tensor({rows, 24}, random);
-    const dyn::Outputs a = cpu.run({{"x", x}, {"w", w}, {"bias", bias}}), b = gpu.run({{"x", x}, {"w", w}, {"bias", bias}});
+    const dyn::Outputs a = cpu.run({{"x", x}, {"w", w}, {"bias", bias}}),
+                       b = gpu.run({{"x", x}, {"w", w}, {"bias", bias}});
     const std::span<const float> wanted = a["p"].data<float>(), got = b["p"].data<float>();
-    for (std::size_t i = 0; i < wanted.size(); ++i) largest = std::fmax(largest, std::fabs(wanted[i] - got[i]));
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      largest = std::fmax(largest, std::fabs(wanted[i] - got[i]));
   }
   std::printf("largest difference of a probability: %.1e\n", largest);
   return largest < 1e-5 ? 0 : 1;

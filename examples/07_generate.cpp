@@ -1,4 +1,5 @@
-// A Session: a small language model writes token by token, and a cache keeps what it has computed of the tokens so far.
+// A Session: a small language model writes token by token, and a cache keeps what it has computed
+// of the tokens so far.
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +11,9 @@
 
 namespace {
 
-/// One layer of attention between a table of words and the scores of the next one. `with_cache` adds what makes it remember: two states, and where
-/// keys and values are appended to them. P is the session's length, C what it has room for.
+/// One layer of attention between a table of words and the scores of the next one. `with_cache`
+/// adds what makes it remember: two states, and where keys and values are appended to them. P is
+/// the session's length, C what it has room for.
 std::string model(bool with_cache) {
   const std::string states = R"(
     dim P in 0..256
@@ -33,13 +35,15 @@ std::string model(bool with_cache) {
     weight to_k: f32[32, 32] = random 3
     weight to_v: f32[32, 32] = random 4
     weight next: f32[32, 64] = random 5
-  )" + (with_cache ? states : "") + R"(
+  )" + (with_cache ? states : "") +
+         R"(
     graph language(ids: i64[B, S]) -> (logits: f32[B, S, 64]) {
       x = gather(words, ids) axis=0
       q = matmul(x, to_q)
       k = matmul(x, to_k)
       v = matmul(x, to_v)
-  )" + (with_cache ? cached : "      a = attention(q, k, v) causal=true") + R"(
+  )" + (with_cache ? cached : "      a = attention(q, k, v) causal=true") +
+         R"(
       return matmul(x + 3.0 * a, next)
     }
   )";
@@ -54,26 +58,32 @@ std::int64_t best(std::span<const float> logits) {
 }  // namespace
 
 int main() {
-  const dyn::Graph graph = dyn::Graph::from_text(model(true)), without = dyn::Graph::from_text(model(false));
+  const dyn::Graph graph = dyn::Graph::from_text(model(true)),
+                   without = dyn::Graph::from_text(model(false));
   std::vector<std::int64_t> text = {17, 4, 42};
 
   dyn::Session session(graph, {{"B", 1}, {"C", 64}});
   std::vector<std::int64_t> next = text;  // the whole prompt first, then one token at a time
   float worst = 0;
   while (text.size() < 40) {
-    const auto outputs = session.run({{"ids", dyn::Tensor::view(next, {1, static_cast<std::int64_t>(next.size())})}});
+    const auto outputs = session.run(
+        {{"ids", dyn::Tensor::view(next, {1, static_cast<std::int64_t>(next.size())})}});
     const std::span<const float> logits = outputs["logits"].data<float>();
 
-    // Without a cache all tokens are computed anew in each step; the last ones' logits are the same.
-    const auto anew = without.run({{"ids", dyn::Tensor::view(text, {1, static_cast<std::int64_t>(text.size())})}});
+    // Without a cache all tokens are computed anew in each step; the last ones' logits are the
+    // same.
+    const auto anew = without.run(
+        {{"ids", dyn::Tensor::view(text, {1, static_cast<std::int64_t>(text.size())})}});
     const auto expected = anew["logits"].data<float>().last(logits.size());
-    for (std::size_t i = 0; i < logits.size(); ++i) worst = std::max(worst, std::abs(logits[i] - expected[i]));
+    for (std::size_t i = 0; i < logits.size(); ++i)
+      worst = std::max(worst, std::abs(logits[i] - expected[i]));
 
     next = {best(logits)};
     text.push_back(next[0]);
   }
   for (const std::int64_t token : text) std::printf("%d ", static_cast<int>(token));
-  std::printf("\n%d positions in %zu bytes of state; largest difference to the model without cache: %g\n",
-              static_cast<int>(session.length()), session.bytes(), static_cast<double>(worst));
+  std::printf(
+      "\n%d positions in %zu bytes of state; largest difference to the model without cache: %g\n",
+      static_cast<int>(session.length()), session.bytes(), static_cast<double>(worst));
   return worst < 1e-4f && session.length() == 39 ? 0 : 1;
 }

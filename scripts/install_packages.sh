@@ -23,7 +23,7 @@ for option in "$@"; do
     --tests)
       packages+=(clang-19 libclang-rt-19-dev lld-19)
       python3 -m pip --version >/dev/null 2>&1 || optional+=(python3-pip)
-      optional+=("${emulator_packages[@]}")
+      optional+=(clang-format-19 "${emulator_packages[@]}")
       ;;
     *) echo "usage: $0 [--peers] [--tests]" >&2; exit 2 ;;
   esac

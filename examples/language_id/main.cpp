@@ -1,9 +1,11 @@
-// language_id: tells the language of each line. Every line is a shape of its own; nothing is padded.
+// language_id: tells the language of each line. Every line is a shape of its own; nothing is
+// padded.
 //
 //   language_id [--model DIR] [--threads N] [--device cpu|cuda|emulator] [--gpu NAME|INDEX] [FILE]
 //
-// For each line of FILE (or of stdin) one line on stdout: ISO 639-1 code, tab, probability. An empty line is "und" (undetermined),
-// tab, 0.0000. Of lines longer than 1024 bytes the first 1024 decide.
+// For each line of FILE (or of stdin) one line on stdout: ISO 639-1 code, tab, probability. An
+// empty line is "und" (undetermined), tab, 0.0000. Of lines longer than 1024 bytes the first 1024
+// decide.
 
 #include <algorithm>
 #include <chrono>
@@ -25,7 +27,9 @@ namespace {
 
 constexpr std::size_t longest_line = 1024;
 
-constexpr const char* usage = "usage: language_id [--model DIR] [--threads N] [--device cpu|cuda|emulator] [--gpu NAME|INDEX] [FILE]";
+constexpr const char* usage =
+    "usage: language_id [--model DIR] [--threads N] [--device cpu|cuda|emulator] [--gpu "
+    "NAME|INDEX] [FILE]";
 
 struct Arguments {
   std::string model_dir, file;
@@ -40,12 +44,18 @@ Arguments parse_arguments(int argc, char** argv) {
       if (++i == argc) throw std::runtime_error(word + " needs a value");
       return argv[i];
     };
-    if (word == "--model") arguments.model_dir = value();
-    else if (word == "--threads") arguments.options.threads = std::max(1, std::atoi(value().c_str()));
-    else if (word == "--device") arguments.options.device = value();
-    else if (word == "--gpu") arguments.options.gpu = value();
-    else if (word.size() > 1 && word[0] == '-') throw std::runtime_error(usage);
-    else arguments.file = word;
+    if (word == "--model")
+      arguments.model_dir = value();
+    else if (word == "--threads")
+      arguments.options.threads = std::max(1, std::atoi(value().c_str()));
+    else if (word == "--device")
+      arguments.options.device = value();
+    else if (word == "--gpu")
+      arguments.options.gpu = value();
+    else if (word.size() > 1 && word[0] == '-')
+      throw std::runtime_error(usage);
+    else
+      arguments.file = word;
   }
   return arguments;
 }
@@ -54,7 +64,8 @@ Arguments parse_arguments(int argc, char** argv) {
 std::string find_model_dir() {
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   for (const std::filesystem::path& candidate :
-       {here, here / "language_id", here / "../share/dyn/language_id", std::filesystem::path(LANGUAGE_ID_MODEL_DIR)}) {
+       {here, here / "language_id", here / "../share/dyn/language_id",
+        std::filesystem::path(LANGUAGE_ID_MODEL_DIR)}) {
     if (std::filesystem::exists(candidate / "language_id.dyn")) return candidate.string();
   }
   throw std::runtime_error("language_id.dyn was not found; give its directory with --model DIR");
@@ -73,7 +84,9 @@ std::vector<std::string> read_labels(const std::string& path) {
 class LanguageId {
  public:
   LanguageId(const std::string& model_dir, const dyn::Options& options)
-      : labels_(read_labels(model_dir + "/labels.txt")), graph_(dyn::Graph::load(model_dir + "/language_id.dyn", options)), call_(graph_) {}
+      : labels_(read_labels(model_dir + "/labels.txt")),
+        graph_(dyn::Graph::load(model_dir + "/language_id.dyn", options)),
+        call_(graph_) {}
 
   struct Answer {
     std::string code;
@@ -88,7 +101,8 @@ class LanguageId {
     call_.set_input("ids", dyn::Tensor::view(ids_, {1, static_cast<std::int64_t>(length)}));
     call_.run();
     const std::span<const float> probabilities = call_.output(0).data<float>();
-    if (probabilities.size() != labels_.size()) throw std::runtime_error("labels.txt does not fit the model");
+    if (probabilities.size() != labels_.size())
+      throw std::runtime_error("labels.txt does not fit the model");
     const auto best = std::max_element(probabilities.begin(), probabilities.end());
     return {labels_[static_cast<std::size_t>(best - probabilities.begin())], *best};
   }
@@ -124,7 +138,8 @@ Totals classify_lines(std::istream& input, LanguageId& model) {
 }
 
 void run(const Arguments& arguments) {
-  LanguageId model(arguments.model_dir.empty() ? find_model_dir() : arguments.model_dir, arguments.options);
+  LanguageId model(arguments.model_dir.empty() ? find_model_dir() : arguments.model_dir,
+                   arguments.options);
   std::ifstream file;
   if (!arguments.file.empty()) {
     file.open(arguments.file);
@@ -132,9 +147,12 @@ void run(const Arguments& arguments) {
   }
   const Totals totals = classify_lines(arguments.file.empty() ? std::cin : file, model);
   if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
-  std::fprintf(stderr, "%lld lines, %.0f lines/s, %zu distinct shapes, %lld kernels compiled after the first line\n",
-               static_cast<long long>(totals.lines), totals.seconds > 0 ? static_cast<double>(totals.lines) / totals.seconds : 0.0,
-               totals.lengths.size(), static_cast<long long>(model.graph().kernels_compiled_since_load()));
+  std::fprintf(
+      stderr,
+      "%lld lines, %.0f lines/s, %zu distinct shapes, %lld kernels compiled after the first line\n",
+      static_cast<long long>(totals.lines),
+      totals.seconds > 0 ? static_cast<double>(totals.lines) / totals.seconds : 0.0,
+      totals.lengths.size(), static_cast<long long>(model.graph().kernels_compiled_since_load()));
 }
 
 }  // namespace

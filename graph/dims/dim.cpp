@@ -25,8 +25,10 @@ struct DimTable::Impl {
 
   struct NodeKeyHash {
     std::size_t operator()(const NodeKey& key) const {
-      std::size_t hash = static_cast<std::size_t>(key.op) * 31 + std::hash<std::int64_t>()(key.value);
-      for (Dim operand : key.operands) hash = hash * 1000003 + std::hash<const void*>()(operand.node());
+      std::size_t hash =
+          static_cast<std::size_t>(key.op) * 31 + std::hash<std::int64_t>()(key.value);
+      for (Dim operand : key.operands)
+        hash = hash * 1000003 + std::hash<const void*>()(operand.node());
       return hash;
     }
   };
@@ -54,7 +56,8 @@ std::optional<int> Dim::symbol() const noexcept {
 Dim DimInterner::intern(DimTable& table, DimOp op, std::vector<Dim> operands, std::int64_t value) {
   DimTable::Impl& impl = *table.impl_;
   DimTable::Impl::NodeKey key{op, value, std::move(operands)};
-  if (const auto found = impl.interned.find(key); found != impl.interned.end()) return found->second;
+  if (const auto found = impl.interned.find(key); found != impl.interned.end())
+    return found->second;
   // May intern other nodes, so it comes before this node gets its id.
   const DimFacts facts = derive_facts(table, op, key.operands, value);
   const int id = static_cast<int>(impl.nodes.size());
@@ -65,24 +68,32 @@ Dim DimInterner::intern(DimTable& table, DimOp op, std::vector<Dim> operands, st
   return dim;
 }
 
-const DimFacts& DimInterner::facts(Dim dim) { return dim.table().impl_->facts[static_cast<std::size_t>(dim.node()->id)]; }
+const DimFacts& DimInterner::facts(Dim dim) {
+  return dim.table().impl_->facts[static_cast<std::size_t>(dim.node()->id)];
+}
 
 void DimInterner::fail_too_large() {
-  throw Error(ErrorKind::model, fmt::format("a dim's expression has more than {} parts", max_expression_size));
+  throw Error(ErrorKind::model,
+              fmt::format("a dim's expression has more than {} parts", max_expression_size));
 }
 
 DimTable::DimTable() : impl_(std::make_unique<Impl>()) {}
 DimTable::~DimTable() = default;
 
-Dim DimTable::constant(std::int64_t value) { return DimInterner::intern(*this, DimOp::Constant, {}, value); }
+Dim DimTable::constant(std::int64_t value) {
+  return DimInterner::intern(*this, DimOp::Constant, {}, value);
+}
 
 Dim DimTable::symbol(SymbolInfo info) {
   if (info.name.empty()) {
     do info.name = fmt::format("_{}", impl_->fresh_symbols++);
     while (find_symbol(info.name));
   }
-  if (find_symbol(info.name)) throw Error(ErrorKind::model, fmt::format("dim {} is defined twice", info.name));
-  if (info.divisor < 1) throw Error(ErrorKind::model, fmt::format("dim {}: divisor {} is below 1", info.name, info.divisor));
+  if (find_symbol(info.name))
+    throw Error(ErrorKind::model, fmt::format("dim {} is defined twice", info.name));
+  if (info.divisor < 1)
+    throw Error(ErrorKind::model,
+                fmt::format("dim {}: divisor {} is below 1", info.name, info.divisor));
   const auto index = static_cast<std::int64_t>(impl_->symbols.size());
   impl_->symbols.push_back(std::move(info));
   const Dim dim = DimInterner::intern(*this, DimOp::Symbol, {}, index);
@@ -96,7 +107,9 @@ std::optional<Dim> DimTable::find_symbol(std::string_view name) const {
   return found->second;
 }
 
-const SymbolInfo& DimTable::info(int symbol) const { return impl_->symbols[static_cast<std::size_t>(symbol)]; }
+const SymbolInfo& DimTable::info(int symbol) const {
+  return impl_->symbols[static_cast<std::size_t>(symbol)];
+}
 
 void DimTable::refine(int symbol, std::int64_t low, std::int64_t high, std::int64_t divisor) {
   SymbolInfo& info = impl_->symbols[static_cast<std::size_t>(symbol)];
@@ -109,7 +122,9 @@ void DimTable::refine(int symbol, std::int64_t low, std::int64_t high, std::int6
   }
 }
 
-void DimTable::define(int symbol) { impl_->symbols[static_cast<std::size_t>(symbol)].defined = true; }
+void DimTable::define(int symbol) {
+  impl_->symbols[static_cast<std::size_t>(symbol)].defined = true;
+}
 
 int DimTable::symbol_count() const { return static_cast<int>(impl_->symbols.size()); }
 int DimTable::node_count() const { return static_cast<int>(impl_->nodes.size()); }
@@ -136,7 +151,8 @@ Dim substitute_memoized(DimTable& table, Dim dim, std::span<const Dim> replaceme
   if (const auto found = memo.find(node.id); found != memo.end()) return found->second;
   Dim result = substitute_memoized(table, node.operands[0], replacement, memo);
   for (std::size_t i = 1; i < node.operands.size(); ++i)
-    result = apply_rules(table, node.op, result, substitute_memoized(table, node.operands[i], replacement, memo));
+    result = apply_rules(table, node.op, result,
+                         substitute_memoized(table, node.operands[i], replacement, memo));
   memo.emplace(node.id, result);
   return result;
 }

@@ -24,13 +24,14 @@ struct SymbolInfo {
   std::int64_t high = std::numeric_limits<std::int64_t>::max();
   std::int64_t divisor = 1;
   std::optional<std::int64_t> hint;
-  bool defined = false;  ///< by the run of an operator: never replaced by another dim, and no input gives it
+  bool defined =
+      false;  ///< by the run of an operator: never replaced by another dim, and no input gives it
 };
 
-/// A handle to an interned expression: two handles compare equal exactly where the simplified expressions are the
-/// same. The DimTable that made it must outlive it. Dims of different tables do not mix.
-/// Operators simplify at once and never throw for overflow: a product of constants that overflows saturates, and
-/// evaluate() reports overflow of values as an Error(user).
+/// A handle to an interned expression: two handles compare equal exactly where the simplified
+/// expressions are the same. The DimTable that made it must outlive it. Dims of different tables do
+/// not mix. Operators simplify at once and never throw for overflow: a product of constants that
+/// overflows saturates, and evaluate() reports overflow of values as an Error(user).
 class Dim {
  public:
   Dim() = default;
@@ -52,14 +53,16 @@ class Dim {
 
 struct DimNode {
   DimOp op;
-  std::int64_t value;         ///< Constant: the value; Symbol: its index
-  std::vector<Dim> operands;  ///< Add and Mul: two or more, in canonical order; FloorDiv, Mod, Min, Max: two
+  std::int64_t value;  ///< Constant: the value; Symbol: its index
+  std::vector<Dim>
+      operands;  ///< Add and Mul: two or more, in canonical order; FloorDiv, Mod, Min, Max: two
   DimTable* table;
   int id;  ///< dense, in order of creation: operands have smaller ids than their users
 };
 
-/// Owns all dims of one model. Building is not thread-safe; reading is. Proofs build the expressions that they need.
-/// An expression that grows beyond max_expression_size nodes is an Error(model).
+/// Owns all dims of one model. Building is not thread-safe; reading is. Proofs build the
+/// expressions that they need. An expression that grows beyond max_expression_size nodes is an
+/// Error(model).
 class DimTable {
  public:
   DimTable();
@@ -96,8 +99,8 @@ class DimTable {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Nodes that one expression may have, written out as a tree. Shapes of real models have tens; a hostile text could
-/// otherwise ask for exponentially many.
+/// Nodes that one expression may have, written out as a tree. Shapes of real models have tens; a
+/// hostile text could otherwise ask for exponentially many.
 inline constexpr int max_expression_size = 2000;
 
 Dim operator+(Dim a, Dim b);
@@ -121,7 +124,8 @@ Interval bounds(Dim dim);
 /// The greatest integer known to divide every value of the dim; 0 for the constant 0.
 std::int64_t known_divisor(Dim dim);
 
-/// true: equal for all values that the symbols may have; false: different for all; nothing: unknown.
+/// true: equal for all values that the symbols may have; false: different for all; nothing:
+/// unknown.
 std::optional<bool> prove_equal(Dim a, Dim b);
 /// The same for "dim is a multiple of factor" (factor >= 1), "a <= b", "a < b".
 std::optional<bool> prove_multiple(Dim dim, std::int64_t factor);
@@ -132,10 +136,12 @@ std::optional<bool> prove_less(Dim a, Dim b);
 std::string to_string(Dim dim);
 std::string to_string(std::span<const Dim> dims);  ///< "[B, S, 768]"
 
-/// The value with symbols[i] for symbol i. Throws Error(user) on overflow or division by zero, naming the expression.
+/// The value with symbols[i] for symbol i. Throws Error(user) on overflow or division by zero,
+/// naming the expression.
 std::int64_t evaluate(Dim dim, std::span<const std::int64_t> symbols);
 
-/// Many dims evaluated at once, each shared subexpression once; for bind and plan. Immutable once built.
+/// Many dims evaluated at once, each shared subexpression once; for bind and plan. Immutable once
+/// built.
 class DimProgram {
  public:
   /// Registers a dim and returns its slot; the same dim gives the same slot.

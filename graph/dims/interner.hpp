@@ -7,7 +7,8 @@
 
 namespace dyn::graph {
 
-/// What is known of every value of a dim, kept by node. Follows from the operands' facts and the symbols' infos.
+/// What is known of every value of a dim, kept by node. Follows from the operands' facts and the
+/// symbols' infos.
 struct DimFacts {
   Interval bounds;
   std::int64_t divisor;  ///< divides every value; 0: every value is 0
@@ -22,6 +23,7 @@ struct DimInterner {
 };
 
 /// The facts of a node that is not interned yet.
-DimFacts derive_facts(DimTable& table, DimOp op, const std::vector<Dim>& operands, std::int64_t value);
+DimFacts derive_facts(DimTable& table, DimOp op, const std::vector<Dim>& operands,
+                      std::int64_t value);
 
 }  // namespace dyn::graph

@@ -18,7 +18,9 @@ int compare_atoms(const std::vector<Dim>& a, const std::vector<Dim>& b) {
 }
 
 struct AtomsBefore {
-  bool operator()(const std::vector<Dim>& a, const std::vector<Dim>& b) const { return compare_atoms(a, b) < 0; }
+  bool operator()(const std::vector<Dim>& a, const std::vector<Dim>& b) const {
+    return compare_atoms(a, b) < 0;
+  }
 };
 
 /// Collects terms, adding up the coefficients of equal products.
@@ -51,12 +53,13 @@ Term to_term(Dim dim) {
 std::vector<Dim> merge_atoms(const std::vector<Dim>& a, const std::vector<Dim>& b) {
   std::vector<Dim> merged;
   merged.reserve(a.size() + b.size());
-  std::ranges::merge(a, b, std::back_inserter(merged), [](Dim x, Dim y) { return compare(x, y) < 0; });
+  std::ranges::merge(a, b, std::back_inserter(merged),
+                     [](Dim x, Dim y) { return compare(x, y) < 0; });
   return merged;
 }
 
-/// The coefficient of the quotient when the term with `coefficient` is divided. A constant term that a constant
-/// divides is rounded down, so that its remainder is in range.
+/// The coefficient of the quotient when the term with `coefficient` is divided. A constant term
+/// that a constant divides is rounded down, so that its remainder is in range.
 std::int64_t divide_coefficient(const Term& term, const Term& leading) {
   const bool constants = term.atoms.empty() && leading.atoms.empty();
   if (constants) return floor_divide(term.coefficient, leading.coefficient);
@@ -78,14 +81,17 @@ int compare(Dim a, Dim b) {
 }
 
 bool is_saturated(const Polynomial& polynomial) {
-  return std::ranges::any_of(polynomial, [](const Term& term) { return term.coefficient == int64_min || term.coefficient == int64_max; });
+  return std::ranges::any_of(polynomial, [](const Term& term) {
+    return term.coefficient == int64_min || term.coefficient == int64_max;
+  });
 }
 
 Polynomial to_polynomial(Dim dim) {
   Polynomial result;
   if (dim.node()->op == DimOp::Add)
     for (Dim operand : dim.node()->operands) result.push_back(to_term(operand));
-  else if (dim.constant() != 0) result.push_back(to_term(dim));
+  else if (dim.constant() != 0)
+    result.push_back(to_term(dim));
   return result;
 }
 
@@ -113,10 +119,12 @@ Polynomial add(const Polynomial& a, const Polynomial& b) {
 }
 
 Polynomial multiply(const Polynomial& a, const Polynomial& b) {
-  if (a.size() * b.size() > static_cast<std::size_t>(max_expression_size)) DimInterner::fail_too_large();
+  if (a.size() * b.size() > static_cast<std::size_t>(max_expression_size))
+    DimInterner::fail_too_large();
   TermSum sum;
   for (const Term& x : a)
-    for (const Term& y : b) sum.add(saturating_multiply(x.coefficient, y.coefficient), merge_atoms(x.atoms, y.atoms));
+    for (const Term& y : b)
+      sum.add(saturating_multiply(x.coefficient, y.coefficient), merge_atoms(x.atoms, y.atoms));
   return sum.take();
 }
 
@@ -130,8 +138,10 @@ std::optional<std::vector<Dim>> divide_atoms(const std::vector<Dim>& a, const st
   std::vector<Dim> rest;
   std::size_t used = 0;
   for (Dim atom : a) {
-    if (used < b.size() && atom == b[used]) ++used;
-    else rest.push_back(atom);
+    if (used < b.size() && atom == b[used])
+      ++used;
+    else
+      rest.push_back(atom);
   }
   if (used != b.size()) return std::nullopt;
   return rest;
@@ -174,7 +184,8 @@ Term common_factor(const Polynomial& polynomial) {
 Polynomial divide_exactly(const Polynomial& polynomial, const Term& factor) {
   Polynomial result;
   for (const Term& term : polynomial)
-    result.push_back({term.coefficient / factor.coefficient, divide_atoms(term.atoms, factor.atoms).value()});
+    result.push_back(
+        {term.coefficient / factor.coefficient, divide_atoms(term.atoms, factor.atoms).value()});
   return result;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The canonical form of a dim: a sum of integer coefficient times product of atoms. Atoms are symbols, floordiv, mod,
-// min and max.
+// The canonical form of a dim: a sum of integer coefficient times product of atoms. Atoms are
+// symbols, floordiv, mod, min and max.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace dyn::graph {
 
-/// A total order on dims by structure, so that it does not depend on the order in which they were made.
+/// A total order on dims by structure, so that it does not depend on the order in which they were
+/// made.
 int compare(Dim a, Dim b);
 
 struct Term {
@@ -19,8 +20,9 @@ struct Term {
   std::vector<Dim> atoms;  ///< ascending by compare(), with repetition; empty: the constant term
 };
 
-/// Terms with distinct products and coefficients other than 0, of higher degree first, then by their atoms; the
-/// constant term is last. Graded lexicographic, thus compatible with multiplication.
+/// Terms with distinct products and coefficients other than 0, of higher degree first, then by
+/// their atoms; the constant term is last. Graded lexicographic, thus compatible with
+/// multiplication.
 using Polynomial = std::vector<Term>;
 
 /// Whether a coefficient may have left the range of int64, so that equations need not hold.
@@ -41,8 +43,8 @@ std::optional<std::vector<Dim>> divide_atoms(const std::vector<Dim>& a, const st
 struct Division {
   Polynomial quotient, remainder;
 };
-/// dividend == quotient * divisor + remainder. Coefficients are divided toward zero, except that a constant divisor
-/// leaves a constant term of the remainder between 0 and the divisor.
+/// dividend == quotient * divisor + remainder. Coefficients are divided toward zero, except that a
+/// constant divisor leaves a constant term of the remainder between 0 and the divisor.
 Division divide(const Polynomial& dividend, const Polynomial& divisor);
 
 /// The greatest common factor of all terms: content (positive) and atoms.

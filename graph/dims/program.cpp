@@ -11,7 +11,8 @@ namespace dyn::graph {
 namespace {
 
 [[noreturn]] void fail(Dim dim, const char* what) {
-  throw Error(ErrorKind::user, fmt::format("the dim {} {}; use smaller sizes", to_string(dim), what));
+  throw Error(ErrorKind::user,
+              fmt::format("the dim {} {}; use smaller sizes", to_string(dim), what));
 }
 
 __extension__ typedef __int128 Wide;
@@ -41,13 +42,10 @@ std::int64_t apply(DimOp op, std::size_t count, Dim dim, const Operand& operand)
       if (op == DimOp::Mod) return floor_modulo(operand(0), operand(1));
       if (operand(0) == int64_min && operand(1) == -1) fail(dim, "overflows 63 bits");
       return floor_divide(operand(0), operand(1));
-    case DimOp::Min:
-      return std::min(operand(0), operand(1));
-    case DimOp::Max:
-      return std::max(operand(0), operand(1));
+    case DimOp::Min: return std::min(operand(0), operand(1));
+    case DimOp::Max: return std::max(operand(0), operand(1));
     case DimOp::Constant:
-    case DimOp::Symbol:
-      break;
+    case DimOp::Symbol: break;
   }
   return 0;
 }
@@ -77,11 +75,14 @@ int DimProgram::slot(Dim dim) {
 void DimProgram::run(std::span<const std::int64_t> symbols, std::span<std::int64_t> values) const {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
-    if (step.op == DimOp::Constant) values[i] = step.value;
-    else if (step.op == DimOp::Symbol) values[i] = symbols[static_cast<std::size_t>(step.value)];
+    if (step.op == DimOp::Constant)
+      values[i] = step.value;
+    else if (step.op == DimOp::Symbol)
+      values[i] = symbols[static_cast<std::size_t>(step.value)];
     else
-      values[i] = apply(step.op, step.operands.size(), step.dim,
-                        [&](std::size_t k) { return values[static_cast<std::size_t>(step.operands[k])]; });
+      values[i] = apply(step.op, step.operands.size(), step.dim, [&](std::size_t k) {
+        return values[static_cast<std::size_t>(step.operands[k])];
+      });
   }
 }
 

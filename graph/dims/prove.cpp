@@ -24,19 +24,22 @@ bool proves_less_equal(Dim a, Dim b, int depth) {
   return b.node()->op == DimOp::Max && (below(a, of_b[0]) || below(a, of_b[1]));
 }
 
-/// Whether the sum is never 0, since its constant and the order of its other terms agree: max(0, x) - max(0, x - 2) + 1 is positive.
+/// Whether the sum is never 0, since its constant and the order of its other terms agree: max(0, x)
+/// - max(0, x - 2) + 1 is positive.
 bool is_never_zero(DimTable& table, Polynomial sum) {
   if (sum.size() < 3 || !sum.back().atoms.empty()) return false;
   const bool is_positive = sum.back().coefficient > 0;
   sum.pop_back();
   Polynomial larger, smaller;
   for (Term& term : sum) {
-    if (term.coefficient == int64_min || term.coefficient == int64_max) return false;  // it may stand for a greater one
+    if (term.coefficient == int64_min || term.coefficient == int64_max)
+      return false;  // it may stand for a greater one
     const bool adds = (term.coefficient > 0) == is_positive;
     term.coefficient = std::abs(term.coefficient);
     (adds ? larger : smaller).push_back(term);
   }
-  return proves_less_equal(from_polynomial(table, smaller), from_polynomial(table, larger), max_proof_depth);
+  return proves_less_equal(from_polynomial(table, smaller), from_polynomial(table, larger),
+                           max_proof_depth);
 }
 
 }  // namespace

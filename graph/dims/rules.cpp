@@ -9,20 +9,13 @@ namespace dyn::graph {
 std::span<const DimRule> dim_rules(DimOp op) {
   switch (op) {
     case DimOp::Constant:
-    case DimOp::Symbol:
-      return {};
-    case DimOp::Add:
-      return add_rules();
-    case DimOp::Mul:
-      return multiply_rules();
-    case DimOp::FloorDiv:
-      return floordiv_rules();
-    case DimOp::Mod:
-      return mod_rules();
-    case DimOp::Min:
-      return minimum_rules();
-    case DimOp::Max:
-      return maximum_rules();
+    case DimOp::Symbol: return {};
+    case DimOp::Add: return add_rules();
+    case DimOp::Mul: return multiply_rules();
+    case DimOp::FloorDiv: return floordiv_rules();
+    case DimOp::Mod: return mod_rules();
+    case DimOp::Min: return minimum_rules();
+    case DimOp::Max: return maximum_rules();
   }
   return {};
 }

@@ -8,8 +8,9 @@
 
 namespace dyn::graph {
 
-/// `apply` gives the simplified form of `a op b`, or nothing where the rule does not fit. What it gives has the value
-/// of `a op b` for all values of the symbols, within their bounds, for which that is defined.
+/// `apply` gives the simplified form of `a op b`, or nothing where the rule does not fit. What it
+/// gives has the value of `a op b` for all values of the symbols, within their bounds, for which
+/// that is defined.
 struct DimRule {
   const char* name;
   std::optional<Dim> (*apply)(DimTable& table, Dim a, Dim b);

@@ -21,13 +21,15 @@ std::optional<std::int64_t> positive_constant(Dim dim) {
   return constant && *constant > 0 ? constant : std::nullopt;
 }
 
-/// The polynomial by the rules of addition: a division leaves terms of other coefficients, in which a quotient may have
-/// become exact.
-Dim simplified(DimTable& table, const Polynomial& polynomial) { return from_polynomial(table, polynomial) + table.constant(0); }
+/// The polynomial by the rules of addition: a division leaves terms of other coefficients, in which
+/// a quotient may have become exact.
+Dim simplified(DimTable& table, const Polynomial& polynomial) {
+  return from_polynomial(table, polynomial) + table.constant(0);
+}
 
-/// x and divisor without a common positive factor: x == factor * reduced_x + rest, divisor == factor * reduced_divisor,
-/// 0 <= rest < factor. Then floordiv(x, divisor) == floordiv(reduced_x, reduced_divisor), and
-/// mod(x, divisor) == factor * mod(reduced_x, reduced_divisor) + rest.
+/// x and divisor without a common positive factor: x == factor * reduced_x + rest, divisor ==
+/// factor * reduced_divisor, 0 <= rest < factor. Then floordiv(x, divisor) == floordiv(reduced_x,
+/// reduced_divisor), and mod(x, divisor) == factor * mod(reduced_x, reduced_divisor) + rest.
 struct Reduced {
   Dim x, divisor, factor;
   std::int64_t rest = 0;
@@ -43,22 +45,24 @@ std::optional<Reduced> reduce_by_constant(DimTable& table, Polynomial x, std::in
   const std::int64_t factor = common_divisor(common_factor(x).coefficient, divisor);
   if (x.empty() || factor == 1) return std::nullopt;
   const Polynomial reduced = divide_exactly(x, {factor, {}});
-  return Reduced{simplified(table, reduced) + floor_divide(constant, factor), table.constant(divisor / factor),
-                 table.constant(factor), floor_modulo(constant, factor)};
+  return Reduced{simplified(table, reduced) + floor_divide(constant, factor),
+                 table.constant(divisor / factor), table.constant(factor),
+                 floor_modulo(constant, factor)};
 }
 
 std::optional<Reduced> reduce(DimTable& table, Dim x, Dim divisor) {
   const Polynomial dividend = to_polynomial(x), by = to_polynomial(divisor);
   if (dividend.empty() || by.empty()) return std::nullopt;
-  if (const auto constant = positive_constant(divisor)) return reduce_by_constant(table, dividend, *constant);
+  if (const auto constant = positive_constant(divisor))
+    return reduce_by_constant(table, dividend, *constant);
   const Term a = common_factor(dividend), b = common_factor(by);
   Term factor{std::gcd(a.coefficient, b.coefficient), {}};
   std::ranges::set_intersection(a.atoms, b.atoms, std::back_inserter(factor.atoms),
                                 [](Dim p, Dim q) { return compare(p, q) < 0; });
   std::erase_if(factor.atoms, [](Dim atom) { return !is_positive(atom); });
   if (factor.coefficient == 1 && factor.atoms.empty()) return std::nullopt;
-  return Reduced{simplified(table, divide_exactly(dividend, factor)), simplified(table, divide_exactly(by, factor)),
-                 simplified(table, {factor})};
+  return Reduced{simplified(table, divide_exactly(dividend, factor)),
+                 simplified(table, divide_exactly(by, factor)), simplified(table, {factor})};
 }
 
 /// x == quotient * divisor + remainder with a quotient other than 0, by polynomial division.
@@ -68,7 +72,9 @@ struct Parts {
 std::optional<Parts> split_quotient(DimTable& table, Dim x, Dim divisor) {
   if (!is_positive(divisor)) return std::nullopt;
   const Division division = divide(to_polynomial(x), to_polynomial(divisor));
-  if (division.quotient.empty() || is_saturated(division.quotient) || is_saturated(division.remainder)) return std::nullopt;
+  if (division.quotient.empty() || is_saturated(division.quotient) ||
+      is_saturated(division.remainder))
+    return std::nullopt;
   return Parts{simplified(table, division.quotient), simplified(table, division.remainder)};
 }
 
@@ -76,7 +82,8 @@ std::optional<Parts> split_quotient(DimTable& table, Dim x, Dim divisor) {
 std::optional<Parts> split_multiples(DimTable& table, Dim x, std::int64_t constant) {
   Polynomial multiples, rest;
   for (const Term& term : to_polynomial(x)) {
-    const bool is_multiple = !term.atoms.empty() && known_divisor(from_term(table, term)) % constant == 0;
+    const bool is_multiple =
+        !term.atoms.empty() && known_divisor(from_term(table, term)) % constant == 0;
     (is_multiple ? multiples : rest).push_back(term);
   }
   if (multiples.empty()) return std::nullopt;
@@ -91,7 +98,8 @@ std::optional<std::int64_t> only_quotient(Dim x, Dim divisor) {
     const std::int64_t low = floor_divide(range.low, *constant);
     return low == floor_divide(range.high, *constant) ? std::optional(low) : std::nullopt;
   }
-  return range.low >= 0 && bounds(divisor).low > range.high ? std::optional<std::int64_t>(0) : std::nullopt;
+  return range.low >= 0 && bounds(divisor).low > range.high ? std::optional<std::int64_t>(0)
+                                                            : std::nullopt;
 }
 
 // floordiv
@@ -101,7 +109,9 @@ MaybeDim floordiv_constants(DimTable& table, Dim a, Dim b) {
   return table.constant(floor_divide(*a.constant(), *b.constant()));
 }
 
-MaybeDim floordiv_by_one(DimTable&, Dim a, Dim b) { return b.constant() == 1 ? MaybeDim(a) : std::nullopt; }
+MaybeDim floordiv_by_one(DimTable&, Dim a, Dim b) {
+  return b.constant() == 1 ? MaybeDim(a) : std::nullopt;
+}
 
 MaybeDim floordiv_by_negative(DimTable&, Dim a, Dim b) {
   if (b.constant().value_or(0) >= 0 || b.constant() == int64_min) return std::nullopt;
@@ -151,7 +161,8 @@ MaybeDim floordiv_nested(DimTable& table, Dim a, Dim b) {
   }
   if (sum.size() != 1 || sum[0].coefficient != 1 || sum[0].atoms.size() != 1) return std::nullopt;
   const DimNode& inner = *sum[0].atoms[0].node();
-  if (inner.op != DimOp::FloorDiv || !is_positive(inner.operands[1]) || !is_positive(b)) return std::nullopt;
+  if (inner.op != DimOp::FloorDiv || !is_positive(inner.operands[1]) || !is_positive(b))
+    return std::nullopt;
   return floordiv(inner.operands[0] + offset * inner.operands[1], inner.operands[1] * b);
 }
 
@@ -162,7 +173,9 @@ MaybeDim mod_constants(DimTable& table, Dim a, Dim b) {
   return table.constant(floor_modulo(*a.constant(), *b.constant()));
 }
 
-MaybeDim mod_by_one(DimTable& table, Dim, Dim b) { return b.constant() == 1 ? MaybeDim(table.constant(0)) : std::nullopt; }
+MaybeDim mod_by_one(DimTable& table, Dim, Dim b) {
+  return b.constant() == 1 ? MaybeDim(table.constant(0)) : std::nullopt;
+}
 
 MaybeDim mod_by_negative(DimTable&, Dim a, Dim b) {
   if (b.constant().value_or(0) >= 0 || b.constant() == int64_min) return std::nullopt;
@@ -171,7 +184,8 @@ MaybeDim mod_by_negative(DimTable&, Dim a, Dim b) {
 
 MaybeDim mod_common_factor(DimTable& table, Dim a, Dim b) {
   const std::optional<Reduced> reduced = reduce(table, a, b);
-  return reduced ? MaybeDim(reduced->factor * mod(reduced->x, reduced->divisor) + reduced->rest) : std::nullopt;
+  return reduced ? MaybeDim(reduced->factor * mod(reduced->x, reduced->divisor) + reduced->rest)
+                 : std::nullopt;
 }
 
 MaybeDim mod_polynomial(DimTable& table, Dim a, Dim b) {
@@ -198,7 +212,8 @@ MaybeDim mod_nested(DimTable&, Dim a, Dim b) {
     if (term.atoms.size() != 1 || term.atoms[0].node()->op != DimOp::Mod) continue;
     const DimNode& inner = *term.atoms[0].node();
     const auto m = positive_constant(inner.operands[1]);
-    if (m && *m % *c == 0) return mod(a + (inner.operands[0] - term.atoms[0]) * term.coefficient, b);
+    if (m && *m % *c == 0)
+      return mod(a + (inner.operands[0] - term.atoms[0]) * term.coefficient, b);
   }
   return std::nullopt;
 }

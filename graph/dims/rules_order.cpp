@@ -1,5 +1,5 @@
-// Rules of min and max. Nested ones of the same kind are one list, ordered, without those that another makes
-// superfluous.
+// Rules of min and max. Nested ones of the same kind are one list, ordered, without those that
+// another makes superfluous.
 
 #include <algorithm>
 
@@ -15,7 +15,9 @@ namespace {
 using MaybeDim = std::optional<Dim>;
 
 /// Whether min (max) of a and b is always a.
-bool wins(DimOp op, Dim a, Dim b) { return (op == DimOp::Min ? prove_less_equal(a, b) : prove_less_equal(b, a)) == true; }
+bool wins(DimOp op, Dim a, Dim b) {
+  return (op == DimOp::Min ? prove_less_equal(a, b) : prove_less_equal(b, a)) == true;
+}
 
 MaybeDim choose(DimOp op, Dim a, Dim b) {
   if (wins(op, a, b)) return a;
@@ -31,8 +33,8 @@ void collect(DimOp op, Dim dim, std::vector<Dim>& leaves) {
   for (Dim operand : dim.node()->operands) collect(op, operand, leaves);
 }
 
-/// The leaves in order as a chain. A leaf that the chain before it decides is dropped, which may decide others: until
-/// none is.
+/// The leaves in order as a chain. A leaf that the chain before it decides is dropped, which may
+/// decide others: until none is.
 Dim chain(DimTable& table, DimOp op, std::vector<Dim> leaves) {
   while (true) {
     bool dropped = false;
@@ -66,8 +68,10 @@ MaybeDim minimum_flatten(DimTable& table, Dim a, Dim b) { return flatten(table, 
 MaybeDim maximum_ordered(DimTable&, Dim a, Dim b) { return choose(DimOp::Max, a, b); }
 MaybeDim maximum_flatten(DimTable& table, Dim a, Dim b) { return flatten(table, DimOp::Max, a, b); }
 
-constexpr DimRule minimum_table[] = {{"ordered", minimum_ordered}, {"one ordered list", minimum_flatten}};
-constexpr DimRule maximum_table[] = {{"ordered", maximum_ordered}, {"one ordered list", maximum_flatten}};
+constexpr DimRule minimum_table[] = {{"ordered", minimum_ordered},
+                                     {"one ordered list", minimum_flatten}};
+constexpr DimRule maximum_table[] = {{"ordered", maximum_ordered},
+                                     {"one ordered list", maximum_flatten}};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Rules of addition and multiplication. Both end in the polynomial form; before that, terms that belong together as
-// quotient and remainder are joined.
+// Rules of addition and multiplication. Both end in the polynomial form; before that, terms that
+// belong together as quotient and remainder are joined.
 
 #include <algorithm>
 
@@ -33,7 +33,9 @@ MaybeDim join_exact_quotient(DimTable& table, const Polynomial& sum) {
       const DimNode& atom = *sum[t].atoms[i].node();
       if (atom.op != DimOp::FloorDiv) continue;
       const std::optional<std::int64_t> c = atom.operands[1].constant();
-      if (!c || *c <= 0 || sum[t].coefficient % *c != 0 || known_divisor(atom.operands[0]) % *c != 0) continue;
+      if (!c || *c <= 0 || sum[t].coefficient % *c != 0 ||
+          known_divisor(atom.operands[0]) % *c != 0)
+        continue;
       const Term factor{sum[t].coefficient / *c, without(sum[t].atoms, i)};
       return replace_term(table, sum, t, from_term(table, factor) * atom.operands[0]);
     }
@@ -42,15 +44,19 @@ MaybeDim join_exact_quotient(DimTable& table, const Polynomial& sum) {
 }
 
 /// Index of the term with those atoms whose coefficient is `coefficient`.
-std::optional<std::size_t> find_term(const Polynomial& sum, std::int64_t coefficient, const std::vector<Dim>& atoms) {
-  const auto found =
-      std::ranges::find_if(sum, [&](const Term& term) { return term.coefficient == coefficient && term.atoms == atoms; });
+std::optional<std::size_t> find_term(const Polynomial& sum, std::int64_t coefficient,
+                                     const std::vector<Dim>& atoms) {
+  const auto found = std::ranges::find_if(sum, [&](const Term& term) {
+    return term.coefficient == coefficient && term.atoms == atoms;
+  });
   if (found == sum.end()) return std::nullopt;
   return static_cast<std::size_t>(found - sum.begin());
 }
 
-/// The product of k * atoms and divisor * floordiv(x, divisor), as one term; nothing where divisor is a sum.
-std::optional<Term> quotient_term(std::int64_t k, const std::vector<Dim>& atoms, Dim x, Dim divisor) {
+/// The product of k * atoms and divisor * floordiv(x, divisor), as one term; nothing where divisor
+/// is a sum.
+std::optional<Term> quotient_term(std::int64_t k, const std::vector<Dim>& atoms, Dim x,
+                                  Dim divisor) {
   const Polynomial scaled = multiply({{k, atoms}}, to_polynomial(divisor));
   const Polynomial quotient = to_polynomial(floordiv(x, divisor));
   if (scaled.size() != 1 || quotient.size() != 1) return std::nullopt;
@@ -65,14 +71,16 @@ MaybeDim join_quotient_and_remainder(DimTable& table, const Polynomial& sum) {
       const DimNode& atom = *sum[t].atoms[i].node();
       if (atom.op != DimOp::Mod) continue;
       const std::vector<Dim> rest = without(sum[t].atoms, i);
-      const auto wanted = quotient_term(sum[t].coefficient, rest, atom.operands[0], atom.operands[1]);
+      const auto wanted =
+          quotient_term(sum[t].coefficient, rest, atom.operands[0], atom.operands[1]);
       const auto other = wanted ? find_term(sum, wanted->coefficient, wanted->atoms) : std::nullopt;
       if (!other) continue;
       Polynomial left = sum;
       left[t].coefficient = 0;
       left[*other].coefficient = 0;
       std::erase_if(left, [](const Term& term) { return term.coefficient == 0; });
-      return from_polynomial(table, left) + from_term(table, {sum[t].coefficient, rest}) * atom.operands[0];
+      return from_polynomial(table, left) +
+             from_term(table, {sum[t].coefficient, rest}) * atom.operands[0];
     }
   }
   return std::nullopt;
@@ -80,7 +88,8 @@ MaybeDim join_quotient_and_remainder(DimTable& table, const Polynomial& sum) {
 
 /// Whether `limit`, which is 0 or 1, is 1 wherever `atom` is not 0.
 bool is_one_beside(DimTable& table, Dim limit, Dim atom) {
-  return limit != atom && bounds(atom).low >= 0 && prove_less_equal(min(table.constant(1), atom), limit) == true;
+  return limit != atom && bounds(atom).low >= 0 &&
+         prove_less_equal(min(table.constant(1), atom), limit) == true;
 }
 
 /// x * min(1, y) == x where x >= 0, and y >= 1 wherever x is not 0.
@@ -90,7 +99,9 @@ MaybeDim drop_limits(DimTable& table, Polynomial product) {
     for (std::size_t i = 0; i < term.atoms.size(); ++i) {
       const Dim limit = term.atoms[i];
       const bool is_limit = limit.node()->op == DimOp::Min && bounds(limit) == Interval{0, 1};
-      if (!is_limit || std::ranges::none_of(term.atoms, [&](Dim atom) { return is_one_beside(table, limit, atom); })) continue;
+      if (!is_limit || std::ranges::none_of(
+                           term.atoms, [&](Dim atom) { return is_one_beside(table, limit, atom); }))
+        continue;
       term.atoms = without(term.atoms, i--);
       dropped = true;
     }
@@ -102,16 +113,28 @@ MaybeDim drop_limits(DimTable& table, Polynomial product) {
 Polynomial sum_of(Dim a, Dim b) { return add(to_polynomial(a), to_polynomial(b)); }
 Polynomial product_of(Dim a, Dim b) { return multiply(to_polynomial(a), to_polynomial(b)); }
 
-MaybeDim add_exact_quotient(DimTable& table, Dim a, Dim b) { return join_exact_quotient(table, sum_of(a, b)); }
-MaybeDim add_quotient_and_remainder(DimTable& table, Dim a, Dim b) { return join_quotient_and_remainder(table, sum_of(a, b)); }
-MaybeDim add_polynomial(DimTable& table, Dim a, Dim b) { return from_polynomial(table, sum_of(a, b)); }
+MaybeDim add_exact_quotient(DimTable& table, Dim a, Dim b) {
+  return join_exact_quotient(table, sum_of(a, b));
+}
+MaybeDim add_quotient_and_remainder(DimTable& table, Dim a, Dim b) {
+  return join_quotient_and_remainder(table, sum_of(a, b));
+}
+MaybeDim add_polynomial(DimTable& table, Dim a, Dim b) {
+  return from_polynomial(table, sum_of(a, b));
+}
 
-MaybeDim multiply_exact_quotient(DimTable& table, Dim a, Dim b) { return join_exact_quotient(table, product_of(a, b)); }
+MaybeDim multiply_exact_quotient(DimTable& table, Dim a, Dim b) {
+  return join_exact_quotient(table, product_of(a, b));
+}
 MaybeDim multiply_quotient_and_remainder(DimTable& table, Dim a, Dim b) {
   return join_quotient_and_remainder(table, product_of(a, b));
 }
-MaybeDim multiply_limit(DimTable& table, Dim a, Dim b) { return drop_limits(table, product_of(a, b)); }
-MaybeDim multiply_polynomial(DimTable& table, Dim a, Dim b) { return from_polynomial(table, product_of(a, b)); }
+MaybeDim multiply_limit(DimTable& table, Dim a, Dim b) {
+  return drop_limits(table, product_of(a, b));
+}
+MaybeDim multiply_polynomial(DimTable& table, Dim a, Dim b) {
+  return from_polynomial(table, product_of(a, b));
+}
 
 constexpr DimRule add_table[] = {
     {"exact quotient", add_exact_quotient},

@@ -15,21 +15,16 @@ namespace {
 std::string atom_text(Dim atom) {
   const DimNode& node = *atom.node();
   const auto call = [&](const char* name) {
-    return fmt::format("{}({}, {})", name, to_string(node.operands[0]), to_string(node.operands[1]));
+    return fmt::format("{}({}, {})", name, to_string(node.operands[0]),
+                       to_string(node.operands[1]));
   };
   switch (node.op) {
-    case DimOp::Symbol:
-      return atom.table().info(static_cast<int>(node.value)).name;
-    case DimOp::FloorDiv:
-      return call("floordiv");
-    case DimOp::Mod:
-      return call("mod");
-    case DimOp::Min:
-      return call("min");
-    case DimOp::Max:
-      return call("max");
-    default:
-      return to_string(atom);
+    case DimOp::Symbol: return atom.table().info(static_cast<int>(node.value)).name;
+    case DimOp::FloorDiv: return call("floordiv");
+    case DimOp::Mod: return call("mod");
+    case DimOp::Min: return call("min");
+    case DimOp::Max: return call("max");
+    default: return to_string(atom);
   }
 }
 
@@ -40,7 +35,8 @@ bool is_negative(const Term& term) { return term.coefficient < 0 && term.coeffic
 std::string term_text(const Term& term) {
   std::string text;
   for (Dim atom : term.atoms) text += (text.empty() ? "" : " * ") + atom_text(atom);
-  const std::string coefficient = fmt::format("{}", term.coefficient).substr(is_negative(term) ? 1 : 0);
+  const std::string coefficient =
+      fmt::format("{}", term.coefficient).substr(is_negative(term) ? 1 : 0);
   if (term.atoms.empty()) return coefficient;
   return coefficient == "1" ? text : text + " * " + coefficient;
 }
@@ -52,7 +48,8 @@ std::string to_string(Dim dim) {
   if (const auto constant = dim.constant()) return fmt::format("{}", *constant);
   Polynomial sum = to_polynomial(dim);
   // A term without a minus sign comes first, so that the text needs no unary minus.
-  const auto positive = std::ranges::find_if(sum, [](const Term& term) { return term.coefficient > 0; });
+  const auto positive =
+      std::ranges::find_if(sum, [](const Term& term) { return term.coefficient > 0; });
   if (positive != sum.end()) std::rotate(sum.begin(), positive, positive + 1);
   std::string text = positive == sum.end() ? "0" : "";
   for (const Term& term : sum) {

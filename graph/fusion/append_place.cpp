@@ -36,13 +36,15 @@ std::optional<View> view_in_state(const FusionGraph& graph, ValueId root, const 
   const Module& module = graph.module();
   const ValueId state = append.inputs[0];
   View view{state, module.dims->constant(0), dense_strides(*module.dims, graph.dims(state))};
-  view.offset = attr_dim(module, append, "at") * view.strides[static_cast<std::size_t>(append_axis(module, append))];
+  view.offset = attr_dim(module, append, "at") *
+                view.strides[static_cast<std::size_t>(append_axis(module, append))];
   return view_of_root(graph, root, append.inputs[1], std::move(view));
 }
 
 std::vector<View> views_in_concat(const FusionGraph& graph, const Node& concat, const View& whole) {
   std::vector<View> views;
-  const auto axis = static_cast<std::size_t>(*normalize_axis(attr_integer(concat, "axis"), static_cast<int>(whole.strides.size())));
+  const auto axis = static_cast<std::size_t>(
+      *normalize_axis(attr_integer(concat, "axis"), static_cast<int>(whole.strides.size())));
   View place = whole;
   for (const ValueId part : concat.inputs) {
     auto view = view_of_root(graph, graph.root(part), part, place);

@@ -20,13 +20,15 @@ void grow_from(FusionGraph& graph, Fusion& fusion, int id) {
 }
 
 void grow_all(FusionGraph& graph, Fusion& fusion) {
-  for (const OpClass backbone : {OpClass::Host, OpClass::Contraction, OpClass::Attention, OpClass::Reduction}) {
+  for (const OpClass backbone :
+       {OpClass::Host, OpClass::Contraction, OpClass::Attention, OpClass::Reduction}) {
     for (const int id : graph.order()) {
       if (graph.node(id).op->op_class == backbone) grow_from(graph, fusion, id);
     }
   }
   // A chain grows upwards from its last node.
-  for (auto id = graph.order().rbegin(); id != graph.order().rend(); ++id) grow_from(graph, fusion, *id);
+  for (auto id = graph.order().rbegin(); id != graph.order().rend(); ++id)
+    grow_from(graph, fusion, *id);
 }
 
 /// Copies run right after what they copy.

@@ -10,7 +10,8 @@
 namespace dyn::graph {
 namespace {
 
-/// Late ones wait for all that is ready: what a later fusion may want to read is then there in time.
+/// Late ones wait for all that is ready: what a later fusion may want to read is then there in
+/// time.
 int lateness(const Node& node) {
   switch (node.op->op_class) {
     case OpClass::Contraction:
@@ -23,9 +24,15 @@ int lateness(const Node& node) {
 }  // namespace
 
 FusionGraph::FusionGraph(const Module& module)
-    : module_(module), live_(module.nodes.size(), false), free_(module.nodes.size(), false),
-      output_(module.values.size(), false), in_state_(module.values.size(), false), position_(module.nodes.size(), -1),
-      group_of_(module.nodes.size(), no_group), anchor_(module.nodes.size(), -1), readers_(module.values.size()) {
+    : module_(module),
+      live_(module.nodes.size(), false),
+      free_(module.nodes.size(), false),
+      output_(module.values.size(), false),
+      in_state_(module.values.size(), false),
+      position_(module.nodes.size(), -1),
+      group_of_(module.nodes.size(), no_group),
+      anchor_(module.nodes.size(), -1),
+      readers_(module.values.size()) {
   for (std::size_t i = 0; i < module.values.size(); ++i) root_.push_back(static_cast<ValueId>(i));
   for (const Node& node : module.nodes) {
     if (node.op->op_class == OpClass::Compound) {
@@ -65,7 +72,8 @@ int FusionGraph::available(ValueId root) const {
 
 void FusionGraph::find_live() {
   const auto use = [&](ValueId id) {
-    if (module_.value(id).producer >= 0) live_[static_cast<std::size_t>(module_.value(id).producer)] = true;
+    if (module_.value(id).producer >= 0)
+      live_[static_cast<std::size_t>(module_.value(id).producer)] = true;
   };
   for (const ValueId id : module_.outputs) use(id);
   for (std::size_t i = module_.nodes.size(); i-- > 0;) {
@@ -95,7 +103,8 @@ void FusionGraph::find_positions() {
     position_[static_cast<std::size_t>(id)] = next;
     if (live(id) && !is_view(id)) order_.push_back(id);
     for (const int dependent : dependents[static_cast<std::size_t>(id)]) {
-      if (--missing[static_cast<std::size_t>(dependent)] == 0) ready.emplace(lateness(node(dependent)), dependent);
+      if (--missing[static_cast<std::size_t>(dependent)] == 0)
+        ready.emplace(lateness(node(dependent)), dependent);
     }
   }
 }
@@ -103,14 +112,17 @@ void FusionGraph::find_positions() {
 void FusionGraph::find_readers() {
   for (const int id : order_) {
     for (std::size_t k = 0; k < node(id).inputs.size(); ++k) {
-      readers_[static_cast<std::size_t>(root(node(id).inputs[k]))].push_back({id, static_cast<int>(k)});
+      readers_[static_cast<std::size_t>(root(node(id).inputs[k]))].push_back(
+          {id, static_cast<int>(k)});
     }
   }
 }
 
 bool FusionGraph::must_be_stored(ValueId value) const {
   if (is_output(value)) return true;
-  return std::ranges::any_of(readers(value), [&](const Edge& edge) { return reads_memory(node(edge.node), static_cast<std::size_t>(edge.input)); });
+  return std::ranges::any_of(readers(value), [&](const Edge& edge) {
+    return reads_memory(node(edge.node), static_cast<std::size_t>(edge.input));
+  });
 }
 
 bool FusionGraph::reads_only_free(const Node& node) const {
@@ -124,18 +136,22 @@ void FusionGraph::find_free() {
   // A reshape that no affine function follows needs its input in memory, as does an append.
   std::vector<bool> unfollowed(module_.values.size(), false);
   for (const Node& view : module_.nodes) {
-    if (view.op->id == OpId::Append) unfollowed[static_cast<std::size_t>(root(viewed(view)))] = true;
+    if (view.op->id == OpId::Append)
+      unfollowed[static_cast<std::size_t>(root(viewed(view)))] = true;
     if (view.op->id != OpId::Reshape) continue;
     for (const ReshapeBlock& block : reshape_blocks(dims(view.inputs[0]), dims(view.outputs[0]))) {
-      if (block.from.size() > 1 && !block.to.empty()) unfollowed[static_cast<std::size_t>(root(view.inputs[0]))] = true;
+      if (block.from.size() > 1 && !block.to.empty())
+        unfollowed[static_cast<std::size_t>(root(view.inputs[0]))] = true;
     }
   }
   for (const int id : order_) {
     const Node& candidate = node(id);
-    const bool cheap = candidate.op->id == OpId::Range ||
-                       (candidate.op->op_class == OpClass::Elementwise && !expensive(id) && reads_only_free(candidate));
-    free_[static_cast<std::size_t>(id)] = cheap && !must_be_stored(candidate.outputs[0]) &&
-                                          !unfollowed[static_cast<std::size_t>(candidate.outputs[0])];
+    const bool cheap =
+        candidate.op->id == OpId::Range || (candidate.op->op_class == OpClass::Elementwise &&
+                                            !expensive(id) && reads_only_free(candidate));
+    free_[static_cast<std::size_t>(id)] =
+        cheap && !must_be_stored(candidate.outputs[0]) &&
+        !unfollowed[static_cast<std::size_t>(candidate.outputs[0])];
   }
 }
 

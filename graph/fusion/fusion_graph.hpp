@@ -1,5 +1,6 @@
 #pragma once
-// What growing groups needs to know of a module: who reads what through views, and an order of time.
+// What growing groups needs to know of a module: who reads what through views, and an order of
+// time.
 
 #include <limits>
 #include <vector>
@@ -19,9 +20,10 @@ inline constexpr int no_group = -1;
 /// The time of what exists before any group runs.
 inline constexpr int start_of_time = -1;
 
-/// Time: every node has a position in a topological order, every group the position of its anchor, one of its nodes. The
-/// invariant of fusion: along each edge between two groups (or nodes that have no group yet) time increases. So
-/// groups in the order of their anchors are an order of execution, and no cycle needs to be searched for.
+/// Time: every node has a position in a topological order, every group the position of its anchor,
+/// one of its nodes. The invariant of fusion: along each edge between two groups (or nodes that
+/// have no group yet) time increases. So groups in the order of their anchors are an order of
+/// execution, and no cycle needs to be searched for.
 class FusionGraph {
  public:
   /// Throws Error(internal) where the module still has compound operators.
@@ -41,14 +43,18 @@ class FusionGraph {
   /// Live nodes that are no views, by position.
   const std::vector<int>& order() const noexcept { return order_; }
 
-  /// The value behind all views: made by a node that is no view, or by none. Of a state after its append: of what is appended.
+  /// The value behind all views: made by a node that is no view, or by none. Of a state after its
+  /// append: of what is appended.
   ValueId root(ValueId id) const { return root_[static_cast<std::size_t>(id)]; }
-  /// Whether the value is a state after its append, or a view of that: it is in memory, wherever its root is computed.
+  /// Whether the value is a state after its append, or a view of that: it is in memory, wherever
+  /// its root is computed.
   bool in_state(ValueId id) const { return in_state_[static_cast<std::size_t>(id)]; }
   /// The node that makes the root of `id`; -1: none.
   int root_producer(ValueId id) const { return module_.value(root(id)).producer; }
   /// Reads of a root by live nodes.
-  const std::vector<Edge>& readers(ValueId root) const { return readers_[static_cast<std::size_t>(root)]; }
+  const std::vector<Edge>& readers(ValueId root) const {
+    return readers_[static_cast<std::size_t>(root)];
+  }
   /// Whether the value, or a view of it, is an output of the graph.
   bool is_output(ValueId root) const { return output_[static_cast<std::size_t>(root)]; }
 

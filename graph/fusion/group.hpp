@@ -12,23 +12,29 @@ namespace dyn::graph {
 
 enum class Backbone : std::uint8_t { Matmul, Attention, Reduction, Elementwise, Copy, Host };
 
-/// Nodes that one kernel computes. All nodes of a group share one index space: its backbone's, with the reduced axes.
-/// A node that reads no memory (range, and cheap work on it) may be a member of several groups.
+/// Nodes that one kernel computes. All nodes of a group share one index space: its backbone's, with
+/// the reduced axes. A node that reads no memory (range, and cheap work on it) may be a member of
+/// several groups.
 struct Group {
   std::string name;  ///< unique in the module: "matmul_3", "softmax_0", ...
   Backbone backbone = Backbone::Elementwise;
-  std::vector<int> nodes;           ///< ascending, so topological; a view is a member only as the one node of a Copy
-  int backbone_node = -1;           ///< the matmul, the first reduction, the last of a chain, or the copied view
-  std::vector<ValueId> outputs;     ///< values written to memory; where their view's base is a state or another result, into that
-  std::vector<Dim> extents;         ///< of the axes of the index space; a matmul's last one is K, attention's last two are keys and depth
-  std::vector<bool> reduced;        ///< for each axis whether the backbone reduces it
-  /// Where in outputs[i] an iteration writes; no terms along reduced axes: once for all of them. Empty for a Copy
-  /// that writes its output densely in the order of its axes; one of an append writes what is appended.
+  std::vector<int>
+      nodes;  ///< ascending, so topological; a view is a member only as the one node of a Copy
+  int backbone_node =
+      -1;  ///< the matmul, the first reduction, the last of a chain, or the copied view
+  std::vector<ValueId> outputs;  ///< values written to memory; where their view's base is a state
+                                 ///< or another result, into that
+  std::vector<Dim> extents;      ///< of the axes of the index space; a matmul's last one is K,
+                                 ///< attention's last two are keys and depth
+  std::vector<bool> reduced;     ///< for each axis whether the backbone reduces it
+  /// Where in outputs[i] an iteration writes; no terms along reduced axes: once for all of them.
+  /// Empty for a Copy that writes its output densely in the order of its axes; one of an append
+  /// writes what is appended.
   std::vector<Coords> output_coords;
 };
 
-/// How a value is found in memory: element (i, j, ...) lies at offset + i * strides[0] + j * strides[1] + ...
-/// elements from the start of the buffer of value `base`. A base is its own view.
+/// How a value is found in memory: element (i, j, ...) lies at offset + i * strides[0] + j *
+/// strides[1] + ... elements from the start of the buffer of value `base`. A base is its own view.
 struct View {
   ValueId base = no_value;
   Dim offset;
@@ -42,10 +48,11 @@ struct MemoryReason {
 };
 
 struct Fusion {
-  std::vector<Group> groups;          ///< in an order of execution
-  std::vector<View> views;            ///< by ValueId; base == no_value: the value is never in memory
+  std::vector<Group> groups;  ///< in an order of execution
+  std::vector<View> views;    ///< by ValueId; base == no_value: the value is never in memory
   std::vector<MemoryReason> reasons;
-  std::vector<ValueId> output_bases;  ///< for each graph output the value whose buffer is its memory, densely
+  std::vector<ValueId>
+      output_bases;  ///< for each graph output the value whose buffer is its memory, densely
 };
 
 /// What stays whole because the target has a kernel for it.
@@ -55,27 +62,32 @@ struct DecomposeOptions {
 
 // The passes; graph/passes/pipeline.hpp has their order.
 
-/// Splits compound operators into primitives, marking them with their origin (docs/ir.md says into what). Runs after widen_halves().
+/// Splits compound operators into primitives, marking them with their origin (docs/ir.md says into
+/// what). Runs after widen_halves().
 void decompose(Module& module, const DecomposeOptions& options = {});
 
 /// Folds constants, removes identities, duplicates (common subexpressions) and dead nodes.
 void simplify(Module& module);
 
-/// Moves transposes that change the innermost axis behind what is computed element by element, so that they meet and cancel (the next simplify() drops them). A model
-/// with channels last between tensors that have them first is full of such: what is left stands where the order is really another. Runs after simplify().
+/// Moves transposes that change the innermost axis behind what is computed element by element, so
+/// that they meet and cancel (the next simplify() drops them). A model with channels last between
+/// tensors that have them first is full of such: what is left stands where the order is really
+/// another. Runs after simplify().
 void sink_transposes(Module& module);
 
-/// Makes one matmul of several that multiply the same value with constant weights, and one bias of theirs, where nothing is computed
-/// from the results element by element; the results become slices. Runs after simplify().
+/// Makes one matmul of several that multiply the same value with constant weights, and one bias of
+/// theirs, where nothing is computed from the results element by element; the results become
+/// slices. Runs after simplify().
 void merge_siblings(Module& module);
 
 /// What the target's kernels are good at.
 struct FuseOptions {
-  bool place_parts = false;  ///< results that are only put side by side are computed in their places, in rows that lie apart
+  bool place_parts = false;  ///< results that are only put side by side are computed in their
+                             ///< places, in rows that lie apart
 };
 
-/// Chooses layouts (views) and groups. May insert `copy` groups where a view cannot be expressed or an output
-/// must be dense in its own buffer.
+/// Chooses layouts (views) and groups. May insert `copy` groups where a view cannot be expressed or
+/// an output must be dense in its own buffer.
 Fusion fuse(Module& module, const FuseOptions& options = {});
 
 }  // namespace dyn::graph

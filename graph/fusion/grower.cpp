@@ -6,13 +6,15 @@ namespace dyn::graph {
 namespace {
 
 bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](Dim x, Dim y) { return prove_equal(x, y) == true; });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](Dim x, Dim y) { return prove_equal(x, y) == true; });
 }
 
 std::vector<bool> reduced_axes(const Node& node, int rank) {
   const auto axes = attr_integers(node, "axes");
   std::vector<bool> reduced(static_cast<std::size_t>(rank), axes.empty());
-  for (const std::int64_t axis : axes) reduced[static_cast<std::size_t>(*normalize_axis(axis, rank))] = true;
+  for (const std::int64_t axis : axes)
+    reduced[static_cast<std::size_t>(*normalize_axis(axis, rank))] = true;
   return reduced;
 }
 
@@ -86,7 +88,8 @@ void Grower::try_consumer(int id) {
 }
 
 std::optional<Coords> Grower::place_of_consumer(int id) const {
-  if (kind_ == Backbone::Elementwise) return std::nullopt;  // They grow from their last node upwards.
+  if (kind_ == Backbone::Elementwise)
+    return std::nullopt;  // They grow from their last node upwards.
   const OpClass op_class = graph_.node(id).op->op_class;
   if (op_class == OpClass::Reduction && kind_ == Backbone::Reduction) return place_of_reduction(id);
   if (op_class != OpClass::Elementwise) return std::nullopt;
@@ -101,13 +104,15 @@ std::optional<Coords> Grower::place_of_consumer(int id) const {
 
 std::optional<Coords> Grower::place_of_reduction(int id) const {
   const Node& node = graph_.node(id);
-  if (!matches_extents(graph_.dims(node.inputs[0])) || reduced_axes(node, static_cast<int>(extents_.size())) != reduced_) {
+  if (!matches_extents(graph_.dims(node.inputs[0])) ||
+      reduced_axes(node, static_cast<int>(extents_.size())) != reduced_) {
     return std::nullopt;
   }
   Coords coords;
   for (std::size_t axis = 0; axis < extents_.size(); ++axis) {
     if (!reduced_[axis]) coords.push_back(axis_coord(*module_.dims, static_cast<int>(axis)));
-    if (reduced_[axis] && attr_boolean(node, "keepdims")) coords.push_back(fixed_coord(module_.dims->constant(0)));
+    if (reduced_[axis] && attr_boolean(node, "keepdims"))
+      coords.push_back(fixed_coord(module_.dims->constant(0)));
   }
   return coords;
 }
@@ -117,9 +122,12 @@ std::optional<Coords> Grower::place_next_to_member(int id) const {
   const Node& node = graph_.node(id);
   for (const ValueId input : node.inputs) {
     const int producer = graph_.root_producer(input);
-    if (producer < 0 || !is_member(producer) || !same_dims(graph_.dims(input), graph_.dims(node.outputs[0]))) continue;
+    if (producer < 0 || !is_member(producer) ||
+        !same_dims(graph_.dims(input), graph_.dims(node.outputs[0])))
+      continue;
     std::vector<int> views;
-    for (ValueId value = input; value != graph_.root(input); value = viewed(graph_.node(views.back()))) {
+    for (ValueId value = input; value != graph_.root(input);
+         value = viewed(graph_.node(views.back()))) {
       views.push_back(module_.value(value).producer);
     }
     std::optional<Coords> coords = members_.at(producer);
@@ -165,7 +173,8 @@ bool Grower::operand_fits(int id, int input, const Coords& coords) const {
     return false;
   }
   if (reads_memory(node, static_cast<std::size_t>(input))) return from_memory;
-  if (node.op->op_class == OpClass::Indexed && !operand_place(module_, node, input, coords)) return false;
+  if (node.op->op_class == OpClass::Indexed && !operand_place(module_, node, input, coords))
+    return false;
   if (from_memory) return true;
   const auto place = root_place(id, input, coords);
   return place && (graph_.free(producer) || *place == members_.at(producer));
@@ -174,14 +183,17 @@ bool Grower::operand_fits(int id, int input, const Coords& coords) const {
 void Grower::try_producer(int id) {
   if (kind_ == Backbone::Attention || graph_.group_of(id) != no_group || graph_.free(id)) return;
   const OpClass op_class = graph_.node(id).op->op_class;
-  if (contracts(op_class) || op_class == OpClass::Host || (op_class == OpClass::Indexed && kind_ == Backbone::Matmul)) return;
+  if (contracts(op_class) || op_class == OpClass::Host ||
+      (op_class == OpClass::Indexed && kind_ == Backbone::Matmul))
+    return;
   if (op_class == OpClass::Reduction && kind_ != Backbone::Reduction) return;
   const auto coords = place_of_producer(id);
   if (!coords || (op_class == OpClass::Reduction && place_of_reduction(id) != coords)) return;
   if (may_repeat(id, *coords) && operands_fit(id, *coords)) add(id, *coords);
 }
 
-/// The one place where all members read the node's result, if there is one, and other readers, if any, can wait.
+/// The one place where all members read the node's result, if there is one, and other readers, if
+/// any, can wait.
 std::optional<Coords> Grower::place_of_producer(int id) const {
   const ValueId result = graph_.node(id).outputs[0];
   std::optional<Coords> coords;
@@ -209,8 +221,8 @@ bool Grower::readers_wait(int id) const {
   });
 }
 
-/// Whether the place runs over all of a tensor of these dims, and over every axis that is not reduced, each once. Of the
-/// reduced ones it must run over all or none, and of a matmul's K never.
+/// Whether the place runs over all of a tensor of these dims, and over every axis that is not
+/// reduced, each once. Of the reduced ones it must run over all or none, and of a matmul's K never.
 bool Grower::spans(const Coords& coords, const std::vector<Dim>& dims) const {
   std::vector<bool> seen(extents_.size(), false);
   for (std::size_t i = 0; i < coords.size(); ++i) {
@@ -231,7 +243,9 @@ bool Grower::spans(const Coords& coords, const std::vector<Dim>& dims) const {
   return reduced_seen == 0 || (reduced_seen == reduced && kind_ != Backbone::Matmul);
 }
 
-bool Grower::matches_extents(const std::vector<Dim>& dims) const { return same_dims(dims, extents_); }
+bool Grower::matches_extents(const std::vector<Dim>& dims) const {
+  return same_dims(dims, extents_);
+}
 
 /// Work along a broadcast axis is done once for each of its indices.
 bool Grower::may_repeat(int id, const Coords& coords) const {
@@ -256,7 +270,8 @@ Group Grower::finish() const {
     nodes.insert(id);
     collect_free(id, nodes);
     const ValueId result = graph_.node(id).outputs[0];
-    const bool read_elsewhere = std::ranges::any_of(graph_.readers(result), [&](const Edge& edge) { return !is_member(edge.node); });
+    const bool read_elsewhere = std::ranges::any_of(
+        graph_.readers(result), [&](const Edge& edge) { return !is_member(edge.node); });
     if (!read_elsewhere && !graph_.is_output(result)) continue;
     group.outputs.push_back(result);
     group.output_coords.push_back(coords);
@@ -268,7 +283,8 @@ Group Grower::finish() const {
 void Grower::collect_free(int id, std::set<int>& nodes) const {
   for (const ValueId input : graph_.node(id).inputs) {
     const int producer = graph_.root_producer(input);
-    if (producer >= 0 && graph_.free(producer) && nodes.insert(producer).second) collect_free(producer, nodes);
+    if (producer >= 0 && graph_.free(producer) && nodes.insert(producer).second)
+      collect_free(producer, nodes);
   }
 }
 

@@ -37,7 +37,8 @@ class Grower {
   std::optional<Coords> place_of_producer(int id) const;
   /// Where the group reads the root of node's input; nothing: no affine function of the axes tells.
   std::optional<Coords> root_place(int id, int input, const Coords& coords) const;
-  /// Whether node `id` at `coords` reads nothing that comes too late, and members only where they are computed.
+  /// Whether node `id` at `coords` reads nothing that comes too late, and members only where they
+  /// are computed.
   bool operands_fit(int id, const Coords& coords) const;
   bool operand_fits(int id, int input, const Coords& coords) const;
   bool readers_wait(int id) const;
@@ -56,7 +57,9 @@ class Grower {
   std::vector<int> unvisited_;     ///< members whose neighbours have not been tried
 };
 
-/// Where node reads input `input` (before any views) when it computes its result at `coords`. Reductions: nothing.
-std::optional<Coords> operand_place(const Module& module, const Node& node, int input, const Coords& coords);
+/// Where node reads input `input` (before any views) when it computes its result at `coords`.
+/// Reductions: nothing.
+std::optional<Coords> operand_place(const Module& module, const Node& node, int input,
+                                    const Coords& coords);
 
 }  // namespace dyn::graph

@@ -11,7 +11,8 @@ namespace {
 
 class Layouter {
  public:
-  Layouter(Module& module, const FusionGraph& graph, Fusion& fusion) : module_(module), graph_(graph), fusion_(fusion) {
+  Layouter(Module& module, const FusionGraph& graph, Fusion& fusion)
+      : module_(module), graph_(graph), fusion_(fusion) {
     fusion_.views.resize(module.values.size());
     needed_.assign(module.values.size(), false);
   }
@@ -19,9 +20,11 @@ class Layouter {
   void run(const FuseOptions& options) {
     find_needed();
     store_bases();
-    if (options.place_parts) std::erase_if(fusion_.groups, [this](const Group& group) { return place_parts(group); });
+    if (options.place_parts)
+      std::erase_if(fusion_.groups, [this](const Group& group) { return place_parts(group); });
     for (std::size_t i = 0; i < node_count_; ++i) {
-      if (graph_.is_view(static_cast<int>(i)) && needed(module_.nodes[i].outputs[0])) view(static_cast<int>(i));
+      if (graph_.is_view(static_cast<int>(i)) && needed(module_.nodes[i].outputs[0]))
+        view(static_cast<int>(i));
     }
     give_outputs();
   }
@@ -48,7 +51,8 @@ class Layouter {
         if (node.op->id == OpId::WindowMatmul) slid_over_.insert(node.inputs[0]);
         for (const ValueId input : node.inputs) {
           const int producer = graph_.root_producer(input);
-          const bool literal = module_.value(graph_.root(input)).kind == ValueKind::Constant && !graph_.in_state(input);
+          const bool literal = module_.value(graph_.root(input)).kind == ValueKind::Constant &&
+                               !graph_.in_state(input);
           const bool from_memory = producer < 0 ? !literal : !members.contains(producer);
           if (from_memory || (literal && needs_memory(node, input))) need(input);
         }
@@ -68,17 +72,21 @@ class Layouter {
     std::map<ValueId, std::vector<int>> views;
     for (std::size_t i = 0; i < node_count_; ++i) {
       const ValueId result = module_.nodes[i].outputs[0];
-      if (graph_.is_view(static_cast<int>(i)) && needed(result)) views[graph_.root(result)].push_back(static_cast<int>(i));
+      if (graph_.is_view(static_cast<int>(i)) && needed(result))
+        views[graph_.root(result)].push_back(static_cast<int>(i));
     }
     for (const ValueId state : module_.states) store_densely(state);
     for (std::size_t i = 0; i < module_.values.size(); ++i) {
       const ValueKind kind = module_.values[i].kind;
-      if (kind == ValueKind::Input || kind == ValueKind::Weight) store_densely(static_cast<ValueId>(i));
+      if (kind == ValueKind::Input || kind == ValueKind::Weight)
+        store_densely(static_cast<ValueId>(i));
     }
     for (const Group& group : fusion_.groups) {
       for (const ValueId id : group.outputs) {
-        if (group.backbone == Backbone::Host) store_densely(id);
-        else view_of(id) = store_result(id, views[id]);
+        if (group.backbone == Backbone::Host)
+          store_densely(id);
+        else
+          view_of(id) = store_result(id, views[id]);
       }
     }
   }
@@ -91,14 +99,17 @@ class Layouter {
       auto place = view_in_state(graph_, id, node);
       if (!place) continue;
       placed_.insert(node.outputs[0]);
-      fusion_.reasons.push_back({id, fmt::format("it is written to its place in the state {}", module_.value(place->base).name)});
+      fusion_.reasons.push_back({id, fmt::format("it is written to its place in the state {}",
+                                                 module_.value(place->base).name)});
       return std::move(*place);
     }
-    std::erase_if(views, [this](int view) { return graph_.in_state(graph_.node(view).outputs[0]); });
+    std::erase_if(views,
+                  [this](int view) { return graph_.in_state(graph_.node(view).outputs[0]); });
     return stored_view(module_, id, choose_storage(graph_, id, views));
   }
 
-  /// Whether a group that does nothing but put results side by side can go, as all of them are computed in their places; then they are.
+  /// Whether a group that does nothing but put results side by side can go, as all of them are
+  /// computed in their places; then they are.
   bool place_parts(const Group& group) {
     const Node& node = graph_.node(group.backbone_node);
     if (group.nodes.size() != 1 || node.op->id != OpId::Concat) return false;
@@ -106,22 +117,30 @@ class Layouter {
     for (const ValueId part : node.inputs) {
       const ValueId root = graph_.root(part);
       const int producer = graph_.root_producer(part);
-      const bool computed = producer >= 0 && !graph_.free(producer) && graph_.node(producer).op->op_class != OpClass::Host && view_of(root).base == root;
-      if (!computed || graph_.in_state(part) || graph_.readers(root).size() != 1 || !roots.insert(root).second) return false;
+      const bool computed = producer >= 0 && !graph_.free(producer) &&
+                            graph_.node(producer).op->op_class != OpClass::Host &&
+                            view_of(root).base == root;
+      if (!computed || graph_.in_state(part) || graph_.readers(root).size() != 1 ||
+          !roots.insert(root).second)
+        return false;
     }
     std::vector<View> views = views_in_concat(graph_, node, view_of(node.outputs[0]));
     if (views.empty()) return false;
-    for (std::size_t i = 0; i < views.size(); ++i) place_part(node, node.inputs[i], std::move(views[i]));
+    for (std::size_t i = 0; i < views.size(); ++i)
+      place_part(node, node.inputs[i], std::move(views[i]));
     return true;
   }
 
   void place_part(const Node& concat, ValueId part, View view) {
     const ValueId root = graph_.root(part);
-    fusion_.reasons.push_back({root, fmt::format("it is written to its place in {}", module_.value(concat.outputs[0]).name)});
+    fusion_.reasons.push_back({root, fmt::format("it is written to its place in {}",
+                                                 module_.value(concat.outputs[0]).name)});
     view_of(root) = std::move(view);
   }
 
-  void store_densely(ValueId id) { view_of(id) = {id, module_.dims->constant(0), dense_strides(*module_.dims, dims(id))}; }
+  void store_densely(ValueId id) {
+    view_of(id) = {id, module_.dims->constant(0), dense_strides(*module_.dims, dims(id))};
+  }
 
   void view(int id) {
     const Node& node = module_.nodes[static_cast<std::size_t>(id)];
@@ -129,13 +148,16 @@ class Layouter {
     const View& input = view_of(node.inputs[0]);
     if (input.base == no_value) return copy(id, "a literal has no memory of its own");
     auto result = view_through(module_, node, input);
-    if (!result) return copy(id, fmt::format("no strides reach {} in this order", module_.value(node.inputs[0]).name));
+    if (!result)
+      return copy(
+          id, fmt::format("no strides reach {} in this order", module_.value(node.inputs[0]).name));
     if (slid_over_.contains(node.outputs[0]) && result->strides.back().constant() != 1)
       return copy(id, "windows read its channels one after the other, many times");
     view_of(node.outputs[0]) = std::move(*result);
   }
 
-  /// The result is the state's buffer; what is appended goes there in a copy of its own, where it is not there yet.
+  /// The result is the state's buffer; what is appended goes there in a copy of its own, where it
+  /// is not there yet.
   void append(int id) {
     const Node& node = module_.nodes[static_cast<std::size_t>(id)];
     const ValueId result = node.outputs[0], x = node.inputs[1];
@@ -150,7 +172,8 @@ class Layouter {
     group.extents = dims(x);
     group.reduced.assign(group.extents.size(), false);
     fusion_.groups.push_back(std::move(group));
-    fusion_.reasons.push_back({result, fmt::format("a copy of {} alone, to its place in the state", module_.value(x).name)});
+    fusion_.reasons.push_back({result, fmt::format("a copy of {} alone, to its place in the state",
+                                                   module_.value(x).name)});
   }
 
   /// Makes the result of view node `id` a base of its own.
@@ -178,7 +201,8 @@ class Layouter {
     };
     // A value that is an output itself comes before outputs that are views of it.
     for (std::size_t i = 0; i < module_.outputs.size(); ++i) {
-      if (computed_densely(module_.outputs[i]) && view_of(module_.outputs[i]).base == module_.outputs[i]) {
+      if (computed_densely(module_.outputs[i]) &&
+          view_of(module_.outputs[i]).base == module_.outputs[i]) {
         claim(i, module_.outputs[i]);
       }
     }
@@ -231,12 +255,15 @@ class Layouter {
   Fusion& fusion_;
   std::vector<bool> needed_;
   std::set<ValueId> slid_over_;  ///< by the windows of a window_matmul
-  std::set<ValueId> placed_;  ///< results of appends whose operand is computed in its place in the state
+  std::set<ValueId>
+      placed_;  ///< results of appends whose operand is computed in its place in the state
   const std::size_t node_count_ = module_.nodes.size();
 };
 
 }  // namespace
 
-void lay_out(Module& module, const FusionGraph& graph, Fusion& fusion, const FuseOptions& options) { Layouter(module, graph, fusion).run(options); }
+void lay_out(Module& module, const FusionGraph& graph, Fusion& fusion, const FuseOptions& options) {
+  Layouter(module, graph, fusion).run(options);
+}
 
 }  // namespace dyn::graph

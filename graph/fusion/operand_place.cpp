@@ -7,14 +7,18 @@ namespace dyn::graph {
 namespace {
 
 Coords place_of_indices(const Module& module, const Node& gather, const Coords& coords) {
-  const int rank = module.value(gather.inputs[0]).type.rank(), count = module.value(gather.inputs[1]).type.rank();
+  const int rank = module.value(gather.inputs[0]).type.rank(),
+            count = module.value(gather.inputs[1]).type.rank();
   const auto first = coords.begin() + *normalize_axis(attr_integer(gather, "axis"), rank);
   return {first, first + count};
 }
 
-/// The part's own index along the axis starts at 0, where the parts before it end. A guard is a range of one axis.
-std::optional<Coords> place_of_part(const Module& module, const Node& concat, int input, Coords coords) {
-  const auto axis = static_cast<std::size_t>(*normalize_axis(attr_integer(concat, "axis"), static_cast<int>(coords.size())));
+/// The part's own index along the axis starts at 0, where the parts before it end. A guard is a
+/// range of one axis.
+std::optional<Coords> place_of_part(const Module& module, const Node& concat, int input,
+                                    Coords coords) {
+  const auto axis = static_cast<std::size_t>(
+      *normalize_axis(attr_integer(concat, "axis"), static_cast<int>(coords.size())));
   if (!unit_axis(coords[axis])) return std::nullopt;
   for (int i = 0; i < input; ++i) {
     const Dim extent = module.value(concat.inputs[static_cast<std::size_t>(i)]).type.dims[axis];
@@ -35,7 +39,8 @@ std::optional<Coords> place_inside_padding(const Module& module, const Node& pad
 
 }  // namespace
 
-std::optional<Coords> operand_place(const Module& module, const Node& node, int input, const Coords& coords) {
+std::optional<Coords> operand_place(const Module& module, const Node& node, int input,
+                                    const Coords& coords) {
   const TensorType& type = module.value(node.inputs[static_cast<std::size_t>(input)]).type;
   if (node.op->op_class == OpClass::Elementwise) {
     return broadcast_coords(type.dims, module.value(node.outputs[0]).type.dims, coords);

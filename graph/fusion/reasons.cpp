@@ -22,12 +22,18 @@ std::string reason(const Group& writer, const Read& read, std::size_t readers) {
   if (contracts(read.node->op->op_class)) {
     return fmt::format("{} contracts over it: each element is read for many results", reader);
   }
-  if (read.node->op->op_class == OpClass::Host) return fmt::format("{} is a function of the host, which takes whole tensors", reader);
-  if (writer.backbone == Backbone::Host) return fmt::format("{} is a function of the host, which makes whole tensors", writer.name);
-  if (read.node->op->id == OpId::Windows) return fmt::format("{} slides windows over it: each element is read several times", reader);
-  if (read.node->op->id == OpId::Gather) return fmt::format("{} gathers from it, at places known only when it runs", reader);
+  if (read.node->op->op_class == OpClass::Host)
+    return fmt::format("{} is a function of the host, which takes whole tensors", reader);
+  if (writer.backbone == Backbone::Host)
+    return fmt::format("{} is a function of the host, which makes whole tensors", writer.name);
+  if (read.node->op->id == OpId::Windows)
+    return fmt::format("{} slides windows over it: each element is read several times", reader);
+  if (read.node->op->id == OpId::Gather)
+    return fmt::format("{} gathers from it, at places known only when it runs", reader);
   if (writer.backbone == Backbone::Matmul && read.reader->backbone == Backbone::Reduction) {
-    return fmt::format("{} reads whole rows of {}'s result: a reduction cannot join a matmul's epilogue", reader, writer.name);
+    return fmt::format(
+        "{} reads whole rows of {}'s result: a reduction cannot join a matmul's epilogue", reader,
+        writer.name);
   }
   if (readers > 1) return fmt::format("{} groups read it, {} among them", readers, reader);
   if (read.reader->backbone == Backbone::Matmul) {
@@ -55,7 +61,8 @@ void explain_memory(const Module& module, Fusion& fusion) {
   for (const Group& group : fusion.groups) {
     for (const ValueId id : group.outputs) {
       const auto read = reads.find(id);
-      if (read != reads.end()) fusion.reasons.push_back({id, reason(group, read->second.front(), read->second.size())});
+      if (read != reads.end())
+        fusion.reasons.push_back({id, reason(group, read->second.front(), read->second.size())});
     }
   }
 }

@@ -51,7 +51,8 @@ class StorageChoice {
       const ValueId input = node.inputs[0], result = node.outputs[0];
       const auto& from = view_of.at(input);
       view_of[result] = from ? view_through(module, node, *from) : std::nullopt;
-      if (const auto axes = axes_of.find(input); node.op->id == OpId::Transpose && axes != axes_of.end()) {
+      if (const auto axes = axes_of.find(input);
+          node.op->id == OpId::Transpose && axes != axes_of.end()) {
         axes_of[result] = permuted(node, axes->second);
       }
       const auto& view = view_of[result];
@@ -64,7 +65,8 @@ class StorageChoice {
   static Order permuted(const Node& transpose, const Order& axes) {
     Order result;
     for (const std::int64_t axis : attr_integers(transpose, "perm")) {
-      result.push_back(axes[static_cast<std::size_t>(*normalize_axis(axis, static_cast<int>(axes.size())))]);
+      result.push_back(
+          axes[static_cast<std::size_t>(*normalize_axis(axis, static_cast<int>(axes.size())))]);
     }
     return result;
   }
@@ -78,7 +80,8 @@ class StorageChoice {
 
 }  // namespace
 
-std::vector<int> choose_storage(const FusionGraph& graph, ValueId root, std::span<const int> views) {
+std::vector<int> choose_storage(const FusionGraph& graph, ValueId root,
+                                std::span<const int> views) {
   return StorageChoice(graph, root, views).best();
 }
 

@@ -33,7 +33,8 @@ std::optional<View> reshaped(std::span<const Dim> from, std::span<const Dim> to,
 View transposed(const Node& node, const View& view) {
   View result{view.base, view.offset, {}};
   for (const std::int64_t axis : attr_integers(node, "perm")) {
-    result.strides.push_back(dim_at(view.strides, *normalize_axis(axis, static_cast<int>(view.strides.size()))));
+    result.strides.push_back(
+        dim_at(view.strides, *normalize_axis(axis, static_cast<int>(view.strides.size()))));
   }
   return result;
 }
@@ -77,7 +78,8 @@ std::optional<View> view_before(const Module& module, const Node& view, const Vi
   View input = result;
   const auto perm = attr_integers(view, "perm");
   for (std::size_t i = 0; i < perm.size(); ++i) {
-    input.strides[static_cast<std::size_t>(*normalize_axis(perm[i], static_cast<int>(perm.size())))] = result.strides[i];
+    input.strides[static_cast<std::size_t>(
+        *normalize_axis(perm[i], static_cast<int>(perm.size())))] = result.strides[i];
   }
   return input;
 }

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "graph/shapes/propagate.hpp"
 #include "graph/ir/verify.hpp"
+#include "graph/shapes/propagate.hpp"
 
 namespace dyn::graph {
 
@@ -19,7 +19,9 @@ Builder::~Builder() = default;
 
 Dim Builder::resolve(Dim dim) const { return propagation_ ? propagation_->resolve(dim) : dim; }
 
-std::span<const Constraint> Builder::constraints(std::size_t node) const { return propagation_->constraints(node); }
+std::span<const Constraint> Builder::constraints(std::size_t node) const {
+  return propagation_->constraints(node);
+}
 
 Dim Builder::symbol(SymbolInfo info) {
   const Dim dim = module_.dims->symbol(std::move(info));
@@ -29,7 +31,8 @@ Dim Builder::symbol(SymbolInfo info) {
 
 std::string Builder::unique(const std::string& name) {
   std::string free = name;
-  for (int i = 2; free.empty() || !names_.insert(free).second; ++i) free = fmt::format("{}_{}", name, i);
+  for (int i = 2; free.empty() || !names_.insert(free).second; ++i)
+    free = fmt::format("{}_{}", name, i);
   return free;
 }
 
@@ -40,7 +43,9 @@ ValueId Builder::add_value(Value value, const std::string& name) {
 }
 
 ValueId Builder::input(std::string name, TensorType type) {
-  if (!names_.insert(name).second) throw Error(ErrorKind::model, fmt::format("{}: two inputs are called {}", module_.source_name, name));
+  if (!names_.insert(name).second)
+    throw Error(ErrorKind::model,
+                fmt::format("{}: two inputs are called {}", module_.source_name, name));
   Value value;
   value.name = std::move(name);
   value.kind = ValueKind::Input;
@@ -79,7 +84,8 @@ ValueId Builder::integer(DType dtype, std::int64_t integer) {
   return add_value(std::move(value), "%number");
 }
 
-std::vector<ValueId> Builder::add(std::string_view op, std::vector<ValueId> inputs, std::vector<Attr> attrs, const std::vector<std::string>& names) {
+std::vector<ValueId> Builder::add(std::string_view op, std::vector<ValueId> inputs,
+                                  std::vector<Attr> attrs, const std::vector<std::string>& names) {
   if (!propagation_) propagation_ = std::make_unique<Propagation>(module_);
   Node node;
   node.op = find_op(op);
@@ -98,11 +104,13 @@ std::vector<ValueId> Builder::add(std::string_view op, std::vector<ValueId> inpu
   return outputs;
 }
 
-ValueId Builder::add(std::string_view op, std::vector<ValueId> inputs, const std::string& name, std::vector<Attr> attrs) {
+ValueId Builder::add(std::string_view op, std::vector<ValueId> inputs, const std::string& name,
+                     std::vector<Attr> attrs) {
   return add(op, std::move(inputs), std::move(attrs), std::vector{name}).front();
 }
 
-Module Builder::finish(const std::vector<ValueId>& outputs, std::vector<std::string> names, std::vector<std::string> weight_files) {
+Module Builder::finish(const std::vector<ValueId>& outputs, std::vector<std::string> names,
+                       std::vector<std::string> weight_files) {
   module_.outputs = outputs;
   module_.output_names = std::move(names);
   module_.weight_files = std::move(weight_files);

@@ -14,9 +14,10 @@ namespace dyn::graph {
 
 class Propagation;
 
-/// Inputs come first, then nodes in the order of the computation, then finish(). Whoever builds can ask for the type of every value so far, with all that is known of
-/// symbols by then: a later node may replace a symbol by another dim, in all types before it too, so that dims that are kept elsewhere must be asked for again
-/// (resolve()). Not thread-safe.
+/// Inputs come first, then nodes in the order of the computation, then finish(). Whoever builds can
+/// ask for the type of every value so far, with all that is known of symbols by then: a later node
+/// may replace a symbol by another dim, in all types before it too, so that dims that are kept
+/// elsewhere must be asked for again (resolve()). Not thread-safe.
 class Builder {
  public:
   /// `source_name` begins the messages of errors.
@@ -48,13 +49,17 @@ class Builder {
   ValueId number(DType dtype, double value);
   ValueId integer(DType dtype, std::int64_t value);
 
-  /// The results of a new node, as many as `names`, each made unique. Throws Error(model) for what verify() and shape inference refuse.
-  std::vector<ValueId> add(std::string_view op, std::vector<ValueId> inputs, std::vector<Attr> attrs, const std::vector<std::string>& names);
+  /// The results of a new node, as many as `names`, each made unique. Throws Error(model) for what
+  /// verify() and shape inference refuse.
+  std::vector<ValueId> add(std::string_view op, std::vector<ValueId> inputs,
+                           std::vector<Attr> attrs, const std::vector<std::string>& names);
   /// The same of an operator with one result.
-  ValueId add(std::string_view op, std::vector<ValueId> inputs, const std::string& name, std::vector<Attr> attrs = {});
+  ValueId add(std::string_view op, std::vector<ValueId> inputs, const std::string& name,
+              std::vector<Attr> attrs = {});
 
   /// The module with these outputs; the builder is empty afterwards.
-  Module finish(const std::vector<ValueId>& outputs, std::vector<std::string> names, std::vector<std::string> weight_files);
+  Module finish(const std::vector<ValueId>& outputs, std::vector<std::string> names,
+                std::vector<std::string> weight_files);
 
  private:
   ValueId add_value(Value value, const std::string& name);

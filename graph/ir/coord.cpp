@@ -7,7 +7,9 @@ namespace dyn::graph {
 
 Coord fixed_coord(Dim offset) { return {{}, offset}; }
 
-Coord axis_coord(DimTable& dims, int axis) { return {{{axis, dims.constant(1)}}, dims.constant(0)}; }
+Coord axis_coord(DimTable& dims, int axis) {
+  return {{{axis, dims.constant(1)}}, dims.constant(0)};
+}
 
 Coord operator+(const Coord& a, const Coord& b) {
   Coord sum{{}, a.offset + b.offset};
@@ -56,7 +58,8 @@ Dim broadcast_factor(Dim from, Dim to) {
 Coords broadcast_coords(std::span<const Dim> from, std::span<const Dim> to, const Coords& coords) {
   Coords result;
   const std::size_t skip = to.size() - from.size();
-  for (std::size_t i = 0; i < from.size(); ++i) result.push_back(coords[skip + i] * broadcast_factor(from[i], to[skip + i]));
+  for (std::size_t i = 0; i < from.size(); ++i)
+    result.push_back(coords[skip + i] * broadcast_factor(from[i], to[skip + i]));
   return result;
 }
 
@@ -70,9 +73,12 @@ std::vector<int> axes_beyond_one(std::span<const Dim> dims) {
   return axes;
 }
 
-/// How many of the first axes of `a` and `b` hold the same number of elements, with as few as possible; (0, 0): unknown.
-std::pair<std::size_t, std::size_t> equal_prefix(std::span<const Dim> a_dims, std::span<const int> a,
-                                                 std::span<const Dim> b_dims, std::span<const int> b) {
+/// How many of the first axes of `a` and `b` hold the same number of elements, with as few as
+/// possible; (0, 0): unknown.
+std::pair<std::size_t, std::size_t> equal_prefix(std::span<const Dim> a_dims,
+                                                 std::span<const int> a,
+                                                 std::span<const Dim> b_dims,
+                                                 std::span<const int> b) {
   for (std::size_t total = 2; total <= a.size() + b.size(); ++total) {
     for (std::size_t i = 1; i < total; ++i) {
       const std::size_t k = total - i;
@@ -86,7 +92,8 @@ std::pair<std::size_t, std::size_t> equal_prefix(std::span<const Dim> a_dims, st
   return {0, 0};
 }
 
-Coords coords_through_reshape(std::span<const Dim> from, std::span<const Dim> to, const Coords& coords, bool& affine) {
+Coords coords_through_reshape(std::span<const Dim> from, std::span<const Dim> to,
+                              const Coords& coords, bool& affine) {
   DimTable& table = coords.empty() ? from[0].table() : coords[0].offset.table();
   Coords result(from.size(), fixed_coord(table.constant(0)));
   for (const ReshapeBlock& block : reshape_blocks(from, to)) {
@@ -96,7 +103,8 @@ Coords coords_through_reshape(std::span<const Dim> from, std::span<const Dim> to
       continue;
     }
     Coord linear = fixed_coord(table.constant(0));
-    for (const int axis : block.to) linear = linear * dim_at(to, axis) + coords[static_cast<std::size_t>(axis)];
+    for (const int axis : block.to)
+      linear = linear * dim_at(to, axis) + coords[static_cast<std::size_t>(axis)];
     result[static_cast<std::size_t>(block.from[0])] = linear;
   }
   return result;
@@ -106,7 +114,8 @@ Coords coords_through_transpose(const Node& node, const Coords& coords) {
   Coords result(coords.size());
   const auto perm = attr_integers(node, "perm");
   for (std::size_t i = 0; i < perm.size(); ++i) {
-    result[static_cast<std::size_t>(*normalize_axis(perm[i], static_cast<int>(perm.size())))] = coords[i];
+    result[static_cast<std::size_t>(*normalize_axis(perm[i], static_cast<int>(perm.size())))] =
+        coords[i];
   }
   return result;
 }
@@ -129,7 +138,8 @@ std::vector<ReshapeBlock> reshape_blocks(std::span<const Dim> from, std::span<co
     auto [i, k] = equal_prefix(from, a, to, b);
     // Without proof the rest is one block: as the prefixes match, so must it.
     if (i == 0) i = a.size(), k = b.size();
-    blocks.push_back({{a.begin(), a.begin() + static_cast<std::ptrdiff_t>(i)}, {b.begin(), b.begin() + static_cast<std::ptrdiff_t>(k)}});
+    blocks.push_back({{a.begin(), a.begin() + static_cast<std::ptrdiff_t>(i)},
+                      {b.begin(), b.begin() + static_cast<std::ptrdiff_t>(k)}});
     a = a.subspan(i);
     b = b.subspan(k);
   }
@@ -162,15 +172,18 @@ SliceStep slice_step(const Module& module, const Node& slice, int axis) {
   return {table.constant(0), 1};
 }
 
-std::optional<Coords> coords_through_view(const Module& module, const Node& view, const Coords& coords) {
-  if (view.op->id == OpId::Append) return std::nullopt;  // Most of a state's elements are of earlier runs.
+std::optional<Coords> coords_through_view(const Module& module, const Node& view,
+                                          const Coords& coords) {
+  if (view.op->id == OpId::Append)
+    return std::nullopt;  // Most of a state's elements are of earlier runs.
   const auto& from = module.value(view.inputs[0]).type.dims;
   const auto& to = module.value(view.outputs[0]).type.dims;
   const OpId id = view.op->id;
   if (id == OpId::Transpose) return coords_through_transpose(view, coords);
   if (id == OpId::Slice) return coords_through_slice(module, view, coords);
   if (id == OpId::Expand) return broadcast_coords(from, to, coords);
-  if (id != OpId::Reshape) throw Error(ErrorKind::internal, "coords_through_view: no view: " + view.op->name);
+  if (id != OpId::Reshape)
+    throw Error(ErrorKind::internal, "coords_through_view: no view: " + view.op->name);
   if (from.empty()) return Coords{};
   bool affine = true;
   Coords result = coords_through_reshape(from, to, coords, affine);
@@ -178,11 +191,13 @@ std::optional<Coords> coords_through_view(const Module& module, const Node& view
   return result;
 }
 
-std::optional<Coords> coords_out_of_view(const Module& module, const Node& view, const Coords& coords) {
+std::optional<Coords> coords_out_of_view(const Module& module, const Node& view,
+                                         const Coords& coords) {
   if (view.op->id == OpId::Transpose) {
     Coords result;
     for (const std::int64_t axis : attr_integers(view, "perm")) {
-      result.push_back(coords[static_cast<std::size_t>(*normalize_axis(axis, static_cast<int>(coords.size())))]);
+      result.push_back(
+          coords[static_cast<std::size_t>(*normalize_axis(axis, static_cast<int>(coords.size())))]);
     }
     return result;
   }

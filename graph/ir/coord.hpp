@@ -10,7 +10,9 @@
 namespace dyn::graph {
 
 /// The dim of an axis from 0.
-inline Dim dim_at(std::span<const Dim> dims, int axis) { return dims[static_cast<std::size_t>(axis)]; }
+inline Dim dim_at(std::span<const Dim> dims, int axis) {
+  return dims[static_cast<std::size_t>(axis)];
+}
 
 struct CoordTerm {
   int axis;
@@ -40,18 +42,22 @@ std::optional<int> unit_axis(const Coord& coord);
 /// coord i is axis i.
 Coords identity_coords(DimTable& dims, int rank);
 
-/// Broadcasting: the place in a tensor of dims `from` that goes with place `coords` of the broadcast tensor `to`. Along a
-/// dim that may be 1 or the result's, only bind tells which: the factor min(dim - 1, 1) is 0 for the one, 1 for the other.
+/// Broadcasting: the place in a tensor of dims `from` that goes with place `coords` of the
+/// broadcast tensor `to`. Along a dim that may be 1 or the result's, only bind tells which: the
+/// factor min(dim - 1, 1) is 0 for the one, 1 for the other.
 Coords broadcast_coords(std::span<const Dim> from, std::span<const Dim> to, const Coords& coords);
 
 /// The factor of broadcast_coords for one dim: 1, 0, or min(from - 1, 1).
 Dim broadcast_factor(Dim from, Dim to);
 
-/// The place in the view's input that its result has at `coords`; nothing where no affine function tells it.
-std::optional<Coords> coords_through_view(const Module& module, const Node& view, const Coords& coords);
+/// The place in the view's input that its result has at `coords`; nothing where no affine function
+/// tells it.
+std::optional<Coords> coords_through_view(const Module& module, const Node& view,
+                                          const Coords& coords);
 
 /// The inverse, for views that keep every element and, but for dims of 1, every axis; else nothing.
-std::optional<Coords> coords_out_of_view(const Module& module, const Node& view, const Coords& coords);
+std::optional<Coords> coords_out_of_view(const Module& module, const Node& view,
+                                         const Coords& coords);
 
 /// Axes of two shapes between which a reshape moves elements; axes of size 1 are in no block.
 struct ReshapeBlock {
@@ -60,7 +66,8 @@ struct ReshapeBlock {
 /// The finest blocks that can be proved; row-major order inside a block and from block to block.
 std::vector<ReshapeBlock> reshape_blocks(std::span<const Dim> from, std::span<const Dim> to);
 
-/// For axes of sizes `dims` in row-major order: how far one step along each goes, in elements of the innermost.
+/// For axes of sizes `dims` in row-major order: how far one step along each goes, in elements of
+/// the innermost.
 std::vector<Dim> dense_strides(DimTable& table, std::span<const Dim> dims);
 
 /// A slice's start, as a place in its input, and step along an axis of its input.

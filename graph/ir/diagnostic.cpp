@@ -26,10 +26,16 @@ std::string_view line_of(std::string_view text, int line) {
   return text;
 }
 
-/// Bytes of the UTF-8 sequence that `text` begins with; 0 where there is none. Overlong forms count as sequences.
+/// Bytes of the UTF-8 sequence that `text` begins with; 0 where there is none. Overlong forms count
+/// as sequences.
 std::size_t sequence_length(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xf8 ? 0 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 0;
+  const std::size_t length = first < 0x80    ? 1
+                             : first >= 0xf8 ? 0
+                             : first >= 0xf0 ? 4
+                             : first >= 0xe0 ? 3
+                             : first >= 0xc0 ? 2
+                                             : 0;
   if (length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
@@ -37,7 +43,8 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
-/// Keeps a message on one line and free of control characters and of what is no UTF-8, whatever the source holds.
+/// Keeps a message on one line and free of control characters and of what is no UTF-8, whatever the
+/// source holds.
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -50,10 +57,12 @@ std::string printable(std::string_view text) {
 }
 
 std::string line_and_caret(std::string_view line, int column) {
-  const std::size_t target = std::min<std::size_t>(static_cast<std::size_t>(std::max(column, 1) - 1), line.size());
-  const std::size_t first = line.size() <= max_shown_characters || target < max_shown_characters / 2
-                                ? 0
-                                : std::min(target - max_shown_characters / 2, line.size() - max_shown_characters);
+  const std::size_t target =
+      std::min<std::size_t>(static_cast<std::size_t>(std::max(column, 1) - 1), line.size());
+  const std::size_t first =
+      line.size() <= max_shown_characters || target < max_shown_characters / 2
+          ? 0
+          : std::min(target - max_shown_characters / 2, line.size() - max_shown_characters);
   const std::string before = first > 0 ? "..." : "";
   const std::string after = line.size() - first > max_shown_characters ? "..." : "";
   return before + printable(line.substr(first, max_shown_characters)) + after + "\n" +
@@ -65,7 +74,8 @@ std::string line_and_caret(std::string_view line, int column) {
 std::string format_at(const Module& module, SourceLocation location, const std::string& message) {
   const std::string source = module.source_name.empty() ? "<module>" : module.source_name;
   if (location.line <= 0) return fmt::format("{}: {}", source, message);
-  const std::string head = fmt::format("{}:{}:{}: {}", source, location.line, location.column, message);
+  const std::string head =
+      fmt::format("{}:{}:{}: {}", source, location.line, location.column, message);
   if (!module.source_text) return head;
   return head + "\n" + line_and_caret(line_of(*module.source_text, location.line), location.column);
 }
@@ -73,9 +83,11 @@ std::string format_at(const Module& module, SourceLocation location, const std::
 std::string place_of(const Module& module, SourceLocation location) {
   constexpr std::string_view mark = "  # from ";
   if (location.line <= 0) return {};
-  const std::string_view line = module.source_text ? line_of(*module.source_text, location.line) : std::string_view();
+  const std::string_view line =
+      module.source_text ? line_of(*module.source_text, location.line) : std::string_view();
   const std::size_t comment = line.rfind(mark);
-  return comment == std::string_view::npos ? fmt::format("line {}", location.line) : printable(line.substr(comment + mark.size()));
+  return comment == std::string_view::npos ? fmt::format("line {}", location.line)
+                                           : printable(line.substr(comment + mark.size()));
 }
 
 void fail_at(const Module& module, SourceLocation location, const std::string& message) {

@@ -43,8 +43,8 @@ struct WeightSource {
   enum class Kind : std::uint8_t { File, Splat, Random, Parts } kind = Kind::File;
   double splat = 0;        ///< Splat: every element
   std::uint64_t seed = 0;  ///< Random: normal, 1/sqrt(fan-in), by this seed and the weight's name
-  /// Parts: other weights, each with a source of its own, joined along the last axis; of f16 or bf16 where the weight is
-  /// f32. Only passes make such weights.
+  /// Parts: other weights, each with a source of its own, joined along the last axis; of f16 or
+  /// bf16 where the weight is f32. Only passes make such weights.
   std::vector<ValueId> parts;
 };
 
@@ -52,10 +52,10 @@ struct Value {
   std::string name;  ///< unique; for weights the key in the safetensors file
   ValueKind kind = ValueKind::Result;
   TensorType type;
-  int producer = -1;      ///< Result: index of the node
-  int output_index = 0;   ///< Result: which output of it
-  WeightSource weight;    ///< Weight
-  double constant = 0;    ///< Constant, of a float dtype
+  int producer = -1;         ///< Result: index of the node
+  int output_index = 0;      ///< Result: which output of it
+  WeightSource weight;       ///< Weight
+  double constant = 0;       ///< Constant, of a float dtype
   std::int64_t integer = 0;  ///< Constant, of an integer dtype or bool
   SourceLocation location;
 };
@@ -74,8 +74,8 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   std::vector<Attr> attrs;
-  /// The compound operator that a pass split this node from, such as "softmax", and which instance of it;
-  /// -1: none. Fusion keeps such siblings together.
+  /// The compound operator that a pass split this node from, such as "softmax", and which instance
+  /// of it; -1: none. Fusion keeps such siblings together.
   std::string origin;
   int origin_id = -1;
   SourceLocation location;
@@ -96,13 +96,14 @@ struct Constraint {
 /// One graph with its dims. Nodes are in topological order.
 struct Module {
   std::string name;
-  std::string source_name;  ///< file name for messages
+  std::string source_name;                         ///< file name for messages
   std::shared_ptr<const std::string> source_text;  ///< for messages that show the line; may be null
   std::unique_ptr<DimTable> dims = std::make_unique<DimTable>();
-  /// Symbols in the order in which the text declares them. Fresh ones are not listed, nor are those that shape
-  /// propagation replaced.
+  /// Symbols in the order in which the text declares them. Fresh ones are not listed, nor are those
+  /// that shape propagation replaced.
   std::vector<int> declared_symbols;
-  /// Symbols that shape propagation found to be equal to another dim; no type or attribute uses them any more.
+  /// Symbols that shape propagation found to be equal to another dim; no type or attribute uses
+  /// them any more.
   std::vector<std::pair<int, Dim>> replaced_symbols;
   std::vector<std::string> weight_files;
   std::vector<Value> values;
@@ -110,13 +111,13 @@ struct Module {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   std::vector<std::string> output_names;  ///< as the signature names them, parallel to outputs
-  /// What the signature declares, parallel to outputs: a claim that shape propagation checks. An invalid Dim makes no
-  /// claim on that dim (text `_`). Empty: no claims.
+  /// What the signature declares, parallel to outputs: a claim that shape propagation checks. An
+  /// invalid Dim makes no claim on that dim (text `_`). Empty: no claims.
   std::vector<TensorType> output_types;
   std::vector<Constraint> constraints;
   std::vector<ValueId> states;  ///< in the order of their declarations
-  /// The symbol P of `append ... at=P`, which a session gives, and how many positions a run adds to it; not valid where no
-  /// append has one.
+  /// The symbol P of `append ... at=P`, which a session gives, and how many positions a run adds to
+  /// it; not valid where no append has one.
   Dim length, growth;
 
   Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }

@@ -14,7 +14,8 @@ namespace {
 
 std::vector<OpDef> make_registry() {
   std::vector<OpDef> ops;
-  for (auto family : {elementwise_ops, reduction_ops, normalization_ops, contraction_ops, view_ops, indexed_ops, state_ops, window_ops, host_ops, defining_ops, recurrence_ops})
+  for (auto family : {elementwise_ops, reduction_ops, normalization_ops, contraction_ops, view_ops,
+                      indexed_ops, state_ops, window_ops, host_ops, defining_ops, recurrence_ops})
     std::ranges::move(family(), std::back_inserter(ops));
   for (OpDef& op : ops) op.name = name_of(op.id);
   std::ranges::sort(ops, {}, &OpDef::name);
@@ -44,13 +45,15 @@ double parse_double(std::string_view text) {
 }
 
 [[noreturn]] void wrong_kind(const Node& node, std::string_view name) {
-  throw Error(ErrorKind::internal, fmt::format("{}: attribute {} has another kind", node.op->name, name));
+  throw Error(ErrorKind::internal,
+              fmt::format("{}: attribute {} has another kind", node.op->name, name));
 }
 
 /// The attribute's default text, for attributes that a node leaves out.
 const std::string& default_of(const Node& node, std::string_view name) {
   const AttrDef* def = node.op->find_attr(name);
-  if (!def || !def->default_text) throw Error(ErrorKind::internal, fmt::format("{}: no attribute {}", node.op->name, name));
+  if (!def || !def->default_text)
+    throw Error(ErrorKind::internal, fmt::format("{}: no attribute {}", node.op->name, name));
   return *def->default_text;
 }
 
@@ -105,7 +108,8 @@ bool attr_boolean(const Node& node, std::string_view name) {
 double attr_number(const Node& node, std::string_view name) {
   const AttrValue* value = node.find_attr(name);
   if (!value) return parse_double(default_of(node, name));
-  if (const Dim* integer = std::get_if<Dim>(value)) return static_cast<double>(constant_of(node, name, *integer));
+  if (const Dim* integer = std::get_if<Dim>(value))
+    return static_cast<double>(constant_of(node, name, *integer));
   return *attr_as<double>(node, name);
 }
 
@@ -135,35 +139,49 @@ std::vector<std::int64_t> attr_integers(const Node& node, std::string_view name)
 std::vector<Dim> attr_dims(const Module& module, const Node& node, std::string_view name) {
   if (const std::vector<Dim>* value = attr_as<std::vector<Dim>>(node, name)) return *value;
   std::vector<Dim> dims;
-  for (std::int64_t number : parse_integers(default_of(node, name))) dims.push_back(module.dims->constant(number));
+  for (std::int64_t number : parse_integers(default_of(node, name)))
+    dims.push_back(module.dims->constant(number));
   return dims;
 }
 
 bool InferContext::boolean(std::string_view name) const { return attr_boolean(node(), name); }
 double InferContext::number(std::string_view name) const { return attr_number(node(), name); }
 std::string InferContext::word(std::string_view name) const { return attr_word(node(), name); }
-std::int64_t InferContext::integer(std::string_view name) const { return attr_integer(node(), name); }
+std::int64_t InferContext::integer(std::string_view name) const {
+  return attr_integer(node(), name);
+}
 Dim InferContext::dim(std::string_view name) const { return attr_dim(module(), node(), name); }
-std::vector<std::int64_t> InferContext::integers(std::string_view name) const { return attr_integers(node(), name); }
-std::vector<Dim> InferContext::dim_list(std::string_view name) const { return attr_dims(module(), node(), name); }
+std::vector<std::int64_t> InferContext::integers(std::string_view name) const {
+  return attr_integers(node(), name);
+}
+std::vector<Dim> InferContext::dim_list(std::string_view name) const {
+  return attr_dims(module(), node(), name);
+}
 
 bool reads_memory(const Node& node, std::size_t input) {
-  return contracts(node.op->op_class) || node.op->op_class == OpClass::Host || (input == 0 && (node.op->id == OpId::Gather || node.op->id == OpId::Windows));
+  return contracts(node.op->op_class) || node.op->op_class == OpClass::Host ||
+         (input == 0 && (node.op->id == OpId::Gather || node.op->id == OpId::Windows));
 }
 
 std::vector<int> defined_symbols(const Module& module, const Node& node) {
   std::vector<int> symbols;
   const auto is_of_input = [&](Dim dim) {
-    return std::ranges::any_of(node.inputs, [&](ValueId id) { return std::ranges::find(module.value(id).type.dims, dim) != module.value(id).type.dims.end(); });
+    return std::ranges::any_of(node.inputs, [&](ValueId id) {
+      return std::ranges::find(module.value(id).type.dims, dim) != module.value(id).type.dims.end();
+    });
   };
   const auto add = [&](Dim dim) {
     const std::optional<int> symbol = dim.symbol();
-    if (symbol && !is_of_input(dim) && module.dims->info(*symbol).defined && std::ranges::find(symbols, *symbol) == symbols.end()) symbols.push_back(*symbol);
+    if (symbol && !is_of_input(dim) && module.dims->info(*symbol).defined &&
+        std::ranges::find(symbols, *symbol) == symbols.end())
+      symbols.push_back(*symbol);
   };
   for (const std::string& name : node.op->defines) {
     const AttrDef* def = node.op->find_attr(name);
-    if (def->kind == AttrKind::Dim) add(attr_dim(module, node, name));
-    else for (const Dim dim : attr_dims(module, node, name)) add(dim);
+    if (def->kind == AttrKind::Dim)
+      add(attr_dim(module, node, name));
+    else
+      for (const Dim dim : attr_dims(module, node, name)) add(dim);
   }
   return symbols;
 }

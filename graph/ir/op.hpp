@@ -1,5 +1,6 @@
 #pragma once
-// The operator registry: every operator's name, arguments, attributes, shape inference and documentation.
+// The operator registry: every operator's name, arguments, attributes, shape inference and
+// documentation.
 
 #include <functional>
 #include <optional>
@@ -26,7 +27,9 @@ enum class OpClass : std::uint8_t {
 };
 
 /// Reads each element of its inputs for many results, from memory.
-constexpr bool contracts(OpClass op_class) noexcept { return op_class == OpClass::Contraction || op_class == OpClass::Attention; }
+constexpr bool contracts(OpClass op_class) noexcept {
+  return op_class == OpClass::Contraction || op_class == OpClass::Attention;
+}
 
 enum class AttrKind : std::uint8_t { Boolean, Float, Word, Integer, Dim, IntegerList, DimList };
 
@@ -49,12 +52,16 @@ class InferContext {
   /// Throws Error(model) with file:line:column, the line and a caret.
   [[noreturn]] virtual void fail(const std::string& message) const = 0;
 
-  /// States that a == b must hold: decided now (false: fail), unified where one side is a symbol that may be
-  /// replaced, or recorded as a Constraint. `a_what` and `b_what` name the tensors' dims for messages.
-  virtual void require_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) = 0;
-  /// Broadcasting of two dims: the result's dim. Unifies where neither can be 1; else records EqualOrOne.
+  /// States that a == b must hold: decided now (false: fail), unified where one side is a symbol
+  /// that may be replaced, or recorded as a Constraint. `a_what` and `b_what` name the tensors'
+  /// dims for messages.
+  virtual void require_equal(Dim a, Dim b, const std::string& a_what,
+                             const std::string& b_what) = 0;
+  /// Broadcasting of two dims: the result's dim. Unifies where neither can be 1; else records
+  /// EqualOrOne.
   virtual Dim broadcast(Dim a, Dim b, const std::string& a_what, const std::string& b_what) = 0;
-  virtual void require_less_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) = 0;
+  virtual void require_less_equal(Dim a, Dim b, const std::string& a_what,
+                                  const std::string& b_what) = 0;
   virtual void require_multiple(Dim a, Dim b, const std::string& what) = 0;
 
   // Attributes, with the operator's defaults applied.
@@ -85,7 +92,8 @@ struct OpDef {
   std::string shapes;   ///< input and output shapes
   std::string dtypes;   ///< accepted dtypes and the result's
   std::string errors;   ///< what is refused
-  /// Attributes whose dims are symbols that the values of this operator's inputs decide: they are known when it has run.
+  /// Attributes whose dims are symbols that the values of this operator's inputs decide: they are
+  /// known when it has run.
   std::vector<std::string> defines = {};
   /// Of a scalar operator.
   const ScalarOpInfo* scalar = nullptr;
@@ -99,7 +107,8 @@ const OpDef* find_op(std::string_view name);
 /// All operators, sorted by name.
 std::span<const OpDef> all_ops();
 
-// Attributes of a node with the operator's defaults applied, for passes; the verifier has checked kinds before.
+// Attributes of a node with the operator's defaults applied, for passes; the verifier has checked
+// kinds before.
 bool attr_boolean(const Node& node, std::string_view name);
 double attr_number(const Node& node, std::string_view name);
 std::string attr_word(const Node& node, std::string_view name);
@@ -111,21 +120,26 @@ std::vector<Dim> attr_dims(const Module& module, const Node& node, std::string_v
 /// A negative axis counted from the end; nothing where it is out of range.
 std::optional<int> normalize_axis(std::int64_t axis, int rank);
 
-/// Whether the node addresses this operand beyond its own index space, or many times: it has to be in memory.
+/// Whether the node addresses this operand beyond its own index space, or many times: it has to be
+/// in memory.
 bool reads_memory(const Node& node, std::size_t input);
 
-/// Symbols that the node's run decides, in the order of OpDef::defines; of a list those that no input's shape has.
+/// Symbols that the node's run decides, in the order of OpDef::defines; of a list those that no
+/// input's shape has.
 std::vector<int> defined_symbols(const Module& module, const Node& node);
 
-/// Of a View: the input that it shows in another way. `append` shows what it appends: its result is the state in which that lies.
+/// Of a View: the input that it shows in another way. `append` shows what it appends: its result is
+/// the state in which that lies.
 ValueId viewed(const Node& view);
 
-/// Worklist propagation (TSCompiler, Algorithm 1): infers every value's type, forwards and to siblings, unifying
-/// symbols, checking declared shapes, and recording what remains as module.constraints. Throws Error(model).
+/// Worklist propagation (TSCompiler, Algorithm 1): infers every value's type, forwards and to
+/// siblings, unifying symbols, checking declared shapes, and recording what remains as
+/// module.constraints. Throws Error(model).
 void propagate_shapes(Module& module);
 
-/// Checks the structure (ids, topological order, arity, attributes, dtypes, types present); throws Error(model) for
-/// what a text can cause, Error(internal) otherwise. Runs after every pass in tests.
+/// Checks the structure (ids, topological order, arity, attributes, dtypes, types present); throws
+/// Error(model) for what a text can cause, Error(internal) otherwise. Runs after every pass in
+/// tests.
 void verify(const Module& module);
 
 }  // namespace dyn::graph

@@ -1,5 +1,6 @@
 #pragma once
-// Numbers of every dtype outside of tensors. Integers travel as std::int64_t; those of u64 as the int64 of the same bits.
+// Numbers of every dtype outside of tensors. Integers travel as std::int64_t; those of u64 as the
+// int64 of the same bits.
 
 #include <cstdint>
 #include <string>
@@ -8,10 +9,12 @@
 
 namespace dyn::graph {
 
-/// Floats of 16 bits: they are in memory alone, and computed with in f32, rounded after every operator.
+/// Floats of 16 bits: they are in memory alone, and computed with in f32, rounded after every
+/// operator.
 constexpr bool is_half(DType dtype) noexcept { return dtype == DType::f16 || dtype == DType::bf16; }
 
-/// Calls body(T{}) with the C++ type T of the dtype's elements in memory (bool for boolean). False for f16 and bf16, which have none.
+/// Calls body(T{}) with the C++ type T of the dtype's elements in memory (bool for boolean). False
+/// for f16 and bf16, which have none.
 template <class Body>
 bool with_element_type(DType dtype, Body&& body) {
   switch (dtype) {
@@ -32,10 +35,12 @@ bool with_element_type(DType dtype, Body&& body) {
   return false;
 }
 
-/// An integer of the dtype with the low bits of `value`: what arithmetic that wraps around gives. boolean: whether it is not 0.
+/// An integer of the dtype with the low bits of `value`: what arithmetic that wraps around gives.
+/// boolean: whether it is not 0.
 std::int64_t wrapped(DType dtype, std::uint64_t value);
 
-/// The integer of the dtype that is nearest to `number` truncated toward zero; 0 for NaN. boolean: whether it is not 0, as NaN is not.
+/// The integer of the dtype that is nearest to `number` truncated toward zero; 0 for NaN. boolean:
+/// whether it is not 0, as NaN is not.
 std::int64_t saturated(DType dtype, double number);
 
 /// The least and the greatest integer of the dtype; of boolean 0 and 1.

@@ -20,20 +20,25 @@ void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
   const int a_row = a.rank() - 2, b_row = b.rank() - 2;
   const int m = context.boolean("transpose_a") ? a_row + 1 : a_row, a_k = 2 * a_row + 1 - m;
   const int n = context.boolean("transpose_b") ? b_row : b_row + 1, b_k = 2 * b_row + 1 - n;
-  const auto at = [](const TensorType& type, int axis) { return type.dims[static_cast<std::size_t>(axis)]; };
-  context.require_equal(at(a, a_k), at(b, b_k), dim_name(context, 0, a_k), dim_name(context, 1, b_k));
+  const auto at = [](const TensorType& type, int axis) {
+    return type.dims[static_cast<std::size_t>(axis)];
+  };
+  context.require_equal(at(a, a_k), at(b, b_k), dim_name(context, 0, a_k),
+                        dim_name(context, 1, b_k));
 
   const int batch = std::max(a_row, b_row);
   outputs[0].dtype = a.dtype;
   for (int i = 0; i < batch; ++i) {
     const int in_a = i - (batch - a_row), in_b = i - (batch - b_row);
-    if (in_a < 0 || in_b < 0) outputs[0].dims.push_back(in_a < 0 ? at(b, in_b) : at(a, in_a));
+    if (in_a < 0 || in_b < 0)
+      outputs[0].dims.push_back(in_a < 0 ? at(b, in_b) : at(a, in_a));
     else
-      outputs[0].dims.push_back(
-          context.broadcast(at(a, in_a), at(b, in_b), dim_name(context, 0, in_a), dim_name(context, 1, in_b)));
+      outputs[0].dims.push_back(context.broadcast(
+          at(a, in_a), at(b, in_b), dim_name(context, 0, in_a), dim_name(context, 1, in_b)));
   }
   if (std::ranges::find(single_dtypes, a.dtype) == std::end(single_dtypes) && batch + 2 >= max_rank)
-    context.fail(fmt::format("matmul of {} has a result of at most {} dims, not {}", name_of(a.dtype), max_rank - 1, batch + 2));
+    context.fail(fmt::format("matmul of {} has a result of at most {} dims, not {}",
+                             name_of(a.dtype), max_rank - 1, batch + 2));
   outputs[0].dims.push_back(at(a, m));
   outputs[0].dims.push_back(at(b, n));
 }
@@ -42,11 +47,12 @@ void infer_matmul(InferContext& context, std::vector<TensorType>& outputs) {
 void check_mask(InferContext& context, const std::vector<Dim>& scores) {
   const TensorType mask = context.input(3);
   if (mask.rank() > static_cast<int>(scores.size()))
-    context.fail(fmt::format("attention: the mask {} is {}, which has more dims than the scores {}", input_name(context, 3),
-                             to_string(mask), to_string(scores)));
+    context.fail(fmt::format("attention: the mask {} is {}, which has more dims than the scores {}",
+                             input_name(context, 3), to_string(mask), to_string(scores)));
   const std::size_t skip = scores.size() - mask.dims.size();
   for (std::size_t i = 0; i < mask.dims.size(); ++i) {
-    const std::string name = dim_name(context, 3, static_cast<int>(i)), score_name = fmt::format("scores (dim {})", skip + i);
+    const std::string name = dim_name(context, 3, static_cast<int>(i)),
+                      score_name = fmt::format("scores (dim {})", skip + i);
     const Dim joint = context.broadcast(mask.dims[i], scores[skip + i], name, score_name);
     context.require_equal(joint, scores[skip + i], name, score_name);
   }
@@ -62,7 +68,8 @@ void infer_attention(InferContext& context, std::vector<TensorType>& outputs) {
   const std::size_t row = q.dims.size() - 2, column = row + 1;
   const auto equal = [&](std::size_t a, std::size_t a_axis, std::size_t b, std::size_t b_axis) {
     context.require_equal(context.input(a).dims[a_axis], context.input(b).dims[b_axis],
-                          dim_name(context, a, static_cast<int>(a_axis)), dim_name(context, b, static_cast<int>(b_axis)));
+                          dim_name(context, a, static_cast<int>(a_axis)),
+                          dim_name(context, b, static_cast<int>(b_axis)));
   };
   for (std::size_t i = 0; i < row; ++i) {
     equal(0, i, 1, i);
@@ -71,7 +78,8 @@ void infer_attention(InferContext& context, std::vector<TensorType>& outputs) {
   equal(0, column, 1, column);
   equal(1, row, 2, row);
   if (context.boolean("causal"))
-    context.require_less_equal(q.dims[row], k.dims[row], dim_name(context, 0, static_cast<int>(row)),
+    context.require_less_equal(q.dims[row], k.dims[row],
+                               dim_name(context, 0, static_cast<int>(row)),
                                dim_name(context, 1, static_cast<int>(row)));
   if (context.input_count() > 3) {
     std::vector<Dim> scores(q.dims.begin(), q.dims.end() - 1);
@@ -95,9 +103,11 @@ std::vector<OpDef> contraction_ops() {
         {"transpose_b", AttrKind::Boolean, "false", "whether b is [..., N, K]"}},
        infer_matmul,
        "Matrix product over the last two axes, for each index of the others.",
-       "a: [..., M, K], b: [..., K, N]; the result is [..., M, N], leading dims broadcast as numpy does.",
+       "a: [..., M, K], b: [..., K, N]; the result is [..., M, N], leading dims broadcast as numpy "
+       "does.",
        "A number, the same on both sides; the result has that dtype, integers wrap around",
-       "Ranks below 2; different K; leading dims that do not broadcast; of f64 and integers results of 8 dims."},
+       "Ranks below 2; different K; leading dims that do not broadcast; of f64 and integers "
+       "results of 8 dims."},
       {OpId::Attention,
        OpClass::Attention,
        3,
@@ -107,10 +117,12 @@ std::vector<OpDef> contraction_ops() {
         {"causal", AttrKind::Boolean, "false", "whether query i sees only keys j <= i + Skv - Sq"}},
        infer_attention,
        "softmax(q * k^T * scale + mask) * v; arguments: q, k, v, and optionally an additive mask.",
-       "q: [..., H, Sq, D], k: [..., H, Skv, D], v: [..., H, Skv, Dv], mask: broadcast to [..., H, Sq, Skv]; the "
+       "q: [..., H, Sq, D], k: [..., H, Skv, D], v: [..., H, Skv, Dv], mask: broadcast to [..., H, "
+       "Sq, Skv]; the "
        "result is [..., H, Sq, Dv].",
        "f32, f16 or bf16; the result has the same dtype",
-       "Ranks that differ; leading dims, D or Skv that differ; a mask larger than the scores; causal with Sq > Skv."},
+       "Ranks that differ; leading dims, D or Skv that differ; a mask larger than the scores; "
+       "causal with Sq > Skv."},
   };
 }
 

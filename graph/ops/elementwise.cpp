@@ -12,7 +12,9 @@ namespace dyn::graph {
 
 namespace {
 
-void infer_same(InferContext& context, std::vector<TensorType>& outputs) { outputs[0] = context.input(0); }
+void infer_same(InferContext& context, std::vector<TensorType>& outputs) {
+  outputs[0] = context.input(0);
+}
 
 void infer_predicate(InferContext& context, std::vector<TensorType>& outputs) {
   outputs[0] = {DType::boolean, context.input(0).dims};
@@ -55,7 +57,8 @@ InferFunction checked(ScalarOperands takes) {
 }
 
 InferFunction inference_of(const ScalarOpInfo& op) {
-  if (op.operands == 1) return op.has(Tests) ? checked<infer_predicate>(op.takes) : checked<infer_same>(op.takes);
+  if (op.operands == 1)
+    return op.has(Tests) ? checked<infer_predicate>(op.takes) : checked<infer_same>(op.takes);
   return op.has(Tests) ? checked<infer_comparison>(op.takes) : checked<infer_binary>(op.takes);
 }
 
@@ -66,13 +69,16 @@ std::string dtypes_of(const ScalarOpInfo& op) {
   if (op.takes == ScalarOperands::Booleans) return text + "; the result is bool";
   if (op.operands == 2) text += ", the same on both sides";
   if (op.has(Tests)) return text + "; the result is bool";
-  return text + (op.operands == 2 ? "; the result has that dtype" : "; the result has the same dtype");
+  return text +
+         (op.operands == 2 ? "; the result has that dtype" : "; the result has the same dtype");
 }
 
 constexpr const char* broadcast_shapes =
-    "Broadcast as numpy does: shapes are aligned at the right, dims of 1 are repeated. The result has the broadcast "
+    "Broadcast as numpy does: shapes are aligned at the right, dims of 1 are repeated. The result "
+    "has the broadcast "
     "shape.";
-constexpr const char* broadcast_errors = "Dims that differ and are not 1; different dtypes (there is no implicit promotion).";
+constexpr const char* broadcast_errors =
+    "Dims that differ and are not 1; different dtypes (there is no implicit promotion).";
 
 }  // namespace
 
@@ -80,8 +86,17 @@ std::vector<OpDef> elementwise_ops() {
   std::vector<OpDef> ops;
   for (const ScalarOpInfo& op : scalar_ops()) {
     const bool alone = op.operands == 1;
-    ops.push_back({static_cast<OpId>(op.op), OpClass::Elementwise, op.operands, op.operands, 1, {}, inference_of(op), std::string(op.summary),
-                   alone ? "x of any shape; the result has the same." : broadcast_shapes, dtypes_of(op), alone ? "Other dtypes." : broadcast_errors});
+    ops.push_back({static_cast<OpId>(op.op),
+                   OpClass::Elementwise,
+                   op.operands,
+                   op.operands,
+                   1,
+                   {},
+                   inference_of(op),
+                   std::string(op.summary),
+                   alone ? "x of any shape; the result has the same." : broadcast_shapes,
+                   dtypes_of(op),
+                   alone ? "Other dtypes." : broadcast_errors});
     ops.back().scalar = &op;
   }
   ops.push_back({OpId::Where,
@@ -102,7 +117,8 @@ std::vector<OpDef> elementwise_ops() {
                  1,
                  {{"dtype", AttrKind::Word, std::nullopt, "the dtype of the result"}},
                  infer_cast,
-                 "x in another dtype. Floats to integers truncate toward zero (beyond the integers there are: the nearest; NaN: 0), integers keep the low bits, "
+                 "x in another dtype. Floats to integers truncate toward zero (beyond the integers "
+                 "there are: the nearest; NaN: 0), integers keep the low bits, "
                  "anything to bool tells x != 0.",
                  "x of any shape; the result has the same.",
                  "Any",

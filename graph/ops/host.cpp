@@ -35,14 +35,17 @@ void require_reduction(InferContext& context) {
   for (const char* known : {"none", "add", "mul", "max", "min"}) {
     if (word == known) return;
   }
-  context.fail(fmt::format("{}: reduction must be none, add, mul, max or min, not {}", context.node().op->name, word));
+  context.fail(fmt::format("{}: reduction must be none, add, mul, max or min, not {}",
+                           context.node().op->name, word));
 }
 
 void require_updates(InferContext& context) {
   require_dtype(context, 1, index_dtypes);
   require_reduction(context);
   if (context.input(2).dtype != context.input(0).dtype)
-    context.fail(fmt::format("{}: {} is {}, but {} is {}", context.node().op->name, input_name(context, 2), name_of(context.input(2).dtype), input_name(context, 0), name_of(context.input(0).dtype)));
+    context.fail(fmt::format("{}: {} is {}, but {} is {}", context.node().op->name,
+                             input_name(context, 2), name_of(context.input(2).dtype),
+                             input_name(context, 0), name_of(context.input(0).dtype)));
 }
 
 void infer_scatter_elements(InferContext& context, std::vector<TensorType>& outputs) {
@@ -50,11 +53,15 @@ void infer_scatter_elements(InferContext& context, std::vector<TensorType>& outp
   require_updates(context);
   const TensorType data = context.input(0), indices = context.input(1), updates = context.input(2);
   const int axis = axis_attr(context, "axis", data.rank());
-  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) require_rank(context, i, data.rank());
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
+    require_rank(context, i, data.rank());
   for (int d = 0; d < data.rank(); ++d) {
     const auto at = static_cast<std::size_t>(d);
-    context.require_equal(indices.dims[at], updates.dims[at], dim_name(context, 1, d), dim_name(context, 2, d));
-    if (d != axis) context.require_less_equal(indices.dims[at], data.dims[at], dim_name(context, 1, d), dim_name(context, 0, d));
+    context.require_equal(indices.dims[at], updates.dims[at], dim_name(context, 1, d),
+                          dim_name(context, 2, d));
+    if (d != axis)
+      context.require_less_equal(indices.dims[at], data.dims[at], dim_name(context, 1, d),
+                                 dim_name(context, 0, d));
   }
   outputs[0] = data;
 }
@@ -66,15 +73,22 @@ void infer_scatter_nd(InferContext& context, std::vector<TensorType>& outputs) {
   const TensorType data = context.input(0), indices = context.input(1), updates = context.input(2);
   const std::optional<std::int64_t> depth = indices.dims.back().constant();
   if (!depth || *depth > data.rank())
-    context.fail(fmt::format("scatter_nd: the last dim of {} is {}; it must be a number of axes of {}, which has {}", input_name(context, 1), to_string(indices.dims.back()), input_name(context, 0), data.rank()));
+    context.fail(fmt::format(
+        "scatter_nd: the last dim of {} is {}; it must be a number of axes of {}, which has {}",
+        input_name(context, 1), to_string(indices.dims.back()), input_name(context, 0),
+        data.rank()));
   std::vector<Dim> expected(indices.dims.begin(), indices.dims.end() - 1);
   expected.insert(expected.end(), data.dims.begin() + *depth, data.dims.end());
   require_rank(context, 2, static_cast<int>(expected.size()));
-  for (std::size_t d = 0; d < expected.size(); ++d) context.require_equal(updates.dims[d], expected[d], dim_name(context, 2, static_cast<int>(d)), fmt::format("scatter_nd's dim {}", d));
+  for (std::size_t d = 0; d < expected.size(); ++d)
+    context.require_equal(updates.dims[d], expected[d], dim_name(context, 2, static_cast<int>(d)),
+                          fmt::format("scatter_nd's dim {}", d));
   outputs[0] = data;
 }
 
-const AttrDef reduction_attr{"reduction", AttrKind::Word, "none", "what becomes of an element and its updates: none (the last one), add, mul, max, min"};
+const AttrDef reduction_attr{
+    "reduction", AttrKind::Word, "none",
+    "what becomes of an element and its updates: none (the last one), add, mul, max, min"};
 
 }  // namespace
 
@@ -89,7 +103,8 @@ std::vector<OpDef> host_ops() {
         {"axis", AttrKind::Integer, "-1", "the axis along which they are chosen"},
         {"largest", AttrKind::Boolean, "true", "the largest, or the smallest"}},
        infer_topk,
-       "The k largest or smallest elements along an axis, sorted, of equal ones the first, and their places.",
+       "The k largest or smallest elements along an axis, sorted, of equal ones the first, and "
+       "their places.",
        "x of any shape but a scalar; both results have k elements along the axis.",
        "x of any dtype that has an order; the first result has x's, the second is i64",
        "An axis outside of x; k beyond the axis."},
@@ -111,10 +126,13 @@ std::vector<OpDef> host_ops() {
        3,
        3,
        1,
-       {{"axis", AttrKind::Integer, "0", "the axis of data that the indices choose from"}, reduction_attr},
+       {{"axis", AttrKind::Integer, "0", "the axis of data that the indices choose from"},
+        reduction_attr},
        infer_scatter_elements,
-       "data with updates at the places that indices give along one axis; arguments: data, indices, updates.",
-       "data of any shape but a scalar; indices and updates of one shape, at most as large as data's along the other axes.",
+       "data with updates at the places that indices give along one axis; arguments: data, "
+       "indices, updates.",
+       "data of any shape but a scalar; indices and updates of one shape, at most as large as "
+       "data's along the other axes.",
        "data of any dtype, as updates and the result; indices i32 or i64",
        "When run, an index outside of -N .. N - 1 (negative ones count from the end)."},
       {OpId::ScatterNd,
@@ -124,8 +142,10 @@ std::vector<OpDef> host_ops() {
        1,
        {reduction_attr},
        infer_scatter_nd,
-       "data with slices put at the places that rows of indices give; arguments: data, indices, updates.",
-       "data: [d...], indices: [i..., K] with K axes of data, updates: [i..., d from K on...]; the result is as data.",
+       "data with slices put at the places that rows of indices give; arguments: data, indices, "
+       "updates.",
+       "data: [d...], indices: [i..., K] with K axes of data, updates: [i..., d from K on...]; the "
+       "result is as data.",
        "data of any dtype, as updates and the result; indices i32 or i64",
        "A K that is no constant, or beyond data's rank; when run, an index outside of data."},
   };

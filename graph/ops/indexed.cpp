@@ -36,8 +36,11 @@ void infer_concat(InferContext& context, std::vector<TensorType>& outputs) {
     const TensorType type = context.input(i);
     for (int d = 0; d < first.rank(); ++d) {
       const auto at = static_cast<std::size_t>(d);
-      if (d == axis) outputs[0].dims[at] = outputs[0].dims[at] + type.dims[at];
-      else context.require_equal(first.dims[at], type.dims[at], dim_name(context, 0, d), dim_name(context, i, d));
+      if (d == axis)
+        outputs[0].dims[at] = outputs[0].dims[at] + type.dims[at];
+      else
+        context.require_equal(first.dims[at], type.dims[at], dim_name(context, 0, d),
+                              dim_name(context, i, d));
     }
   }
 }
@@ -46,8 +49,8 @@ void infer_pad(InferContext& context, std::vector<TensorType>& outputs) {
   const TensorType input = context.input(0);
   const std::vector<Dim> before = context.dim_list("before"), after = context.dim_list("after");
   if (before.size() != input.dims.size() || after.size() != input.dims.size())
-    context.fail(fmt::format("pad: before and after need one entry for each dim of {}, which is {}", input_name(context, 0),
-                             to_string(input)));
+    context.fail(fmt::format("pad: before and after need one entry for each dim of {}, which is {}",
+                             input_name(context, 0), to_string(input)));
   outputs[0] = input;
   for (std::size_t i = 0; i < input.dims.size(); ++i) {
     require_at_least(context, before[i], 0, fmt::format("before (entry {})", i));
@@ -59,7 +62,8 @@ void infer_pad(InferContext& context, std::vector<TensorType>& outputs) {
 void infer_range(InferContext& context, std::vector<TensorType>& outputs) {
   const std::optional<DType> dtype = parse_dtype(context.word("dtype"));
   if (!dtype || std::ranges::find(number_dtypes, *dtype) == std::end(number_dtypes))
-    context.fail(fmt::format("range: dtype must be that of a number, not {}", context.word("dtype")));
+    context.fail(
+        fmt::format("range: dtype must be that of a number, not {}", context.word("dtype")));
   const std::int64_t step = context.integer("step");
   if (step == 0 || step == std::numeric_limits<std::int64_t>::min())
     context.fail(fmt::format("range: step must not be {}", step));
@@ -82,18 +86,22 @@ std::vector<OpDef> indexed_ops() {
        {{"axis", AttrKind::Integer, "0", "the axis of data that the indices choose from"}},
        infer_gather,
        "Slices of data along one axis, chosen by indices; arguments: data, indices.",
-       "data: [a..., N, b...] with N at the axis, indices: [i...]; the result is [a..., i..., b...].",
+       "data: [a..., N, b...] with N at the axis, indices: [i...]; the result is [a..., i..., "
+       "b...].",
        "data of any dtype, as the result; indices i32 or i64",
-       "An axis outside of data; when run, an index outside of -N .. N - 1 (negative ones count from the end)."},
+       "An axis outside of data; when run, an index outside of -N .. N - 1 (negative ones count "
+       "from the end)."},
       {OpId::Concat,
        OpClass::Indexed,
        1,
        -1,
        1,
-       {{"axis", AttrKind::Integer, std::nullopt, "the axis along which the tensors follow each other"}},
+       {{"axis", AttrKind::Integer, std::nullopt,
+         "the axis along which the tensors follow each other"}},
        infer_concat,
        "Tensors one after the other along one axis.",
-       "Any number of tensors whose dims are equal except along the axis; there the result has the sum.",
+       "Any number of tensors whose dims are equal except along the axis; there the result has the "
+       "sum.",
        "Any, the same for all; the result has that dtype",
        "Ranks, dtypes or other dims that differ."},
       {OpId::Pad,
@@ -101,9 +109,12 @@ std::vector<OpDef> indexed_ops() {
        1,
        1,
        1,
-       {{"before", AttrKind::DimList, std::nullopt, "for each axis the number of elements put before"},
-        {"after", AttrKind::DimList, std::nullopt, "for each axis the number of elements put after"},
-        {"value", AttrKind::Float, "0", "the elements put there; as cast gives it in another dtype"}},
+       {{"before", AttrKind::DimList, std::nullopt,
+         "for each axis the number of elements put before"},
+        {"after", AttrKind::DimList, std::nullopt,
+         "for each axis the number of elements put after"},
+        {"value", AttrKind::Float, "0",
+         "the elements put there; as cast gives it in another dtype"}},
        infer_pad,
        "x surrounded by a constant.",
        "x of any shape; dim i of the result is before[i] + dim i + after[i].",

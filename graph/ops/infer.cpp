@@ -9,48 +9,53 @@ namespace dyn::graph {
 
 std::string input_name(const InferContext& context, std::size_t index) {
   const Value& value = context.module().value(context.node().inputs[index]);
-  return value.kind == ValueKind::Constant || value.name.empty() ? fmt::format("input {}", index) : value.name;
+  return value.kind == ValueKind::Constant || value.name.empty() ? fmt::format("input {}", index)
+                                                                 : value.name;
 }
 
 std::string dim_name(const InferContext& context, std::size_t index, int axis) {
   return fmt::format("{} (dim {})", input_name(context, index), axis);
 }
 
-void require_dtype(const InferContext& context, std::size_t index, std::span<const DType> accepted) {
+void require_dtype(const InferContext& context, std::size_t index,
+                   std::span<const DType> accepted) {
   const DType dtype = context.input(index).dtype;
   if (std::ranges::find(accepted, dtype) != accepted.end()) return;
   std::vector<std::string_view> names;
   for (DType each : accepted) names.push_back(name_of(each));
-  context.fail(fmt::format("{} does not take {}: {} must be {}", context.node().op->name, name_of(dtype),
-                           input_name(context, index), fmt::join(names, " or ")));
+  context.fail(fmt::format("{} does not take {}: {} must be {}", context.node().op->name,
+                           name_of(dtype), input_name(context, index), fmt::join(names, " or ")));
 }
 
 void require_same_dtype(const InferContext& context, std::size_t first) {
   for (std::size_t i = first + 1; i < context.input_count(); ++i) {
     if (context.input(i).dtype == context.input(first).dtype) continue;
-    context.fail(fmt::format("{} needs one dtype, but {} is {} and {} is {}; use cast", context.node().op->name,
-                             input_name(context, first), name_of(context.input(first).dtype), input_name(context, i),
+    context.fail(fmt::format("{} needs one dtype, but {} is {} and {} is {}; use cast",
+                             context.node().op->name, input_name(context, first),
+                             name_of(context.input(first).dtype), input_name(context, i),
                              name_of(context.input(i).dtype)));
   }
 }
 
 void require_rank(const InferContext& context, std::size_t index, int rank) {
   if (context.input(index).rank() == rank) return;
-  context.fail(fmt::format("{} needs {} to have {} dims, but it is {}", context.node().op->name, input_name(context, index), rank,
-                           to_string(context.input(index))));
+  context.fail(fmt::format("{} needs {} to have {} dims, but it is {}", context.node().op->name,
+                           input_name(context, index), rank, to_string(context.input(index))));
 }
 
 void require_min_rank(const InferContext& context, std::size_t index, int rank) {
   if (context.input(index).rank() >= rank) return;
-  context.fail(fmt::format("{} needs {} to have {} dims or more, but it is {}", context.node().op->name,
-                           input_name(context, index), rank, to_string(context.input(index))));
+  context.fail(fmt::format("{} needs {} to have {} dims or more, but it is {}",
+                           context.node().op->name, input_name(context, index), rank,
+                           to_string(context.input(index))));
 }
 
 namespace {
 
 int checked_axis(const InferContext& context, std::string_view name, std::int64_t axis, int rank) {
   const std::optional<int> normal = normalize_axis(axis, rank);
-  if (!normal) context.fail(fmt::format("{} {} is outside of a tensor of rank {}", name, axis, rank));
+  if (!normal)
+    context.fail(fmt::format("{} {} is outside of a tensor of rank {}", name, axis, rank));
   return *normal;
 }
 
@@ -64,7 +69,8 @@ std::vector<int> axes_attr(const InferContext& context, std::string_view name, i
   std::vector<int> axes;
   for (std::int64_t axis : context.integers(name)) {
     const int normal = checked_axis(context, name, axis, rank);
-    if (std::ranges::find(axes, normal) != axes.end()) context.fail(fmt::format("{} names axis {} twice", name, normal));
+    if (std::ranges::find(axes, normal) != axes.end())
+      context.fail(fmt::format("{} names axis {} twice", name, normal));
     axes.push_back(normal);
   }
   return axes;
@@ -72,7 +78,8 @@ std::vector<int> axes_attr(const InferContext& context, std::string_view name, i
 
 std::vector<Dim> broadcast_inputs(InferContext& context, std::size_t first) {
   int rank = 0;
-  for (std::size_t i = first; i < context.input_count(); ++i) rank = std::max(rank, context.input(i).rank());
+  for (std::size_t i = first; i < context.input_count(); ++i)
+    rank = std::max(rank, context.input(i).rank());
   std::vector<Dim> result(static_cast<std::size_t>(rank), context.dims().constant(1));
   std::vector<std::string> whose(result.size(), "1");
   for (std::size_t i = first; i < context.input_count(); ++i) {
@@ -90,15 +97,23 @@ std::vector<Dim> broadcast_inputs(InferContext& context, std::size_t first) {
 void require_vector_along(InferContext& context, std::size_t index, std::size_t of, int axis) {
   require_rank(context, index, 1);
   const Dim dim = context.input(of).dims[static_cast<std::size_t>(axis)];
-  context.require_equal(context.input(index).dims[0], dim, dim_name(context, index, 0), dim_name(context, of, axis));
+  context.require_equal(context.input(index).dims[0], dim, dim_name(context, index, 0),
+                        dim_name(context, of, axis));
 }
 
 Dim define_symbol(InferContext& context, std::string_view name, Dim dim) {
   const std::optional<int> symbol = dim.symbol();
-  if (!symbol) context.fail(fmt::format("{}: {} must be a dim of its own, which this operator gives its value, not {}", context.node().op->name, name, to_string(dim)));
+  if (!symbol)
+    context.fail(
+        fmt::format("{}: {} must be a dim of its own, which this operator gives its value, not {}",
+                    context.node().op->name, name, to_string(dim)));
   for (const ValueId input : context.module().inputs) {
     for (const Dim given : context.module().value(input).type.dims) {
-      if (given == dim) context.fail(fmt::format("{}: {} is {}, which is a dim of the input {}; it must be one that this operator gives its value", context.node().op->name, name, to_string(dim), context.module().value(input).name));
+      if (given == dim)
+        context.fail(fmt::format(
+            "{}: {} is {}, which is a dim of the input {}; it must be one that this operator gives "
+            "its value",
+            context.node().op->name, name, to_string(dim), context.module().value(input).name));
     }
   }
   context.dims().define(*symbol);

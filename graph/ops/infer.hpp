@@ -1,5 +1,6 @@
 #pragma once
-// What the operators' inference functions share: naming of dims in messages, and checks of dtypes, ranks and axes.
+// What the operators' inference functions share: naming of dims in messages, and checks of dtypes,
+// ranks and axes.
 
 #include <span>
 #include <string>
@@ -16,10 +17,12 @@ std::string dim_name(const InferContext& context, std::size_t index, int axis);
 std::string input_name(const InferContext& context, std::size_t index);
 
 inline constexpr DType float_dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::f64};
-inline constexpr DType integer_dtypes[] = {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64};
+inline constexpr DType integer_dtypes[] = {DType::i8, DType::i16, DType::i32, DType::i64,
+                                           DType::u8, DType::u16, DType::u32, DType::u64};
 /// Floats and integers.
-inline constexpr DType number_dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i8,  DType::i16,
-                                          DType::i32, DType::i64, DType::u8,   DType::u16, DType::u32, DType::u64};
+inline constexpr DType number_dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::f64,
+                                          DType::i8,  DType::i16, DType::i32,  DType::i64,
+                                          DType::u8,  DType::u16, DType::u32,  DType::u64};
 /// What is computed in f32.
 inline constexpr DType single_dtypes[] = {DType::f32, DType::f16, DType::bf16};
 inline constexpr DType bool_dtypes[] = {DType::boolean};
@@ -45,10 +48,12 @@ void require_same_dtype(const InferContext& context, std::size_t first = 0);
 void require_rank(const InferContext& context, std::size_t index, int rank);
 void require_min_rank(const InferContext& context, std::size_t index, int rank);
 
-/// The integer attribute `name` as an axis of a tensor of that rank, counted from the front; fails where out of range.
+/// The integer attribute `name` as an axis of a tensor of that rank, counted from the front; fails
+/// where out of range.
 int axis_attr(const InferContext& context, std::string_view name, int rank);
 
-/// The integers of the list `name` as distinct axes, counted from the front; fails where out of range or repeated.
+/// The integers of the list `name` as distinct axes, counted from the front; fails where out of
+/// range or repeated.
 std::vector<int> axes_attr(const InferContext& context, std::string_view name, int rank);
 
 /// Dims of the numpy broadcast of inputs `first` .. last.
@@ -57,7 +62,8 @@ std::vector<Dim> broadcast_inputs(InferContext& context, std::size_t first = 0);
 /// Input `index` has one dim, equal to dim `axis` of input `of`: a weight along an axis.
 void require_vector_along(InferContext& context, std::size_t index, std::size_t of, int axis);
 
-/// The attribute's symbol, which this operator's run defines; fails where it is none, or where an input of the graph has it in its shape.
+/// The attribute's symbol, which this operator's run defines; fails where it is none, or where an
+/// input of the graph has it in its shape.
 Dim define_symbol(InferContext& context, std::string_view name, Dim dim);
 
 /// dim >= low, now or at bind.

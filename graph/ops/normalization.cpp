@@ -33,15 +33,18 @@ void infer_norm(InferContext& context, std::vector<TensorType>& outputs) {
   require_dtype(context, 0, float_dtypes);
   require_same_dtype(context);
   const double epsilon = context.number("epsilon");
-  if (!(epsilon >= 0)) context.fail(fmt::format("epsilon must not be negative, but is {}", epsilon));
-  for (std::size_t i = 1; i < context.input_count(); ++i) require_vector_along(context, i, 0, context.input(0).rank() - 1);
+  if (!(epsilon >= 0))
+    context.fail(fmt::format("epsilon must not be negative, but is {}", epsilon));
+  for (std::size_t i = 1; i < context.input_count(); ++i)
+    require_vector_along(context, i, 0, context.input(0).rank() - 1);
   outputs[0] = context.input(0);
 }
 
 }  // namespace
 
 std::vector<OpDef> normalization_ops() {
-  const AttrDef epsilon{"epsilon", AttrKind::Float, "1e-05", "added to the variance, or mean square"};
+  const AttrDef epsilon{"epsilon", AttrKind::Float, "1e-05",
+                        "added to the variance, or mean square"};
   return {
       {OpId::Softmax,
        OpClass::Compound,
@@ -61,7 +64,8 @@ std::vector<OpDef> normalization_ops() {
        1,
        {epsilon},
        infer_norm,
-       "(x - mean) / sqrt(variance + epsilon) * weight + bias, with mean and (biased) variance over the last axis; "
+       "(x - mean) / sqrt(variance + epsilon) * weight + bias, with mean and (biased) variance "
+       "over the last axis; "
        "arguments: x, weight, bias.",
        "x: [..., D], weight: [D], bias: [D]; the result has the shape of x.",
        float_to_float,
@@ -73,7 +77,8 @@ std::vector<OpDef> normalization_ops() {
        1,
        {epsilon},
        infer_norm,
-       "x / sqrt(mean(x * x) + epsilon) * weight, with the mean over the last axis; arguments: x, weight.",
+       "x / sqrt(mean(x * x) + epsilon) * weight, with the mean over the last axis; arguments: x, "
+       "weight.",
        "x: [..., D], weight: [D]; the result has the shape of x.",
        float_to_float,
        "weight of another size than x's last axis."},
@@ -84,7 +89,8 @@ std::vector<OpDef> normalization_ops() {
        1,
        {{"approximate", AttrKind::Word, "none", "none: by erf; tanh: by the tanh formula"}},
        infer_gelu,
-       "0.5 * x * (1 + erf(x / sqrt(2))), or 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).",
+       "0.5 * x * (1 + erf(x / sqrt(2))), or 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * "
+       "x^3))).",
        "x of any shape; the result has the same.",
        float_to_float,
        "Another word for approximate."},

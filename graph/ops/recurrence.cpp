@@ -1,4 +1,5 @@
-// Recurrent layers, whose steps follow each other: products with the inputs are a matmul before them.
+// Recurrent layers, whose steps follow each other: products with the inputs are a matmul before
+// them.
 
 #include <algorithm>
 #include <initializer_list>
@@ -14,33 +15,43 @@ namespace dyn::graph {
 namespace {
 
 constexpr DType lengths_dtype[] = {DType::i32};
-constexpr std::size_t gates_input = 0, r_input = 1, bias_input = 2, lengths_input = 3, h_input = 4, c_input = 5, peephole_input = 6;
+constexpr std::size_t gates_input = 0, r_input = 1, bias_input = 2, lengths_input = 3, h_input = 4,
+                      c_input = 5, peephole_input = 6;
 
-void require_word(InferContext& context, const char* name, std::initializer_list<const char*> known) {
+void require_word(InferContext& context, const char* name,
+                  std::initializer_list<const char*> known) {
   const std::string word = context.word(name);
-  if (std::ranges::find(known, word) == known.end()) context.fail(fmt::format("{}: {} must be {}, not \"{}\"", context.node().op->name, name, fmt::join(known, ", "), word));
+  if (std::ranges::find(known, word) == known.end())
+    context.fail(fmt::format("{}: {} must be {}, not \"{}\"", context.node().op->name, name,
+                             fmt::join(known, ", "), word));
 }
 
-/// gates: [S, B, D * G * H], r: [D, G * H, H], bias: [D, G * H], lengths: [B], h and c: [D, B, H], peepholes: [D, 3 * H].
+/// gates: [S, B, D * G * H], r: [D, G * H, H], bias: [D, G * H], lengths: [B], h and c: [D, B, H],
+/// peepholes: [D, 3 * H].
 template <std::int64_t gate_count>
 void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
   require_word(context, "direction", {"forward", "reverse", "bidirectional"});
   for (const char* name : {"f", "g", "h"}) {
-    if (context.node().op->find_attr(name) != nullptr) require_word(context, name, {"sigmoid", "tanh", "relu"});
+    if (context.node().op->find_attr(name) != nullptr)
+      require_word(context, name, {"sigmoid", "tanh", "relu"});
   }
   require_dtype(context, gates_input, single_dtypes);
   const DType computed[] = {context.input(gates_input).dtype};
   for (std::size_t i = 0; i < context.input_count(); ++i) {
-    if (i == lengths_input) require_dtype(context, i, lengths_dtype);
-    else require_dtype(context, i, computed);
+    if (i == lengths_input)
+      require_dtype(context, i, lengths_dtype);
+    else
+      require_dtype(context, i, computed);
   }
   for (const std::size_t i : {gates_input, r_input, h_input}) require_rank(context, i, 3);
   require_rank(context, bias_input, 2);
   require_rank(context, lengths_input, 1);
   const TensorType gates = context.input(gates_input), r = context.input(r_input);
-  const Dim directions = r.dims[0], hidden = r.dims[2], rows = hidden * gate_count, batch = gates.dims[1];
+  const Dim directions = r.dims[0], hidden = r.dims[2], rows = hidden * gate_count,
+            batch = gates.dims[1];
   const auto equal = [&](std::size_t input, int axis, Dim expected, const char* what) {
-    context.require_equal(context.input(input).dims[static_cast<std::size_t>(axis)], expected, dim_name(context, input, axis), what);
+    context.require_equal(context.input(input).dims[static_cast<std::size_t>(axis)], expected,
+                          dim_name(context, input, axis), what);
   };
   const std::int64_t wanted = context.word("direction") == "bidirectional" ? 2 : 1;
   equal(r_input, 0, context.dims().constant(wanted), "the number of directions");
@@ -62,12 +73,15 @@ void infer_recurrence(InferContext& context, std::vector<TensorType>& outputs) {
     equal(peephole_input, 1, hidden * 3, "three peepholes");
   }
   outputs[0] = {gates.dtype, {gates.dims[0], directions, batch, hidden}};
-  for (std::size_t i = 1; i < outputs.size(); ++i) outputs[i] = {gates.dtype, {directions, batch, hidden}};
+  for (std::size_t i = 1; i < outputs.size(); ++i)
+    outputs[i] = {gates.dtype, {directions, batch, hidden}};
 }
 
 std::vector<AttrDef> attributes(const char* f, const char* g, const char* h) {
-  std::vector<AttrDef> attrs{{"direction", AttrKind::Word, "forward", "forward, reverse or bidirectional"}, {"clip", AttrKind::Float, "0", "bound of what goes into activations; 0: none"},
-                             {"f", AttrKind::Word, f, "the first activation: sigmoid, tanh or relu"}};
+  std::vector<AttrDef> attrs{
+      {"direction", AttrKind::Word, "forward", "forward, reverse or bidirectional"},
+      {"clip", AttrKind::Float, "0", "bound of what goes into activations; 0: none"},
+      {"f", AttrKind::Word, f, "the first activation: sigmoid, tanh or relu"}};
   if (g != nullptr) attrs.push_back({"g", AttrKind::Word, g, "the second one"});
   if (h != nullptr) attrs.push_back({"h", AttrKind::Word, h, "the third one"});
   return attrs;
@@ -79,16 +93,30 @@ constexpr const char* errors = "Sizes that do not fit each other.";
 }  // namespace
 
 std::vector<OpDef> recurrence_ops() {
-  std::vector<AttrDef> lstm = attributes("sigmoid", "tanh", "tanh"), gru = attributes("sigmoid", "tanh", nullptr);
-  lstm.push_back({"input_forget", AttrKind::Boolean, "false", "the forget gate is what the input gate leaves"});
-  gru.push_back({"linear_before_reset", AttrKind::Boolean, "false", "the reset gate works on the product with the state, not on the state"});
+  std::vector<AttrDef> lstm = attributes("sigmoid", "tanh", "tanh"),
+                       gru = attributes("sigmoid", "tanh", nullptr);
+  lstm.push_back({"input_forget", AttrKind::Boolean, "false",
+                  "the forget gate is what the input gate leaves"});
+  gru.push_back({"linear_before_reset", AttrKind::Boolean, "false",
+                 "the reset gate works on the product with the state, not on the state"});
   return {
-      {OpId::Lstm, OpClass::Host, 7, 7, 3, std::move(lstm), infer_recurrence<4>, "A long short-term memory; arguments: gates (the inputs' share of input, output, forget and cell), r, bias, lengths, h, c, peepholes.",
-       "gates: [S, B, D * 4 * H], r: [D, 4 * H, H], bias: [D, 4 * H], lengths: [B], h and c: [D, B, H], peepholes: [D, 3 * H]; the results are [S, D, B, H], [D, B, H], [D, B, H].", dtypes, errors},
-      {OpId::Gru, OpClass::Host, 5, 5, 2, std::move(gru), infer_recurrence<3>, "A gated recurrent unit; arguments: gates (the inputs' share of update, reset and hidden), r, bias, lengths, h.",
-       "gates: [S, B, D * 3 * H], r: [D, 3 * H, H], bias: [D, 3 * H], lengths: [B], h: [D, B, H]; the results are [S, D, B, H] and [D, B, H].", dtypes, errors},
-      {OpId::Rnn, OpClass::Host, 5, 5, 2, attributes("tanh", nullptr, nullptr), infer_recurrence<1>, "A recurrent layer; arguments: gates (the inputs' share), r, bias, lengths, h.",
-       "gates: [S, B, D * H], r: [D, H, H], bias: [D, H], lengths: [B], h: [D, B, H]; the results are [S, D, B, H] and [D, B, H].", dtypes, errors},
+      {OpId::Lstm, OpClass::Host, 7, 7, 3, std::move(lstm), infer_recurrence<4>,
+       "A long short-term memory; arguments: gates (the inputs' share of input, output, forget and "
+       "cell), r, bias, lengths, h, c, peepholes.",
+       "gates: [S, B, D * 4 * H], r: [D, 4 * H, H], bias: [D, 4 * H], lengths: [B], h and c: [D, "
+       "B, H], peepholes: [D, 3 * H]; the results are [S, D, B, H], [D, B, H], [D, B, H].",
+       dtypes, errors},
+      {OpId::Gru, OpClass::Host, 5, 5, 2, std::move(gru), infer_recurrence<3>,
+       "A gated recurrent unit; arguments: gates (the inputs' share of update, reset and hidden), "
+       "r, bias, lengths, h.",
+       "gates: [S, B, D * 3 * H], r: [D, 3 * H, H], bias: [D, 3 * H], lengths: [B], h: [D, B, H]; "
+       "the results are [S, D, B, H] and [D, B, H].",
+       dtypes, errors},
+      {OpId::Rnn, OpClass::Host, 5, 5, 2, attributes("tanh", nullptr, nullptr), infer_recurrence<1>,
+       "A recurrent layer; arguments: gates (the inputs' share), r, bias, lengths, h.",
+       "gates: [S, B, D * H], r: [D, H, H], bias: [D, H], lengths: [B], h: [D, B, H]; the results "
+       "are [S, D, B, H] and [D, B, H].",
+       dtypes, errors},
   };
 }
 

@@ -26,7 +26,8 @@ enum ScalarTrait : unsigned {
   Logic = 16,       ///< has code for bool as well, whatever a module may ask for
 };
 
-/// From so many instructions on an operator is worth keeping the result of, and of f64 it is a call of libm for each lane.
+/// From so many instructions on an operator is worth keeping the result of, and of f64 it is a call
+/// of libm for each lane.
 inline constexpr double function_instructions = 20;
 
 struct ScalarOpInfo {
@@ -37,8 +38,9 @@ struct ScalarOpInfo {
   unsigned traits;
   double instructions;
   std::string_view onnx, libm;
-  double (*number)(double x, double y);                                     ///< of Tests: 0 or 1. Of one operand: y is ignored
-  std::int64_t (*integer)(DType dtype, std::int64_t x, std::int64_t y);     ///< wraps around in 64 bits, not yet in the dtype's
+  double (*number)(double x, double y);  ///< of Tests: 0 or 1. Of one operand: y is ignored
+  std::int64_t (*integer)(DType dtype, std::int64_t x,
+                          std::int64_t y);  ///< wraps around in 64 bits, not yet in the dtype's
   std::string_view summary;
 
   constexpr bool has(ScalarTrait trait) const { return (traits & trait) != 0; }
@@ -46,6 +48,8 @@ struct ScalarOpInfo {
 
 /// In the order of ScalarOp.
 std::span<const ScalarOpInfo> scalar_ops();
-inline const ScalarOpInfo& info_of(ScalarOp op) { return scalar_ops()[static_cast<std::size_t>(op)]; }
+inline const ScalarOpInfo& info_of(ScalarOp op) {
+  return scalar_ops()[static_cast<std::size_t>(op)];
+}
 
 }  // namespace dyn::graph

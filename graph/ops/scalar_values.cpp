@@ -38,7 +38,9 @@ int bits_of(DType dtype) { return static_cast<int>(size_of(dtype)) * 8; }
 
 }  // namespace
 
-bool less(DType dtype, std::int64_t a, std::int64_t b) { return dtype == DType::u64 ? u64(a) < u64(b) : a < b; }
+bool less(DType dtype, std::int64_t a, std::int64_t b) {
+  return dtype == DType::u64 ? u64(a) < u64(b) : a < b;
+}
 
 std::int64_t mod(DType dtype, std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;
@@ -56,7 +58,8 @@ std::int64_t divide(DType dtype, std::int64_t a, std::int64_t b) {
 }
 
 std::int64_t power(DType dtype, std::int64_t base, std::int64_t exponent) {
-  if (exponent < 0 && dtype != DType::u64) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+  if (exponent < 0 && dtype != DType::u64)
+    return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
   u64 result = 1;
   auto square = u64(base);
   for (u64 left = u64(exponent); left > 0; left /= 2, square *= square) {

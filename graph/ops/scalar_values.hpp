@@ -1,5 +1,6 @@
 #pragma once
-// The values of scalar operators that C++ has no operator for: what constants fold to, and what the reference computes.
+// The values of scalar operators that C++ has no operator for: what constants fold to, and what the
+// reference computes.
 
 #include <cmath>
 #include <cstdint>
@@ -17,7 +18,8 @@ double minimum(double a, double b);
 /// The remainder with the divisor's sign.
 double mod(double a, double b);
 
-// Of integers in an std::int64_t; those of u64 as the same bits, which is why operators that are not the same for them take the dtype.
+// Of integers in an std::int64_t; those of u64 as the same bits, which is why operators that are
+// not the same for them take the dtype.
 
 bool less(DType dtype, std::int64_t a, std::int64_t b);
 /// The remainder with the divisor's sign; 0 where b is 0.
@@ -27,14 +29,21 @@ std::int64_t divide(DType dtype, std::int64_t a, std::int64_t b);
 std::int64_t power(DType dtype, std::int64_t base, std::int64_t exponent);
 /// 0 where b is negative, or no less than the dtype has bits.
 std::int64_t shift_left(DType dtype, std::int64_t a, std::int64_t b);
-/// Rounds down; where b is negative, or no less than the dtype has bits, 0, and -1 of a negative number.
+/// Rounds down; where b is negative, or no less than the dtype has bits, 0, and -1 of a negative
+/// number.
 std::int64_t shift_right(DType dtype, std::int64_t a, std::int64_t b);
 
 /// These wrap around.
 inline std::int64_t wrap(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 inline std::int64_t negate(std::int64_t a) { return wrap(0 - static_cast<std::uint64_t>(a)); }
-inline std::int64_t add(std::int64_t a, std::int64_t b) { return wrap(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b)); }
-inline std::int64_t subtract(std::int64_t a, std::int64_t b) { return wrap(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)); }
-inline std::int64_t multiply(std::int64_t a, std::int64_t b) { return wrap(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)); }
+inline std::int64_t add(std::int64_t a, std::int64_t b) {
+  return wrap(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+inline std::int64_t subtract(std::int64_t a, std::int64_t b) {
+  return wrap(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+inline std::int64_t multiply(std::int64_t a, std::int64_t b) {
+  return wrap(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
 
 }  // namespace dyn::graph::scalar

@@ -16,14 +16,19 @@ std::vector<int> consumers_of(const Module& module) {
       const Value& value = module.value(node.inputs[k]);
       if (value.kind != ValueKind::State) continue;
       if (!is_append(node) || k != 0) {
-        fail_at(module, node.location,
-                fmt::format("`{}` reads the state `{}`; only `append` takes a state: read the append's result", node.op->name, value.name));
+        fail_at(
+            module, node.location,
+            fmt::format(
+                "`{}` reads the state `{}`; only `append` takes a state: read the append's result",
+                node.op->name, value.name));
       }
       int& consumer = consumers[static_cast<std::size_t>(node.inputs[k])];
       if (consumer >= 0) {
         fail_at(module, node.location,
-                fmt::format("the state `{}` is consumed twice, first in line {}; what is appended in one run goes into one `append`",
-                            value.name, module.nodes[static_cast<std::size_t>(consumer)].location.line));
+                fmt::format("the state `{}` is consumed twice, first in line {}; what is appended "
+                            "in one run goes into one `append`",
+                            value.name,
+                            module.nodes[static_cast<std::size_t>(consumer)].location.line));
       }
       consumer = static_cast<int>(i);
     }
@@ -33,10 +38,12 @@ std::vector<int> consumers_of(const Module& module) {
 
 Dim positions(const Module& module, const Node& append) {
   const TensorType& type = module.value(append.inputs[1]).type;
-  return type.dims[static_cast<std::size_t>(*normalize_axis(attr_integer(append, "axis"), type.rank()))];
+  return type
+      .dims[static_cast<std::size_t>(*normalize_axis(attr_integer(append, "axis"), type.rank()))];
 }
 
-/// Makes the first append at a symbol the one that tells the length, and compares the others with it.
+/// Makes the first append at a symbol the one that tells the length, and compares the others with
+/// it.
 void add_append(Module& module, const Node& append, const Node*& first) {
   const std::optional<int> symbol = length_symbol(append);
   if (!symbol) return;
@@ -50,26 +57,29 @@ void add_append(Module& module, const Node& append, const Node*& first) {
       for (const Dim dim : module.value(id).type.dims) {
         if (dim == at) {
           fail_at(module, append.location,
-                  fmt::format("append: at is {}, a dim of the state {}; the session's length needs a dim of its own", info.name,
-                              module.value(id).name));
+                  fmt::format("append: at is {}, a dim of the state {}; the session's length needs "
+                              "a dim of its own",
+                              info.name, module.value(id).name));
         }
       }
     }
     if (info.low > 0) {
       fail_at(module, append.location,
-              fmt::format("append: at is the length of a session, which begins with 0, but dim {} is at least {}", info.name, info.low));
+              fmt::format("append: at is the length of a session, which begins with 0, but dim {} "
+                          "is at least {}",
+                          info.name, info.low));
     }
     return;
   }
   if (at != module.length) {
     fail_at(module, append.location,
-            fmt::format("append: at is {}, but {} in line {}; a session has one length", to_string(at), to_string(module.length),
-                        first->location.line));
+            fmt::format("append: at is {}, but {} in line {}; a session has one length",
+                        to_string(at), to_string(module.length), first->location.line));
   }
   if (prove_equal(growth, module.growth) != true) {
     fail_at(module, append.location,
-            fmt::format("append: {} positions are added to the length, but {} in line {}", to_string(growth), to_string(module.growth),
-                        first->location.line));
+            fmt::format("append: {} positions are added to the length, but {} in line {}",
+                        to_string(growth), to_string(module.growth), first->location.line));
   }
 }
 
@@ -88,13 +98,16 @@ void verify_states(const Module& module) {
   for (const Node& node : module.nodes) {
     if (!is_append(node) || module.value(node.inputs[0]).kind == ValueKind::State) continue;
     fail_at(module, node.location,
-            fmt::format("append: its first argument is a state, as `state NAME: TYPE` declares it, but `{}` is none",
+            fmt::format("append: its first argument is a state, as `state NAME: TYPE` declares it, "
+                        "but `{}` is none",
                         module.value(node.inputs[0]).name));
   }
   for (const ValueId id : module.outputs) {
     const Value& value = module.value(id);
     if (value.kind == ValueKind::State) {
-      fail_at(module, value.location, fmt::format("the state `{}` cannot be an output; return what `append` makes of it", value.name));
+      fail_at(module, value.location,
+              fmt::format("the state `{}` cannot be an output; return what `append` makes of it",
+                          value.name));
     }
   }
 }
@@ -104,7 +117,8 @@ void find_length(Module& module) {
   for (const ValueId id : module.states) {
     const Value& value = module.value(id);
     if (consumers[static_cast<std::size_t>(id)] >= 0) continue;
-    fail_at(module, value.location, fmt::format("nothing is appended to the state `{}`", value.name));
+    fail_at(module, value.location,
+            fmt::format("nothing is appended to the state `{}`", value.name));
   }
   const Node* first = nullptr;
   for (const Node& node : module.nodes) {

@@ -1,5 +1,6 @@
 #pragma once
-// States: buffers that a session keeps from run to run. `append` is the one operator that takes them.
+// States: buffers that a session keeps from run to run. `append` is the one operator that takes
+// them.
 
 #include "graph/ir/op.hpp"
 
@@ -7,27 +8,32 @@ namespace dyn::graph {
 
 bool is_append(const Node& node);
 
-/// The symbol of `at` where that is nothing but a symbol: the number of positions that the session has.
+/// The symbol of `at` where that is nothing but a symbol: the number of positions that the session
+/// has.
 std::optional<int> length_symbol(const Node& append);
 
-/// Calls visit(symbol) for every symbol whose value a session gives: those of the states' dims, and of `at`.
+/// Calls visit(symbol) for every symbol whose value a session gives: those of the states' dims, and
+/// of `at`.
 template <class Visit>
 void for_each_session_symbol(const Module& module, const Visit& visit);
 
-/// Part of verify: a state is consumed once, by an append, and read through nothing else than that append's result.
+/// Part of verify: a state is consumed once, by an append, and read through nothing else than that
+/// append's result.
 void verify_states(const Module& module);
 
-/// Sets module.length and module.growth. Throws Error(model) for a state that nothing appends to, and where appends disagree on
-/// the length.
+/// Sets module.length and module.growth. Throws Error(model) for a state that nothing appends to,
+/// and where appends disagree on the length.
 void find_length(Module& module);
 
 /// How states lie beside the appended axis, and where.
 struct AppendedState {
   ValueId state = no_value;
   int axis = 0;
-  bool at_length = false;  ///< positions are appended at module.length, so that none beyond it is ever filled
+  bool at_length =
+      false;  ///< positions are appended at module.length, so that none beyond it is ever filled
 };
-/// One for each state, in the order of module.states; an append that was removed as dead leaves axis 0.
+/// One for each state, in the order of module.states; an append that was removed as dead leaves
+/// axis 0.
 std::vector<AppendedState> appended_states(const Module& module);
 
 template <class Visit>

@@ -13,12 +13,15 @@ namespace dyn::graph {
 
 namespace {
 
-/// x and divisor without the factors that both have. Where one of these is 0, any dim does for what x leaves.
+/// x and divisor without the factors that both have. Where one of these is 0, any dim does for what
+/// x leaves.
 void cancel(DimTable& table, Dim& x, Dim& divisor) {
   const Polynomial dividend = to_polynomial(x), by = to_polynomial(divisor);
   if (dividend.empty() || by.empty()) return;
   Term shared{1, {}};
-  std::ranges::set_intersection(common_factor(dividend).atoms, common_factor(by).atoms, std::back_inserter(shared.atoms), [](Dim p, Dim q) { return compare(p, q) < 0; });
+  std::ranges::set_intersection(common_factor(dividend).atoms, common_factor(by).atoms,
+                                std::back_inserter(shared.atoms),
+                                [](Dim p, Dim q) { return compare(p, q) < 0; });
   if (shared.atoms.empty()) return;
   x = from_polynomial(table, divide_exactly(dividend, shared)) + 0;
   divisor = from_polynomial(table, divide_exactly(by, shared)) + 0;
@@ -63,10 +66,12 @@ std::vector<Dim> resolve_shape(InferContext& context, Dim elements) {
 void infer_reshape(InferContext& context, std::vector<TensorType>& outputs) {
   const TensorType input = context.input(0);
   const Dim elements = product(context.dims(), input.dims);
-  const bool open = std::ranges::any_of(context.dim_list("shape"), [](Dim dim) { return dim.constant() == -1; });
+  const bool open =
+      std::ranges::any_of(context.dim_list("shape"), [](Dim dim) { return dim.constant() == -1; });
   outputs[0] = {input.dtype, resolve_shape(context, elements)};
   if (!open)
-    context.require_equal(elements, product(context.dims(), outputs[0].dims), input_name(context, 0) + " (number of elements)",
+    context.require_equal(elements, product(context.dims(), outputs[0].dims),
+                          input_name(context, 0) + " (number of elements)",
                           "shape (number of elements)");
 }
 
@@ -74,8 +79,8 @@ void infer_transpose(InferContext& context, std::vector<TensorType>& outputs) {
   const TensorType& input = context.input(0);
   const std::vector<int> perm = axes_attr(context, "perm", input.rank());
   if (static_cast<int>(perm.size()) != input.rank())
-    context.fail(
-        fmt::format("transpose: perm has {} entries, but {} is {}", perm.size(), input_name(context, 0), to_string(input)));
+    context.fail(fmt::format("transpose: perm has {} entries, but {} is {}", perm.size(),
+                             input_name(context, 0), to_string(input)));
   outputs[0].dtype = input.dtype;
   for (int axis : perm) outputs[0].dims.push_back(input.dims[static_cast<std::size_t>(axis)]);
 }
@@ -84,14 +89,15 @@ void infer_expand(InferContext& context, std::vector<TensorType>& outputs) {
   const TensorType input = context.input(0);
   const std::vector<Dim> shape = context.dim_list("shape");
   if (input.dims.size() > shape.size())
-    context.fail(
-        fmt::format("expand: {} is {}, which has more dims than {}", input_name(context, 0), to_string(input), to_string(shape)));
+    context.fail(fmt::format("expand: {} is {}, which has more dims than {}",
+                             input_name(context, 0), to_string(input), to_string(shape)));
   const std::size_t skip = shape.size() - input.dims.size();
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::string what = fmt::format("shape (dim {})", i);
     require_at_least(context, shape[i], 0, what);
     if (i >= skip && input.dims[i - skip].constant() != 1)
-      context.require_equal(input.dims[i - skip], shape[i], dim_name(context, 0, static_cast<int>(i - skip)), what);
+      context.require_equal(input.dims[i - skip], shape[i],
+                            dim_name(context, 0, static_cast<int>(i - skip)), what);
   }
   outputs[0] = {input.dtype, shape};
 }
@@ -109,11 +115,12 @@ struct SliceAttrs {
 };
 
 SliceAttrs slice_attrs(const InferContext& context) {
-  SliceAttrs attrs{axes_attr(context, "axes", context.input(0).rank()), context.dim_list("starts"), context.dim_list("ends"),
-                   context.integers("steps")};
+  SliceAttrs attrs{axes_attr(context, "axes", context.input(0).rank()), context.dim_list("starts"),
+                   context.dim_list("ends"), context.integers("steps")};
   const auto check = [&](std::string_view name, std::size_t size) {
     if (size != 0 && size != attrs.axes.size())
-      context.fail(fmt::format("slice: {} has {} entries, but axes has {}", name, size, attrs.axes.size()));
+      context.fail(
+          fmt::format("slice: {} has {} entries, but axes has {}", name, size, attrs.axes.size()));
   };
   check("starts", attrs.starts.size());
   check("ends", attrs.ends.size());
@@ -128,12 +135,13 @@ Dim sliced_dim(InferContext& context, const SliceAttrs& attrs, std::size_t i) {
   const std::int64_t step = attrs.steps.empty() ? 1 : attrs.steps[i];
   if (step == -1 && attrs.starts.empty() && attrs.ends.empty()) return extent;
   if (step < 1)
-    context.fail(
-        fmt::format("slice: step {} for axis {}: a step must be at least 1, or -1 without starts and ends, "
-                    "which reverses whole axes",
-                    step, axis));
+    context.fail(fmt::format(
+        "slice: step {} for axis {}: a step must be at least 1, or -1 without starts and ends, "
+        "which reverses whole axes",
+        step, axis));
   const std::string what = dim_name(context, 0, axis);
-  const Dim start = attrs.starts.empty() ? context.dims().constant(0) : from_front(attrs.starts[i], extent);
+  const Dim start =
+      attrs.starts.empty() ? context.dims().constant(0) : from_front(attrs.starts[i], extent);
   const Dim end = attrs.ends.empty() ? extent : from_front(attrs.ends[i], extent);
   require_at_least(context, start, 0, "start on " + what);
   context.require_less_equal(start, end, "start on " + what, "end on " + what);
@@ -153,7 +161,8 @@ void infer_split(InferContext& context, std::vector<TensorType>& outputs) {
   require_min_rank(context, 0, 1);
   const int axis = axis_attr(context, "axis", input.rank());
   const std::vector<Dim> sizes = context.dim_list("sizes");
-  if (sizes.size() != outputs.size()) context.fail(fmt::format("split: {} sizes for {} results", sizes.size(), outputs.size()));
+  if (sizes.size() != outputs.size())
+    context.fail(fmt::format("split: {} sizes for {} results", sizes.size(), outputs.size()));
   Dim total = context.dims().constant(0);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     require_at_least(context, sizes[i], 0, fmt::format("sizes (entry {})", i));
@@ -161,7 +170,8 @@ void infer_split(InferContext& context, std::vector<TensorType>& outputs) {
     outputs[i] = input;
     outputs[i].dims[static_cast<std::size_t>(axis)] = sizes[i];
   }
-  context.require_equal(total, input.dims[static_cast<std::size_t>(axis)], "the sum of sizes", dim_name(context, 0, axis));
+  context.require_equal(total, input.dims[static_cast<std::size_t>(axis)], "the sum of sizes",
+                        dim_name(context, 0, axis));
 }
 
 constexpr const char* any_dtype = "Any; the result has the same dtype";
@@ -175,12 +185,14 @@ std::vector<OpDef> view_ops() {
        1,
        1,
        1,
-       {{"shape", AttrKind::DimList, std::nullopt, "the new dims; one may be -1, for what the others leave"}},
+       {{"shape", AttrKind::DimList, std::nullopt,
+         "the new dims; one may be -1, for what the others leave"}},
        infer_reshape,
        "The same elements, in row-major order, under another shape.",
        "x of any shape; the result has the given one.",
        any_dtype,
-       "Another number of elements; more than one -1; -1 where the other dims have a product of 0."},
+       "Another number of elements; more than one -1; -1 where the other dims have a product of "
+       "0."},
       {OpId::Transpose,
        OpClass::View,
        1,
@@ -200,7 +212,8 @@ std::vector<OpDef> view_ops() {
        {{"shape", AttrKind::DimList, std::nullopt, "the new dims"}},
        infer_expand,
        "Repeats dims of 1, and adds dims on the left.",
-       "x, whose dims, aligned at the right, are 1 or equal to the shape's; the result has the given shape.",
+       "x, whose dims, aligned at the right, are 1 or equal to the shape's; the result has the "
+       "given shape.",
        any_dtype,
        "A dim of x that is neither 1 nor the shape's; more dims than the shape has."},
       {OpId::Slice,

@@ -15,9 +15,11 @@ namespace {
 /// So that no product of two of them overflows.
 constexpr std::int64_t most_of_window = (std::int64_t{1} << 31) - 1;
 
-void require_list(const InferContext& context, const char* name, std::size_t size, std::size_t wanted) {
+void require_list(const InferContext& context, const char* name, std::size_t size,
+                  std::size_t wanted) {
   if (size != 0 && size != wanted)
-    context.fail(fmt::format("{}: {} has {} entries for windows along {} axes", context.node().op->name, name, size, wanted));
+    context.fail(fmt::format("{}: {} has {} entries for windows along {} axes",
+                             context.node().op->name, name, size, wanted));
 }
 
 /// The node's windows along as many axes as `sizes` has entries.
@@ -26,14 +28,19 @@ std::vector<Window> checked_windows(InferContext& context, std::span<const std::
   for (const auto& [name, list] : {std::pair{"strides", &strides}, {"dilations", &dilations}}) {
     require_list(context, name, list->size(), sizes.size());
     for (const std::int64_t entry : *list)
-      if (entry < 1 || entry > most_of_window) context.fail(fmt::format("{}: {} has {}, which is not in 1 .. {}", context.node().op->name, name, entry, most_of_window));
+      if (entry < 1 || entry > most_of_window)
+        context.fail(fmt::format("{}: {} has {}, which is not in 1 .. {}", context.node().op->name,
+                                 name, entry, most_of_window));
   }
   for (const std::int64_t size : sizes)
-    if (size < 1 || size > most_of_window) context.fail(fmt::format("{}: a window of {} elements; sizes must be in 1 .. {}", context.node().op->name, size, most_of_window));
+    if (size < 1 || size > most_of_window)
+      context.fail(fmt::format("{}: a window of {} elements; sizes must be in 1 .. {}",
+                               context.node().op->name, size, most_of_window));
   for (const char* name : {"before", "after"}) {
     const auto list = context.dim_list(name);
     require_list(context, name, list.size(), sizes.size());
-    for (std::size_t i = 0; i < list.size(); ++i) require_at_least(context, list[i], 0, fmt::format("{} (entry {})", name, i));
+    for (std::size_t i = 0; i < list.size(); ++i)
+      require_at_least(context, list[i], 0, fmt::format("{} (entry {})", name, i));
   }
   return windows_of(context.module(), context.node(), sizes);
 }
@@ -41,8 +48,10 @@ std::vector<Window> checked_windows(InferContext& context, std::span<const std::
 /// How many windows there are along dim `axis` of x.
 Dim count_windows(InferContext& context, const Window& window, int axis) {
   const Dim extent = context.input(0).dims[static_cast<std::size_t>(axis)];
-  const Dim reach = context.dims().constant((window.size - 1) * window.dilation + 1), padded = window.before + extent + window.after;
-  context.require_less_equal(reach, padded, "the reach of a window", fmt::format("{} with its padding", dim_name(context, 0, axis)));
+  const Dim reach = context.dims().constant((window.size - 1) * window.dilation + 1),
+            padded = window.before + extent + window.after;
+  context.require_less_equal(reach, padded, "the reach of a window",
+                             fmt::format("{} with its padding", dim_name(context, 0, axis)));
   return floordiv(padded - reach, context.dims().constant(window.stride)) + 1;
 }
 
@@ -50,14 +59,18 @@ void infer_windows(InferContext& context, std::vector<TensorType>& outputs) {
   const TensorType x = context.input(0);
   const std::vector<int> axes = axes_attr(context, "axes", x.rank());
   const auto sizes = context.integers("sizes");
-  if (axes.empty() || !std::ranges::is_sorted(axes)) context.fail("windows: axes must name one axis or more, in ascending order");
+  if (axes.empty() || !std::ranges::is_sorted(axes))
+    context.fail("windows: axes must name one axis or more, in ascending order");
   require_list(context, "sizes", sizes.size(), axes.size());
   if (sizes.empty()) context.fail("windows: sizes needs one entry for each axis");
   if (x.rank() + static_cast<int>(axes.size()) > max_rank)
-    context.fail(fmt::format("windows: the result would have {} dims, more than {}", x.rank() + static_cast<int>(axes.size()), max_rank));
+    context.fail(fmt::format("windows: the result would have {} dims, more than {}",
+                             x.rank() + static_cast<int>(axes.size()), max_rank));
   const std::vector<Window> windows = checked_windows(context, sizes);
   outputs[0] = x;
-  for (std::size_t i = 0; i < axes.size(); ++i) outputs[0].dims[static_cast<std::size_t>(axes[i])] = count_windows(context, windows[i], axes[i]);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    outputs[0].dims[static_cast<std::size_t>(axes[i])] =
+        count_windows(context, windows[i], axes[i]);
   std::vector<Dim> taps;
   for (const std::int64_t size : sizes) taps.push_back(context.dims().constant(size));
   outputs[0].dims.insert(outputs[0].dims.begin() + axes.back() + 1, taps.begin(), taps.end());
@@ -67,7 +80,9 @@ void infer_windows(InferContext& context, std::vector<TensorType>& outputs) {
 std::vector<Dim> slid_dims(InferContext& context, const std::vector<Window>& windows, int end) {
   const int first = end - static_cast<int>(windows.size());
   if (first < 0)
-    context.fail(fmt::format("{} with windows along {} axes needs them and channels, but {} is {}", context.node().op->name, windows.size(), input_name(context, 0), to_string(context.input(0))));
+    context.fail(fmt::format("{} with windows along {} axes needs them and channels, but {} is {}",
+                             context.node().op->name, windows.size(), input_name(context, 0),
+                             to_string(context.input(0))));
   std::vector<Dim> dims = context.input(0).dims;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const int axis = first + static_cast<int>(i);
@@ -80,16 +95,22 @@ void infer_window_matmul(InferContext& context, std::vector<TensorType>& outputs
   require_dtype(context, 0, single_dtypes);
   require_same_dtype(context);
   const TensorType x = context.input(0), w = context.input(1);
-  if (w.rank() != 2 && w.rank() != 3) context.fail(fmt::format("window_matmul needs a matrix, or one for each group, but {} is {}", input_name(context, 1), to_string(w)));
+  if (w.rank() != 2 && w.rank() != 3)
+    context.fail(fmt::format("window_matmul needs a matrix, or one for each group, but {} is {}",
+                             input_name(context, 1), to_string(w)));
   const auto sizes = context.integers("sizes");
-  if (sizes.empty()) context.fail("window_matmul: sizes needs one entry for each axis of the windows");
+  if (sizes.empty())
+    context.fail("window_matmul: sizes needs one entry for each axis of the windows");
   const int grouped = w.rank() == 3, channels = x.rank() - 1;
   const std::vector<Window> windows = checked_windows(context, sizes);
   outputs[0] = {x.dtype, slid_dims(context, windows, channels - grouped)};
   Dim depth = x.dims.back();
   for (const std::int64_t size : sizes) depth = depth * size;
-  context.require_equal(w.dims[w.dims.size() - 2], depth, dim_name(context, 1, grouped), "the product of sizes and channels");
-  if (grouped) context.require_equal(w.dims[0], x.dims[x.dims.size() - 2], dim_name(context, 1, 0), dim_name(context, 0, channels - 1));
+  context.require_equal(w.dims[w.dims.size() - 2], depth, dim_name(context, 1, grouped),
+                        "the product of sizes and channels");
+  if (grouped)
+    context.require_equal(w.dims[0], x.dims[x.dims.size() - 2], dim_name(context, 1, 0),
+                          dim_name(context, 0, channels - 1));
   outputs[0].dims.back() = w.dims.back();
 }
 
@@ -103,32 +124,47 @@ void infer_conv(InferContext& context, std::vector<TensorType>& outputs) {
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 0; i + 2 < w.dims.size(); ++i) {
     const auto size = w.dims[i].constant();
-    if (!size) context.fail(fmt::format("conv: {} is {}; the size of a window must be a number", dim_name(context, 1, static_cast<int>(i)), to_string(w.dims[i])));
+    if (!size)
+      context.fail(fmt::format("conv: {} is {}; the size of a window must be a number",
+                               dim_name(context, 1, static_cast<int>(i)), to_string(w.dims[i])));
     sizes.push_back(*size);
   }
   const int channels = x.rank() - 1;
   outputs[0] = {x.dtype, slid_dims(context, checked_windows(context, sizes), channels)};
-  context.require_equal(w.dims[w.dims.size() - 2] * groups, x.dims.back(), dim_name(context, 1, w.rank() - 2) + " for each group", dim_name(context, 0, channels));
-  context.require_multiple(w.dims.back(), context.dims().constant(groups), dim_name(context, 1, w.rank() - 1));
+  context.require_equal(w.dims[w.dims.size() - 2] * groups, x.dims.back(),
+                        dim_name(context, 1, w.rank() - 2) + " for each group",
+                        dim_name(context, 0, channels));
+  context.require_multiple(w.dims.back(), context.dims().constant(groups),
+                           dim_name(context, 1, w.rank() - 1));
   outputs[0].dims.back() = w.dims.back();
 }
 
 void infer_pool(InferContext& context, std::vector<TensorType>& outputs) {
   const TensorType x = context.input(0);
   const auto sizes = context.integers("sizes");
-  if (sizes.empty()) context.fail(fmt::format("{}: sizes needs one entry for each axis of the windows", context.node().op->name));
-  if (x.rank() + static_cast<int>(sizes.size()) > max_rank) context.fail(fmt::format("{}: windows along {} axes of {} are too many", context.node().op->name, sizes.size(), to_string(x)));
+  if (sizes.empty())
+    context.fail(fmt::format("{}: sizes needs one entry for each axis of the windows",
+                             context.node().op->name));
+  if (x.rank() + static_cast<int>(sizes.size()) > max_rank)
+    context.fail(fmt::format("{}: windows along {} axes of {} are too many",
+                             context.node().op->name, sizes.size(), to_string(x)));
   outputs[0] = {x.dtype, slid_dims(context, checked_windows(context, sizes), x.rank() - 1)};
 }
 
 /// sizes where the node has them, then what all windows have.
 std::vector<AttrDef> window_attrs(bool sizes) {
   std::vector<AttrDef> attrs;
-  if (sizes) attrs.push_back({"sizes", AttrKind::IntegerList, std::nullopt, "for each axis of the windows how many elements one has"});
-  attrs.push_back({"strides", AttrKind::IntegerList, "[]", "for each the distance of windows; []: 1 everywhere"});
-  attrs.push_back({"dilations", AttrKind::IntegerList, "[]", "for each the distance of a window's elements; []: 1 everywhere"});
-  attrs.push_back({"before", AttrKind::DimList, "[]", "for each how much padding stands before the axis; []: none"});
-  attrs.push_back({"after", AttrKind::DimList, "[]", "for each how much may be read after it; []: none"});
+  if (sizes)
+    attrs.push_back({"sizes", AttrKind::IntegerList, std::nullopt,
+                     "for each axis of the windows how many elements one has"});
+  attrs.push_back({"strides", AttrKind::IntegerList, "[]",
+                   "for each the distance of windows; []: 1 everywhere"});
+  attrs.push_back({"dilations", AttrKind::IntegerList, "[]",
+                   "for each the distance of a window's elements; []: 1 everywhere"});
+  attrs.push_back({"before", AttrKind::DimList, "[]",
+                   "for each how much padding stands before the axis; []: none"});
+  attrs.push_back(
+      {"after", AttrKind::DimList, "[]", "for each how much may be read after it; []: none"});
   return attrs;
 }
 
@@ -137,31 +173,59 @@ std::vector<AttrDef> with(std::vector<AttrDef> attrs, AttrDef more) {
   return attrs;
 }
 
-constexpr const char* window_errors = "Sizes, strides or dilations below 1; negative padding; a window larger than the padded axis; lists of other lengths than there are axes";
+constexpr const char* window_errors =
+    "Sizes, strides or dilations below 1; negative padding; a window larger than the padded axis; "
+    "lists of other lengths than there are axes";
 
 }  // namespace
 
 std::vector<OpDef> window_ops() {
-  std::vector<AttrDef> of_windows = with(window_attrs(true), {"value", AttrKind::Float, "0", "the padding's elements; as cast gives it in another dtype"});
-  of_windows.insert(of_windows.begin(), {"axes", AttrKind::IntegerList, std::nullopt, "the axes of the windows, ascending"});
-  const std::string slides = "x: [n..., d..., C] with the windows along d...; o = floordiv(before + d + after - ((size - 1) * dilation + 1), stride) + 1; ";
+  std::vector<AttrDef> of_windows = with(
+      window_attrs(true),
+      {"value", AttrKind::Float, "0", "the padding's elements; as cast gives it in another dtype"});
+  of_windows.insert(of_windows.begin(), {"axes", AttrKind::IntegerList, std::nullopt,
+                                         "the axes of the windows, ascending"});
+  const std::string slides =
+      "x: [n..., d..., C] with the windows along d...; o = floordiv(before + d + after - ((size - "
+      "1) * dilation + 1), stride) + 1; ";
   return {
-      {OpId::Windows, OpClass::Indexed, 1, 1, 1, of_windows, infer_windows, "All windows along some axes, their elements on axes of their own.",
-       "x of any shape; along each axis the result has as many as there are windows, floordiv(before + dim + after - ((size - 1) * dilation + 1), stride) + 1, and after the last of these axes the sizes.",
-       "Any; the result has the same dtype", std::string(window_errors) + "; axes that do not ascend."},
+      {OpId::Windows, OpClass::Indexed, 1, 1, 1, of_windows, infer_windows,
+       "All windows along some axes, their elements on axes of their own.",
+       "x of any shape; along each axis the result has as many as there are windows, "
+       "floordiv(before + dim + after - ((size - 1) * dilation + 1), stride) + 1, and after the "
+       "last of these axes the sizes.",
+       "Any; the result has the same dtype",
+       std::string(window_errors) + "; axes that do not ascend."},
       {OpId::WindowMatmul, OpClass::Contraction, 2, 2, 1, window_attrs(true), infer_window_matmul,
-       "Matrix product of windows, each a row of its elements with the channels last, and a matrix; or, with groups of channels, of each group and its own matrix. Padding is 0.",
-       slides + "w: [k, O] with k = product of sizes * C; the result is [n..., o..., O]. With groups x: [n..., d..., G, C] and w: [G, k, O] give [n..., o..., G, O].",
-       "f32, f16 or bf16, the same on both sides; the result has that dtype", std::string(window_errors) + "; another k."},
-      {OpId::Conv, OpClass::Compound, 2, 2, 1, with(window_attrs(false), {"groups", AttrKind::Integer, "1", "parts of the channels, each with filters of its own"}), infer_conv,
-       "Convolution (cross-correlation), channels last; with padding of 0. Where a filter that is not finite meets padding, their product may count as 0 or as NaN.",
-       slides + "w: [size..., C / groups, O]; the result is [n..., o..., O], of which group i has the channels i * O / groups and on.",
-       "f32, f16 or bf16, the same on both sides; the result has that dtype", std::string(window_errors) + "; channels that differ, or that groups does not divide; sizes that are no numbers."},
-      {OpId::MaxPool, OpClass::Compound, 1, 1, 1, window_attrs(true), infer_for<infer_pool, number_dtypes>, "Greatest element of each window, channels last; padding never is it.",
-       slides + "the result is [n..., o..., C]; -inf, or the least integer, where a window has padding alone.", number_to_number, std::string(window_errors) + "."},
-      {OpId::AveragePool, OpClass::Compound, 1, 1, 1, with(window_attrs(true), {"include_padding", AttrKind::Boolean, "false", "whether padding counts, as elements of 0"}), infer_for<infer_pool, single_dtypes>,
-       "Mean of each window, channels last.", slides + "the result is [n..., o..., C]; NaN where nothing counts.", "f32, f16 or bf16; the result has the same dtype",
-       std::string(window_errors) + "."},
+       "Matrix product of windows, each a row of its elements with the channels last, and a "
+       "matrix; or, with groups of channels, of each group and its own matrix. Padding is 0.",
+       slides + "w: [k, O] with k = product of sizes * C; the result is [n..., o..., O]. With "
+                "groups x: [n..., d..., G, C] and w: [G, k, O] give [n..., o..., G, O].",
+       "f32, f16 or bf16, the same on both sides; the result has that dtype",
+       std::string(window_errors) + "; another k."},
+      {OpId::Conv, OpClass::Compound, 2, 2, 1,
+       with(window_attrs(false), {"groups", AttrKind::Integer, "1",
+                                  "parts of the channels, each with filters of its own"}),
+       infer_conv,
+       "Convolution (cross-correlation), channels last; with padding of 0. Where a filter that is "
+       "not finite meets padding, their product may count as 0 or as NaN.",
+       slides + "w: [size..., C / groups, O]; the result is [n..., o..., O], of which group i has "
+                "the channels i * O / groups and on.",
+       "f32, f16 or bf16, the same on both sides; the result has that dtype",
+       std::string(window_errors) +
+           "; channels that differ, or that groups does not divide; sizes that are no numbers."},
+      {OpId::MaxPool, OpClass::Compound, 1, 1, 1, window_attrs(true),
+       infer_for<infer_pool, number_dtypes>,
+       "Greatest element of each window, channels last; padding never is it.",
+       slides + "the result is [n..., o..., C]; -inf, or the least integer, where a window has "
+                "padding alone.",
+       number_to_number, std::string(window_errors) + "."},
+      {OpId::AveragePool, OpClass::Compound, 1, 1, 1,
+       with(window_attrs(true), {"include_padding", AttrKind::Boolean, "false",
+                                 "whether padding counts, as elements of 0"}),
+       infer_for<infer_pool, single_dtypes>, "Mean of each window, channels last.",
+       slides + "the result is [n..., o..., C]; NaN where nothing counts.",
+       "f32, f16 or bf16; the result has the same dtype", std::string(window_errors) + "."},
   };
 }
 

@@ -12,43 +12,55 @@ Coord Window::place(const Coord& index, const Coord& tap) const {
   return index * dims.constant(stride) + tap * dims.constant(dilation) + before * -1;
 }
 
-std::vector<Window> windows_of(const Module& module, const Node& node, std::span<const std::int64_t> sizes) {
+std::vector<Window> windows_of(const Module& module, const Node& node,
+                               std::span<const std::int64_t> sizes) {
   const auto strides = attr_integers(node, "strides"), dilations = attr_integers(node, "dilations");
   const auto before = attr_dims(module, node, "before"), after = attr_dims(module, node, "after");
   const Dim none = module.dims->constant(0);
   std::vector<Window> windows;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    windows.push_back({sizes[i], strides.empty() ? 1 : strides[i], dilations.empty() ? 1 : dilations[i], before.empty() ? none : before[i],
+    windows.push_back({sizes[i], strides.empty() ? 1 : strides[i],
+                       dilations.empty() ? 1 : dilations[i], before.empty() ? none : before[i],
                        after.empty() ? none : after[i]});
   }
   return windows;
 }
 
-std::vector<Window> windows_of(const Module& module, const Node& node) { return windows_of(module, node, attr_integers(node, "sizes")); }
+std::vector<Window> windows_of(const Module& module, const Node& node) {
+  return windows_of(module, node, attr_integers(node, "sizes"));
+}
 
-bool has_groups(const Module& module, const Node& node) { return node.op->id == OpId::WindowMatmul && module.value(node.inputs[1]).type.rank() == 3; }
+bool has_groups(const Module& module, const Node& node) {
+  return node.op->id == OpId::WindowMatmul && module.value(node.inputs[1]).type.rank() == 3;
+}
 
 std::vector<int> window_axes(const Module& module, const Node& node) {
   const int rank = module.value(node.inputs[0]).type.rank();
   std::vector<int> axes;
   if (node.op->id == OpId::Windows) {
-    for (const std::int64_t axis : attr_integers(node, "axes")) axes.push_back(*normalize_axis(axis, rank));
+    for (const std::int64_t axis : attr_integers(node, "axes"))
+      axes.push_back(*normalize_axis(axis, rank));
     return axes;
   }
   axes.resize(attr_integers(node, "sizes").size());
-  std::iota(axes.begin(), axes.end(), rank - 1 - has_groups(module, node) - static_cast<int>(axes.size()));
+  std::iota(axes.begin(), axes.end(),
+            rank - 1 - has_groups(module, node) - static_cast<int>(axes.size()));
   return axes;
 }
 
-std::optional<Coords> coords_through_windows(const Module& module, const Node& node, const Coords& coords) {
+std::optional<Coords> coords_through_windows(const Module& module, const Node& node,
+                                             const Coords& coords) {
   const std::vector<Window> windows = windows_of(module, node);
   const std::vector<int> axes = window_axes(module, node);
   const auto taps = coords.begin() + axes.back() + 1;
   Coords place(coords.begin(), taps);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const Coord &index = coords[static_cast<std::size_t>(axes[i])], &tap = *(taps + static_cast<std::ptrdiff_t>(i));
+    const Coord &index = coords[static_cast<std::size_t>(axes[i])],
+                &tap = *(taps + static_cast<std::ptrdiff_t>(i));
     for (const Coord* coord : {&index, &tap}) {
-      if (std::ranges::any_of(coord->terms, [](const CoordTerm& term) { return bounds(term.factor).low < 0; })) return std::nullopt;
+      if (std::ranges::any_of(coord->terms,
+                              [](const CoordTerm& term) { return bounds(term.factor).low < 0; }))
+        return std::nullopt;
     }
     place[static_cast<std::size_t>(axes[i])] = windows[i].place(index, tap);
   }

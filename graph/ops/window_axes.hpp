@@ -9,7 +9,8 @@
 
 namespace dyn::graph {
 
-/// Along one axis: window i has `size` elements, dilation apart, the first at i * stride - before. Elements outside of the axis are padding.
+/// Along one axis: window i has `size` elements, dilation apart, the first at i * stride - before.
+/// Elements outside of the axis are padding.
 struct Window {
   std::int64_t size = 1, stride = 1, dilation = 1;
   Dim before, after;
@@ -23,14 +24,17 @@ struct Window {
 
 /// Of a node with the attributes sizes (or `sizes` as given), strides, dilations, before and after.
 std::vector<Window> windows_of(const Module& module, const Node& node);
-std::vector<Window> windows_of(const Module& module, const Node& node, std::span<const std::int64_t> sizes);
+std::vector<Window> windows_of(const Module& module, const Node& node,
+                               std::span<const std::int64_t> sizes);
 
-/// The axes of x over which the windows of a node slide, ascending: of `windows` those that it names, else the last ones before the channels.
+/// The axes of x over which the windows of a node slide, ascending: of `windows` those that it
+/// names, else the last ones before the channels.
 std::vector<int> window_axes(const Module& module, const Node& node);
 
-/// The place in x that the result of `windows` has at `coords`; nothing where an index counts backwards: a guard is a range of a sum whose
-/// factors are not negative.
-std::optional<Coords> coords_through_windows(const Module& module, const Node& node, const Coords& coords);
+/// The place in x that the result of `windows` has at `coords`; nothing where an index counts
+/// backwards: a guard is a range of a sum whose factors are not negative.
+std::optional<Coords> coords_through_windows(const Module& module, const Node& node,
+                                             const Coords& coords);
 
 /// Of a window_matmul: whether its channels stand in groups, each with a matrix of its own.
 bool has_groups(const Module& module, const Node& node);

@@ -44,14 +44,16 @@ class Splitter {
   ValueId reduce(std::string_view op, ValueId x, int axis) {
     TensorType reduced = type(x);
     reduced.dims[static_cast<std::size_t>(axis)] = integer(1);
-    return rewriter_.emit(op, {x}, std::move(reduced), {{"axes", std::vector<Dim>{integer(axis)}}, {"keepdims", true}});
+    return rewriter_.emit(op, {x}, std::move(reduced),
+                          {{"axes", std::vector<Dim>{integer(axis)}}, {"keepdims", true}});
   }
   ValueId reshape(ValueId x, std::vector<Dim> dims) {
     return rewriter_.emit("reshape", {x}, {type(x).dtype, dims}, {{"shape", dims}});
   }
   /// x where it is not `special`, else `other`.
   ValueId unless(ValueId x, double special, double other) {
-    const ValueId hit = rewriter_.emit("equal", {x, number(x, special)}, {DType::boolean, type(x).dims});
+    const ValueId hit =
+        rewriter_.emit("equal", {x, number(x, special)}, {DType::boolean, type(x).dims});
     return rewriter_.emit("where", {hit, number(x, other), x}, type(x));
   }
   ValueId masked_softmax(ValueId x);
@@ -86,15 +88,18 @@ void Splitter::layer_norm() {
   const int axis = type(input(0)).rank() - 1;
   const ValueId centred = map("sub", {input(0), reduce("reduce_mean", input(0), axis)});
   const ValueId variance = reduce("reduce_mean", map("mul", {centred, centred}), axis);
-  const ValueId factor = map("rsqrt", {map("add", {variance, number(variance, attr_number(node_, "epsilon"))})});
+  const ValueId factor =
+      map("rsqrt", {map("add", {variance, number(variance, attr_number(node_, "epsilon"))})});
   const ValueId scaled = map("mul", {map("mul", {centred, factor}), input(1)});
   map("add", {scaled, input(2)}, output());
 }
 
 void Splitter::rms_norm() {
   rewriter_.begin(node_, "rms_norm");
-  const ValueId mean = reduce("reduce_mean", map("mul", {input(0), input(0)}), type(input(0)).rank() - 1);
-  const ValueId factor = map("rsqrt", {map("add", {mean, number(mean, attr_number(node_, "epsilon"))})});
+  const ValueId mean =
+      reduce("reduce_mean", map("mul", {input(0), input(0)}), type(input(0)).rank() - 1);
+  const ValueId factor =
+      map("rsqrt", {map("add", {mean, number(mean, attr_number(node_, "epsilon"))})});
   map("mul", {map("mul", {input(0), factor}), input(1)}, output());
 }
 
@@ -104,7 +109,8 @@ void Splitter::gelu() {
   ValueId curve = no_value;
   if (attr_word(node_, "approximate") == "tanh") {
     const ValueId cube = map("mul", {map("mul", {x, x}), x});
-    curve = map("tanh", {scaled(map("add", {x, scaled(cube, 0.044715)}), std::sqrt(2 / std::numbers::pi))});
+    curve = map("tanh",
+                {scaled(map("add", {x, scaled(cube, 0.044715)}), std::sqrt(2 / std::numbers::pi))});
   } else {
     curve = map("erf", {scaled(x, 1 / std::numbers::sqrt2)});
   }
@@ -137,9 +143,11 @@ ValueId Splitter::range(Dim start, Dim end) {
 
 /// 1 / sqrt(depth), as a scalar where the depth is known, else as a tensor of one element.
 ValueId Splitter::default_scale(Dim depth) {
-  if (const auto known = depth.constant()) return rewriter_.number(DType::f32, 1 / std::sqrt(static_cast<double>(*known)));
+  if (const auto known = depth.constant())
+    return rewriter_.number(DType::f32, 1 / std::sqrt(static_cast<double>(*known)));
   const TensorType one{DType::f32, {integer(1)}};
-  const ValueId value = rewriter_.emit("range", {}, {DType::i64, {integer(1)}}, {{"start", depth}, {"end", depth + 1}});
+  const ValueId value = rewriter_.emit("range", {}, {DType::i64, {integer(1)}},
+                                       {{"start", depth}, {"end", depth + 1}});
   return map("rsqrt", {rewriter_.emit("cast", {value}, one, {{"dtype", std::string("f32")}})});
 }
 
@@ -149,8 +157,10 @@ ValueId Splitter::causal(ValueId scores) {
   const Dim queries = score.dims[score.dims.size() - 2], keys = score.dims.back();
   const ValueId query = reshape(range(keys - queries, keys), {queries, integer(1)});
   const ValueId key = reshape(range(integer(0), keys), {integer(1), keys});
-  const ValueId seen = rewriter_.emit("less_equal", {key, query}, {DType::boolean, {queries, keys}});
-  return rewriter_.emit("where", {seen, scores, number(scores, -std::numeric_limits<double>::infinity())}, score);
+  const ValueId seen =
+      rewriter_.emit("less_equal", {key, query}, {DType::boolean, {queries, keys}});
+  return rewriter_.emit(
+      "where", {seen, scores, number(scores, -std::numeric_limits<double>::infinity())}, score);
 }
 
 void Splitter::attention() {
@@ -160,7 +170,8 @@ void Splitter::attention() {
   score.dims.back() = type(k).dims[type(k).dims.size() - 2];
   ValueId scores = rewriter_.emit("matmul", {q, k}, score, {{"transpose_b", true}});
   const double scale = attr_number(node_, "scale");
-  scores = map("mul", {scores, scale == 0 ? default_scale(type(q).dims.back()) : number(scores, scale)});
+  scores =
+      map("mul", {scores, scale == 0 ? default_scale(type(q).dims.back()) : number(scores, scale)});
   if (node_.inputs.size() > 3) scores = map("add", {scores, input(3)});
   if (attr_boolean(node_, "causal")) scores = causal(scores);
   const ValueId shares = masked_softmax(scores);
@@ -168,11 +179,12 @@ void Splitter::attention() {
   rewriter_.emit("matmul", {shares, v}, type(output()), {}, output());
 }
 
-/// Sums of products of all pairs of a row and a column: targets contract f32 alone. Nothing is turned in memory, and both sides are read
-/// along their last axes.
+/// Sums of products of all pairs of a row and a column: targets contract f32 alone. Nothing is
+/// turned in memory, and both sides are read along their last axes.
 void Splitter::matmul() {
   rewriter_.begin(node_, "matmul");
-  const bool along_k = attr_boolean(node_, "transpose_b");  // else along the columns, one row of b after the other
+  const bool along_k =
+      attr_boolean(node_, "transpose_b");  // else along the columns, one row of b after the other
   const auto turned = [&](ValueId x) {
     TensorType swapped = type(x);
     std::vector<Dim> perm;
@@ -190,15 +202,18 @@ void Splitter::matmul() {
   TensorType products = type(output());
   const Dim k = type(rows).dims.back();
   products.dims.insert(products.dims.end() - (along_k ? 0 : 1), k);
-  const ValueId product = rewriter_.emit("mul", {with_one(rows, along_k ? 1 : 0), with_one(input(1), 2)}, products);
+  const ValueId product =
+      rewriter_.emit("mul", {with_one(rows, along_k ? 1 : 0), with_one(input(1), 2)}, products);
   const int axis = products.rank() - (along_k ? 1 : 2);
-  rewriter_.emit("reduce_sum", {product}, type(output()), {{"axes", std::vector<Dim>{integer(axis)}}, {"keepdims", false}}, output());
+  rewriter_.emit("reduce_sum", {product}, type(output()),
+                 {{"axes", std::vector<Dim>{integer(axis)}}, {"keepdims", false}}, output());
 }
 
 using Split = void (Splitter::*)();
 const std::unordered_map<OpId, Split> splits = {
-    {OpId::Softmax, &Splitter::softmax},   {OpId::LayerNorm, &Splitter::layer_norm}, {OpId::RmsNorm, &Splitter::rms_norm},
-    {OpId::Gelu, &Splitter::gelu},         {OpId::Silu, &Splitter::silu},             {OpId::Split, &Splitter::split},
+    {OpId::Softmax, &Splitter::softmax},     {OpId::LayerNorm, &Splitter::layer_norm},
+    {OpId::RmsNorm, &Splitter::rms_norm},    {OpId::Gelu, &Splitter::gelu},
+    {OpId::Silu, &Splitter::silu},           {OpId::Split, &Splitter::split},
     {OpId::Attention, &Splitter::attention}, {OpId::Matmul, &Splitter::matmul}};
 
 }  // namespace
@@ -209,7 +224,8 @@ void decompose(Module& module, const DecomposeOptions& options) {
     if (split_windows(rewriter, node)) continue;
     const auto split = splits.find(node.op->id);
     const bool whole = options.keep_attention && node.op->op_class == OpClass::Attention;
-    const bool contracted = node.op->id == OpId::Matmul && module.value(node.outputs[0]).type.dtype == DType::f32;
+    const bool contracted =
+        node.op->id == OpId::Matmul && module.value(node.outputs[0]).type.dtype == DType::f32;
     if (whole || contracted || split == splits.end()) {
       rewriter.keep(std::move(node));
     } else {

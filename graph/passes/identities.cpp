@@ -8,13 +8,15 @@ namespace {
 
 bool same_dims(const TensorType& a, const TensorType& b) {
   return a.dims.size() == b.dims.size() &&
-         std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), [](Dim x, Dim y) { return prove_equal(x, y) == true; });
+         std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(),
+                    [](Dim x, Dim y) { return prove_equal(x, y) == true; });
 }
 
 bool is_constant(const Module& module, ValueId id, std::int64_t wanted) {
   const Value& value = module.value(id);
   if (value.kind != ValueKind::Constant) return false;
-  return is_float(value.type.dtype) ? value.constant == static_cast<double>(wanted) : value.integer == wanted;
+  return is_float(value.type.dtype) ? value.constant == static_cast<double>(wanted)
+                                    : value.integer == wanted;
 }
 
 /// Operators with a neutral right (and, where they commute, left) operand.
@@ -22,27 +24,32 @@ struct Neutral {
   std::int64_t operand;
   bool commutes;
 };
-const std::unordered_map<OpId, Neutral> neutrals = {
-    {OpId::Add, {0, true}}, {OpId::Sub, {0, false}}, {OpId::Mul, {1, true}}, {OpId::Div, {1, false}}};
+const std::unordered_map<OpId, Neutral> neutrals = {{OpId::Add, {0, true}},
+                                                    {OpId::Sub, {0, false}},
+                                                    {OpId::Mul, {1, true}},
+                                                    {OpId::Div, {1, false}}};
 
 ValueId neutral_identity(const Module& module, const Node& node) {
   const auto rule = neutrals.find(node.op->id);
   if (rule == neutrals.end()) return no_value;
   if (is_constant(module, node.inputs[1], rule->second.operand)) return node.inputs[0];
-  if (rule->second.commutes && is_constant(module, node.inputs[0], rule->second.operand)) return node.inputs[1];
+  if (rule->second.commutes && is_constant(module, node.inputs[0], rule->second.operand))
+    return node.inputs[1];
   return no_value;
 }
 
 bool is_identity_transpose(const Node& node) {
   const auto perm = attr_integers(node, "perm");
   for (std::size_t i = 0; i < perm.size(); ++i) {
-    if (*normalize_axis(perm[i], static_cast<int>(perm.size())) != static_cast<int>(i)) return false;
+    if (*normalize_axis(perm[i], static_cast<int>(perm.size())) != static_cast<int>(i))
+      return false;
   }
   return true;
 }
 
 bool has_unit_steps(const Node& node) {
-  return std::ranges::all_of(attr_integers(node, "steps"), [](std::int64_t step) { return step == 1; });
+  return std::ranges::all_of(attr_integers(node, "steps"),
+                             [](std::int64_t step) { return step == 1; });
 }
 
 /// Whether `node` gives its first input back wherever both have the same dims.

@@ -10,13 +10,16 @@ namespace dyn::graph {
 /// The producer of a value as rewritten so far; nullptr where it has none.
 using ProducerOf = std::function<const Node*(ValueId)>;
 
-/// The value that the (single) result of `node` always equals, of the same type; no_value where none is known.
+/// The value that the (single) result of `node` always equals, of the same type; no_value where
+/// none is known.
 ValueId identity_of(const Module& module, const Node& node);
 
-/// Lets a view read through the view of the same kind that made its input: reshape of reshape, transpose of transpose.
+/// Lets a view read through the view of the same kind that made its input: reshape of reshape,
+/// transpose of transpose.
 void skip_inner_view(const Module& module, Node& node, const ProducerOf& producer_of);
 
-/// The constant that `node` computes from constants alone; no_value where it does not, or is no such operator.
+/// The constant that `node` computes from constants alone; no_value where it does not, or is no
+/// such operator.
 ValueId fold_constants(Rewriter& rewriter, const Node& node);
 
 }  // namespace dyn::graph

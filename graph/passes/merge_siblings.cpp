@@ -1,5 +1,6 @@
-// Siblings that share an input: matmuls of one left operand with constant right sides become one matmul over the joined weights, whose
-// result is read in slices. The left operand is read once, and one wide product is divided among threads better than several narrow ones.
+// Siblings that share an input: matmuls of one left operand with constant right sides become one
+// matmul over the joined weights, whose result is read in slices. The left operand is read once,
+// and one wide product is divided among threads better than several narrow ones.
 
 #include <algorithm>
 #include <map>
@@ -29,7 +30,8 @@ using Key = std::pair<ValueId, bool>;
 
 /// Not joined of several yet.
 bool is_plain_weight(const Value& value, int rank) {
-  return value.kind == ValueKind::Weight && value.weight.parts.size() <= 1 && value.type.rank() == rank;
+  return value.kind == ValueKind::Weight && value.weight.parts.size() <= 1 &&
+         value.type.rank() == rank;
 }
 
 class Finder {
@@ -39,13 +41,15 @@ class Finder {
   std::vector<Siblings> find() {
     std::map<Key, Siblings> candidates;
     for (const int id : graph_.order()) {
-      if (const std::optional<Sibling> sibling = sibling_of(id)) candidates[{graph_.node(id).inputs[0], sibling->add >= 0}].push_back(*sibling);
+      if (const std::optional<Sibling> sibling = sibling_of(id))
+        candidates[{graph_.node(id).inputs[0], sibling->add >= 0}].push_back(*sibling);
     }
     std::vector<Siblings> sets;
     for (auto& [key, siblings] : candidates) {
       std::int64_t total = 0;
       for (const Sibling& sibling : siblings) total += sibling.columns;
-      std::erase_if(siblings, [&](const Sibling& sibling) { return !views_remain(sibling, total); });
+      std::erase_if(siblings,
+                    [&](const Sibling& sibling) { return !views_remain(sibling, total); });
       if (siblings.size() > 1) sets.push_back(std::move(siblings));
     }
     drop_where_weights_stay(sets);
@@ -55,15 +59,27 @@ class Finder {
  private:
   std::optional<Sibling> sibling_of(int id) const {
     const Node& node = graph_.node(id);
-    if (node.op->id != OpId::Matmul || !node.attrs.empty() || !node.origin.empty()) return std::nullopt;
+    if (node.op->id != OpId::Matmul || !node.attrs.empty() || !node.origin.empty())
+      return std::nullopt;
     const Value& weight = module_.value(node.inputs[1]);
-    if (!is_plain_weight(weight, 2) || module_.value(node.inputs[0]).type.rank() < 2) return std::nullopt;
-    Sibling sibling{id, -1, node.inputs[1], no_value, node.outputs[0], weight.type.dims[1].constant().value_or(0)};
+    if (!is_plain_weight(weight, 2) || module_.value(node.inputs[0]).type.rank() < 2)
+      return std::nullopt;
+    Sibling sibling{id,
+                    -1,
+                    node.inputs[1],
+                    no_value,
+                    node.outputs[0],
+                    weight.type.dims[1].constant().value_or(0)};
     if (sibling.columns <= 0) return std::nullopt;
     add_bias(sibling);
-    const auto reads_in_place = [&](const Edge& edge) { return graph_.node(edge.node).op->op_class == OpClass::Elementwise; };
-    // What goes on element by element runs while the product is in registers; an output must lie densely.
-    if (graph_.is_output(sibling.result) || std::ranges::any_of(graph_.readers(sibling.result), reads_in_place)) return std::nullopt;
+    const auto reads_in_place = [&](const Edge& edge) {
+      return graph_.node(edge.node).op->op_class == OpClass::Elementwise;
+    };
+    // What goes on element by element runs while the product is in registers; an output must lie
+    // densely.
+    if (graph_.is_output(sibling.result) ||
+        std::ranges::any_of(graph_.readers(sibling.result), reads_in_place))
+      return std::nullopt;
     return sibling;
   }
 
@@ -75,7 +91,9 @@ class Finder {
     const ValueId product = add.inputs[static_cast<std::size_t>(readers[0].input)];
     const ValueId other = add.inputs[static_cast<std::size_t>(1 - readers[0].input)];
     const Value& bias = module_.value(other);
-    if (product != sibling.result || !is_plain_weight(bias, 1) || bias.type.dims[0].constant() != sibling.columns) return;
+    if (product != sibling.result || !is_plain_weight(bias, 1) ||
+        bias.type.dims[0].constant() != sibling.columns)
+      return;
     sibling.add = readers[0].node;
     sibling.bias = other;
     sibling.result = add.outputs[0];
@@ -86,7 +104,8 @@ class Finder {
     std::map<ValueId, View> views;
     const std::vector<Dim>& dims = graph_.dims(sibling.result);
     View& slice = views[sibling.result];
-    slice = {sibling.result, module_.dims->constant(0), std::vector<Dim>(dims.size(), module_.dims->constant(1))};
+    slice = {sibling.result, module_.dims->constant(0),
+             std::vector<Dim>(dims.size(), module_.dims->constant(1))};
     Dim stride = module_.dims->constant(total);
     for (std::size_t axis = dims.size() - 1; axis-- > 0;) {
       slice.strides[axis] = stride;
@@ -113,7 +132,8 @@ class Finder {
     return constants;
   }
 
-  /// A weight that is also read elsewhere would be in memory twice. Sets of the same weights (layers that share them) share the joined ones.
+  /// A weight that is also read elsewhere would be in memory twice. Sets of the same weights
+  /// (layers that share them) share the joined ones.
   void drop_where_weights_stay(std::vector<Siblings>& sets) const {
     std::map<ValueId, std::int64_t> uses;
     for (std::size_t id = 0; id < module_.nodes.size(); ++id) {
@@ -125,7 +145,8 @@ class Finder {
     for (const Siblings& set : sets) ++alike[constants_of(set)];
     std::erase_if(sets, [&](const Siblings& set) {
       const std::vector<ValueId> constants = constants_of(set);
-      return !std::ranges::all_of(constants, [&](ValueId id) { return uses[id] == alike[constants]; });
+      return !std::ranges::all_of(constants,
+                                  [&](ValueId id) { return uses[id] == alike[constants]; });
     });
   }
 
@@ -146,7 +167,8 @@ class Merger {
     }
     std::vector<Node> nodes = rewriter_.module().nodes;
     for (std::size_t id = 0; id < nodes.size(); ++id) {
-      if (const auto start = starts.find(static_cast<int>(id)); start != starts.end()) merge(nodes[id], *start->second);
+      if (const auto start = starts.find(static_cast<int>(id)); start != starts.end())
+        merge(nodes[id], *start->second);
       if (!gone.contains(static_cast<int>(id))) rewriter_.keep(std::move(nodes[id]));
     }
     rewriter_.finish();
@@ -195,7 +217,8 @@ class Merger {
     for (const ValueId part : parts) names.push_back(rewriter_.module().value(part).name);
     std::size_t common = names[0].rfind('.') + 1;
     for (const std::string& name : names) {
-      while (common > 0 && name.compare(0, common, names[0], 0, common) != 0) common = common > 1 ? names[0].rfind('.', common - 2) + 1 : 0;
+      while (common > 0 && name.compare(0, common, names[0], 0, common) != 0)
+        common = common > 1 ? names[0].rfind('.', common - 2) + 1 : 0;
     }
     const std::string stem = names[0].substr(0, common);
     for (std::string& name : names) name.erase(0, common);

@@ -18,7 +18,9 @@ constexpr Pass passes[] = {
     {"widen_halves", "f16 and bf16 become f32 before what computes in several steps",
      [](Module& module, Fusion&, const PipelineOptions&) { widen_halves(module); }},
     {"decompose", "compound operators become primitives",
-     [](Module& module, Fusion&, const PipelineOptions& options) { decompose(module, options.decompose); }},
+     [](Module& module, Fusion&, const PipelineOptions& options) {
+       decompose(module, options.decompose);
+     }},
     {"simplify", "constants fold, identities and duplicates go",
      [](Module& module, Fusion&, const PipelineOptions&) { simplify(module); }},
     {"sink_transposes", "transposes move behind what is computed element by element",
@@ -28,7 +30,9 @@ constexpr Pass passes[] = {
     {"merge_siblings", "matmuls of one value by constant weights become one",
      [](Module& module, Fusion&, const PipelineOptions&) { merge_siblings(module); }},
     {"fuse", "nodes become groups, values get their places in memory",
-     [](Module& module, Fusion& fusion, const PipelineOptions& options) { fusion = fuse(module, options.fuse); }},
+     [](Module& module, Fusion& fusion, const PipelineOptions& options) {
+       fusion = fuse(module, options.fuse);
+     }},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// The passes between a parsed module and its groups, in the one order in which loading and tests run them.
+// The passes between a parsed module and its groups, in the one order in which loading and tests
+// run them.
 
 #include <functional>
 #include <span>
@@ -29,9 +30,10 @@ const Pass* find_pass(std::string_view name);
 /// "widen_halves, decompose, ...", for messages.
 std::string pass_names();
 
-/// Runs all of them, and `after`, where given, after each. Debug builds verify the module after each pass. Throws Error(model) and Error(unsupported) as
-/// the passes do.
+/// Runs all of them, and `after`, where given, after each. Debug builds verify the module after
+/// each pass. Throws Error(model) and Error(unsupported) as the passes do.
 using PassObserver = std::function<void(const Pass& pass, const Module& module)>;
-Fusion run_pipeline(Module& module, const PipelineOptions& options = {}, const PassObserver& after = {});
+Fusion run_pipeline(Module& module, const PipelineOptions& options = {},
+                    const PassObserver& after = {});
 
 }  // namespace dyn::graph

@@ -8,7 +8,8 @@ namespace {
 std::vector<bool> used_nodes(const Module& module) {
   std::vector<bool> used(module.nodes.size(), false);
   const auto use = [&](ValueId id) {
-    if (module.value(id).producer >= 0) used[static_cast<std::size_t>(module.value(id).producer)] = true;
+    if (module.value(id).producer >= 0)
+      used[static_cast<std::size_t>(module.value(id).producer)] = true;
   };
   for (const ValueId output : module.outputs) use(output);
   for (std::size_t i = module.nodes.size(); i-- > 0;) {

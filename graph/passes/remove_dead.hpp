@@ -5,8 +5,8 @@
 
 namespace dyn::graph {
 
-/// Drops the nodes that no output needs, then all values that nothing refers to; inputs stay, and so do the parts of weights. Renumbers
-/// values.
+/// Drops the nodes that no output needs, then all values that nothing refers to; inputs stay, and
+/// so do the parts of weights. Renumbers values.
 void remove_dead(Module& module);
 
 }  // namespace dyn::graph

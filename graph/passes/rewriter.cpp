@@ -9,7 +9,8 @@ namespace dyn::graph {
 
 Rewriter::Rewriter(Module& module) : module_(module) {
   for (const Value& value : module.values) names_.insert(value.name);
-  for (const Node& node : module.nodes) next_origin_id_ = std::max(next_origin_id_, node.origin_id + 1);
+  for (const Node& node : module.nodes)
+    next_origin_id_ = std::max(next_origin_id_, node.origin_id + 1);
   nodes_.reserve(module.nodes.size());
 }
 
@@ -35,12 +36,13 @@ ValueId Rewriter::result(const std::string& hint, TensorType type) {
   return static_cast<ValueId>(module_.values.size()) - 1;
 }
 
-ValueId Rewriter::emit(std::string_view op, std::vector<ValueId> inputs, TensorType type, std::vector<Attr> attrs,
-                       ValueId output) {
+ValueId Rewriter::emit(std::string_view op, std::vector<ValueId> inputs, TensorType type,
+                       std::vector<Attr> attrs, ValueId output) {
   Node node;
   node.op = find_op(op);
   node.inputs = std::move(inputs);
-  node.outputs = {output == no_value ? result(fmt::format("{}.{}", hint_, op), std::move(type)) : output};
+  node.outputs = {output == no_value ? result(fmt::format("{}.{}", hint_, op), std::move(type))
+                                     : output};
   node.attrs = std::move(attrs);
   node.origin = origin_;
   node.origin_id = origin_id_;
@@ -73,7 +75,8 @@ ValueId Rewriter::integer(DType dtype, std::int64_t integer) {
   return known->second = static_cast<ValueId>(module_.values.size()) - 1;
 }
 
-ValueId Rewriter::joined_weight(const std::string& hint, TensorType type, std::vector<ValueId> parts) {
+ValueId Rewriter::joined_weight(const std::string& hint, TensorType type,
+                                std::vector<ValueId> parts) {
   const ValueId id = result(hint, std::move(type));
   Value& value = module_.value(id);
   value.kind = ValueKind::Weight;

@@ -12,8 +12,9 @@
 
 namespace dyn::graph {
 
-/// A pass goes over the nodes of the module in order, and gives each back with keep(), or others in its place with
-/// emit(); finish() makes the given ones the module's nodes. Value ids stay valid throughout.
+/// A pass goes over the nodes of the module in order, and gives each back with keep(), or others in
+/// its place with emit(); finish() makes the given ones the module's nodes. Value ids stay valid
+/// throughout.
 class Rewriter {
  public:
   explicit Rewriter(Module& module);
@@ -21,14 +22,16 @@ class Rewriter {
   Module& module() noexcept { return module_; }
   const TensorType& type(ValueId id) const { return module_.value(id).type; }
 
-  /// What new nodes carry: the place of `node`, and `origin` as a new instance of that name (empty: none).
+  /// What new nodes carry: the place of `node`, and `origin` as a new instance of that name (empty:
+  /// none).
   void begin(const Node& node, const std::string& origin);
 
   void keep(Node node) { nodes_.push_back(std::move(node)); }
 
-  /// A new node whose only result has this type. The result is `output` where given, else a new value, named after `hint`.
-  ValueId emit(std::string_view op, std::vector<ValueId> inputs, TensorType type, std::vector<Attr> attrs = {},
-               ValueId output = no_value);
+  /// A new node whose only result has this type. The result is `output` where given, else a new
+  /// value, named after `hint`.
+  ValueId emit(std::string_view op, std::vector<ValueId> inputs, TensorType type,
+               std::vector<Attr> attrs = {}, ValueId output = no_value);
 
   /// A scalar; equal ones share a value.
   ValueId number(DType dtype, double number);

@@ -22,11 +22,16 @@ bool is_if(const Node& node) { return node.op->id == OpId::If; }
 
 using Path = std::vector<Side>;
 
-/// Finds for each node its level, which is the number of cuts before it, and the sides of `if`s that alone need it.
+/// Finds for each node its level, which is the number of cuts before it, and the sides of `if`s
+/// that alone need it.
 class Cutter {
  public:
   explicit Cutter(const Module& module)
-      : module_(module), level_(module.nodes.size(), 0), needed_(module.nodes.size(), false), path_(module.nodes.size()), uses_(module.nodes.size()) {
+      : module_(module),
+        level_(module.nodes.size(), 0),
+        needed_(module.nodes.size(), false),
+        path_(module.nodes.size()),
+        uses_(module.nodes.size()) {
     find_definers();
     find_uses();
     find_paths();
@@ -38,7 +43,8 @@ class Cutter {
     for (int i = 0; i < count(); ++i) {
       if (!needed_[at(i)]) continue;
       const bool cuts = defines(node(i));
-      Segment& segment = segments[{level_[at(i)], cuts, path_[at(i)].size(), cuts ? i : path_number(path_[at(i)])}];
+      Segment& segment = segments[{level_[at(i)], cuts, path_[at(i)].size(),
+                                   cuts ? i : path_number(path_[at(i)])}];
       segment.defines = cuts;
       segment.sides = path_[at(i)];
       segment.nodes.push_back(i);
@@ -60,7 +66,9 @@ class Cutter {
     for (int i = 0; i < count(); ++i) {
       for (const int symbol : defined_symbols(module_, node(i))) {
         if (!definer_.emplace(symbol, i).second)
-          fail_at(module_, node(i).location, fmt::format("the dim {} gets its value from two operators", module_.dims->info(symbol).name));
+          fail_at(module_, node(i).location,
+                  fmt::format("the dim {} gets its value from two operators",
+                              module_.dims->info(symbol).name));
       }
     }
   }
@@ -74,10 +82,12 @@ class Cutter {
         if (definer != definer_.end() && definer->second != i) found.insert(definer->second);
       });
     };
-    for (const ValueId id : node(i).outputs) std::ranges::for_each(module_.value(id).type.dims, visit);
+    for (const ValueId id : node(i).outputs)
+      std::ranges::for_each(module_.value(id).type.dims, visit);
     for (const Attr& attr : node(i).attrs) {
       if (const auto* dim = std::get_if<Dim>(&attr.value)) visit(*dim);
-      if (const auto* dims = std::get_if<std::vector<Dim>>(&attr.value)) std::ranges::for_each(*dims, visit);
+      if (const auto* dims = std::get_if<std::vector<Dim>>(&attr.value))
+        std::ranges::for_each(*dims, visit);
     }
     return found;
   }
@@ -89,7 +99,8 @@ class Cutter {
     };
     for (int i = 0; i < count(); ++i) {
       const Node& user = node(i);
-      for (std::size_t k = 0; k < user.inputs.size(); ++k) add(module_.value(user.inputs[k]).producer, i, static_cast<int>(k));
+      for (std::size_t k = 0; k < user.inputs.size(); ++k)
+        add(module_.value(user.inputs[k]).producer, i, static_cast<int>(k));
       for (const int definer : definers_of(i)) add(definer, i, 0);
     }
   }
@@ -99,8 +110,10 @@ class Cutter {
     std::vector<bool> known(module_.nodes.size(), false);
     const auto use = [&](int producer, const Path& path) {
       Path& own = path_[at(producer)];
-      if (!known[at(producer)]) own = path;
-      else own.erase(std::mismatch(own.begin(), own.end(), path.begin(), path.end()).first, own.end());
+      if (!known[at(producer)])
+        own = path;
+      else
+        own.erase(std::mismatch(own.begin(), own.end(), path.begin(), path.end()).first, own.end());
       known[at(producer)] = true;
     };
     for (const ValueId output : module_.outputs) {
@@ -122,7 +135,8 @@ class Cutter {
     return producer < 0 ? 0 : level_[at(producer)] + defines(node(producer));
   }
 
-  /// Levels only grow, and a side's nodes wait for the condition, which may stand after them in the text.
+  /// Levels only grow, and a side's nodes wait for the condition, which may stand after them in the
+  /// text.
   void find_levels() {
     for (bool changed = true; changed;) {
       changed = false;
@@ -130,10 +144,12 @@ class Cutter {
         int level = level_[at(i)];
         for (const ValueId id : node(i).inputs) level = std::max(level, value_level(id));
         for (const int definer : definers_of(i)) level = std::max(level, level_[at(definer)] + 1);
-        for (const Side& side : path_[at(i)]) level = std::max(level, value_level(node(side.node).inputs[0]) + 1);
+        for (const Side& side : path_[at(i)])
+          level = std::max(level, value_level(node(side.node).inputs[0]) + 1);
         changed = changed || level != level_[at(i)];
         level_[at(i)] = level;
-        if (level > count()) fail_at(module_, node(i).location, "sizes that it needs depend on its own result");
+        if (level > count())
+          fail_at(module_, node(i).location, "sizes that it needs depend on its own result");
       }
     }
   }
@@ -154,23 +170,29 @@ class Cutter {
     std::set<ValueId> outer_weights;
     const auto read = [&](ValueId id) {
       const Value& value = module_.value(id);
-      if (value.producer >= 0) outputs[at(segment_of[at(value.producer)])].insert(id);
-      else if (value.kind == ValueKind::Weight) outer_weights.insert(id);
+      if (value.producer >= 0)
+        outputs[at(segment_of[at(value.producer)])].insert(id);
+      else if (value.kind == ValueKind::Weight)
+        outer_weights.insert(id);
     };
     for (std::size_t s = 0; s < segments.size(); ++s) {
       std::set<ValueId> inputs;
       for (const int i : segments[s].nodes) {
         for (const ValueId id : node(i).inputs) {
           const Value& value = module_.value(id);
-          const bool fixed = value.kind == ValueKind::Constant || (value.kind == ValueKind::Weight && !segments[s].defines);
-          if (fixed || (value.producer >= 0 && segment_of[at(value.producer)] == static_cast<int>(s))) continue;
+          const bool fixed = value.kind == ValueKind::Constant ||
+                             (value.kind == ValueKind::Weight && !segments[s].defines);
+          if (fixed ||
+              (value.producer >= 0 && segment_of[at(value.producer)] == static_cast<int>(s)))
+            continue;
           if (inputs.insert(id).second) segments[s].inputs.push_back(id);
           read(id);
         }
       }
     }
     for (const ValueId id : module_.outputs) read(id);
-    for (std::size_t s = 0; s < segments.size(); ++s) segments[s].outputs.assign(outputs[s].begin(), outputs[s].end());
+    for (std::size_t s = 0; s < segments.size(); ++s)
+      segments[s].outputs.assign(outputs[s].begin(), outputs[s].end());
     weights.outputs.assign(outer_weights.begin(), outer_weights.end());
   }
 
@@ -188,7 +210,9 @@ class Cutter {
 bool defines_dims(const Module& module) { return std::ranges::any_of(module.nodes, defines); }
 
 std::vector<Segment> cut(const Module& module) {
-  if (!module.states.empty()) throw Error(ErrorKind::unsupported, "a model with states cannot have operators whose run decides sizes");
+  if (!module.states.empty())
+    throw Error(ErrorKind::unsupported,
+                "a model with states cannot have operators whose run decides sizes");
   return Cutter(module).run();
 }
 
@@ -201,7 +225,8 @@ void keep_segment(Module& module, const Segment& segment) {
   std::vector<Node> nodes;
   for (std::size_t i = 0; i < module.nodes.size(); ++i) {
     if (!kept.contains(static_cast<int>(i))) continue;
-    for (const ValueId id : module.nodes[i].outputs) module.value(id).producer = static_cast<int>(nodes.size());
+    for (const ValueId id : module.nodes[i].outputs)
+      module.value(id).producer = static_cast<int>(nodes.size());
     nodes.push_back(std::move(module.nodes[i]));
   }
   module.nodes = std::move(nodes);

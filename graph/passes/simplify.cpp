@@ -13,17 +13,24 @@ namespace {
 /// Everything that the result of a node depends on, as bytes.
 std::string key_of(const Node& node) {
   std::string key = node.op->name;
-  const auto put = [&key](std::uint64_t word) { key.append(reinterpret_cast<const char*>(&word), sizeof word); };
+  const auto put = [&key](std::uint64_t word) {
+    key.append(reinterpret_cast<const char*>(&word), sizeof word);
+  };
   for (const ValueId input : node.inputs) put(static_cast<std::uint64_t>(input));
   for (const Attr& attr : node.attrs) {
     key += attr.name;
     std::visit(
         [&]<class T>(const T& value) {
-          if constexpr (std::is_same_v<T, bool>) put(value);
-          else if constexpr (std::is_same_v<T, double>) put(std::bit_cast<std::uint64_t>(value));
-          else if constexpr (std::is_same_v<T, std::string>) key += value + '\0';
-          else if constexpr (std::is_same_v<T, Dim>) put(static_cast<std::uint64_t>(value.node()->id));
-          else for (const Dim dim : value) put(static_cast<std::uint64_t>(dim.node()->id));
+          if constexpr (std::is_same_v<T, bool>)
+            put(value);
+          else if constexpr (std::is_same_v<T, double>)
+            put(std::bit_cast<std::uint64_t>(value));
+          else if constexpr (std::is_same_v<T, std::string>)
+            key += value + '\0';
+          else if constexpr (std::is_same_v<T, Dim>)
+            put(static_cast<std::uint64_t>(value.node()->id));
+          else
+            for (const Dim dim : value) put(static_cast<std::uint64_t>(dim.node()->id));
         },
         attr.value);
   }
@@ -51,8 +58,9 @@ class Simplifier {
   void merge_constant(ValueId id) {
     const Value value = module_.value(id);
     if (value.kind != ValueKind::Constant || !value.type.dims.empty()) return;
-    const ValueId shared =
-        is_float(value.type.dtype) ? rewriter_.number(value.type.dtype, value.constant) : rewriter_.integer(value.type.dtype, value.integer);
+    const ValueId shared = is_float(value.type.dtype)
+                               ? rewriter_.number(value.type.dtype, value.constant)
+                               : rewriter_.integer(value.type.dtype, value.integer);
     if (shared != id) same_[id] = shared;
   }
 

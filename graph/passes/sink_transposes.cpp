@@ -5,8 +5,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "graph/ir/coord.hpp"
 #include "graph/fusion/group.hpp"
+#include "graph/ir/coord.hpp"
 #include "graph/passes/rewriter.hpp"
 
 namespace dyn::graph {
@@ -34,7 +34,9 @@ class Sinker {
 
  private:
   const std::vector<Dim>& dims(ValueId id) const { return rewriter_.type(id).dims; }
-  Dim integer(std::size_t value) { return module_.dims->constant(static_cast<std::int64_t>(value)); }
+  Dim integer(std::size_t value) {
+    return module_.dims->constant(static_cast<std::int64_t>(value));
+  }
 
   void note_transpose(const Node& node) {
     if (node.op->id != OpId::Transpose) return;
@@ -42,11 +44,13 @@ class Sinker {
     Turned turned{inner != nullptr ? inner->source : node.inputs[0], {}};
     const auto perm = attr_integers(node, "perm");
     for (const std::int64_t axis : perm) {
-      const auto of_input = static_cast<std::size_t>(*normalize_axis(axis, static_cast<int>(perm.size())));
+      const auto of_input =
+          static_cast<std::size_t>(*normalize_axis(axis, static_cast<int>(perm.size())));
       turned.perm.push_back(inner != nullptr ? inner->perm[of_input] : of_input);
     }
     // One that leaves the innermost axis in its place is a view that costs nothing.
-    if (!turned.perm.empty() && turned.perm.back() + 1 != turned.perm.size()) turned_.emplace(node.outputs[0], std::move(turned));
+    if (!turned.perm.empty() && turned.perm.back() + 1 != turned.perm.size())
+      turned_.emplace(node.outputs[0], std::move(turned));
   }
 
   const Turned* turned(ValueId id) const {
@@ -65,8 +69,10 @@ class Sinker {
     return false;
   }
 
-  /// `node` with other inputs and attributes; its result, which has this type, turned back to the old one.
-  void give(const Node& node, std::vector<ValueId> inputs, std::vector<Attr> attrs, const Perm& perm) {
+  /// `node` with other inputs and attributes; its result, which has this type, turned back to the
+  /// old one.
+  void give(const Node& node, std::vector<ValueId> inputs, std::vector<Attr> attrs,
+            const Perm& perm) {
     const TensorType& old = rewriter_.type(node.outputs[0]);
     TensorType type{old.dtype, std::vector<Dim>(old.dims.size())};
     for (std::size_t i = 0; i < perm.size(); ++i) type.dims[perm[i]] = old.dims[i];
@@ -74,13 +80,16 @@ class Sinker {
     moved.inputs = std::move(inputs);
     moved.attrs = std::move(attrs);
     const bool in_place = std::ranges::is_sorted(perm);
-    if (!in_place) moved.outputs = {rewriter_.result(module_.value(node.outputs[0]).name + ".turned", std::move(type))};
+    if (!in_place)
+      moved.outputs = {
+          rewriter_.result(module_.value(node.outputs[0]).name + ".turned", std::move(type))};
     const ValueId result = moved.outputs[0];
     rewriter_.keep(std::move(moved));
     if (in_place) return;
     rewriter_.begin(node, "");
     transpose(result, perm, node.outputs[0]);
-    if (perm.back() + 1 != perm.size()) turned_.insert_or_assign(node.outputs[0], Turned{result, perm});
+    if (perm.back() + 1 != perm.size())
+      turned_.insert_or_assign(node.outputs[0], Turned{result, perm});
   }
 
   ValueId transpose(ValueId x, const Perm& perm, ValueId output = no_value) {
@@ -93,7 +102,8 @@ class Sinker {
     return rewriter_.emit("transpose", {x}, std::move(type), {{"perm", std::move(list)}}, output);
   }
 
-  /// An operand that is broadcast to a turned one's dims, as it broadcasts to those of its source; nothing where that would be a transpose of something large.
+  /// An operand that is broadcast to a turned one's dims, as it broadcasts to those of its source;
+  /// nothing where that would be a transpose of something large.
   std::optional<ValueId> adapted(const Node& node, ValueId x, const Perm& perm) {
     const std::vector<Dim> own = dims(x);
     if (own.empty()) return x;
@@ -104,7 +114,9 @@ class Sinker {
     std::vector<Dim> shape(perm.size());
     for (std::size_t i = 0; i < perm.size(); ++i) shape[perm[i]] = full[i];
     rewriter_.begin(node, "");
-    const auto reshaped = [&](const std::vector<Dim>& to) { return rewriter_.emit("reshape", {x}, {rewriter_.type(x).dtype, to}, {{"shape", to}}); };
+    const auto reshaped = [&](const std::vector<Dim>& to) {
+      return rewriter_.emit("reshape", {x}, {rewriter_.type(x).dtype, to}, {{"shape", to}});
+    };
     if (long_axes <= 1) return reshaped(shape);
     Perm inverse(perm.size());
     for (std::size_t i = 0; i < perm.size(); ++i) inverse[perm[i]] = i;
@@ -115,14 +127,17 @@ class Sinker {
     const std::size_t rank = dims(node.outputs[0]).size();
     const Turned* first = nullptr;
     for (const ValueId input : node.inputs) {
-      if (const Turned* candidate = turned(input); candidate != nullptr && candidate->perm.size() == rank && first == nullptr) first = candidate;
+      if (const Turned* candidate = turned(input);
+          candidate != nullptr && candidate->perm.size() == rank && first == nullptr)
+        first = candidate;
     }
     if (first == nullptr) return false;
     const Perm perm = first->perm;
     std::vector<ValueId> inputs;
     for (const ValueId input : node.inputs) {
       const Turned* other = turned(input);
-      const auto use = other != nullptr && other->perm == perm ? std::optional(other->source) : adapted(node, input, perm);
+      const auto use = other != nullptr && other->perm == perm ? std::optional(other->source)
+                                                               : adapted(node, input, perm);
       if (!use) return false;
       inputs.push_back(*use);
     }
@@ -139,7 +154,10 @@ class Sinker {
     std::vector<Dim> axes;
     const auto given = attr_integers(node, "axes");
     for (std::size_t i = 0; i < rank; ++i) {
-      const bool named = given.empty() || std::ranges::any_of(given, [&](std::int64_t axis) { return *normalize_axis(axis, static_cast<int>(rank)) == static_cast<int>(i); });
+      const bool named =
+          given.empty() || std::ranges::any_of(given, [&](std::int64_t axis) {
+            return *normalize_axis(axis, static_cast<int>(rank)) == static_cast<int>(i);
+          });
       if (named) reduced[of.perm[i]] = true;
     }
     for (std::size_t axis = 0; axis < rank; ++axis) {
@@ -149,8 +167,11 @@ class Sinker {
     // Of what remains, in the order of the result: its place among what remains of the source.
     Perm perm;
     for (const std::size_t axis : of.perm) {
-      if (keeps) perm.push_back(axis);
-      else if (!reduced[axis]) perm.push_back(static_cast<std::size_t>(std::count(reduced.begin(), reduced.begin() + static_cast<std::ptrdiff_t>(axis), false)));
+      if (keeps)
+        perm.push_back(axis);
+      else if (!reduced[axis])
+        perm.push_back(static_cast<std::size_t>(std::count(
+            reduced.begin(), reduced.begin() + static_cast<std::ptrdiff_t>(axis), false)));
     }
     give(node, {of.source}, {{"axes", std::move(axes)}, {"keepdims", keeps}}, perm);
     return true;
@@ -166,7 +187,8 @@ class Sinker {
       if (part == nullptr || part->perm != perm) return false;
       inputs.push_back(part->source);
     }
-    const auto axis = static_cast<std::size_t>(*normalize_axis(attr_integer(node, "axis"), static_cast<int>(perm.size())));
+    const auto axis = static_cast<std::size_t>(
+        *normalize_axis(attr_integer(node, "axis"), static_cast<int>(perm.size())));
     give(node, std::move(inputs), {{"axis", integer(perm[axis])}}, perm);
     return true;
   }
@@ -187,18 +209,25 @@ class Sinker {
     return true;
   }
 
-  /// Axes that the reshape splits or joins, in the order in which the source has them. Those that it joins must stand side by side there: where they do not, they are
-  /// brought so, which is the copy that the reshape would have been.
+  /// Axes that the reshape splits or joins, in the order in which the source has them. Those that
+  /// it joins must stand side by side there: where they do not, they are brought so, which is the
+  /// copy that the reshape would have been.
   bool sink_reshape(const Node& node) {
     const Turned* input = turned(node.inputs[0]);
     if (input == nullptr) return false;
     const Turned of = *input;
     const std::vector<Dim> from = dims(node.inputs[0]), to = dims(node.outputs[0]);
     std::vector<ReshapeBlock> blocks = reshape_blocks(from, to);
-    if (std::ranges::any_of(blocks, [](const ReshapeBlock& block) { return block.from.empty() || block.to.empty(); })) return false;
-    const auto place = [&](const ReshapeBlock& block) { return of.perm[static_cast<std::size_t>(block.from.back())]; };
+    if (std::ranges::any_of(blocks, [](const ReshapeBlock& block) {
+          return block.from.empty() || block.to.empty();
+        }))
+      return false;
+    const auto place = [&](const ReshapeBlock& block) {
+      return of.perm[static_cast<std::size_t>(block.from.back())];
+    };
     std::ranges::sort(blocks, {}, place);
-    Perm order, perm(to.size());  // of the source's axes; of the result's axes their places in the new source's result
+    Perm order, perm(to.size());  // of the source's axes; of the result's axes their places in the
+                                  // new source's result
     std::vector<Dim> shape;
     std::vector<bool> seen(from.size(), false);
     for (std::size_t axis = 0; axis < to.size(); ++axis) {
@@ -234,7 +263,9 @@ class Sinker {
     for (Attr& attr : attrs) {
       if (attr.name != "axes") continue;
       std::vector<Dim> axes;
-      for (const std::int64_t axis : attr_integers(node, "axes")) axes.push_back(integer(of.perm[static_cast<std::size_t>(*normalize_axis(axis, static_cast<int>(of.perm.size())))]));
+      for (const std::int64_t axis : attr_integers(node, "axes"))
+        axes.push_back(integer(of.perm[static_cast<std::size_t>(
+            *normalize_axis(axis, static_cast<int>(of.perm.size())))]));
       attr.value = std::move(axes);
     }
     give(node, {of.source}, std::move(attrs), of.perm);

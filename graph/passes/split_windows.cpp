@@ -11,7 +11,10 @@ namespace {
 
 class WindowSplitter {
  public:
-  WindowSplitter(Rewriter& rewriter, const Node& node) : rewriter_(rewriter), node_(node), x_(node.inputs[0]) { rewriter_.begin(node_, node_.op->name); }
+  WindowSplitter(Rewriter& rewriter, const Node& node)
+      : rewriter_(rewriter), node_(node), x_(node.inputs[0]) {
+    rewriter_.begin(node_, node_.op->name);
+  }
 
   void conv();
   void max_pool();
@@ -34,8 +37,10 @@ class WindowSplitter {
   /// The attributes of the node's windows, for another operator.
   std::vector<Attr> window_attrs(const Integers& sizes) {
     std::vector<Attr> attrs{{"sizes", list(sizes)}};
-    for (const char* name : {"strides", "dilations"}) attrs.push_back({name, list(attr_integers(node_, name))});
-    for (const char* name : {"before", "after"}) attrs.push_back({name, attr_dims(rewriter_.module(), node_, name)});
+    for (const char* name : {"strides", "dilations"})
+      attrs.push_back({name, list(attr_integers(node_, name))});
+    for (const char* name : {"before", "after"})
+      attrs.push_back({name, attr_dims(rewriter_.module(), node_, name)});
     return attrs;
   }
   ValueId windows(ValueId x, const Integers& sizes, double padding);
@@ -50,18 +55,22 @@ class WindowSplitter {
   ValueId x_;
 };
 
-/// All windows of x over its axes before the channels; their elements stand there too, before the channels.
+/// All windows of x over its axes before the channels; their elements stand there too, before the
+/// channels.
 ValueId WindowSplitter::windows(ValueId x, const Integers& sizes, double padding) {
   const std::size_t channels = dims(x).size() - 1, first = channels - sizes.size();
   std::vector<Attr> attrs = window_attrs(sizes);
   std::vector<Dim> axes;
-  for (std::size_t axis = first; axis < channels; ++axis) axes.push_back(integer(static_cast<std::int64_t>(axis)));
+  for (std::size_t axis = first; axis < channels; ++axis)
+    axes.push_back(integer(static_cast<std::int64_t>(axis)));
   attrs.insert(attrs.begin(), {"axes", axes});
   attrs.push_back({"value", padding});
   TensorType type = rewriter_.type(x);
-  for (std::size_t i = 0; i < sizes.size(); ++i) type.dims[first + i] = dims(output())[dims(output()).size() - 1 - sizes.size() + i];
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    type.dims[first + i] = dims(output())[dims(output()).size() - 1 - sizes.size() + i];
   const std::vector<Dim> taps = list(sizes);
-  type.dims.insert(type.dims.begin() + static_cast<std::ptrdiff_t>(channels), taps.begin(), taps.end());
+  type.dims.insert(type.dims.begin() + static_cast<std::ptrdiff_t>(channels), taps.begin(),
+                   taps.end());
   return rewriter_.emit("windows", {x}, std::move(type), std::move(attrs));
 }
 
@@ -71,13 +80,16 @@ ValueId WindowSplitter::reduce(std::string_view op, ValueId windows, std::size_t
   const std::size_t channels = type.dims.size() - 1;
   Integers axes(taps);
   std::iota(axes.begin(), axes.end(), static_cast<std::int64_t>(channels - taps));
-  type.dims.erase(type.dims.begin() + static_cast<std::ptrdiff_t>(channels - taps), type.dims.begin() + static_cast<std::ptrdiff_t>(channels));
-  return rewriter_.emit(op, {windows}, std::move(type), {{"axes", list(axes)}, {"keepdims", false}}, to);
+  type.dims.erase(type.dims.begin() + static_cast<std::ptrdiff_t>(channels - taps),
+                  type.dims.begin() + static_cast<std::ptrdiff_t>(channels));
+  return rewriter_.emit(op, {windows}, std::move(type), {{"axes", list(axes)}, {"keepdims", false}},
+                        to);
 }
 
 void WindowSplitter::max_pool() {
   const Integers sizes = attr_integers(node_, "sizes");
-  reduce("reduce_max", windows(x_, sizes, -std::numeric_limits<double>::infinity()), sizes.size(), output());
+  reduce("reduce_max", windows(x_, sizes, -std::numeric_limits<double>::infinity()), sizes.size(),
+         output());
 }
 
 /// How many elements each window has inside of x: [o..., 1].
@@ -85,7 +97,8 @@ ValueId WindowSplitter::counts(const Integers& sizes) {
   const std::vector<Dim>& all = dims(x_);
   std::vector<Dim> shape(all.end() - 1 - static_cast<std::ptrdiff_t>(sizes.size()), all.end() - 1);
   shape.push_back(integer(1));
-  const ValueId ones = rewriter_.emit("expand", {rewriter_.number(DType::f32, 1)}, {DType::f32, shape}, {{"shape", shape}});
+  const ValueId ones = rewriter_.emit("expand", {rewriter_.number(DType::f32, 1)},
+                                      {DType::f32, shape}, {{"shape", shape}});
   return reduce("reduce_sum", windows(ones, sizes, 0), sizes.size());
 }
 
@@ -93,7 +106,8 @@ void WindowSplitter::average_pool() {
   const Integers sizes = attr_integers(node_, "sizes");
   const ValueId sum = reduce("reduce_sum", windows(x_, sizes, 0), sizes.size());
   const std::vector<Window> along = windows_of(rewriter_.module(), node_);
-  const bool all_count = attr_boolean(node_, "include_padding") || std::ranges::none_of(along, &Window::is_padded);
+  const bool all_count =
+      attr_boolean(node_, "include_padding") || std::ranges::none_of(along, &Window::is_padded);
   double taps = 1;
   for (const std::int64_t size : sizes) taps *= static_cast<double>(size);
   const ValueId count = all_count ? rewriter_.number(DType::f32, taps) : counts(sizes);
@@ -110,24 +124,30 @@ void WindowSplitter::product_of_windows(const Integers& sizes) {
   if (std::ranges::all_of(along, &Window::is_identity)) {
     rewriter_.emit("matmul", {x_, matrix}, rewriter_.type(output()), {}, output());
   } else {
-    rewriter_.emit("window_matmul", {x_, matrix}, rewriter_.type(output()), window_attrs(sizes), output());
+    rewriter_.emit("window_matmul", {x_, matrix}, rewriter_.type(output()), window_attrs(sizes),
+                   output());
   }
 }
 
 void WindowSplitter::product_of_groups(const Integers& sizes, std::int64_t groups) {
   const ValueId w = node_.inputs[1];
-  const Dim channels = dims(w)[dims(w).size() - 2], results = floordiv(dims(w).back(), integer(groups));
+  const Dim channels = dims(w)[dims(w).size() - 2],
+            results = floordiv(dims(w).back(), integer(groups));
   std::vector<Dim> split = dims(x_);
   split.back() = integer(groups);
   split.push_back(channels);
   Dim depth = channels;
   for (const std::int64_t size : sizes) depth = depth * size;
   const ValueId stacked = reshape(w, {depth, integer(groups), results});
-  const ValueId matrices = rewriter_.emit("transpose", {stacked}, {DType::f32, {integer(groups), depth, results}}, {{"perm", list({1, 0, 2})}});
+  const ValueId matrices =
+      rewriter_.emit("transpose", {stacked}, {DType::f32, {integer(groups), depth, results}},
+                     {{"perm", list({1, 0, 2})}});
   TensorType type = rewriter_.type(output());
   type.dims.back() = integer(groups);
   type.dims.push_back(results);
-  reshape(rewriter_.emit("window_matmul", {reshape(x_, split), matrices}, std::move(type), window_attrs(sizes)), dims(output()), output());
+  reshape(rewriter_.emit("window_matmul", {reshape(x_, split), matrices}, std::move(type),
+                         window_attrs(sizes)),
+          dims(output()), output());
 }
 
 /// One filter for each channel: no product of matrices, but a sum of products over each window.
@@ -148,17 +168,22 @@ void WindowSplitter::conv() {
   const Dim channels = filters[filters.size() - 2];
   const bool has_room = dims(x_).size() + sizes.size() <= static_cast<std::size_t>(max_rank);
   if (groups == 1) return product_of_windows(sizes);
-  if (channels.constant() == 1 && filters.back().constant() == groups && has_room) return depthwise(sizes);
+  if (channels.constant() == 1 && filters.back().constant() == groups && has_room)
+    return depthwise(sizes);
   product_of_groups(sizes, groups);
 }
 
 }  // namespace
 
 bool split_windows(Rewriter& rewriter, const Node& node) {
-  if (node.op->id == OpId::Conv) WindowSplitter(rewriter, node).conv();
-  else if (node.op->id == OpId::MaxPool) WindowSplitter(rewriter, node).max_pool();
-  else if (node.op->id == OpId::AveragePool) WindowSplitter(rewriter, node).average_pool();
-  else return false;
+  if (node.op->id == OpId::Conv)
+    WindowSplitter(rewriter, node).conv();
+  else if (node.op->id == OpId::MaxPool)
+    WindowSplitter(rewriter, node).max_pool();
+  else if (node.op->id == OpId::AveragePool)
+    WindowSplitter(rewriter, node).average_pool();
+  else
+    return false;
   return true;
 }
 

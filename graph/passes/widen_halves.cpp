@@ -5,8 +5,8 @@
 #include <string>
 
 #include "graph/ir/op.hpp"
-#include "graph/passes/rewriter.hpp"
 #include "graph/ir/scalars.hpp"
+#include "graph/passes/rewriter.hpp"
 
 namespace dyn::graph {
 namespace {
@@ -23,29 +23,38 @@ class Widener {
     }
     for (const Node& node : nodes) {
       rewriter_.begin(node, "");
-      if (is_widened(node)) widen(nodes, node);
-      else if (node.op->id == OpId::Gather && wide_.contains(node.inputs[0])) gather(node);
-      else rewriter_.keep(node);
+      if (is_widened(node))
+        widen(nodes, node);
+      else if (node.op->id == OpId::Gather && wide_.contains(node.inputs[0]))
+        gather(node);
+      else
+        rewriter_.keep(node);
     }
     rewriter_.finish();
   }
 
   bool is_widened(const Node& node) const {
-    const bool steps = contracts(node.op->op_class) || (node.op->op_class == OpClass::Compound && node.op->id != OpId::Split);
+    const bool steps = contracts(node.op->op_class) ||
+                       (node.op->op_class == OpClass::Compound && node.op->id != OpId::Split);
     return steps && is_half(module_.value(node.outputs[0]).type.dtype);
   }
 
  private:
-  static bool reads_matrices(const Node& node) { return contracts(node.op->op_class) || node.op->id == OpId::Conv; }
+  static bool reads_matrices(const Node& node) {
+    return contracts(node.op->op_class) || node.op->id == OpId::Conv;
+  }
 
-  static bool is_view(const Node& node) { return node.op->op_class == OpClass::View && node.op->id != OpId::Append; }
+  static bool is_view(const Node& node) {
+    return node.op->op_class == OpClass::View && node.op->id != OpId::Append;
+  }
 
   /// The weight that is seen through views; no_value: there is none.
   ValueId weight_of(const std::vector<Node>& nodes, ValueId id) const {
     while (true) {
       const Value& value = module_.value(id);
       if (value.kind == ValueKind::Weight) return id;
-      if (value.producer < 0 || !is_view(nodes[static_cast<std::size_t>(value.producer)])) return no_value;
+      if (value.producer < 0 || !is_view(nodes[static_cast<std::size_t>(value.producer)]))
+        return no_value;
       id = nodes[static_cast<std::size_t>(value.producer)].inputs[0];
     }
   }
@@ -63,11 +72,13 @@ class Widener {
     if (const auto known = wide_.find(id); known != wide_.end()) return known->second;
     const Node& view = nodes[static_cast<std::size_t>(module_.value(id).producer)];
     const ValueId inner = wide_view(nodes, view.inputs[0]);
-    return wide_[id] = rewriter_.emit(view.op->name, {inner}, {DType::f32, rewriter_.type(id).dims}, view.attrs);
+    return wide_[id] = rewriter_.emit(view.op->name, {inner}, {DType::f32, rewriter_.type(id).dims},
+                                      view.attrs);
   }
 
   ValueId cast(ValueId x, DType dtype, ValueId to = no_value) {
-    return rewriter_.emit("cast", {x}, {dtype, rewriter_.type(x).dims}, {{"dtype", std::string(name_of(dtype))}}, to);
+    return rewriter_.emit("cast", {x}, {dtype, rewriter_.type(x).dims},
+                          {{"dtype", std::string(name_of(dtype))}}, to);
   }
 
   void widen(const std::vector<Node>& nodes, Node node) {
@@ -87,7 +98,8 @@ class Widener {
   void round_result(Node node) {
     const ValueId output = node.outputs[0];
     const TensorType type = rewriter_.type(output);
-    const ValueId wide = node.outputs[0] = rewriter_.result(module_.value(output).name + ".wide", {DType::f32, type.dims});
+    const ValueId wide = node.outputs[0] =
+        rewriter_.result(module_.value(output).name + ".wide", {DType::f32, type.dims});
     rewriter_.keep(std::move(node));
     cast(wide, type.dtype, output);
   }
@@ -101,7 +113,8 @@ class Widener {
 
 void widen_halves(Module& module) {
   Widener widener(module);
-  if (std::ranges::any_of(module.nodes, [&](const Node& node) { return widener.is_widened(node); })) widener.run();
+  if (std::ranges::any_of(module.nodes, [&](const Node& node) { return widener.is_widened(node); }))
+    widener.run();
 }
 
 }  // namespace dyn::graph

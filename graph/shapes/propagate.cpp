@@ -6,8 +6,8 @@
 
 #include "dyn/error.hpp"
 #include "graph/ir/diagnostic.hpp"
-#include "graph/ops/infer.hpp"
 #include "graph/ir/verify.hpp"
+#include "graph/ops/infer.hpp"
 
 namespace dyn::graph {
 
@@ -18,16 +18,19 @@ Propagation::Propagation(Module& module)
       known_(module.values.size()),
       constraints_(module.nodes.size()) {
   for (std::size_t i = 0; i < module.nodes.size(); ++i) add_uses(static_cast<int>(i));
-  for (std::size_t i = 0; i < module.values.size(); ++i) known_[i] = module.values[i].kind != ValueKind::Result;
+  for (std::size_t i = 0; i < module.values.size(); ++i)
+    known_[i] = module.values[i].kind != ValueKind::Result;
 }
 
 void Propagation::add_uses(int node) {
-  for (ValueId input : module_.nodes[static_cast<std::size_t>(node)].inputs) users_[static_cast<std::size_t>(input)].push_back(node);
+  for (ValueId input : module_.nodes[static_cast<std::size_t>(node)].inputs)
+    users_[static_cast<std::size_t>(input)].push_back(node);
 }
 
 bool Propagation::is_ready(int node) const {
-  return std::ranges::all_of(module_.nodes[static_cast<std::size_t>(node)].inputs,
-                             [&](ValueId input) { return known_[static_cast<std::size_t>(input)]; });
+  return std::ranges::all_of(
+      module_.nodes[static_cast<std::size_t>(node)].inputs,
+      [&](ValueId input) { return known_[static_cast<std::size_t>(input)]; });
 }
 
 void Propagation::enqueue_users(ValueId value) {
@@ -36,7 +39,8 @@ void Propagation::enqueue_users(ValueId value) {
 }
 
 void Propagation::add_values() {
-  for (std::size_t i = known_.size(); i < module_.values.size(); ++i) known_.push_back(module_.values[i].kind != ValueKind::Result);
+  for (std::size_t i = known_.size(); i < module_.values.size(); ++i)
+    known_.push_back(module_.values[i].kind != ValueKind::Result);
   users_.resize(module_.values.size());
 }
 
@@ -102,10 +106,15 @@ void Propagation::store(std::vector<TensorType>& outputs) {
 }
 
 void Propagation::check_output_type(const TensorType& type) const {
-  if (type.rank() > max_rank) fail(fmt::format("the result would have {} dims; at most {} are supported", type.rank(), max_rank));
-  if (!is_countable(type)) fail(fmt::format("the result would be {}, with more bytes than 63 bits count", to_string(type)));
+  if (type.rank() > max_rank)
+    fail(fmt::format("the result would have {} dims; at most {} are supported", type.rank(),
+                     max_rank));
+  if (!is_countable(type))
+    fail(
+        fmt::format("the result would be {}, with more bytes than 63 bits count", to_string(type)));
   for (Dim dim : type.dims)
-    if (bounds(dim).high < 0) fail(fmt::format("the result would be {}, with a negative dim", to_string(type)));
+    if (bounds(dim).high < 0)
+      fail(fmt::format("the result would be {}, with a negative dim", to_string(type)));
 }
 
 /// The declared types of outputs: claims, which may tell more about symbols.
@@ -114,12 +123,15 @@ void Propagation::check_claims() {
   claim_constraints_.clear();
   for (std::size_t i = 0; i < module_.output_types.size(); ++i) {
     const std::string& name = module_.output_names[i];
-    const TensorType actual = module_.value(module_.outputs[i]).type, claim = module_.output_types[i];
+    const TensorType actual = module_.value(module_.outputs[i]).type,
+                     claim = module_.output_types[i];
     if (claim.dtype != actual.dtype || claim.rank() != actual.rank())
-      fail(fmt::format("the output {} is declared {}, but is {}", name, to_string(claim), to_string(actual)));
+      fail(fmt::format("the output {} is declared {}, but is {}", name, to_string(claim),
+                       to_string(actual)));
     for (std::size_t d = 0; d < claim.dims.size(); ++d)
       if (claim.dims[d].valid())
-        require_equal(claim.dims[d], actual.dims[d], fmt::format("{} as declared (dim {})", name, d),
+        require_equal(claim.dims[d], actual.dims[d],
+                      fmt::format("{} as declared (dim {})", name, d),
                       fmt::format("{} as computed (dim {})", name, d));
   }
   resolve_module();
@@ -158,10 +170,12 @@ void Propagation::resolve_module() {
   if (unifier_.generation() == generation_) return;
   generation_ = unifier_.generation();
   for (std::size_t i = 0; i < module_.values.size(); ++i)
-    if (known_[i] && resolve_dims(module_.values[i].type.dims)) enqueue_users(static_cast<ValueId>(i));
+    if (known_[i] && resolve_dims(module_.values[i].type.dims))
+      enqueue_users(static_cast<ValueId>(i));
   for (std::size_t i = 0; i < module_.nodes.size(); ++i) {
     resolve_attrs(module_.nodes[i]);
-    if (resolve_constraints(constraints_[i]) && is_ready(static_cast<int>(i))) worklist_.insert(static_cast<int>(i));
+    if (resolve_constraints(constraints_[i]) && is_ready(static_cast<int>(i)))
+      worklist_.insert(static_cast<int>(i));
   }
   resolve_constraints(claim_constraints_);
   for (TensorType& claim : module_.output_types) resolve_dims(claim.dims);

@@ -14,16 +14,18 @@ namespace dyn::graph {
 /// "a (dim 1), which is S, must be equal to b (dim 0), which is 7"
 std::string to_string(const Constraint& constraint);
 
-/// One run of propagation. A node is (re)computed when all its inputs have types and one of them or one of
-/// its constraints changed. Inference that must make two dims equal replaces a symbol, which
-/// changes the types of siblings and of the nodes before them, and thereby puts those back on the list.
+/// One run of propagation. A node is (re)computed when all its inputs have types and one of them or
+/// one of its constraints changed. Inference that must make two dims equal replaces a symbol, which
+/// changes the types of siblings and of the nodes before them, and thereby puts those back on the
+/// list.
 class Propagation final : public InferContext {
  public:
   explicit Propagation(Module& module);
   /// Of a module that has all its nodes.
   void run();
 
-  /// Of one that grows: its last node, and values that came with it. The results have their types afterwards.
+  /// Of one that grows: its last node, and values that came with it. The results have their types
+  /// afterwards.
   void add_node();
   /// The claims, and what remains to be checked at bind, when the last node is there.
   void finish();
@@ -35,11 +37,14 @@ class Propagation final : public InferContext {
   DimTable& dims() override { return *module_.dims; }
   const Node& node() const override { return module_.nodes[static_cast<std::size_t>(current_)]; }
   std::size_t input_count() const override { return node().inputs.size(); }
-  const TensorType& input(std::size_t index) const override { return module_.value(node().inputs[index]).type; }
+  const TensorType& input(std::size_t index) const override {
+    return module_.value(node().inputs[index]).type;
+  }
   [[noreturn]] void fail(const std::string& message) const override;
   void require_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) override;
   Dim broadcast(Dim a, Dim b, const std::string& a_what, const std::string& b_what) override;
-  void require_less_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) override;
+  void require_less_equal(Dim a, Dim b, const std::string& a_what,
+                          const std::string& b_what) override;
   void require_multiple(Dim a, Dim b, const std::string& what) override;
 
  private:
@@ -56,7 +61,8 @@ class Propagation final : public InferContext {
   bool resolve_dims(std::vector<Dim>& dims) const;
   void resolve_attrs(Node& node) const;
   bool resolve_constraints(std::vector<Constraint>& constraints) const;
-  void record(Constraint::Kind kind, Dim left, Dim right, const std::string& left_what, const std::string& right_what);
+  void record(Constraint::Kind kind, Dim left, Dim right, const std::string& left_what,
+              const std::string& right_what);
   void collect_constraints();
   void check_symbols() const;
   SourceLocation location() const;
@@ -64,11 +70,11 @@ class Propagation final : public InferContext {
 
   Module& module_;
   Unifier unifier_;
-  std::vector<std::vector<int>> users_;               ///< nodes by value
-  std::vector<bool> known_;                           ///< by value: has its type
-  std::set<int> worklist_;                            ///< the first node in topological order comes first
-  int current_ = -1;                                  ///< the node being computed; -1: the outputs' claims
-  int generation_ = 0;                                ///< of the unifier, up to which the module is resolved
+  std::vector<std::vector<int>> users_;  ///< nodes by value
+  std::vector<bool> known_;              ///< by value: has its type
+  std::set<int> worklist_;               ///< the first node in topological order comes first
+  int current_ = -1;                     ///< the node being computed; -1: the outputs' claims
+  int generation_ = 0;                   ///< of the unifier, up to which the module is resolved
   std::vector<std::vector<Constraint>> constraints_;  ///< by node
   std::vector<Constraint> claim_constraints_;
 };

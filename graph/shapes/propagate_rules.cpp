@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "graph/ir/diagnostic.hpp"
-#include "graph/shapes/propagate.hpp"
 #include "graph/ops/state_rules.hpp"
+#include "graph/shapes/propagate.hpp"
 
 namespace dyn::graph {
 
@@ -18,24 +18,26 @@ namespace {
 std::optional<bool> decide(const Constraint& constraint) {
   const Dim &left = constraint.left, &right = constraint.right;
   switch (constraint.kind) {
-    case Constraint::Kind::Equal:
-      return prove_equal(left, right);
-    case Constraint::Kind::LessEqual:
-      return prove_less_equal(left, right);
+    case Constraint::Kind::Equal: return prove_equal(left, right);
+    case Constraint::Kind::LessEqual: return prove_less_equal(left, right);
     case Constraint::Kind::Multiple:
       if (right.constant().value_or(0) > 0) return prove_multiple(left, *right.constant());
       return floordiv(left, right) * right == left ? std::optional(true) : std::nullopt;
     case Constraint::Kind::EqualOrOne: {
       const Dim one = left.table().constant(1);
-      const std::optional<bool> cases[] = {prove_equal(left, right), prove_equal(left, one), prove_equal(right, one)};
+      const std::optional<bool> cases[] = {prove_equal(left, right), prove_equal(left, one),
+                                           prove_equal(right, one)};
       if (std::ranges::find(cases, std::optional(true)) != std::end(cases)) return true;
-      return std::ranges::count(cases, std::optional(false)) == 3 ? std::optional(false) : std::nullopt;
+      return std::ranges::count(cases, std::optional(false)) == 3 ? std::optional(false)
+                                                                  : std::nullopt;
     }
   }
   return std::nullopt;
 }
 
-bool is_symmetric(Constraint::Kind kind) { return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne; }
+bool is_symmetric(Constraint::Kind kind) {
+  return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne;
+}
 
 /// Equal for constraints that ask the same.
 std::tuple<Constraint::Kind, int, int> identity(const Constraint& constraint) {
@@ -55,12 +57,10 @@ std::string to_string(const Constraint& constraint) {
   const std::string right = side(constraint.right_tensor, constraint.right);
   if (left != constraint.left_tensor) left += ",";
   switch (constraint.kind) {
-    case Constraint::Kind::Equal:
-      return fmt::format("{} must be equal to {}", left, right);
+    case Constraint::Kind::Equal: return fmt::format("{} must be equal to {}", left, right);
     case Constraint::Kind::LessEqual:
       return fmt::format("{} must not be greater than {}", left, right);
-    case Constraint::Kind::Multiple:
-      return fmt::format("{} must be a multiple of {}", left, right);
+    case Constraint::Kind::Multiple: return fmt::format("{} must be a multiple of {}", left, right);
     case Constraint::Kind::EqualOrOne:
       return fmt::format("{} must be equal to {}, or one of them 1", left, right);
   }
@@ -78,7 +78,8 @@ std::string Propagation::who() const {
 }
 
 void Propagation::fail(const std::string& message) const {
-  const std::string prefix = current_ >= 0 && !message.starts_with(node().op->name) ? node().op->name + ": " : "";
+  const std::string prefix =
+      current_ >= 0 && !message.starts_with(node().op->name) ? node().op->name + ": " : "";
   fail_at(module_, location(), prefix + message);
 }
 
@@ -91,14 +92,16 @@ void Propagation::record(Constraint::Kind kind, Dim left, Dim right, const std::
   if (!holds) own.push_back(constraint);
 }
 
-void Propagation::require_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) {
+void Propagation::require_equal(Dim a, Dim b, const std::string& a_what,
+                                const std::string& b_what) {
   a = unifier_.resolve(a);
   b = unifier_.resolve(b);
   const Unifier::Outcome outcome = unifier_.unify(a, b);
   if (outcome.answer == Unifier::Answer::Contradiction)
-    fail(fmt::format("{} is {}, but {} is {}{}{}", a_what, to_string(a), b_what, to_string(b), outcome.why.empty() ? "" : "; ",
-                     outcome.why));
-  if (outcome.answer == Unifier::Answer::Unknown) record(Constraint::Kind::Equal, a, b, a_what, b_what);
+    fail(fmt::format("{} is {}, but {} is {}{}{}", a_what, to_string(a), b_what, to_string(b),
+                     outcome.why.empty() ? "" : "; ", outcome.why));
+  if (outcome.answer == Unifier::Answer::Unknown)
+    record(Constraint::Kind::Equal, a, b, a_what, b_what);
 }
 
 Dim Propagation::broadcast(Dim a, Dim b, const std::string& a_what, const std::string& b_what) {
@@ -107,7 +110,8 @@ Dim Propagation::broadcast(Dim a, Dim b, const std::string& a_what, const std::s
   const Dim one = dims().constant(1);
   if (a == b || b == one) return a;
   if (a == one) return b;
-  const bool a_is_not_one = prove_equal(a, one) == false, b_is_not_one = prove_equal(b, one) == false;
+  const bool a_is_not_one = prove_equal(a, one) == false,
+             b_is_not_one = prove_equal(b, one) == false;
   if (a_is_not_one && b_is_not_one) {
     require_equal(a, b, a_what, b_what);
     return unifier_.resolve(a);
@@ -115,7 +119,8 @@ Dim Propagation::broadcast(Dim a, Dim b, const std::string& a_what, const std::s
   // Where one side cannot be 1 and the two cannot be equal, the other has to be 1.
   const bool differ = prove_equal(a, b) == false;
   if (differ && (a_is_not_one || b_is_not_one)) {
-    require_equal(a_is_not_one ? b : a, one, a_is_not_one ? b_what : a_what, "the other side's dim needs 1");
+    require_equal(a_is_not_one ? b : a, one, a_is_not_one ? b_what : a_what,
+                  "the other side's dim needs 1");
     return unifier_.resolve(a_is_not_one ? a : b);
   }
   record(Constraint::Kind::EqualOrOne, a, b, a_what, b_what);
@@ -125,7 +130,8 @@ Dim Propagation::broadcast(Dim a, Dim b, const std::string& a_what, const std::s
   return max(a, b) * min(one, min(a, b));
 }
 
-void Propagation::require_less_equal(Dim a, Dim b, const std::string& a_what, const std::string& b_what) {
+void Propagation::require_less_equal(Dim a, Dim b, const std::string& a_what,
+                                     const std::string& b_what) {
   record(Constraint::Kind::LessEqual, unifier_.resolve(a), unifier_.resolve(b), a_what, b_what);
 }
 
@@ -134,8 +140,8 @@ void Propagation::require_multiple(Dim a, Dim b, const std::string& what) {
   record(Constraint::Kind::Multiple, unifier_.resolve(a), b, what, to_string(b));
 }
 
-/// What is still to be checked, each condition once. Conditions of an earlier propagation stay: the operator that
-/// asked may have been split since.
+/// What is still to be checked, each condition once. Conditions of an earlier propagation stay: the
+/// operator that asked may have been split since.
 void Propagation::collect_constraints() {
   std::vector<Constraint> all = std::move(module_.constraints);
   all.insert(all.end(), unifier_.constraints().begin(), unifier_.constraints().end());
@@ -145,23 +151,28 @@ void Propagation::collect_constraints() {
   std::set<std::tuple<Constraint::Kind, int, int>> seen;
   for (const Constraint& constraint : all) {
     const std::optional<bool> holds = decide(constraint);
-    if (holds == false) fail_at(module_, {}, fmt::format("{}: {}", constraint.reason, to_string(constraint)));
-    if (!holds && seen.insert(identity(constraint)).second) module_.constraints.push_back(constraint);
+    if (holds == false)
+      fail_at(module_, {}, fmt::format("{}: {}", constraint.reason, to_string(constraint)));
+    if (!holds && seen.insert(identity(constraint)).second)
+      module_.constraints.push_back(constraint);
   }
 }
 
-/// Every symbol that a run needs must be part of some input's dims, given by a session, or defined by the run.
+/// Every symbol that a run needs must be part of some input's dims, given by a session, or defined
+/// by the run.
 void Propagation::check_symbols() const {
   std::vector<bool> given(static_cast<std::size_t>(module_.dims->symbol_count()));
   for (ValueId input : module_.inputs)
     for (Dim dim : module_.value(input).type.dims)
       for_each_symbol(dim, [&](int symbol) { given[static_cast<std::size_t>(symbol)] = true; });
-  for_each_session_symbol(module_, [&](int symbol) { given[static_cast<std::size_t>(symbol)] = true; });
+  for_each_session_symbol(module_,
+                          [&](int symbol) { given[static_cast<std::size_t>(symbol)] = true; });
   const auto check = [&](Dim dim, SourceLocation where) {
     for_each_symbol(dim, [&](int symbol) {
       if (given[static_cast<std::size_t>(symbol)] || module_.dims->info(symbol).defined) return;
       fail_at(module_, where,
-              fmt::format("no input has the dim {}, so that a run cannot know its value", module_.dims->info(symbol).name));
+              fmt::format("no input has the dim {}, so that a run cannot know its value",
+                          module_.dims->info(symbol).name));
     });
   };
   for (const Value& value : module_.values)

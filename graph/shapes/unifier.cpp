@@ -35,7 +35,8 @@ std::string describe(const SymbolInfo& info) {
 std::string describe_symbols(const DimTable& table, std::initializer_list<Dim> dims) {
   std::string text;
   for (Dim dim : dims)
-    if (const auto symbol = dim.symbol()) text += (text.empty() ? "" : ", ") + describe(table.info(*symbol));
+    if (const auto symbol = dim.symbol())
+      text += (text.empty() ? "" : ", ") + describe(table.info(*symbol));
   return text;
 }
 
@@ -49,11 +50,13 @@ Unifier::Unifier(Module& module) : module_(module) {
   for (int symbol : module.declared_symbols) declared_[static_cast<std::size_t>(symbol)] = true;
   for (ValueId input : module.inputs)
     for (Dim dim : module.value(input).type.dims) mark_given(dim);
-  for_each_session_symbol(module, [this](int symbol) { given_[static_cast<std::size_t>(symbol)] = true; });
+  for_each_session_symbol(module,
+                          [this](int symbol) { given_[static_cast<std::size_t>(symbol)] = true; });
 }
 
 void Unifier::add_symbols() {
-  const auto known = declared_.size(), symbols = static_cast<std::size_t>(module_.dims->symbol_count());
+  const auto known = declared_.size(),
+             symbols = static_cast<std::size_t>(module_.dims->symbol_count());
   if (known == symbols) return;
   declared_.resize(symbols);
   given_.resize(symbols);
@@ -65,7 +68,9 @@ void Unifier::mark_given(Dim dim) {
   for_each_symbol(dim, [&](int symbol) { given_[static_cast<std::size_t>(symbol)] = true; });
 }
 
-bool Unifier::is_replaced(int symbol) const { return replacement_[static_cast<std::size_t>(symbol)].valid(); }
+bool Unifier::is_replaced(int symbol) const {
+  return replacement_[static_cast<std::size_t>(symbol)].valid();
+}
 
 Dim Unifier::resolve(Dim dim) const {
   return replaced_.empty() || !dim.valid() ? dim : module_.dims->substitute(dim, replacement_);
@@ -76,10 +81,13 @@ Unifier::Freedom Unifier::freedom(int symbol) const {
   return given_[static_cast<std::size_t>(symbol)] ? Freedom::Given : Freedom::NotGiven;
 }
 
-/// The term's symbol by the others, where it stands in none of them and the coefficient divides theirs.
-std::optional<Unifier::Solution> Unifier::solve_for(const Polynomial& zero, std::size_t term) const {
+/// The term's symbol by the others, where it stands in none of them and the coefficient divides
+/// theirs.
+std::optional<Unifier::Solution> Unifier::solve_for(const Polynomial& zero,
+                                                    std::size_t term) const {
   const Term chosen = zero[term];
-  const std::optional<int> symbol = chosen.atoms.size() == 1 ? chosen.atoms[0].symbol() : std::nullopt;
+  const std::optional<int> symbol =
+      chosen.atoms.size() == 1 ? chosen.atoms[0].symbol() : std::nullopt;
   if (!symbol) return std::nullopt;
   Polynomial rest = zero;
   rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(term));
@@ -89,7 +97,8 @@ std::optional<Unifier::Solution> Unifier::solve_for(const Polynomial& zero, std:
   }
   const Dim value = from_polynomial(*module_.dims, rest);
   const bool simple = value.constant() || value.symbol();
-  if (contains(value, *symbol) || (!simple && freedom(*symbol) == Freedom::Given)) return std::nullopt;
+  if (contains(value, *symbol) || (!simple && freedom(*symbol) == Freedom::Given))
+    return std::nullopt;
   return Solution{*symbol, value};
 }
 
@@ -109,14 +118,17 @@ std::optional<Unifier::Solution> Unifier::solve(const Polynomial& zero) const {
 std::optional<std::string> Unifier::narrow(const SymbolInfo& replaced, Dim by) {
   DimTable& table = *module_.dims;
   const auto demand = [&](Constraint::Kind kind, Dim left, Dim right, std::optional<bool> proof) {
-    if (!proof) constraints_.push_back({kind, left, right, to_string(left), to_string(right), describe(replaced)});
+    if (!proof)
+      constraints_.push_back(
+          {kind, left, right, to_string(left), to_string(right), describe(replaced)});
     return proof != false;
   };
   const Dim low = table.constant(replaced.low), high = table.constant(replaced.high);
-  const bool fits =
-      demand(Constraint::Kind::LessEqual, low, by, prove_less_equal(low, by)) &&
-      (replaced.high == int64_max || demand(Constraint::Kind::LessEqual, by, high, prove_less_equal(by, high))) &&
-      demand(Constraint::Kind::Multiple, by, table.constant(replaced.divisor), prove_multiple(by, replaced.divisor));
+  const bool fits = demand(Constraint::Kind::LessEqual, low, by, prove_less_equal(low, by)) &&
+                    (replaced.high == int64_max ||
+                     demand(Constraint::Kind::LessEqual, by, high, prove_less_equal(by, high))) &&
+                    demand(Constraint::Kind::Multiple, by, table.constant(replaced.divisor),
+                           prove_multiple(by, replaced.divisor));
   if (fits) return std::nullopt;
   return fmt::format("{}, which {} is not", describe(replaced), to_string(by));
 }
@@ -128,7 +140,8 @@ std::optional<std::string> Unifier::replace(Solution solution) {
     const SymbolInfo other = table.info(*symbol);
     table.refine(*symbol, info.low, info.high, info.divisor);
     const Interval range = bounds(solution.value);
-    if (range.low > range.high) return fmt::format("{}, but {}: no size is both", describe(info), describe(other));
+    if (range.low > range.high)
+      return fmt::format("{}, but {}: no size is both", describe(info), describe(other));
   } else if (auto contradiction = narrow(info, solution.value)) {
     return contradiction;
   }
@@ -152,7 +165,9 @@ Unifier::Outcome Unifier::unify(Dim a, Dim b) {
   if (equal == false) return {Answer::Contradiction, describe_symbols(*module_.dims, {a, b})};
   // What a run defines is never what the text says already: the sizes are compared when it has run.
   bool defined = false;
-  for (const Dim dim : {a, b}) for_each_symbol(dim, [&](int symbol) { defined = defined || module_.dims->info(symbol).defined; });
+  for (const Dim dim : {a, b})
+    for_each_symbol(dim,
+                    [&](int symbol) { defined = defined || module_.dims->info(symbol).defined; });
   if (defined) return {Answer::Unknown, ""};
   const std::optional<Solution> solution = solve(reduced_equation(to_polynomial(a - b)));
   if (!solution) return {Answer::Unknown, ""};

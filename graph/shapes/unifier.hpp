@@ -11,8 +11,8 @@
 
 namespace dyn::graph {
 
-/// Which symbols were replaced, and by what: a constant, another symbol, or, for symbols that the text does not
-/// declare or that no input gives, any expression.
+/// Which symbols were replaced, and by what: a constant, another symbol, or, for symbols that the
+/// text does not declare or that no input gives, any expression.
 class Unifier {
  public:
   explicit Unifier(Module& module);
@@ -39,8 +39,8 @@ class Unifier {
   const std::vector<Constraint>& constraints() const { return constraints_; }
 
  private:
-  /// How freely a symbol may be replaced: one that a declaration names and an input gives only by a symbol or
-  /// constant, so that inputs go on giving the values of symbols.
+  /// How freely a symbol may be replaced: one that a declaration names and an input gives only by a
+  /// symbol or constant, so that inputs go on giving the values of symbols.
   enum class Freedom { Given, NotGiven, Fresh };
   struct Solution {
     int symbol;
@@ -55,8 +55,9 @@ class Unifier {
   void mark_given(Dim dim);
 
   Module& module_;
-  std::vector<bool> declared_, given_;  ///< by symbol; given: part of an input's dims, or a session's
-  std::vector<Dim> replacement_;        ///< by symbol
+  std::vector<bool> declared_,
+      given_;                     ///< by symbol; given: part of an input's dims, or a session's
+  std::vector<Dim> replacement_;  ///< by symbol
   std::vector<std::pair<int, Dim>> replaced_;
   std::vector<Constraint> constraints_;
 };

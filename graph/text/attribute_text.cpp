@@ -17,14 +17,17 @@ struct FormatValue {
     const bool simple = dim.constant() || dim.symbol();
     return simple ? to_string(dim) : "(" + to_string(dim) + ")";
   }
-  std::string operator()(const std::vector<Dim>& dims) const { return to_string(std::span<const Dim>(dims)); }
+  std::string operator()(const std::vector<Dim>& dims) const {
+    return to_string(std::span<const Dim>(dims));
+  }
 };
 
 bool is_default(const AttrDef& def, const std::string& shown) {
   if (!def.default_text) return false;
   if (def.kind != AttrKind::Float) return shown == *def.default_text;
   double number = 0;
-  std::from_chars(def.default_text->data(), def.default_text->data() + def.default_text->size(), number);
+  std::from_chars(def.default_text->data(), def.default_text->data() + def.default_text->size(),
+                  number);
   return shown == format_number(number);
 }
 
@@ -37,10 +40,12 @@ std::string format_number(double value) {
   const std::to_chars_result result = std::to_chars(std::begin(buffer), std::end(buffer), value);
   std::string text(buffer, result.ptr);
   const std::size_t exponent = text.find('e');
-  if (exponent == std::string::npos) return text.find('.') == std::string::npos ? text + ".0" : text;
+  if (exponent == std::string::npos)
+    return text.find('.') == std::string::npos ? text + ".0" : text;
   std::size_t digits = exponent + 1;  // "1e-05" is written "1e-5"
   if (text[digits] == '-') ++digits;
-  while (text[digits] == '+' || (text[digits] == '0' && digits + 1 < text.size())) text.erase(digits, 1);
+  while (text[digits] == '+' || (text[digits] == '0' && digits + 1 < text.size()))
+    text.erase(digits, 1);
   return text;
 }
 

@@ -23,7 +23,8 @@ int hex_value(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-constexpr std::array<std::string_view, 7> reserved_words = {"return", "state", "offsets", "true", "false", "inf", "nan"};
+constexpr std::array<std::string_view, 7> reserved_words = {"return", "state", "offsets", "true",
+                                                            "false",  "inf",   "nan"};
 constexpr std::size_t shown_characters = 40;
 
 /// Length of the longest prefix that is one name: letters, digits and `_`, in parts that dots join.
@@ -33,7 +34,8 @@ std::size_t name_length(std::string_view text) {
   while (length < text.size()) {
     if (continues_name(text[length])) {
       ++length;
-    } else if (text[length] == '.' && length + 1 < text.size() && continues_name(text[length + 1])) {
+    } else if (text[length] == '.' && length + 1 < text.size() &&
+               continues_name(text[length + 1])) {
       length += 2;
     } else {
       break;
@@ -75,25 +77,31 @@ std::string unquote(const Token& token) {
 }
 
 std::string quote_name(std::string_view name) {
-  return !name.empty() && name_length(name) == name.size() && !is_reserved(name) ? std::string(name) : quote_text(name);
+  return !name.empty() && name_length(name) == name.size() && !is_reserved(name) ? std::string(name)
+                                                                                 : quote_text(name);
 }
 
 std::string quote_text(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
-    if (is_control(c)) result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else result += c;
+    if (is_control(c))
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      result += c;
   }
   return result + '"';
 }
 
 Lexer::Lexer(const Module& module) : module_(module), text_(*module.source_text) {
-  if (text_.substr(0, 3) == "\xEF\xBB\xBF") advance(3);  // a byte order mark, as some editors write it
+  if (text_.substr(0, 3) == "\xEF\xBB\xBF")
+    advance(3);  // a byte order mark, as some editors write it
   line_begin_ = position_;
 }
 
-char Lexer::peek(std::size_t ahead) const { return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0'; }
+char Lexer::peek(std::size_t ahead) const {
+  return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
+}
 
 void Lexer::advance(std::size_t count) {
   position_ += count;
@@ -163,13 +171,16 @@ Token Lexer::number(SourceLocation location) {
   }
   if (peek() == 'e' || peek() == 'E') {
     const std::size_t sign = peek(1) == '+' || peek(1) == '-' ? 1 : 0;
-    if (!is_digit(peek(1 + sign))) fail_at(module_, location, "the exponent of this number has no digits");
+    if (!is_digit(peek(1 + sign)))
+      fail_at(module_, location, "the exponent of this number has no digits");
     kind = TokenKind::Float;
     advance(1 + sign);
     while (is_digit(peek())) advance();
   }
   if (continues_name(peek()) || (peek() == '.' && peek(1) != '.')) {
-    fail_at(module_, here(), fmt::format("`{}` cannot follow the number {}", peek(), describe(finish(kind, begin, location))));
+    fail_at(module_, here(),
+            fmt::format("`{}` cannot follow the number {}", peek(),
+                        describe(finish(kind, begin, location))));
   }
   return finish(kind, begin, location);
 }
@@ -185,7 +196,9 @@ Token Lexer::string(SourceLocation location) {
     if (peek() == '\\') {
       const bool is_byte = peek(1) == 'x' && hex_value(peek(2)) >= 0 && hex_value(peek(3)) >= 0;
       if (peek(1) != '"' && peek(1) != '\\' && !is_byte) {
-        fail_at(module_, here(), "in a string `\\` stands before `\"`, `\\` or `x` and two hexadecimal digits only; write `\\\\` for one `\\`");
+        fail_at(module_, here(),
+                "in a string `\\` stands before `\"`, `\\` or `x` and two hexadecimal digits only; "
+                "write `\\\\` for one `\\`");
       }
       advance();
     }
@@ -202,7 +215,8 @@ Token Lexer::symbol(SourceLocation location) {
     advance(2);
     return finish(TokenKind::Symbol, begin, location);
   }
-  if (c == '\0' || std::string_view("()[]{},:=+-*/").find(c) == std::string_view::npos) fail_character(location);
+  if (c == '\0' || std::string_view("()[]{},:=+-*/").find(c) == std::string_view::npos)
+    fail_character(location);
   if (c == '(' || c == '[') ++open_brackets_;
   if ((c == ')' || c == ']') && open_brackets_ > 0) --open_brackets_;
   advance();
@@ -211,7 +225,8 @@ Token Lexer::symbol(SourceLocation location) {
 
 void Lexer::fail_character(SourceLocation location) const {
   const unsigned char c = static_cast<unsigned char>(peek());
-  if (c > 0x20 && c < 0x7F) fail_at(module_, location, fmt::format("unexpected character `{}`", static_cast<char>(c)));
+  if (c > 0x20 && c < 0x7F)
+    fail_at(module_, location, fmt::format("unexpected character `{}`", static_cast<char>(c)));
   fail_at(module_, location, fmt::format("unexpected byte 0x{:02X}; is this a dyn text file?", c));
 }
 

@@ -21,7 +21,8 @@ struct Token {
   bool is_word(std::string_view word) const { return kind == TokenKind::Name && text == word; }
 };
 
-/// What a message calls a token: "`x`", "the end of the line", "the end of the file". Long ones are clipped.
+/// What a message calls a token: "`x`", "the end of the line", "the end of the file". Long ones are
+/// clipped.
 std::string describe(const Token& token);
 
 /// The characters that a string token stands for.
@@ -30,7 +31,8 @@ std::string unquote(const Token& token);
 /// `text` in quotes.
 std::string quote_text(std::string_view text);
 
-/// `name` as the text writes it: bare where it lexes as one name and is not reserved, else in quotes.
+/// `name` as the text writes it: bare where it lexes as one name and is not reserved, else in
+/// quotes.
 std::string quote_name(std::string_view name);
 
 /// Words that cannot name a value without quotes.

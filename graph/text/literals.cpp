@@ -14,7 +14,8 @@
 namespace dyn::graph {
 namespace {
 
-/// Runs one operator's inference for the dtypes of its results only: dims that do not fit are not its business.
+/// Runs one operator's inference for the dtypes of its results only: dims that do not fit are not
+/// its business.
 class DtypeContext final : public InferContext {
  public:
   DtypeContext(Module& module, const Node& node, const std::vector<TensorType>& types)
@@ -24,10 +25,16 @@ class DtypeContext final : public InferContext {
   DimTable& dims() override { return *module_.dims; }
   const Node& node() const override { return node_; }
   std::size_t input_count() const override { return node_.inputs.size(); }
-  const TensorType& input(std::size_t index) const override { return types_[static_cast<std::size_t>(node_.inputs[index])]; }
-  void fail(const std::string& message) const override { fail_at(module_, node_.location, message); }
+  const TensorType& input(std::size_t index) const override {
+    return types_[static_cast<std::size_t>(node_.inputs[index])];
+  }
+  void fail(const std::string& message) const override {
+    fail_at(module_, node_.location, message);
+  }
   void require_equal(Dim, Dim, const std::string&, const std::string&) override {}
-  Dim broadcast(Dim a, Dim b, const std::string&, const std::string&) override { return a.constant() == 1 ? b : a; }
+  Dim broadcast(Dim a, Dim b, const std::string&, const std::string&) override {
+    return a.constant() == 1 ? b : a;
+  }
   void require_less_equal(Dim, Dim, const std::string&, const std::string&) override {}
   void require_multiple(Dim, Dim, const std::string&) override {}
 
@@ -52,9 +59,10 @@ bool fits(std::int64_t value, DType from, DType to) {
   return wrapped(to, static_cast<std::uint64_t>(value)) == value;
 }
 
-/// The dtype that the literals of `node` take: that of a tensor beside them, else of a literal with a dtype, else,
-/// among open ones alone, of a float.
-std::optional<DType> common_dtype(const Module& module, const Node& node, const std::vector<bool>& open,
+/// The dtype that the literals of `node` take: that of a tensor beside them, else of a literal with
+/// a dtype, else, among open ones alone, of a float.
+std::optional<DType> common_dtype(const Module& module, const Node& node,
+                                  const std::vector<bool>& open,
                                   const std::vector<TensorType>& types) {
   const auto find = [&](auto&& matches) -> std::optional<DType> {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -63,12 +71,15 @@ std::optional<DType> common_dtype(const Module& module, const Node& node, const 
     }
     return std::nullopt;
   };
-  if (const auto found = find([&](std::size_t id) { return module.values[id].kind != ValueKind::Constant; })) return found;
+  if (const auto found =
+          find([&](std::size_t id) { return module.values[id].kind != ValueKind::Constant; }))
+    return found;
   if (const auto found = find([&](std::size_t id) { return !open[id]; })) return found;
   return find([&](std::size_t id) { return is_float(types[id].dtype); });
 }
 
-void resolve_node(Module& module, const Node& node, const std::vector<bool>& open, std::vector<TensorType>& types) {
+void resolve_node(Module& module, const Node& node, const std::vector<bool>& open,
+                  std::vector<TensorType>& types) {
   const std::optional<DType> dtype = common_dtype(module, node, open, types);
   for (std::size_t i = 0; i < node.inputs.size() && dtype; ++i) {
     const auto id = static_cast<std::size_t>(node.inputs[i]);
@@ -84,8 +95,11 @@ void infer_dtypes(Module& module, const Node& node, std::vector<TensorType>& typ
     DtypeContext context(module, node, types);
     node.op->infer(context, results);
   } catch (const Error&) {
-    // propagate_shapes reports what is wrong with this node; until then its results are like its first input.
-    results.assign(node.outputs.size(), node.inputs.empty() ? TensorType{} : types[static_cast<std::size_t>(node.inputs[0])]);
+    // propagate_shapes reports what is wrong with this node; until then its results are like its
+    // first input.
+    results.assign(node.outputs.size(), node.inputs.empty()
+                                            ? TensorType{}
+                                            : types[static_cast<std::size_t>(node.inputs[0])]);
   }
   results.resize(node.outputs.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -96,8 +110,9 @@ void infer_dtypes(Module& module, const Node& node, std::vector<TensorType>& typ
 }  // namespace
 
 bool keeps_own_dtype(const OpDef& op, std::size_t index) {
-  return std::any_of(std::begin(mixed_inputs), std::end(mixed_inputs),
-                     [&](const MixedInput& mixed) { return mixed.op == op.name && mixed.index == index; });
+  return std::any_of(
+      std::begin(mixed_inputs), std::end(mixed_inputs),
+      [&](const MixedInput& mixed) { return mixed.op == op.name && mixed.index == index; });
 }
 
 void convert_literal(const Module& module, Value& literal, DType dtype) {
@@ -105,13 +120,16 @@ void convert_literal(const Module& module, Value& literal, DType dtype) {
   if (from == dtype) return;
   const auto fail = [&](const std::string& message) { fail_at(module, literal.location, message); };
   if (from == DType::boolean || dtype == DType::boolean) {
-    fail(fmt::format("a {} literal stands beside {}; cast one of them", name_of(from), name_of(dtype)));
+    fail(fmt::format("a {} literal stands beside {}; cast one of them", name_of(from),
+                     name_of(dtype)));
   }
   if (is_float(from) && !is_float(dtype)) {
-    fail(fmt::format("a float literal stands beside {}; cast one of them or write an integer", name_of(dtype)));
+    fail(fmt::format("a float literal stands beside {}; cast one of them or write an integer",
+                     name_of(dtype)));
   }
   if (!is_float(from) && !fits(literal.integer, from, dtype)) {
-    fail(fmt::format("the integer {} does not fit into {}", integer_text(from, literal.integer), name_of(dtype)));
+    fail(fmt::format("the integer {} does not fit into {}", integer_text(from, literal.integer),
+                     name_of(dtype)));
   }
   if (!is_float(from) && is_float(dtype)) {
     literal.constant = as_number(from, literal.integer);

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "graph/text/literals.hpp"
 #include "graph/ops/state_rules.hpp"
+#include "graph/text/literals.hpp"
 #include "graph/text/suggest.hpp"
 #include "graph/text/text.hpp"
 
@@ -35,16 +35,19 @@ void Parser::run() {
 
 void Parser::parse_version() {
   skip_newlines();
-  if (token_.kind == TokenKind::End) fail(token_.location, "the file is empty; a model begins with `dyn 1`");
+  if (token_.kind == TokenKind::End)
+    fail(token_.location, "the file is empty; a model begins with `dyn 1`");
   if (!token_.is_word("dyn")) fail_expected("`dyn 1`, with which every model begins");
   take();
   const SourceLocation location = token_.location;
   const std::int64_t version = take_integer("the version of the text format after `dyn`");
   if (version > text_version) {
     fail_unsupported(location,
-                     fmt::format("this file needs dyn text version {}; this library reads up to {}", version, text_version));
+                     fmt::format("this file needs dyn text version {}; this library reads up to {}",
+                                 version, text_version));
   }
-  if (version < 1) fail(location, fmt::format("there is no dyn text version {}; the first is 1", version));
+  if (version < 1)
+    fail(location, fmt::format("there is no dyn text version {}; the first is 1", version));
   expect_line_end("the version");
 }
 
@@ -54,16 +57,21 @@ void Parser::parse_header() {
   if (token_.is_word("weight")) return parse_weight_line();
   if (token_.is_word("dyn")) fail(token_.location, "the version is given twice");
   if (token_.is_word("state")) return parse_state_line();
-  const std::string hint = token_.kind == TokenKind::Name ? did_you_mean(token_.text, header_words) : "";
-  fail(token_.location, fmt::format("expected `dim`, `weights`, `weight`, `state` or `graph`, found {}{}", describe(token_), hint));
+  const std::string hint =
+      token_.kind == TokenKind::Name ? did_you_mean(token_.text, header_words) : "";
+  fail(token_.location,
+       fmt::format("expected `dim`, `weights`, `weight`, `state` or `graph`, found {}{}",
+                   describe(token_), hint));
 }
 
 void Parser::parse_dim_line() {
   take();
   const Token name = token_;
   take_word("the name of the dim");
-  if (!can_name_dim(name.text)) fail(name.location, fmt::format("{} is reserved and cannot name a dim", describe(name)));
-  if (module_.dims->find_symbol(name.text)) fail(name.location, fmt::format("the dim {} is defined twice", describe(name)));
+  if (!can_name_dim(name.text))
+    fail(name.location, fmt::format("{} is reserved and cannot name a dim", describe(name)));
+  if (module_.dims->find_symbol(name.text))
+    fail(name.location, fmt::format("the dim {} is defined twice", describe(name)));
 
   SymbolInfo info;
   info.name = name.text;
@@ -93,20 +101,26 @@ void Parser::parse_dim_line() {
 
 void Parser::check_dim(const Token& name, const SymbolInfo& info) const {
   const std::string dim = describe(name);
-  if (info.low < 0) fail(name.location, fmt::format("the dim {} has the negative lower bound {}", dim, info.low));
-  if (info.divisor < 1) fail(name.location, fmt::format("the divisor of the dim {} is less than 1", dim));
-  const std::int64_t first_multiple = info.low / info.divisor + (info.low % info.divisor == 0 ? 0 : 1);
+  if (info.low < 0)
+    fail(name.location, fmt::format("the dim {} has the negative lower bound {}", dim, info.low));
+  if (info.divisor < 1)
+    fail(name.location, fmt::format("the divisor of the dim {} is less than 1", dim));
+  const std::int64_t first_multiple =
+      info.low / info.divisor + (info.low % info.divisor == 0 ? 0 : 1);
   if (info.high < info.low || info.high / info.divisor < first_multiple) {
-    fail(name.location, fmt::format("the dim {} has no values: {}..{}, multiples of {}", dim, info.low, info.high, info.divisor));
+    fail(name.location, fmt::format("the dim {} has no values: {}..{}, multiples of {}", dim,
+                                    info.low, info.high, info.divisor));
   }
-  if (info.hint && (*info.hint < info.low || *info.hint > info.high || *info.hint % info.divisor != 0)) {
+  if (info.hint &&
+      (*info.hint < info.low || *info.hint > info.high || *info.hint % info.divisor != 0)) {
     fail(name.location, fmt::format("the hint {} is not a value of the dim {}", *info.hint, dim));
   }
 }
 
 void Parser::parse_weights_line() {
   take();
-  if (token_.kind != TokenKind::String) fail_expected("the name of a safetensors file in quotes after `weights`");
+  if (token_.kind != TokenKind::String)
+    fail_expected("the name of a safetensors file in quotes after `weights`");
   module_.weight_files.push_back(unquote(take()));
   expect_line_end("the file name");
 }
@@ -130,10 +144,12 @@ void Parser::parse_weight_line() {
     source.kind = WeightSource::Kind::Random;
     const std::int64_t seed = take_integer("the seed after `random`");
     if (seed < 0) fail(location, "a seed is not negative");
-    if (!is_float(type.dtype)) fail(location, fmt::format("random weights are floats, not {}", name_of(type.dtype)));
+    if (!is_float(type.dtype))
+      fail(location, fmt::format("random weights are floats, not {}", name_of(type.dtype)));
     source.seed = static_cast<std::uint64_t>(seed);
   } else {
-    fail(location, fmt::format("expected `splat` or `random`, found `{}`; a weight from a file is declared where it is "
+    fail(location, fmt::format("expected `splat` or `random`, found `{}`; a weight from a file is "
+                               "declared where it is "
                                "first used",
                                kind));
   }
@@ -168,7 +184,9 @@ void Parser::parse_graph() {
   expect("{", "the outputs");
   expect_line_end("`{`");
   while (!token_.is_word("return")) {
-    if (token_.is("}")) fail(token_.location, "the graph returns nothing; its last statement is `return` with its outputs");
+    if (token_.is("}"))
+      fail(token_.location,
+           "the graph returns nothing; its last statement is `return` with its outputs");
     parse_statement();
   }
   parse_return(take().location);
@@ -196,7 +214,8 @@ void Parser::parse_inputs() {
 void Parser::parse_outputs() {
   do {
     const Name name = take_name("the name of an output");
-    if (std::find(module_.output_names.begin(), module_.output_names.end(), name.text) != module_.output_names.end()) {
+    if (std::find(module_.output_names.begin(), module_.output_names.end(), name.text) !=
+        module_.output_names.end()) {
       fail(name.location, fmt::format("the output `{}` is defined twice", name.text));
     }
     expect(":", "the name of an output");
@@ -217,7 +236,8 @@ void Parser::parse_targets() {
 void Parser::parse_statement() {
   parse_targets();
   if (token_.is("(")) {
-    fail(token_.location, fmt::format("the result of `{0}` needs a name: `y = {0}(...)`", targets_.back().text));
+    fail(token_.location,
+         fmt::format("the result of `{0}` needs a name: `y = {0}(...)`", targets_.back().text));
   }
   expect("=", "the name of a result");
   if (targets_.size() == 1) {
@@ -236,12 +256,13 @@ void Parser::parse_return(SourceLocation location) {
   do {
     const std::size_t index = module_.outputs.size();
     targets_.clear();
-    if (index < module_.output_names.size()) targets_.push_back({module_.output_names[index], token_.location});
+    if (index < module_.output_names.size())
+      targets_.push_back({module_.output_names[index], token_.location});
     module_.outputs.push_back(parse_expression());
   } while (accept(","));
   if (module_.outputs.size() != module_.output_names.size()) {
-    fail(location, fmt::format("the graph returns {} values, but its signature has {} outputs", module_.outputs.size(),
-                               module_.output_names.size()));
+    fail(location, fmt::format("the graph returns {} values, but its signature has {} outputs",
+                               module_.outputs.size(), module_.output_names.size()));
   }
   expect_line_end("the return statement");
 }

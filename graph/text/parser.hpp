@@ -1,5 +1,6 @@
 #pragma once
-// The recursive descent parser of the text IR; docs/ir.md has the grammar. Used by graph::parse only.
+// The recursive descent parser of the text IR; docs/ir.md has the grammar. Used by graph::parse
+// only.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +12,9 @@
 #include <vector>
 
 #include "dyn/error.hpp"
-#include "graph/text/lexer.hpp"
 #include "graph/ir/module.hpp"
 #include "graph/ir/op.hpp"
+#include "graph/text/lexer.hpp"
 
 namespace dyn::graph {
 

@@ -25,9 +25,7 @@ TensorType Parser::parse_type(DimsOf owner) {
   type.dtype = parse_dtype_name();
   expect("[", "the dtype");
   if (!token_.is("]")) {
-    do {
-      type.dims.push_back(parse_declared_dim(owner));
-    } while (accept(","));
+    do { type.dims.push_back(parse_declared_dim(owner)); } while (accept(","));
   }
   expect("]", "a dim");
   if (owner == DimsOf::Weight && byte_count(type) == int64_max) {
@@ -43,11 +41,16 @@ Dim Parser::parse_declared_dim(DimsOf owner) {
     return owner == DimsOf::Input ? module_.dims->symbol({}) : Dim();
   }
   const Dim dim = parse_dim();
-  if (owner == DimsOf::Weight && !dim.constant()) fail(location, "the dims of a weight are constants");
+  if (owner == DimsOf::Weight && !dim.constant())
+    fail(location, "the dims of a weight are constants");
   if (owner == DimsOf::State && bounds(dim).high == int64_max) {
-    fail(location, fmt::format("the dim {} of a state has no upper bound; declare one: `dim NAME in LOW..HIGH`", to_string(dim)));
+    fail(location,
+         fmt::format(
+             "the dim {} of a state has no upper bound; declare one: `dim NAME in LOW..HIGH`",
+             to_string(dim)));
   }
-  if (dim.constant().value_or(0) < 0) fail(location, fmt::format("the dim {} is negative", *dim.constant()));
+  if (dim.constant().value_or(0) < 0)
+    fail(location, fmt::format("the dim {} is negative", *dim.constant()));
   return dim;
 }
 
@@ -57,12 +60,14 @@ DType Parser::parse_dtype_name() {
   if (const std::optional<DType> dtype = parse_dtype(name)) return *dtype;
   std::vector<std::string_view> known;
   for (const DType dtype : all_dtypes()) known.push_back(name_of(dtype));
-  fail(location, fmt::format("unknown dtype `{}`{}; the dtypes are {}", name, did_you_mean(name, known), list_of_names(known)));
+  fail(location, fmt::format("unknown dtype `{}`{}; the dtypes are {}", name,
+                             did_you_mean(name, known), list_of_names(known)));
 }
 
 void Parser::count_dim_operator(SourceLocation location) {
   if (++dim_operators_ > max_dim_operators) {
-    fail(location, fmt::format("this dim expression has more than {} operators", max_dim_operators));
+    fail(location,
+         fmt::format("this dim expression has more than {} operators", max_dim_operators));
   }
 }
 
@@ -116,8 +121,10 @@ Dim Parser::parse_dim_name() {
     std::string_view name;
     Dim (DimTable::*build)(Dim, Dim);
   };
-  static constexpr Function functions[] = {
-      {"floordiv", &DimTable::floordiv}, {"mod", &DimTable::mod}, {"min", &DimTable::minimum}, {"max", &DimTable::maximum}};
+  static constexpr Function functions[] = {{"floordiv", &DimTable::floordiv},
+                                           {"mod", &DimTable::mod},
+                                           {"min", &DimTable::minimum},
+                                           {"max", &DimTable::maximum}};
   const Token name = take();
   for (const Function& function : functions) {
     if (name.text != function.name) continue;
@@ -133,9 +140,11 @@ Dim Parser::parse_dim_name() {
     return (module_.dims.get()->*function.build)(left, right);
   }
   if (const std::optional<Dim> dim = module_.dims->find_symbol(name.text)) return *dim;
-  if (name.text == "_") fail(name.location, "`_` stands for a whole dim of an input or an output only");
-  fail(name.location, fmt::format("unknown dim {}{}; dims are declared above the graph, `dim {}`", describe(name),
-                                  did_you_mean(name.text, dim_names_), name.text.substr(0, 40)));
+  if (name.text == "_")
+    fail(name.location, "`_` stands for a whole dim of an input or an output only");
+  fail(name.location,
+       fmt::format("unknown dim {}{}; dims are declared above the graph, `dim {}`", describe(name),
+                   did_you_mean(name.text, dim_names_), name.text.substr(0, 40)));
 }
 
 }  // namespace dyn::graph

@@ -17,8 +17,12 @@ namespace {
 
 std::optional<std::uint64_t> integer_beyond_i64(const Token& token) {
   std::uint64_t value = 0;
-  const bool is_read = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value).ec == std::errc();
-  return is_read && value > std::uint64_t{std::numeric_limits<std::int64_t>::max()} ? std::optional(value) : std::nullopt;
+  const bool is_read =
+      std::from_chars(token.text.data(), token.text.data() + token.text.size(), value).ec ==
+      std::errc();
+  return is_read && value > std::uint64_t{std::numeric_limits<std::int64_t>::max()}
+             ? std::optional(value)
+             : std::nullopt;
 }
 
 }  // namespace
@@ -66,14 +70,16 @@ ValueId Parser::parse_primary() {
   }
   const Token token = token_;
   if (token.kind == TokenKind::String) return parse_reference(take_name("a value"));
-  if (token.kind != TokenKind::Name) fail_expected("a value: a name, a number, a call or an expression in parentheses");
+  if (token.kind != TokenKind::Name)
+    fail_expected("a value: a name, a number, a call or an expression in parentheses");
   const Name name = take_name("a value");
   return token_.is("(") ? parse_call(token, 1).front() : parse_reference(name);
 }
 
 bool Parser::at_literal() const {
-  return token_.kind == TokenKind::Integer || token_.kind == TokenKind::Float || token_.is_word("inf") || token_.is_word("nan") ||
-         token_.is_word("true") || token_.is_word("false");
+  return token_.kind == TokenKind::Integer || token_.kind == TokenKind::Float ||
+         token_.is_word("inf") || token_.is_word("nan") || token_.is_word("true") ||
+         token_.is_word("false");
 }
 
 ValueId Parser::parse_literal(bool negative) {
@@ -108,27 +114,28 @@ std::vector<ValueId> Parser::parse_call(const Token& name, std::size_t results) 
   if (op == nullptr) {
     std::vector<std::string_view> known;
     for (const OpDef& def : all_ops()) known.push_back(def.name);
-    fail(name.location, fmt::format("unknown operator {}{}", describe(name), did_you_mean(name.text, known)));
+    fail(name.location,
+         fmt::format("unknown operator {}{}", describe(name), did_you_mean(name.text, known)));
   }
   Node node;
   node.op = op;
   node.location = name.location;
   expect("(", fmt::format("the operator {}", describe(name)));
   if (!token_.is(")")) {
-    do {
-      node.inputs.push_back(parse_expression());
-    } while (accept(","));
+    do { node.inputs.push_back(parse_expression()); } while (accept(","));
   }
   expect(")", "an argument");
   parse_attributes(node);
   if (op->outputs >= 0 && results != static_cast<std::size_t>(op->outputs)) {
-    fail(name.location, fmt::format("`{}` has {} result{}, here {} {} expected", op->name, op->outputs,
-                                    op->outputs == 1 ? "" : "s", results, results == 1 ? "is" : "are"));
+    fail(name.location,
+         fmt::format("`{}` has {} result{}, here {} {} expected", op->name, op->outputs,
+                     op->outputs == 1 ? "" : "s", results, results == 1 ? "is" : "are"));
   }
   return append_node(std::move(node), results);
 }
 
-ValueId Parser::add_infix(std::string_view op, std::vector<ValueId> inputs, SourceLocation location) {
+ValueId Parser::add_infix(std::string_view op, std::vector<ValueId> inputs,
+                          SourceLocation location) {
   Node node;
   node.op = find_op(op);
   node.inputs = std::move(inputs);
@@ -144,7 +151,9 @@ std::vector<ValueId> Parser::append_node(Node node, std::size_t results) {
     value.output_index = static_cast<int>(i);
     value.location = node.location;
     node.outputs.push_back(add_value(std::move(value)));
-    anonymous_.emplace_back(node.outputs.back(), targets_.empty() ? node.op->name : targets_[0].text + "_" + node.op->name);
+    anonymous_.emplace_back(node.outputs.back(), targets_.empty()
+                                                     ? node.op->name
+                                                     : targets_[0].text + "_" + node.op->name);
   }
   module_.nodes.push_back(std::move(node));
   return module_.nodes.back().outputs;

@@ -13,7 +13,9 @@ std::string clip(const std::string& name) {
   return name.size() <= shown ? name : name.substr(0, shown) + "...";
 }
 
-bool same_type(const TensorType& a, const TensorType& b) { return a.dtype == b.dtype && a.dims == b.dims; }
+bool same_type(const TensorType& a, const TensorType& b) {
+  return a.dtype == b.dtype && a.dims == b.dims;
+}
 
 }  // namespace
 
@@ -32,7 +34,8 @@ void Parser::check_undefined(const Name& name) const {
   const Value& value = module_.value(known->second);
   const std::string first = fmt::format("line {}", value.location.line);
   if (value.kind == ValueKind::Weight) {
-    fail(name.location, fmt::format("`{}` is a weight already, see {}; take another name", clip(name.text), first));
+    fail(name.location, fmt::format("`{}` is a weight already, see {}; take another name",
+                                    clip(name.text), first));
   }
   fail(name.location, fmt::format("`{}` is defined twice, first in {}", clip(name.text), first));
 }
@@ -63,15 +66,21 @@ ValueId Parser::declare_weight(const Name& name, TensorType type, WeightSource s
   }
   const Value& first = module_.value(known->second);
   if (first.kind != ValueKind::Weight || first.name != name.text) {
-    fail(name.location, fmt::format("`{}` is {}, see line {}; a weight needs another name", clip(name.text),
-                                    first.kind == ValueKind::Input ? "an input" : first.kind == ValueKind::State ? "a state" : "a value", first.location.line));
+    fail(name.location,
+         fmt::format("`{}` is {}, see line {}; a weight needs another name", clip(name.text),
+                     first.kind == ValueKind::Input   ? "an input"
+                     : first.kind == ValueKind::State ? "a state"
+                                                      : "a value",
+                     first.location.line));
   }
   if (source.kind != WeightSource::Kind::File) {
-    fail(name.location, fmt::format("the weight `{}` is defined twice, first in line {}", clip(name.text), first.location.line));
+    fail(name.location, fmt::format("the weight `{}` is defined twice, first in line {}",
+                                    clip(name.text), first.location.line));
   }
   if (!same_type(first.type, type)) {
-    fail(name.location, fmt::format("the weight `{}` is {} here, but {} in line {}", clip(name.text), to_string(type),
-                                    to_string(first.type), first.location.line));
+    fail(name.location,
+         fmt::format("the weight `{}` is {} here, but {} in line {}", clip(name.text),
+                     to_string(type), to_string(first.type), first.location.line));
   }
   return known->second;
 }
@@ -79,19 +88,23 @@ ValueId Parser::declare_weight(const Name& name, TensorType type, WeightSource s
 void Parser::fail_unknown_name(const Name& name) {
   for (const Name& target : targets_) {
     if (target.text == name.text) {
-      fail(name.location, fmt::format("`{}` is used in its own definition, a cycle", clip(name.text)));
+      fail(name.location,
+           fmt::format("`{}` is used in its own definition, a cycle", clip(name.text)));
     }
   }
   if (const std::optional<int> line = find_later_definition(name.text)) {
-    fail(name.location, fmt::format("`{}` is used before line {} defines it; statements stand in the order of the "
-                                    "computation, and where there is none the graph has a cycle",
-                                    clip(name.text), *line));
+    fail(name.location,
+         fmt::format("`{}` is used before line {} defines it; statements stand in the order of the "
+                     "computation, and where there is none the graph has a cycle",
+                     clip(name.text), *line));
   }
   std::vector<std::string_view> known;
   for (const auto& [text, id] : names_) known.push_back(text);
-  fail(name.location, fmt::format("`{0}` is neither a value nor a weight known here{1}; the first use of a weight gives "
-                                  "its type: `{0}: f32[...]`",
-                                  clip(name.text), did_you_mean(name.text, known)));
+  fail(name.location,
+       fmt::format(
+           "`{0}` is neither a value nor a weight known here{1}; the first use of a weight gives "
+           "its type: `{0}: f32[...]`",
+           clip(name.text), did_you_mean(name.text, known)));
 }
 
 std::optional<int> Parser::find_later_definition(const std::string& name) {
@@ -102,7 +115,8 @@ std::optional<int> Parser::find_later_definition(const std::string& name) {
       std::optional<int> found;
       while (token_.kind == TokenKind::Name || token_.kind == TokenKind::String) {
         const Token token = take();
-        if ((token.kind == TokenKind::String ? unquote(token) : token.text) == name) found = token.location.line;
+        if ((token.kind == TokenKind::String ? unquote(token) : token.text) == name)
+          found = token.location.line;
         accept(",");
       }
       if (found && token_.is("=")) return found;

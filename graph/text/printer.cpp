@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "graph/ir/op.hpp"
+#include "graph/ir/scalars.hpp"
 #include "graph/text/attribute_text.hpp"
 #include "graph/text/lexer.hpp"
 #include "graph/text/literals.hpp"
-#include "graph/ir/op.hpp"
-#include "graph/ir/scalars.hpp"
 #include "graph/text/text.hpp"
 
 namespace dyn::graph {
@@ -19,7 +19,8 @@ struct Infix {
   OpId op;
   std::string_view symbol;
 };
-constexpr Infix infix_operators[] = {{OpId::Add, "+"}, {OpId::Sub, "-"}, {OpId::Mul, "*"}, {OpId::Div, "/"}};
+constexpr Infix infix_operators[] = {
+    {OpId::Add, "+"}, {OpId::Sub, "-"}, {OpId::Mul, "*"}, {OpId::Div, "/"}};
 
 /// An element of a weight that is the same everywhere.
 std::string element(DType dtype, double value) {
@@ -41,7 +42,8 @@ class Printer {
     for (std::size_t i = 0; i < module_.outputs.size(); ++i) {
       if (i > 0) out_ += ", ";
       const Value& value = module_.value(module_.outputs[i]);
-      out_ += value.kind == ValueKind::Constant ? literal(value, std::nullopt) : reference(module_.outputs[i]);
+      out_ += value.kind == ValueKind::Constant ? literal(value, std::nullopt)
+                                                : reference(module_.outputs[i]);
     }
     out_ += "\n}\n";
     return std::move(out_);
@@ -74,14 +76,16 @@ class Printer {
 void Printer::choose_value_names() {
   std::unordered_set<std::string> taken;
   for (const Value& value : module_.values) {
-    if (value.kind != ValueKind::Result && value.kind != ValueKind::Constant) taken.insert(value.name);
+    if (value.kind != ValueKind::Result && value.kind != ValueKind::Constant)
+      taken.insert(value.name);
   }
   std::vector<ValueId> nameless;
   names_.resize(module_.values.size());
   is_declared_.resize(module_.values.size());
   for (std::size_t i = 0; i < module_.values.size(); ++i) {
     const Value& value = module_.values[i];
-    if (value.kind == ValueKind::Result && (value.name.empty() || !taken.insert(value.name).second)) {
+    if (value.kind == ValueKind::Result &&
+        (value.name.empty() || !taken.insert(value.name).second)) {
       nameless.push_back(static_cast<ValueId>(i));
     } else {
       names_[i] = quote_name(value.name);
@@ -89,7 +93,9 @@ void Printer::choose_value_names() {
   }
   for (const ValueId id : nameless) {
     const Value& value = module_.value(id);
-    const std::string base = value.producer < 0 ? "value" : module_.nodes[static_cast<std::size_t>(value.producer)].op->name;
+    const std::string base = value.producer < 0
+                                 ? "value"
+                                 : module_.nodes[static_cast<std::size_t>(value.producer)].op->name;
     std::string name = fmt::format("{}_{}", base, id);
     while (!taken.insert(name).second) name += '_';
     names_[static_cast<std::size_t>(id)] = quote_name(name);
@@ -99,7 +105,8 @@ void Printer::choose_value_names() {
 void Printer::name_dims_of(Dim dim) {
   if (visited_dims_[static_cast<std::size_t>(dim.node()->id)]) return;
   visited_dims_[static_cast<std::size_t>(dim.node()->id)] = true;
-  if (const std::optional<int> symbol = dim.symbol()) needs_name_[static_cast<std::size_t>(*symbol)] = true;
+  if (const std::optional<int> symbol = dim.symbol())
+    needs_name_[static_cast<std::size_t>(*symbol)] = true;
   for (const Dim operand : dim.node()->operands) name_dims_of(operand);
 }
 
@@ -122,7 +129,8 @@ void Printer::choose_dim_names() {
       if (dim.valid()) name_dims_of(dim);
     }
   }
-  // Without declarations the signature shows what results are, with the symbols that a dim is made of.
+  // Without declarations the signature shows what results are, with the symbols that a dim is made
+  // of.
   for (const ValueId id : module_.output_types.empty() ? module_.outputs : std::vector<ValueId>{}) {
     for (const Dim dim : module_.value(id).type.dims) {
       if (!dim.symbol()) name_dims_of(dim);
@@ -141,8 +149,10 @@ void Printer::choose_dim_names() {
 void Printer::print_header() {
   out_ += fmt::format("dyn {}\n", text_version);
   std::vector<bool> declared(needs_name_.size());
-  for (const int symbol : module_.declared_symbols) declared[static_cast<std::size_t>(symbol)] = true;
-  // In the order of the table, which the order of terms in a dim's expression follows: so it is the same when the text is read again.
+  for (const int symbol : module_.declared_symbols)
+    declared[static_cast<std::size_t>(symbol)] = true;
+  // In the order of the table, which the order of terms in a dim's expression follows: so it is the
+  // same when the text is read again.
   for (std::size_t i = 0; i < declared.size(); ++i) {
     const auto symbol = static_cast<int>(i);
     needs_name_[i] = needs_name_[i] || declared[i];
@@ -151,13 +161,15 @@ void Printer::print_header() {
     const SymbolInfo unknown;
     out_ += "dim " + info.name;
     if (info.low != unknown.low || info.high != unknown.high) {
-      out_ += fmt::format(" in {}..{}", info.low, info.high == unknown.high ? "inf" : std::to_string(info.high));
+      out_ += fmt::format(" in {}..{}", info.low,
+                          info.high == unknown.high ? "inf" : std::to_string(info.high));
     }
     if (info.divisor != 1) out_ += fmt::format(" multiple {}", info.divisor);
     if (info.hint) out_ += fmt::format(" hint {}", *info.hint);
     out_ += '\n';
   }
-  for (const std::string& file : module_.weight_files) out_ += fmt::format("weights {}\n", quote_text(file));
+  for (const std::string& file : module_.weight_files)
+    out_ += fmt::format("weights {}\n", quote_text(file));
   for (std::size_t i = 0; i < module_.values.size(); ++i) {
     const Value& value = module_.values[i];
     if (value.kind != ValueKind::Weight || value.weight.kind == WeightSource::Kind::File) continue;
@@ -167,23 +179,24 @@ void Printer::print_header() {
     is_declared_[i] = true;
   }
   for (const ValueId id : module_.states) {
-    out_ += fmt::format("state {}: {}\n", names_[static_cast<std::size_t>(id)], to_string(module_.value(id).type));
+    out_ += fmt::format("state {}: {}\n", names_[static_cast<std::size_t>(id)],
+                        to_string(module_.value(id).type));
   }
 }
 
-/// Where a weight that is not from a file comes from. The parser reads no parts: they are for people.
+/// Where a weight that is not from a file comes from. The parser reads no parts: they are for
+/// people.
 std::string Printer::source(const Value& weight) const {
   switch (weight.weight.kind) {
     case WeightSource::Kind::Splat:
       return "splat " + element(weight.type.dtype, weight.weight.splat);
-    case WeightSource::Kind::Random:
-      return fmt::format("random {}", weight.weight.seed);
+    case WeightSource::Kind::Random: return fmt::format("random {}", weight.weight.seed);
     case WeightSource::Kind::File:
-    case WeightSource::Kind::Parts:
-      break;
+    case WeightSource::Kind::Parts: break;
   }
   std::string text = "parts";
-  for (const ValueId part : weight.weight.parts) text += " " + names_[static_cast<std::size_t>(part)];
+  for (const ValueId part : weight.weight.parts)
+    text += " " + names_[static_cast<std::size_t>(part)];
   return text;
 }
 
@@ -191,12 +204,16 @@ void Printer::print_signature() {
   out_ += fmt::format("\ngraph {}(", quote_name(module_.name));
   for (std::size_t i = 0; i < module_.inputs.size(); ++i) {
     const ValueId id = module_.inputs[i];
-    out_ += fmt::format("{}{}: {}", i > 0 ? ", " : "", names_[static_cast<std::size_t>(id)], type(module_.value(id).type));
+    out_ += fmt::format("{}{}: {}", i > 0 ? ", " : "", names_[static_cast<std::size_t>(id)],
+                        type(module_.value(id).type));
   }
   out_ += ") -> (";
   for (std::size_t i = 0; i < module_.outputs.size(); ++i) {
-    const TensorType& declared = module_.output_types.empty() ? module_.value(module_.outputs[i]).type : module_.output_types[i];
-    out_ += fmt::format("{}{}: {}", i > 0 ? ", " : "", quote_name(module_.output_names[i]), type(declared));
+    const TensorType& declared = module_.output_types.empty()
+                                     ? module_.value(module_.outputs[i]).type
+                                     : module_.output_types[i];
+    out_ += fmt::format("{}{}: {}", i > 0 ? ", " : "", quote_name(module_.output_names[i]),
+                        type(declared));
   }
   out_ += ") {\n";
 }
@@ -206,7 +223,8 @@ std::string Printer::type(const TensorType& type) const {
   for (std::size_t i = 0; i < type.dims.size(); ++i) {
     const Dim dim = type.dims[i];
     if (i > 0) text += ", ";
-    const bool named = dim.valid() && (!dim.symbol() || needs_name_[static_cast<std::size_t>(*dim.symbol())]);
+    const bool named =
+        dim.valid() && (!dim.symbol() || needs_name_[static_cast<std::size_t>(*dim.symbol())]);
     text += named ? to_string(dim) : "_";
   }
   return text + "]";
@@ -215,7 +233,8 @@ std::string Printer::type(const TensorType& type) const {
 void Printer::print_node(const Node& node) {
   out_ += "  ";
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    out_ += fmt::format("{}{}", i > 0 ? ", " : "", names_[static_cast<std::size_t>(node.outputs[i])]);
+    out_ +=
+        fmt::format("{}{}", i > 0 ? ", " : "", names_[static_cast<std::size_t>(node.outputs[i])]);
   }
   out_ += " = ";
   const std::string attrs = format_attributes(node);
@@ -226,13 +245,15 @@ void Printer::print_node(const Node& node) {
     return;
   }
   out_ += node.op->name + "(";
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) out_ += (i > 0 ? ", " : "") + operand(node, i);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    out_ += (i > 0 ? ", " : "") + operand(node, i);
   out_ += ")" + attrs + "\n";
 }
 
 std::string Printer::operand(const Node& node, std::size_t index) {
   const Value& value = module_.value(node.inputs[index]);
-  return value.kind == ValueKind::Constant ? literal(value, context_of(node, index)) : reference(node.inputs[index]);
+  return value.kind == ValueKind::Constant ? literal(value, context_of(node, index))
+                                           : reference(node.inputs[index]);
 }
 
 std::string Printer::reference(ValueId id) {
@@ -243,7 +264,8 @@ std::string Printer::reference(ValueId id) {
   return fmt::format("{}: {}", names_[index], to_string(value.type));
 }
 
-/// The dtype that the parser gives an open literal at this place; nothing: the one that it is written in.
+/// The dtype that the parser gives an open literal at this place; nothing: the one that it is
+/// written in.
 std::optional<DType> Printer::context_of(const Node& node, std::size_t index) const {
   if (keeps_own_dtype(*node.op, index)) return std::nullopt;
   std::optional<DType> common;
@@ -261,7 +283,8 @@ std::optional<DType> Printer::context_of(const Node& node, std::size_t index) co
 std::string Printer::literal(const Value& value, std::optional<DType> context) const {
   const DType dtype = value.type.dtype;
   if (dtype == DType::boolean) return value.integer != 0 ? "true" : "false";
-  const std::string text = is_float(dtype) ? format_number(value.constant) : integer_text(dtype, value.integer);
+  const std::string text =
+      is_float(dtype) ? format_number(value.constant) : integer_text(dtype, value.integer);
   const bool beyond_i64 = dtype == DType::u64 && value.integer < 0;
   const DType natural = is_float(dtype) ? DType::f32 : beyond_i64 ? DType::u64 : DType::i64;
   return context.value_or(natural) == dtype ? text : fmt::format("{}: {}", text, name_of(dtype));

@@ -14,7 +14,8 @@ constexpr std::size_t most_suggestions = 3;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
-/// Insertions, removals, replacements and swaps of neighbours (optimal string alignment), regardless of case.
+/// Insertions, removals, replacements and swaps of neighbours (optimal string alignment),
+/// regardless of case.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -25,7 +26,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const bool same = lower(a[i - 1]) == lower(b[j - 1]);
       row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                           lower(a[i - 2]) == lower(b[j - 1]);
       if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
@@ -56,13 +58,16 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string_vi
   std::sort(near.begin(), near.end());
   std::vector<std::string_view> best;
   for (const auto& [distance, candidate] : near) {
-    if (best.size() < most_suggestions && std::find(best.begin(), best.end(), candidate) == best.end()) {
+    if (best.size() < most_suggestions &&
+        std::find(best.begin(), best.end(), candidate) == best.end()) {
       best.push_back(candidate);
     }
   }
   return best.empty() ? "" : fmt::format("; did you mean {}?", join(best, " or "));
 }
 
-std::string list_of_names(const std::vector<std::string_view>& names) { return names.empty() ? "none" : join(names, " and "); }
+std::string list_of_names(const std::vector<std::string_view>& names) {
+  return names.empty() ? "none" : join(names, " and ");
+}
 
 }  // namespace dyn::graph

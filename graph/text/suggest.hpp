@@ -7,8 +7,8 @@
 
 namespace dyn::graph {
 
-/// Up to three of `known` that differ from `name` by few edits, best first, as "; did you mean `a` or `b`?";
-/// empty where none is near.
+/// Up to three of `known` that differ from `name` by few edits, best first, as "; did you mean `a`
+/// or `b`?"; empty where none is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& known);
 
 /// "`a`, `b` and `c`"; "none" for an empty list.

@@ -10,8 +10,8 @@ namespace dyn::graph {
 
 inline constexpr int text_version = 1;
 
-/// Parses and verifies; shapes are inferred as well. Throws Error(model) with "file:line:column: message", the line
-/// and a caret.
+/// Parses and verifies; shapes are inferred as well. Throws Error(model) with "file:line:column:
+/// message", the line and a caret.
 Module parse(std::string_view text, const std::string& source_name = "<text>");
 
 /// parse(print(m)) prints the same text again.

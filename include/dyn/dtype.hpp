@@ -11,9 +11,23 @@
 
 namespace dyn {
 
-/// The element type of a tensor. `boolean` is stored as one byte, 0 or 1. Operators that do not support a dtype say so when a
-/// model is loaded.
-enum class DType : std::uint8_t { f32, f16, bf16, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
+/// The element type of a tensor. `boolean` is stored as one byte, 0 or 1. Operators that do not
+/// support a dtype say so when a model is loaded.
+enum class DType : std::uint8_t {
+  f32,
+  f16,
+  bf16,
+  f64,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean
+};
 
 /// Bytes of one element.
 DYN_API std::size_t size_of(DType dtype) noexcept;
@@ -28,9 +42,13 @@ DYN_API std::span<const DType> all_dtypes() noexcept;
 DYN_API std::optional<DType> parse_dtype(std::string_view name) noexcept;
 
 constexpr bool is_float(DType dtype) noexcept { return dtype <= DType::f64; }
-constexpr bool is_unsigned(DType dtype) noexcept { return dtype >= DType::u8 && dtype <= DType::u64; }
+constexpr bool is_unsigned(DType dtype) noexcept {
+  return dtype >= DType::u8 && dtype <= DType::u64;
+}
 /// Signed or unsigned; `boolean` is none.
-constexpr bool is_integer(DType dtype) noexcept { return dtype >= DType::i8 && dtype <= DType::u64; }
+constexpr bool is_integer(DType dtype) noexcept {
+  return dtype >= DType::i8 && dtype <= DType::u64;
+}
 
 /// Maps a C++ element type to its DType, for typed access to tensors.
 template <class T>

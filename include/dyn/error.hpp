@@ -12,14 +12,14 @@ namespace dyn {
 
 /// Whose problem an error is.
 /// user: a wrong argument or input; model: a broken or inconsistent model or weight file;
-/// unsupported: valid, but not something that this build or machine can do; device: the machine failed
-/// (memory, files, driver); internal: a defect of dyn.
+/// unsupported: valid, but not something that this build or machine can do; device: the machine
+/// failed (memory, files, driver); internal: a defect of dyn.
 enum class ErrorKind { user, model, unsupported, device, internal };
 
 DYN_API std::string_view name_of(ErrorKind kind) noexcept;
 
-/// Thrown by every public function that can fail. `what()` is the whole text: the message, then one line
-/// "  in ..." for each entry of `where()`, innermost first.
+/// Thrown by every public function that can fail. `what()` is the whole text: the message, then one
+/// line "  in ..." for each entry of `where()`, innermost first.
 class DYN_API Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, std::string message, std::vector<std::string> where = {});

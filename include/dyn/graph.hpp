@@ -48,45 +48,55 @@ class DYN_API Outputs {
   NamedTensors tensors_;
 };
 
-/// Times of a load, in seconds, and what was compiled. `random_weights` and `machine` are reported apart:
-/// making random weights, and measuring the machine (once per machine), are not part of `total`.
+/// Times of a load, in seconds, and what was compiled. `random_weights` and `machine` are reported
+/// apart: making random weights, and measuring the machine (once per machine), are not part of
+/// `total`.
 struct LoadReport {
   double total = 0, parse = 0, compile = 0, measure = 0, weights = 0;
   double random_weights = 0, machine = 0;
   double weights_write = 0;  ///< of `total`: writing prepacked weights to the cache directory
   int kernels = 0, kernels_compiled = 0, kernels_from_disk = 0;
-  std::size_t weight_bytes = 0;           ///< resident
-  std::size_t weight_bytes_mapped = 0;    ///< of them in a file of the cache directory, mapped and shared between processes
-  bool weights_from_disk = false;         ///< that file was there already: nothing was read from the weights files, and nothing packed
+  std::size_t weight_bytes = 0;  ///< resident
+  std::size_t weight_bytes_mapped =
+      0;  ///< of them in a file of the cache directory, mapped and shared between processes
+  bool weights_from_disk = false;  ///< that file was there already: nothing was read from the
+                                   ///< weights files, and nothing packed
 };
 
-/// A model, loaded. Const functions may be called from any number of threads at once. Copies share one model.
+/// A model, loaded. Const functions may be called from any number of threads at once. Copies share
+/// one model.
 class DYN_API Graph {
  public:
-  /// Reads a `.dyn` file, or an `.onnx` file, which is imported in memory; weight files are found relative to it. Throws Error(model) for a broken model,
-  /// Error(unsupported) for one that this machine cannot run, Error(device) for files that cannot be read.
+  /// Reads a `.dyn` file, or an `.onnx` file, which is imported in memory; weight files are found
+  /// relative to it. Throws Error(model) for a broken model, Error(unsupported) for one that this
+  /// machine cannot run, Error(device) for files that cannot be read.
   static Graph load(const std::string& path, const Options& options = {});
 
   /// The same from text. `weight_directory` is where relative weight files are looked for.
-  static Graph from_text(std::string_view text, const Options& options = {}, const std::string& weight_directory = ".");
+  static Graph from_text(std::string_view text, const Options& options = {},
+                         const std::string& weight_directory = ".");
 
-  /// The same with each weight file given as bytes, by the name that the text uses; `files` are only read
-  /// during the call.
-  static Graph from_memory(std::string_view text, const std::map<std::string, std::string_view>& files,
+  /// The same with each weight file given as bytes, by the name that the text uses; `files` are
+  /// only read during the call.
+  static Graph from_memory(std::string_view text,
+                           const std::map<std::string, std::string_view>& files,
                            const Options& options = {});
 
   std::vector<PortInfo> inputs() const;
   std::vector<PortInfo> outputs() const;
   const LoadReport& load_report() const;
 
-  /// Runs once; allocates the outputs. Throws Error(user) for inputs that do not fit, naming input, dim and values, and for a model
-  /// with state, which a Session runs.
+  /// Runs once; allocates the outputs. Throws Error(user) for inputs that do not fit, naming input,
+  /// dim and values, and for a model with state, which a Session runs.
   Outputs run(const NamedTensors& inputs) const;
 
-  /// The shapes that `run` would give, by output name, from input shapes alone. Same errors as `run`, and Error(user) where they depend on the values of inputs.
-  std::vector<std::pair<std::string, Shape>> infer_shapes(const std::vector<std::pair<std::string, Shape>>& inputs) const;
+  /// The shapes that `run` would give, by output name, from input shapes alone. Same errors as
+  /// `run`, and Error(user) where they depend on the values of inputs.
+  std::vector<std::pair<std::string, Shape>> infer_shapes(
+      const std::vector<std::pair<std::string, Shape>>& inputs) const;
 
-  /// Plans for a shape ahead of the first run with it. Of a model whose run decides sizes it only checks the shapes.
+  /// Plans for a shape ahead of the first run with it. Of a model whose run decides sizes it only
+  /// checks the shapes.
   void prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const;
 
   /// Number of kernels compiled by this process for this graph since it was loaded: 0, by design.
@@ -102,20 +112,23 @@ class DYN_API Graph {
   std::shared_ptr<const runtime::Model> model_;
 };
 
-/// One caller's run of a graph: inputs and outputs are bound to slots and reused, and in the steady state
-/// (a shape seen before) `run` never allocates. Not thread-safe; use one Call for each thread.
+/// One caller's run of a graph: inputs and outputs are bound to slots and reused, and in the steady
+/// state (a shape seen before) `run` never allocates. Not thread-safe; use one Call for each
+/// thread.
 class DYN_API Call {
  public:
   explicit Call(const Graph& graph);
-  /// A call that runs in a session, and goes on with it. A run plans for the session's length, and so may allocate.
+  /// A call that runs in a session, and goes on with it. A run plans for the session's length, and
+  /// so may allocate.
   explicit Call(const Session& session);
   ~Call();
   Call(Call&&) noexcept;
   Call& operator=(Call&&) noexcept;
 
-  /// Binds input or output number `index` in the model's order. An output that is not bound is allocated by
-  /// `run`, and kept while its shape stays. Bound outputs must have the right dtype and shape, checked by `run`;
-  /// an output that overlaps an input or another output is an Error(user).
+  /// Binds input or output number `index` in the model's order. An output that is not bound is
+  /// allocated by `run`, and kept while its shape stays. Bound outputs must have the right dtype
+  /// and shape, checked by `run`; an output that overlaps an input or another output is an
+  /// Error(user).
   void set_input(std::size_t index, Tensor tensor);
   void set_input(std::string_view name, Tensor tensor);
   void set_output(std::size_t index, Tensor tensor);

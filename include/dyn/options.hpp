@@ -16,56 +16,70 @@ namespace dyn {
 enum class LogLevel { debug, info, warning };
 
 struct Options {
-  /// Threads for one run, the caller's included. 0: as many as the process's affinity and cgroup quota allow.
+  /// Threads for one run, the caller's included. 0: as many as the process's affinity and cgroup
+  /// quota allow.
   int threads = 0;
 
-  /// Where generated code, machine measurements and prepacked weights are kept. Empty: $DYN_CACHE_DIR, else
-  /// $XDG_CACHE_HOME/dyn, else $HOME/.cache/dyn. "none": keep nothing on disk.
+  /// Where generated code, machine measurements and prepacked weights are kept. Empty:
+  /// $DYN_CACHE_DIR, else $XDG_CACHE_HOME/dyn, else $HOME/.cache/dyn. "none": keep nothing on disk.
   std::string cache_dir;
 
-  /// "cpu"; "cuda" (an NVIDIA GPU of compute capability 8.0 or more, through its driver); "emulator" (GPU kernels executed on the
-  /// host with every access checked: slow, for tests); or "reference" (plain loops, for tests).
+  /// "cpu"; "cuda" (an NVIDIA GPU of compute capability 8.0 or more, through its driver);
+  /// "emulator" (GPU kernels executed on the host with every access checked: slow, for tests); or
+  /// "reference" (plain loops, for tests).
   std::string device = "cpu";
 
-  /// With "cuda" and "emulator": the GPU. Empty: the first one there is; a number: that one by index; a name ("a100", "h200"):
-  /// a described GPU, which the emulator imitates, and for which kernels can be explained without having one.
+  /// With "cuda" and "emulator": the GPU. Empty: the first one there is; a number: that one by
+  /// index; a name ("a100", "h200"): a described GPU, which the emulator imitates, and for which
+  /// kernels can be explained without having one.
   std::string gpu;
 
-  /// With "cpu": how the constant right sides of matmuls lie in memory: "f32", "bf16", "f16" (each half the bytes; numbers beyond 65504 become
-  /// infinite in f16) or "i8" (a quarter; the largest magnitude of each column is 127, NaN and infinity are an error). All computing is in f32, and so is
-  /// every other tensor. An embedding that is also such a right side is bf16 with "i8". "f16" is an error with ISA "sse2".
-  /// With "cuda" and "emulator": what matmuls multiply in, and how weights and intermediate tensors between GPU kernels are kept:
-  /// "f32", "tf32" (f32 in memory, tensor cores of 10 bits of mantissa), "f16" or "bf16". Sums are always f32.
+  /// With "cpu": how the constant right sides of matmuls lie in memory: "f32", "bf16", "f16" (each
+  /// half the bytes; numbers beyond 65504 become infinite in f16) or "i8" (a quarter; the largest
+  /// magnitude of each column is 127, NaN and infinity are an error). All computing is in f32, and
+  /// so is every other tensor. An embedding that is also such a right side is bf16 with "i8". "f16"
+  /// is an error with ISA "sse2". With "cuda" and "emulator": what matmuls multiply in, and how
+  /// weights and intermediate tensors between GPU kernels are kept: "f32", "tf32" (f32 in memory,
+  /// tensor cores of 10 bits of mantissa), "f16" or "bf16". Sums are always f32.
   std::string precision = "f32";
 
-  /// The instruction set to generate for: "" (the best that the CPU has), "avx512", "avx2" or "sse2".
-  /// One that the CPU lacks is an error.
+  /// The instruction set to generate for: "" (the best that the CPU has), "avx512", "avx2" or
+  /// "sse2". One that the CPU lacks is an error.
   std::string isa;
 
-  /// Bytes of prepacked weights kept in the cache directory, in all; 0: none. A model's weights are written there after its first load
-  /// and mapped by later ones, which neither pack nor read the weights files, and share them with all processes that load the model. Beyond
-  /// the limit those of the models that were used least recently are removed. Weights from memory, random weights and less than 1 MiB are not kept.
+  /// Bytes of prepacked weights kept in the cache directory, in all; 0: none. A model's weights are
+  /// written there after its first load and mapped by later ones, which neither pack nor read the
+  /// weights files, and share them with all processes that load the model. Beyond the limit those
+  /// of the models that were used least recently are removed. Weights from memory, random weights
+  /// and less than 1 MiB are not kept.
   std::size_t weight_cache_bytes = std::size_t{8} << 30;
 
-  /// On the CPU: the bits of a result depend on the inputs, their sizes and the instruction set alone, not on the number of threads or on
-  /// what was measured of the machine. Otherwise long sums may be cut in as many slices as there are threads to add them up. Costs speed
-  /// where outputs are few.
+  /// On the CPU: the bits of a result depend on the inputs, their sizes and the instruction set
+  /// alone, not on the number of threads or on what was measured of the machine. Otherwise long
+  /// sums may be cut in as many slices as there are threads to add them up. Costs speed where
+  /// outputs are few.
   bool deterministic = false;
 
-  /// Who chooses how a matmul of given sizes runs: "dyn", or for comparing one of the published methods "vortex", "mikpoly", "ftuner", "tscompiler",
-  /// "dietcode"; "vendor" (oneDNN where it is installed and can do it, else as "dyn"); or "oracle", which runs every program of all of them when it
-  /// meets new shapes, and keeps the fastest: slow, and on the CPU only.
+  /// Who chooses how a matmul of given sizes runs: "dyn", or for comparing one of the published
+  /// methods "vortex", "mikpoly", "ftuner", "tscompiler", "dietcode"; "vendor" (oneDNN where it is
+  /// installed and can do it, else as "dyn"); or "oracle", which runs every program of all of them
+  /// when it meets new shapes, and keeps the fastest: slow, and on the CPU only.
   std::string policy = "dyn";
 
-  /// With "cpu" and policy "dyn": matmuls of f32 also go to oneDNN, where it is installed and predicted to be faster by more than 3 % at the sizes of a run.
-  /// Opens the library at load (some 3 ms, and once for each version of it 30 ms of measuring, kept in the cache directory), with which its OpenMP runtime
-  /// comes into the process; it starts no threads. Bits of a result may differ from those of the same row in another batch, as another library may have
-  /// computed it, and with oneDNN's version. Without effect where `deterministic` is set, or where there is no oneDNN.
+  /// With "cpu" and policy "dyn": matmuls of f32 also go to oneDNN, where it is installed and
+  /// predicted to be faster by more than 3 % at the sizes of a run. Opens the library at load (some
+  /// 3 ms, and once for each version of it 30 ms of measuring, kept in the cache directory), with
+  /// which its OpenMP runtime comes into the process; it starts no threads. Bits of a result may
+  /// differ from those of the same row in another batch, as another library may have computed it,
+  /// and with oneDNN's version. Without effect where `deterministic` is set, or where there is no
+  /// oneDNN.
   bool vendor = false;
 
-  /// Of an ONNX model: values of inputs, by name, that are known at load. Only those are looked at that decide the structure of the model, such as the axes of
-  /// a reduction or the shape of a reshape; a run must give the same. A model whose structure is not decided when it is loaded is compiled at its first run, and again
-  /// for other values; `structures` of these are kept, the least recently used are dropped beyond it.
+  /// Of an ONNX model: values of inputs, by name, that are known at load. Only those are looked at
+  /// that decide the structure of the model, such as the axes of a reduction or the shape of a
+  /// reshape; a run must give the same. A model whose structure is not decided when it is loaded is
+  /// compiled at its first run, and again for other values; `structures` of these are kept, the
+  /// least recently used are dropped beyond it.
   std::map<std::string, Tensor> known_inputs;
   int structures = 16;
 
@@ -76,10 +90,14 @@ struct Options {
   bool random_weights = false;
   std::uint64_t seed = 0;
 
-  /// Of an ONNX file: what stands for the dims of an input, by its name; one word for each dim. A name frees the dim, whether the file fixes it, names it otherwise
-  /// or leaves it without a name, and is the same dim wherever it stands; "_" frees one without a name; a number, which must be the file's, keeps it.
-  /// {{"data", {"N", "3", "H", "W"}}} is any batch of images of any size. Shapes that the file holds as numbers follow (docs/onnx.md); what cannot is an
-  /// Error(unsupported) with operator, node and reason. Error(user): no such input, another number of dims or another size, and a model that is no ONNX file.
+  /// Of an ONNX file: what stands for the dims of an input, by its name; one word for each dim. A
+  /// name frees the dim, whether the file fixes it, names it otherwise or leaves it without a name,
+  /// and is the same dim wherever it stands; "_" frees one without a name; a number, which must be
+  /// the file's, keeps it.
+  /// {{"data", {"N", "3", "H", "W"}}} is any batch of images of any size. Shapes that the file
+  /// holds as numbers follow (docs/onnx.md); what cannot is an Error(unsupported) with operator,
+  /// node and reason. Error(user): no such input, another number of dims or another size, and a
+  /// model that is no ONNX file.
   std::map<std::string, std::vector<std::string>> free_dims;
 
   /// Writes /tmp/perf-PID.map for Linux perf.

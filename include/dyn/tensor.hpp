@@ -1,8 +1,8 @@
 #pragma once
 // Tensors that cross the API: owning, or views of memory that the caller owns.
 
-#include <cstdint>
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -19,16 +19,18 @@ using Shape = std::vector<std::int64_t>;
 /// "[2, 3, 4]"
 DYN_API std::string to_string(const Shape& shape);
 
-/// Number of elements; throws Error(user) where a size is negative or the product overflows 63 bits.
+/// Number of elements; throws Error(user) where a size is negative or the product overflows 63
+/// bits.
 DYN_API std::int64_t element_count(std::span<const std::int64_t> shape);
 
-/// A dense row-major tensor. Copies share the same memory. A Tensor is not synchronised: threads may read one
-/// at the same time, but not write it.
+/// A dense row-major tensor. Copies share the same memory. A Tensor is not synchronised: threads
+/// may read one at the same time, but not write it.
 class DYN_API Tensor {
  public:
   Tensor() = default;
 
-  /// Owns new memory, aligned to 64 bytes, zeroed. Throws Error(user) for a bad shape, Error(device) for no memory.
+  /// Owns new memory, aligned to 64 bytes, zeroed. Throws Error(user) for a bad shape,
+  /// Error(device) for no memory.
   Tensor(DType dtype, Shape shape);
 
   /// A view of `data`, which must stay valid as long as the view is used.
@@ -41,7 +43,10 @@ class DYN_API Tensor {
   }
   template <class Container>
   static Tensor view(Container& values, Shape shape)
-    requires requires { values.data(); values.size(); }
+    requires requires {
+      values.data();
+      values.size();
+    }
   {
     check_size(values.size(), shape);
     return view(values.data(), std::move(shape));
@@ -70,7 +75,8 @@ class DYN_API Tensor {
   const void* raw() const noexcept { return data_; }
   void* raw() noexcept { return data_; }
 
-  /// The elements; throws Error(user) where T is not the dtype (or, for a mutable span, the view is read-only).
+  /// The elements; throws Error(user) where T is not the dtype (or, for a mutable span, the view is
+  /// read-only).
   template <class T>
   std::span<const T> data() const {
     check_dtype(DTypeOf<T>::value);

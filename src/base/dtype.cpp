@@ -26,7 +26,9 @@ constexpr std::array<DTypeRow, 13> rows = {{{DType::f32, 4, "f32"},
                                             {DType::u64, 8, "u64"},
                                             {DType::boolean, 1, "bool"}}};
 
-constexpr const DTypeRow& row(DType dtype) noexcept { return rows[static_cast<std::size_t>(dtype)]; }
+constexpr const DTypeRow& row(DType dtype) noexcept {
+  return rows[static_cast<std::size_t>(dtype)];
+}
 
 constexpr bool rows_follow_the_enum() {
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -35,7 +35,9 @@ Dump Dump::from_environment() {
     const std::string_view name = left.substr(0, end);
     const auto found = std::ranges::find(kind_names, name);
     if (found == kind_names.end()) {
-      throw Error(ErrorKind::user, fmt::format("DYN_DUMP={}: there is nothing called \"{}\" to dump; there are {}", kinds, name, fmt::join(kind_names, ", ")));
+      throw Error(ErrorKind::user,
+                  fmt::format("DYN_DUMP={}: there is nothing called \"{}\" to dump; there are {}",
+                              kinds, name, fmt::join(kind_names, ", ")));
     }
     dump.kinds_ |= 1U << static_cast<unsigned>(found - kind_names.begin());
     left.remove_prefix(std::min(end + 1, left.size()));
@@ -48,16 +50,21 @@ Dump Dump::from_environment() {
 
 void Dump::write(std::string_view name, std::string_view text) const {
   std::string file(name);
-  std::ranges::replace_if(file, [](char c) { return std::strchr("/\\:*?\"<>| \n", c) != nullptr; }, '_');
+  std::ranges::replace_if(
+      file, [](char c) { return std::strchr("/\\:*?\"<>| \n", c) != nullptr; }, '_');
   const std::filesystem::path path = std::filesystem::path(folder_) / file;
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   std::ofstream out(path, std::ios::binary);
   out << text;
   out.close();
-  if (!out) throw Error(ErrorKind::device, fmt::format("DYN_DUMP: {} cannot be written: {}", path.string(), std::strerror(errno)));
+  if (!out)
+    throw Error(ErrorKind::device, fmt::format("DYN_DUMP: {} cannot be written: {}", path.string(),
+                                               std::strerror(errno)));
 }
 
-std::string Dump::identity() const { return kinds_ == 0 ? std::string() : fmt::format("{}:{}", kinds_, folder_); }
+std::string Dump::identity() const {
+  return kinds_ == 0 ? std::string() : fmt::format("{}:{}", kinds_, folder_);
+}
 
 }  // namespace dyn

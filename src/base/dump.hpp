@@ -1,5 +1,6 @@
 #pragma once
-// DYN_DUMP=passes,problems,llvm,asm: what a model becomes on its way to code, as files in the folder DYN_DUMP_DIR (default: dyn-dump).
+// DYN_DUMP=passes,problems,llvm,asm: what a model becomes on its way to code, as files in the
+// folder DYN_DUMP_DIR (default: dyn-dump).
 
 #include <cstdint>
 #include <string>
@@ -18,11 +19,15 @@ class Dump {
  public:
   /// Nothing is dumped.
   Dump() = default;
-  /// As the environment says now; a process with more rights than its caller ignores it. Throws Error(user) for a kind that does not exist.
+  /// As the environment says now; a process with more rights than its caller ignores it. Throws
+  /// Error(user) for a kind that does not exist.
   static Dump from_environment();
 
-  bool wants(DumpKind kind) const noexcept { return (kinds_ >> static_cast<unsigned>(kind) & 1U) != 0; }
-  /// Replaces the file FOLDER/name, whose folder it makes; what a file's name cannot have becomes "_". Throws Error(device). Thread-safe for different names.
+  bool wants(DumpKind kind) const noexcept {
+    return (kinds_ >> static_cast<unsigned>(kind) & 1U) != 0;
+  }
+  /// Replaces the file FOLDER/name, whose folder it makes; what a file's name cannot have becomes
+  /// "_". Throws Error(device). Thread-safe for different names.
   void write(std::string_view name, std::string_view text) const;
   /// Distinguishes it from others that would write other files.
   std::string identity() const;

@@ -15,12 +15,16 @@ std::string full_text(const std::string& message, const std::vector<std::string>
 }  // namespace
 
 std::string_view name_of(ErrorKind kind) noexcept {
-  constexpr std::array<std::string_view, 5> names = {"user", "model", "unsupported", "device", "internal"};
+  constexpr std::array<std::string_view, 5> names = {"user", "model", "unsupported", "device",
+                                                     "internal"};
   return names[static_cast<std::size_t>(kind)];
 }
 
 Error::Error(ErrorKind kind, std::string message, std::vector<std::string> where)
-    : std::runtime_error(full_text(message, where)), kind_(kind), message_(std::move(message)), where_(std::move(where)) {}
+    : std::runtime_error(full_text(message, where)),
+      kind_(kind),
+      message_(std::move(message)),
+      where_(std::move(where)) {}
 
 Error Error::within(std::string place) const {
   std::vector<std::string> where = where_;

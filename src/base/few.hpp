@@ -6,7 +6,8 @@
 
 namespace dyn {
 
-/// Up to `capacity` values, kept in place: choosing takes microseconds, and each call of the heap some hundredths of one.
+/// Up to `capacity` values, kept in place: choosing takes microseconds, and each call of the heap
+/// some hundredths of one.
 template <class T, std::size_t capacity>
 class Few {
  public:

@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::align_val_t tensor_alignment{64};
 
-/// From here on a tensor's memory comes from the system and goes back to it. In the heap, large tensors of ever other sizes would leave holes that
-/// the small objects that stay (plans) make useless: resident memory would grow with the number of shapes.
+/// From here on a tensor's memory comes from the system and goes back to it. In the heap, large
+/// tensors of ever other sizes would leave holes that the small objects that stay (plans) make
+/// useless: resident memory would grow with the number of shapes.
 constexpr std::size_t least_mapped_bytes = 256 << 10;
 
 [[noreturn]] void fail_without_memory(std::size_t bytes) {
@@ -43,7 +44,8 @@ std::int64_t checked_count(DType dtype, const Shape& shape) {
   const std::int64_t count = element_count(shape);
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
   if (count > std::numeric_limits<std::int64_t>::max() / element_bytes) {
-    throw Error(ErrorKind::user, "a tensor of shape " + to_string(shape) + " has more bytes than can be addressed");
+    throw Error(ErrorKind::user,
+                "a tensor of shape " + to_string(shape) + " has more bytes than can be addressed");
   }
   return count;
 }
@@ -65,20 +67,24 @@ std::int64_t element_count(std::span<const std::int64_t> shape) {
   bool zero = false;
   for (const std::int64_t size : shape) {
     if (size < 0) {
-      throw Error(ErrorKind::user, "a size in shape " + to_string(Shape(shape.begin(), shape.end())) + " is negative");
+      throw Error(
+          ErrorKind::user,
+          "a size in shape " + to_string(Shape(shape.begin(), shape.end())) + " is negative");
     }
     zero = zero || size == 0;
     overflow = __builtin_mul_overflow(count, size, &count) || overflow;
   }
   if (zero) return 0;
   if (overflow) {
-    throw Error(ErrorKind::user,
-                "the number of elements of shape " + to_string(Shape(shape.begin(), shape.end())) + " does not fit 63 bits");
+    throw Error(ErrorKind::user, "the number of elements of shape " +
+                                     to_string(Shape(shape.begin(), shape.end())) +
+                                     " does not fit 63 bits");
   }
   return count;
 }
 
-Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), count_(checked_count(dtype, shape)), shape_(std::move(shape)) {
+Tensor::Tensor(DType dtype, Shape shape)
+    : dtype_(dtype), count_(checked_count(dtype, shape)), shape_(std::move(shape)) {
   owner_ = zeroed_memory(bytes());
   data_ = owner_.get();
 }
@@ -103,13 +109,15 @@ Tensor Tensor::view(DType dtype, const void* data, Shape shape) {
 
 void Tensor::check_size(std::size_t values, const Shape& shape) {
   if (static_cast<std::uint64_t>(element_count(shape)) != values) {
-    throw Error(ErrorKind::user, "shape " + to_string(shape) + " does not have " + std::to_string(values) + " elements");
+    throw Error(ErrorKind::user, "shape " + to_string(shape) + " does not have " +
+                                     std::to_string(values) + " elements");
   }
 }
 
 void Tensor::check_dtype(DType wanted) const {
   if (wanted == dtype_) return;
-  throw Error(ErrorKind::user, "a tensor of " + std::string(name_of(dtype_)) + " was read as " + std::string(name_of(wanted)));
+  throw Error(ErrorKind::user, "a tensor of " + std::string(name_of(dtype_)) + " was read as " +
+                                   std::string(name_of(wanted)));
 }
 
 void Tensor::check_writable() const {

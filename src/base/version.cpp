@@ -6,7 +6,8 @@
 namespace dyn {
 
 const char* version() noexcept {
-  return DYN_TEXT(DYN_VERSION_MAJOR) "." DYN_TEXT(DYN_VERSION_MINOR) "." DYN_TEXT(DYN_VERSION_PATCH);
+  return DYN_TEXT(DYN_VERSION_MAJOR) "." DYN_TEXT(DYN_VERSION_MINOR) "." DYN_TEXT(
+      DYN_VERSION_PATCH);
 }
 
 }  // namespace dyn

@@ -1,5 +1,6 @@
 #pragma once
-// A table of fixed size from words to words, for memories of choices: what it forgets is chosen anew, with the same result.
+// A table of fixed size from words to words, for memories of choices: what it forgets is chosen
+// anew, with the same result.
 
 #include <algorithm>
 #include <array>
@@ -44,8 +45,8 @@ class WordKey {
   std::uint64_t hash_ = 0;
 };
 
-/// Values have at most MostWords words. Thread-safe. Reading takes no lock: each place has a version, odd while it is written, and a reader that sees it change takes
-/// nothing.
+/// Values have at most MostWords words. Thread-safe. Reading takes no lock: each place has a
+/// version, odd while it is written, and a reader that sees it change takes nothing.
 template <std::size_t KeyWords, std::size_t MostWords>
 class WordTable {
  public:
@@ -53,16 +54,22 @@ class WordTable {
   using Value = std::array<std::uint64_t, MostWords>;
 
   /// Takes at most `bytes`, but room for a few entries in any case.
-  explicit WordTable(std::size_t bytes) : sets_(std::max<std::size_t>(bytes / sizeof(Set), 1)), table_(std::make_unique<Set[]>(sets_)) {}
+  explicit WordTable(std::size_t bytes)
+      : sets_(std::max<std::size_t>(bytes / sizeof(Set), 1)),
+        table_(std::make_unique<Set[]>(sets_)) {}
 
-  /// Writes the first words of `value`, as many as were put in; false, with words that mean nothing, where it is not there.
+  /// Writes the first words of `value`, as many as were put in; false, with words that mean
+  /// nothing, where it is not there.
   bool find(const Key& key, Value& value) const {
     for (const Place& place : set_of(key).places) {
       const std::uint64_t before = place.version.load(std::memory_order_acquire);
       if (before == 0 || before % 2 != 0 || !holds(place, key)) continue;
-      // Acquiring loads come before the second one of the version: where it is unchanged, no writer came between.
-      const std::size_t count = std::min<std::uint64_t>(place.count.load(std::memory_order_acquire), MostWords);
-      for (std::size_t i = 0; i < count; ++i) value[i] = place.value[i].load(std::memory_order_acquire);
+      // Acquiring loads come before the second one of the version: where it is unchanged, no writer
+      // came between.
+      const std::size_t count =
+          std::min<std::uint64_t>(place.count.load(std::memory_order_acquire), MostWords);
+      for (std::size_t i = 0; i < count; ++i)
+        value[i] = place.value[i].load(std::memory_order_acquire);
       if (place.version.load(std::memory_order_relaxed) == before) return true;
     }
     return false;
@@ -72,15 +79,20 @@ class WordTable {
   void insert(const Key& key, std::span<const std::uint64_t> value) {
     const std::scoped_lock lock(writing_);
     Set& set = set_of(key);
-    const auto known = std::ranges::find_if(set.places, [&](const Place& place) { return place.version.load(std::memory_order_relaxed) != 0 && holds(place, key); });
+    const auto known = std::ranges::find_if(set.places, [&](const Place& place) {
+      return place.version.load(std::memory_order_relaxed) != 0 && holds(place, key);
+    });
     if (known != set.places.end()) return;
     Place& place = set.places[set.next++ % ways];
     const std::uint64_t version = place.version.load(std::memory_order_relaxed);
-    // Releasing stores come after the first one of the version: who reads one of them sees an odd version afterwards, or the next.
+    // Releasing stores come after the first one of the version: who reads one of them sees an odd
+    // version afterwards, or the next.
     place.version.store(version + 1, std::memory_order_relaxed);
     place.count.store(value.size(), std::memory_order_release);
-    for (std::size_t i = 0; i < KeyWords; ++i) place.key[i].store(key.words()[i], std::memory_order_release);
-    for (std::size_t i = 0; i < value.size(); ++i) place.value[i].store(value[i], std::memory_order_release);
+    for (std::size_t i = 0; i < KeyWords; ++i)
+      place.key[i].store(key.words()[i], std::memory_order_release);
+    for (std::size_t i = 0; i < value.size(); ++i)
+      place.value[i].store(value[i], std::memory_order_release);
     place.version.store(version + 2, std::memory_order_release);
   }
 

@@ -36,11 +36,13 @@ struct Arguments {
   std::string program;  ///< dynrun's own file, for child processes
   std::string model;
   Options options;
-  std::vector<int> thread_counts;  ///< of bench and op, each measured for itself; empty: the default number
-  std::vector<std::string> dims, shapes, load_inputs, free_dims;  ///< as written; one entry for each flag
+  std::vector<int>
+      thread_counts;  ///< of bench and op, each measured for itself; empty: the default number
+  std::vector<std::string> dims, shapes, load_inputs,
+      free_dims;  ///< as written; one entry for each flag
   std::string save_outputs, trace, group, dump_ptx, after;
-  std::string output;  ///< of import; empty: beside the model
-  std::int64_t iterations = 0;  ///< 0: by duration
+  std::string output;                                      ///< of import; empty: beside the model
+  std::int64_t iterations = 0;                             ///< 0: by duration
   std::optional<double> duration_seconds, warmup_seconds;  ///< none: the device's default
   std::vector<double> percentiles = {95};
   bool profile = false, load_only = false, skip_load = false;
@@ -51,7 +53,8 @@ struct Arguments {
 };
 
 /// Options::free_dims of the flags --free INPUT=DIM,DIM,... Throws Error(user).
-std::map<std::string, std::vector<std::string>> parse_free_dims(const std::vector<std::string>& flags);
+std::map<std::string, std::vector<std::string>> parse_free_dims(
+    const std::vector<std::string>& flags);
 
 // The commands. Each prints to stdout and throws dyn::Error.
 void run_model(const Arguments& arguments);
@@ -65,7 +68,8 @@ void show_devices(const Arguments& arguments);
 void show_cache(const Arguments& arguments);
 void clear_cache(const Arguments& arguments);
 
-/// Parses, runs a command, reports errors on stderr. Returns the exit code: 0, 1 for an error, 2 for wrong usage.
+/// Parses, runs a command, reports errors on stderr. Returns the exit code: 0, 1 for an error, 2
+/// for wrong usage.
 int run_command_line(int argc, char** argv);
 
 }  // namespace dyn::cli

@@ -8,8 +8,8 @@
 #include <limits>
 #include <map>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "dyn/error.hpp"
 #include "dyn/version.hpp"
@@ -31,7 +31,8 @@ CLI::Validator number_in(double least, double most) {
   const auto check = [=](const std::string& text) {
     double value = 0;
     const bool inside = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
-    return inside ? std::string() : fmt::format("'{}' is not a number from {:g} to {:g}", text, least, most);
+    return inside ? std::string()
+                  : fmt::format("'{}' is not a number from {:g} to {:g}", text, least, most);
   };
   return {check, fmt::format("{:g} to {:g}", least, most)};
 }
@@ -42,7 +43,10 @@ CLI::Validator whole_number() {
     std::uint64_t value = 0;
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc() && rest == end ? std::string() : fmt::format("'{}' is not a whole number from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+    return error == std::errc() && rest == end
+               ? std::string()
+               : fmt::format("'{}' is not a whole number from 0 to {}", text,
+                             std::numeric_limits<std::uint64_t>::max());
   };
   return {check, "whole number"};
 }
@@ -60,15 +64,17 @@ std::vector<std::string> names(std::span<const Row> rows, Fits fits) {
 
 std::string device_help() {
   std::string help;
-  for (const runtime::DeviceInfo& device : runtime::devices()) help += fmt::format("{}{}: {}", help.empty() ? "" : "; ", device.name, device.help);
+  for (const runtime::DeviceInfo& device : runtime::devices())
+    help += fmt::format("{}{}: {}", help.empty() ? "" : "; ", device.name, device.help);
   return help;
 }
 
 struct Parser {
-  CLI::App app{"dynrun: loads a neural-network graph whose dims are symbols, and runs it at any shape.\n"
-               "Start with:  dynrun inspect MODEL.dyn   (what is in it)\n"
-               "             dynrun run MODEL.dyn --random-weights --dims B=1 --dims S=37\n"
-               "             dynrun bench MODEL.dyn --random-weights --dims B=1,8 --dims S=1..512*2"};
+  CLI::App app{
+      "dynrun: loads a neural-network graph whose dims are symbols, and runs it at any shape.\n"
+      "Start with:  dynrun inspect MODEL.dyn   (what is in it)\n"
+      "             dynrun run MODEL.dyn --random-weights --dims B=1 --dims S=37\n"
+      "             dynrun bench MODEL.dyn --random-weights --dims B=1,8 --dims S=1..512*2"};
   Arguments arguments;
   Command command = nullptr;
 
@@ -94,13 +100,18 @@ struct Parser {
 
   // A flag that may be repeated, one value each, so that it never swallows what follows.
   template <class T>
-  static void add_repeated(CLI::App* sub, const std::string& flag, std::vector<T>& values, const std::string& help) {
-    sub->add_option(flag, values, help)->expected(1)->allow_extra_args(false)->multi_option_policy(
-        CLI::MultiOptionPolicy::TakeAll);
+  static void add_repeated(CLI::App* sub, const std::string& flag, std::vector<T>& values,
+                           const std::string& help) {
+    sub->add_option(flag, values, help)
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
 
   void add_threads(CLI::App* sub) {
-    sub->add_option("--threads", arguments.options.threads, "Threads for one run, the caller's included; default: all that this process may use")
+    sub->add_option(
+           "--threads", arguments.options.threads,
+           "Threads for one run, the caller's included; default: all that this process may use")
         ->check(CLI::Range(1, most_threads));
   }
 
@@ -114,12 +125,14 @@ struct Parser {
 
   void add_cache_dir(CLI::App* sub) {
     sub->add_option("--cache-dir", arguments.options.cache_dir,
-                    "Where generated code, measurements and prepacked weights are kept; \"none\": nowhere. Default: $DYN_CACHE_DIR, "
+                    "Where generated code, measurements and prepacked weights are kept; \"none\": "
+                    "nowhere. Default: $DYN_CACHE_DIR, "
                     "$XDG_CACHE_HOME/dyn or ~/.cache/dyn");
   }
 
   void add_format(CLI::App* sub) {
-    static const std::map<std::string, Format> names{{"md", Format::md}, {"csv", Format::csv}, {"json", Format::json}};
+    static const std::map<std::string, Format> names{
+        {"md", Format::md}, {"csv", Format::csv}, {"json", Format::json}};
     sub->add_option("--format", arguments.format, "md (default), csv or json")
         ->transform(CLI::CheckedTransformer(names, CLI::ignore_case).description(""))
         ->default_str("md")
@@ -127,64 +140,85 @@ struct Parser {
   }
 
   void add_vendor(CLI::App* sub) {
-    sub->add_flag("--vendor", arguments.options.vendor, "With policy dyn: matmuls on the CPU by oneDNN too, where it is installed and predicted to be faster");
+    sub->add_flag("--vendor", arguments.options.vendor,
+                  "With policy dyn: matmuls on the CPU by oneDNN too, where it is installed and "
+                  "predicted to be faster");
   }
 
   void add_model_flags(CLI::App* sub) {
     Options& options = arguments.options;
-    sub->add_option("model", arguments.model, "The model, a .dyn or .onnx file")->required()->type_name("MODEL");
+    sub->add_option("model", arguments.model, "The model, a .dyn or .onnx file")
+        ->required()
+        ->type_name("MODEL");
     add_free_dims(sub);
-    sub->add_option("--device", options.device,
-                    device_help())
+    sub->add_option("--device", options.device, device_help())
         ->check(CLI::IsMember(names(runtime::devices(), any)));
     sub->add_option("--gpu", options.gpu,
-                    "With cuda: the index of a GPU (default: the first), or the name of a described one, for inspect and explain. With emulator: "
+                    "With cuda: the index of a GPU (default: the first), or the name of a "
+                    "described one, for inspect and explain. With emulator: "
                     "the described GPU that it imitates (default a100). dynrun devices lists both")
         ->type_name("NAME|INDEX");
-    sub->add_option("--precision", options.precision,
-                    "f32 (default), or with cpu how weights of matmuls are kept: bf16, f16, or i8 with a scale for each column; computing is in f32. "
-                    "With cuda and emulator what matmuls multiply in: tf32, f16 or bf16; sums are f32")
+    sub->add_option(
+           "--precision", options.precision,
+           "f32 (default), or with cpu how weights of matmuls are kept: bf16, f16, or i8 with a "
+           "scale for each column; computing is in f32. "
+           "With cuda and emulator what matmuls multiply in: tf32, f16 or bf16; sums are f32")
         ->check(CLI::IsMember(names(runtime::precisions(), any)));
-    sub->add_option("--isa", options.isa, "Instruction set to generate for; default: the best that the CPU has")
+    sub->add_option("--isa", options.isa,
+                    "Instruction set to generate for; default: the best that the CPU has")
         ->check(CLI::IsMember(names(codegen::all_isas(), any)));
-    sub->add_option("--seed", options.seed, "Seed of random weights and inputs; default 0")->check(whole_number());
-    sub->add_flag("--random-weights", options.random_weights, "Random weights instead of the model's; needs no weights file");
+    sub->add_option("--seed", options.seed, "Seed of random weights and inputs; default 0")
+        ->check(whole_number());
+    sub->add_flag("--random-weights", options.random_weights,
+                  "Random weights instead of the model's; needs no weights file");
     sub->add_option("--weight-cache", options.weight_cache_bytes,
-                    "Most bytes of prepacked weights in the cache directory, such as 500MB; 0: keep none. Default 8GiB")
+                    "Most bytes of prepacked weights in the cache directory, such as 500MB; 0: "
+                    "keep none. Default 8GiB")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->type_name("SIZE");
-    sub->add_option("--policy", options.policy,
-                    "Who chooses how matmuls run: dyn (default); a published method: vortex, mikpoly, ftuner, tscompiler, dietcode; vendor: oneDNN "
-                    "where it can; oracle: every program of all of them is run at each new shape, slow")
+    sub->add_option(
+           "--policy", options.policy,
+           "Who chooses how matmuls run: dyn (default); a published method: vortex, mikpoly, "
+           "ftuner, tscompiler, dietcode; vendor: oneDNN "
+           "where it can; oracle: every program of all of them is run at each new shape, slow")
         ->type_name("POLICY");
     add_vendor(sub);
-    sub->add_flag("--deterministic", options.deterministic, "Results on the CPU do not depend on the number of threads");
+    sub->add_flag("--deterministic", options.deterministic,
+                  "Results on the CPU do not depend on the number of threads");
     sub->add_flag("--perf-map", options.perf_map, "Write names of generated code for Linux perf");
     add_cache_dir(sub);
   }
 
   void add_free_dims(CLI::App* sub) {
     add_repeated(sub, "--free", arguments.free_dims,
-                 "Frees dims of an input of an ONNX file: data=N,3,H,W. For each dim a name, the same for equal dims; _ for one without a name; or the file's number, "
+                 "Frees dims of an input of an ONNX file: data=N,3,H,W. For each dim a name, the "
+                 "same for equal dims; _ for one without a name; or the file's number, "
                  "which stays. Shapes that the file computes from them follow, or are refused");
   }
 
   void add_shape_flags(CLI::App* sub) {
     add_repeated(sub, "--dims", arguments.dims,
-                 "Values of a dim: S=37, S=1,8,64, S=1..4 (each), S=16..128+16 (arithmetic), S=1..512*2 (geometric). "
-                 "Several --dims multiply. Dims without one take the model's hint. Of a model with state also what a session is made for, and "
+                 "Values of a dim: S=37, S=1,8,64, S=1..4 (each), S=16..128+16 (arithmetic), "
+                 "S=1..512*2 (geometric). "
+                 "Several --dims multiply. Dims without one take the model's hint. Of a model with "
+                 "state also what a session is made for, and "
                  "how many positions it has, filled with random numbers");
-    add_repeated(sub, "--shapes", arguments.shapes, "Shapes of inputs instead: ids=1x37 or ids=1x37,mask=1x37");
+    add_repeated(sub, "--shapes", arguments.shapes,
+                 "Shapes of inputs instead: ids=1x37 or ids=1x37,mask=1x37");
   }
 
   void add_input_flags(CLI::App* sub) {
     add_repeated(sub, "--load-inputs", arguments.load_inputs,
-                 "An input from a NumPy file: name=file.npy; without --dims and --shapes it also decides the dims. "
-                 "Other inputs are random: normal floats, integers in the range that they index, masks all 1");
+                 "An input from a NumPy file: name=file.npy; without --dims and --shapes it also "
+                 "decides the dims. "
+                 "Other inputs are random: normal floats, integers in the range that they index, "
+                 "masks all 1");
   }
 
   void add_structure_inputs(CLI::App* sub) {
-    add_repeated(sub, "--load-inputs", arguments.load_inputs, "An input of an ONNX model whose values decide its structure, from a NumPy file: axes=file.npy");
+    add_repeated(sub, "--load-inputs", arguments.load_inputs,
+                 "An input of an ONNX model whose values decide its structure, from a NumPy file: "
+                 "axes=file.npy");
   }
 
   void add_run() {
@@ -193,149 +227,234 @@ struct Parser {
     add_threads(sub);
     add_shape_flags(sub);
     add_input_flags(sub);
-    sub->add_option("--save-outputs", arguments.save_outputs, "Write each output to DIR/<name>.npy (with _ for what the name of a file cannot have)")->type_name("DIR");
+    sub->add_option(
+           "--save-outputs", arguments.save_outputs,
+           "Write each output to DIR/<name>.npy (with _ for what the name of a file cannot have)")
+        ->type_name("DIR");
     add_format(sub);
   }
 
   void add_bench() {
-    CLI::App* sub = add_command("bench", "Time a model: load, first call, new shapes, steady state", bench_model);
+    CLI::App* sub = add_command("bench", "Time a model: load, first call, new shapes, steady state",
+                                bench_model);
     add_model_flags(sub);
-    add_thread_counts(sub, "Threads for one run, the caller's included; several, such as 1,2, are measured in turn at each shape, the load with the "
-                           "first. Default: all that this process may use");
+    add_thread_counts(sub,
+                      "Threads for one run, the caller's included; several, such as 1,2, are "
+                      "measured in turn at each shape, the load with the "
+                      "first. Default: all that this process may use");
     add_shape_flags(sub);
     add_input_flags(sub);
-    sub->add_option("--iterations", arguments.iterations, "Exactly this many timed runs for each shape")->check(CLI::Range(1, 1000000000));
-    sub->add_option("--duration", arguments.duration_seconds, "Seconds of timed runs for each shape (default 1, emulator 0; at least 3 runs)")
+    sub->add_option("--iterations", arguments.iterations,
+                    "Exactly this many timed runs for each shape")
+        ->check(CLI::Range(1, 1000000000));
+    sub->add_option("--duration", arguments.duration_seconds,
+                    "Seconds of timed runs for each shape (default 1, emulator 0; at least 3 runs)")
         ->check(number_in(0, 1e6));
-    sub->add_option("--warmup", arguments.warmup_seconds, "Seconds of runs before the timed ones (default 0.2, emulator 0)")
+    sub->add_option("--warmup", arguments.warmup_seconds,
+                    "Seconds of runs before the timed ones (default 0.2, emulator 0)")
         ->check(number_in(0, 1e6));
-    sub->add_option("--percentile", arguments.percentiles, "Percentiles of the run time beside the median; default 95")
+    sub->add_option("--percentile", arguments.percentiles,
+                    "Percentiles of the run time beside the median; default 95")
         ->delimiter(',')
         ->check(number_in(0, 100))
         ->expected(1, 16)
         ->allow_extra_args(false);
     sub->add_flag("--profile", arguments.profile, "Time each group of the model as well");
-    sub->add_option("--trace", arguments.trace, "Write one run of each shape as a Chrome trace (chrome://tracing, Perfetto)")
+    sub->add_option("--trace", arguments.trace,
+                    "Write one run of each shape as a Chrome trace (chrome://tracing, Perfetto)")
         ->type_name("FILE");
-    sub->add_flag("--load-only", arguments.load_only, "Load the model, print the load's times, and run nothing");
-    sub->add_flag("--skip-load", arguments.skip_load, "Do not time the load, cold and cached, in processes of their own");
+    sub->add_flag("--load-only", arguments.load_only,
+                  "Load the model, print the load's times, and run nothing");
+    sub->add_flag("--skip-load", arguments.skip_load,
+                  "Do not time the load, cold and cached, in processes of their own");
     add_format(sub);
   }
 
   void add_import() {
-    CLI::App* sub = add_command("import", "Write an ONNX model as readable text and a safetensors file", import_model);
-    sub->add_option("model", arguments.model, "The model, an .onnx file")->required()->type_name("MODEL");
+    CLI::App* sub = add_command(
+        "import", "Write an ONNX model as readable text and a safetensors file", import_model);
+    sub->add_option("model", arguments.model, "The model, an .onnx file")
+        ->required()
+        ->type_name("MODEL");
     add_free_dims(sub);
-    sub->add_option("-o,--output", arguments.output, "The text; weights go beside it, with the ending .safetensors. Default: the model's name with the ending .dyn")
+    sub->add_option("-o,--output", arguments.output,
+                    "The text; weights go beside it, with the ending .safetensors. Default: the "
+                    "model's name with the ending .dyn")
         ->type_name("FILE");
     add_structure_inputs(sub);
   }
 
   void add_inspect() {
-    CLI::App* sub = add_command("inspect", "Show what a model became: kernels, memory, shape classes", inspect_model);
+    CLI::App* sub = add_command(
+        "inspect", "Show what a model became: kernels, memory, shape classes", inspect_model);
     add_model_flags(sub);
     add_threads(sub);
     add_shape_flags(sub);
     add_structure_inputs(sub);
     sub->add_option("--group", arguments.group, "Only this group");
-    sub->add_option("--after", arguments.after, "Instead, the model's text after this pass: parse, " + graph::pass_names())->type_name("PASS");
+    sub->add_option("--after", arguments.after,
+                    "Instead, the model's text after this pass: parse, " + graph::pass_names())
+        ->type_name("PASS");
   }
 
   void add_explain() {
-    CLI::App* sub = add_command("explain", "Show for a shape which kernels were considered, their cost, and the choice", explain_model);
+    CLI::App* sub = add_command(
+        "explain", "Show for a shape which kernels were considered, their cost, and the choice",
+        explain_model);
     add_model_flags(sub);
     add_threads(sub);
     add_shape_flags(sub);
     add_structure_inputs(sub);
     sub->add_option("--group", arguments.group, "Only this group");
     sub->add_flag("--measure", arguments.measure,
-                  "Rank all programs of every policy instead, by time measured in runs of the whole model, beside what was predicted");
-    sub->add_option("--dump-ptx", arguments.dump_ptx, "Also write the PTX of all groups on the GPU, a file for each shape class, to DIR")
+                  "Rank all programs of every policy instead, by time measured in runs of the "
+                  "whole model, beside what was predicted");
+    sub->add_option(
+           "--dump-ptx", arguments.dump_ptx,
+           "Also write the PTX of all groups on the GPU, a file for each shape class, to DIR")
         ->type_name("DIR");
   }
 
   void add_op() {
-    CLI::App* sub = add_command("op", "Time one operator beside other libraries and the machine's limit", bench_op);
+    CLI::App* sub = add_command(
+        "op", "Time one operator beside other libraries and the machine's limit", bench_op);
     OpArguments& op = arguments.op;
-    sub->footer("dynrun op matmul \"f32[M,768] x f32[768,2304]\" --dims M=1..512*2 --peers onednn,openblas\n"
-                "dynrun op matmul --suite tests/bench/suites/gemm-transformer.txt --threads 1,2 --format csv\n"
-                "dynrun op softmax \"f32[B,S]\" --dims B=8 --dims S=128 --attr axis=-1 --cold");
-    sub->add_option("operator", op.op, "An operator of docs/ir.md; with --suite the suite's, if none is given")->type_name("OP");
+    sub->footer(
+        "dynrun op matmul \"f32[M,768] x f32[768,2304]\" --dims M=1..512*2 --peers "
+        "onednn,openblas\n"
+        "dynrun op matmul --suite tests/bench/suites/gemm-transformer.txt --threads 1,2 --format "
+        "csv\n"
+        "dynrun op softmax \"f32[B,S]\" --dims B=8 --dims S=128 --attr axis=-1 --cold");
+    sub->add_option("operator", op.op,
+                    "An operator of docs/ir.md; with --suite the suite's, if none is given")
+        ->type_name("OP");
     sub->add_option("types", op.types,
-                    "Its operands, separated by \" x \"; dims are numbers or names. An operand of numbers alone is a constant weight where "
+                    "Its operands, separated by \" x \"; dims are numbers or names. An operand of "
+                    "numbers alone is a constant weight where "
                     "another one has names; `const f32[...]` and `input f32[...]` decide it")
         ->type_name("TYPES");
-    add_repeated(sub, "--suite", op.suites, "Instead of TYPES: a file of shapes (tests/bench/suites)");
-    add_repeated(sub, "--dims", arguments.dims, "Values of the named dims, as for bench; several multiply. With --suite N, where its convolutions have none (default 1)");
-    add_repeated(sub, "--attr", op.attributes, "An attribute of the operator: axis=-1, transpose_b=true, perm=[1,0]");
-    add_thread_counts(sub, "Threads of dyn and of each peer; several are measured one after the other: 1,2");
+    add_repeated(sub, "--suite", op.suites,
+                 "Instead of TYPES: a file of shapes (tests/bench/suites)");
+    add_repeated(sub, "--dims", arguments.dims,
+                 "Values of the named dims, as for bench; several multiply. With --suite N, where "
+                 "its convolutions have none (default 1)");
+    add_repeated(sub, "--attr", op.attributes,
+                 "An attribute of the operator: axis=-1, transpose_b=true, perm=[1,0]");
+    add_thread_counts(
+        sub, "Threads of dyn and of each peer; several are measured one after the other: 1,2");
     sub->add_flag("--cold", op.cold,
-                  "Operands from memory: the model holds as many copies of the operator, each with operands of its own, as exceed four times the "
+                  "Operands from memory: the model holds as many copies of the operator, each with "
+                  "operands of its own, as exceed four times the "
                   "last cache. Default: the same operands again and again");
     sub->add_option("--peers", op.peers,
-                    "Libraries to compare with, each in a process of its own, in alternating slices: onednn, openblas, blis, mkl (found at "
-                    "run time), NAME=LIBRARY.so, or NAME=exec:PROGRAM ARGUMENTS for a program that speaks the protocol of docs/peers.md");
-    sub->add_option("--rounds", op.rounds, "Slices of each side for each shape (default 5)")->check(CLI::Range(1, 1000));
-    sub->add_option("--slice-ms", op.slice_ms, "Milliseconds of one slice, or one iteration where that takes longer (default 20)")
+                    "Libraries to compare with, each in a process of its own, in alternating "
+                    "slices: onednn, openblas, blis, mkl (found at "
+                    "run time), NAME=LIBRARY.so, or NAME=exec:PROGRAM ARGUMENTS for a program that "
+                    "speaks the protocol of docs/peers.md");
+    sub->add_option("--rounds", op.rounds, "Slices of each side for each shape (default 5)")
+        ->check(CLI::Range(1, 1000));
+    sub->add_option(
+           "--slice-ms", op.slice_ms,
+           "Milliseconds of one slice, or one iteration where that takes longer (default 20)")
         ->check(number_in(0.01, 60000));
     sub->add_option("--precision", arguments.options.precision,
-                    "How dyn keeps constant right sides of matmuls: f32 (default), bf16, f16 or i8; limits count these bytes. Peers compute as ever")
-        ->check(CLI::IsMember(names(runtime::precisions(), [](const runtime::PrecisionInfo& each) { return each.on_cpu; })));
+                    "How dyn keeps constant right sides of matmuls: f32 (default), bf16, f16 or "
+                    "i8; limits count these bytes. Peers compute as ever")
+        ->check(CLI::IsMember(names(runtime::precisions(), [](const runtime::PrecisionInfo& each) {
+          return each.on_cpu;
+        })));
     add_vendor(sub);
-    sub->add_option("--isa", arguments.options.isa, "Instruction set that dyn generates for; default: the best that the CPU has")
+    sub->add_option("--isa", arguments.options.isa,
+                    "Instruction set that dyn generates for; default: the best that the CPU has")
         ->check(CLI::IsMember(names(codegen::all_isas(), any)));
     sub->add_option("--cache-dir", arguments.options.cache_dir, "As for bench");
-    sub->add_option("--seed", arguments.options.seed, "Seed of random operands; default 0")->check(whole_number());
+    sub->add_option("--seed", arguments.options.seed, "Seed of random operands; default 0")
+        ->check(whole_number());
     add_format(sub);
   }
 
   void add_select() {
-    CLI::App* sub = add_command("select", "Compare who chooses best among the programs of a matmul: every policy at many shapes, beside the best of all programs",
+    CLI::App* sub = add_command("select",
+                                "Compare who chooses best among the programs of a matmul: every "
+                                "policy at many shapes, beside the best of all programs",
                                 select_programs);
     SelectArguments& select = arguments.select;
-    sub->footer("dynrun select tests/bench/suites/gemm-transformer.txt --threads 1,2 --format csv --plot select.svg\n"
-                "dynrun select matmul \"f32[M,768] x const f32[768,2304]\" --dims M=1..64*2 --policies dyn,mikpoly,oracle");
-    sub->add_option("problems", select.words, "Files of shapes (tests/bench/suites), or an operator and the types of its operands, as for op")
+    sub->footer(
+        "dynrun select tests/bench/suites/gemm-transformer.txt --threads 1,2 --format csv --plot "
+        "select.svg\n"
+        "dynrun select matmul \"f32[M,768] x const f32[768,2304]\" --dims M=1..64*2 --policies "
+        "dyn,mikpoly,oracle");
+    sub->add_option("problems", select.words,
+                    "Files of shapes (tests/bench/suites), or an operator and the types of its "
+                    "operands, as for op")
         ->required()
         ->type_name("SUITE... | OP TYPES");
     sub->add_option("--policies", select.policies,
-                    "Which, separated by commas: dyn, vortex, mikpoly, ftuner, tscompiler, dietcode, vendor, oracle (the best measured of all programs of the "
+                    "Which, separated by commas: dyn, vortex, mikpoly, ftuner, tscompiler, "
+                    "dietcode, vendor, oracle (the best measured of all programs of the "
                     "others). Default: all")
         ->type_name("LIST");
-    add_repeated(sub, "--dims", arguments.dims, "Values of the named dims of TYPES, as for bench; several multiply");
-    add_repeated(sub, "--attr", arguments.op.attributes, "An attribute of the operator: transpose_b=true");
-    sub->add_option("--random", select.random, "So many more shapes, drawn log-uniformly in the ranges of the suites' M, N and K")->check(CLI::Range(0, 1000000));
+    add_repeated(sub, "--dims", arguments.dims,
+                 "Values of the named dims of TYPES, as for bench; several multiply");
+    add_repeated(sub, "--attr", arguments.op.attributes,
+                 "An attribute of the operator: transpose_b=true");
+    sub->add_option(
+           "--random", select.random,
+           "So many more shapes, drawn log-uniformly in the ranges of the suites' M, N and K")
+        ->check(CLI::Range(0, 1000000));
     sub->add_flag("--random-only", select.random_only, "Leave out the suites' own shapes");
-    sub->add_option("--most-gflop", select.most_gflop, "Leave out problems of more than so many billion operations")->check(number_in(1e-15, 1e15));
+    sub->add_option("--most-gflop", select.most_gflop,
+                    "Leave out problems of more than so many billion operations")
+        ->check(number_in(1e-15, 1e15));
     add_thread_counts(sub, "Threads of one run; several are measured one after the other: 1,2");
-    sub->add_option("--peers", arguments.op.peers, "Libraries to compare the oracle with, as for op");
+    sub->add_option("--peers", arguments.op.peers,
+                    "Libraries to compare the oracle with, as for op");
     sub->add_option("--rounds", select.rounds,
-                    "Rounds in which programs that are near the best are measured, alternately to choose and to score; each in another random order (default 10)")
+                    "Rounds in which programs that are near the best are measured, alternately to "
+                    "choose and to score; each in another random order (default 10)")
         ->check(CLI::Range(2, 1000));
-    sub->add_option("--slice-ms", select.slice_ms, "Milliseconds of one program in one round, or one iteration where that takes longer (default 1)")
+    sub->add_option("--slice-ms", select.slice_ms,
+                    "Milliseconds of one program in one round, or one iteration where that takes "
+                    "longer (default 1)")
         ->check(number_in(0.01, 60000));
-    sub->add_option("--plot", select.plot, "Write the distribution of oracle's time over policy's time as SVG")->type_name("FILE");
-    sub->add_option("--device", arguments.options.device, "cpu (default); with cuda and emulator nothing is run, and times are predicted")
-        ->check(CLI::IsMember(names(runtime::devices(), [](const runtime::DeviceInfo& each) { return each.is_gpu || each.name == Options().device; })));
-    sub->add_option("--gpu", arguments.options.gpu, "A described GPU, such as a100, for cuda and emulator")->type_name("NAME|INDEX");
-    sub->add_option("--precision", arguments.options.precision, "As for op and bench")->check(CLI::IsMember(names(runtime::precisions(), any)));
+    sub->add_option("--plot", select.plot,
+                    "Write the distribution of oracle's time over policy's time as SVG")
+        ->type_name("FILE");
+    sub->add_option("--device", arguments.options.device,
+                    "cpu (default); with cuda and emulator nothing is run, and times are predicted")
+        ->check(CLI::IsMember(names(runtime::devices(), [](const runtime::DeviceInfo& each) {
+          return each.is_gpu || each.name == Options().device;
+        })));
+    sub->add_option("--gpu", arguments.options.gpu,
+                    "A described GPU, such as a100, for cuda and emulator")
+        ->type_name("NAME|INDEX");
+    sub->add_option("--precision", arguments.options.precision, "As for op and bench")
+        ->check(CLI::IsMember(names(runtime::precisions(), any)));
     add_vendor(sub);
-    sub->add_option("--isa", arguments.options.isa, "Instruction set to generate for; default: the best that the CPU has")
+    sub->add_option("--isa", arguments.options.isa,
+                    "Instruction set to generate for; default: the best that the CPU has")
         ->check(CLI::IsMember(names(codegen::all_isas(), any)));
     add_cache_dir(sub);
-    sub->add_option("--seed", arguments.options.seed, "Seed of random shapes, operands and orders; default 0")->check(whole_number());
+    sub->add_option("--seed", arguments.options.seed,
+                    "Seed of random shapes, operands and orders; default 0")
+        ->check(whole_number());
     add_format(sub);
   }
 
   void add_devices() {
-    CLI::App* sub = add_command("devices", "Show this machine's CPU and GPUs, what was measured of them, and the described GPUs", show_devices);
+    CLI::App* sub = add_command(
+        "devices",
+        "Show this machine's CPU and GPUs, what was measured of them, and the described GPUs",
+        show_devices);
     add_threads(sub);
     add_cache_dir(sub);
     add_format(sub);
   }
 
   void add_cache() {
-    CLI::App* sub = app.add_subcommand("cache", "Show or clear the directory of generated code, measurements and prepacked weights");
+    CLI::App* sub = app.add_subcommand(
+        "cache",
+        "Show or clear the directory of generated code, measurements and prepacked weights");
     add_threads(sub);
     add_cache_dir(sub);
     sub->add_subcommand("show", "Path, files and size (the default)")->fallthrough();
@@ -356,17 +475,14 @@ int run_command_line(int argc, char** argv) {
   parser.arguments.program = std::filesystem::read_symlink("/proc/self/exe").string();
   try {
     parser.app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return parser.app.exit(error) == 0 ? 0 : usage_error;
-  }
+  } catch (const CLI::ParseError& error) { return parser.app.exit(error) == 0 ? 0 : usage_error; }
   try {
     parser.arguments.options.free_dims = parse_free_dims(parser.arguments.free_dims);
     parser.command(parser.arguments);
-    if (std::fflush(stdout) != 0) throw Error(ErrorKind::device, "standard output cannot be written");
+    if (std::fflush(stdout) != 0)
+      throw Error(ErrorKind::device, "standard output cannot be written");
     return 0;
-  } catch (const std::exception& error) {
-    return report(error);
-  }
+  } catch (const std::exception& error) { return report(error); }
 }
 
 }  // namespace dyn::cli

@@ -59,7 +59,8 @@ float multiply_add_sse2(std::int64_t iterations) {
   return _mm_cvtss_f32(sum);
 }
 
-// Asks for the lines that a later round reads: hardware's own guesses end at pages. Beyond the end they are only hints.
+// Asks for the lines that a later round reads: hardware's own guesses end at pages. Beyond the end
+// they are only hints.
 inline void ask_ahead(const void* round, std::size_t bytes) {
   constexpr std::size_t line_bytes = 64, distance_bytes = 8192;
   for (std::size_t offset = 0; offset < bytes; offset += line_bytes) {
@@ -75,7 +76,8 @@ __attribute__((target("avx512f"))) std::uint64_t read_avx512(const void* data, s
     if (ahead) ask_ahead(vectors + n, read_chains * sizeof(__m512i));
 #pragma GCC unroll 8
     for (int i = 0; i < read_chains; ++i) {
-      chains[i] = _mm512_xor_si512(chains[i], _mm512_load_si512(vectors + n + static_cast<std::size_t>(i)));
+      chains[i] =
+          _mm512_xor_si512(chains[i], _mm512_load_si512(vectors + n + static_cast<std::size_t>(i)));
     }
   }
   __m512i all = chains[0];
@@ -94,7 +96,8 @@ __attribute__((target("avx2"))) std::uint64_t read_avx2(const void* data, std::s
     if (ahead) ask_ahead(vectors + n, read_chains * sizeof(__m256i));
 #pragma GCC unroll 8
     for (int i = 0; i < read_chains; ++i) {
-      chains[i] = _mm256_xor_si256(chains[i], _mm256_load_si256(vectors + n + static_cast<std::size_t>(i)));
+      chains[i] =
+          _mm256_xor_si256(chains[i], _mm256_load_si256(vectors + n + static_cast<std::size_t>(i)));
     }
   }
   __m256i all = chains[0];
@@ -111,7 +114,8 @@ std::uint64_t read_sse2(const void* data, std::size_t bytes) {
     if (ahead) ask_ahead(vectors + n, read_chains * sizeof(__m128i));
 #pragma GCC unroll 8
     for (int i = 0; i < read_chains; ++i) {
-      chains[i] = _mm_xor_si128(chains[i], _mm_load_si128(vectors + n + static_cast<std::size_t>(i)));
+      chains[i] =
+          _mm_xor_si128(chains[i], _mm_load_si128(vectors + n + static_cast<std::size_t>(i)));
     }
   }
   __m128i all = chains[0];
@@ -148,9 +152,14 @@ std::optional<Isa> find_isa(std::string_view name) {
 
 Kernels kernels_of(Isa isa) {
   switch (isa) {
-    case Isa::avx512: return {multiply_add_avx512, flops_of(avx512_chains, 16), {read_avx512<false>, read_avx512<true>}};
-    case Isa::avx2: return {multiply_add_avx2, flops_of(avx2_chains, 8), {read_avx2<false>, read_avx2<true>}};
-    default: return {multiply_add_sse2, flops_of(sse2_chains, 4), {read_sse2<false>, read_sse2<true>}};
+    case Isa::avx512:
+      return {multiply_add_avx512,
+              flops_of(avx512_chains, 16),
+              {read_avx512<false>, read_avx512<true>}};
+    case Isa::avx2:
+      return {multiply_add_avx2, flops_of(avx2_chains, 8), {read_avx2<false>, read_avx2<true>}};
+    default:
+      return {multiply_add_sse2, flops_of(sse2_chains, 4), {read_sse2<false>, read_sse2<true>}};
   }
 }
 

@@ -19,8 +19,8 @@ namespace {
 // Shorter than a scheduler's time slice, and so many that some run undisturbed.
 constexpr int bursts = 100, traffic_bursts = 40;
 constexpr double burst_flops = 2e8;
-constexpr std::size_t burst_bytes = 1u << 25;   // read again and again from small buffers
-constexpr std::size_t granule = 1u << 21;       // a huge page
+constexpr std::size_t burst_bytes = 1u << 25;  // read again and again from small buffers
+constexpr std::size_t granule = 1u << 21;      // a huge page
 constexpr std::size_t most_dram_bytes = std::size_t{2} << 30;
 constexpr std::size_t least_dram_bytes = std::size_t{128} << 20;
 
@@ -31,7 +31,8 @@ volatile std::uint64_t measured_sink;
 class Buffer {
  public:
   explicit Buffer(std::size_t bytes) : bytes_((bytes + granule - 1) / granule * granule) {
-    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return;
     data_ = memory;
     madvise(data_, bytes_, MADV_HUGEPAGE);
@@ -50,7 +51,8 @@ class Buffer {
 };
 
 std::size_t dram_bytes(std::size_t caches) {
-  const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return std::min({std::max(5 * caches, least_dram_bytes), most_dram_bytes, memory / 8});
 }
 
@@ -88,9 +90,13 @@ double measure_gflops(const Kernels& kernels, int threads) {
   double best = 0;
   for (int burst = 0; burst < bursts; ++burst) {
     const double seconds = timed_together(
-        threads, [&](int) { measured_sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations / 8)); },
+        threads,
+        [&](int) {
+          measured_sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations / 8));
+        },
         [&](int) { measured_sink = static_cast<std::uint64_t>(kernels.multiply_add(iterations)); });
-    best = std::max(best, static_cast<double>(iterations) * kernels.flops_per_iteration * threads / seconds);
+    best = std::max(
+        best, static_cast<double>(iterations) * kernels.flops_per_iteration * threads / seconds);
   }
   return best / 1e9;
 }
@@ -107,40 +113,51 @@ double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads)
   double best = 0;
   for (int burst = 0; burst < bursts; ++burst) {
     loop = kernels.reads[static_cast<std::size_t>(burst) % kernels.reads.size()];
-    // The thread that reads a buffer touches it first, so that it lies in that thread's memory node.
+    // The thread that reads a buffer touches it first, so that it lies in that thread's memory
+    // node.
     const auto prepare = [&](int thread) {
       auto& buffer = buffers[static_cast<std::size_t>(thread)];
       if (!buffer) buffer = std::make_unique<Buffer>(level.bytes);
       if (buffer->data() != nullptr && passes > 1) read(thread, 1);
     };
-    const bool ready = std::all_of(buffers.begin(), buffers.end(), [&](const auto& b) { return !b || b->data() != nullptr; });
+    const bool ready = std::all_of(buffers.begin(), buffers.end(),
+                                   [&](const auto& b) { return !b || b->data() != nullptr; });
     if (!ready) return 0;
     const double seconds = timed_together(threads, prepare, [&](int thread) {
       if (buffers[static_cast<std::size_t>(thread)]->data() != nullptr) read(thread, passes);
     });
-    best = std::max(best, static_cast<double>(passes) * static_cast<double>(level.bytes) * threads / seconds);
+    best = std::max(
+        best, static_cast<double>(passes) * static_cast<double>(level.bytes) * threads / seconds);
   }
   return best / 1e9;
 }
 
 TrafficRate measure_traffic(const TrafficKind& kind, std::size_t array_bytes, int threads) {
-  const auto count = static_cast<std::size_t>(threads), arrays = static_cast<std::size_t>(kind.sources) + (kind.writes ? 1 : 0);
+  const auto count = static_cast<std::size_t>(threads),
+             arrays = static_cast<std::size_t>(kind.sources) + (kind.writes ? 1 : 0);
   const std::size_t bytes = whole_lines(array_bytes / count);
   std::vector<std::array<std::unique_ptr<Buffer>, most_sources + 1>> buffers(count);
-  const auto data = [&](int thread, std::size_t array) { return buffers[static_cast<std::size_t>(thread)][array]->data(); };
+  const auto data = [&](int thread, std::size_t array) {
+    return buffers[static_cast<std::size_t>(thread)][array]->data();
+  };
   // Each thread touches its own arrays first.
-  timed_together(threads, [](int) {}, [&](int thread) {
-    for (auto& buffer : buffers[static_cast<std::size_t>(thread)]) buffer = std::make_unique<Buffer>(bytes);
-  });
+  timed_together(
+      threads, [](int) {},
+      [&](int thread) {
+        for (auto& buffer : buffers[static_cast<std::size_t>(thread)])
+          buffer = std::make_unique<Buffer>(bytes);
+      });
   for (int thread = 0; thread < threads; ++thread)
     for (std::size_t array = 0; array <= most_sources; ++array)
       if (data(thread, array) == nullptr) return {};
   std::array<std::vector<double>, 2> rates;
   for (int burst = 0; burst < traffic_bursts; ++burst) {
     const std::size_t version = static_cast<std::size_t>(burst) % rates.size();
-    const double seconds = timed_together(threads, [](int) {}, [&](int thread) {
-      kind.versions[version](data(thread, 0), {data(thread, 1), data(thread, 2)}, bytes);
-    });
+    const double seconds = timed_together(
+        threads, [](int) {},
+        [&](int thread) {
+          kind.versions[version](data(thread, 0), {data(thread, 1), data(thread, 2)}, bytes);
+        });
     rates[version].push_back(static_cast<double>(arrays * bytes * count) / seconds / 1e9);
   }
   TrafficRate result;

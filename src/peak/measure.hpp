@@ -15,7 +15,8 @@ struct Level {
   std::size_t bytes;  ///< that one thread reads: fits this level, and not the one before
 };
 
-/// From the sizes of this machine's caches, shared ones divided among `threads`. DRAM: more than 4 times all caches.
+/// From the sizes of this machine's caches, shared ones divided among `threads`. DRAM: more than 4
+/// times all caches.
 std::vector<Level> memory_levels(int threads);
 
 /// f32 multiply-adds of `threads` threads together, in GFLOP/s.
@@ -28,7 +29,8 @@ double measure_gb_per_s(const Kernels& kernels, const Level& level, int threads)
 struct TrafficRate {
   double best = 0, median = 0;
 };
-/// Of `threads` threads that share the arrays, each of `array_bytes` in all: of DRAM, where these exceed the caches.
+/// Of `threads` threads that share the arrays, each of `array_bytes` in all: of DRAM, where these
+/// exceed the caches.
 TrafficRate measure_traffic(const TrafficKind& kind, std::size_t array_bytes, int threads);
 
 /// Bytes of the first CPU's cache at `level` (1 to 3), the data or unified one; 0: there is none.

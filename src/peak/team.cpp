@@ -35,7 +35,8 @@ void pin_to(int cpu) {
 
 int usable_cpus() { return static_cast<int>(allowed_cpus().size()); }
 
-double timed_together(int threads, const std::function<void(int)>& prepare, const std::function<void(int)>& work) {
+double timed_together(int threads, const std::function<void(int)>& prepare,
+                      const std::function<void(int)>& work) {
   const std::vector<int> cpus = allowed_cpus();
   const auto count = static_cast<std::size_t>(threads);
   std::vector<Clock::time_point> starts(count), ends(count);

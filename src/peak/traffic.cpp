@@ -28,7 +28,8 @@ inline void ask_ahead(const Sources& from, std::size_t offset) {
 }
 
 template <int sources, Stores stores, bool ahead>
-__attribute__((target("avx512f"))) void move_avx512(void* to, const Sources& from, std::size_t bytes) {
+__attribute__((target("avx512f"))) void move_avx512(void* to, const Sources& from,
+                                                    std::size_t bytes) {
   const auto* first = static_cast<const __m512i*>(from[0]);
   const auto* second = static_cast<const __m512i*>(from[1]);
   auto* target = static_cast<__m512i*>(to);
@@ -42,7 +43,8 @@ __attribute__((target("avx512f"))) void move_avx512(void* to, const Sources& fro
       if (sources > 1) value = _mm512_add_epi32(value, _mm512_load_si512(second + i));
       if (stores == Stores::PastCaches) _mm512_stream_si512(target + i, value);
       if (stores == Stores::Cached) _mm512_store_si512(target + i, value);
-      if (stores == Stores::None) chains[i % chain_count] = _mm512_xor_si512(chains[i % chain_count], value);
+      if (stores == Stores::None)
+        chains[i % chain_count] = _mm512_xor_si512(chains[i % chain_count], value);
     }
   }
 #pragma GCC unroll 8
@@ -67,7 +69,8 @@ __attribute__((target("avx2"))) void move_avx2(void* to, const Sources& from, st
       if (sources > 1) value = _mm256_add_epi32(value, _mm256_load_si256(second + i));
       if (stores == Stores::PastCaches) _mm256_stream_si256(target + i, value);
       if (stores == Stores::Cached) _mm256_store_si256(target + i, value);
-      if (stores == Stores::None) chains[i % chain_count] = _mm256_xor_si256(chains[i % chain_count], value);
+      if (stores == Stores::None)
+        chains[i % chain_count] = _mm256_xor_si256(chains[i % chain_count], value);
     }
   }
 #pragma GCC unroll 8
@@ -92,7 +95,8 @@ void move_sse2(void* to, const Sources& from, std::size_t bytes) {
       if (sources > 1) value = _mm_add_epi32(value, _mm_load_si128(second + i));
       if (stores == Stores::PastCaches) _mm_stream_si128(target + i, value);
       if (stores == Stores::Cached) _mm_store_si128(target + i, value);
-      if (stores == Stores::None) chains[i % chain_count] = _mm_xor_si128(chains[i % chain_count], value);
+      if (stores == Stores::None)
+        chains[i % chain_count] = _mm_xor_si128(chains[i % chain_count], value);
     }
   }
 #pragma GCC unroll 8
@@ -104,7 +108,8 @@ void move_sse2(void* to, const Sources& from, std::size_t bytes) {
 template <int sources, Stores stores>
 std::array<Traffic, 2> versions(Isa isa) {
   switch (isa) {
-    case Isa::avx512: return {move_avx512<sources, stores, false>, move_avx512<sources, stores, true>};
+    case Isa::avx512:
+      return {move_avx512<sources, stores, false>, move_avx512<sources, stores, true>};
     case Isa::avx2: return {move_avx2<sources, stores, false>, move_avx2<sources, stores, true>};
     default: return {move_sse2<sources, stores, false>, move_sse2<sources, stores, true>};
   }

@@ -1,5 +1,6 @@
 #pragma once
-// What limits programs that only move memory: reads and writes in the shares that kernels without a contraction have.
+// What limits programs that only move memory: reads and writes in the shares that kernels without a
+// contraction have.
 
 #include <array>
 #include <cstddef>
@@ -13,7 +14,8 @@ namespace dyn::peak {
 inline constexpr int most_sources = 2;
 
 /// Moves `bytes` of each array (a multiple of 512, all aligned to 64) once.
-using Traffic = void (*)(void* to, const std::array<const void*, most_sources>& from, std::size_t bytes);
+using Traffic = void (*)(void* to, const std::array<const void*, most_sources>& from,
+                         std::size_t bytes);
 
 /// One mix of reads and writes.
 struct TrafficKind {
@@ -24,7 +26,8 @@ struct TrafficKind {
   std::array<Traffic, 2> versions;
 };
 
-/// read; fill, copy and add, which write past the caches; cached_copy, which does not, so that each line is read before it is written.
+/// read; fill, copy and add, which write past the caches; cached_copy, which does not, so that each
+/// line is read before it is written.
 std::array<TrafficKind, 5> traffic_of(Isa isa);
 
 }  // namespace dyn::peak

@@ -28,7 +28,8 @@ class Backend {
   virtual std::unique_ptr<Runner> prepare(const Problem& problem) = 0;
 };
 
-/// A known library by name, or a file; what it is, its functions tell. Throws Unsupported where it is missing or unknown.
+/// A known library by name, or a file; what it is, its functions tell. Throws Unsupported where it
+/// is missing or unknown.
 std::unique_ptr<Backend> open_backend(const std::string& library, int threads);
 
 std::unique_ptr<Backend> open_onednn(Library library, int threads);

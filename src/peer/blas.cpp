@@ -1,4 +1,5 @@
-// OpenBLAS, BLIS, MKL and other libraries with the CBLAS interface. Constant operands are packed where the library can: MKL.
+// OpenBLAS, BLIS, MKL and other libraries with the CBLAS interface. Constant operands are packed
+// where the library can: MKL.
 
 #include <array>
 #include <utility>
@@ -18,12 +19,14 @@ enum Order { row_major = 101 };
 enum Transpose { as_it_is = 111, transposed = 112, packed = 151 };
 enum Identifier { a_matrix = 161, b_matrix = 162 };
 
-using Sgemm = void(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float* a, int lda, const float* b,
-                   int ldb, float beta, float* c, int ldc);
+using Sgemm = void(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
+                   const float* a, int lda, const float* b, int ldb, float beta, float* c, int ldc);
 using PackGetSize = std::size_t(int identifier, int m, int n, int k);
-using Pack = void(int order, int identifier, int transpose, int m, int n, int k, float alpha, const float* source, int ld, float* target);
-using Compute = void(int order, int transpose_a, int transpose_b, int m, int n, int k, const float* a, int lda, const float* b, int ldb,
-                     float beta, float* c, int ldc);
+using Pack = void(int order, int identifier, int transpose, int m, int n, int k, float alpha,
+                  const float* source, int ld, float* target);
+using Compute = void(int order, int transpose_a, int transpose_b, int m, int n, int k,
+                     const float* a, int lda, const float* b, int ldb, float beta, float* c,
+                     int ldc);
 
 /// The packing functions; null where there are none.
 struct Functions {
@@ -42,20 +45,24 @@ struct Copy {
 
 class BlasRunner : public Runner {
  public:
-  BlasRunner(const Functions& functions, const Problem& problem) : functions_(functions), shape_(matmul_shape(problem)) {
+  BlasRunner(const Functions& functions, const Problem& problem)
+      : functions_(functions), shape_(matmul_shape(problem)) {
     const bool packs = functions_.pack != nullptr && problem.operands[1].constant;
     const std::int64_t c_size = element_count(problem.output.shape);
     for (int copy = 0; copy < problem.copies; ++copy) {
       const auto seed = static_cast<std::uint32_t>(2 * copy);
       copies_.push_back({random_floats(element_count(problem.operands[0].shape), seed + 1),
-                         random_floats(element_count(problem.operands[1].shape), seed + 2), random_floats(c_size, 0), {}});
+                         random_floats(element_count(problem.operands[1].shape), seed + 2),
+                         random_floats(c_size, 0),
+                         {}});
       if (packs) pack(copies_.back());
       if (copy > 0) {
         if (packs) copies_.back().b = {};
         continue;
       }
       run_copy(copies_.front());
-      check_matmul(shape_, copies_.front().a.floats(), copies_.front().b.floats(), copies_.front().c.floats());
+      check_matmul(shape_, copies_.front().a.floats(), copies_.front().b.floats(),
+                   copies_.front().c.floats());
       if (packs) copies_.front().b = {};
     }
   }
@@ -73,8 +80,10 @@ class BlasRunner : public Runner {
 
   void pack(Copy& copy) {
     for (const std::int64_t begin : shape_.b_begin) {
-      Buffer& target = copy.packed_b.emplace_back(functions_.pack_get_size(b_matrix, m(), n(), k()));
-      functions_.pack(row_major, b_matrix, word(shape_.transpose_b), m(), n(), k(), 1, copy.b.floats() + begin, ldb(), target.floats());
+      Buffer& target =
+          copy.packed_b.emplace_back(functions_.pack_get_size(b_matrix, m(), n(), k()));
+      functions_.pack(row_major, b_matrix, word(shape_.transpose_b), m(), n(), k(), 1,
+                      copy.b.floats() + begin, ldb(), target.floats());
     }
   }
 
@@ -83,10 +92,11 @@ class BlasRunner : public Runner {
       const float* a = copy.a.floats() + shape_.a_begin[i];
       float* c = copy.c.floats() + static_cast<std::int64_t>(i) * shape_.m * shape_.n;
       if (copy.packed_b.empty()) {
-        functions_.sgemm(row_major, word(shape_.transpose_a), word(shape_.transpose_b), m(), n(), k(), 1, a, lda(),
-                         copy.b.floats() + shape_.b_begin[i], ldb(), 0, c, n());
+        functions_.sgemm(row_major, word(shape_.transpose_a), word(shape_.transpose_b), m(), n(),
+                         k(), 1, a, lda(), copy.b.floats() + shape_.b_begin[i], ldb(), 0, c, n());
       } else {
-        functions_.compute(row_major, word(shape_.transpose_a), packed, m(), n(), k(), a, lda(), copy.packed_b[i].floats(), ldb(), 0, c, n());
+        functions_.compute(row_major, word(shape_.transpose_a), packed, m(), n(), k(), a, lda(),
+                           copy.packed_b[i].floats(), ldb(), 0, c, n());
       }
     }
   }
@@ -98,7 +108,8 @@ class BlasRunner : public Runner {
 
 std::string mkl_version(const Library& library) {
   std::array<char, 256> text = {};
-  library.function<void(char*, int)>("MKL_Get_Version_String")(text.data(), static_cast<int>(text.size()) - 1);
+  library.function<void(char*, int)>("MKL_Get_Version_String")(text.data(),
+                                                               static_cast<int>(text.size()) - 1);
   std::string version = text.data();
   while (version.ends_with(' ')) version.pop_back();
   return version;
@@ -118,7 +129,8 @@ class Blas : public Backend {
       version_ = library_.function<const char*()>("openblas_get_config")();
       library_.function<void(int)>("openblas_set_num_threads")(threads);
     } else if (library_.has("bli_info_get_version_str")) {
-      version_ = fmt::format("BLIS {}", library_.function<const char*()>("bli_info_get_version_str")());
+      version_ =
+          fmt::format("BLIS {}", library_.function<const char*()>("bli_info_get_version_str")());
       library_.function<void(std::int64_t)>("bli_thread_set_num_threads")(threads);
     } else {
       version_ = fmt::format("{} (its threads are its own)", library_.file());
@@ -140,6 +152,8 @@ class Blas : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> open_blas(Library library, int threads) { return std::make_unique<Blas>(std::move(library), threads); }
+std::unique_ptr<Backend> open_blas(Library library, int threads) {
+  return std::make_unique<Blas>(std::move(library), threads);
+}
 
 }  // namespace dyn::peer

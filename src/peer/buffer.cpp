@@ -29,7 +29,8 @@ Buffer::~Buffer() {
   if (data_ != nullptr) munmap(data_, bytes_);
 }
 
-Buffer::Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+Buffer::Buffer(Buffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(data_, other.data_);
@@ -47,7 +48,8 @@ Buffer random_floats(std::int64_t count, std::uint32_t seed) {
     data[i] = static_cast<float>(state >> 8) * 0x1p-23F - 1.0F;
   }
   for (std::int64_t done = first; done < count; done += random_period) {
-    std::memcpy(data + done, data, static_cast<std::size_t>(std::min(count - done, random_period)) * sizeof(float));
+    std::memcpy(data + done, data,
+                static_cast<std::size_t>(std::min(count - done, random_period)) * sizeof(float));
   }
   return buffer;
 }

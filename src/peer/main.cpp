@@ -1,4 +1,5 @@
-// dyn-peer: another library behind the line protocol of docs/peers.md. No part of dyn: what is compared must not share code.
+// dyn-peer: another library behind the line protocol of docs/peers.md. No part of dyn: what is
+// compared must not share code.
 
 #include <unistd.h>
 
@@ -7,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "src/peer/backend.hpp"
 #include "src/peer/timing.hpp"
@@ -26,7 +27,8 @@ class Service {
 
   std::string answer(const std::string& line) {
     const std::size_t space = line.find(' ');
-    const std::string word = line.substr(0, space), rest = space == std::string::npos ? "" : line.substr(space + 1);
+    const std::string word = line.substr(0, space),
+                      rest = space == std::string::npos ? "" : line.substr(space + 1);
     try {
       if (word == "hello") return hello(rest);
       if (word == "problem") return problem(rest);
@@ -34,17 +36,17 @@ class Service {
       if (word == "done") return runner_ = nullptr, "ok";
     } catch (const Unsupported& error) {
       return fmt::format("no {}", error.what());
-    } catch (const std::exception& error) {
-      return fmt::format("error {}", error.what());
-    }
+    } catch (const std::exception& error) { return fmt::format("error {}", error.what()); }
     return fmt::format("error unknown request \"{}\"", word);
   }
 
  private:
   std::string hello(const std::string& rest) {
     int version = 0, threads = 0;
-    if (std::sscanf(rest.c_str(), "%d threads=%d", &version, &threads) != 2 || threads < 1) throw Malformed("expected hello VERSION threads=N");
-    if (version != protocol_version) throw Malformed(fmt::format("speaks version {} of the protocol", protocol_version));
+    if (std::sscanf(rest.c_str(), "%d threads=%d", &version, &threads) != 2 || threads < 1)
+      throw Malformed("expected hello VERSION threads=N");
+    if (version != protocol_version)
+      throw Malformed(fmt::format("speaks version {} of the protocol", protocol_version));
     backend_ = dyn::peer::open_backend(library_, threads);
     return fmt::format("ok {}", backend_->version());
   }
@@ -58,7 +60,8 @@ class Service {
 
   std::string time(const std::string& rest) {
     if (runner_ == nullptr) throw Malformed("there is no problem to time");
-    const dyn::peer::SliceResult result = dyn::peer::time_slice(std::stod(rest), [this] { runner_->run(); });
+    const dyn::peer::SliceResult result =
+        dyn::peer::time_slice(std::stod(rest), [this] { runner_->run(); });
     return fmt::format("ok {:.9g} {}", result.median_seconds, result.iterations);
   }
 
@@ -77,9 +80,12 @@ std::FILE* own_stdout() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"dyn-peer: times another library for dynrun op. Reads requests of the line protocol (docs/peers.md) from stdin, answers on stdout."};
+  CLI::App app{
+      "dyn-peer: times another library for dynrun op. Reads requests of the line protocol "
+      "(docs/peers.md) from stdin, answers on stdout."};
   std::string library;
-  app.add_option("library", library, "onednn, openblas, blis, mkl, or a file of one of them")->required();
+  app.add_option("library", library, "onednn, openblas, blis, mkl, or a file of one of them")
+      ->required();
   CLI11_PARSE(app, argc, argv);
   std::FILE* answers = own_stdout();
   if (answers == nullptr) return 1;

@@ -12,7 +12,8 @@ namespace {
 constexpr int checked_elements = 16;
 constexpr double epsilon = 0x1p-23;
 
-/// Strides of the batch dims of one operand in whole matrices, 0 where it is broadcast; aligned with the output's from the right.
+/// Strides of the batch dims of one operand in whole matrices, 0 where it is broadcast; aligned
+/// with the output's from the right.
 std::vector<std::int64_t> batch_strides(const Shape& operand, std::size_t batch_rank) {
   std::vector<std::int64_t> strides(batch_rank, 0);
   std::int64_t stride = operand[operand.size() - 2] * operand[operand.size() - 1];
@@ -27,7 +28,8 @@ std::vector<std::int64_t> batch_strides(const Shape& operand, std::size_t batch_
 void add_batch(const Problem& problem, MatmulShape& shape) {
   const Shape& out = problem.output.shape;
   const std::size_t rank = out.size() - 2;
-  const auto a = batch_strides(problem.operands[0].shape, rank), b = batch_strides(problem.operands[1].shape, rank);
+  const auto a = batch_strides(problem.operands[0].shape, rank),
+             b = batch_strides(problem.operands[1].shape, rank);
   const std::int64_t count = element_count(Shape(out.begin(), out.end() - 2));
   for (std::int64_t index = 0; index < count; ++index) {
     std::int64_t rest = index, a_begin = 0, b_begin = 0;
@@ -46,7 +48,8 @@ void join_rows(MatmulShape& shape) {
   const auto batch = static_cast<std::int64_t>(shape.a_begin.size());
   bool joined = !shape.transpose_a && batch > 1;
   for (std::int64_t i = 0; i < batch; ++i) {
-    joined = joined && shape.a_begin[static_cast<std::size_t>(i)] == i * shape.m * shape.k && shape.b_begin[static_cast<std::size_t>(i)] == 0;
+    joined = joined && shape.a_begin[static_cast<std::size_t>(i)] == i * shape.m * shape.k &&
+             shape.b_begin[static_cast<std::size_t>(i)] == 0;
   }
   if (!joined) return;
   shape.m *= batch;
@@ -56,7 +59,8 @@ void join_rows(MatmulShape& shape) {
 }  // namespace
 
 MatmulShape matmul_shape(const Problem& problem) {
-  const bool f32 = problem.operands.size() == 2 && problem.operands[0].dtype == "f32" && problem.operands[1].dtype == "f32";
+  const bool f32 = problem.operands.size() == 2 && problem.operands[0].dtype == "f32" &&
+                   problem.operands[1].dtype == "f32";
   if (!f32 || problem.output.shape.size() < 2) throw Unsupported("only products of f32 matrices");
   MatmulShape shape;
   shape.transpose_a = problem.flag("transpose_a");
@@ -69,7 +73,8 @@ MatmulShape matmul_shape(const Problem& problem) {
   shape.ldb = problem.operands[1].shape.back();
   add_batch(problem, shape);
   join_rows(shape);
-  const std::int64_t least = std::min({shape.m, shape.n, shape.k}), most = std::max({shape.m, shape.n, shape.k});
+  const std::int64_t least = std::min({shape.m, shape.n, shape.k}),
+                     most = std::max({shape.m, shape.n, shape.k});
   if (least == 0 || shape.a_begin.empty()) throw Unsupported("an empty problem");
   if (most > std::numeric_limits<int>::max()) throw Unsupported("sizes beyond 31 bits");
   return shape;
@@ -83,13 +88,16 @@ void check_matmul(const MatmulShape& shape, const float* a, const float* b, cons
     const std::int64_t row = place / shape.n % shape.m, column = place % shape.n;
     double sum = 0, size = 0;
     for (std::int64_t k = 0; k < shape.k; ++k) {
-      const double left = a[shape.a_begin[batch] + (shape.transpose_a ? k * shape.lda + row : row * shape.lda + k)];
-      const double right = b[shape.b_begin[batch] + (shape.transpose_b ? column * shape.ldb + k : k * shape.ldb + column)];
+      const double left =
+          a[shape.a_begin[batch] + (shape.transpose_a ? k * shape.lda + row : row * shape.lda + k)];
+      const double right = b[shape.b_begin[batch] +
+                             (shape.transpose_b ? column * shape.ldb + k : k * shape.ldb + column)];
       sum += left * right;
       size += std::abs(left * right);
     }
     if (!(std::abs(c[place] - sum) <= static_cast<double>(shape.k + 1) * epsilon * size)) {
-      throw Unsupported(fmt::format("its result is wrong: element {} is {}, not {}", place, c[place], sum));
+      throw Unsupported(
+          fmt::format("its result is wrong: element {} is {}, not {}", place, c[place], sum));
     }
   }
 }

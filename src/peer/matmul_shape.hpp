@@ -11,12 +11,13 @@ namespace dyn::peer {
 struct MatmulShape {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
-  std::int64_t lda = 0, ldb = 0;                ///< row strides in elements, as the operands lie
-  std::vector<std::int64_t> a_begin, b_begin;  ///< of each matrix of the batch, in elements; c's follow each other
+  std::int64_t lda = 0, ldb = 0;  ///< row strides in elements, as the operands lie
+  std::vector<std::int64_t> a_begin,
+      b_begin;  ///< of each matrix of the batch, in elements; c's follow each other
 };
 
-/// Rank 2, or batched with broadcasting. A batch of A's rows with one B is one tall matrix. Throws Unsupported for other dtypes than
-/// f32, empty sizes, and sizes beyond 31 bits.
+/// Rank 2, or batched with broadcasting. A batch of A's rows with one B is one tall matrix. Throws
+/// Unsupported for other dtypes than f32, empty sizes, and sizes beyond 31 bits.
 MatmulShape matmul_shape(const Problem& problem);
 
 /// Compares some elements with sums in double. Throws Unsupported where one is wrong.

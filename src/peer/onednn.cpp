@@ -44,7 +44,9 @@ Memory make_memory(const Dnnl& dnnl, const MemoryDesc& desc, Buffer buffer) {
   return {std::move(buffer), dnnl.memory(desc, data)};
 }
 
-Memory make_memory(const Dnnl& dnnl, const MemoryDesc& desc) { return make_memory(dnnl, desc, Buffer(dnnl.bytes(desc))); }
+Memory make_memory(const Dnnl& dnnl, const MemoryDesc& desc) {
+  return make_memory(dnnl, desc, Buffer(dnnl.bytes(desc)));
+}
 
 void PrimitiveRunner::run() {
   for (const Copy& copy : copies_) dnnl_.execute(primitive_, copy.arguments, stream_);
@@ -55,6 +57,8 @@ void PrimitiveRunner::Copy::add(int argument, Memory memory) {
   memories.push_back(std::move(memory));
 }
 
-std::unique_ptr<Backend> open_onednn(Library library, int threads) { return std::make_unique<OneDnn>(std::move(library), threads); }
+std::unique_ptr<Backend> open_onednn(Library library, int threads) {
+  return std::make_unique<OneDnn>(std::move(library), threads);
+}
 
 }  // namespace dyn::peer

@@ -16,7 +16,8 @@ using namespace vendor;
 /// Constant weights in the layout that the primitive chooses, reordered once.
 std::unique_ptr<Runner> prepare_matmul(const Dnnl& dnnl, const Problem& problem);
 
-/// softmax, layer_norm, reduce_*, element-wise functions of one operand, and transpose as a reorder. Throws Unsupported for others.
+/// softmax, layer_norm, reduce_*, element-wise functions of one operand, and transpose as a
+/// reorder. Throws Unsupported for others.
 std::unique_ptr<Runner> prepare_other(const Dnnl& dnnl, const Problem& problem);
 
 struct Memory {

@@ -10,8 +10,10 @@
 namespace dyn::peer {
 namespace {
 
-/// The operand's dims as the product sees them: a transposed one is the same memory with other strides.
-MemoryDesc operand_desc(const Dnnl& dnnl, const Operand& operand, std::size_t rank, bool transposed, bool any) {
+/// The operand's dims as the product sees them: a transposed one is the same memory with other
+/// strides.
+MemoryDesc operand_desc(const Dnnl& dnnl, const Operand& operand, std::size_t rank, bool transposed,
+                        bool any) {
   Shape shape = operand.shape, strides = dense_strides(operand.shape);
   shape.insert(shape.begin(), rank - shape.size(), 1);
   strides.insert(strides.begin(), rank - strides.size(), element_count(operand.shape));
@@ -32,26 +34,37 @@ class MatmulRunner : public PrimitiveRunner {
     const MatmulShape shape = matmul_shape(problem);
     const std::size_t rank = problem.output.shape.size();
     const bool prepack = problem.operands[1].constant;
-    const MemoryDesc plain_b = operand_desc(dnnl, problem.operands[1], rank, shape.transpose_b, false);
-    Descs descs{operand_desc(dnnl, problem.operands[0], rank, shape.transpose_a, false),
-                prepack ? operand_desc(dnnl, problem.operands[1], rank, shape.transpose_b, true) : plain_b, dnnl.dense(problem.output.shape)};
+    const MemoryDesc plain_b =
+        operand_desc(dnnl, problem.operands[1], rank, shape.transpose_b, false);
+    Descs descs{
+        operand_desc(dnnl, problem.operands[0], rank, shape.transpose_a, false),
+        prepack ? operand_desc(dnnl, problem.operands[1], rank, shape.transpose_b, true) : plain_b,
+        dnnl.dense(problem.output.shape)};
     const Handle desc = dnnl.matmul_desc(descs.a, descs.b, descs.c);
     descs.b = prepack ? dnnl.chosen(desc, dnnl_query_weights_md) : plain_b;
     primitive_ = dnnl.primitive(desc);
     const Handle reorder = prepack ? dnnl.reorder(plain_b, descs.b) : nullptr;
-    for (int copy = 0; copy < problem.copies; ++copy) add_copy(problem, descs, plain_b, reorder, shape, static_cast<std::uint32_t>(2 * copy));
+    for (int copy = 0; copy < problem.copies; ++copy)
+      add_copy(problem, descs, plain_b, reorder, shape, static_cast<std::uint32_t>(2 * copy));
   }
 
  private:
-  void add_copy(const Problem& problem, const Descs& descs, const MemoryDesc& plain_b, const Handle& reorder, const MatmulShape& shape,
-                std::uint32_t seed) {
-    Memory a = make_memory(dnnl_, descs.a, random_floats(element_count(problem.operands[0].shape), seed + 1));
-    Memory b = make_memory(dnnl_, plain_b, random_floats(element_count(problem.operands[1].shape), seed + 2)), packed;
+  void add_copy(const Problem& problem, const Descs& descs, const MemoryDesc& plain_b,
+                const Handle& reorder, const MatmulShape& shape, std::uint32_t seed) {
+    Memory a = make_memory(dnnl_, descs.a,
+                           random_floats(element_count(problem.operands[0].shape), seed + 1));
+    Memory b = make_memory(dnnl_, plain_b,
+                           random_floats(element_count(problem.operands[1].shape), seed + 2)),
+           packed;
     Memory c = make_memory(dnnl_, descs.c, random_floats(element_count(problem.output.shape), 0));
-    const float *a_floats = a.buffer.floats(), *b_floats = b.buffer.floats(), *c_floats = c.buffer.floats();
+    const float *a_floats = a.buffer.floats(), *b_floats = b.buffer.floats(),
+                *c_floats = c.buffer.floats();
     if (reorder != nullptr) {
       packed = make_memory(dnnl_, descs.b);
-      dnnl_.execute(reorder, std::array{DnnlArgument{dnnl_arg_src, b.handle.get()}, DnnlArgument{dnnl_arg_dst, packed.handle.get()}}, stream_);
+      dnnl_.execute(reorder,
+                    std::array{DnnlArgument{dnnl_arg_src, b.handle.get()},
+                               DnnlArgument{dnnl_arg_dst, packed.handle.get()}},
+                    stream_);
     }
     Copy& copy = copies_.emplace_back();
     copy.add(dnnl_arg_src, std::move(a));
@@ -65,6 +78,8 @@ class MatmulRunner : public PrimitiveRunner {
 
 }  // namespace
 
-std::unique_ptr<Runner> prepare_matmul(const Dnnl& dnnl, const Problem& problem) { return std::make_unique<MatmulRunner>(dnnl, problem); }
+std::unique_ptr<Runner> prepare_matmul(const Dnnl& dnnl, const Problem& problem) {
+  return std::make_unique<MatmulRunner>(dnnl, problem);
+}
 
 }  // namespace dyn::peer

@@ -13,7 +13,8 @@
 namespace dyn::peer {
 namespace {
 
-// dnnl_types.h: algorithms of element-wise functions and flags differ between versions 2 and 3, in this order.
+// dnnl_types.h: algorithms of element-wise functions and flags differ between versions 2 and 3, in
+// this order.
 struct Numbers {
   int v2, v3;
   int of(const Dnnl& dnnl) const { return dnnl.major() == 2 ? v2 : v3; }
@@ -35,7 +36,8 @@ const std::map<std::string, Eltwise> eltwise_functions = {
     {"gelu", {{0x30, 0x31}, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }}},
 };
 const std::map<std::string, int> reduction_algorithms = {
-    {"reduce_max", 0x2fff2}, {"reduce_min", 0x2fff3}, {"reduce_sum", 0x2fff4}, {"reduce_prod", 0x2fff5}, {"reduce_mean", 0x2fff6},
+    {"reduce_max", 0x2fff2},  {"reduce_min", 0x2fff3},  {"reduce_sum", 0x2fff4},
+    {"reduce_prod", 0x2fff5}, {"reduce_mean", 0x2fff6},
 };
 constexpr int softmax_accurate = 0x30000;
 constexpr Numbers scale_and_shift = {0x8 | 0x10, 0x2 | 0x4};
@@ -43,28 +45,34 @@ constexpr int arg_scale = 51, arg_shift = 52;
 constexpr std::int64_t most_checked = 64;
 constexpr double eltwise_tolerance = 1e-4;  // tells functions apart; arguments are in [-1, 1)
 
-/// A primitive, the layouts of its source and result, and the numbers of its further arguments, all vectors.
+/// A primitive, the layouts of its source and result, and the numbers of its further arguments, all
+/// vectors.
 struct Plan {
   Handle primitive;
   MemoryDesc source, result;
   std::vector<int> vectors;
 };
 
-std::size_t axis_of(std::int64_t axis, std::size_t rank) { return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis); }
+std::size_t axis_of(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
 
 Plan plan_softmax(const Dnnl& dnnl, const Problem& problem) {
   const Shape& shape = problem.output.shape;
-  const auto axis = static_cast<int>(axis_of(static_cast<std::int64_t>(problem.number("axis", -1)), shape.size()));
+  const auto axis = static_cast<int>(
+      axis_of(static_cast<std::int64_t>(problem.number("axis", -1)), shape.size()));
   const MemoryDesc x = dnnl.dense(shape);
   const Handle desc = dnnl.primitive_desc(
       [&](void* op) {
         using Init = int(void*, int, int, const void*, const void*, int);
-        return dnnl.library().function<Init>("dnnl_softmax_v2_forward_desc_init")(op, dnnl_forward_inference, softmax_accurate, x.pointer, x.pointer, axis);
+        return dnnl.library().function<Init>("dnnl_softmax_v2_forward_desc_init")(
+            op, dnnl_forward_inference, softmax_accurate, x.pointer, x.pointer, axis);
       },
       [&](void** made) {
         using Create = int(void**, void*, int, int, const void*, const void*, int, const void*);
         return dnnl.library().function<Create>("dnnl_softmax_forward_primitive_desc_create")(
-            made, dnnl.engine(), dnnl_forward_inference, softmax_accurate, x.pointer, x.pointer, axis, nullptr);
+            made, dnnl.engine(), dnnl_forward_inference, softmax_accurate, x.pointer, x.pointer,
+            axis, nullptr);
       });
   return {dnnl.primitive(desc), x, x, {}};
 }
@@ -76,12 +84,16 @@ Plan plan_layer_norm(const Dnnl& dnnl, const Problem& problem) {
   const Handle desc = dnnl.primitive_desc(
       [&](void* op) {
         using Init = int(void*, int, const void*, const void*, float, unsigned);
-        return dnnl.library().function<Init>("dnnl_layer_normalization_forward_desc_init")(op, dnnl_forward_inference, x.pointer, nullptr, epsilon, flags);
+        return dnnl.library().function<Init>("dnnl_layer_normalization_forward_desc_init")(
+            op, dnnl_forward_inference, x.pointer, nullptr, epsilon, flags);
       },
       [&](void** made) {
-        using Create = int(void**, void*, int, const void*, const void*, const void*, float, unsigned, const void*);
-        return dnnl.library().function<Create>("dnnl_layer_normalization_forward_primitive_desc_create")(
-            made, dnnl.engine(), dnnl_forward_inference, x.pointer, x.pointer, nullptr, epsilon, flags, nullptr);
+        using Create = int(void**, void*, int, const void*, const void*, const void*, float,
+                           unsigned, const void*);
+        return dnnl.library().function<Create>(
+            "dnnl_layer_normalization_forward_primitive_desc_create")(
+            made, dnnl.engine(), dnnl_forward_inference, x.pointer, x.pointer, nullptr, epsilon,
+            flags, nullptr);
       });
   return {dnnl.primitive(desc), x, x, {arg_scale, arg_shift}};
 }
@@ -91,12 +103,15 @@ Plan plan_eltwise(const Dnnl& dnnl, const Problem& problem, int algorithm) {
   const Handle desc = dnnl.primitive_desc(
       [&](void* op) {
         using Init = int(void*, int, int, const void*, float, float);
-        return dnnl.library().function<Init>("dnnl_eltwise_forward_desc_init")(op, dnnl_forward_inference, algorithm, x.pointer, 0, 0);
+        return dnnl.library().function<Init>("dnnl_eltwise_forward_desc_init")(
+            op, dnnl_forward_inference, algorithm, x.pointer, 0, 0);
       },
       [&](void** made) {
-        using Create = int(void**, void*, int, int, const void*, const void*, float, float, const void*);
+        using Create =
+            int(void**, void*, int, int, const void*, const void*, float, float, const void*);
         return dnnl.library().function<Create>("dnnl_eltwise_forward_primitive_desc_create")(
-            made, dnnl.engine(), dnnl_forward_inference, algorithm, x.pointer, x.pointer, 0, 0, nullptr);
+            made, dnnl.engine(), dnnl_forward_inference, algorithm, x.pointer, x.pointer, 0, 0,
+            nullptr);
       });
   return {dnnl.primitive(desc), x, x, {}};
 }
@@ -111,12 +126,13 @@ Plan plan_reduction(const Dnnl& dnnl, const Problem& problem, int algorithm) {
   const Handle desc = dnnl.primitive_desc(
       [&](void* op) {
         using Init = int(void*, int, const void*, const void*, float, float);
-        return dnnl.library().function<Init>("dnnl_reduction_desc_init")(op, algorithm, x.pointer, y.pointer, 0, 0);
+        return dnnl.library().function<Init>("dnnl_reduction_desc_init")(op, algorithm, x.pointer,
+                                                                         y.pointer, 0, 0);
       },
       [&](void** made) {
         using Create = int(void**, void*, int, const void*, const void*, float, float, const void*);
-        return dnnl.library().function<Create>("dnnl_reduction_primitive_desc_create")(made, dnnl.engine(), algorithm, x.pointer, y.pointer, 0, 0,
-                                                                                       nullptr);
+        return dnnl.library().function<Create>("dnnl_reduction_primitive_desc_create")(
+            made, dnnl.engine(), algorithm, x.pointer, y.pointer, 0, 0, nullptr);
       });
   return {dnnl.primitive(desc), x, y, {}};
 }
@@ -126,19 +142,23 @@ Plan plan_transpose(const Dnnl& dnnl, const Problem& problem) {
   const Shape strides = dense_strides(problem.operands[0].shape);
   const std::vector<std::int64_t> perm = problem.list("perm");
   Shape permuted;
-  for (const std::int64_t axis : perm) permuted.push_back(strides.at(axis_of(axis, strides.size())));
+  for (const std::int64_t axis : perm)
+    permuted.push_back(strides.at(axis_of(axis, strides.size())));
   const MemoryDesc x = dnnl.strided(out, permuted), y = dnnl.dense(out);
   return {dnnl.reorder(x, y), x, y, {}};
 }
 
 Plan plan_of(const Dnnl& dnnl, const Problem& problem) {
-  if (problem.operands.empty() || problem.operands[0].dtype != "f32" || problem.output.dtype != "f32") throw Unsupported("only f32");
+  if (problem.operands.empty() || problem.operands[0].dtype != "f32" ||
+      problem.output.dtype != "f32")
+    throw Unsupported("only f32");
   if (element_count(problem.operands[0].shape) == 0) throw Unsupported("an empty problem");
   const std::size_t operands = problem.operands.size();
   if (problem.op == "softmax") return plan_softmax(dnnl, problem);
   if (problem.op == "layer_norm" && operands == 3) return plan_layer_norm(dnnl, problem);
   if (problem.op == "transpose") return plan_transpose(dnnl, problem);
-  if (const auto found = reduction_algorithms.find(problem.op); found != reduction_algorithms.end()) {
+  if (const auto found = reduction_algorithms.find(problem.op);
+      found != reduction_algorithms.end()) {
     return plan_reduction(dnnl, problem, found->second);
   }
   const auto found = eltwise_functions.find(problem.op);
@@ -156,7 +176,8 @@ void check_eltwise(const Problem& problem, const float* x, const float* y) {
   for (std::int64_t i = 0; i < count; ++i) {
     const double wanted = found->second.value(x[i]);
     if (std::isfinite(wanted) && !(std::abs(y[i] - wanted) <= eltwise_tolerance)) {
-      throw Unsupported(fmt::format("its result is wrong: {} of {} is {}, not {}", problem.op, x[i], y[i], wanted));
+      throw Unsupported(fmt::format("its result is wrong: {} of {} is {}, not {}", problem.op, x[i],
+                                    y[i], wanted));
     }
   }
 }
@@ -166,15 +187,18 @@ class OtherRunner : public PrimitiveRunner {
   OtherRunner(const Dnnl& dnnl, const Problem& problem) : PrimitiveRunner(dnnl) {
     const Plan plan = plan_of(dnnl, problem);
     primitive_ = plan.primitive;
-    for (int copy = 0; copy < problem.copies; ++copy) add_copy(plan, problem, static_cast<std::uint32_t>(copy));
+    for (int copy = 0; copy < problem.copies; ++copy)
+      add_copy(plan, problem, static_cast<std::uint32_t>(copy));
     run();
-    check_eltwise(problem, copies_.front().memories[0].buffer.floats(), copies_.front().memories[1].buffer.floats());
+    check_eltwise(problem, copies_.front().memories[0].buffer.floats(),
+                  copies_.front().memories[1].buffer.floats());
   }
 
  private:
   void add_copy(const Plan& plan, const Problem& problem, std::uint32_t seed) {
     Copy& copy = copies_.emplace_back();
-    const auto add = [&](int argument, const MemoryDesc& desc, const Shape& shape, std::uint32_t own_seed) {
+    const auto add = [&](int argument, const MemoryDesc& desc, const Shape& shape,
+                         std::uint32_t own_seed) {
       copy.add(argument, make_memory(dnnl_, desc, random_floats(element_count(shape), own_seed)));
     };
     add(dnnl_arg_src, plan.source, problem.operands[0].shape, 3 * seed);
@@ -188,6 +212,8 @@ class OtherRunner : public PrimitiveRunner {
 
 }  // namespace
 
-std::unique_ptr<Runner> prepare_other(const Dnnl& dnnl, const Problem& problem) { return std::make_unique<OtherRunner>(dnnl, problem); }
+std::unique_ptr<Runner> prepare_other(const Dnnl& dnnl, const Problem& problem) {
+  return std::make_unique<OtherRunner>(dnnl, problem);
+}
 
 }  // namespace dyn::peer

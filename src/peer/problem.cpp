@@ -13,14 +13,16 @@ namespace {
 std::int64_t integer_of(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) throw Malformed(fmt::format("\"{}\" is no number", text));
+  if (text.empty() || error != std::errc() || end != text.data() + text.size())
+    throw Malformed(fmt::format("\"{}\" is no number", text));
   return value;
 }
 
 /// f32:53x768; a scalar has nothing after the colon.
 Operand operand_of(std::string_view text, bool constant) {
   const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) throw Malformed(fmt::format("\"{}\" is no DTYPE:SHAPE", text));
+  if (colon == std::string_view::npos)
+    throw Malformed(fmt::format("\"{}\" is no DTYPE:SHAPE", text));
   Operand operand{constant, std::string(text.substr(0, colon)), {}};
   std::string_view rest = text.substr(colon + 1);
   while (!rest.empty()) {
@@ -45,7 +47,8 @@ double Problem::number(const std::string& name, double fallback) const {
   double value = 0;
   const std::string& text = found->second;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) throw Malformed(fmt::format("{}={} is no number", name, text));
+  if (error != std::errc() || end != text.data() + text.size())
+    throw Malformed(fmt::format("{}={} is no number", name, text));
   return value;
 }
 
@@ -76,13 +79,19 @@ Problem parse_problem(std::string_view text) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) throw Malformed(fmt::format("\"{}\" is no NAME=VALUE", word));
     const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
-    if (name == "copies") problem.copies = static_cast<int>(integer_of(value));
-    else if (name == "input" || name == "weight") problem.operands.push_back(operand_of(value, name == "weight"));
-    else if (name == "output") problem.output = operand_of(value, false), has_output = true;
-    else if (name.starts_with('@')) problem.attributes[name.substr(1)] = value;
-    else throw Malformed(fmt::format("\"{}\" is no part of a problem", word));
+    if (name == "copies")
+      problem.copies = static_cast<int>(integer_of(value));
+    else if (name == "input" || name == "weight")
+      problem.operands.push_back(operand_of(value, name == "weight"));
+    else if (name == "output")
+      problem.output = operand_of(value, false), has_output = true;
+    else if (name.starts_with('@'))
+      problem.attributes[name.substr(1)] = value;
+    else
+      throw Malformed(fmt::format("\"{}\" is no part of a problem", word));
   }
-  if (problem.op.empty() || problem.copies < 1 || !has_output) throw Malformed("a problem needs an operator, copies and an output");
+  if (problem.op.empty() || problem.copies < 1 || !has_output)
+    throw Malformed("a problem needs an operator, copies and an output");
   return problem;
 }
 

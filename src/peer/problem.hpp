@@ -1,5 +1,6 @@
 #pragma once
-// One problem of the line protocol (docs/peers.md): an operator, its attributes, and its operands at one shape.
+// One problem of the line protocol (docs/peers.md): an operator, its attributes, and its operands
+// at one shape.
 
 #include <cstdint>
 #include <map>
@@ -27,9 +28,10 @@ struct Problem {
   std::vector<Operand> operands;
   Operand output;
 
-  bool flag(const std::string& name) const;                                     ///< absent: false
-  double number(const std::string& name, double fallback) const;                ///< throws Malformed
-  std::vector<std::int64_t> list(const std::string& name) const;                ///< "[1,0]" or "1"; absent: empty; throws Malformed
+  bool flag(const std::string& name) const;                       ///< absent: false
+  double number(const std::string& name, double fallback) const;  ///< throws Malformed
+  std::vector<std::int64_t> list(
+      const std::string& name) const;  ///< "[1,0]" or "1"; absent: empty; throws Malformed
 };
 
 /// The line breaks the protocol.

@@ -33,8 +33,10 @@ SliceResult time_slice(double slice_seconds, const std::function<void()>& iterat
     const double seconds = seconds_of(batch, iterate);
     total += seconds;
     iterations += batch;
-    if (seconds < batch_seconds && samples.empty() && batch < most_batch) batch *= 2;
-    else samples.push_back(seconds / batch);
+    if (seconds < batch_seconds && samples.empty() && batch < most_batch)
+      batch *= 2;
+    else
+      samples.push_back(seconds / batch);
   }
   return {median(std::move(samples)), iterations};
 }

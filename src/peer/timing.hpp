@@ -10,8 +10,8 @@ struct SliceResult {
   long iterations = 0;
 };
 
-/// One iteration that is not counted, then batches long enough for the clock until the slice is over, at least one. An uncounted
-/// iteration that filled the slice counts after all.
+/// One iteration that is not counted, then batches long enough for the clock until the slice is
+/// over, at least one. An uncounted iteration that filled the slice counts after all.
 SliceResult time_slice(double slice_seconds, const std::function<void()>& iterate);
 
 }  // namespace dyn::peer

@@ -9,17 +9,17 @@
 
 #include "dyn/error.hpp"
 #include "targets/cpu/attention/kernel.hpp"
-#include "targets/llvm/jit/code_stamp.hpp"
 #include "targets/cpu/contraction/kernel.hpp"
-#include "targets/cpu/tile/dot_loop.hpp"
-#include "targets/cpu/move/gather_panels.hpp"
 #include "targets/cpu/loop/kernel.hpp"
-#include "targets/cpu/measure/measure.hpp"
 #include "targets/cpu/measure/buffer.hpp"
+#include "targets/cpu/measure/measure.hpp"
+#include "targets/cpu/measure/vendor_figures.hpp"
+#include "targets/cpu/move/gather_panels.hpp"
 #include "targets/cpu/move/narrow_weights.hpp"
 #include "targets/cpu/move/pack.hpp"
-#include "targets/cpu/measure/vendor_figures.hpp"
+#include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/host/kernel.hpp"
+#include "targets/llvm/jit/code_stamp.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -29,11 +29,16 @@ class CpuTarget final : public rkernel::Target {
   explicit CpuTarget(const TargetOptions& options)
       : options_(options),
         isa_(codegen::select_isa(options.isa)),
-        store_(codegen::CodeStore::open(isa_, {.cache_dir = options.cache_dir, .perf_map = options.perf_map, .debugger = options.debugger,
-                                                 .log = options.log, .dump = options.dump})) {
+        store_(codegen::CodeStore::open(isa_, {.cache_dir = options.cache_dir,
+                                               .perf_map = options.perf_map,
+                                               .debugger = options.debugger,
+                                               .log = options.log,
+                                               .dump = options.dump})) {
     if (!codegen::can_widen(isa_, options.weights)) {
-      throw Error(ErrorKind::unsupported, fmt::format("instruction set '{}' cannot convert {} weights to f32; use avx2 or avx512, or precision bf16",
-                                                      isa_.name, name_of(options.weights)));
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("instruction set '{}' cannot convert {} weights to f32; use avx2 or "
+                              "avx512, or precision bf16",
+                              isa_.name, name_of(options.weights)));
     }
   }
 
@@ -48,10 +53,13 @@ class CpuTarget final : public rkernel::Target {
     mark_packed(problems, buffers.constant);
     gather_from_panels(problems, isa_.panel_f32);
     narrow_weights(problems, options_.weights, isa_);
-    const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.contraction || problem.attention; });
+    const bool contracts = std::any_of(problems.begin(), problems.end(), [](const auto& problem) {
+      return problem.contraction || problem.attention;
+    });
     if (!machine_) {
       machine_ = std::make_shared<const choice::Machine>(machine_figures(
-          isa_, options_.threads, [&] { return main_loops(DType::f32, report); }, *store_, options_.cache_dir, report));
+          isa_, options_.threads, [&] { return main_loops(DType::f32, report); }, *store_,
+          options_.cache_dir, report));
     }
     if (contracts && !context_) context_ = make_context(problems, report);
     const std::size_t constant_level = machine_->level_of(packed_bytes(problems));
@@ -63,14 +71,16 @@ class CpuTarget final : public rkernel::Target {
       const std::vector<codegen::KernelSource> own = kernel->sources();
       sources.insert(sources.end(), own.begin(), own.end());
       counts.push_back(own.size());
-      binders.push_back([raw = kernel.get()](std::vector<void*> addresses) { raw->bind(std::move(addresses)); });
+      binders.push_back(
+          [raw = kernel.get()](std::vector<void*> addresses) { raw->bind(std::move(addresses)); });
       kernels.push_back(std::move(kernel));
     };
     for (const rkernel::Problem& problem : problems) {
       if (problem.host) {
         counts.push_back(0);
         binders.emplace_back([](const std::vector<void*>&) {});
-        kernels.push_back(host::make_kernel(problem, machine_->bandwidth_per_thread(machine_->levels.size() - 1, 1)));
+        kernels.push_back(host::make_kernel(
+            problem, machine_->bandwidth_per_thread(machine_->levels.size() - 1, 1)));
       } else if (problem.attention) {
         add(std::make_unique<AttentionKernel>(problem, context_, attention_choices_));
       } else if (problem.contraction) {
@@ -83,7 +93,8 @@ class CpuTarget final : public rkernel::Target {
     compiled_ += report.compiled;
     std::size_t next = 0;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      binders[i]({addresses.begin() + static_cast<std::ptrdiff_t>(next), addresses.begin() + static_cast<std::ptrdiff_t>(next + counts[i])});
+      binders[i]({addresses.begin() + static_cast<std::ptrdiff_t>(next),
+                  addresses.begin() + static_cast<std::ptrdiff_t>(next + counts[i])});
       next += counts[i];
     }
     return kernels;
@@ -99,21 +110,25 @@ class CpuTarget final : public rkernel::Target {
 
   std::string packing() const override { return name() + " " + codegen::code_stamp(); }
 
-  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
-            std::int64_t last_panel, void* destination) const override {
+  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
+            std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
+            void* destination) const override {
     pack_panels(layout, source, k_stride, n_stride, first_panel, last_panel, destination);
   }
 
  private:
   // A constant right side without batch axes is packed at load.
-  static void mark_packed(std::vector<rkernel::Problem>& problems, const std::function<bool(graph::ValueId)>& constant) {
+  static void mark_packed(std::vector<rkernel::Problem>& problems,
+                          const std::function<bool(graph::ValueId)>& constant) {
     for (rkernel::Problem& problem : problems) {
       if (!problem.contraction) continue;
       const rkernel::Contraction& contraction = *problem.contraction;
       rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
       bool shared = constant(b.buffer);
       for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-        if (axis != contraction.n && axis != contraction.k && b.strides[static_cast<std::size_t>(axis)].constant() != 0) shared = false;
+        if (axis != contraction.n && axis != contraction.k &&
+            b.strides[static_cast<std::size_t>(axis)].constant() != 0)
+          shared = false;
       }
       if (shared) b.form = rkernel::Form::Packed;
     }
@@ -124,10 +139,13 @@ class CpuTarget final : public rkernel::Target {
     std::int64_t bytes = 0;
     for (const rkernel::Problem& problem : problems) {
       if (!problem.contraction) continue;
-      const rkernel::Operand& b = problem.operands[static_cast<std::size_t>(problem.contraction->b)];
+      const rkernel::Operand& b =
+          problem.operands[static_cast<std::size_t>(problem.contraction->b)];
       if (b.form != rkernel::Form::Packed || !counted.insert(b.buffer).second) continue;
-      const auto k = problem.axes[static_cast<std::size_t>(problem.contraction->k)].extent.constant();
-      const auto n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
+      const auto k =
+          problem.axes[static_cast<std::size_t>(problem.contraction->k)].extent.constant();
+      const auto n =
+          problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
       bytes += rkernel::PackedLayout{b.dtype, isa_.panel_f32, k.value_or(0), n.value_or(0)}.bytes();
     }
     return bytes;
@@ -135,22 +153,29 @@ class CpuTarget final : public rkernel::Target {
 
   /// Its sums depend on the library's version: not where they must not change.
   bool uses_vendor() const {
-    return !options_.deterministic && (options_.vendor || options_.policy == rkernel::Policy::Vendor || options_.policy == rkernel::Policy::Oracle);
+    return !options_.deterministic &&
+           (options_.vendor || options_.policy == rkernel::Policy::Vendor ||
+            options_.policy == rkernel::Policy::Oracle);
   }
 
-  std::shared_ptr<const ContractionContext> make_context(const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
+  std::shared_ptr<const ContractionContext> make_context(
+      const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
     choice::Machine machine = *machine_;
     std::map<DType, MainLoopTable> narrow;
     for (const DType dtype : packed_dtypes(problems)) {
       if (dtype == DType::f32) continue;
       const MainLoopTable& loops = narrow[dtype] = main_loops(dtype, report);
-      machine.narrow_tiles[dtype] = tile_figures(isa_, dtype, [&] { return loops; }, options_.cache_dir, report);
+      machine.narrow_tiles[dtype] =
+          tile_figures(isa_, dtype, [&] { return loops; }, options_.cache_dir, report);
     }
-    auto context = std::make_shared<ContractionContext>(isa_, std::move(machine), main_loops(DType::f32, report), dot_loops(problems, report),
-                                                        options_.deterministic, narrow);
+    auto context = std::make_shared<ContractionContext>(
+        isa_, std::move(machine), main_loops(DType::f32, report), dot_loops(problems, report),
+        options_.deterministic, narrow);
     std::vector<BlockSpeed> speeds;
     if (rkernel::uses_micro_kernels(options_.policy)) {
-      speeds = block_figures(isa_, *machine_, [&] { return main_loops(DType::f32, report); }, options_.cache_dir, options_.log, report);
+      speeds = block_figures(
+          isa_, *machine_, [&] { return main_loops(DType::f32, report); }, options_.cache_dir,
+          options_.log, report);
     }
     context->set_policy(options_.policy, speeds);
     if (uses_vendor()) context->set_vendor(open_vendor(report));
@@ -188,13 +213,21 @@ class CpuTarget final : public rkernel::Target {
   }
 
   MainLoopTable main_loops(DType weights, rkernel::CompileReport& report) {
-    return main_loop_table(main_loop_tiles(isa_), store_->resolve(main_loop_sources(isa_, weights), options_.threads, report));
+    return main_loop_table(main_loop_tiles(isa_), store_->resolve(main_loop_sources(isa_, weights),
+                                                                  options_.threads, report));
   }
 
-  MainLoopTable dot_loops(const std::vector<rkernel::Problem>& problems, rkernel::CompileReport& report) {
-    const bool thin = std::any_of(problems.begin(), problems.end(), [&](const rkernel::Problem& problem) { return problem.contraction && (has_dot_form(problem, isa_) || may_have_rest(problem, isa_) || has_rest_as_rows(problem, isa_)); });
+  MainLoopTable dot_loops(const std::vector<rkernel::Problem>& problems,
+                          rkernel::CompileReport& report) {
+    const bool thin =
+        std::any_of(problems.begin(), problems.end(), [&](const rkernel::Problem& problem) {
+          return problem.contraction &&
+                 (has_dot_form(problem, isa_) || may_have_rest(problem, isa_) ||
+                  has_rest_as_rows(problem, isa_));
+        });
     if (!thin) return {};
-    return main_loop_table(dot_tiles(isa_), store_->resolve(dot_loop_sources(isa_), options_.threads, report));
+    return main_loop_table(dot_tiles(isa_),
+                           store_->resolve(dot_loop_sources(isa_), options_.threads, report));
   }
 
   TargetOptions options_;
@@ -202,12 +235,15 @@ class CpuTarget final : public rkernel::Target {
   std::shared_ptr<codegen::CodeStore> store_;
   std::shared_ptr<const choice::Machine> machine_;
   std::shared_ptr<const ContractionContext> context_;
-  std::shared_ptr<const AttentionChoices> attention_choices_ = std::make_shared<const AttentionChoices>();
+  std::shared_ptr<const AttentionChoices> attention_choices_ =
+      std::make_shared<const AttentionChoices>();
   std::atomic<std::int64_t> compiled_{0};
 };
 
 }  // namespace
 
-std::unique_ptr<rkernel::Target> make_cpu_target(const TargetOptions& options) { return std::make_unique<CpuTarget>(options); }
+std::unique_ptr<rkernel::Target> make_cpu_target(const TargetOptions& options) {
+  return std::make_unique<CpuTarget>(options);
+}
 
 }  // namespace dyn::cpu

@@ -17,16 +17,19 @@ struct TargetOptions {
   std::string isa;        ///< "" for the best that the CPU has
   std::string cache_dir;  ///< "" to keep nothing on disk
   int threads = 1;        ///< of one run; also used to compile
-  DType weights = DType::f32;  ///< of constant right sides of contractions in memory: f32, bf16, f16 or i8
-  bool deterministic = false;  ///< Options::deterministic
-  rkernel::Policy policy = rkernel::Policy::Dyn;  ///< who chooses for contractions; Oracle: dyn, with all others ready for Kernel::choices()
-  bool vendor = false;  ///< Options::vendor
+  DType weights =
+      DType::f32;  ///< of constant right sides of contractions in memory: f32, bf16, f16 or i8
+  bool deterministic = false;                     ///< Options::deterministic
+  rkernel::Policy policy = rkernel::Policy::Dyn;  ///< who chooses for contractions; Oracle: dyn,
+                                                  ///< with all others ready for Kernel::choices()
+  bool vendor = false;                            ///< Options::vendor
   bool perf_map = false, debugger = false;
   std::function<void(LogLevel, std::string_view)> log;
   Dump dump;
 };
 
-/// Throws Error(user) for an unknown ISA, Error(unsupported) for one that the CPU lacks, or that has no instructions for the weights' dtype.
+/// Throws Error(user) for an unknown ISA, Error(unsupported) for one that the CPU lacks, or that
+/// has no instructions for the weights' dtype.
 std::unique_ptr<rkernel::Target> make_cpu_target(const TargetOptions& options);
 
 }  // namespace dyn::cpu

@@ -7,18 +7,23 @@ namespace dyn::host {
 
 std::int64_t Array::integer() const {
   std::int64_t value = 0;
-  visit_numbers(dtype, [&](auto zero) { value = static_cast<std::int64_t>(*static_cast<const decltype(zero)*>(data)); });
+  visit_numbers(dtype, [&](auto zero) {
+    value = static_cast<std::int64_t>(*static_cast<const decltype(zero)*>(data));
+  });
   return value;
 }
 
 double Array::number() const {
   double value = 0;
-  visit_numbers(dtype, [&](auto zero) { value = static_cast<double>(*static_cast<const decltype(zero)*>(data)); });
+  visit_numbers(dtype, [&](auto zero) {
+    value = static_cast<double>(*static_cast<const decltype(zero)*>(data));
+  });
   return value;
 }
 
 std::size_t Call::axis(std::string_view name) const {
-  return static_cast<std::size_t>(*graph::normalize_axis(graph::attr_integer(node, name), static_cast<int>(inputs[0].dims.size())));
+  return static_cast<std::size_t>(*graph::normalize_axis(graph::attr_integer(node, name),
+                                                         static_cast<int>(inputs[0].dims.size())));
 }
 
 AlongAxis::AlongAxis(const Shape& dims, std::size_t axis) : extent(dims[axis]) {
@@ -43,7 +48,9 @@ struct WideCall {
       if (!graph::is_half(input.dtype)) continue;
       const auto bits = input.elements<const std::uint16_t>();
       std::ranges::transform(bits, call.inputs.back().elements<float>().begin(),
-                             [&](std::uint16_t each) { return static_cast<float>(graph::half_number(input.dtype, each)); });
+                             [&](std::uint16_t each) {
+                               return static_cast<float>(graph::half_number(input.dtype, each));
+                             });
     }
     for (const Array& output : narrow.outputs) call.outputs.push_back(widened(output));
   }
@@ -52,8 +59,9 @@ struct WideCall {
     for (std::size_t i = 0; i < narrow.outputs.size(); ++i) {
       const Array& output = narrow.outputs[i];
       if (!graph::is_half(output.dtype)) continue;
-      std::ranges::transform(call.outputs[i].elements<const float>(), output.elements<std::uint16_t>().begin(),
-                             [&](float each) { return graph::half_bits(output.dtype, static_cast<double>(each)); });
+      std::ranges::transform(
+          call.outputs[i].elements<const float>(), output.elements<std::uint16_t>().begin(),
+          [&](float each) { return graph::half_bits(output.dtype, static_cast<double>(each)); });
     }
   }
 
@@ -79,10 +87,13 @@ Outcome run(const Operator& of_host, const Call& call) {
   return outcome;
 }
 
-Counted count(const Operator& of_host, const Call& call) { return of_host.count(has_halves(call) ? WideCall(call).call : call); }
+Counted count(const Operator& of_host, const Call& call) {
+  return of_host.count(has_halves(call) ? WideCall(call).call : call);
+}
 
 const Operator* find_operator(graph::OpId op) {
-  for (const auto& family : {order_operators(), scatter_operators(), choice_operators(), recurrence_operators()}) {
+  for (const auto& family :
+       {order_operators(), scatter_operators(), choice_operators(), recurrence_operators()}) {
     const auto found = std::ranges::find(family, op, &Operator::op);
     if (found != family.end()) return &*found;
   }

@@ -47,10 +47,12 @@ enum class Outcome : std::uint8_t {
   IndexOutOfRange,  ///< an index, or a size, is none that the inputs have
 };
 
-/// Fills the outputs, which have their sizes; never of f16 or bf16. May throw std::bad_alloc, and nothing else.
+/// Fills the outputs, which have their sizes; never of f16 or bf16. May throw std::bad_alloc, and
+/// nothing else.
 using Function = Outcome (*)(const Call&);
 
-/// Of an operator that defines dims, from the inputs alone: their values in the order of defined_symbols().
+/// Of an operator that defines dims, from the inputs alone: their values in the order of
+/// defined_symbols().
 struct Counted {
   Outcome outcome = Outcome::Ok;
   std::vector<std::int64_t> dims;
@@ -64,7 +66,8 @@ struct Operator {
   Count count = nullptr;
 };
 
-/// Operator::function and Operator::count, also where tensors are f16 or bf16: computed in f32, results rounded.
+/// Operator::function and Operator::count, also where tensors are f16 or bf16: computed in f32,
+/// results rounded.
 Outcome run(const Operator& of_host, const Call& call);
 Counted count(const Operator& of_host, const Call& call);
 
@@ -76,13 +79,15 @@ std::span<const Operator> scatter_operators();
 std::span<const Operator> choice_operators();
 std::span<const Operator> recurrence_operators();
 
-/// The extents before an axis, of it, and after it: element (o, i, k) lies at (o * extent + i) * inner + k.
+/// The extents before an axis, of it, and after it: element (o, i, k) lies at (o * extent + i) *
+/// inner + k.
 struct AlongAxis {
   AlongAxis(const Shape& dims, std::size_t axis);
   std::int64_t outer = 1, extent = 1, inner = 1;
 };
 
-/// Calls visit with a value of the dtype's type in memory; f16 and bf16 are 16 bits without arithmetic.
+/// Calls visit with a value of the dtype's type in memory; f16 and bf16 are 16 bits without
+/// arithmetic.
 template <class Visit>
 void visit_bits(DType dtype, const Visit& visit) {
   switch (size_of(dtype)) {
@@ -93,7 +98,8 @@ void visit_bits(DType dtype, const Visit& visit) {
   }
 }
 
-/// Calls visit with a value of the dtype's type, for arithmetic and order; f16 and bf16 have neither.
+/// Calls visit with a value of the dtype's type, for arithmetic and order; f16 and bf16 have
+/// neither.
 template <class Visit>
 void visit_numbers(DType dtype, const Visit& visit) {
   graph::with_element_type(dtype, visit);

@@ -13,16 +13,18 @@ namespace {
 
 constexpr std::int64_t alignment = 64;
 
-std::int64_t bytes_of(const Array& array) { return array.size() * static_cast<std::int64_t>(size_of(array.dtype)); }
+std::int64_t bytes_of(const Array& array) {
+  return array.size() * static_cast<std::int64_t>(size_of(array.dtype));
+}
 
 /// An operand at one shape.
 struct Part {
-  Array array;               ///< without its memory
-  int operand = -1;          ///< -1: a literal
-  std::int64_t offset = 0;   ///< in elements
-  Shape strides;             ///< in elements; empty: dense
-  std::int64_t scratch = -1; ///< where the dense copy of what has strides begins
-  std::int64_t literal = 0;  ///< its bits
+  Array array;                ///< without its memory
+  int operand = -1;           ///< -1: a literal
+  std::int64_t offset = 0;    ///< in elements
+  Shape strides;              ///< in elements; empty: dense
+  std::int64_t scratch = -1;  ///< where the dense copy of what has strides begins
+  std::int64_t literal = 0;   ///< its bits
 };
 
 bool is_dense(const Shape& dims, const Shape& strides) {
@@ -47,7 +49,8 @@ void gather(const Part& part, const char* from, char* to, std::size_t size) {
   Shape at(dims.size(), 0);
   std::int64_t place = 0;
   for (std::int64_t i = 0, count = part.array.size(); i < count; ++i) {
-    std::memcpy(to + static_cast<std::size_t>(i) * size, from + place * static_cast<std::int64_t>(size), size);
+    std::memcpy(to + static_cast<std::size_t>(i) * size,
+                from + place * static_cast<std::int64_t>(size), size);
     for (std::size_t d = dims.size(); d-- > 0;) {
       place += strides[d];
       if (++at[d] < dims[d]) break;
@@ -64,7 +67,8 @@ Array placed(const Part& part, const rkernel::KernelArgs& args, char* scratch) {
     array.data = const_cast<std::int64_t*>(&part.literal);
     return array;
   }
-  char* memory = static_cast<char*>(args.pointers[part.operand]) + part.offset * static_cast<std::int64_t>(size);
+  char* memory = static_cast<char*>(args.pointers[part.operand]) +
+                 part.offset * static_cast<std::int64_t>(size);
   array.data = memory;
   if (part.strides.empty()) return array;
   array.data = scratch + part.scratch;
@@ -81,19 +85,24 @@ void run_kernel(const rkernel::KernelArgs* args, std::int64_t, std::int64_t, voi
   const Planned& planned = *static_cast<const Planned*>(args->kept);
   try {
     Call call{planned.node, {}, {}, nullptr};
-    for (const Part& part : planned.inputs) call.inputs.push_back(placed(part, *args, static_cast<char*>(scratch)));
-    for (const Part& part : planned.outputs) call.outputs.push_back(placed(part, *args, static_cast<char*>(scratch)));
-    if (host::run(*planned.of_host, call) == Outcome::IndexOutOfRange) report(*args, rkernel::Status::IndexOutOfRange);
-  } catch (const std::bad_alloc&) {
-    report(*args, rkernel::Status::OutOfMemory);
-  }
+    for (const Part& part : planned.inputs)
+      call.inputs.push_back(placed(part, *args, static_cast<char*>(scratch)));
+    for (const Part& part : planned.outputs)
+      call.outputs.push_back(placed(part, *args, static_cast<char*>(scratch)));
+    if (host::run(*planned.of_host, call) == Outcome::IndexOutOfRange)
+      report(*args, rkernel::Status::IndexOutOfRange);
+  } catch (const std::bad_alloc&) { report(*args, rkernel::Status::OutOfMemory); }
 }
 
 class HostKernel final : public rkernel::Kernel {
  public:
   HostKernel(const rkernel::Problem& problem, double bytes_per_second)
-      : call_(*problem.host), operator_(find_operator(call_.node.op->id)), bytes_per_second_(bytes_per_second) {
-    if (operator_ == nullptr) throw Error(ErrorKind::internal, fmt::format("the host has no operator '{}'", call_.node.op->name));
+      : call_(*problem.host),
+        operator_(find_operator(call_.node.op->id)),
+        bytes_per_second_(bytes_per_second) {
+    if (operator_ == nullptr)
+      throw Error(ErrorKind::internal,
+                  fmt::format("the host has no operator '{}'", call_.node.op->name));
   }
 
   rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
@@ -102,27 +111,34 @@ class HostKernel final : public rkernel::Kernel {
     planned->of_host = operator_;
     rkernel::Launch launch;
     std::int64_t scratch = 0;
-    for (const rkernel::HostPart& part : call_.inputs) add(part, request.symbols, planned->inputs, scratch, launch.bytes);
-    for (const rkernel::HostPart& part : call_.outputs) add(part, request.symbols, planned->outputs, scratch, launch.bytes);
+    for (const rkernel::HostPart& part : call_.inputs)
+      add(part, request.symbols, planned->inputs, scratch, launch.bytes);
+    for (const rkernel::HostPart& part : call_.outputs)
+      add(part, request.symbols, planned->outputs, scratch, launch.bytes);
     launch.function = run_kernel;
     launch.tickets = 1;
     launch.scratch_bytes = static_cast<std::size_t>(scratch);
     launch.predicted_seconds = launch.bytes / bytes_per_second_;
-    launch.kept_bytes = sizeof(Planned) + (planned->inputs.size() + planned->outputs.size()) * sizeof(Part);
+    launch.kept_bytes =
+        sizeof(Planned) + (planned->inputs.size() + planned->outputs.size()) * sizeof(Part);
     launch.kept = std::move(planned);
     return launch;
   }
 
   std::string explain(const rkernel::PlanRequest& request) const override {
     const rkernel::Launch launch = plan(request);
-    return fmt::format("{}: a function of the host, one thread, {:.0f} bytes, at least {:.1f} us\n", call_.node.op->name, launch.bytes, launch.predicted_seconds * 1e6);
+    return fmt::format("{}: a function of the host, one thread, {:.0f} bytes, at least {:.1f} us\n",
+                       call_.node.op->name, launch.bytes, launch.predicted_seconds * 1e6);
   }
 
   std::string target_name() const override { return "host"; }
-  std::string describe() const override { return fmt::format("{}: a function of the host, one thread\n", call_.node.op->name); }
+  std::string describe() const override {
+    return fmt::format("{}: a function of the host, one thread\n", call_.node.op->name);
+  }
 
  private:
-  static void add(const rkernel::HostPart& from, std::span<const std::int64_t> symbols, std::vector<Part>& parts, std::int64_t& scratch, double& bytes) {
+  static void add(const rkernel::HostPart& from, std::span<const std::int64_t> symbols,
+                  std::vector<Part>& parts, std::int64_t& scratch, double& bytes) {
     Part part;
     part.array.dtype = from.dtype;
     for (const graph::Dim dim : from.dims) part.array.dims.push_back(evaluate(dim, symbols));
@@ -131,7 +147,8 @@ class HostKernel final : public rkernel::Kernel {
       std::memcpy(&part.literal, &from.literal, sizeof part.literal);
     } else {
       part.offset = evaluate(from.offset, symbols);
-      for (const graph::Dim stride : from.strides) part.strides.push_back(evaluate(stride, symbols));
+      for (const graph::Dim stride : from.strides)
+        part.strides.push_back(evaluate(stride, symbols));
       if (is_dense(part.array.dims, part.strides)) part.strides.clear();
     }
     const std::int64_t size = bytes_of(part.array);
@@ -150,7 +167,8 @@ class HostKernel final : public rkernel::Kernel {
 
 }  // namespace
 
-std::unique_ptr<rkernel::Kernel> make_kernel(const rkernel::Problem& problem, double bytes_per_second) {
+std::unique_ptr<rkernel::Kernel> make_kernel(const rkernel::Problem& problem,
+                                             double bytes_per_second) {
   return std::make_unique<HostKernel>(problem, bytes_per_second);
 }
 

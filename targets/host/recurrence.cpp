@@ -18,37 +18,53 @@ Activation activation(const Call& call, const char* name) {
   return [](float x) { return std::tanh(x); };
 }
 
-/// One direction of one layer. The state's product with r is added up over rows of r turned, so that the loop inside runs over neighbours.
+/// One direction of one layer. The state's product with r is added up over rows of r turned, so
+/// that the loop inside runs over neighbours.
 class Layer {
  public:
   Layer(const Call& call, std::int64_t direction, bool reverse)
-      : call_(call), direction_(direction), reverse_(reverse), steps_(call.inputs[0].dims[0]), batch_(call.inputs[0].dims[1]), hidden_(call.inputs[1].dims[2]),
-        rows_(call.inputs[1].dims[1]), all_rows_(call.inputs[0].dims[2]), clip_(static_cast<float>(graph::attr_number(call.node, "clip"))), sums_(at(rows_)), turned_(at(rows_ * hidden_)) {
+      : call_(call),
+        direction_(direction),
+        reverse_(reverse),
+        steps_(call.inputs[0].dims[0]),
+        batch_(call.inputs[0].dims[1]),
+        hidden_(call.inputs[1].dims[2]),
+        rows_(call.inputs[1].dims[1]),
+        all_rows_(call.inputs[0].dims[2]),
+        clip_(static_cast<float>(graph::attr_number(call.node, "clip"))),
+        sums_(at(rows_)),
+        turned_(at(rows_ * hidden_)) {
     const float* r = data(1) + direction * rows_ * hidden_;
     for (std::int64_t row = 0; row < rows_; ++row) {
-      for (std::int64_t i = 0; i < hidden_; ++i) turned_[at(i * rows_ + row)] = r[row * hidden_ + i];
+      for (std::int64_t i = 0; i < hidden_; ++i)
+        turned_[at(i * rows_ + row)] = r[row * hidden_ + i];
     }
   }
 
-  /// Calls step(gates, h, place) for each step of each row of the batch, h being the state before and after it.
+  /// Calls step(gates, h, place) for each step of each row of the batch, h being the state before
+  /// and after it.
   template <class Step>
   void run(const Step& step) {
     const auto lengths = call_.inputs[3].elements<const std::int32_t>();
     for (std::int64_t b = 0; b < batch_; ++b) {
-      std::vector<float> h(data(4) + (direction_ * batch_ + b) * hidden_, data(4) + (direction_ * batch_ + b + 1) * hidden_);
+      std::vector<float> h(data(4) + (direction_ * batch_ + b) * hidden_,
+                           data(4) + (direction_ * batch_ + b + 1) * hidden_);
       const std::int64_t length = std::clamp<std::int64_t>(lengths[at(b)], 0, steps_);
       for (std::int64_t i = 0; i < length; ++i) {
         const std::int64_t t = reverse_ ? length - 1 - i : i;
         step(data(0) + (t * batch_ + b) * all_rows_ + direction_ * rows_, h, b);
         std::ranges::copy(h, result(0) + ((t * directions() + direction_) * batch_ + b) * hidden_);
       }
-      for (std::int64_t t = length; t < steps_; ++t) std::fill_n(result(0) + ((t * directions() + direction_) * batch_ + b) * hidden_, hidden_, 0.0F);
+      for (std::int64_t t = length; t < steps_; ++t)
+        std::fill_n(result(0) + ((t * directions() + direction_) * batch_ + b) * hidden_, hidden_,
+                    0.0F);
       std::ranges::copy(h, result(1) + (direction_ * batch_ + b) * hidden_);
     }
   }
 
   /// bias + r . h for rows first .. last - 1.
-  const std::vector<float>& products(const std::vector<float>& h, std::int64_t first, std::int64_t last) {
+  const std::vector<float>& products(const std::vector<float>& h, std::int64_t first,
+                                     std::int64_t last) {
     const float* bias = data(2) + direction_ * rows_;
     std::copy(bias + first, bias + last, sums_.begin() + first);
     for (std::int64_t i = 0; i < hidden_; ++i) {
@@ -62,13 +78,21 @@ class Layer {
   float clipped(float x) const { return clip_ > 0 ? std::clamp(x, -clip_, clip_) : x; }
   std::int64_t hidden() const { return hidden_; }
   std::int64_t directions() const { return call_.inputs[1].dims[0]; }
-  float* state(std::size_t output, std::int64_t b) const { return result(output) + (direction_ * batch_ + b) * hidden_; }
-  const float* data(std::size_t input) const { return static_cast<const float*>(call_.inputs[input].data); }
-  const float* of_direction(std::size_t input) const { return data(input) + direction_ * (call_.inputs[input].size() / directions()); }
+  float* state(std::size_t output, std::int64_t b) const {
+    return result(output) + (direction_ * batch_ + b) * hidden_;
+  }
+  const float* data(std::size_t input) const {
+    return static_cast<const float*>(call_.inputs[input].data);
+  }
+  const float* of_direction(std::size_t input) const {
+    return data(input) + direction_ * (call_.inputs[input].size() / directions());
+  }
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-  float* result(std::size_t output) const { return static_cast<float*>(call_.outputs[output].data); }
+  float* result(std::size_t output) const {
+    return static_cast<float*>(call_.outputs[output].data);
+  }
 
   const Call& call_;
   const std::int64_t direction_;
@@ -102,7 +126,8 @@ void run_gru(const Call& call, Layer& layer) {
   const auto n = static_cast<std::size_t>(layer.hidden());
   std::vector<float> update(n), reset(n), seen(n);
   layer.run([&](const float* gates, std::vector<float>& h, std::int64_t) {
-    const std::vector<float>& sums = layer.products(h, 0, linear ? 3 * layer.hidden() : 2 * layer.hidden());
+    const std::vector<float>& sums =
+        layer.products(h, 0, linear ? 3 * layer.hidden() : 2 * layer.hidden());
     for (std::size_t i = 0; i < n; ++i) {
       update[i] = f(layer.clipped(gates[i] + sums[i]));
       reset[i] = f(layer.clipped(gates[n + i] + sums[n + i]));
@@ -117,7 +142,8 @@ void run_gru(const Call& call, Layer& layer) {
 }
 
 void run_lstm(const Call& call, Layer& layer) {
-  const Activation f = activation(call, "f"), g = activation(call, "g"), h_of = activation(call, "h");
+  const Activation f = activation(call, "f"), g = activation(call, "g"),
+                   h_of = activation(call, "h");
   const bool input_forget = graph::attr_boolean(call.node, "input_forget");
   const auto n = static_cast<std::size_t>(layer.hidden());
   // The cell's state is kept where its last value belongs.
@@ -128,14 +154,19 @@ void run_lstm(const Call& call, Layer& layer) {
     float* c = layer.state(2, b);
     for (std::size_t i = 0; i < n; ++i) {
       const float input = f(layer.clipped(gates[i] + sums[i] + peepholes[i] * c[i]));
-      const float forget = input_forget ? 1 - input : f(layer.clipped(gates[2 * n + i] + sums[2 * n + i] + peepholes[2 * n + i] * c[i]));
+      const float forget =
+          input_forget
+              ? 1 - input
+              : f(layer.clipped(gates[2 * n + i] + sums[2 * n + i] + peepholes[2 * n + i] * c[i]));
       c[i] = forget * c[i] + input * g(layer.clipped(gates[3 * n + i] + sums[3 * n + i]));
       h[i] = f(layer.clipped(gates[n + i] + sums[n + i] + peepholes[n + i] * c[i])) * h_of(c[i]);
     }
   });
 }
 
-constexpr Operator recurrence_family[] = {{graph::OpId::Lstm, run<run_lstm>}, {graph::OpId::Gru, run<run_gru>}, {graph::OpId::Rnn, run<run_rnn>}};
+constexpr Operator recurrence_family[] = {{graph::OpId::Lstm, run<run_lstm>},
+                                          {graph::OpId::Gru, run<run_gru>},
+                                          {graph::OpId::Rnn, run<run_rnn>}};
 
 }  // namespace
 

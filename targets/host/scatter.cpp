@@ -16,11 +16,16 @@ std::int64_t place_of(std::int64_t index, std::int64_t extent) {
 
 template <class T>
 void update(T& element, T by, std::string_view reduction) {
-  if (reduction == "none") element = by;
-  else if (reduction == "add") element = static_cast<T>(element + by);
-  else if (reduction == "mul") element = static_cast<T>(element * by);
-  else if (reduction == "max") element = std::max(element, by);
-  else element = std::min(element, by);
+  if (reduction == "none")
+    element = by;
+  else if (reduction == "add")
+    element = static_cast<T>(element + by);
+  else if (reduction == "mul")
+    element = static_cast<T>(element * by);
+  else if (reduction == "max")
+    element = std::max(element, by);
+  else
+    element = std::min(element, by);
 }
 
 void copy_data(const Call& call) {
@@ -30,7 +35,8 @@ void copy_data(const Call& call) {
 }
 
 std::int64_t index_at(const Array& indices, std::int64_t i) {
-  return indices.dtype == DType::i32 ? static_cast<const std::int32_t*>(indices.data)[i] : static_cast<const std::int64_t*>(indices.data)[i];
+  return indices.dtype == DType::i32 ? static_cast<const std::int32_t*>(indices.data)[i]
+                                     : static_cast<const std::int64_t*>(indices.data)[i];
 }
 
 template <class T>
@@ -59,18 +65,21 @@ Outcome scatter_nd(const Call& call) {
   const std::string reduction = graph::attr_word(call.node, "reduction");
   const std::int64_t depth = indices.dims.back();
   std::int64_t slice = 1, rows = 1;
-  for (std::size_t d = static_cast<std::size_t>(depth); d < result.dims.size(); ++d) slice *= result.dims[d];
+  for (std::size_t d = static_cast<std::size_t>(depth); d < result.dims.size(); ++d)
+    slice *= result.dims[d];
   for (std::size_t d = 0; d + 1 < indices.dims.size(); ++d) rows *= indices.dims[d];
   const auto* updates = static_cast<const T*>(call.inputs[2].data);
   auto* elements = static_cast<T*>(result.data);
   for (std::int64_t row = 0; row < rows; ++row) {
     std::int64_t offset = 0;
     for (std::int64_t d = 0; d < depth; ++d) {
-      const std::int64_t extent = result.dims[static_cast<std::size_t>(d)], place = place_of(index_at(indices, row * depth + d), extent);
+      const std::int64_t extent = result.dims[static_cast<std::size_t>(d)],
+                         place = place_of(index_at(indices, row * depth + d), extent);
       if (place < 0) return Outcome::IndexOutOfRange;
       offset = offset * extent + place;
     }
-    for (std::int64_t i = 0; i < slice; ++i) update(elements[offset * slice + i], updates[row * slice + i], reduction);
+    for (std::int64_t i = 0; i < slice; ++i)
+      update(elements[offset * slice + i], updates[row * slice + i], reduction);
   }
   return Outcome::Ok;
 }
@@ -86,20 +95,24 @@ template <class Body>
 Outcome visit_updates(DType dtype, const Call& call, const Body& body) {
   Outcome outcome = Outcome::Ok;
   const auto visit = [&](auto zero) { outcome = body(zero); };
-  if (graph::attr_word(call.node, "reduction") == "none") visit_bits(dtype, visit);
-  else visit_numbers(dtype, visit);
+  if (graph::attr_word(call.node, "reduction") == "none")
+    visit_bits(dtype, visit);
+  else
+    visit_numbers(dtype, visit);
   return outcome;
 }
 
 Outcome scatter_elements_of(DType dtype, const Call& call) {
-  return visit_updates(dtype, call, [&](auto zero) { return scatter_elements<decltype(zero)>(call); });
+  return visit_updates(dtype, call,
+                       [&](auto zero) { return scatter_elements<decltype(zero)>(call); });
 }
 
 Outcome scatter_nd_of(DType dtype, const Call& call) {
   return visit_updates(dtype, call, [&](auto zero) { return scatter_nd<decltype(zero)>(call); });
 }
 
-constexpr Operator scatter_family[] = {{graph::OpId::ScatterElements, run<scatter_elements_of>}, {graph::OpId::ScatterNd, run<scatter_nd_of>}};
+constexpr Operator scatter_family[] = {{graph::OpId::ScatterElements, run<scatter_elements_of>},
+                                       {graph::OpId::ScatterNd, run<scatter_nd_of>}};
 
 }  // namespace
 

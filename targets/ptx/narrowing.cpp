@@ -6,12 +6,13 @@ namespace dyn::ptx {
 namespace {
 
 struct Use {
-  bool factor = false;     ///< multiplied by a contraction
-  bool foreign = false;    ///< touched by another target's kernel
+  bool factor = false;   ///< multiplied by a contraction
+  bool foreign = false;  ///< touched by another target's kernel
   bool other_dtype = false;
 };
 
-std::map<graph::ValueId, Use> uses_of(const std::vector<rkernel::Problem>& problems, const std::vector<bool>& own) {
+std::map<graph::ValueId, Use> uses_of(const std::vector<rkernel::Problem>& problems,
+                                      const std::vector<bool>& own) {
   std::map<graph::ValueId, Use> uses;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const auto& contraction = problems[i].contraction;
@@ -20,7 +21,8 @@ std::map<graph::ValueId, Use> uses_of(const std::vector<rkernel::Problem>& probl
       Use& use = uses[operand.buffer];
       use.foreign = use.foreign || !own[i];
       use.other_dtype = use.other_dtype || operand.dtype != DType::f32;
-      use.factor = use.factor || (contraction && (index == contraction->a || index == contraction->b));
+      use.factor =
+          use.factor || (contraction && (index == contraction->a || index == contraction->b));
     }
   }
   return uses;
@@ -28,14 +30,16 @@ std::map<graph::ValueId, Use> uses_of(const std::vector<rkernel::Problem>& probl
 
 }  // namespace
 
-void narrow_buffers(std::vector<rkernel::Problem>& problems, const std::vector<bool>& own, const rkernel::BufferFacts& buffers, DType precision) {
+void narrow_buffers(std::vector<rkernel::Problem>& problems, const std::vector<bool>& own,
+                    const rkernel::BufferFacts& buffers, DType precision) {
   if (size_of(precision) >= size_of(DType::f32)) return;
   const std::map<graph::ValueId, Use> uses = uses_of(problems, own);
   for (rkernel::Problem& problem : problems) {
     for (rkernel::Operand& operand : problem.operands) {
       const Use& use = uses.at(operand.buffer);
       if (use.foreign || use.other_dtype) continue;
-      if (buffers.constant(operand.buffer) ? use.factor : !buffers.port(operand.buffer)) operand.dtype = precision;
+      if (buffers.constant(operand.buffer) ? use.factor : !buffers.port(operand.buffer))
+        operand.dtype = precision;
     }
   }
 }

@@ -25,20 +25,26 @@ Prepared prepared(std::unique_ptr<Own> kernel) {
   if (!kernel) return {};
   Prepared result;
   result.sources = [own = kernel.get()] { return own->sources(); };
-  result.bind = [own = kernel.get()](std::vector<const void*> functions) { own->bind(std::move(functions)); };
+  result.bind = [own = kernel.get()](std::vector<const void*> functions) {
+    own->bind(std::move(functions));
+  };
   result.kernel = std::move(kernel);
   return result;
 }
 
 bool touches_state(const rkernel::Problem& problem, const rkernel::BufferFacts& buffers) {
   return buffers.state && std::any_of(problem.operands.begin(), problem.operands.end(),
-                                      [&](const rkernel::Operand& operand) { return buffers.state(operand.buffer); });
+                                      [&](const rkernel::Operand& operand) {
+                                        return buffers.state(operand.buffer);
+                                      });
 }
 
 class PtxTarget final : public rkernel::Target {
  public:
   explicit PtxTarget(const TargetOptions& options)
-      : options_(options), tiles_(choice::gpu_tiles(options.machine, options.precision, options.allow_tf32)), pairs_(choice::gpu_pairs(options.machine, tiles_)) {
+      : options_(options),
+        tiles_(choice::gpu_tiles(options.machine, options.precision, options.allow_tf32)),
+        pairs_(choice::gpu_pairs(options.machine, tiles_)) {
     const bool emulated = std::dynamic_pointer_cast<Emulator>(options.device) != nullptr;
     name_ = (emulated ? "emulator/" : "cuda/") + options.machine.name;
   }
@@ -47,16 +53,20 @@ class PtxTarget final : public rkernel::Target {
   std::shared_ptr<rkernel::Device> device() const override { return options_.device; }
   std::int64_t functions_compiled() const override { return compiled_; }
 
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers,
+  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
+                                                        const rkernel::BufferFacts& buffers,
                                                         rkernel::CompileReport& report) override {
     std::vector<bool> own;
-    for (const rkernel::Problem& problem : problems) own.push_back(!touches_state(problem, buffers) && make(problem).kernel != nullptr);
+    for (const rkernel::Problem& problem : problems)
+      own.push_back(!touches_state(problem, buffers) && make(problem).kernel != nullptr);
     narrow_buffers(problems, own, buffers, options_.precision);
     std::vector<Prepared> all;
     for (std::size_t i = 0; i < problems.size(); ++i) {
       all.push_back(own[i] ? make(problems[i]) : Prepared{});
       if (own[i] && !all.back().kernel) {
-        throw Error(ErrorKind::internal, "the kernel of " + problems[i].name + " does not exist in " + std::string(name_of(options_.precision)));
+        throw Error(ErrorKind::internal, "the kernel of " + problems[i].name +
+                                             " does not exist in " +
+                                             std::string(name_of(options_.precision)));
       }
     }
     load(all, report);
@@ -66,14 +76,18 @@ class PtxTarget final : public rkernel::Target {
   }
 
   std::int64_t panel_width(DType) const override { return 1; }
-  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*) const override {
-    throw Error(ErrorKind::internal, name_ + " packs no operands: its kernels read them as they lie");
+  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t,
+            std::int64_t, void*) const override {
+    throw Error(ErrorKind::internal,
+                name_ + " packs no operands: its kernels read them as they lie");
   }
 
  private:
   Prepared make(const rkernel::Problem& problem) const {
     if (problem.host) return {};
-    if (problem.contraction) return prepared(ContractionKernel::create(problem, options_.machine, options_.precision, tiles_, name_, options_.policy, pairs_));
+    if (problem.contraction)
+      return prepared(ContractionKernel::create(problem, options_.machine, options_.precision,
+                                                tiles_, name_, options_.policy, pairs_));
     return prepared(LoopKernel::create(problem, options_.machine, name_));
   }
 
@@ -95,7 +109,8 @@ class PtxTarget final : public rkernel::Target {
       return;
     }
     const int before = report.compiled;
-    const std::vector<const void*> handles = options_.device->load(distinct, options_.threads, report);
+    const std::vector<const void*> handles =
+        options_.device->load(distinct, options_.threads, report);
     compiled_ += report.compiled - before;
     for (std::size_t i = 0; i < all.size(); ++i) {
       std::vector<const void*> functions;
@@ -113,6 +128,8 @@ class PtxTarget final : public rkernel::Target {
 
 }  // namespace
 
-std::unique_ptr<rkernel::Target> make_ptx_target(const TargetOptions& options) { return std::make_unique<PtxTarget>(options); }
+std::unique_ptr<rkernel::Target> make_ptx_target(const TargetOptions& options) {
+  return std::make_unique<PtxTarget>(options);
+}
 
 }  // namespace dyn::ptx

@@ -20,10 +20,15 @@ Format format_of(DType dtype) { return dtype == DType::f16 ? Format{10, -14} : F
 
 double decoded(DType dtype, std::uint16_t bits) {
   const Format format = format_of(dtype);
-  const int magnitude = bits & 0x7fff, one = 1 << format.fraction_bits, exponent = magnitude / one, fraction = magnitude % one;
+  const int magnitude = bits & 0x7fff, one = 1 << format.fraction_bits, exponent = magnitude / one,
+            fraction = magnitude % one;
   const bool is_last = exponent == (0x8000 / one) - 1;
-  double value = std::ldexp(exponent == 0 ? fraction : one + fraction, std::max(exponent, 1) - 1 + format.least_exponent - format.fraction_bits);
-  if (is_last) value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  double value =
+      std::ldexp(exponent == 0 ? fraction : one + fraction,
+                 std::max(exponent, 1) - 1 + format.least_exponent - format.fraction_bits);
+  if (is_last)
+    value = fraction == 0 ? std::numeric_limits<double>::infinity()
+                          : std::numeric_limits<double>::quiet_NaN();
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
@@ -36,7 +41,8 @@ std::uint16_t encoded(DType dtype, double value) {
   if (std::isinf(value)) return static_cast<std::uint16_t>(sign | infinity);
   if (value == 0) return static_cast<std::uint16_t>(sign);
   const int exponent = std::max(std::ilogb(value), format.least_exponent);
-  const auto units = static_cast<int>(std::ldexp(std::fabs(value), format.fraction_bits - exponent));
+  const auto units =
+      static_cast<int>(std::ldexp(std::fabs(value), format.fraction_bits - exponent));
   return static_cast<std::uint16_t>(sign | ((exponent - format.least_exponent) * one + units));
 }
 
@@ -58,24 +64,31 @@ double rounded_to(DType dtype, double value) {
   if (dtype == DType::f32) return static_cast<float>(value);
   if (!std::isfinite(value) || value == 0) return value;
   const Format format = format_of(dtype);
-  // The place of the last bit that the format keeps; in units of it the default rounding is to nearest, ties to even.
+  // The place of the last bit that the format keeps; in units of it the default rounding is to
+  // nearest, ties to even.
   const int last = std::max(std::ilogb(value), format.least_exponent) - format.fraction_bits;
   const double result = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
-  const double largest = std::ldexp(2 - std::ldexp(1, -format.fraction_bits), dtype == DType::f16 ? 15 : 127);
-  return std::fabs(result) > largest ? std::copysign(std::numeric_limits<double>::infinity(), value) : result;
+  const double largest =
+      std::ldexp(2 - std::ldexp(1, -format.fraction_bits), dtype == DType::f16 ? 15 : 127);
+  return std::fabs(result) > largest ? std::copysign(std::numeric_limits<double>::infinity(), value)
+                                     : result;
 }
 
 Array from_tensor(const Tensor& tensor) {
   Array array{tensor.dtype(), tensor.shape(), {}, {}};
   const bool has_elements = graph::with_element_type(tensor.dtype(), [&](auto zero) {
-    using Element = std::conditional_t<std::is_same_v<decltype(zero), bool>, std::uint8_t, decltype(zero)>;
+    using Element =
+        std::conditional_t<std::is_same_v<decltype(zero), bool>, std::uint8_t, decltype(zero)>;
     const auto* source = static_cast<const Element*>(tensor.raw());
-    if constexpr (std::is_floating_point_v<Element>) array.floats.assign(source, source + tensor.size());
-    else array.integers.assign(source, source + tensor.size());
+    if constexpr (std::is_floating_point_v<Element>)
+      array.floats.assign(source, source + tensor.size());
+    else
+      array.integers.assign(source, source + tensor.size());
   });
   if (!has_elements) {
     const auto* bits = static_cast<const std::uint16_t*>(tensor.raw());
-    for (std::int64_t i = 0; i < tensor.size(); ++i) array.floats.push_back(decoded(tensor.dtype(), bits[i]));
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      array.floats.push_back(decoded(tensor.dtype(), bits[i]));
   }
   if (tensor.dtype() == DType::boolean)
     for (auto& value : array.integers) value = value != 0;
@@ -88,13 +101,16 @@ Tensor to_tensor(const Array& array) {
     using Element = decltype(zero);
     auto* target = static_cast<Element*>(tensor.raw());
     for (std::size_t i = 0; i < static_cast<std::size_t>(array.size()); ++i) {
-      if constexpr (std::is_floating_point_v<Element>) target[i] = static_cast<Element>(array.floats[i]);
-      else target[i] = static_cast<Element>(array.integers[i]);
+      if constexpr (std::is_floating_point_v<Element>)
+        target[i] = static_cast<Element>(array.floats[i]);
+      else
+        target[i] = static_cast<Element>(array.integers[i]);
     }
   });
   if (!has_elements) {
     auto* bits = static_cast<std::uint16_t*>(tensor.raw());
-    for (std::size_t i = 0; i < array.floats.size(); ++i) bits[i] = encoded(array.dtype, rounded_to(array.dtype, array.floats[i]));
+    for (std::size_t i = 0; i < array.floats.size(); ++i)
+      bits[i] = encoded(array.dtype, rounded_to(array.dtype, array.floats[i]));
   }
   return tensor;
 }

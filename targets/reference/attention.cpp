@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "targets/reference/ops.hpp"
 #include "graph/ops/scalar_values.hpp"
+#include "targets/reference/ops.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -21,8 +21,15 @@ struct Head {
 class Attention {
  public:
   explicit Attention(const OpCall& call)
-      : call_(call), q_(call.input(0)), k_(call.input(1)), v_(call.input(2)), queries_(from_end(q_, 2)),
-        keys_(from_end(k_, 2)), depth_(from_end(q_, 1)), value_depth_(from_end(v_, 1)), scale_(call.number("scale")),
+      : call_(call),
+        q_(call.input(0)),
+        k_(call.input(1)),
+        v_(call.input(2)),
+        queries_(from_end(q_, 2)),
+        keys_(from_end(k_, 2)),
+        depth_(from_end(q_, 1)),
+        value_depth_(from_end(v_, 1)),
+        scale_(call.number("scale")),
         causal_(call.boolean("causal")) {
     if (scale_ == 0) scale_ = 1 / std::sqrt(static_cast<double>(depth_));
     batch_ = broadcast_dims(batch_of(q_), broadcast_dims(batch_of(k_), batch_of(v_)));
@@ -35,11 +42,13 @@ class Attention {
     dims.insert(dims.end(), {queries_, value_depth_});
     Array result = make_array(q_.dtype, dims);
     std::int64_t next = 0;
-    const std::array strides{broadcast_strides(batch_of(q_), batch_), broadcast_strides(batch_of(k_), batch_),
+    const std::array strides{broadcast_strides(batch_of(q_), batch_),
+                             broadcast_strides(batch_of(k_), batch_),
                              broadcast_strides(batch_of(v_), batch_), mask_batch_strides_};
     for_each_index<4>(batch_, strides, [&](const auto& at) {
-      const Head head{q_.floats.data() + at[0] * queries_ * depth_, k_.floats.data() + at[1] * keys_ * depth_,
-                      v_.floats.data() + at[2] * keys_ * value_depth_, at[3], result.floats.data() + next};
+      const Head head{
+          q_.floats.data() + at[0] * queries_ * depth_, k_.floats.data() + at[1] * keys_ * depth_,
+          v_.floats.data() + at[2] * keys_ * value_depth_, at[3], result.floats.data() + next};
       for (std::int64_t query = 0; query < queries_; ++query) attend(head, query);
       next += queries_ * value_depth_;
     });
@@ -47,7 +56,9 @@ class Attention {
   }
 
  private:
-  static std::int64_t from_end(const Array& x, std::size_t count) { return x.dims[x.dims.size() - count]; }
+  static std::int64_t from_end(const Array& x, std::size_t count) {
+    return x.dims[x.dims.size() - count];
+  }
   static Dims batch_of(const Array& x) { return Dims(x.dims.begin(), x.dims.end() - 2); }
 
   void prepare_mask() {
@@ -65,10 +76,12 @@ class Attention {
   double score(const Head& head, std::int64_t query, std::int64_t key) const {
     if (causal_ && key > query + keys_ - queries_) return hidden;
     double dot = 0;
-    for (std::int64_t d = 0; d < depth_; ++d) dot += head.q[query * depth_ + d] * head.k[key * depth_ + d];
+    for (std::int64_t d = 0; d < depth_; ++d)
+      dot += head.q[query * depth_ + d] * head.k[key * depth_ + d];
     dot *= scale_;
     if (!mask_) return dot;
-    const auto at = static_cast<std::size_t>(head.mask_start + query * mask_query_stride_ + key * mask_key_stride_);
+    const auto at = static_cast<std::size_t>(head.mask_start + query * mask_query_stride_ +
+                                             key * mask_key_stride_);
     if (is_float(mask_->dtype)) return dot + mask_->floats[at];
     return mask_->integers[at] != 0 ? dot : hidden;
   }
@@ -86,7 +99,8 @@ class Attention {
     double* row = head.result + query * value_depth_;
     for (std::int64_t key = 0; key < keys_; ++key) {
       const double share = scores_[static_cast<std::size_t>(key)] / total;
-      for (std::int64_t d = 0; d < value_depth_; ++d) row[d] += share * head.v[key * value_depth_ + d];
+      for (std::int64_t d = 0; d < value_depth_; ++d)
+        row[d] += share * head.v[key * value_depth_ + d];
     }
   }
 

@@ -10,16 +10,19 @@
 namespace dyn::reference {
 namespace {
 
-[[noreturn]] void refuse(const graph::Value& input, std::size_t axis, std::int64_t size, std::int64_t wanted) {
-  throw Error(ErrorKind::user, fmt::format("input '{}', dim {} ({}): {} given, {} wanted", input.name, axis,
-                                           graph::to_string(input.type.dims[axis]), size, wanted));
+[[noreturn]] void refuse(const graph::Value& input, std::size_t axis, std::int64_t size,
+                         std::int64_t wanted) {
+  throw Error(ErrorKind::user,
+              fmt::format("input '{}', dim {} ({}): {} given, {} wanted", input.name, axis,
+                          graph::to_string(input.type.dims[axis]), size, wanted));
 }
 
 }  // namespace
 
 std::vector<std::int64_t> bind_symbols(const graph::Module& module,
                                        std::span<const std::vector<std::int64_t>> input_dims) {
-  std::vector<std::optional<std::int64_t>> found(static_cast<std::size_t>(module.dims->symbol_count()));
+  std::vector<std::optional<std::int64_t>> found(
+      static_cast<std::size_t>(module.dims->symbol_count()));
   const auto each_dim = [&](auto&& body) {
     for (std::size_t i = 0; i < module.inputs.size(); ++i) {
       const auto& input = module.value(module.inputs[i]);
@@ -27,7 +30,8 @@ std::vector<std::int64_t> bind_symbols(const graph::Module& module,
         throw Error(ErrorKind::user, fmt::format("input '{}' has rank {}, {} wanted", input.name,
                                                  input_dims[i].size(), input.type.dims.size()));
       }
-      for (std::size_t axis = 0; axis < input_dims[i].size(); ++axis) body(input, axis, input_dims[i][axis]);
+      for (std::size_t axis = 0; axis < input_dims[i].size(); ++axis)
+        body(input, axis, input_dims[i][axis]);
     }
   };
   each_dim([&](const graph::Value& input, std::size_t axis, std::int64_t size) {

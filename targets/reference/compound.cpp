@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "targets/reference/ops.hpp"
 #include "graph/ops/scalar_values.hpp"
+#include "targets/reference/ops.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -15,7 +15,9 @@ struct Lines {
   std::int64_t length, stride, count;
 
   Lines(const Dims& dims, std::size_t axis)
-      : length(dims[axis]), stride(product(dims, axis + 1, dims.size())), count(length == 0 ? 0 : product(dims) / length) {}
+      : length(dims[axis]),
+        stride(product(dims, axis + 1, dims.size())),
+        count(length == 0 ? 0 : product(dims) / length) {}
 
   std::size_t at(std::int64_t line, std::int64_t i) const {
     return static_cast<std::size_t>(line / stride * stride * length + line % stride + i * stride);
@@ -27,7 +29,8 @@ std::vector<Array> softmax(const OpCall& call) {
   const Lines lines(result.dims, call.axis("axis", result.dims.size()));
   for (std::int64_t line = 0; line < lines.count; ++line) {
     double peak = -std::numeric_limits<double>::infinity();
-    for (std::int64_t i = 0; i < lines.length; ++i) peak = graph::scalar::maximum(peak, result.floats[lines.at(line, i)]);
+    for (std::int64_t i = 0; i < lines.length; ++i)
+      peak = graph::scalar::maximum(peak, result.floats[lines.at(line, i)]);
     double total = 0;
     for (std::int64_t i = 0; i < lines.length; ++i) {
       auto& value = result.floats[lines.at(line, i)];
@@ -58,7 +61,8 @@ std::vector<Array> layer_norm(const OpCall& call) {
   const auto count = static_cast<double>(lines.length);
   for (std::int64_t line = 0; line < lines.count; ++line) {
     double mean = 0, variance = 0;
-    for (std::int64_t i = 0; i < lines.length; ++i) mean += result.floats[lines.at(line, i)] / count;
+    for (std::int64_t i = 0; i < lines.length; ++i)
+      mean += result.floats[lines.at(line, i)] / count;
     for (std::int64_t i = 0; i < lines.length; ++i) {
       const double distance = result.floats[lines.at(line, i)] - mean;
       variance += distance * distance / count;
@@ -109,8 +113,11 @@ std::vector<Array> silu(const OpCall& call) {
   return {result};
 }
 
-constexpr OpEntry compound_entries[] = {
-    {graph::OpId::Softmax, softmax}, {graph::OpId::LayerNorm, layer_norm}, {graph::OpId::RmsNorm, rms_norm}, {graph::OpId::Gelu, gelu}, {graph::OpId::Silu, silu}};
+constexpr OpEntry compound_entries[] = {{graph::OpId::Softmax, softmax},
+                                        {graph::OpId::LayerNorm, layer_norm},
+                                        {graph::OpId::RmsNorm, rms_norm},
+                                        {graph::OpId::Gelu, gelu},
+                                        {graph::OpId::Silu, silu}};
 
 }  // namespace
 

@@ -8,9 +8,11 @@
 namespace dyn::reference {
 namespace {
 
-/// c[m, n] += a[m, k] * b[k, n]; K in order for every element of c, n innermost for the cache's sake.
+/// c[m, n] += a[m, k] * b[k, n]; K in order for every element of c, n innermost for the cache's
+/// sake.
 template <class Value>
-void multiply_add(std::int64_t m, std::int64_t n, std::int64_t k, const Value* a, const Value* b, Value* c) {
+void multiply_add(std::int64_t m, std::int64_t n, std::int64_t k, const Value* a, const Value* b,
+                  Value* c) {
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t p = 0; p < k; ++p) {
       const Value factor = a[i * k + p];
@@ -21,13 +23,15 @@ void multiply_add(std::int64_t m, std::int64_t n, std::int64_t k, const Value* a
 
 /// The last two axes of a dense stack of matrices swapped.
 template <class Value>
-std::vector<Value> transposed(const std::vector<Value>& values, std::int64_t rows, std::int64_t columns) {
+std::vector<Value> transposed(const std::vector<Value>& values, std::int64_t rows,
+                              std::int64_t columns) {
   std::vector<Value> result(values.size());
   const auto size = static_cast<std::size_t>(rows * columns);
   for (std::size_t start = 0; size > 0 && start < values.size(); start += size) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
-        result[start + static_cast<std::size_t>(j * rows + i)] = values[start + static_cast<std::size_t>(i * columns + j)];
+        result[start + static_cast<std::size_t>(j * rows + i)] =
+            values[start + static_cast<std::size_t>(i * columns + j)];
       }
     }
   }
@@ -35,12 +39,14 @@ std::vector<Value> transposed(const std::vector<Value>& values, std::int64_t row
 }
 
 template <class Value>
-void multiply_stacks(const Dims& batch, const Dims& a_batch, const Dims& b_batch, std::int64_t m, std::int64_t n,
-                     std::int64_t k, const std::vector<Value>& a, const std::vector<Value>& b, std::vector<Value>& c) {
+void multiply_stacks(const Dims& batch, const Dims& a_batch, const Dims& b_batch, std::int64_t m,
+                     std::int64_t n, std::int64_t k, const std::vector<Value>& a,
+                     const std::vector<Value>& b, std::vector<Value>& c) {
   std::int64_t next = 0;
   for_each_index<2>(batch, {broadcast_strides(a_batch, batch), broadcast_strides(b_batch, batch)},
                     [&](const auto& at) {
-                      multiply_add(m, n, k, a.data() + at[0] * m * k, b.data() + at[1] * k * n, c.data() + next);
+                      multiply_add(m, n, k, a.data() + at[0] * m * k, b.data() + at[1] * k * n,
+                                   c.data() + next);
                       next += m * n;
                     });
 }
@@ -68,7 +74,9 @@ std::vector<Array> matmul(const OpCall& call) {
   } else {
     // Without signs, because integers wrap around.
     std::vector<std::uint64_t> sums(c.integers.size());
-    const auto bits = [](const std::vector<std::int64_t>& integers) { return std::vector<std::uint64_t>(integers.begin(), integers.end()); };
+    const auto bits = [](const std::vector<std::int64_t>& integers) {
+      return std::vector<std::uint64_t>(integers.begin(), integers.end());
+    };
     multiply_stacks(batch, a_batch, b_batch, m, n, k, bits(a.integers), bits(b.integers), sums);
     std::ranges::copy(sums, c.integers.begin());
   }

@@ -17,22 +17,25 @@ std::vector<Array> cast(const OpCall& call) {
       // By way of f32, as everything that becomes a 16-bit float.
       if (graph::is_half(result.dtype)) result.floats[i] = rounded_to(DType::f32, result.floats[i]);
     } else {
-      result.integers[i] = is_float(x.dtype) ? graph::saturated(result.dtype, x.floats[i])
-                                             : graph::wrapped(result.dtype, static_cast<std::uint64_t>(x.integers[i]));
+      result.integers[i] =
+          is_float(x.dtype)
+              ? graph::saturated(result.dtype, x.floats[i])
+              : graph::wrapped(result.dtype, static_cast<std::uint64_t>(x.integers[i]));
     }
   }
   return {result};
 }
 
 /// target[i] = f(a[i'], b[i'']) over the broadcast index space of a and b.
-void combine(const Array& a, const Array& b, const auto& a_values, const auto& b_values, Array& result, auto& target,
-             auto f) {
+void combine(const Array& a, const Array& b, const auto& a_values, const auto& b_values,
+             Array& result, auto& target, auto f) {
   std::size_t next = 0;
-  for_each_index<2>(result.dims, {broadcast_strides(a.dims, result.dims), broadcast_strides(b.dims, result.dims)},
-                    [&](const auto& at) {
-                      target[next++] = f(a_values[static_cast<std::size_t>(at[0])],
-                                         b_values[static_cast<std::size_t>(at[1])]);
-                    });
+  for_each_index<2>(
+      result.dims, {broadcast_strides(a.dims, result.dims), broadcast_strides(b.dims, result.dims)},
+      [&](const auto& at) {
+        target[next++] =
+            f(a_values[static_cast<std::size_t>(at[0])], b_values[static_cast<std::size_t>(at[1])]);
+      });
 }
 
 const graph::ScalarOpInfo& info_of(const OpCall& call) { return *call.node.op->scalar; }
@@ -45,7 +48,8 @@ std::vector<Array> unary(const OpCall& call) {
     if (is_float(result.dtype)) {
       result.floats[i] = op.number(x.floats[i], 0);
     } else {
-      result.integers[i] = is_float(x.dtype) ? op.number(x.floats[i], 0) != 0 : op.integer(x.dtype, x.integers[i], 0);
+      result.integers[i] = is_float(x.dtype) ? op.number(x.floats[i], 0) != 0
+                                             : op.integer(x.dtype, x.integers[i], 0);
     }
   }
   return {result};
@@ -58,17 +62,21 @@ std::vector<Array> binary(const OpCall& call) {
   if (is_float(result.dtype)) {
     combine(a, b, a.floats, b.floats, result, result.floats, op.number);
   } else if (is_float(a.dtype)) {
-    combine(a, b, a.floats, b.floats, result, result.integers, [&](double x, double y) { return op.number(x, y) != 0; });
+    combine(a, b, a.floats, b.floats, result, result.integers,
+            [&](double x, double y) { return op.number(x, y) != 0; });
   } else {
-    combine(a, b, a.integers, b.integers, result, result.integers, [&](std::int64_t x, std::int64_t y) { return op.integer(a.dtype, x, y); });
+    combine(a, b, a.integers, b.integers, result, result.integers,
+            [&](std::int64_t x, std::int64_t y) { return op.integer(a.dtype, x, y); });
   }
   return {result};
 }
 
 std::vector<Array> where(const OpCall& call) {
   const Array &condition = call.input(0), &yes = call.input(1), &no = call.input(2);
-  Array result = make_array(yes.dtype, broadcast_dims(condition.dims, broadcast_dims(yes.dims, no.dims)));
-  const std::array strides{broadcast_strides(condition.dims, result.dims), broadcast_strides(yes.dims, result.dims),
+  Array result =
+      make_array(yes.dtype, broadcast_dims(condition.dims, broadcast_dims(yes.dims, no.dims)));
+  const std::array strides{broadcast_strides(condition.dims, result.dims),
+                           broadcast_strides(yes.dims, result.dims),
                            broadcast_strides(no.dims, result.dims)};
   std::size_t next = 0;
   for_each_index<3>(result.dims, strides, [&](const auto& at) {
@@ -89,7 +97,8 @@ std::vector<Array> where(const OpCall& call) {
 std::span<const OpEntry> elementwise_ops() {
   static const std::vector<OpEntry> entries = [] {
     std::vector<OpEntry> made = {{graph::OpId::Cast, cast}, {graph::OpId::Where, where}};
-    for (const graph::ScalarOpInfo& op : graph::scalar_ops()) made.push_back({static_cast<graph::OpId>(op.op), op.operands == 1 ? unary : binary});
+    for (const graph::ScalarOpInfo& op : graph::scalar_ops())
+      made.push_back({static_cast<graph::OpId>(op.op), op.operands == 1 ? unary : binary});
     return made;
   }();
   return entries;

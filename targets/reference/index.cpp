@@ -44,8 +44,8 @@ Dims broadcast_dims(const Dims& a, const Dims& b) {
     auto& dim = result[missing + axis];
     const auto other = shorter[axis];
     if (dim != other && dim != 1 && other != 1) {
-      throw Error(ErrorKind::user, fmt::format("shapes [{}] and [{}] do not broadcast", fmt::join(a, ", "),
-                                               fmt::join(b, ", ")));
+      throw Error(ErrorKind::user, fmt::format("shapes [{}] and [{}] do not broadcast",
+                                               fmt::join(a, ", "), fmt::join(b, ", ")));
     }
     if (dim == 1) dim = other;
   }

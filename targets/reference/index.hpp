@@ -15,15 +15,15 @@ inline std::int64_t product(const Dims& dims) { return product(dims, 0, dims.siz
 /// Elements from one index to the next along each axis of a dense array.
 Dims dense_strides(const Dims& dims);
 
-/// The strides of a dense array of `dims` seen through the (broadcast, same or higher rank) index space `space`:
-/// aligned at the last axis, 0 where the array has size 1 or no such axis.
+/// The strides of a dense array of `dims` seen through the (broadcast, same or higher rank) index
+/// space `space`: aligned at the last axis, 0 where the array has size 1 or no such axis.
 Dims broadcast_strides(const Dims& dims, const Dims& space);
 
 /// The common dims of two operands; throws Error(user) where they do not fit.
 Dims broadcast_dims(const Dims& a, const Dims& b);
 
-/// Calls body(offsets) for every index of `space` in row-major order; offsets[k] is the dot product of the index
-/// and strides[k].
+/// Calls body(offsets) for every index of `space` in row-major order; offsets[k] is the dot product
+/// of the index and strides[k].
 template <std::size_t N, class Body>
 void for_each_index(const Dims& space, const std::array<Dims, N>& strides, Body&& body) {
   if (product(space) == 0) return;

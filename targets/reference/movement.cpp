@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "targets/reference/ops.hpp"
 #include "graph/ir/scalars.hpp"
+#include "targets/reference/ops.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -18,18 +18,21 @@ void copy_element(const Array& from, std::int64_t source, Array& to, std::int64_
   }
 }
 
-/// An array of `dims` whose element (i, j, ...) is from[start + i * strides[0] + j * strides[1] + ...].
+/// An array of `dims` whose element (i, j, ...) is from[start + i * strides[0] + j * strides[1] +
+/// ...].
 Array view_copy(const Array& from, const Dims& dims, std::int64_t start, const Dims& strides) {
   Array result = make_array(from.dtype, dims);
   std::int64_t next = 0;
-  for_each_index<1>(dims, {strides}, [&](const auto& at) { copy_element(from, start + at[0], result, next++); });
+  for_each_index<1>(dims, {strides},
+                    [&](const auto& at) { copy_element(from, start + at[0], result, next++); });
   return result;
 }
 
 /// Writes `part` into `whole` at the places start + i * strides[0] + ...
 void view_write(const Array& part, Array& whole, std::int64_t start, const Dims& strides) {
   std::int64_t next = 0;
-  for_each_index<1>(part.dims, {strides}, [&](const auto& at) { copy_element(part, next++, whole, start + at[0]); });
+  for_each_index<1>(part.dims, {strides},
+                    [&](const auto& at) { copy_element(part, next++, whole, start + at[0]); });
 }
 
 /// A -1 among the dims stands for what the others leave.
@@ -68,7 +71,9 @@ std::vector<Array> expand(const OpCall& call) {
 /// Indices start, start + step, ... below end.
 struct Section {
   std::int64_t start, end, step;
-  std::int64_t size() const { return step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step; }
+  std::int64_t size() const {
+    return step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
+  }
 };
 
 /// Section number i of a slice along an axis of size `extent`.
@@ -76,11 +81,14 @@ Section section_of(const OpCall& call, std::size_t i, std::int64_t extent) {
   const auto steps = call.integers("steps");
   const Dims starts = call.dims("starts"), ends = call.dims("ends");
   if (!steps.empty() && steps[i] == -1) return {extent - 1, -1, -1};
-  const auto from_front = [&](std::int64_t position) { return position < 0 ? position + extent : position; };
-  const Section section{starts.empty() ? 0 : from_front(starts[i]), ends.empty() ? extent : from_front(ends[i]),
-                        steps.empty() ? 1 : steps[i]};
+  const auto from_front = [&](std::int64_t position) {
+    return position < 0 ? position + extent : position;
+  };
+  const Section section{starts.empty() ? 0 : from_front(starts[i]),
+                        ends.empty() ? extent : from_front(ends[i]), steps.empty() ? 1 : steps[i]};
   if (section.start < 0 || section.start > section.end || section.end > extent) {
-    call.fail(fmt::format("{}..{} is outside of an axis of {}", section.start, section.end, extent));
+    call.fail(
+        fmt::format("{}..{} is outside of an axis of {}", section.start, section.end, extent));
   }
   return section;
 }
@@ -151,7 +159,8 @@ std::vector<Array> append(const OpCall& call) {
   const Array& x = call.input(1);
   const auto axis = call.axis("axis", result.dims.size());
   const auto at = call.dim("at");
-  if (at < 0 || at + x.dims[axis] > result.dims[axis]) call.fail("the positions are outside of the state");
+  if (at < 0 || at + x.dims[axis] > result.dims[axis])
+    call.fail("the positions are outside of the state");
   const auto strides = dense_strides(result.dims);
   view_write(x, result, at * strides[axis], strides);
   return {result};
@@ -162,17 +171,21 @@ std::vector<Array> gather(const OpCall& call) {
   const Array &table = call.input(0), &indices = call.input(1);
   const auto axis = call.axis("axis", table.dims.size());
   const auto extent = table.dims[axis];
-  const auto outer = product(table.dims, 0, axis), inner = product(table.dims, axis + 1, table.dims.size());
+  const auto outer = product(table.dims, 0, axis),
+             inner = product(table.dims, axis + 1, table.dims.size());
   Dims dims(table.dims.begin(), table.dims.begin() + static_cast<std::ptrdiff_t>(axis));
   dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
-  dims.insert(dims.end(), table.dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, table.dims.end());
+  dims.insert(dims.end(), table.dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
+              table.dims.end());
   Array result = make_array(table.dtype, dims);
   std::int64_t next = 0;
   for (std::int64_t block = 0; block < outer; ++block) {
     for (const auto given : indices.integers) {
       const auto row = given < 0 ? given + extent : given;
-      if (row < 0 || row >= extent) call.fail(fmt::format("index {} is out of range for {} rows", given, extent));
-      for (std::int64_t i = 0; i < inner; ++i) copy_element(table, (block * extent + row) * inner + i, result, next++);
+      if (row < 0 || row >= extent)
+        call.fail(fmt::format("index {} is out of range for {} rows", given, extent));
+      for (std::int64_t i = 0; i < inner; ++i)
+        copy_element(table, (block * extent + row) * inner + i, result, next++);
     }
   }
   return {result};
@@ -181,7 +194,8 @@ std::vector<Array> gather(const OpCall& call) {
 std::vector<Array> range(const OpCall& call) {
   const auto start = call.dim("start"), end = call.dim("end"), step = call.integer("step");
   std::vector<std::int64_t> values;
-  for (auto value = start; step > 0 ? value < end : value > end; value += step) values.push_back(value);
+  for (auto value = start; step > 0 ? value < end : value > end; value += step)
+    values.push_back(value);
   Array result{call.output_dtype(), {static_cast<std::int64_t>(values.size())}, {}, {}};
   if (is_float(result.dtype)) {
     result.floats.assign(values.begin(), values.end());
@@ -192,8 +206,11 @@ std::vector<Array> range(const OpCall& call) {
 }
 
 constexpr OpEntry movement_entries[] = {
-    {graph::OpId::Reshape, reshape}, {graph::OpId::Transpose, transpose}, {graph::OpId::Expand, expand}, {graph::OpId::Slice, slice}, {graph::OpId::Split, split},
-    {graph::OpId::Concat, concat},   {graph::OpId::Pad, pad},             {graph::OpId::Gather, gather}, {graph::OpId::Range, range},   {graph::OpId::Append, append},
+    {graph::OpId::Reshape, reshape}, {graph::OpId::Transpose, transpose},
+    {graph::OpId::Expand, expand},   {graph::OpId::Slice, slice},
+    {graph::OpId::Split, split},     {graph::OpId::Concat, concat},
+    {graph::OpId::Pad, pad},         {graph::OpId::Gather, gather},
+    {graph::OpId::Range, range},     {graph::OpId::Append, append},
 };
 
 }  // namespace

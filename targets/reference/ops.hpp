@@ -29,10 +29,14 @@ struct OpCall {
   std::int64_t integer(std::string_view name) const { return graph::attr_integer(node, name); }
   std::int64_t dim(std::string_view name) const;
   Dims dims(std::string_view name) const;
-  std::vector<std::int64_t> integers(std::string_view name) const { return graph::attr_integers(node, name); }
+  std::vector<std::int64_t> integers(std::string_view name) const {
+    return graph::attr_integers(node, name);
+  }
   /// `given` as an axis of an array of that rank; negative ones count from the end.
   std::size_t normal_axis(std::int64_t given, std::size_t rank) const;
-  std::size_t axis(std::string_view name, std::size_t rank) const { return normal_axis(integer(name), rank); }
+  std::size_t axis(std::string_view name, std::size_t rank) const {
+    return normal_axis(integer(name), rank);
+  }
 
   /// Throws Error(user) with the operator's name and line.
   [[noreturn]] void fail(const std::string& message) const;

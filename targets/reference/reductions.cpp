@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "targets/reference/ops.hpp"
 #include "graph/ir/scalars.hpp"
+#include "targets/reference/ops.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -35,7 +35,8 @@ ReducedShape reduce_shape(const OpCall& call) {
   return shape;
 }
 
-void accumulate(const Dims& from, const Dims& to, const auto& values, auto& totals, auto start, auto f) {
+void accumulate(const Dims& from, const Dims& to, const auto& values, auto& totals, auto start,
+                auto f) {
   std::fill(totals.begin(), totals.end(), start);
   std::size_t next = 0;
   for_each_index<1>(from, {broadcast_strides(to, from)}, [&](const auto& at) {
@@ -45,21 +46,25 @@ void accumulate(const Dims& from, const Dims& to, const auto& values, auto& tota
 }
 
 /// Folds with `step` from `start`, integers from `integer_start`.
-Array reduce(const OpCall& call, const ReducedShape& shape, graph::ScalarOp step, double start, std::int64_t integer_start) {
+Array reduce(const OpCall& call, const ReducedShape& shape, graph::ScalarOp step, double start,
+             std::int64_t integer_start) {
   const graph::ScalarOpInfo& op = graph::info_of(step);
   const Array& x = call.input(0);
   Array result = make_array(x.dtype, shape.final);
   if (is_float(x.dtype)) {
     accumulate(x.dims, shape.kept, x.floats, result.floats, start, op.number);
   } else {
-    accumulate(x.dims, shape.kept, x.integers, result.integers, integer_start, [&](std::int64_t a, std::int64_t b) { return op.integer(x.dtype, a, b); });
+    accumulate(x.dims, shape.kept, x.integers, result.integers, integer_start,
+               [&](std::int64_t a, std::int64_t b) { return op.integer(x.dtype, a, b); });
   }
   return result;
 }
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::vector<Array> sum(const OpCall& call) { return {reduce(call, reduce_shape(call), graph::ScalarOp::Add, 0, 0)}; }
+std::vector<Array> sum(const OpCall& call) {
+  return {reduce(call, reduce_shape(call), graph::ScalarOp::Add, 0, 0)};
+}
 
 std::vector<Array> mean(const OpCall& call) {
   const auto shape = reduce_shape(call);
@@ -68,14 +73,18 @@ std::vector<Array> mean(const OpCall& call) {
   return {result};
 }
 
-std::vector<Array> prod(const OpCall& call) { return {reduce(call, reduce_shape(call), graph::ScalarOp::Mul, 1, 1)}; }
+std::vector<Array> prod(const OpCall& call) {
+  return {reduce(call, reduce_shape(call), graph::ScalarOp::Mul, 1, 1)};
+}
 
 std::vector<Array> max(const OpCall& call) {
-  return {reduce(call, reduce_shape(call), graph::ScalarOp::Max, -infinity, graph::least(call.input(0).dtype))};
+  return {reduce(call, reduce_shape(call), graph::ScalarOp::Max, -infinity,
+                 graph::least(call.input(0).dtype))};
 }
 
 std::vector<Array> min(const OpCall& call) {
-  return {reduce(call, reduce_shape(call), graph::ScalarOp::Min, infinity, graph::greatest(call.input(0).dtype))};
+  return {reduce(call, reduce_shape(call), graph::ScalarOp::Min, infinity,
+                 graph::greatest(call.input(0).dtype))};
 }
 
 constexpr OpEntry reduction_entries[] = {{graph::OpId::ReduceSum, sum},

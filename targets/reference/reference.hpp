@@ -1,5 +1,6 @@
 #pragma once
-// The oracle: every operator as plain loops, by definition, on graph::Module as it was parsed (or decomposed).
+// The oracle: every operator as plain loops, by definition, on graph::Module as it was parsed (or
+// decomposed).
 
 #include <cstdint>
 #include <functional>
@@ -11,8 +12,8 @@
 
 namespace dyn::reference {
 
-/// A dense row-major array. Float dtypes keep their elements in `floats`, all others in `integers` (u64 as the same bits); the
-/// other vector is empty.
+/// A dense row-major array. Float dtypes keep their elements in `floats`, all others in `integers`
+/// (u64 as the same bits); the other vector is empty.
 struct Array {
   DType dtype = DType::f32;
   std::vector<std::int64_t> dims;
@@ -33,19 +34,22 @@ double rounded_to(DType dtype, double value);
 Array from_tensor(const Tensor& tensor);
 Tensor to_tensor(const Array& array);
 
-/// To what the f32 result of each operator is rounded; inside an operator everything is double. f16 and bf16 are always rounded to what they are.
+/// To what the f32 result of each operator is rounded; inside an operator everything is double. f16
+/// and bf16 are always rounded to what they are.
 enum class Precision { f32, f64 };
 
-/// The value of every symbol, from the dims of the inputs in the module's order. A symbol that no input shows gets
-/// its lower bound. Throws Error(user) where a rank or size does not fit.
+/// The value of every symbol, from the dims of the inputs in the module's order. A symbol that no
+/// input shows gets its lower bound. Throws Error(user) where a rank or size does not fit.
 std::vector<std::int64_t> bind_symbols(const graph::Module& module,
                                        std::span<const std::vector<std::int64_t>> input_dims);
 
-/// The outputs of `module`. `weight` is asked once for each weight that a node or output uses. `states`, in the order of
-/// module.states, are read and get what the run makes of them. Throws Error(user) where an index is out of range, Error(internal)
-/// where an operator's result has not the shape that was inferred.
+/// The outputs of `module`. `weight` is asked once for each weight that a node or output uses.
+/// `states`, in the order of module.states, are read and get what the run makes of them. Throws
+/// Error(user) where an index is out of range, Error(internal) where an operator's result has not
+/// the shape that was inferred.
 std::vector<Array> run(const graph::Module& module, std::span<const std::int64_t> symbols,
-                       const std::vector<Array>& inputs, const std::function<Array(graph::ValueId)>& weight,
-                       Precision precision, std::span<Array> states = {});
+                       const std::vector<Array>& inputs,
+                       const std::function<Array(graph::ValueId)>& weight, Precision precision,
+                       std::span<Array> states = {});
 
 }  // namespace dyn::reference

@@ -8,9 +8,9 @@
 
 #include "dyn/error.hpp"
 #include "graph/ir/diagnostic.hpp"
-#include "targets/reference/ops.hpp"
 #include "graph/ir/scalars.hpp"
 #include "targets/host/call.hpp"
+#include "targets/reference/ops.hpp"
 
 namespace dyn::reference {
 
@@ -23,7 +23,8 @@ std::int64_t OpCall::dim(std::string_view name) const {
 
 Dims OpCall::dims(std::string_view name) const {
   Dims values;
-  for (const auto dim : graph::attr_dims(module, node, name)) values.push_back(graph::evaluate(dim, symbols));
+  for (const auto dim : graph::attr_dims(module, node, name))
+    values.push_back(graph::evaluate(dim, symbols));
   return values;
 }
 
@@ -34,12 +35,13 @@ std::size_t OpCall::normal_axis(std::int64_t given, std::size_t rank) const {
 }
 
 void OpCall::fail(const std::string& message) const {
-  throw Error(ErrorKind::user, fmt::format("{} ({}): {}", node.op->name, graph::place_of(module, node.location), message));
+  throw Error(ErrorKind::user, fmt::format("{} ({}): {}", node.op->name,
+                                           graph::place_of(module, node.location), message));
 }
 
 OpFunction find_function(graph::OpId op) {
-  for (const auto table : {elementwise_ops(), reduction_ops(), movement_ops(), contraction_ops(), attention_ops(),
-                           compound_ops(), window_ops()}) {
+  for (const auto table : {elementwise_ops(), reduction_ops(), movement_ops(), contraction_ops(),
+                           attention_ops(), compound_ops(), window_ops()}) {
     for (const auto& entry : table) {
       if (entry.op == op) return entry.function;
     }
@@ -49,7 +51,8 @@ OpFunction find_function(graph::OpId op) {
 
 namespace {
 
-/// There is one implementation of what the host computes; its own tests compare it with plain loops.
+/// There is one implementation of what the host computes; its own tests compare it with plain
+/// loops.
 std::vector<Array> run_on_host(const OpCall& call) {
   const host::Operator* function = host::find_operator(call.node.op->id);
   if (function == nullptr) call.fail("the host has no such operator");
@@ -69,7 +72,8 @@ std::vector<Array> run_on_host(const OpCall& call) {
   }
   if (host::run(*function, on_host) != host::Outcome::Ok) call.fail("an index is out of range");
   std::vector<Array> results;
-  for (std::size_t i = call.inputs.size(); i < tensors.size(); ++i) results.push_back(from_tensor(tensors[i]));
+  for (std::size_t i = call.inputs.size(); i < tensors.size(); ++i)
+    results.push_back(from_tensor(tensors[i]));
   return results;
 }
 
@@ -79,7 +83,8 @@ void round_to_dtype(Array& array, Precision precision) {
     if (array.dtype == DType::f32 && precision == Precision::f64) return;
     for (auto& value : array.floats) value = rounded_to(array.dtype, value);
   } else {
-    for (auto& value : array.integers) value = graph::wrapped(array.dtype, static_cast<std::uint64_t>(value));
+    for (auto& value : array.integers)
+      value = graph::wrapped(array.dtype, static_cast<std::uint64_t>(value));
   }
 }
 
@@ -87,7 +92,11 @@ class Runner {
  public:
   Runner(const graph::Module& module, std::span<const std::int64_t> symbols,
          const std::function<Array(ValueId)>& weight, Precision precision)
-      : module_(module), symbols_(symbols), weight_(weight), precision_(precision), values_(module.values.size()) {
+      : module_(module),
+        symbols_(symbols),
+        weight_(weight),
+        precision_(precision),
+        values_(module.values.size()) {
     uses_.resize(module.values.size());
     for (const auto& node : module.nodes) {
       for (const auto id : node.inputs) ++uses_[static_cast<std::size_t>(id)];
@@ -109,9 +118,11 @@ class Runner {
 
  private:
   void step(const graph::Node& node) {
-    const auto function = node.op->op_class == graph::OpClass::Host ? run_on_host : find_function(node.op->id);
+    const auto function =
+        node.op->op_class == graph::OpClass::Host ? run_on_host : find_function(node.op->id);
     if (!function) {
-      throw Error(ErrorKind::unsupported, fmt::format("the reference target has no operator '{}'", node.op->name));
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("the reference target has no operator '{}'", node.op->name));
     }
     OpCall call{module_, node, symbols_, {}};
     for (const auto id : node.inputs) call.inputs.push_back(&value(id));
@@ -154,8 +165,8 @@ class Runner {
     if (array.dtype != declared.type.dtype || array.dims != expected) {
       const auto kind = declared.kind == ValueKind::Input ? ErrorKind::user : ErrorKind::internal;
       throw Error(kind, fmt::format("{} is {}[{}], but the reference has {}[{}]", declared.name,
-                                    name_of(declared.type.dtype), fmt::join(expected, ", "), name_of(array.dtype),
-                                    fmt::join(array.dims, ", ")));
+                                    name_of(declared.type.dtype), fmt::join(expected, ", "),
+                                    name_of(array.dtype), fmt::join(array.dims, ", ")));
     }
     round_to_dtype(array, precision_);
     values_[static_cast<std::size_t>(id)] = std::move(array);
@@ -176,13 +187,16 @@ class Runner {
 }  // namespace
 
 std::vector<Array> run(const graph::Module& module, std::span<const std::int64_t> symbols,
-                       const std::vector<Array>& inputs, const std::function<Array(ValueId)>& weight,
-                       Precision precision, std::span<Array> states) {
+                       const std::vector<Array>& inputs,
+                       const std::function<Array(ValueId)>& weight, Precision precision,
+                       std::span<Array> states) {
   if (inputs.size() != module.inputs.size()) {
-    throw Error(ErrorKind::user, fmt::format("{} inputs given, {} wanted", inputs.size(), module.inputs.size()));
+    throw Error(ErrorKind::user,
+                fmt::format("{} inputs given, {} wanted", inputs.size(), module.inputs.size()));
   }
   if (states.size() != module.states.size()) {
-    throw Error(ErrorKind::user, fmt::format("{} states given, {} wanted", states.size(), module.states.size()));
+    throw Error(ErrorKind::user,
+                fmt::format("{} states given, {} wanted", states.size(), module.states.size()));
   }
   return Runner(module, symbols, weight, precision).run(inputs, states);
 }

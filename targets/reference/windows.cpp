@@ -1,11 +1,12 @@
-// Windows, and what is computed over them: a loop for each axis, no sharing with the primitives that the loader makes of them.
+// Windows, and what is computed over them: a loop for each axis, no sharing with the primitives
+// that the loader makes of them.
 
 #include <cmath>
 #include <functional>
 #include <limits>
 
-#include "targets/reference/ops.hpp"
 #include "graph/ops/scalar_values.hpp"
+#include "targets/reference/ops.hpp"
 
 namespace dyn::reference {
 namespace {
@@ -15,7 +16,8 @@ struct Slide {
   std::vector<std::int64_t> sizes, strides, dilations;
   Dims before, after, counts, extents;
 
-  Slide(const OpCall& call, std::vector<std::int64_t> given_sizes, const Dims& given_extents) : sizes(std::move(given_sizes)), extents(given_extents) {
+  Slide(const OpCall& call, std::vector<std::int64_t> given_sizes, const Dims& given_extents)
+      : sizes(std::move(given_sizes)), extents(given_extents) {
     const auto filled = [&](std::vector<std::int64_t> list, std::int64_t value) {
       if (list.empty()) list.assign(sizes.size(), value);
       return list;
@@ -54,7 +56,10 @@ void for_each(const Dims& space, const std::function<void(const Dims&)>& body) {
   }
 }
 
-Dims part(const Dims& dims, std::size_t first, std::size_t last) { return {dims.begin() + static_cast<std::ptrdiff_t>(first), dims.begin() + static_cast<std::ptrdiff_t>(last)}; }
+Dims part(const Dims& dims, std::size_t first, std::size_t last) {
+  return {dims.begin() + static_cast<std::ptrdiff_t>(first),
+          dims.begin() + static_cast<std::ptrdiff_t>(last)};
+}
 
 Dims joined(Dims a, const Dims& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -64,20 +69,23 @@ Dims joined(Dims a, const Dims& b) {
 std::vector<Array> windows(const OpCall& call) {
   const Array& x = call.input(0);
   std::vector<std::size_t> axes;
-  for (const auto axis : call.integers("axes")) axes.push_back(call.normal_axis(axis, x.dims.size()));
+  for (const auto axis : call.integers("axes"))
+    axes.push_back(call.normal_axis(axis, x.dims.size()));
   Dims extents;
   for (const auto axis : axes) extents.push_back(x.dims[axis]);
   const Slide slide(call, call.integers("sizes"), extents);
   const std::size_t after_last = axes.back() + 1;
   Dims dims = x.dims;
   for (std::size_t i = 0; i < axes.size(); ++i) dims[axes[i]] = slide.counts[i];
-  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(after_last), slide.sizes.begin(), slide.sizes.end());
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(after_last), slide.sizes.begin(),
+              slide.sizes.end());
   Array result = make_array(x.dtype, dims);
   const Dims dense = dense_strides(x.dims);
   const double value = call.number("value");
   std::size_t next = 0;
   for_each(dims, [&](const Dims& index) {
-    Dims place = joined(part(index, 0, after_last), part(index, after_last + axes.size(), index.size()));
+    Dims place =
+        joined(part(index, 0, after_last), part(index, after_last + axes.size(), index.size()));
     bool exists = true;
     for (std::size_t i = 0; i < axes.size(); ++i) {
       auto& at = place[axes[i]];
@@ -86,30 +94,38 @@ std::vector<Array> windows(const OpCall& call) {
     }
     std::int64_t source = 0;
     for (std::size_t axis = 0; axis < place.size(); ++axis) source += place[axis] * dense[axis];
-    if (is_float(x.dtype)) result.floats[next++] = exists ? x.floats[static_cast<std::size_t>(source)] : value;
-    else result.integers[next++] = exists ? x.integers[static_cast<std::size_t>(source)] : graph::saturated(x.dtype, value);
+    if (is_float(x.dtype))
+      result.floats[next++] = exists ? x.floats[static_cast<std::size_t>(source)] : value;
+    else
+      result.integers[next++] =
+          exists ? x.integers[static_cast<std::size_t>(source)] : graph::saturated(x.dtype, value);
   });
   return {result};
 }
 
-/// Filters of group g over channels g * depth ...: filter(tap, channel, result) is filters[(tap * depth + channel) * results + result], group after group or, where
-/// `interleaved`, with the results of all groups side by side.
+/// Filters of group g over channels g * depth ...: filter(tap, channel, result) is filters[(tap *
+/// depth + channel) * results + result], group after group or, where `interleaved`, with the
+/// results of all groups side by side.
 struct Filters {
   const std::vector<double>& elements;
   std::int64_t groups, depth, results;
   bool interleaved;
 
-  double at(std::int64_t group, std::int64_t taps, std::int64_t tap, std::int64_t channel, std::int64_t result) const {
+  double at(std::int64_t group, std::int64_t taps, std::int64_t tap, std::int64_t channel,
+            std::int64_t result) const {
     const auto row = tap * depth + channel;
-    const auto index = interleaved ? row * groups * results + group * results + result : (group * taps * depth + row) * results + result;
+    const auto index = interleaved ? row * groups * results + group * results + result
+                                   : (group * taps * depth + row) * results + result;
     return elements[static_cast<std::size_t>(index)];
   }
 };
 
 /// x: [batch, extents..., groups * depth]; the result is [batch, counts..., groups * results].
-std::vector<double> convolve(const Slide& slide, std::int64_t batch, const std::vector<double>& x, const Filters& filters) {
+std::vector<double> convolve(const Slide& slide, std::int64_t batch, const std::vector<double>& x,
+                             const Filters& filters) {
   std::vector<double> y;
-  const auto pixels = product(slide.extents), channels = filters.groups * filters.depth, taps = product(Dims(slide.sizes));
+  const auto pixels = product(slide.extents), channels = filters.groups * filters.depth,
+             taps = product(Dims(slide.sizes));
   for (std::int64_t image = 0; image < batch; ++image) {
     for_each(slide.counts, [&](const Dims& window) {
       for (std::int64_t group = 0; group < filters.groups; ++group) {
@@ -119,7 +135,9 @@ std::vector<double> convolve(const Slide& slide, std::int64_t batch, const std::
           for_each(Dims(slide.sizes), [&](const Dims& tap) {
             const auto pixel = slide.element(window, tap);
             for (std::int64_t channel = 0; pixel >= 0 && channel < filters.depth; ++channel) {
-              sum += x[static_cast<std::size_t>((image * pixels + pixel) * channels + group * filters.depth + channel)] * filters.at(group, taps, number, channel, result);
+              sum += x[static_cast<std::size_t>((image * pixels + pixel) * channels +
+                                                group * filters.depth + channel)] *
+                     filters.at(group, taps, number, channel, result);
             }
             ++number;
           });
@@ -134,7 +152,8 @@ std::vector<double> convolve(const Slide& slide, std::int64_t batch, const std::
 std::vector<Array> window_matmul(const OpCall& call) {
   const Array &x = call.input(0), &w = call.input(1);
   const auto sizes = call.integers("sizes");
-  const std::size_t grouped = w.dims.size() == 3, end = x.dims.size() - 1 - grouped, first = end - sizes.size();
+  const std::size_t grouped = w.dims.size() == 3, end = x.dims.size() - 1 - grouped,
+                    first = end - sizes.size();
   const Slide slide(call, sizes, part(x.dims, first, end));
   const Filters filters{w.floats, grouped ? w.dims[0] : 1, x.dims.back(), w.dims.back(), false};
   Dims dims = joined(part(x.dims, 0, first), slide.counts);
@@ -158,14 +177,17 @@ std::vector<Array> conv(const OpCall& call) {
   return {result};
 }
 
-/// start, folded with the elements of each window; finish(total, how many there are, how many taps). `elements` are x's, or those of the result.
+/// start, folded with the elements of each window; finish(total, how many there are, how many
+/// taps). `elements` are x's, or those of the result.
 template <class Value, class Fold, class Finish>
-std::vector<Array> pool(const OpCall& call, std::vector<Value> Array::* elements, Value start, const Fold& fold, const Finish& finish) {
+std::vector<Array> pool(const OpCall& call, std::vector<Value> Array::* elements, Value start,
+                        const Fold& fold, const Finish& finish) {
   const Array& x = call.input(0);
   const auto sizes = call.integers("sizes");
   const std::size_t end = x.dims.size() - 1, first = end - sizes.size();
   const Slide slide(call, sizes, part(x.dims, first, end));
-  Array result = make_array(x.dtype, joined(joined(part(x.dims, 0, first), slide.counts), {x.dims.back()}));
+  Array result =
+      make_array(x.dtype, joined(joined(part(x.dims, 0, first), slide.counts), {x.dims.back()}));
   const auto pixels = product(slide.extents), channels = x.dims.back(), taps = product(Dims(sizes));
   std::size_t next = 0;
   for (std::int64_t image = 0; image < product(x.dims, 0, first); ++image) {
@@ -176,7 +198,10 @@ std::vector<Array> pool(const OpCall& call, std::vector<Value> Array::* elements
         for_each(Dims(sizes), [&](const Dims& tap) {
           const auto pixel = slide.element(window, tap);
           if (pixel < 0) return;
-          total = fold(total, (x.*elements)[static_cast<std::size_t>((image * pixels + pixel) * channels + channel)]);
+          total = fold(
+              total,
+              (x.*
+               elements)[static_cast<std::size_t>((image * pixels + pixel) * channels + channel)]);
           ++count;
         });
         (result.*elements)[next++] = finish(total, count, taps);
@@ -189,19 +214,30 @@ std::vector<Array> pool(const OpCall& call, std::vector<Value> Array::* elements
 std::vector<Array> max_pool(const OpCall& call) {
   const DType dtype = call.input(0).dtype;
   const auto larger = [](double a, double b) { return std::isnan(a) || a > b ? a : b; };
-  const auto larger_integer = [dtype](std::int64_t a, std::int64_t b) { return graph::scalar::less(dtype, a, b) ? b : a; };
+  const auto larger_integer = [dtype](std::int64_t a, std::int64_t b) {
+    return graph::scalar::less(dtype, a, b) ? b : a;
+  };
   const auto total_alone = [](auto total, std::int64_t, std::int64_t) { return total; };
-  if (is_float(dtype)) return pool(call, &Array::floats, -std::numeric_limits<double>::infinity(), larger, total_alone);
+  if (is_float(dtype))
+    return pool(call, &Array::floats, -std::numeric_limits<double>::infinity(), larger,
+                total_alone);
   return pool(call, &Array::integers, graph::least(dtype), larger_integer, total_alone);
 }
 
 std::vector<Array> average_pool(const OpCall& call) {
   const bool all = call.boolean("include_padding");
-  return pool(call, &Array::floats, 0.0, [](double a, double b) { return a + b; },
-              [all](double total, std::int64_t count, std::int64_t taps) { return total / static_cast<double>(all ? taps : count); });
+  return pool(
+      call, &Array::floats, 0.0, [](double a, double b) { return a + b; },
+      [all](double total, std::int64_t count, std::int64_t taps) {
+        return total / static_cast<double>(all ? taps : count);
+      });
 }
 
-constexpr OpEntry window_entries[] = {{graph::OpId::Windows, windows}, {graph::OpId::WindowMatmul, window_matmul}, {graph::OpId::Conv, conv}, {graph::OpId::MaxPool, max_pool}, {graph::OpId::AveragePool, average_pool}};
+constexpr OpEntry window_entries[] = {{graph::OpId::Windows, windows},
+                                      {graph::OpId::WindowMatmul, window_matmul},
+                                      {graph::OpId::Conv, conv},
+                                      {graph::OpId::MaxPool, max_pool},
+                                      {graph::OpId::AveragePool, average_pool}};
 
 }  // namespace
 

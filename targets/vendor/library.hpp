@@ -1,5 +1,6 @@
 #pragma once
-// A shared library opened at run time: no headers of it are needed to build, and it need not be there.
+// A shared library opened at run time: no headers of it are needed to build, and it need not be
+// there.
 
 #include <stdexcept>
 #include <string>
@@ -14,7 +15,8 @@ struct Unsupported : std::runtime_error {
 
 class Library {
  public:
-  /// The first of the files that can be opened. Throws Unsupported with the loader's message for the last.
+  /// The first of the files that can be opened. Throws Unsupported with the loader's message for
+  /// the last.
   explicit Library(const std::vector<std::string>& files);
 
   const std::string& file() const noexcept { return file_; }

@@ -14,19 +14,24 @@ namespace dyn::vendor {
 /// Thread-safe.
 class OneDnn {
  public:
-  /// The first of these files that can be opened; nullptr, with the reason in `why_not`, where there is none or its loops cannot be kept to one thread.
-  static std::shared_ptr<const OneDnn> open(const std::vector<std::string>& files, std::string& why_not);
-  /// The process's own, opened once: the file that the environment variable DYN_ONEDNN names ("none": none), or what the system's loader finds.
+  /// The first of these files that can be opened; nullptr, with the reason in `why_not`, where
+  /// there is none or its loops cannot be kept to one thread.
+  static std::shared_ptr<const OneDnn> open(const std::vector<std::string>& files,
+                                            std::string& why_not);
+  /// The process's own, opened once: the file that the environment variable DYN_ONEDNN names
+  /// ("none": none), or what the system's loader finds.
   static std::shared_ptr<const OneDnn> of_process(std::string& why_not);
 
   explicit OneDnn(Library library);
 
   const Dnnl& api() const noexcept { return api_; }
   const std::string& version() const noexcept { return api_.version(); }
-  /// The tag of weights in panels of so many columns, K in multiples of 16; 0: only a slow primitive reads them.
+  /// The tag of weights in panels of so many columns, K in multiples of 16; 0: only a slow
+  /// primitive reads them.
   int panel_tag(std::int64_t panel) const;
 
-  /// While it lives, the library's loops run on the calling thread alone: their number of threads is a setting of each thread.
+  /// While it lives, the library's loops run on the calling thread alone: their number of threads
+  /// is a setting of each thread.
   class OneThread {
    public:
     explicit OneThread(const OneDnn& library);
@@ -43,7 +48,8 @@ class OneDnn {
   int find_panel_tag(std::int64_t panel) const;
 
   Dnnl api_;
-  void (*set_threads_)(int) = nullptr;  ///< of the OpenMP runtime that the library loaded; nullptr: it is built without threads
+  void (*set_threads_)(int) = nullptr;  ///< of the OpenMP runtime that the library loaded; nullptr:
+                                        ///< it is built without threads
   int (*most_threads_)() = nullptr;
   mutable std::mutex mutex_;
   mutable std::map<std::int64_t, int> panel_tags_;

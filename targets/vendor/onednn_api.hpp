@@ -1,6 +1,7 @@
 #pragma once
-// oneDNN's C API, versions 2 and 3, redeclared as far as it is used here. Descriptors of memory are structs in version 2 and handles in
-// version 3; both are passed as a pointer, so only their making differs.
+// oneDNN's C API, versions 2 and 3, redeclared as far as it is used here. Descriptors of memory are
+// structs in version 2 and handles in version 3; both are passed as a pointer, so only their making
+// differs.
 
 #include <array>
 #include <cstdint>
@@ -45,7 +46,8 @@ struct DnnlArgument {
   void* memory;
 };
 
-/// The description of a tensor's type and layout. Version 2's struct of some 700 bytes is kept whole here.
+/// The description of a tensor's type and layout. Version 2's struct of some 700 bytes is kept
+/// whole here.
 struct MemoryDesc {
   std::shared_ptr<void> owned;    ///< the struct, or the handle
   const void* pointer = nullptr;  ///< as functions take it
@@ -54,7 +56,8 @@ struct MemoryDesc {
 /// Throws Unsupported where it is no oneDNN.
 Runtime runtime_of(const Library& library);
 
-/// The functions of one library with an engine. Thread-safe; what it makes is as oneDNN says: streams are for one thread at a time.
+/// The functions of one library with an engine. Thread-safe; what it makes is as oneDNN says:
+/// streams are for one thread at a time.
 class Dnnl {
  public:
   /// Throws Unsupported where the version is neither 2 nor 3.
@@ -77,12 +80,17 @@ class Dnnl {
   /// The number of a layout's tag, which differs between versions; 0: this one has no such name.
   int tag_named(const char* name) const;
 
-  /// A primitive from its descriptor, which `make` writes through the pointer; throws Unsupported with oneDNN's status.
+  /// A primitive from its descriptor, which `make` writes through the pointer; throws Unsupported
+  /// with oneDNN's status.
   Handle primitive_desc(const std::function<int(void**)>& make) const;
-  /// The same for operators. Version 2 makes it from a descriptor of the operation, which `describe` writes to memory that is large enough for any,
-  /// and from the attributes (nullptr: none); version 3 at once, by `create`.
-  Handle primitive_desc(const std::function<int(void*)>& describe, const std::function<int(void**)>& create, const void* attributes = nullptr) const;
-  Handle matmul_desc(const MemoryDesc& a, const MemoryDesc& b, const MemoryDesc& c, const void* attributes = nullptr) const;
+  /// The same for operators. Version 2 makes it from a descriptor of the operation, which
+  /// `describe` writes to memory that is large enough for any, and from the attributes (nullptr:
+  /// none); version 3 at once, by `create`.
+  Handle primitive_desc(const std::function<int(void*)>& describe,
+                        const std::function<int(void**)>& create,
+                        const void* attributes = nullptr) const;
+  Handle matmul_desc(const MemoryDesc& a, const MemoryDesc& b, const MemoryDesc& c,
+                     const void* attributes = nullptr) const;
   Handle primitive(const Handle& desc) const;
   /// The layout that the primitive chose; valid as long as `desc` lives.
   MemoryDesc chosen(const Handle& desc, int query) const;
@@ -98,7 +106,8 @@ class Dnnl {
 
   Handle reorder(const MemoryDesc& from, const MemoryDesc& to) const;
   /// Returns when it is done. Throws Unsupported where the library reports an error.
-  void execute(const Handle& primitive, std::span<const DnnlArgument> arguments, const Handle& stream) const;
+  void execute(const Handle& primitive, std::span<const DnnlArgument> arguments,
+               const Handle& stream) const;
 
  private:
   void check(int status, const char* what) const;

@@ -13,13 +13,16 @@ struct Product::Executor::Objects {
 
 Product::Product(const OneDnn& library, const ProductForm& form) : library_(library) {
   const Dnnl& api = library.api();
-  const OneDnn::OneThread one_thread(library);  // blocks are cut for as many threads as there are when the primitive is made
+  const OneDnn::OneThread one_thread(
+      library);  // blocks are cut for as many threads as there are when the primitive is made
   a_ = api.strided({form.m, form.k}, {form.a_row, form.a_k});
-  b_ = form.b_tag != 0 ? api.tagged({form.k, form.n}, form.b_tag) : api.strided({form.k, form.n}, {form.b_k, form.b_n});
+  b_ = form.b_tag != 0 ? api.tagged({form.k, form.n}, form.b_tag)
+                       : api.strided({form.k, form.n}, {form.b_k, form.b_n});
   c_ = api.strided({form.m, form.n}, {form.c_row, 1});
   const Handle attributes = api.own_scratchpad();
   desc_ = api.matmul_desc(a_, b_, c_, attributes.get());
-  if (std::strncmp(api.implementation(desc_), "ref", 3) == 0) throw Unsupported(library.version() + " has only reference code for these strides");
+  if (std::strncmp(api.implementation(desc_), "ref", 3) == 0)
+    throw Unsupported(library.version() + " has only reference code for these strides");
   primitive_ = api.primitive(desc_);
   scratchpad_ = api.chosen(desc_, dnnl_query_scratchpad_md);
   scratch_bytes_ = api.bytes(scratchpad_);

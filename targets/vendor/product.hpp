@@ -29,14 +29,16 @@ class Product {
   /// Of the memory that an execution needs, aligned to 64 bytes.
   std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
 
-  /// Objects for executions on one thread at a time, taken from the product and given back at the end.
+  /// Objects for executions on one thread at a time, taken from the product and given back at the
+  /// end.
   class Executor {
    public:
     Executor(const Product& product, void* scratch);
     ~Executor();
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
-    /// Throws Unsupported where the library reports an error. The calling thread must hold a OneThread.
+    /// Throws Unsupported where the library reports an error. The calling thread must hold a
+    /// OneThread.
     void run(const float* a, const float* b, float* c);
 
    private:

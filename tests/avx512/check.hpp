@@ -1,6 +1,7 @@
 #pragma once
-// dyn-avx512-check: kernels generated for one instruction set, each at small problems against plain loops in double. Generating them needs
-// no CPU of that kind; running them does, a real or an emulated one.
+// dyn-avx512-check: kernels generated for one instruction set, each at small problems against plain
+// loops in double. Generating them needs no CPU of that kind; running them does, a real or an
+// emulated one.
 
 #include <cstdint>
 #include <memory>
@@ -40,7 +41,8 @@ using Checks = std::vector<std::unique_ptr<Check>>;
 
 /// Contractions in every form, by every main loop.
 void add_contraction_checks(Checks& checks, const codegen::Isa& isa, std::uint64_t seed);
-/// Element-wise work, reductions, softmax, layer norm, gathers, transpositions, padding; random problems.
+/// Element-wise work, reductions, softmax, layer norm, gathers, transpositions, padding; random
+/// problems.
 void add_loop_checks(Checks& checks, const codegen::Isa& isa, std::uint64_t seed);
 /// Mathematical functions over all floats.
 void add_math_checks(Checks& checks, const codegen::Isa& isa);

@@ -21,7 +21,9 @@ void handle(int, siginfo_t* signal, void* context) {
   const auto* code = static_cast<const unsigned char*>(signal->si_addr);
   char text[128];
   int length = std::snprintf(text, sizeof text, "failed cpu: illegal instruction");
-  for (int i = 0; i < shown_bytes; ++i) length += std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), " %02x", code[i]);
+  for (int i = 0; i < shown_bytes; ++i)
+    length += std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), " %02x",
+                            code[i]);
   text[length++] = '\n';
   _exit(write(STDOUT_FILENO, text, static_cast<std::size_t>(length)) == length ? 1 : 3);
 }

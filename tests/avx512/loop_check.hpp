@@ -14,8 +14,8 @@ class LoopCheck : public Check {
   LoopCheck(std::string name, const codegen::Isa& isa) : Check(std::move(name)), isa_(isa) {}
 
   /// One problem, its inputs random by `seed` but for those `given`.
-  void add(std::unique_ptr<testing::ProblemBuilder> builder, unsigned seed, double tolerance, bool specials = false,
-           std::map<int, std::vector<std::uint8_t>> given = {});
+  void add(std::unique_ptr<testing::ProblemBuilder> builder, unsigned seed, double tolerance,
+           bool specials = false, std::map<int, std::vector<std::uint8_t>> given = {});
 
   std::vector<codegen::KernelSource> sources() const override;
   void run(std::span<void* const> addresses) override;

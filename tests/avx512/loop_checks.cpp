@@ -16,15 +16,20 @@ constexpr std::int64_t sizes[] = {0, 1, 7, 15, 16, 17, 31, 33, 64, 65, 100, 200}
 constexpr double exact = 1e-6, rounded = 1e-5;
 constexpr unsigned random_problems = 60;
 
-std::unique_ptr<ProblemBuilder> two_axes(const std::string& name, std::int64_t outer, AxisKind outer_kind, std::int64_t inner, AxisKind inner_kind) {
+std::unique_ptr<ProblemBuilder> two_axes(const std::string& name, std::int64_t outer,
+                                         AxisKind outer_kind, std::int64_t inner,
+                                         AxisKind inner_kind) {
   auto builder = std::make_unique<ProblemBuilder>(name);
   builder->axis(outer, outer_kind);
   builder->axis(inner, inner_kind);
   return builder;
 }
 
-/// Three rows of every size, lanes along the columns; a second time with NaN and infinities among the inputs.
-std::unique_ptr<Check> at_all_sizes(const std::string& name, const codegen::Isa& isa, AxisKind columns_kind, const std::function<void(ProblemBuilder&)>& body) {
+/// Three rows of every size, lanes along the columns; a second time with NaN and infinities among
+/// the inputs.
+std::unique_ptr<Check> at_all_sizes(const std::string& name, const codegen::Isa& isa,
+                                    AxisKind columns_kind,
+                                    const std::function<void(ProblemBuilder&)>& body) {
   auto check = std::make_unique<LoopCheck>(name, isa);
   unsigned seed = 1;
   for (const std::int64_t columns : sizes) {
@@ -86,12 +91,14 @@ std::unique_ptr<Check> gathers(const codegen::Isa& isa) {
     auto rows = two_axes("rows", 5, AxisKind::Parallel, columns, AxisKind::Parallel);
     rows->problem.lane_axis = 1;
     const int row_ids = embedding(*rows, 7);
-    check->add(std::move(rows), 3, exact, false, {{row_ids, testing::bytes_of(std::vector<std::int64_t>{0, 6, -1, -7, 3})}});
+    check->add(std::move(rows), 3, exact, false,
+               {{row_ids, testing::bytes_of(std::vector<std::int64_t>{0, 6, -1, -7, 3})}});
     auto elements = std::make_unique<ProblemBuilder>("elements");
     elements->axis(columns);
     const int ids = lookup(*elements, 4);
     std::vector<std::int64_t> positions(static_cast<std::size_t>(columns));
-    for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<std::int64_t>(i % 8) - 4;
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      positions[i] = static_cast<std::int64_t>(i % 8) - 4;
     check->add(std::move(elements), 3, exact, false, {{ids, testing::bytes_of(positions)}});
   }
   return check;
@@ -127,7 +134,8 @@ std::unique_ptr<Check> random_checks(const codegen::Isa& isa, std::uint64_t seed
 void add_loop_checks(Checks& checks, const codegen::Isa& isa, std::uint64_t seed) {
   checks.push_back(at_all_sizes("softmax", isa, AxisKind::Reduction, testing::softmax));
   checks.push_back(at_all_sizes("layer norm", isa, AxisKind::Reduction, testing::layer_norm));
-  checks.push_back(at_all_sizes("element-wise, broadcasts, two orders of elements", isa, AxisKind::Parallel, testing::element_wise));
+  checks.push_back(at_all_sizes("element-wise, broadcasts, two orders of elements", isa,
+                                AxisKind::Parallel, testing::element_wise));
   checks.push_back(outer_reductions(isa));
   checks.push_back(total_reductions(isa));
   checks.push_back(long_reductions(isa));

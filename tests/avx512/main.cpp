@@ -1,6 +1,7 @@
 // dyn-avx512-check: see usage.
 
-#define DOCTEST_CONFIG_IMPLEMENT  // tests/support asserts with doctest; here a failed assertion is thrown
+#define DOCTEST_CONFIG_IMPLEMENT  // tests/support asserts with doctest; here a failed assertion is
+                                  // thrown
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -10,8 +11,8 @@
 #include <string_view>
 
 #include "dyn/error.hpp"
-#include "targets/llvm/jit/compiler.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
+#include "targets/llvm/jit/compiler.hpp"
 #include "tests/avx512/check.hpp"
 #include "tests/avx512/illegal_instruction.hpp"
 
@@ -19,13 +20,16 @@ namespace dyn::avx512_check {
 namespace {
 
 constexpr const char* usage =
-    "dyn-avx512-check [--isa NAME] [--seed N] [--only TEXT] [--write-code DIR | --code DIR | --assembly DIR]\n"
+    "dyn-avx512-check [--isa NAME] [--seed N] [--only TEXT] [--write-code DIR | --code DIR | "
+    "--assembly DIR]\n"
     "  (nothing)         generates the kernels and checks them on this CPU\n"
     "  --write-code DIR  generates the kernels, on any CPU, and leaves them in DIR\n"
-    "  --code DIR        checks the kernels found there on this CPU, and fails where one had to be generated\n"
+    "  --code DIR        checks the kernels found there on this CPU, and fails where one had to be "
+    "generated\n"
     "  --assembly DIR    writes the main loops as assembly text, on any CPU\n"
     "  --only TEXT       the checks whose names contain it\n"
-    "Prints a line for each check: ok NAME, or failed NAME: why. Exit status: 0 all well, 1 failures, 2 a usage error.\n";
+    "Prints a line for each check: ok NAME, or failed NAME: why. Exit status: 0 all well, 1 "
+    "failures, 2 a usage error.\n";
 
 struct Settings {
   std::string isa = "avx512", write_code, code, assembly, only;
@@ -38,13 +42,20 @@ Settings parse(std::span<char*> arguments) {
     const std::string option = arguments[i];
     if (i + 1 == arguments.size()) throw std::invalid_argument(option + " without its value");
     const std::string value = arguments[i + 1];
-    if (option == "--isa") settings.isa = value;
-    else if (option == "--seed") settings.seed = std::stoull(value);
-    else if (option == "--write-code") settings.write_code = value;
-    else if (option == "--code") settings.code = value;
-    else if (option == "--assembly") settings.assembly = value;
-    else if (option == "--only") settings.only = value;
-    else throw std::invalid_argument("there is no option " + option);
+    if (option == "--isa")
+      settings.isa = value;
+    else if (option == "--seed")
+      settings.seed = std::stoull(value);
+    else if (option == "--write-code")
+      settings.write_code = value;
+    else if (option == "--code")
+      settings.code = value;
+    else if (option == "--assembly")
+      settings.assembly = value;
+    else if (option == "--only")
+      settings.only = value;
+    else
+      throw std::invalid_argument("there is no option " + option);
   }
   return settings;
 }
@@ -56,8 +67,10 @@ const codegen::Isa& isa_named(const std::string& name) {
 }
 
 /// The addresses of all checks' sources, one check after the other.
-std::vector<void*> generate(const Checks& checks, const codegen::Isa& isa, const std::string& directory, rkernel::CompileReport& report) {
-  static std::vector<std::shared_ptr<codegen::CodeStore>> stores;  // code lives as long as its store
+std::vector<void*> generate(const Checks& checks, const codegen::Isa& isa,
+                            const std::string& directory, rkernel::CompileReport& report) {
+  static std::vector<std::shared_ptr<codegen::CodeStore>>
+      stores;  // code lives as long as its store
   std::vector<codegen::KernelSource> sources;
   for (const auto& check : checks) {
     const std::vector<codegen::KernelSource> own = check->sources();
@@ -77,7 +90,8 @@ bool passes(Check& check, std::span<void* const> addresses) {
     std::printf("failed %s: %s\n", check.name().c_str(), failure.what());
     return false;
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf("ok %s (%.2f s)\n", check.name().c_str(), seconds);
   return true;
 }
@@ -92,11 +106,14 @@ int run(const Settings& settings) {
   add_contraction_checks(checks, isa, settings.seed);
   add_loop_checks(checks, isa, settings.seed);
   add_math_checks(checks, isa);
-  std::erase_if(checks, [&](const auto& check) { return check->name().find(settings.only) == std::string::npos; });
+  std::erase_if(checks, [&](const auto& check) {
+    return check->name().find(settings.only) == std::string::npos;
+  });
   rkernel::CompileReport report;
   if (!settings.write_code.empty()) {
     generate(checks, isa, settings.write_code, report);
-    std::printf("note: %d functions for %s, %d of them compiled now\n", report.kernels, isa.name.c_str(), report.compiled);
+    std::printf("note: %d functions for %s, %d of them compiled now\n", report.kernels,
+                isa.name.c_str(), report.compiled);
     return 0;
   }
   if (!codegen::cpu_has(isa)) {
@@ -107,7 +124,8 @@ int run(const Settings& settings) {
   const std::vector<void*> addresses = generate(checks, isa, settings.code, report);
   int failures = 0;
   if (!settings.code.empty() && report.compiled > 0) {
-    std::printf("failed code: %d of %d functions were not in %s\n", report.compiled, report.kernels, settings.code.c_str());
+    std::printf("failed code: %d of %d functions were not in %s\n", report.compiled, report.kernels,
+                settings.code.c_str());
     ++failures;
   }
   std::span<void* const> left = addresses;
@@ -117,7 +135,9 @@ int run(const Settings& settings) {
     left = left.subspan(own);
   }
   if (const int count = instructions_carried_out(); count > 0) {
-    std::printf("note: %d gathers and scatters that this CPU refused were carried out in software\n", count);
+    std::printf(
+        "note: %d gathers and scatters that this CPU refused were carried out in software\n",
+        count);
   }
   return failures > 0 ? 1 : 0;
 }

@@ -14,18 +14,26 @@ enum Component : unsigned { avx = 2, opmask = 5, zmm_high256 = 6, high16_zmm = 7
 /// The vector and mask registers of a signal's frame.
 class SavedRegisters {
  public:
-  explicit SavedRegisters(ucontext_t& context) : area_(reinterpret_cast<std::uint8_t*>(context.uc_mcontext.fpregs)) {}
+  explicit SavedRegisters(ucontext_t& context)
+      : area_(reinterpret_cast<std::uint8_t*>(context.uc_mcontext.fpregs)) {}
 
   void read_vector(unsigned index, std::uint8_t* bytes) {
-    for_parts(index, [&](std::uint8_t* part, std::size_t offset, std::size_t size) { std::memcpy(bytes + offset, part, size); });
+    for_parts(index, [&](std::uint8_t* part, std::size_t offset, std::size_t size) {
+      std::memcpy(bytes + offset, part, size);
+    });
   }
   void write_vector(unsigned index, const std::uint8_t* bytes) {
-    for_parts(index, [&](std::uint8_t* part, std::size_t offset, std::size_t size) { std::memcpy(part, bytes + offset, size); });
+    for_parts(index, [&](std::uint8_t* part, std::size_t offset, std::size_t size) {
+      std::memcpy(part, bytes + offset, size);
+    });
   }
-  std::uint64_t& mask(unsigned index) { return *reinterpret_cast<std::uint64_t*>(component(opmask) + 8 * index); }
+  std::uint64_t& mask(unsigned index) {
+    return *reinterpret_cast<std::uint64_t*>(component(opmask) + 8 * index);
+  }
 
  private:
-  // A component in its initial state is not in the area: it is zeros then, and becomes a part of it.
+  // A component in its initial state is not in the area: it is zeros then, and becomes a part of
+  // it.
   std::uint8_t* component(Component which) {
     constexpr std::size_t header = 512;
     unsigned size = 0, offset = 0, c = 0, d = 0;
@@ -55,9 +63,9 @@ class SavedRegisters {
 /// An EVEX gather or scatter (SDM, volume 2, sections 2.7 and 2.3.12).
 struct Instruction {
   bool scatter;
-  unsigned data, index, mask;      ///< registers
+  unsigned data, index, mask;  ///< registers
   std::size_t index_bytes, element_bytes, count;
-  std::uint64_t base;              ///< with the displacement
+  std::uint64_t base;  ///< with the displacement
   unsigned scale;
   std::size_t length;
 };
@@ -72,22 +80,28 @@ bool decode(const ucontext_t& context, const std::uint8_t* code, Instruction& re
   const unsigned opcode = code[4], modrm = code[5], sib = code[6], mod = modrm >> 6;
   const bool gather = opcode >= 0x90 && opcode <= 0x93;
   result.scatter = opcode >= 0xa0 && opcode <= 0xa3;
-  if (code[0] != 0x62 || (code[1] & 7) != 2 || (code[2] & 3) != 1 || !(gather || result.scatter) || mod == 3 || (modrm & 7) != 4) return false;
+  if (code[0] != 0x62 || (code[1] & 7) != 2 || (code[2] & 3) != 1 || !(gather || result.scatter) ||
+      mod == 3 || (modrm & 7) != 4)
+    return false;
   // Extensions of register numbers are stored inverted.
-  const auto extension = [&](int byte, int bit, unsigned value) { return (code[byte] >> bit & 1) != 0 ? 0u : value; };
+  const auto extension = [&](int byte, int bit, unsigned value) {
+    return (code[byte] >> bit & 1) != 0 ? 0u : value;
+  };
   result.data = (modrm >> 3 & 7) | extension(1, 7, 8) | extension(1, 4, 16);
   result.index = (sib >> 3 & 7) | extension(1, 6, 8) | extension(3, 3, 16);
   result.mask = code[3] & 7;
   result.index_bytes = (opcode & 1) != 0 ? 8 : 4;
   result.element_bytes = (code[2] & 0x80) != 0 ? 8 : 4;
   const std::size_t vector_bytes = std::size_t{16} << (code[3] >> 5 & 3);
-  result.count = vector_bytes / (result.index_bytes > result.element_bytes ? result.index_bytes : result.element_bytes);
+  result.count = vector_bytes / (result.index_bytes > result.element_bytes ? result.index_bytes
+                                                                           : result.element_bytes);
   result.scale = 1u << (sib >> 6);
   const bool no_base = mod == 0 && (sib & 7) == 5;
   result.base = no_base ? 0 : general_register(context, (sib & 7) | extension(1, 5, 8));
   result.length = 7;
   if (mod == 1) {
-    result.base += static_cast<std::uint64_t>(static_cast<std::int8_t>(code[7]) * static_cast<std::int64_t>(result.element_bytes));
+    result.base += static_cast<std::uint64_t>(static_cast<std::int8_t>(code[7]) *
+                                              static_cast<std::int64_t>(result.element_bytes));
     result.length += 1;
   } else if (mod == 2 || no_base) {
     std::int32_t displacement;
@@ -98,7 +112,8 @@ bool decode(const ucontext_t& context, const std::uint8_t* code, Instruction& re
   return true;
 }
 
-std::int64_t index_of(const Instruction& instruction, const std::uint8_t* indices, std::size_t lane) {
+std::int64_t index_of(const Instruction& instruction, const std::uint8_t* indices,
+                      std::size_t lane) {
   std::int64_t wide;
   std::int32_t narrow;
   std::memcpy(&wide, indices + 8 * (instruction.index_bytes == 8 ? lane : 0), sizeof wide);
@@ -110,7 +125,9 @@ std::int64_t index_of(const Instruction& instruction, const std::uint8_t* indice
 
 bool execute_refused_vsib(ucontext_t& context) noexcept {
   Instruction instruction;
-  if (!decode(context, reinterpret_cast<const std::uint8_t*>(context.uc_mcontext.gregs[REG_RIP]), instruction)) return false;
+  if (!decode(context, reinterpret_cast<const std::uint8_t*>(context.uc_mcontext.gregs[REG_RIP]),
+              instruction))
+    return false;
   SavedRegisters registers(context);
   std::uint8_t indices[64], data[64];
   registers.read_vector(instruction.index, indices);
@@ -119,9 +136,12 @@ bool execute_refused_vsib(ucontext_t& context) noexcept {
   for (std::size_t lane = 0; lane < instruction.count; ++lane) {
     if ((registers.mask(instruction.mask) >> lane & 1) == 0) continue;
     const std::int64_t index = index_of(instruction, indices, lane);
-    auto* place = reinterpret_cast<std::uint8_t*>(instruction.base + static_cast<std::uint64_t>(index) * instruction.scale);
-    if (instruction.scatter) std::memcpy(place, data + lane * size, size);
-    else std::memcpy(data + lane * size, place, size);
+    auto* place = reinterpret_cast<std::uint8_t*>(
+        instruction.base + static_cast<std::uint64_t>(index) * instruction.scale);
+    if (instruction.scatter)
+      std::memcpy(place, data + lane * size, size);
+    else
+      std::memcpy(data + lane * size, place, size);
   }
   registers.mask(instruction.mask) = 0;
   if (!instruction.scatter) {

@@ -1,5 +1,6 @@
-// dyn-bench-callers MODEL.dyn THREADS CALLERS SECONDS NAME=VALUE...: the throughput of many callers of one graph at once, against that of
-// one. Rounds of both alternate, so that a machine that changes its speed changes both. Weights and inputs are random.
+// dyn-bench-callers MODEL.dyn THREADS CALLERS SECONDS NAME=VALUE...: the throughput of many callers
+// of one graph at once, against that of one. Rounds of both alternate, so that a machine that
+// changes its speed changes both. Weights and inputs are random.
 
 #include <algorithm>
 #include <atomic>
@@ -26,7 +27,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int rounds = 5;
 
 struct Caller {
-  Caller(std::shared_ptr<const runtime::Model> model, const std::vector<Tensor>& inputs) : call(std::move(model)) {
+  Caller(std::shared_ptr<const runtime::Model> model, const std::vector<Tensor>& inputs)
+      : call(std::move(model)) {
     for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
     call.run();
   }
@@ -34,10 +36,12 @@ struct Caller {
 };
 
 /// Runs per second of all these callers together.
-double throughput(std::vector<std::unique_ptr<Caller>>& callers, std::size_t count, double seconds) {
+double throughput(std::vector<std::unique_ptr<Caller>>& callers, std::size_t count,
+                  double seconds) {
   std::atomic<std::int64_t> runs{0};
   const Clock::time_point start = Clock::now();
-  const Clock::time_point end = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const Clock::time_point end =
+      start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   const auto work = [&](Caller& caller) {
     std::int64_t own = 0;
     do {
@@ -51,17 +55,21 @@ double throughput(std::vector<std::unique_ptr<Caller>>& callers, std::size_t cou
     for (std::size_t i = 1; i < count; ++i) others.emplace_back([&, i] { work(*callers[i]); });
     work(*callers[0]);
   }
-  return static_cast<double>(runs.load()) / std::chrono::duration<double>(Clock::now() - start).count();
+  return static_cast<double>(runs.load()) /
+         std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 void bench(const cli::Arguments& arguments, std::size_t count, double seconds) {
   const auto model = cli::load_model(arguments);
   const runtime::Helpers& helpers = model->impl().runs->helpers();
-  fmt::print("| shape | callers | runs/s | of one caller | stages/run | without a helper |\n|---|---|---|---|---|---|\n");
+  fmt::print(
+      "| shape | callers | runs/s | of one caller | stages/run | without a helper "
+      "|\n|---|---|---|---|---|---|\n");
   for (const std::vector<std::int64_t>& symbols : cli::requested_shapes(*model, arguments, {})) {
     const std::vector<Tensor> inputs = cli::make_inputs(*model, symbols, {}, 1);
     std::vector<std::unique_ptr<Caller>> callers;
-    for (std::size_t i = 0; i < count; ++i) callers.push_back(std::make_unique<Caller>(model, inputs));
+    for (std::size_t i = 0; i < count; ++i)
+      callers.push_back(std::make_unique<Caller>(model, inputs));
     throughput(callers, 1, seconds / 4);
     std::vector<double> one, many;
     runtime::StageCounts stages;
@@ -75,12 +83,19 @@ void bench(const cli::Arguments& arguments, std::size_t count, double seconds) {
       many.push_back(throughput(callers, count, seconds));
     }
     std::string shape;
-    for (const auto& [name, value] : cli::named_dims(*model, symbols)) shape += fmt::format("{}{}={}", shape.empty() ? "" : " ", name, value);
+    for (const auto& [name, value] : cli::named_dims(*model, symbols))
+      shape += fmt::format("{}{}={}", shape.empty() ? "" : " ", name, value);
     std::vector<double> ratios;
-    for (int round = 0; round < rounds; ++round) ratios.push_back(many[static_cast<std::size_t>(round)] / one[static_cast<std::size_t>(round)]);
-    const double of_stages = stages.stages > 0 ? static_cast<double>(stages.alone) / static_cast<double>(stages.stages) : 0;
-    fmt::print("| {} | 1 | {:.1f} | | {:.1f} | {:.4f} |\n", shape, cli::percentile(one, 50), static_cast<double>(stages.stages) / runs, of_stages);
-    fmt::print("| {} | {} | {:.1f} | {:.3f} | | |\n", shape, count, cli::percentile(many, 50), cli::percentile(ratios, 50));
+    for (int round = 0; round < rounds; ++round)
+      ratios.push_back(many[static_cast<std::size_t>(round)] /
+                       one[static_cast<std::size_t>(round)]);
+    const double of_stages =
+        stages.stages > 0 ? static_cast<double>(stages.alone) / static_cast<double>(stages.stages)
+                          : 0;
+    fmt::print("| {} | 1 | {:.1f} | | {:.1f} | {:.4f} |\n", shape, cli::percentile(one, 50),
+               static_cast<double>(stages.stages) / runs, of_stages);
+    fmt::print("| {} | {} | {:.1f} | {:.3f} | | |\n", shape, count, cli::percentile(many, 50),
+               cli::percentile(ratios, 50));
   }
 }
 

@@ -20,7 +20,9 @@ std::vector<std::string> read_baseline(const std::string& path) {
 }
 
 std::string baseline_of(const std::vector<Record>& records) {
-  std::string text = "# Cases of the ONNX suite that pass; each that stops is a failure of CI. Written by: bash tests/conformance/run.sh BUILD_DIR --update\n";
+  std::string text =
+      "# Cases of the ONNX suite that pass; each that stops is a failure of CI. Written by: bash "
+      "tests/conformance/run.sh BUILD_DIR --update\n";
   for (const Record& record : records)
     if (record.outcome.result == Result::Pass) text += record.test.name + "\n";
   return text;

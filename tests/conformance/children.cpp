@@ -32,7 +32,9 @@ struct Child {
   bool late = false;
 };
 
-[[noreturn]] void fail(const char* what) { throw Error(ErrorKind::device, fmt::format("{}: {}", what, std::strerror(errno))); }
+[[noreturn]] void fail(const char* what) {
+  throw Error(ErrorKind::device, fmt::format("{}: {}", what, std::strerror(errno)));
+}
 
 void write_all(int file, const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -42,7 +44,8 @@ void write_all(int file, const std::string& text) {
   }
 }
 
-Child start(std::size_t index, double limit_seconds, const std::function<std::string(std::size_t)>& work) {
+Child start(std::size_t index, double limit_seconds,
+            const std::function<std::string(std::size_t)>& work) {
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("a pipe");
   const pid_t id = fork();
@@ -54,7 +57,13 @@ Child start(std::size_t index, double limit_seconds, const std::function<std::st
     _exit(0);
   }
   close(ends[1]);
-  return {index, id, ends[0], Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_seconds)), {}, false};
+  return {index,
+          id,
+          ends[0],
+          Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                             std::chrono::duration<double>(limit_seconds)),
+          {},
+          false};
 }
 
 /// False when all is read.
@@ -68,10 +77,10 @@ bool read_some(Child& child) {
 Ended end(const Child& child, double limit_seconds) {
   close(child.output);
   int status = 0;
-  while (waitpid(child.id, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (waitpid(child.id, &status, 0) < 0 && errno == EINTR) {}
   if (child.late) return {{}, fmt::format("no end within {:g} s", limit_seconds)};
-  if (WIFSIGNALED(status)) return {{}, fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))};
+  if (WIFSIGNALED(status))
+    return {{}, fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))};
   if (WEXITSTATUS(status) != 0) return {{}, fmt::format("exit code {}", WEXITSTATUS(status))};
   return {child.text, {}};
 }
@@ -87,17 +96,22 @@ void kill_late(std::vector<Child>& children) {
 int milliseconds_to_deadline(const std::vector<Child>& children) {
   Clock::duration least = std::chrono::seconds(1);
   for (const Child& child : children) least = std::min(least, child.deadline - Clock::now());
-  return std::max(1, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(least).count()));
+  return std::max(
+      1, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(least).count()));
 }
 
 }  // namespace
 
-void run_children(std::size_t count, int jobs, double limit_seconds, const std::function<std::string(std::size_t)>& work,
+void run_children(std::size_t count, int jobs, double limit_seconds,
+                  const std::function<std::string(std::size_t)>& work,
                   const std::function<void(std::size_t, const Ended&)>& done) {
   std::vector<Child> children;
   for (std::size_t next = 0; next < count || !children.empty();) {
-    const std::size_t most = next <= 1 && (next == 0 || !children.empty()) ? 1 : static_cast<std::size_t>(std::max(1, jobs));
-    while (next < count && children.size() < most) children.push_back(start(next++, limit_seconds, work));
+    const std::size_t most = next <= 1 && (next == 0 || !children.empty())
+                                 ? 1
+                                 : static_cast<std::size_t>(std::max(1, jobs));
+    while (next < count && children.size() < most)
+      children.push_back(start(next++, limit_seconds, work));
     std::vector<pollfd> waiting;
     for (const Child& child : children) waiting.push_back({child.output, POLLIN, 0});
     poll(waiting.data(), waiting.size(), milliseconds_to_deadline(children));

@@ -15,7 +15,8 @@ struct Record {
   Outcome outcome;
 };
 
-/// Where all groups of a model ran: "cpu", "cpu + host"; "no kernel" where nothing is left to compute.
+/// Where all groups of a model ran: "cpu", "cpu + host"; "no kernel" where nothing is left to
+/// compute.
 std::string place_of(const Outcome& outcome);
 
 /// "1000 cases: 100 out of scope, 850 of 900 pass (94.4 %), 30 refused, 20 fail".

@@ -12,7 +12,8 @@ namespace dyn::conformance {
 
 enum class Result {
   Pass,
-  Fail,        ///< wrong numbers, an error that is none of `unsupported`, a crash, or no end within the limit
+  Fail,  ///< wrong numbers, an error that is none of `unsupported`, a crash, or no end within the
+         ///< limit
   Refused,     ///< dyn says that it does not support it
   OutOfScope,  ///< not run
 };

@@ -15,15 +15,11 @@ Reason of_type(int data_type) {
     case onnx::TensorProto::FLOAT8E4M3FN:
     case onnx::TensorProto::FLOAT8E4M3FNUZ:
     case onnx::TensorProto::FLOAT8E5M2:
-    case onnx::TensorProto::FLOAT8E5M2FNUZ:
-      return "float8";
+    case onnx::TensorProto::FLOAT8E5M2FNUZ: return "float8";
     case onnx::TensorProto::INT4:
-    case onnx::TensorProto::UINT4:
-      return "int4";
-    case onnx::TensorProto::STRING:
-      return "strings";
-    default:
-      return std::nullopt;
+    case onnx::TensorProto::UINT4: return "int4";
+    case onnx::TensorProto::STRING: return "strings";
+    default: return std::nullopt;
   }
 }
 
@@ -35,11 +31,18 @@ Reason of_type(const onnx::TypeProto& type) {
 }
 
 Reason of_operator(const onnx::NodeProto& node) {
-  static constexpr std::string_view sequences[] = {"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
-                                                   "SequenceLength", "SequenceMap", "SplitToSequence", "ConcatFromSequence"};
-  static constexpr std::string_view optionals[] = {"Optional", "OptionalGetElement", "OptionalHasElement"};
-  static constexpr std::string_view generators[] = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"};
-  const auto is_among = [&](const auto& names) { return std::find(std::begin(names), std::end(names), node.op_type()) != std::end(names); };
+  static constexpr std::string_view sequences[] = {
+      "SequenceAt",    "SequenceConstruct", "SequenceEmpty",
+      "SequenceErase", "SequenceInsert",    "SequenceLength",
+      "SequenceMap",   "SplitToSequence",   "ConcatFromSequence"};
+  static constexpr std::string_view optionals[] = {"Optional", "OptionalGetElement",
+                                                   "OptionalHasElement"};
+  static constexpr std::string_view generators[] = {"RandomNormal",  "RandomNormalLike",
+                                                    "RandomUniform", "RandomUniformLike",
+                                                    "Multinomial",   "Bernoulli"};
+  const auto is_among = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), node.op_type()) != std::end(names);
+  };
   if (node.domain().starts_with("ai.onnx.preview.training")) return "training operators";
   if (node.domain() == "ai.onnx.ml") return "ai.onnx.ml operators";
   if (!node.domain().empty() && node.domain() != "ai.onnx") return std::nullopt;
@@ -55,10 +58,17 @@ class Scope {
   explicit Scope(const std::map<std::string, onnx::TensorProto>& inputs) : inputs_(inputs) {}
 
   Reason of(const onnx::GraphProto& graph) const {
-    Reason reason = first(graph.input(), [](const onnx::ValueInfoProto& value) { return of_type(value.type()); });
-    if (!reason) reason = first(graph.output(), [](const onnx::ValueInfoProto& value) { return of_type(value.type()); });
-    if (!reason) reason = first(graph.value_info(), [](const onnx::ValueInfoProto& value) { return of_type(value.type()); });
-    if (!reason) reason = first(graph.initializer(), [](const onnx::TensorProto& tensor) { return of_type(tensor.data_type()); });
+    Reason reason = first(graph.input(),
+                          [](const onnx::ValueInfoProto& value) { return of_type(value.type()); });
+    if (!reason)
+      reason = first(graph.output(),
+                     [](const onnx::ValueInfoProto& value) { return of_type(value.type()); });
+    if (!reason)
+      reason = first(graph.value_info(),
+                     [](const onnx::ValueInfoProto& value) { return of_type(value.type()); });
+    if (!reason)
+      reason = first(graph.initializer(),
+                     [](const onnx::TensorProto& tensor) { return of_type(tensor.data_type()); });
     return reason ? reason : of_nodes(graph.node());
   }
 
@@ -67,7 +77,9 @@ class Scope {
     return first(nodes, [&](const onnx::NodeProto& node) {
       Reason reason = of_operator(node);
       if (!reason && is_random_dropout(node)) reason = "random generators";
-      return reason ? reason : first(node.attribute(), [&](const onnx::AttributeProto& attribute) { return of_attribute(attribute); });
+      return reason ? reason : first(node.attribute(), [&](const onnx::AttributeProto& attribute) {
+        return of_attribute(attribute);
+      });
     });
   }
 
@@ -85,12 +97,14 @@ class Scope {
     if (attribute.has_t()) return of_type(attribute.t().data_type());
     if (attribute.has_tp()) return of_type(attribute.tp());
     if (name == "value_string" || name == "value_strings") return "strings";
-    if (name == "to" || name == "dtype" || name == "output_dtype") return of_type(static_cast<int>(attribute.i()));
+    if (name == "to" || name == "dtype" || name == "output_dtype")
+      return of_type(static_cast<int>(attribute.i()));
     return std::nullopt;
   }
 
   bool is_random_dropout(const onnx::NodeProto& node) const {
-    return node.op_type() == "Dropout" && node.input_size() == 3 && number_of(node.input(2)) != 0 && number_of(node.input(1)) != 0;
+    return node.op_type() == "Dropout" && node.input_size() == 3 && number_of(node.input(2)) != 0 &&
+           number_of(node.input(1)) != 0;
   }
 
   /// Of a scalar that the case gives; 1 where it gives none.
@@ -106,7 +120,8 @@ class Scope {
 
 }  // namespace
 
-std::optional<std::string> out_of_scope(const onnx::ModelProto& model, const std::map<std::string, onnx::TensorProto>& inputs) {
+std::optional<std::string> out_of_scope(const onnx::ModelProto& model,
+                                        const std::map<std::string, onnx::TensorProto>& inputs) {
   const Scope scope(inputs);
   Reason reason = scope.of(model.graph());
   for (const onnx::FunctionProto& function : model.functions())

@@ -21,30 +21,39 @@ template <class Message>
 Message read_message(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   Message message;
-  if (!file || !message.ParseFromIstream(&file)) throw Error(ErrorKind::device, fmt::format("{}: cannot be read as protobuf", path));
+  if (!file || !message.ParseFromIstream(&file))
+    throw Error(ErrorKind::device, fmt::format("{}: cannot be read as protobuf", path));
   return message;
 }
 
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> entries;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) entries.push_back(entry.path());
-  if (error) throw Error(ErrorKind::device, fmt::format("{}: {}; it is not the ONNX suite's data", folder.string(), error.message()));
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    entries.push_back(entry.path());
+  if (error)
+    throw Error(ErrorKind::device, fmt::format("{}: {}; it is not the ONNX suite's data",
+                                               folder.string(), error.message()));
   std::sort(entries.begin(), entries.end());
   return entries;
 }
 
-std::string without(const std::string& prefix, const std::string& text) { return text.starts_with(prefix) ? text.substr(prefix.size()) : text; }
+std::string without(const std::string& prefix, const std::string& text) {
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
 
 void add_operators(const onnx::GraphProto& graph, std::set<std::string>& operators) {
   for (const onnx::NodeProto& node : graph.node()) {
-    operators.insert(node.domain().empty() || node.domain() == "ai.onnx" ? node.op_type() : node.domain() + "." + node.op_type());
+    operators.insert(node.domain().empty() || node.domain() == "ai.onnx"
+                         ? node.op_type()
+                         : node.domain() + "." + node.op_type());
     for (const onnx::AttributeProto& attribute : node.attribute())
       if (attribute.has_g()) add_operators(attribute.g(), operators);
   }
 }
 
-/// Constants and names for values are what every model is made of: a case is about the rest, where there is any.
+/// Constants and names for values are what every model is made of: a case is about the rest, where
+/// there is any.
 std::vector<std::string> operators_of(const onnx::ModelProto& model) {
   std::set<std::string> all;
   add_operators(model.graph(), all);
@@ -54,13 +63,15 @@ std::vector<std::string> operators_of(const onnx::ModelProto& model) {
   return rest.empty() ? std::vector<std::string>(all.begin(), all.end()) : rest;
 }
 
-std::map<std::string, onnx::TensorProto> first_inputs(const Case& test, const onnx::ModelProto& model) {
+std::map<std::string, onnx::TensorProto> first_inputs(const Case& test,
+                                                      const onnx::ModelProto& model) {
   std::map<std::string, onnx::TensorProto> tensors;
   if (test.data_sets.empty()) return tensors;
   int index = 0;
   for (const onnx::ValueInfoProto* input : inputs_of(model.graph())) {
     const fs::path file = fs::path(test.data_sets.front()) / fmt::format("input_{}.pb", index++);
-    if (input->type().has_tensor_type() && fs::exists(file)) tensors.emplace(input->name(), read_tensor(file.string()));
+    if (input->type().has_tensor_type() && fs::exists(file))
+      tensors.emplace(input->name(), read_tensor(file.string()));
   }
   return tensors;
 }
@@ -78,7 +89,8 @@ void add_folder(const fs::path& data, const std::string& kind, std::vector<Case>
     test.name = kind + "/" + without("test_", folder.filename().string());
     test.model = (folder / "model.onnx").string();
     for (const fs::path& entry : sorted_entries(folder))
-      if (entry.filename().string().starts_with("test_data_set_")) test.data_sets.push_back(entry.string());
+      if (entry.filename().string().starts_with("test_data_set_"))
+        test.data_sets.push_back(entry.string());
     describe(test);
     cases.push_back(std::move(test));
   }
@@ -90,7 +102,8 @@ void add_light(const fs::path& data, std::vector<Case>& cases) {
     std::ifstream file(folder / "data.json");
     if (!file) continue;
     const nlohmann::json declared = nlohmann::json::parse(file);
-    const fs::path model = data / "light" / fs::path(declared.at("url").get<std::string>()).filename();
+    const fs::path model =
+        data / "light" / fs::path(declared.at("url").get<std::string>()).filename();
     Case test;
     test.name = "light/" + declared.at("model_name").get<std::string>();
     test.model = model.string();
@@ -114,9 +127,13 @@ void name_functions(std::vector<Case>& cases) {
 
 }  // namespace
 
-onnx::ModelProto read_model(const std::string& path) { return read_message<onnx::ModelProto>(path); }
+onnx::ModelProto read_model(const std::string& path) {
+  return read_message<onnx::ModelProto>(path);
+}
 
-onnx::TensorProto read_tensor(const std::string& path) { return read_message<onnx::TensorProto>(path); }
+onnx::TensorProto read_tensor(const std::string& path) {
+  return read_message<onnx::TensorProto>(path);
+}
 
 std::vector<const onnx::ValueInfoProto*> inputs_of(const onnx::GraphProto& graph) {
   std::set<std::string> initializers;
@@ -129,9 +146,11 @@ std::vector<const onnx::ValueInfoProto*> inputs_of(const onnx::GraphProto& graph
 
 std::vector<Case> find_cases(const std::string& folder) {
   std::vector<Case> cases;
-  for (const char* kind : {"node", "simple", "pytorch-converted", "pytorch-operator"}) add_folder(folder, kind, cases);
+  for (const char* kind : {"node", "simple", "pytorch-converted", "pytorch-operator"})
+    add_folder(folder, kind, cases);
   add_light(folder, cases);
-  std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
+  std::sort(cases.begin(), cases.end(),
+            [](const Case& a, const Case& b) { return a.name < b.name; });
   name_functions(cases);
   return cases;
 }

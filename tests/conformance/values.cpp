@@ -17,11 +17,14 @@ struct Element {
   std::size_t bytes;
 };
 constexpr Element elements[] = {
-    {onnx::TensorProto::FLOAT, "f32", 4},   {onnx::TensorProto::DOUBLE, "f64", 8},    {onnx::TensorProto::FLOAT16, "f16", 2},
-    {onnx::TensorProto::BFLOAT16, "bf16", 2}, {onnx::TensorProto::INT8, "i8", 1},     {onnx::TensorProto::INT16, "i16", 2},
-    {onnx::TensorProto::INT32, "i32", 4},   {onnx::TensorProto::INT64, "i64", 8},     {onnx::TensorProto::UINT8, "u8", 1},
-    {onnx::TensorProto::UINT16, "u16", 2},  {onnx::TensorProto::UINT32, "u32", 4},    {onnx::TensorProto::UINT64, "u64", 8},
-    {onnx::TensorProto::BOOL, "bool", 1},   {onnx::TensorProto::COMPLEX64, "c64", 8}, {onnx::TensorProto::COMPLEX128, "c128", 16},
+    {onnx::TensorProto::FLOAT, "f32", 4},        {onnx::TensorProto::DOUBLE, "f64", 8},
+    {onnx::TensorProto::FLOAT16, "f16", 2},      {onnx::TensorProto::BFLOAT16, "bf16", 2},
+    {onnx::TensorProto::INT8, "i8", 1},          {onnx::TensorProto::INT16, "i16", 2},
+    {onnx::TensorProto::INT32, "i32", 4},        {onnx::TensorProto::INT64, "i64", 8},
+    {onnx::TensorProto::UINT8, "u8", 1},         {onnx::TensorProto::UINT16, "u16", 2},
+    {onnx::TensorProto::UINT32, "u32", 4},       {onnx::TensorProto::UINT64, "u64", 8},
+    {onnx::TensorProto::BOOL, "bool", 1},        {onnx::TensorProto::COMPLEX64, "c64", 8},
+    {onnx::TensorProto::COMPLEX128, "c128", 16},
 };
 
 const Element& element_of(int data_type) {
@@ -51,11 +54,16 @@ std::string typed_bytes(const onnx::TensorProto& proto, std::size_t element_byte
   append<float>(bytes, proto.float_data());
   append<double>(bytes, proto.double_data());
   append<std::int64_t>(bytes, proto.int64_data());
-  if (element_bytes == 1) append<std::uint8_t>(bytes, proto.int32_data());
-  else if (element_bytes == 2) append<std::uint16_t>(bytes, proto.int32_data());
-  else append<std::int32_t>(bytes, proto.int32_data());
-  if (element_bytes == 4) append<std::uint32_t>(bytes, proto.uint64_data());
-  else append<std::uint64_t>(bytes, proto.uint64_data());
+  if (element_bytes == 1)
+    append<std::uint8_t>(bytes, proto.int32_data());
+  else if (element_bytes == 2)
+    append<std::uint16_t>(bytes, proto.int32_data());
+  else
+    append<std::int32_t>(bytes, proto.int32_data());
+  if (element_bytes == 4)
+    append<std::uint32_t>(bytes, proto.uint64_data());
+  else
+    append<std::uint64_t>(bytes, proto.uint64_data());
   return bytes;
 }
 
@@ -73,11 +81,14 @@ Values::Values(const onnx::TensorProto& proto) : dims_(proto.dims().begin(), pro
   element_bytes_ = element.bytes;
   bytes_ = proto.has_raw_data() ? proto.raw_data() : typed_bytes(proto, element_bytes_);
   if (bytes_.size() != static_cast<std::size_t>(element_count(dims_)) * element_bytes_)
-    throw Error(ErrorKind::model, fmt::format("a tensor {}{} with {} bytes", dtype_, to_string(dims_), bytes_.size()));
+    throw Error(ErrorKind::model, fmt::format("a tensor {}{} with {} bytes", dtype_,
+                                              to_string(dims_), bytes_.size()));
 }
 
-Values::Values(const onnx::TensorProto& proto, const onnx::ValueInfoProto& declared) : Values(proto) {
-  if (declared.type().tensor_type().elem_type() == onnx::TensorProto::BFLOAT16 && dtype_ == "u16") dtype_ = "bf16";
+Values::Values(const onnx::TensorProto& proto, const onnx::ValueInfoProto& declared)
+    : Values(proto) {
+  if (declared.type().tensor_type().elem_type() == onnx::TensorProto::BFLOAT16 && dtype_ == "u16")
+    dtype_ = "bf16";
 }
 
 Values Values::ramp(Shape dims) {
@@ -96,8 +107,12 @@ Values Values::ramp(Shape dims) {
 long double Values::operator[](std::size_t index) const {
   if (dtype_ == "f32") return element<float>(bytes_, index);
   if (dtype_ == "f64") return element<double>(bytes_, index);
-  if (dtype_ == "f16") return testing::half_value(DType::f16, static_cast<std::uint16_t>(element<std::uint16_t>(bytes_, index)));
-  if (dtype_ == "bf16") return testing::half_value(DType::bf16, static_cast<std::uint16_t>(element<std::uint16_t>(bytes_, index)));
+  if (dtype_ == "f16")
+    return testing::half_value(DType::f16,
+                               static_cast<std::uint16_t>(element<std::uint16_t>(bytes_, index)));
+  if (dtype_ == "bf16")
+    return testing::half_value(DType::bf16,
+                               static_cast<std::uint16_t>(element<std::uint16_t>(bytes_, index)));
   if (dtype_ == "i8") return element<std::int8_t>(bytes_, index);
   if (dtype_ == "i16") return element<std::int16_t>(bytes_, index);
   if (dtype_ == "i32") return element<std::int32_t>(bytes_, index);
@@ -121,9 +136,13 @@ Values Values::with(const void* data) const {
   return values;
 }
 
-std::optional<std::string> difference(const Values& expected, const Tensor& actual, double rtol, double atol) {
-  if (name_of(actual.dtype()) != expected.dtype()) return fmt::format("dtype {} instead of {}", name_of(actual.dtype()), expected.dtype());
-  if (actual.shape() != expected.dims()) return fmt::format("shape {} instead of {}", to_string(actual.shape()), to_string(expected.dims()));
+std::optional<std::string> difference(const Values& expected, const Tensor& actual, double rtol,
+                                      double atol) {
+  if (name_of(actual.dtype()) != expected.dtype())
+    return fmt::format("dtype {} instead of {}", name_of(actual.dtype()), expected.dtype());
+  if (actual.shape() != expected.dims())
+    return fmt::format("shape {} instead of {}", to_string(actual.shape()),
+                       to_string(expected.dims()));
   const Values numbers = expected.with(actual.raw());
   const bool exact = expected.dtype() == "bool";
   std::size_t wrong = 0, first = 0;
@@ -132,7 +151,8 @@ std::optional<std::string> difference(const Values& expected, const Tensor& actu
     if (wrong++ == 0) first = i;
   }
   if (wrong == 0) return std::nullopt;
-  return fmt::format("{} of {} elements differ: element {} is {:.7g} instead of {:.7g}", wrong, expected.size(), first, static_cast<double>(numbers[first]),
+  return fmt::format("{} of {} elements differ: element {} is {:.7g} instead of {:.7g}", wrong,
+                     expected.size(), first, static_cast<double>(numbers[first]),
                      static_cast<double>(expected[first]));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Tensors of the suite's files, read without dyn's importer, and their comparison with what dyn computed.
+// Tensors of the suite's files, read without dyn's importer, and their comparison with what dyn
+// computed.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +21,9 @@ class Values {
   /// f32 numbers 0, 1/n, 2/n, ..., as the suite feeds models that come without inputs.
   static Values ramp(Shape dims);
 
-  const std::string& dtype() const { return dtype_; }  ///< by dyn's names, for dtypes that dyn lacks as well: "f64", "u16", "c64"
+  const std::string& dtype() const {
+    return dtype_;
+  }  ///< by dyn's names, for dtypes that dyn lacks as well: "f64", "u16", "c64"
   const Shape& dims() const { return dims_; }
   std::size_t size() const { return bytes_.size() / element_bytes_; }
   /// Exact for integers of 64 bits too. Throws Error(unsupported) for complex numbers.
@@ -38,8 +41,10 @@ class Values {
   std::string bytes_;
 };
 
-/// What is wrong with `actual`, or nothing: dtype and shape are equal, NaN and infinities stand at the same places, and every other number differs by at
-/// most atol + rtol * |expected|, as in the suite's own runner; booleans are equal.
-std::optional<std::string> difference(const Values& expected, const Tensor& actual, double rtol, double atol);
+/// What is wrong with `actual`, or nothing: dtype and shape are equal, NaN and infinities stand at
+/// the same places, and every other number differs by at most atol + rtol * |expected|, as in the
+/// suite's own runner; booleans are equal.
+std::optional<std::string> difference(const Values& expected, const Tensor& actual, double rtol,
+                                      double atol);
 
 }  // namespace dyn::conformance

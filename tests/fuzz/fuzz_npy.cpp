@@ -15,19 +15,23 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (!fuzz::accepts([&] { tensor = cli::read_npy(file.path()); })) return 0;
   cli::write_npy(file.path(), tensor);
   const Tensor again = cli::read_npy(file.path());
-  if (again.dtype() != tensor.dtype() || again.shape() != tensor.shape() || std::memcmp(again.raw(), tensor.raw(), tensor.bytes()) != 0)
+  if (again.dtype() != tensor.dtype() || again.shape() != tensor.shape() ||
+      std::memcmp(again.raw(), tensor.raw(), tensor.bytes()) != 0)
     fuzz::fail("what is written reads as another tensor");
   return 0;
 }
 
 /// Mostly of the header alone, with the length before it (of version 1) kept true.
-std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                    unsigned seed) {
   constexpr unsigned one_in = 8;
   constexpr std::size_t start = 10, longest = 0xffff;
-  if (size < start || max_size < start || seed % one_in == 0) return LLVMFuzzerMutate(data, size, max_size);
+  if (size < start || max_size < start || seed % one_in == 0)
+    return LLVMFuzzerMutate(data, size, max_size);
   const std::size_t length = std::min<std::size_t>(data[8] | data[9] << 8, size - start);
   const std::string rest(data + start + length, data + size);
-  const std::size_t room = std::min(longest, max_size - start - std::min(rest.size(), max_size - start));
+  const std::size_t room =
+      std::min(longest, max_size - start - std::min(rest.size(), max_size - start));
   const std::size_t new_length = LLVMFuzzerMutate(data + start, std::min(length, room), room);
   data[8] = static_cast<std::uint8_t>(new_length);
   data[9] = static_cast<std::uint8_t>(new_length >> 8);

@@ -1,4 +1,5 @@
-// ONNX files. What is accepted becomes text that reads as the same, whose weights are in the safetensors file.
+// ONNX files. What is accepted becomes text that reads as the same, whose weights are in the
+// safetensors file.
 
 #include <fmt/format.h>
 
@@ -26,11 +27,16 @@ const fuzz::InputFile& model_file() {
 void check_weights(const graph::Module& module, const std::string& bytes) {
   const auto file = runtime::Safetensors::from_bytes("weights", std::as_bytes(std::span(bytes)));
   for (const graph::Value& value : module.values) {
-    if (value.kind != graph::ValueKind::Weight || value.weight.kind != graph::WeightSource::Kind::File) continue;
+    if (value.kind != graph::ValueKind::Weight ||
+        value.weight.kind != graph::WeightSource::Kind::File)
+      continue;
     const runtime::SafetensorsEntry* entry = file.find(value.name);
-    if (entry == nullptr || entry->dtype != value.type.dtype || entry->shape.size() != value.type.dims.size()) fuzz::fail("the weight " + value.name + " is not in the file");
+    if (entry == nullptr || entry->dtype != value.type.dtype ||
+        entry->shape.size() != value.type.dims.size())
+      fuzz::fail("the weight " + value.name + " is not in the file");
     for (std::size_t i = 0; i < entry->shape.size(); ++i) {
-      if (value.type.dims[i].constant() != entry->shape[i]) fuzz::fail("the weight " + value.name + " has another shape in the file");
+      if (value.type.dims[i].constant() != entry->shape[i])
+        fuzz::fail("the weight " + value.name + " has another shape in the file");
     }
   }
 }
@@ -40,11 +46,15 @@ void check_weights(const graph::Module& module, const std::string& bytes) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   model_file().write(fuzz::text_of(data, size));
   onnx::Imported imported;
-  if (!fuzz::accepts([&] { imported = onnx::import_model(model_file().path(), "w.safetensors"); }) || !imported.undecided.empty()) return 0;
+  if (!fuzz::accepts(
+          [&] { imported = onnx::import_model(model_file().path(), "w.safetensors"); }) ||
+      !imported.undecided.empty())
+    return 0;
   try {
     const graph::Module module = graph::parse(imported.text);
     if (!imported.weights.empty()) check_weights(module, imported.weights.take_file());
-    if (graph::print(module) != imported.text) fuzz::fail("printing the text again gives another:\n" + imported.text + graph::print(module));
+    if (graph::print(module) != imported.text)
+      fuzz::fail("printing the text again gives another:\n" + imported.text + graph::print(module));
   } catch (const Error& error) {
     fuzz::fail("the text is refused:\n" + imported.text + error.what());
   }

@@ -14,7 +14,8 @@
 // libFuzzer's interface.
 extern "C" {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed);
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                    unsigned seed);
 std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 }
 
@@ -25,19 +26,23 @@ namespace dyn::fuzz {
   std::abort();
 }
 
-/// Runs `read` on bytes that nobody vouches for: it may refuse them by an Error, of a kind that is not a defect of dyn's own. False: it did.
+/// Runs `read` on bytes that nobody vouches for: it may refuse them by an Error, of a kind that is
+/// not a defect of dyn's own. False: it did.
 template <class Read>
 bool accepts(const Read& read) {
   try {
     read();
     return true;
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::internal) fail(std::string("an internal error: ") + error.what());
+    if (error.kind() == ErrorKind::internal)
+      fail(std::string("an internal error: ") + error.what());
     return false;
   }
 }
 
-inline std::string_view text_of(const std::uint8_t* data, std::size_t size) { return {reinterpret_cast<const char*>(data), size}; }
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
 
 /// A file that is written anew for each input; gone with its folder when the process ends.
 class InputFile {
@@ -45,7 +50,9 @@ class InputFile {
   explicit InputFile(const std::string& name) : path_((folder_.path() / name).string()) {}
   const std::string& path() const { return path_; }
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
-  void write(std::string_view bytes) const { std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes; }
+  void write(std::string_view bytes) const {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+  }
 
  private:
   testing::TemporaryFolder folder_;

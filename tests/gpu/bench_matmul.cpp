@@ -11,7 +11,9 @@ namespace {
 
 using rkernel::DeviceBlock;
 
-std::uint16_t bf16_of(float value) { return static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(value) + 0x8000u) >> 16); }
+std::uint16_t bf16_of(float value) {
+  return static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(value) + 0x8000u) >> 16);
+}
 float of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
 /// Uniform in [-1, 1), as bytes of f32 or bf16.
@@ -31,14 +33,17 @@ std::vector<std::byte> random_matrix(DType dtype, std::int64_t elements, std::mt
 
 }  // namespace
 
-BenchMatmul::BenchMatmul(ptx::PtxDevice& device, DType dtype, const MatmulShape& shape, int copies, std::uint64_t seed)
+BenchMatmul::BenchMatmul(ptx::PtxDevice& device, DType dtype, const MatmulShape& shape, int copies,
+                         std::uint64_t seed)
     : device_(device),
       dtype_(dtype),
       shape_(shape),
       problem_(matmul_problem(dtype, shape.n, shape.k)),
       copies_stream_(device.make_stream()) {
-  kernel_ = ptx::ContractionKernel::create(problem_.problem, device.machine(), dtype, false, "cuda");
-  if (kernel_ == nullptr) throw Error(ErrorKind::internal, "no GPU kernel for a plain matrix product");
+  kernel_ =
+      ptx::ContractionKernel::create(problem_.problem, device.machine(), dtype, false, "cuda");
+  if (kernel_ == nullptr)
+    throw Error(ErrorKind::internal, "no GPU kernel for a plain matrix product");
   rkernel::CompileReport report;
   const auto sources = kernel_->sources();
   kernel_->bind(device.load(sources, 4, report));
@@ -49,8 +54,10 @@ BenchMatmul::BenchMatmul(ptx::PtxDevice& device, DType dtype, const MatmulShape&
 
 void BenchMatmul::upload(std::uint64_t seed, int copies) {
   std::mt19937_64 random(seed);
-  const auto a = random_matrix(dtype_, shape_.m * shape_.k, random), b = random_matrix(dtype_, shape_.k * shape_.n, random);
-  const std::size_t c_bytes = static_cast<std::size_t>(shape_.m * shape_.n) * (dtype_ == DType::bf16 ? 2 : 4);
+  const auto a = random_matrix(dtype_, shape_.m * shape_.k, random),
+             b = random_matrix(dtype_, shape_.k * shape_.n, random);
+  const std::size_t c_bytes =
+      static_cast<std::size_t>(shape_.m * shape_.n) * (dtype_ == DType::bf16 ? 2 : 4);
   const auto copy = [&](const void* from, std::size_t bytes, const char* what) {
     DeviceBlock block(device_, bytes, what);
     copies_stream_->upload(block.address(), from, bytes);
@@ -71,14 +78,17 @@ void BenchMatmul::upload(std::uint64_t seed, int copies) {
   copies_stream_->synchronise();
 }
 
-void BenchMatmul::launch(const ptx::cuda::Context& context, ptx::cuda::StreamHandle stream, int index) const {
+void BenchMatmul::launch(const ptx::cuda::Context& context, ptx::cuda::StreamHandle stream,
+                         int index) const {
   const rkernel::Grid& grid = launch_.grid;
-  ptx::cuda::DevicePointer pointers = operands(index).pointers.address(), ints = ints_.address(), status = status_.address();
+  ptx::cuda::DevicePointer pointers = operands(index).pointers.address(), ints = ints_.address(),
+                           status = status_.address();
   void* parameters[] = {&pointers, &ints, &status};
   const auto* kernel = static_cast<const ptx::cuda::LoadedKernel*>(grid.function);
-  context.check(context.driver().cuLaunchKernel(kernel->function, static_cast<unsigned>(grid.blocks), 1, 1,
-                                                static_cast<unsigned>(grid.threads), 1, 1,
-                                                static_cast<unsigned>(grid.shared_bytes), stream, parameters, nullptr),
+  context.check(context.driver().cuLaunchKernel(
+                    kernel->function, static_cast<unsigned>(grid.blocks), 1, 1,
+                    static_cast<unsigned>(grid.threads), 1, 1,
+                    static_cast<unsigned>(grid.shared_bytes), stream, parameters, nullptr),
                 "launching a matrix product");
 }
 

@@ -24,10 +24,13 @@ struct MatmulOperands {
 class BenchMatmul {
  public:
   /// `copies` sets of operands, with the same random values in each.
-  BenchMatmul(ptx::PtxDevice& device, DType dtype, const MatmulShape& shape, int copies, std::uint64_t seed);
+  BenchMatmul(ptx::PtxDevice& device, DType dtype, const MatmulShape& shape, int copies,
+              std::uint64_t seed);
 
   int copies() const { return static_cast<int>(operands_.size()); }
-  const MatmulOperands& operands(int index) const { return operands_[static_cast<std::size_t>(index)]; }
+  const MatmulOperands& operands(int index) const {
+    return operands_[static_cast<std::size_t>(index)];
+  }
   /// Launches dyn's kernel on one set. With the context current.
   void launch(const ptx::cuda::Context& context, ptx::cuda::StreamHandle stream, int index) const;
   /// c of the first set.

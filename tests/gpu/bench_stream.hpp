@@ -13,7 +13,8 @@ class BenchStream {
  public:
   explicit BenchStream(const ptx::cuda::Context& context) : context_(context) {
     const ptx::cuda::Driver& driver = context.driver();
-    context.check(driver.cuStreamCreate(&stream_, ptx::cuda::stream_non_blocking), "making a stream");
+    context.check(driver.cuStreamCreate(&stream_, ptx::cuda::stream_non_blocking),
+                  "making a stream");
     context.check(driver.cuEventCreate(&start_, 0), "making an event");
     context.check(driver.cuEventCreate(&end_, 0), "making an event");
   }

@@ -1,5 +1,5 @@
-// Matrix products beside cuBLAS: interleaved, the best of many, warm and with operands that rotate through more than twice the L2
-// cache.
+// Matrix products beside cuBLAS: interleaved, the best of many, warm and with operands that rotate
+// through more than twice the L2 cache.
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,8 @@ std::vector<MatmulShape> read_shapes(const std::string& path) {
 }
 
 struct Times {
-  double dyn = std::numeric_limits<double>::infinity(), cublas = std::numeric_limits<double>::infinity();
+  double dyn = std::numeric_limits<double>::infinity(),
+         cublas = std::numeric_limits<double>::infinity();
 };
 
 class Bench {
@@ -54,29 +55,37 @@ class Bench {
 
   void heading() const {
     std::printf(
-        "%s, CUDA %s, cuBLAS %d; microseconds, best of %d interleaved rounds; warm: the same operands again, cold: rotated\n\n",
-        device_->name().c_str(), ptx::cuda::version_text(context_.driver().version()).c_str(), cublas_ ? cublas_->version() : 0,
-        interleaved_rounds);
+        "%s, CUDA %s, cuBLAS %d; microseconds, best of %d interleaved rounds; warm: the same "
+        "operands again, cold: rotated\n\n",
+        device_->name().c_str(), ptx::cuda::version_text(context_.driver().version()).c_str(),
+        cublas_ ? cublas_->version() : 0, interleaved_rounds);
     std::printf(
-        "| M N K | precision | dyn warm | cuBLAS warm | ratio | dyn cold | cuBLAS cold | ratio | dyn TFLOP/s | limit | "
+        "| M N K | precision | dyn warm | cuBLAS warm | ratio | dyn cold | cuBLAS cold | ratio | "
+        "dyn TFLOP/s | limit | "
         "difference |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|\n");
   }
 
   /// Prints a row; returns the ratio of the times when cold.
   double row(const MatmulShape& shape, bool bf16) const {
-    const double bytes = (bf16 ? 2.0 : 4.0) * static_cast<double>(shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
+    const double bytes =
+        (bf16 ? 2.0 : 4.0) *
+        static_cast<double>(shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
     const int copies = static_cast<int>(
-        std::clamp(std::ceil(2.0 * static_cast<double>(device_->machine().l2_bytes) / bytes) + 1, 1.0, double{most_copies}));
-    const BenchMatmul matmul(*device_, bf16 ? DType::bf16 : DType::f32, shape, copies, settings_.seed);
+        std::clamp(std::ceil(2.0 * static_cast<double>(device_->machine().l2_bytes) / bytes) + 1,
+                   1.0, double{most_copies}));
+    const BenchMatmul matmul(*device_, bf16 ? DType::bf16 : DType::f32, shape, copies,
+                             settings_.seed);
     const double difference = cublas_ ? check(matmul, shape, bf16) : 0;
     const Times warm = measure(matmul, shape, bf16, 1), cold = measure(matmul, shape, bf16, copies);
-    const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-    std::printf("| %lld %lld %lld | %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.1f | %.2f | %.1e |\n",
-                static_cast<long long>(shape.m), static_cast<long long>(shape.n), static_cast<long long>(shape.k),
-                bf16 ? "bf16" : "f32", warm.dyn * 1e6, warm.cublas * 1e6, warm.cublas / warm.dyn, cold.dyn * 1e6,
-                cold.cublas * 1e6, cold.cublas / cold.dyn, flops / cold.dyn * 1e-12, limit_seconds(flops, bytes, bf16) * 1e6,
-                difference);
+    const double flops = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                         static_cast<double>(shape.k);
+    std::printf(
+        "| %lld %lld %lld | %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.1f | %.2f | %.1e |\n",
+        static_cast<long long>(shape.m), static_cast<long long>(shape.n),
+        static_cast<long long>(shape.k), bf16 ? "bf16" : "f32", warm.dyn * 1e6, warm.cublas * 1e6,
+        warm.cublas / warm.dyn, cold.dyn * 1e6, cold.cublas * 1e6, cold.cublas / cold.dyn,
+        flops / cold.dyn * 1e-12, limit_seconds(flops, bytes, bf16) * 1e6, difference);
     std::fflush(stdout);
     return cold.cublas / cold.dyn;
   }
@@ -84,11 +93,12 @@ class Bench {
  private:
   void run_cublas(const BenchMatmul& matmul, const MatmulShape& shape, bool bf16, int index) const {
     const MatmulOperands& set = matmul.operands(index);
-    cublas_->multiply(bf16, static_cast<int>(shape.m), static_cast<int>(shape.n), static_cast<int>(shape.k), set.a.address(),
-                      set.b.address(), set.c.address());
+    cublas_->multiply(bf16, static_cast<int>(shape.m), static_cast<int>(shape.n),
+                      static_cast<int>(shape.k), set.a.address(), set.b.address(), set.c.address());
   }
 
-  /// The largest difference of both results over sqrt(K), which the sums of such random numbers grow with.
+  /// The largest difference of both results over sqrt(K), which the sums of such random numbers
+  /// grow with.
   double check(const BenchMatmul& matmul, const MatmulShape& shape, bool bf16) const {
     matmul.launch(context_, stream_.handle(), 0);
     context_.check(context_.driver().cuStreamSynchronize(stream_.handle()), "running dyn's kernel");
@@ -97,7 +107,8 @@ class Bench {
     context_.check(context_.driver().cuStreamSynchronize(stream_.handle()), "running cuBLAS");
     const std::vector<float> theirs = matmul.result();
     double worst = 0;
-    for (std::size_t i = 0; i < own.size(); ++i) worst = std::max(worst, std::fabs(double{own[i]} - double{theirs[i]}));
+    for (std::size_t i = 0; i < own.size(); ++i)
+      worst = std::max(worst, std::fabs(double{own[i]} - double{theirs[i]}));
     return worst / std::sqrt(static_cast<double>(shape.k));
   }
 
@@ -106,7 +117,9 @@ class Bench {
     const auto theirs = [&](int i) { run_cublas(matmul, shape, bf16, i % copies); };
     Times best;
     stream_.seconds(std::max(3, copies), own);
-    const int calls = std::max(copies, static_cast<int>(std::ceil(batch_seconds / std::max(1e-6, stream_.seconds(3, own)))));
+    const int calls = std::max(
+        copies,
+        static_cast<int>(std::ceil(batch_seconds / std::max(1e-6, stream_.seconds(3, own)))));
     if (cublas_) stream_.seconds(calls, theirs);
     for (int round = 0; round < interleaved_rounds; ++round) {
       best.dyn = std::min(best.dyn, stream_.seconds(calls, own));
@@ -117,8 +130,8 @@ class Bench {
 
   double limit_seconds(double flops, double bytes, bool bf16) const {
     const choice::GpuMachine& machine = device_->machine();
-    const double flops_per_second =
-        2 * (bf16 ? machine.f16_mma_fma : machine.f32_fma) * machine.multiprocessors * machine.clock_hz;
+    const double flops_per_second = 2 * (bf16 ? machine.f16_mma_fma : machine.f32_fma) *
+                                    machine.multiprocessors * machine.clock_hz;
     return std::max(flops / flops_per_second, bytes / machine.memory_bytes_per_second);
   }
 
@@ -140,8 +153,9 @@ int benchmark(const Settings& settings) {
   for (const bool bf16 : {false, true}) {
     double logarithms = 0;
     for (const MatmulShape& shape : shapes) logarithms += std::log(bench.row(shape, bf16));
-    std::printf("\n%s: geometric mean of cuBLAS's cold time over dyn's, %zu shapes: %.3f\n\n", bf16 ? "bf16" : "f32",
-                shapes.size(), std::exp(logarithms / static_cast<double>(shapes.size())));
+    std::printf("\n%s: geometric mean of cuBLAS's cold time over dyn's, %zu shapes: %.3f\n\n",
+                bf16 ? "bf16" : "f32", shapes.size(),
+                std::exp(logarithms / static_cast<double>(shapes.size())));
   }
   return 0;
 }

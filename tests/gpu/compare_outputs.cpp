@@ -34,11 +34,12 @@ int compare_outputs(const std::string& expected, const std::string& actual, doub
     if (entry.path().extension() != ".npy") continue;
     ++files;
     const std::string name = entry.path().filename().string();
-    const double found =
-        difference(cli::read_npy(entry.path().string()), cli::read_npy((std::filesystem::path(actual) / name).string()));
+    const double found = difference(cli::read_npy(entry.path().string()),
+                                    cli::read_npy((std::filesystem::path(actual) / name).string()));
     const bool well = found <= tolerance;
     failures += well ? 0 : 1;
-    std::printf("%s %s: %.2e of the largest value, %.2e allowed\n", well ? "ok    " : "FAILED", name.c_str(), found, tolerance);
+    std::printf("%s %s: %.2e of the largest value, %.2e allowed\n", well ? "ok    " : "FAILED",
+                name.c_str(), found, tolerance);
   }
   if (files == 0) std::printf("FAILED: no .npy files in %s\n", expected.c_str());
   return files == 0 ? 1 : failures;

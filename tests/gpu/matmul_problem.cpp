@@ -9,8 +9,10 @@ MatmulProblem matmul_problem(DType dtype, std::int64_t n, std::int64_t k) {
   MatmulProblem made;
   made.dims = std::make_unique<graph::DimTable>();
   graph::DimTable& dims = *made.dims;
-  const graph::Dim zero = dims.constant(0), one = dims.constant(1), columns = dims.constant(n), depth = dims.constant(k);
-  const graph::Dim rows = dims.symbol({.name = "M", .low = 0, .high = 1 << 24, .divisor = 1, .hint = {}});
+  const graph::Dim zero = dims.constant(0), one = dims.constant(1), columns = dims.constant(n),
+                   depth = dims.constant(k);
+  const graph::Dim rows =
+      dims.symbol({.name = "M", .low = 0, .high = 1 << 24, .divisor = 1, .hint = {}});
   rkernel::Problem& problem = made.problem;
   problem.name = "matmul";
   problem.axes = {{"m", rows}, {"n", columns}, {"k", depth, rkernel::AxisKind::Reduction}};

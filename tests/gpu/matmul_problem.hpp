@@ -1,5 +1,6 @@
 #pragma once
-// A plain matrix product as a model has it: M a symbol, N and K constants, row-major without padding.
+// A plain matrix product as a model has it: M a symbol, N and K constants, row-major without
+// padding.
 
 #include <memory>
 

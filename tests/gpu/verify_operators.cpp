@@ -15,7 +15,8 @@ namespace {
 using testing::Case;
 using testing::Tolerance;
 
-// f32's eps in units of which tolerances are given, to that of what the products' operands are rounded to.
+// f32's eps in units of which tolerances are given, to that of what the products' operands are
+// rounded to.
 double eps_ratio(const std::string& precision) {
   if (precision == "bf16") return 1 << 16;
   if (precision == "f16" || precision == "tf32") return 1 << 13;
@@ -37,7 +38,8 @@ void count_kernels(const testing::Subject& subject, Counts& counts) {
 
 void report(const Case& item, const testing::Sizes& sizes, const std::string& wrong) {
   std::printf("FAILED %s with", item.statement.c_str());
-  for (const auto& [name, size] : sizes) std::printf(" %s=%lld", name.c_str(), static_cast<long long>(size));
+  for (const auto& [name, size] : sizes)
+    std::printf(" %s=%lld", name.c_str(), static_cast<long long>(size));
   std::printf(": %s\n", wrong.c_str());
 }
 
@@ -51,9 +53,7 @@ void run_case(const Case& item, const Options& options, testing::Random& random,
     std::string wrong;
     try {
       wrong = subject.check(subject.make_inputs(sizes, item.fills, random), tolerance, sizes);
-    } catch (const Error& error) {
-      wrong = error.what();
-    }
+    } catch (const Error& error) { wrong = error.what(); }
     if (wrong.empty()) continue;
     ++counts.failures;
     report(item, sizes, wrong);
@@ -69,9 +69,10 @@ int verify_operators(const Settings& settings) {
   options.precision = settings.precision;
   using Cases = std::pair<const char*, std::vector<Case> (*)()>;
   int failures = 0;
-  for (const auto& [name, cases] : {Cases{"element-wise", testing::elementwise_cases},
-                                    Cases{"reductions", testing::reduction_cases}, Cases{"matmul", testing::matmul_cases},
-                                    Cases{"attention", testing::attention_cases}, Cases{"movement", testing::movement_cases}}) {
+  for (const auto& [name, cases] :
+       {Cases{"element-wise", testing::elementwise_cases},
+        Cases{"reductions", testing::reduction_cases}, Cases{"matmul", testing::matmul_cases},
+        Cases{"attention", testing::attention_cases}, Cases{"movement", testing::movement_cases}}) {
     testing::Random random(name);
     Counts counts;
     for (const Case& item : cases()) {
@@ -79,8 +80,9 @@ int verify_operators(const Settings& settings) {
       if (settings.precision != "f32" && !item.fills.empty()) continue;
       run_case(item, options, random, counts);
     }
-    std::printf("%s, %s: %d kernels, %d of them on the device, %d runs, %d failures\n", name, settings.precision.c_str(),
-                counts.kernels, counts.device_kernels, counts.runs, counts.failures);
+    std::printf("%s, %s: %d kernels, %d of them on the device, %d runs, %d failures\n", name,
+                settings.precision.c_str(), counts.kernels, counts.device_kernels, counts.runs,
+                counts.failures);
     std::fflush(stdout);
     failures += counts.failures;
   }

@@ -1,4 +1,5 @@
-// Every tile that a GPU can choose, in every form, at sizes around it, against plain loops in double.
+// Every tile that a GPU can choose, in every form, at sizes around it, against plain loops in
+// double.
 
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +25,8 @@ DeviceBlock table(PtxDevice& device, rkernel::Stream& stream, const std::vector<
   return block;
 }
 
-Bytes run(PtxDevice& device, const void* function, const MatmulCase& c, const std::vector<Bytes>& buffers) {
+Bytes run(PtxDevice& device, const void* function, const MatmulCase& c,
+          const std::vector<Bytes>& buffers) {
   const auto stream = device.make_stream();
   std::vector<DeviceBlock> blocks;
   std::vector<rkernel::DeviceAddress> addresses;
@@ -34,17 +36,19 @@ Bytes run(PtxDevice& device, const void* function, const MatmulCase& c, const st
     addresses.push_back(blocks.back().address());
     ranges.push_back({addresses.back(), buffer.size(), ranges.size() + 1 == buffers.size()});
   }
-  const DeviceBlock pointers = table(device, *stream, addresses), ints = table(device, *stream, ints_of(c, build(c))),
+  const DeviceBlock pointers = table(device, *stream, addresses),
+                    ints = table(device, *stream, ints_of(c, build(c))),
                     status = table(device, *stream, std::vector<std::int32_t>{0});
-  stream->launch({function, "matmul", c.blocks, c.tile.threads(), c.tile.shared_bytes(), pointers.address(), ints.address(),
-                  status.address(), ranges});
+  stream->launch({function, "matmul", c.blocks, c.tile.threads(), c.tile.shared_bytes(),
+                  pointers.address(), ints.address(), status.address(), ranges});
   Bytes output(buffers.back().size());
   stream->download(output.data(), addresses.back(), output.size());
   stream->synchronise();
   return output;
 }
 
-/// The forms of one tile: both ways of copying each operand, both orders of B, transposes, all dtypes of memory, epilogues.
+/// The forms of one tile: both ways of copying each operand, both orders of B, transposes, all
+/// dtypes of memory, epilogues.
 std::vector<MatmulCase> forms_of(const choice::GpuTile& tile, std::mt19937_64& random) {
   constexpr DType dtypes[] = {DType::f32, DType::f16, DType::bf16};
   std::vector<MatmulCase> forms;
@@ -75,7 +79,8 @@ std::vector<MatmulCase> forms_of(const choice::GpuTile& tile, std::mt19937_64& r
 // Rows that vectors can be copied from begin on 16 bytes.
 std::int64_t slack_for(Copy copy, std::int64_t inner, DType dtype, std::mt19937_64& random) {
   const auto elements = static_cast<std::int64_t>(16 / size_of(dtype));
-  return copy == Copy::Vectors ? (elements - inner % elements) % elements : static_cast<std::int64_t>(random() % 4);
+  return copy == Copy::Vectors ? (elements - inner % elements) % elements
+                               : static_cast<std::int64_t>(random() % 4);
 }
 
 void draw_sizes(MatmulCase& c, int multiprocessors, std::mt19937_64& random) {
@@ -104,7 +109,8 @@ struct Tally {
 };
 
 /// One form at random sizes; `emulator` may be nullptr.
-void verify_form(PtxDevice& device, PtxDevice* emulator, MatmulCase c, int rounds, std::mt19937_64& random, Tally& tally) {
+void verify_form(PtxDevice& device, PtxDevice* emulator, MatmulCase c, int rounds,
+                 std::mt19937_64& random, Tally& tally) {
   const auto built = build(c);
   const codegen::KernelSource source = source_of(built);
   const void* function = load(device, source);
@@ -127,22 +133,27 @@ void verify_form(PtxDevice& device, PtxDevice* emulator, MatmulCase c, int round
 
 int verify_tiles(const Settings& settings) {
   const auto device = open(settings);
-  const DType operands = settings.precision == "f16" ? DType::f16 : settings.precision == "bf16" ? DType::bf16 : DType::f32;
+  const DType operands = settings.precision == "f16"    ? DType::f16
+                         : settings.precision == "bf16" ? DType::bf16
+                                                        : DType::f32;
   std::mt19937_64 random(settings.seed);
-  const auto emulator = settings.emulate ? make_emulator({.machine = device->machine(), .cache_dir = {}}) : nullptr;
+  const auto emulator =
+      settings.emulate ? make_emulator({.machine = device->machine(), .cache_dir = {}}) : nullptr;
   int failures = 0;
   const auto tiles = choice::gpu_tiles(device->machine(), operands, settings.precision == "tf32");
   for (const choice::GpuTile& tile : tiles) {
     Tally tally;
     for (const MatmulCase& form : forms_of(tile, random))
       verify_form(*device, emulator.get(), form, settings.rounds, random, tally);
-    std::printf("%s: %d runs, largest error %.2f of its bound", tile.to_string().c_str(), tally.runs, tally.worst);
+    std::printf("%s: %d runs, largest error %.2f of its bound", tile.to_string().c_str(),
+                tally.runs, tally.worst);
     std::printf(emulator ? ", %d with the emulator's bits\n" : "\n", tally.same_bits);
     std::fflush(stdout);
     failures += tally.failures;
   }
-  std::printf("%s on %s: %zu tiles, %d failures, seed %llu\n", settings.precision.c_str(), device->name().c_str(), tiles.size(),
-              failures, static_cast<unsigned long long>(settings.seed));
+  std::printf("%s on %s: %zu tiles, %d failures, seed %llu\n", settings.precision.c_str(),
+              device->name().c_str(), tiles.size(), failures,
+              static_cast<unsigned long long>(settings.seed));
   return failures;
 }
 

@@ -13,7 +13,8 @@ std::string text_of(const Case& item) {
   return graph_text({dims.begin(), dims.end()}, item.parameters, item.results, item.statement);
 }
 
-std::vector<Sizes> product_of(const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& choices) {
+std::vector<Sizes> product_of(
+    const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& choices) {
   std::vector<Sizes> all{{}};
   for (const auto& [name, values] : choices) {
     std::vector<Sizes> longer;

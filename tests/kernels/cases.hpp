@@ -1,5 +1,6 @@
 #pragma once
-// The operators' cases as data: a snippet of text, the sizes it runs at, and how near the result must be.
+// The operators' cases as data: a snippet of text, the sizes it runs at, and how near the result
+// must be.
 
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ std::vector<Case> window_cases();
 std::vector<Case> dtype_cases();
 
 /// Every combination: product_of({{"A", {1, 2}}, {"B", {3}}}) has two entries.
-std::vector<Sizes> product_of(const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& choices);
+std::vector<Sizes> product_of(
+    const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& choices);
 
 }  // namespace dyn::testing

@@ -56,14 +56,16 @@ reference::Array weight_of(const graph::Module& module, graph::ValueId id) {
   for (const auto dim : value.type.dims) dims.push_back(dim.constant().value());
   auto array = reference::make_array(value.type.dtype, dims);
   std::fill(array.floats.begin(), array.floats.end(), static_cast<float>(value.weight.splat));
-  std::fill(array.integers.begin(), array.integers.end(), static_cast<std::int64_t>(value.weight.splat));
+  std::fill(array.integers.begin(), array.integers.end(),
+            static_cast<std::int64_t>(value.weight.splat));
   return array;
 }
 
 /// The largest magnitude, of those that are finite; 0 where there is none.
 double largest(const std::vector<double>& values) {
   double result = 0;
-  for (const double value : values) result = std::isfinite(value) ? std::max(result, std::fabs(value)) : result;
+  for (const double value : values)
+    result = std::isfinite(value) ? std::max(result, std::fabs(value)) : result;
   return result;
 }
 
@@ -74,12 +76,15 @@ double largest(const std::vector<reference::Array>& arrays) {
 }
 
 /// The scale of each element of an output; `others` are those of others_of.
-std::vector<double> scales_of(Tolerance::Scale scale, const std::vector<double>& expected, const std::vector<reference::Array>& others, std::size_t output) {
+std::vector<double> scales_of(Tolerance::Scale scale, const std::vector<double>& expected,
+                              const std::vector<reference::Array>& others, std::size_t output) {
   using Scale = Tolerance::Scale;
   switch (scale) {
     case Scale::Unit: return std::vector<double>(expected.size(), 1);
     case Scale::Largest: return std::vector<double>(expected.size(), largest(expected));
-    case Scale::Values: return std::vector<double>(expected.size(), std::max(largest(expected), largest(others) / 32));
+    case Scale::Values:
+      return std::vector<double>(expected.size(),
+                                 std::max(largest(expected), largest(others) / 32));
     default: break;
   }
   std::vector<double> scales = scale == Scale::Absolute ? others[output].floats : expected;
@@ -111,8 +116,8 @@ Options test_options(const std::string& isa) {
 Subject::Subject(const std::string& text, const Options& options)
     : text_(text), module_(graph::parse(text)), graph_(Graph::from_text(text, options)) {}
 
-std::vector<Tensor> make_inputs(const graph::Module& module, const Sizes& sizes, const std::vector<Fill>& fills,
-                                Random& random) {
+std::vector<Tensor> make_inputs(const graph::Module& module, const Sizes& sizes,
+                                const std::vector<Fill>& fills, Random& random) {
   std::vector<std::int64_t> symbols(static_cast<std::size_t>(module.dims->symbol_count()), 0);
   for (const auto& [name, size] : sizes) {
     const auto dim = module.dims->find_symbol(name);
@@ -134,23 +139,27 @@ std::vector<std::int64_t> Subject::symbols_of(const std::vector<Tensor>& inputs)
   return reference::bind_symbols(module_, dims_of(inputs));
 }
 
-std::vector<reference::Array> Subject::expect(const graph::Module& module, const std::vector<Tensor>& inputs) const {
+std::vector<reference::Array> Subject::expect(const graph::Module& module,
+                                              const std::vector<Tensor>& inputs) const {
   std::vector<reference::Array> arrays;
   for (const auto& input : inputs) arrays.push_back(reference::from_tensor(input));
   const auto weight = [&](graph::ValueId id) { return weight_of(module, id); };
   return reference::run(module, symbols_of(inputs), arrays, weight, reference::Precision::f64);
 }
 
-std::vector<reference::Array> Subject::others_of(Tolerance::Scale scale, const std::vector<Tensor>& inputs) const {
+std::vector<reference::Array> Subject::others_of(Tolerance::Scale scale,
+                                                 const std::vector<Tensor>& inputs) const {
   if (scale == Tolerance::Scale::Absolute) return expect(magnitudes_of(inputs));
   if (scale != Tolerance::Scale::Values) return {};
   auto whole = graph::parse(text_);
   whole.outputs = whole.inputs;
-  for (const auto& node : whole.nodes) whole.outputs.insert(whole.outputs.end(), node.outputs.begin(), node.outputs.end());
+  for (const auto& node : whole.nodes)
+    whole.outputs.insert(whole.outputs.end(), node.outputs.begin(), node.outputs.end());
   return expect(whole, inputs);
 }
 
-std::string Subject::check(const std::vector<Tensor>& inputs, const Tolerance& tolerance, const Sizes& sizes) const {
+std::string Subject::check(const std::vector<Tensor>& inputs, const Tolerance& tolerance,
+                           const Sizes& sizes) const {
   const auto expected = expect(inputs);
   const auto others = others_of(tolerance.scale, inputs);
 
@@ -164,11 +173,13 @@ std::string Subject::check(const std::vector<Tensor>& inputs, const Tolerance& t
   }
   call.run();
 
-  const auto times = *tolerance.times == 0 ? 1 : std::max<std::int64_t>(1, sizes.at(tolerance.times));
+  const auto times =
+      *tolerance.times == 0 ? 1 : std::max<std::int64_t>(1, sizes.at(tolerance.times));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (!outputs[i].intact()) return fmt::format("output {}: bytes around it were written", i);
-    const auto wrong = difference(outputs[i].tensor(), expected[i], tolerance.factor * static_cast<double>(times),
-                                  scales_of(tolerance.scale, expected[i].floats, others, i));
+    const auto wrong =
+        difference(outputs[i].tensor(), expected[i], tolerance.factor * static_cast<double>(times),
+                   scales_of(tolerance.scale, expected[i].floats, others, i));
     if (!wrong.empty()) return fmt::format("output {}: {}\n{}", i, wrong, text_);
   }
   return {};

@@ -12,16 +12,20 @@
 
 namespace dyn::testing {
 
-/// Options of all tests here: two threads, an instruction set ("": the best), and a cache directory that goes away with the process.
+/// Options of all tests here: two threads, an instruction set ("": the best), and a cache directory
+/// that goes away with the process.
 Options test_options(const std::string& isa = {});
 
-/// |actual - expected| <= factor * eps * scale, where eps is that of the output's dtype. Integers and bools must be equal.
+/// |actual - expected| <= factor * eps * scale, where eps is that of the output's dtype. Integers
+/// and bools must be equal.
 struct Tolerance {
   enum class Scale {
     Element,   ///< |expected|
-    Absolute,  ///< the reference's result for the absolute values of all inputs: |A|·|B| of a matmul
+    Absolute,  ///< the reference's result for the absolute values of all inputs: |A|·|B| of a
+               ///< matmul
     Largest,   ///< the largest |expected| of the output
-    Values,    ///< Largest; at least a 32nd of the largest |value| of the graph, of whose rounding terms that cancel leave something
+    Values,    ///< Largest; at least a 32nd of the largest |value| of the graph, of whose rounding
+               ///< terms that cancel leave something
     Unit       ///< 1
   } scale = Scale::Element;
   double factor = 4;
@@ -32,43 +36,53 @@ inline const Tolerance exact{Tolerance::Scale::Element, 0};
 
 using Sizes = std::map<std::string, std::int64_t>;
 
-/// Fresh inputs for the dims `sizes`; fills[i] tells how input i is filled (normal where there is none).
-std::vector<Tensor> make_inputs(const graph::Module& module, const Sizes& sizes, const std::vector<Fill>& fills,
-                                Random& random);
+/// Fresh inputs for the dims `sizes`; fills[i] tells how input i is filled (normal where there is
+/// none).
+std::vector<Tensor> make_inputs(const graph::Module& module, const Sizes& sizes,
+                                const std::vector<Fill>& fills, Random& random);
 
 /// A text loaded twice: for the target and for the reference.
 class Subject {
  public:
-  explicit Subject(const std::string& text, const std::string& isa = {}) : Subject(text, test_options(isa)) {}
+  explicit Subject(const std::string& text, const std::string& isa = {})
+      : Subject(text, test_options(isa)) {}
   /// On another device than the CPU, or otherwise than by default.
   Subject(const std::string& text, const Options& options);
 
   const Graph& graph() const { return graph_; }
   const graph::Module& module() const { return module_; }
 
-  std::vector<Tensor> make_inputs(const Sizes& sizes, const std::vector<Fill>& fills, Random& random) const {
+  std::vector<Tensor> make_inputs(const Sizes& sizes, const std::vector<Fill>& fills,
+                                  Random& random) const {
     return testing::make_inputs(module_, sizes, fills, random);
   }
 
   /// The reference's outputs, in float64.
-  std::vector<reference::Array> expect(const std::vector<Tensor>& inputs) const { return expect(module_, inputs); }
+  std::vector<reference::Array> expect(const std::vector<Tensor>& inputs) const {
+    return expect(module_, inputs);
+  }
 
-  /// Runs with caller-owned outputs between guard bytes, not aligned to more than their dtype. Empty where all is
-  /// well, else what is wrong.
-  std::string check(const std::vector<Tensor>& inputs, const Tolerance& tolerance, const Sizes& sizes) const;
+  /// Runs with caller-owned outputs between guard bytes, not aligned to more than their dtype.
+  /// Empty where all is well, else what is wrong.
+  std::string check(const std::vector<Tensor>& inputs, const Tolerance& tolerance,
+                    const Sizes& sizes) const;
 
  private:
   std::vector<std::int64_t> symbols_of(const std::vector<Tensor>& inputs) const;
-  std::vector<reference::Array> expect(const graph::Module& module, const std::vector<Tensor>& inputs) const;
-  /// What the scale is taken from, beside the expected outputs: those of absolute inputs, or every value of the graph.
-  std::vector<reference::Array> others_of(Tolerance::Scale scale, const std::vector<Tensor>& inputs) const;
+  std::vector<reference::Array> expect(const graph::Module& module,
+                                       const std::vector<Tensor>& inputs) const;
+  /// What the scale is taken from, beside the expected outputs: those of absolute inputs, or every
+  /// value of the graph.
+  std::vector<reference::Array> others_of(Tolerance::Scale scale,
+                                          const std::vector<Tensor>& inputs) const;
 
   std::string text_;
   graph::Module module_;
   Graph graph_;
 };
 
-/// Where and how `actual` differs from `expected`, with scales[i] for element i; empty where it does not.
+/// Where and how `actual` differs from `expected`, with scales[i] for element i; empty where it
+/// does not.
 std::string difference(const Tensor& actual, const reference::Array& expected, double factor,
                        const std::vector<double>& scales);
 

@@ -99,9 +99,13 @@ struct Broadcast {
   const char *a, *b, *result;
 };
 const Broadcast broadcasts[] = {
-    {"[A, B]", "[B]", "[A, B]"},          {"[]", "[A, B]", "[A, B]"},         {"[A, 1]", "[A, B]", "[A, B]"},
-    {"[A, 1]", "[1, B]", "[A, B]"},       {"[A, B, 3]", "[A, 1, 3]", "[A, B, 3]"},
-    {"[2, A, 1, B, 1]", "[A, 3, 1, 4]", "[2, A, 3, B, 4]"},                   {"[B, A]", "[1, 1]", "[B, A]"},
+    {"[A, B]", "[B]", "[A, B]"},
+    {"[]", "[A, B]", "[A, B]"},
+    {"[A, 1]", "[A, B]", "[A, B]"},
+    {"[A, 1]", "[1, B]", "[A, B]"},
+    {"[A, B, 3]", "[A, 1, 3]", "[A, B, 3]"},
+    {"[2, A, 1, B, 1]", "[A, 3, 1, 4]", "[2, A, 3, B, 4]"},
+    {"[B, A]", "[1, 1]", "[B, A]"},
 };
 
 }  // namespace
@@ -109,28 +113,45 @@ const Broadcast broadcasts[] = {
 std::vector<Case> elementwise_cases() {
   std::vector<Case> cases;
   for (const auto& op : unary) {
-    cases.push_back({fmt::format("r = {}", op.expression), fmt::format("x: {}[A, B]", op.dtype),
-                     fmt::format("r: {}[A, B]", op.result), product_of({{"A", {1, 3}}, {"B", lengths}}), op.tolerance,
+    cases.push_back({fmt::format("r = {}", op.expression),
+                     fmt::format("x: {}[A, B]", op.dtype),
+                     fmt::format("r: {}[A, B]", op.result),
+                     product_of({{"A", {1, 3}}, {"B", lengths}}),
+                     op.tolerance,
                      {op.fill}});
   }
   for (const auto& op : binary) {
     for (const std::string dtype : op.dtypes) {
-      cases.push_back({fmt::format("r = {}(x, y)", op.op), fmt::format("x: {0}[B], y: {0}[B]", dtype),
-                       fmt::format("r: {}[B]", op.result ? op.result : dtype), product_of({{"B", lengths}}),
-                       op.tolerance, {op.fill, op.fill}});
+      cases.push_back({fmt::format("r = {}(x, y)", op.op),
+                       fmt::format("x: {0}[B], y: {0}[B]", dtype),
+                       fmt::format("r: {}[B]", op.result ? op.result : dtype),
+                       product_of({{"B", lengths}}),
+                       op.tolerance,
+                       {op.fill, op.fill}});
     }
   }
   for (const auto& form : broadcasts) {
-    cases.push_back({"r = sub(x, y)", fmt::format("x: f32{}, y: f32{}", form.a, form.b),
-                     fmt::format("r: f32{}", form.result), product_of({{"A", {0, 1, 2, 5}}, {"B", {0, 1, 9, 16, 67}}}),
-                     {element, 1}, {}});
+    cases.push_back({"r = sub(x, y)",
+                     fmt::format("x: f32{}, y: f32{}", form.a, form.b),
+                     fmt::format("r: f32{}", form.result),
+                     product_of({{"A", {0, 1, 2, 5}}, {"B", {0, 1, 9, 16, 67}}}),
+                     {element, 1},
+                     {}});
   }
-  cases.push_back({"r = where(c, x, y)", "c: bool[A, 1], x: f32[B], y: f32[A, B]", "r: f32[A, B]",
-                   product_of({{"A", {0, 1, 5}}, {"B", lengths}}), {element, 0}, {normal_fill, special_fill}});
+  cases.push_back({"r = where(c, x, y)",
+                   "c: bool[A, 1], x: f32[B], y: f32[A, B]",
+                   "r: f32[A, B]",
+                   product_of({{"A", {0, 1, 5}}, {"B", lengths}}),
+                   {element, 0},
+                   {normal_fill, special_fill}});
   cases.push_back({"r = where(c, x, y)", "c: bool[B], x: i64[B], y: i64[A, B]", "r: i64[A, B]",
                    product_of({{"A", {1, 5}}, {"B", lengths}})});
-  cases.push_back({"r = where(isnan(x), y, where(less(x, y), x * y, x - y))", "x: f32[A, B], y: f32[B]",
-                   "r: f32[A, B]", product_of({{"A", {0, 1, 4}}, {"B", lengths}}), {element, 2}, {special_fill}});
+  cases.push_back({"r = where(isnan(x), y, where(less(x, y), x * y, x - y))",
+                   "x: f32[A, B], y: f32[B]",
+                   "r: f32[A, B]",
+                   product_of({{"A", {0, 1, 4}}, {"B", lengths}}),
+                   {element, 2},
+                   {special_fill}});
   cases.push_back({"r = x + 1.5", "x: f32[]", "r: f32[]", {Sizes{}}});
   return cases;
 }

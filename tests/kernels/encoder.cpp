@@ -22,7 +22,8 @@ std::string read_file(const std::string& path) {
 
 /// Matrices keep the size of what they multiply; the factors of norms lie around 1.
 float weight_value(const graph::Value& weight, std::int64_t fan_in, Random& random) {
-  if (weight.type.rank() == 2) return static_cast<float>(random.normal() / std::sqrt(static_cast<double>(fan_in)) * 1.5);
+  if (weight.type.rank() == 2)
+    return static_cast<float>(random.normal() / std::sqrt(static_cast<double>(fan_in)) * 1.5);
   const bool is_factor = weight.name.ends_with("LayerNorm.weight");
   return static_cast<float>((is_factor ? 1.0 : 0.1) + 0.2 * random.normal());
 }
@@ -38,9 +39,12 @@ RandomWeights::RandomWeights(const graph::Module& module, Random& random) {
     Shape shape;
     for (const auto dim : value.type.dims) shape.push_back(dim.constant().value());
     Tensor tensor(DType::f32, shape);
-    for (auto& element : tensor.mutable_data<float>()) element = weight_value(value, shape[0], random);
+    for (auto& element : tensor.mutable_data<float>())
+      element = weight_value(value, shape[0], random);
     arrays_[static_cast<graph::ValueId>(i)] = reference::from_tensor(tensor);
-    header[value.name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {data.size(), data.size() + tensor.bytes()}}};
+    header[value.name] = {{"dtype", "F32"},
+                          {"shape", shape},
+                          {"data_offsets", {data.size(), data.size() + tensor.bytes()}}};
     data.append(static_cast<const char*>(tensor.raw()), tensor.bytes());
   }
   std::string text = header.dump();
@@ -51,9 +55,12 @@ RandomWeights::RandomWeights(const graph::Module& module, Random& random) {
 }
 
 Encoder::Encoder(const char* test)
-    : text_(read_file(DYN_SOURCE_DIR "/tests/models/encoder_small.dyn")), random_(test), module_(graph::parse(text_)),
+    : text_(read_file(DYN_SOURCE_DIR "/tests/models/encoder_small.dyn")),
+      random_(test),
+      module_(graph::parse(text_)),
       weights_(module_, random_),
-      graph_(Graph::from_memory(text_, {{"encoder_small.safetensors", weights_.file()}}, test_options())) {}
+      graph_(Graph::from_memory(text_, {{"encoder_small.safetensors", weights_.file()}},
+                                test_options())) {}
 
 std::vector<Tensor> Encoder::make_inputs(std::int64_t batch, std::int64_t length) {
   Tensor ids(DType::i64, {batch, length}), mask(DType::f32, {batch, length});
@@ -61,7 +68,8 @@ std::vector<Tensor> Encoder::make_inputs(std::int64_t batch, std::int64_t length
   auto keep = mask.mutable_data<float>();
   for (std::int64_t row = 0; row < batch; ++row) {
     const auto kept = random_.integer(0, length);
-    for (std::int64_t i = 0; i < length; ++i) keep[static_cast<std::size_t>(row * length + i)] = i < kept;
+    for (std::int64_t i = 0; i < length; ++i)
+      keep[static_cast<std::size_t>(row * length + i)] = i < kept;
   }
   return {ids, mask};
 }
@@ -73,8 +81,9 @@ std::vector<reference::Array> Encoder::expect(const std::vector<Tensor>& inputs)
     arrays.push_back(reference::from_tensor(input));
     dims.push_back(input.shape());
   }
-  return reference::run(module_, reference::bind_symbols(module_, dims), arrays,
-                        [&](graph::ValueId id) { return weights_(id); }, reference::Precision::f64);
+  return reference::run(
+      module_, reference::bind_symbols(module_, dims), arrays,
+      [&](graph::ValueId id) { return weights_(id); }, reference::Precision::f64);
 }
 
 std::vector<Tensor> row_of(const std::vector<Tensor>& inputs, std::int64_t row) {
@@ -84,7 +93,9 @@ std::vector<Tensor> row_of(const std::vector<Tensor>& inputs, std::int64_t row) 
     const auto bytes = input.bytes() / static_cast<std::size_t>(shape[0]);
     shape[0] = 1;
     Tensor tensor(input.dtype(), shape);
-    std::memcpy(tensor.raw(), static_cast<const char*>(input.raw()) + static_cast<std::size_t>(row) * bytes, bytes);
+    std::memcpy(tensor.raw(),
+                static_cast<const char*>(input.raw()) + static_cast<std::size_t>(row) * bytes,
+                bytes);
     rows.push_back(tensor);
   }
   return rows;

@@ -12,8 +12,8 @@
 
 namespace dyn::testing {
 
-/// Random weights of every file weight of a module: as arrays, and as the bytes of a safetensors file whose tensors
-/// are not aligned.
+/// Random weights of every file weight of a module: as arrays, and as the bytes of a safetensors
+/// file whose tensors are not aligned.
 class RandomWeights {
  public:
   RandomWeights(const graph::Module& module, Random& random);
@@ -33,7 +33,8 @@ class Encoder {
   const Graph& graph() const { return graph_; }
   Random& random() { return random_; }
 
-  /// ids and mask for one batch; each row's mask keeps a random number of positions from the front, 0 included.
+  /// ids and mask for one batch; each row's mask keeps a random number of positions from the front,
+  /// 0 included.
   std::vector<Tensor> make_inputs(std::int64_t batch, std::int64_t length);
   std::vector<reference::Array> expect(const std::vector<Tensor>& inputs) const;
 

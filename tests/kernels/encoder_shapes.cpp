@@ -29,7 +29,8 @@ std::vector<Tensor> run(const Graph& graph, const std::vector<Tensor>& inputs) {
 }
 
 bool all_finite(const Tensor& tensor) {
-  return std::ranges::all_of(tensor.data<float>(), [](float value) { return std::isfinite(value); });
+  return std::ranges::all_of(tensor.data<float>(),
+                             [](float value) { return std::isfinite(value); });
 }
 
 void check_near(const Tensor& actual, const reference::Array& expected, const Tensor& mask) {
@@ -37,8 +38,10 @@ void check_near(const Tensor& actual, const reference::Array& expected, const Te
   const auto rows = mask.shape()[0], length = mask.shape()[1], size = actual.size() / rows;
   for (std::int64_t row = 0; row < rows; ++row) {
     double error = 0, largest = 0;
-    for (auto i = static_cast<std::size_t>(row * size); i < static_cast<std::size_t>((row + 1) * size); ++i) {
-      error = std::max(error, std::fabs(static_cast<double>(actual.data<float>()[i]) - expected.floats[i]));
+    for (auto i = static_cast<std::size_t>(row * size);
+         i < static_cast<std::size_t>((row + 1) * size); ++i) {
+      error = std::max(
+          error, std::fabs(static_cast<double>(actual.data<float>()[i]) - expected.floats[i]));
       largest = std::max(largest, std::fabs(expected.floats[i]));
     }
     CAPTURE(row);
@@ -48,7 +51,8 @@ void check_near(const Tensor& actual, const reference::Array& expected, const Te
 }
 
 /// Each row of the batch alone gives the bits that it gave among the others.
-void check_rows(const Graph& graph, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+void check_rows(const Graph& graph, const std::vector<Tensor>& inputs,
+                const std::vector<Tensor>& outputs) {
   for (std::int64_t row = 0; row < inputs[0].shape()[0]; ++row) {
     CAPTURE(row);
     const auto alone = run(graph, row_of(inputs, row)), among = row_of(outputs, row);
@@ -77,7 +81,8 @@ void check_shapes(Encoder& encoder, int shapes, int with_reference) {
     for (const auto& output : outputs) CHECK(all_finite(output));
     if (refer) {
       const auto expected = encoder.expect(inputs);
-      for (std::size_t output = 0; output < outputs.size(); ++output) check_near(outputs[output], expected[output], inputs[1]);
+      for (std::size_t output = 0; output < outputs.size(); ++output)
+        check_near(outputs[output], expected[output], inputs[1]);
     }
     check_rows(encoder.graph(), inputs, outputs);
   }
@@ -94,7 +99,8 @@ TEST_SUITE("fast") {
     Encoder encoder("encoder threads");
     std::vector<std::vector<Tensor>> inputs, expected;
     for (int i = 0; i < 12; ++i) {
-      inputs.push_back(encoder.make_inputs(encoder.random().integer(1, 4), encoder.random().integer(1, 150)));
+      inputs.push_back(
+          encoder.make_inputs(encoder.random().integer(1, 4), encoder.random().integer(1, 150)));
       expected.push_back(run(encoder.graph(), inputs.back()));
     }
     std::vector<int> wrong(4, 0);
@@ -104,7 +110,8 @@ TEST_SUITE("fast") {
         for (std::size_t i = 0; i < inputs.size() * 4; ++i) {
           const auto at = (i + thread * 3) % inputs.size();
           const auto outputs = run(encoder.graph(), inputs[at]);
-          for (std::size_t k = 0; k < outputs.size(); ++k) wrong[thread] += !same_bits(outputs[k], expected[at][k]);
+          for (std::size_t k = 0; k < outputs.size(); ++k)
+            wrong[thread] += !same_bits(outputs[k], expected[at][k]);
         }
       });
     }
@@ -128,9 +135,13 @@ TEST_SUITE("sweep") {
     for (std::int64_t batch = 1; batch <= largest_batch; ++batch) {
       for (std::int64_t length = 1; length <= longest; ++length) shapes.emplace_back(batch, length);
     }
-    for (std::size_t i = shapes.size(); i > 1; --i) std::swap(shapes[i - 1], shapes[static_cast<std::size_t>(encoder.random().integer(0, static_cast<std::int64_t>(i) - 1))]);
+    for (std::size_t i = shapes.size(); i > 1; --i)
+      std::swap(shapes[i - 1], shapes[static_cast<std::size_t>(
+                                   encoder.random().integer(0, static_cast<std::int64_t>(i) - 1))]);
     // The largest first: memory that one run needs is not growth.
-    std::swap(shapes.front(), *std::find(shapes.begin(), shapes.end(), std::pair<std::int64_t, std::int64_t>{largest_batch, longest}));
+    std::swap(shapes.front(),
+              *std::find(shapes.begin(), shapes.end(),
+                         std::pair<std::int64_t, std::int64_t>{largest_batch, longest}));
     constexpr std::size_t warm_shapes = 1024, reference_every = 64;
     std::size_t warm_bytes = 0, referred = 0;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -149,7 +160,8 @@ TEST_SUITE("sweep") {
       if (i % reference_every == 0 && length <= longest_of_reference) {
         ++referred;
         const auto expected = encoder.expect(inputs);
-        for (std::size_t k = 0; k < outputs.size(); ++k) check_near(outputs[k], expected[k], inputs[1]);
+        for (std::size_t k = 0; k < outputs.size(); ++k)
+          check_near(outputs[k], expected[k], inputs[1]);
       }
       if (i + 1 == warm_shapes) warm_bytes = resident_bytes();
     }
@@ -157,8 +169,11 @@ TEST_SUITE("sweep") {
     // Only the plan cache may have grown, within its budget.
     const std::size_t end_bytes = resident_bytes();
     CHECK(end_bytes <= warm_bytes + Options().plan_cache_bytes);
-    std::printf("%zu shapes, %zu of them beside the reference; resident %.1f MB after %zu shapes, %.1f MB at the end\n", shapes.size(), referred,
-                static_cast<double>(warm_bytes) / 1e6, warm_shapes, static_cast<double>(end_bytes) / 1e6);
+    std::printf(
+        "%zu shapes, %zu of them beside the reference; resident %.1f MB after %zu shapes, %.1f MB "
+        "at the end\n",
+        shapes.size(), referred, static_cast<double>(warm_bytes) / 1e6, warm_shapes,
+        static_cast<double>(end_bytes) / 1e6);
   }
 }
 

@@ -36,7 +36,8 @@ WrittenDim times(const WrittenDim& a, const WrittenDim& b) {
 
 WrittenDim half(const WrittenDim& a, std::int64_t round_up) {
   if (a.constant) return constant((*a.constant + round_up) / 2);
-  return {fmt::format("floordiv({} + {}, 2)", a.text, round_up), (a.largest + round_up) / 2, std::nullopt};
+  return {fmt::format("floordiv({} + {}, 2)", a.text, round_up), (a.largest + round_up) / 2,
+          std::nullopt};
 }
 
 }  // namespace
@@ -81,19 +82,21 @@ std::string GraphWriter::text() const {
 void GraphWriter::step() {
   using Writer = void (GraphWriter::*)(const WrittenValue&);
   static constexpr Writer writers[] = {
-      &GraphWriter::unary,     &GraphWriter::unary,  &GraphWriter::binary, &GraphWriter::binary, &GraphWriter::select,
-      &GraphWriter::reduce,    &GraphWriter::normalize, &GraphWriter::matmul, &GraphWriter::matmul,
-      &GraphWriter::transpose, &GraphWriter::merge,  &GraphWriter::slice,  &GraphWriter::concat, &GraphWriter::pad,
-      &GraphWriter::expand,    &GraphWriter::gather,
+      &GraphWriter::unary,  &GraphWriter::unary,     &GraphWriter::binary,    &GraphWriter::binary,
+      &GraphWriter::select, &GraphWriter::reduce,    &GraphWriter::normalize, &GraphWriter::matmul,
+      &GraphWriter::matmul, &GraphWriter::transpose, &GraphWriter::merge,     &GraphWriter::slice,
+      &GraphWriter::concat, &GraphWriter::pad,       &GraphWriter::expand,    &GraphWriter::gather,
   };
   const auto recent = std::min<std::int64_t>(3, static_cast<std::int64_t>(values_.size()));
-  const WrittenValue x = values_[values_.size() - static_cast<std::size_t>(random_.integer(1, recent))];
+  const WrittenValue x =
+      values_[values_.size() - static_cast<std::size_t>(random_.integer(1, recent))];
   (this->*random_.pick(writers))(x);
 }
 
 void GraphWriter::unary(const WrittenValue& x) {
-  static const std::vector<std::string> forms = {"tanh({})", "sigmoid({})", "relu({})", "abs({})", "neg({})",
-                                                 "erf({})",  "gelu({})",    "silu({})", "{} * 0.5", "{} + 0.25"};
+  static const std::vector<std::string> forms = {"tanh({})", "sigmoid({})", "relu({})", "abs({})",
+                                                 "neg({})",  "erf({})",     "gelu({})", "silu({})",
+                                                 "{} * 0.5", "{} + 0.25"};
   define(fmt::format(fmt::runtime(random_.pick(forms)), x.name), x.dims);
 }
 
@@ -101,11 +104,13 @@ void GraphWriter::binary(const WrittenValue& x) {
   static const std::vector<std::string> ops = {"add", "sub", "mul", "maximum", "minimum"};
   std::string other;
   for (const auto& value : values_) {
-    if (value.name != x.name && shape_text(value.dims) == shape_text(x.dims) && random_.chance(0.7)) other = value.name;
+    if (value.name != x.name && shape_text(value.dims) == shape_text(x.dims) && random_.chance(0.7))
+      other = value.name;
   }
   if (other.empty()) other = input("f32", broadcastable(x.dims));
   const bool swap = random_.chance(0.5);
-  define(fmt::format("{}({}, {})", random_.pick(ops), swap ? other : x.name, swap ? x.name : other), x.dims);
+  define(fmt::format("{}({}, {})", random_.pick(ops), swap ? other : x.name, swap ? x.name : other),
+         x.dims);
 }
 
 void GraphWriter::select(const WrittenValue& x) {
@@ -115,7 +120,8 @@ void GraphWriter::select(const WrittenValue& x) {
 }
 
 void GraphWriter::reduce(const WrittenValue& x) {
-  static const std::vector<std::string> ops = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min"};
+  static const std::vector<std::string> ops = {"reduce_sum", "reduce_mean", "reduce_max",
+                                               "reduce_min"};
   if (x.dims.empty()) return;
   const auto axis = random_axis(x.dims);
   const bool keep = random_.chance(0.5);
@@ -147,7 +153,9 @@ void GraphWriter::matmul(const WrittenValue& x) {
   const bool transpose = random_.chance(0.4);
   if (transpose) std::swap(other[0], other[1]);
   if (random_.chance(0.4)) other.insert(other.begin(), x.dims.begin(), x.dims.end() - 2);
-  define(fmt::format("matmul({}, {}) transpose_b={}", x.name, input("f32", other, uniform(-0.4, 0.5)), transpose), dims);
+  define(fmt::format("matmul({}, {}) transpose_b={}", x.name,
+                     input("f32", other, uniform(-0.4, 0.5)), transpose),
+         dims);
 }
 
 void GraphWriter::transpose(const WrittenValue& x) {
@@ -155,7 +163,8 @@ void GraphWriter::transpose(const WrittenValue& x) {
   std::vector<std::size_t> order(x.dims.size());
   std::iota(order.begin(), order.end(), 0);
   for (std::size_t i = order.size(); i-- > 1;) {
-    std::swap(order[i], order[static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(i)))]);
+    std::swap(order[i],
+              order[static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(i)))]);
   }
   Dims dims;
   for (const auto axis : order) dims.push_back(x.dims[axis]);
@@ -166,7 +175,8 @@ void GraphWriter::transpose(const WrittenValue& x) {
 void GraphWriter::merge(const WrittenValue& x) {
   if (x.dims.size() < 2) return;
   Dims dims = x.dims;
-  const auto axis = static_cast<std::ptrdiff_t>(random_.integer(0, static_cast<std::int64_t>(dims.size()) - 2));
+  const auto axis =
+      static_cast<std::ptrdiff_t>(random_.integer(0, static_cast<std::int64_t>(dims.size()) - 2));
   dims[static_cast<std::size_t>(axis)] =
       times(dims[static_cast<std::size_t>(axis)], dims[static_cast<std::size_t>(axis) + 1]);
   dims.erase(dims.begin() + axis + 1);
@@ -181,9 +191,7 @@ void GraphWriter::slice(const WrittenValue& x) {
   auto& dim = dims[axis];
   std::string how;
   switch (random_.integer(0, 3)) {
-    case 0:
-      how = "steps=[-1]";
-      break;
+    case 0: how = "steps=[-1]"; break;
     case 1:
       how = "steps=[2]";
       dim = half(dim, 1);
@@ -208,7 +216,8 @@ void GraphWriter::concat(const WrittenValue& x) {
   if (!twice) other[axis] = random_dim();
   dims[axis] = sum(x.dims[axis], other[axis]);
   if (elements(dims) > most_elements) return;
-  define(fmt::format("concat({}, {}) axis={}", x.name, twice ? x.name : input("f32", other), axis), dims);
+  define(fmt::format("concat({}, {}) axis={}", x.name, twice ? x.name : input("f32", other), axis),
+         dims);
 }
 
 void GraphWriter::pad(const WrittenValue& x) {
@@ -246,7 +255,8 @@ void GraphWriter::gather(const WrittenValue& x) {
   Dims dims = x.dims;
   dims[axis] = random_dim();
   if (elements(dims) > most_elements) return;
-  define(fmt::format("gather({}, {}) axis={}", x.name, input("i64", {dims[axis]}, uniform(-extent, extent - 1)), axis),
+  define(fmt::format("gather({}, {}) axis={}", x.name,
+                     input("i64", {dims[axis]}, uniform(-extent, extent - 1)), axis),
          dims);
 }
 
@@ -258,7 +268,8 @@ WrittenDim GraphWriter::random_dim() {
 
 std::string GraphWriter::input(const std::string& dtype, const Dims& dims, Fill how) {
   const auto name = fmt::format("i{}", inputs_++);
-  parameters_ += fmt::format("{}{}: {}{}", parameters_.empty() ? "" : ", ", name, dtype, shape_text(dims));
+  parameters_ +=
+      fmt::format("{}{}: {}{}", parameters_.empty() ? "" : ", ", name, dtype, shape_text(dims));
   fills_.push_back(how);
   return name;
 }

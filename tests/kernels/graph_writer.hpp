@@ -12,7 +12,7 @@ namespace dyn::testing {
 /// One dim as text, and what the writer knows of its size.
 struct WrittenDim {
   std::string text;
-  std::int64_t largest;                 ///< for the sizes that random_sizes() gives
+  std::int64_t largest;  ///< for the sizes that random_sizes() gives
   std::optional<std::int64_t> constant;
 };
 

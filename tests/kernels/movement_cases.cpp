@@ -9,8 +9,8 @@ const std::vector<Sizes> pairs = product_of({{"A", {0, 1, 2, 7}}, {"B", {0, 1, 5
 /// For snippets that leave something out, and so need elements.
 const std::vector<Sizes> larger_pairs = product_of({{"A", {3, 4, 7}}, {"B", {2, 5, 16, 67}}});
 
-Case same(const char* statement, const char* parameters, const char* results, const std::vector<Sizes>& sizes = pairs,
-          std::vector<Fill> fills = {}) {
+Case same(const char* statement, const char* parameters, const char* results,
+          const std::vector<Sizes>& sizes = pairs, std::vector<Fill> fills = {}) {
   return {statement, parameters, results, sizes, exact, std::move(fills)};
 }
 
@@ -20,7 +20,8 @@ std::vector<Case> movement_cases() {
   return {
       same("r = transpose(x) perm=[1, 0]", "x: f32[A, B]", "r: f32[B, A]"),
       same("r = transpose(x) perm=[2, 0, 3, 1]", "x: f32[A, B, 3, 2]", "r: f32[3, A, 2, B]"),
-      same("r = transpose(x) perm=[4, 3, 2, 1, 0]", "x: i64[A, 2, B, 1, 3]", "r: i64[3, 1, B, 2, A]"),
+      same("r = transpose(x) perm=[4, 3, 2, 1, 0]", "x: i64[A, 2, B, 1, 3]",
+           "r: i64[3, 1, B, 2, A]"),
       same("r = reshape(x) shape=[A * B]", "x: f32[A, B]", "r: f32[A * B]"),
       same("r = reshape(transpose(x) perm=[1, 0]) shape=[A * B]", "x: f32[A, B]", "r: f32[A * B]"),
       same("r = reshape(x) shape=[B, 3, A]", "x: bool[A, 3, B]", "r: bool[B, 3, A]"),
@@ -28,18 +29,22 @@ std::vector<Case> movement_cases() {
       same("r = expand(x) shape=[A, B]", "x: f32[B], y: bool[A]", "r: f32[A, B]"),
       same("r = expand(x) shape=[B, A]", "x: f32[], y: bool[A, B]", "r: f32[B, A]"),
       same("r = slice(x) axes=[1] starts=[1]", "x: f32[A, B]", "r: f32[A, B - 1]", larger_pairs),
-      same("r = slice(x) axes=[0, 1] starts=[1, 0] ends=[3, -1]", "x: i32[A, B]", "r: i32[2, B - 1]", larger_pairs),
+      same("r = slice(x) axes=[0, 1] starts=[1, 0] ends=[3, -1]", "x: i32[A, B]",
+           "r: i32[2, B - 1]", larger_pairs),
       same("r = slice(x) axes=[1] steps=[2]", "x: f32[A, B]", "r: f32[A, floordiv(B + 1, 2)]"),
       same("r = slice(x) axes=[0] steps=[-1]", "x: f32[A, B]", "r: f32[A, B]"),
       same("r = slice(x) axes=[-1] steps=[-1]", "x: f32[A, B]", "r: f32[A, B]"),
-      same("r, s = split(x) axis=1 sizes=[2, B - 2]", "x: f32[A, B]", "r: f32[A, 2], s: f32[A, B - 2]", larger_pairs),
+      same("r, s = split(x) axis=1 sizes=[2, B - 2]", "x: f32[A, B]",
+           "r: f32[A, 2], s: f32[A, B - 2]", larger_pairs),
       same("r, s, t = split(x) axis=0 sizes=[A, B, 1]", "x: f32[A + B + 1, 3], y: bool[A, B]",
            "r: f32[A, 3], s: f32[B, 3], t: f32[1, 3]"),
       same("r = concat(x, y) axis=0", "x: f32[A, 5], y: f32[B, 5]", "r: f32[A + B, 5]"),
       same("r = concat(x, y, x) axis=-1", "x: f32[3, A], y: f32[3, B]", "r: f32[3, 2 * A + B]"),
       same("r = concat(x, y) axis=1", "x: i64[2, A, B], y: i64[2, 1, B]", "r: i64[2, A + 1, B]"),
-      same("r = pad(x) before=[1, 0] after=[0, 2] value=1.5", "x: f32[A, B]", "r: f32[A + 1, B + 2]"),
-      same("r = pad(x) before=[0, A] after=[3, 0] value=-2", "x: i64[A, B]", "r: i64[A + 3, A + B]"),
+      same("r = pad(x) before=[1, 0] after=[0, 2] value=1.5", "x: f32[A, B]",
+           "r: f32[A + 1, B + 2]"),
+      same("r = pad(x) before=[0, A] after=[3, 0] value=-2", "x: i64[A, B]",
+           "r: i64[A + 3, A + B]"),
       same("r = gather(x, i) axis=0", "x: f32[9, B], i: i64[A, 3]", "r: f32[A, 3, B]", pairs,
            {normal_fill, uniform(-9, 8)}),
       same("r = gather(x, i) axis=1", "x: f32[A, 6, B], i: i32[4]", "r: f32[A, 4, B]", pairs,
@@ -51,7 +56,8 @@ std::vector<Case> movement_cases() {
       same("r = range() start=B end=0 step=-1 dtype=i32", "x: f32[A, B]", "r: i32[B]"),
       same("r = x", "x: f32[A, B]", "r: f32[A, B]"),
       same("r = abs(x)\n  s = r", "x: f32[A, B]", "r: f32[A, B], s: f32[A, B]"),
-      same("r = neg(x)\n  s = transpose(r) perm=[1, 0]", "x: f32[A, B]", "r: f32[A, B], s: f32[B, A]"),
+      same("r = neg(x)\n  s = transpose(r) perm=[1, 0]", "x: f32[A, B]",
+           "r: f32[A, B], s: f32[B, A]"),
   };
 }
 

@@ -48,7 +48,9 @@ TEST_SUITE("fast") {
   TEST_CASE("windows") { run_cases("windows", window_cases()); }
 
   TEST_CASE("an index out of range is an error") {
-    const Subject subject(text_of({"r = gather(x, i) axis=0", "x: f32[A, 7], i: i64[B]", "r: f32[B, 7]",
+    const Subject subject(text_of({"r = gather(x, i) axis=0",
+                                   "x: f32[A, 7], i: i64[B]",
+                                   "r: f32[B, 7]",
                                    {{{"A", 1}, {"B", 1}}}}));
     Random random("out of range");
     auto inputs = subject.make_inputs({{"A", 5}, {"B", 40}}, {normal_fill, uniform(-5, 4)}, random);
@@ -61,10 +63,11 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a fully masked row gives 0, and leaves the other rows alone") {
-    const Subject subject(text_of({"r = attention(q, k, v, m)",
-                                   "q: f32[B, 2, S, 8], k: f32[B, 2, S, 8], v: f32[B, 2, S, 8], m: f32[B, 1, S, S]",
-                                   "r: f32[B, 2, S, 8]",
-                                   {{{"B", 1}, {"S", 1}}}}));
+    const Subject subject(
+        text_of({"r = attention(q, k, v, m)",
+                 "q: f32[B, 2, S, 8], k: f32[B, 2, S, 8], v: f32[B, 2, S, 8], m: f32[B, 1, S, S]",
+                 "r: f32[B, 2, S, 8]",
+                 {{{"B", 1}, {"S", 1}}}}));
     Random random("masked rows");
     for (const std::int64_t length : {1, 2, 16, 33}) {
       const Sizes sizes{{"B", 2}, {"S", length}};
@@ -87,7 +90,8 @@ TEST_SUITE("full") {
       if (!codegen::cpu_has(isa) || isa.name == codegen::select_isa("").name) continue;
       CAPTURE(isa.name);
       for (const auto& cases :
-           {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(), movement_cases(), window_cases(), dtype_cases()}) {
+           {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(),
+            movement_cases(), window_cases(), dtype_cases()}) {
         if (sweep.takes()) run_cases("narrower", cases, isa.name);
       }
     }

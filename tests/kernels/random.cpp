@@ -20,7 +20,9 @@ std::int64_t Random::integer(std::int64_t low, std::int64_t high) {
   return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
 }
 
-double Random::real(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine_); }
+double Random::real(double low, double high) {
+  return std::uniform_real_distribution<double>(low, high)(engine_);
+}
 
 double Random::normal() { return std::normal_distribution<double>()(engine_); }
 
@@ -31,15 +33,28 @@ constexpr std::size_t non_finite_values = 5;
 
 float special_value(const Fill& how, Random& random) {
   using limits = std::numeric_limits<float>;
-  static constexpr float values[] = {limits::quiet_NaN(), limits::infinity(), -limits::infinity(), 0.0F, -0.0F,
-                                     limits::max(), limits::lowest(), limits::min(), -88.5F, 89.5F, 1e-20F, 1.5F, 2.5F};
-  return random.pick(std::span(values).first(how.kind == Fill::Kind::NonFinite ? non_finite_values : std::size(values)));
+  static constexpr float values[] = {limits::quiet_NaN(),
+                                     limits::infinity(),
+                                     -limits::infinity(),
+                                     0.0F,
+                                     -0.0F,
+                                     limits::max(),
+                                     limits::lowest(),
+                                     limits::min(),
+                                     -88.5F,
+                                     89.5F,
+                                     1e-20F,
+                                     1.5F,
+                                     2.5F};
+  return random.pick(std::span(values).first(
+      how.kind == Fill::Kind::NonFinite ? non_finite_values : std::size(values)));
 }
 
 double draw(const Fill& how, Random& random) {
   switch (how.kind) {
     case Fill::Kind::Uniform: return random.real(how.low, how.high);
-    case Fill::Kind::Eighths: return static_cast<double>(random.integer(1, 72)) / (random.chance(0.5) ? 8 : -8);
+    case Fill::Kind::Eighths:
+      return static_cast<double>(random.integer(1, 72)) / (random.chance(0.5) ? 8 : -8);
     case Fill::Kind::Special:
     case Fill::Kind::NonFinite:
       if (random.chance(0.3)) return static_cast<double>(special_value(how, random));
@@ -51,7 +66,8 @@ double draw(const Fill& how, Random& random) {
 template <class T>
 void fill_integers(Tensor& tensor, const Fill& how, Random& random) {
   const bool ranged = how.kind == Fill::Kind::Uniform;
-  const auto low = ranged ? static_cast<std::int64_t>(how.low) : -9, high = ranged ? static_cast<std::int64_t>(how.high) : 11;
+  const auto low = ranged ? static_cast<std::int64_t>(how.low) : -9,
+             high = ranged ? static_cast<std::int64_t>(how.high) : 11;
   for (auto& value : tensor.mutable_data<T>()) value = static_cast<T>(random.integer(low, high));
 }
 
@@ -60,7 +76,8 @@ void fill_integers(Tensor& tensor, const Fill& how, Random& random) {
 void fill(Tensor& tensor, const Fill& how, Random& random) {
   if (graph::is_half(tensor.dtype())) {
     auto* bits = static_cast<std::uint16_t*>(tensor.raw());
-    for (std::int64_t i = 0; i < tensor.size(); ++i) bits[i] = half_bits(tensor.dtype(), draw(how, random));
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      bits[i] = half_bits(tensor.dtype(), draw(how, random));
     return;
   }
   graph::with_element_type(tensor.dtype(), [&](auto zero) {

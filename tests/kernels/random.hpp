@@ -21,7 +21,8 @@ class Random {
   bool chance(double probability) { return real(0, 1) < probability; }
   template <class Container>
   const auto& pick(const Container& choices) {
-    return choices[static_cast<std::size_t>(integer(0, static_cast<std::int64_t>(std::size(choices)) - 1))];
+    return choices[static_cast<std::size_t>(
+        integer(0, static_cast<std::int64_t>(std::size(choices)) - 1))];
   }
 
  private:
@@ -37,7 +38,8 @@ struct Fill {
 inline constexpr Fill normal_fill{};
 /// Normal data with NaN, infinities, zeros of both signs, huge and tiny values in between.
 inline constexpr Fill special_fill{Fill::Kind::Special};
-/// Normal data with NaN, infinities and zeros of both signs in between; no products or sums overflow.
+/// Normal data with NaN, infinities and zeros of both signs in between; no products or sums
+/// overflow.
 inline constexpr Fill non_finite_fill{Fill::Kind::NonFinite};
 /// Multiples of 1/8 in [-9, 9] without 0.
 inline constexpr Fill eighths{Fill::Kind::Eighths};

@@ -1,4 +1,5 @@
-// Random graphs at random shapes: whatever is fused and wherever a buffer lies, the numbers are the reference's.
+// Random graphs at random shapes: whatever is fused and wherever a buffer lies, the numbers are the
+// reference's.
 
 #include <doctest/doctest.h>
 
@@ -16,12 +17,14 @@ Sizes random_sizes(Random& random) {
   static constexpr std::int64_t favourites[] = {0, 1, 2, 7, 8, 16, 17};
   Sizes sizes;
   for (const auto& name : GraphWriter::symbols()) {
-    sizes[name] = random.chance(0.4) ? random.pick(favourites) : random.integer(1, GraphWriter::largest_size);
+    sizes[name] =
+        random.chance(0.4) ? random.pick(favourites) : random.integer(1, GraphWriter::largest_size);
   }
   return sizes;
 }
 
-// Errors of one operator pass through up to eight others, which may amplify them; what cancels leaves rounding alone.
+// Errors of one operator pass through up to eight others, which may amplify them; what cancels
+// leaves rounding alone.
 constexpr Tolerance tolerance{Tolerance::Scale::Values, 2000};
 
 void check_graph(Random& random) {
@@ -49,7 +52,9 @@ void check_graphs(int first, int count) {
 TEST_SUITE("fast") {
   TEST_CASE("what rounding leaves of terms that cancel is no error") {
     Random random("cancellation");
-    const Subject subject(graph_text({"A", "B"}, "x: f32[A, B]", "r: f32[1, B]", "y = slice(x) axes=[0] steps=[-1]\n  z = sub(x, y)\n  r = reduce_sum(z) axes=[0]"));
+    const Subject subject(graph_text(
+        {"A", "B"}, "x: f32[A, B]", "r: f32[1, B]",
+        "y = slice(x) axes=[0] steps=[-1]\n  z = sub(x, y)\n  r = reduce_sum(z) axes=[0]"));
     const Sizes sizes{{"A", 100}, {"B", 17}};
     CHECK_EQ(subject.check(subject.make_inputs(sizes, {}, random), tolerance, sizes), "");
   }

@@ -2,4 +2,4 @@
 # file: src/runtime/weights/weights.cpp
 # target: test_runtime
 # test: prepacked weights of one precision are never taken for those of another
-s/offset, name_of(view.dtype), view.k/offset, "f32", view.k/
+s/offset, name_of(view.dtype),$/offset, "f32",/

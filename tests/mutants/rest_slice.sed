@@ -2,4 +2,4 @@
 # file: targets/cpu/contraction/emitter.cpp
 # target: test_cpu
 # test: dots of packed rows equal plain loops
-s/element(b_rows, k_part_.start), k_part_.size/b_rows, k_part_.size/
+s/a_stride_m_, element(b_rows, k_part_.start),/a_stride_m_, b_rows,/

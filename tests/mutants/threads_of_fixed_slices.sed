@@ -2,4 +2,4 @@
 # file: src/choice/cpu/select.cpp
 # target: test_cpu
 # test: what is chosen ties*
-s/shape.fixed_slices > 1 || //
+s/threads == 1 || shape.fixed_slices > 1 ||$/threads == 1 ||/

@@ -2,4 +2,4 @@
 # file: targets/cpu/contraction/launch.cpp
 # target: test_cpu
 # test: tiles keep apart between blocks of K*
-s/std::min(blocks\.block_panels, blocks\.block_panels \/ blocks\.tile_panels + blocks\.tile_panels - 1)/blocks.block_panels \/ blocks.tile_panels + blocks.block_panels % blocks.tile_panels/
+/^  blocks.column_tiles = std::min(blocks.block_panels,/,/;$/c\  blocks.column_tiles = blocks.block_panels / blocks.tile_panels + blocks.block_panels % blocks.tile_panels;

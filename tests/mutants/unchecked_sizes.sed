@@ -2,4 +2,4 @@
 # file: src/runtime/plan/binder.cpp
 # target: test_runtime
 # test: sizes that a run decides are compared*
-s/if (is_known && is_new) check_constraint/if (is_known \&\& is_new \&\& in_constraint.empty()) check_constraint/
+s/if (is_known \&\& is_new)$/if (is_known \&\& is_new \&\& in_constraint.empty())/

@@ -2,4 +2,4 @@
 # file: src/rkernel/target/same_program.hpp
 # target: test_runtime
 # test: candidates: the same code*
-s/of\.merge_grain, of\.threads, /of.merge_grain, /
+s/of\.threads, of\.grid\.function, /of.grid.function, /

@@ -2,4 +2,4 @@
 # file: src/choice/cpu/unused_lanes.cpp
 # target: test_cpu
 # test: unused lanes along columns*
-s/const bool alone = .*;/const bool alone = true;/
+/^  const bool alone =$/,/;$/c\  const bool alone = true;

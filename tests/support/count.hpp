@@ -7,7 +7,8 @@ namespace dyn::testing {
 
 inline int count(std::string_view text, std::string_view part) {
   int found = 0;
-  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++found;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++found;
   return found;
 }
 

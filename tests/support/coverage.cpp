@@ -14,10 +14,12 @@ class Counts {
     std::int64_t runs = 0;
     for (const auto& [kernel, row] : rows_) runs += row.runs;
     if (runs == 0) return;
-    std::printf("note: %lld runs of GPU kernels on the emulator in %.1f s\n", static_cast<long long>(runs), seconds_);
+    std::printf("note: %lld runs of GPU kernels on the emulator in %.1f s\n",
+                static_cast<long long>(runs), seconds_);
     for (const auto& [kernel, row] : rows_) {
       std::printf("note:   %s: %lld", kernel.c_str(), static_cast<long long>(row.runs));
-      for (const auto& [edge, times] : row.edges) std::printf(", %s %lld", edge.c_str(), static_cast<long long>(times));
+      for (const auto& [edge, times] : row.edges)
+        std::printf(", %s %lld", edge.c_str(), static_cast<long long>(times));
       std::printf("\n");
     }
   }
@@ -50,10 +52,14 @@ Counts& counts() {
 
 }  // namespace
 
-EmulatorRun::EmulatorRun(std::string kernel) : kernel_(std::move(kernel)), start_(std::chrono::steady_clock::now()) { counts(); }
+EmulatorRun::EmulatorRun(std::string kernel)
+    : kernel_(std::move(kernel)), start_(std::chrono::steady_clock::now()) {
+  counts();
+}
 
 EmulatorRun::~EmulatorRun() {
-  counts().add_run(kernel_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+  counts().add_run(
+      kernel_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
 }
 
 void EmulatorRun::edge(const std::string& name, bool met) const {

@@ -1,5 +1,6 @@
 #pragma once
-// What a test program executed, counted, and printed when it ends as lines "note: ...", which tests/run.sh shows.
+// What a test program executed, counted, and printed when it ends as lines "note: ...", which
+// tests/run.sh shows.
 
 #include <chrono>
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace dyn::testing {
 
-/// One execution on the emulator, from construction to destruction, of `kernel` ("tensor cores, bf16").
+/// One execution on the emulator, from construction to destruction, of `kernel` ("tensor cores,
+/// bf16").
 class EmulatorRun {
  public:
   explicit EmulatorRun(std::string kernel);

@@ -16,8 +16,10 @@ choice::GpuMachine emulated_machine() {
 
 Emulated::Emulated(const ptx::EmulatorOptions& options) : emulator_(ptx::make_emulator(options)) {}
 
-std::vector<ptx::FaultReport> Emulated::launch(const void* function, std::int64_t blocks, int threads, int shared_bytes,
-                                               std::span<const EmulatedBuffer> buffers, std::span<const std::int64_t> ints) {
+std::vector<ptx::FaultReport> Emulated::launch(const void* function, std::int64_t blocks,
+                                               int threads, int shared_bytes,
+                                               std::span<const EmulatedBuffer> buffers,
+                                               std::span<const std::int64_t> ints) {
   ptx::Emulator& device = *emulator_;
   const auto stream = device.make_stream();
   std::vector<rkernel::DeviceBlock> blocks_of_memory;
@@ -29,15 +31,16 @@ std::vector<ptx::FaultReport> Emulated::launch(const void* function, std::int64_
     stream->upload(pointers.back(), buffer.data, buffer.bytes);
     operands.push_back({pointers.back(), buffer.bytes, buffer.written});
   }
-  const rkernel::DeviceBlock pointer_table(device, pointers.size() * sizeof(pointers[0]), "the pointers of a test");
+  const rkernel::DeviceBlock pointer_table(device, pointers.size() * sizeof(pointers[0]),
+                                           "the pointers of a test");
   const rkernel::DeviceBlock int_table(device, ints.size_bytes(), "the ints of a test");
   const rkernel::DeviceBlock status(device, sizeof(status_), "the status of a test");
   stream->upload(pointer_table.address(), pointers.data(), pointers.size() * sizeof(pointers[0]));
   stream->upload(int_table.address(), ints.data(), ints.size_bytes());
   stream->clear(status.address(), sizeof(status_));
   try {
-    stream->launch({function, "test", blocks, threads, shared_bytes, pointer_table.address(), int_table.address(),
-                    status.address(), operands});
+    stream->launch({function, "test", blocks, threads, shared_bytes, pointer_table.address(),
+                    int_table.address(), status.address(), operands});
     stream->synchronise();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::device) throw;

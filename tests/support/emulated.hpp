@@ -31,12 +31,14 @@ choice::GpuMachine emulated_machine();
 
 class Emulated {
  public:
-  explicit Emulated(const ptx::EmulatorOptions& options = {emulated_machine(), std::size_t{1} << 30, ""});
+  explicit Emulated(const ptx::EmulatorOptions& options = {emulated_machine(), std::size_t{1} << 30,
+                                                           ""});
 
   ptx::Emulator& emulator() { return *emulator_; }
   /// What one launch reports. A launch that is refused is reported too.
-  std::vector<ptx::FaultReport> launch(const void* function, std::int64_t blocks, int threads, int shared_bytes,
-                                       std::span<const EmulatedBuffer> buffers, std::span<const std::int64_t> ints = {});
+  std::vector<ptx::FaultReport> launch(const void* function, std::int64_t blocks, int threads,
+                                       int shared_bytes, std::span<const EmulatedBuffer> buffers,
+                                       std::span<const std::int64_t> ints = {});
   /// The status that the last launch left.
   std::int32_t status() const { return status_; }
 

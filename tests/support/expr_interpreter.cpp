@@ -14,8 +14,10 @@ using rkernel::Expr;
 using rkernel::ExprOp;
 
 Scalar cast(DType from, DType to, Scalar x) {
-  if (is_float(to)) return {.number = is_float(from) ? x.number : graph::as_number(from, x.integer)};
-  return {.integer = is_float(from) ? graph::saturated(to, x.number) : graph::wrapped(to, static_cast<std::uint64_t>(x.integer))};
+  if (is_float(to))
+    return {.number = is_float(from) ? x.number : graph::as_number(from, x.integer)};
+  return {.integer = is_float(from) ? graph::saturated(to, x.number)
+                                    : graph::wrapped(to, static_cast<std::uint64_t>(x.integer))};
 }
 
 /// The table's values of an operator; code for them is made from other columns.
@@ -23,7 +25,8 @@ Scalar scalar(graph::ScalarOp op, DType from, DType to, Scalar x, Scalar y) {
   const graph::ScalarOpInfo& info = graph::info_of(op);
   if (is_float(to)) return {.number = info.number(x.number, y.number)};
   if (is_float(from)) return {.integer = info.number(x.number, y.number) != 0};
-  return {.integer = graph::wrapped(to, static_cast<std::uint64_t>(info.integer(from, x.integer, y.integer)))};
+  return {.integer = graph::wrapped(
+              to, static_cast<std::uint64_t>(info.integer(from, x.integer, y.integer)))};
 }
 
 }  // namespace
@@ -32,8 +35,10 @@ Scalar apply(const Expr& expr, DType from, const Scalar args[3]) {
   switch (expr.op) {
     case ExprOp::Select: return args[0].integer != 0 ? args[1] : args[2];
     case ExprOp::Cast: return cast(from, expr.dtype, args[0]);
-    case ExprOp::RoundF16: return {.number = half_value(DType::f16, half_bits(DType::f16, args[0].number))};
-    case ExprOp::RoundBf16: return {.number = half_value(DType::bf16, half_bits(DType::bf16, args[0].number))};
+    case ExprOp::RoundF16:
+      return {.number = half_value(DType::f16, half_bits(DType::f16, args[0].number))};
+    case ExprOp::RoundBf16:
+      return {.number = half_value(DType::bf16, half_bits(DType::bf16, args[0].number))};
     default: break;
   }
   const std::optional<graph::ScalarOp> op = rkernel::scalar_op(expr.op);
@@ -53,9 +58,12 @@ Scalar reduction_start(const Expr& expr) {
 
 Scalar reduction_step(const Expr& expr, Scalar so_far, Scalar next) {
   switch (expr.op) {
-    case ExprOp::ReduceMax: return scalar(graph::ScalarOp::Max, expr.dtype, expr.dtype, so_far, next);
-    case ExprOp::ReduceMin: return scalar(graph::ScalarOp::Min, expr.dtype, expr.dtype, so_far, next);
-    case ExprOp::ReduceProd: return scalar(graph::ScalarOp::Mul, expr.dtype, expr.dtype, so_far, next);
+    case ExprOp::ReduceMax:
+      return scalar(graph::ScalarOp::Max, expr.dtype, expr.dtype, so_far, next);
+    case ExprOp::ReduceMin:
+      return scalar(graph::ScalarOp::Min, expr.dtype, expr.dtype, so_far, next);
+    case ExprOp::ReduceProd:
+      return scalar(graph::ScalarOp::Mul, expr.dtype, expr.dtype, so_far, next);
     default: return scalar(graph::ScalarOp::Add, expr.dtype, expr.dtype, so_far, next);
   }
 }

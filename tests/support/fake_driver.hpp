@@ -14,7 +14,8 @@
 
 namespace dyn::test {
 
-/// Holds the library, reset to its defaults; at the end nothing may have been used against the rules.
+/// Holds the library, reset to its defaults; at the end nothing may have been used against the
+/// rules.
 class FakeDriver {
  public:
   FakeDriver() : library_(dlopen(DYN_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL)) {
@@ -32,8 +33,12 @@ class FakeDriver {
 
   FakeCuda* operator->() const { return control_; }
   int current_device() const { return current_(); }
-  std::shared_ptr<const ptx::cuda::Driver> open() const { return ptx::cuda::open_driver(DYN_FAKE_CUDA); }
-  std::shared_ptr<ptx::PtxDevice> device(const std::string& gpu = "") const { return ptx::open_cuda_device(gpu, open()); }
+  std::shared_ptr<const ptx::cuda::Driver> open() const {
+    return ptx::cuda::open_driver(DYN_FAKE_CUDA);
+  }
+  std::shared_ptr<ptx::PtxDevice> device(const std::string& gpu = "") const {
+    return ptx::open_cuda_device(gpu, open());
+  }
   /// From now on the call-th call of this function fails.
   void fail(const char* function, ptx::cuda::Result result, int call = 1) const {
     control_->failing_function = function;
@@ -47,7 +52,8 @@ class FakeDriver {
   int (*current_)() = nullptr;
 };
 
-/// A context of device 1 that somebody else made current on this thread; it must be current still at the end.
+/// A context of device 1 that somebody else made current on this thread; it must be current still
+/// at the end.
 class ForeignContext {
  public:
   explicit ForeignContext(const FakeDriver& fake) : fake_(fake), driver_(fake.open()) {
@@ -84,7 +90,9 @@ inline std::string message_of(ErrorKind kind, const std::function<void()>& work)
   return {};
 }
 
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// Evaluates the text once: doctest would do so again, under its lock, for the message.
 #define CHECK_CONTAINS(text, part)                                          \

@@ -21,12 +21,12 @@ std::string names_in(const std::string& results) {
 
 }  // namespace
 
-std::string graph_text(const std::vector<std::string>& dims, const std::string& parameters, const std::string& results,
-                       const std::string& statements) {
+std::string graph_text(const std::vector<std::string>& dims, const std::string& parameters,
+                       const std::string& results, const std::string& statements) {
   std::string text = "dyn 1\n";
   for (const auto& name : dims) text += fmt::format("dim {} in 0..1000000\n", name);
-  return text + fmt::format("graph g({}) -> ({}) {{\n  {}\n  return {}\n}}\n", parameters, results, statements,
-                            names_in(results));
+  return text + fmt::format("graph g({}) -> ({}) {{\n  {}\n  return {}\n}}\n", parameters, results,
+                            statements, names_in(results));
 }
 
 }  // namespace dyn::testing

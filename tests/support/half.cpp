@@ -23,9 +23,11 @@ double half_value(DType dtype, std::uint16_t bits) {
   const double sign = (bits & 0x8000) != 0 ? -1 : 1;
   if (magnitude > format.infinity) return std::numeric_limits<double>::quiet_NaN();
   if (magnitude == format.infinity) return sign * std::numeric_limits<double>::infinity();
-  const int exponent = magnitude >> format.mantissa_bits, mantissa = magnitude & ((1 << format.mantissa_bits) - 1);
+  const int exponent = magnitude >> format.mantissa_bits,
+            mantissa = magnitude & ((1 << format.mantissa_bits) - 1);
   const int implicit = exponent > 0 ? 1 << format.mantissa_bits : 0;
-  return sign * std::ldexp(implicit + mantissa, std::max(exponent, 1) - 1 + format.least_exponent - format.mantissa_bits);
+  return sign * std::ldexp(implicit + mantissa, std::max(exponent, 1) - 1 + format.least_exponent -
+                                                    format.mantissa_bits);
 }
 
 std::uint16_t half_bits(DType dtype, double value) {
@@ -36,10 +38,12 @@ std::uint16_t half_bits(DType dtype, double value) {
   if (value == 0) return sign;
   int exponent = 0;
   std::frexp(value, &exponent);
-  // The place of the last bit that the format keeps, then the number in such units, rounded to nearest even.
+  // The place of the last bit that the format keeps, then the number in such units, rounded to
+  // nearest even.
   const int last = std::max(exponent - 1, format.least_exponent) - format.mantissa_bits;
   const double units = std::nearbyint(std::ldexp(std::abs(value), -last));
-  const int biased = last + format.mantissa_bits - format.least_exponent;  // 0: denormal, or the least exponent
+  const int biased =
+      last + format.mantissa_bits - format.least_exponent;  // 0: denormal, or the least exponent
   const double code = units + std::ldexp(biased, format.mantissa_bits);
   return sign | static_cast<std::uint16_t>(std::min<double>(code, format.infinity));
 }

@@ -16,7 +16,8 @@ using rkernel::ExprOp;
 
 graph::Dim ProblemBuilder::symbol(std::int64_t value) {
   values.push_back(value);
-  return dims.symbol({.name = "", .low = std::numeric_limits<std::int64_t>::min() / 4, .hint = std::nullopt});
+  return dims.symbol(
+      {.name = "", .low = std::numeric_limits<std::int64_t>::min() / 4, .hint = std::nullopt});
 }
 
 int ProblemBuilder::axis(std::int64_t extent, rkernel::AxisKind kind) {
@@ -27,7 +28,8 @@ int ProblemBuilder::axis(std::int64_t extent, rkernel::AxisKind kind) {
   return static_cast<int>(extents.size()) - 1;
 }
 
-int ProblemBuilder::operand(DType dtype, std::vector<graph::Dim> strides, std::int64_t count, bool written) {
+int ProblemBuilder::operand(DType dtype, std::vector<graph::Dim> strides, std::int64_t count,
+                            bool written) {
   rkernel::Operand operand;
   const int index = static_cast<int>(problem.operands.size());
   operand.name = "operand" + std::to_string(index);
@@ -65,7 +67,8 @@ int ProblemBuilder::expr(ExprOp op, std::vector<int> args, DType dtype) {
 
 int ProblemBuilder::load(int operand, int gather) {
   const DType dtype = problem.operands[static_cast<std::size_t>(operand)].dtype;
-  const int result = expr(ExprOp::Load, {gather}, dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype);
+  const int result = expr(ExprOp::Load, {gather},
+                          dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype);
   problem.exprs.back().operand = operand;
   return result;
 }
@@ -116,21 +119,29 @@ std::vector<double> floats_of(DType dtype, const std::vector<std::uint8_t>& byte
     double value = 0;
     float single = 0;
     std::uint16_t half = 0;
-    if (dtype == DType::f64) std::memcpy(&value, bytes.data() + at, sizeof value);
-    else if (dtype == DType::f32) std::memcpy(&single, bytes.data() + at, sizeof single);
-    else std::memcpy(&half, bytes.data() + at, sizeof half);
-    values.push_back(dtype == DType::f64 ? value : dtype == DType::f32 ? single : half_value(dtype, half));
+    if (dtype == DType::f64)
+      std::memcpy(&value, bytes.data() + at, sizeof value);
+    else if (dtype == DType::f32)
+      std::memcpy(&single, bytes.data() + at, sizeof single);
+    else
+      std::memcpy(&half, bytes.data() + at, sizeof half);
+    values.push_back(dtype == DType::f64   ? value
+                     : dtype == DType::f32 ? single
+                                           : half_value(dtype, half));
   }
   return values;
 }
 
-void compare_floats(DType dtype, const std::vector<std::uint8_t>& got, const std::vector<std::uint8_t>& wanted, double tolerance) {
+void compare_floats(DType dtype, const std::vector<std::uint8_t>& got,
+                    const std::vector<std::uint8_t>& wanted, double tolerance) {
   double largest = 1;
   const std::vector<double> a = floats_of(dtype, got), b = floats_of(dtype, wanted);
   for (const double value : b)
     if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
   // Neighbouring numbers of the format differ by up to 2^-10 and 2^-7 of themselves.
-  tolerance = std::max(tolerance, dtype == DType::f16 ? 0x1p-10 : dtype == DType::bf16 ? 0x1p-7 : 0.0);
+  tolerance = std::max(tolerance, dtype == DType::f16    ? 0x1p-10
+                                  : dtype == DType::bf16 ? 0x1p-7
+                                                         : 0.0);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const bool same = std::isfinite(b[i]) ? std::fabs(a[i] - b[i]) <= tolerance * largest
                                           : (std::isnan(b[i]) ? std::isnan(a[i]) : a[i] == b[i]);
@@ -143,47 +154,62 @@ void compare_floats(DType dtype, const std::vector<std::uint8_t>& got, const std
 
 }  // namespace
 
-void fill(const ProblemBuilder& builder, int operand, void* memory, std::mt19937& random, bool specials) {
+void fill(const ProblemBuilder& builder, int operand, void* memory, std::mt19937& random,
+          bool specials) {
   const auto count = static_cast<std::size_t>(builder.elements[static_cast<std::size_t>(operand)]);
   const auto small = [&] { return static_cast<int>(random() % 9) - 4; };
   const DType dtype = builder.problem.operands[static_cast<std::size_t>(operand)].dtype;
   switch (dtype) {
-    case DType::f32: return fill_with<float>(memory, count, [&] { return random_float(random, specials); });
+    case DType::f32:
+      return fill_with<float>(memory, count, [&] { return random_float(random, specials); });
     case DType::f16:
-    case DType::bf16: return fill_with<std::uint16_t>(memory, count, [&] { return half_bits(dtype, random_float(random, specials)); });
-    case DType::f64: return fill_with<double>(memory, count, [&] { return random_float(random, specials); });
+    case DType::bf16:
+      return fill_with<std::uint16_t>(
+          memory, count, [&] { return half_bits(dtype, random_float(random, specials)); });
+    case DType::f64:
+      return fill_with<double>(memory, count, [&] { return random_float(random, specials); });
     case DType::i64: return fill_with<std::int64_t>(memory, count, small);
     case DType::i32: return fill_with<std::int32_t>(memory, count, small);
-    case DType::boolean: return fill_with<std::uint8_t>(memory, count, [&] { return random() % 2; });
-    default: return fill_with<std::uint8_t>(memory, count * size_of(dtype), [&] { return random(); });
+    case DType::boolean:
+      return fill_with<std::uint8_t>(memory, count, [&] { return random() % 2; });
+    default:
+      return fill_with<std::uint8_t>(memory, count * size_of(dtype), [&] { return random(); });
   }
 }
 
-std::vector<std::vector<std::uint8_t>> random_contents(const ProblemBuilder& builder, unsigned seed, bool specials,
-                                                       const std::map<int, std::vector<std::uint8_t>>& given) {
+std::vector<std::vector<std::uint8_t>> random_contents(
+    const ProblemBuilder& builder, unsigned seed, bool specials,
+    const std::map<int, std::vector<std::uint8_t>>& given) {
   std::mt19937 random(seed);
   std::vector<std::vector<std::uint8_t>> contents;
   for (std::size_t i = 0; i < builder.elements.size(); ++i) {
-    contents.emplace_back(static_cast<std::size_t>(builder.elements[i]) * size_of(builder.problem.operands[i].dtype));
-    if (const auto found = given.find(static_cast<int>(i)); found != given.end()) contents.back() = found->second;
-    else fill(builder, static_cast<int>(i), contents.back().data(), random, specials);
+    contents.emplace_back(static_cast<std::size_t>(builder.elements[i]) *
+                          size_of(builder.problem.operands[i].dtype));
+    if (const auto found = given.find(static_cast<int>(i)); found != given.end())
+      contents.back() = found->second;
+    else
+      fill(builder, static_cast<int>(i), contents.back().data(), random, specials);
   }
   return contents;
 }
 
-std::vector<std::vector<std::uint8_t>> interpreted(const ProblemBuilder& builder, std::vector<std::vector<std::uint8_t>> contents) {
+std::vector<std::vector<std::uint8_t>> interpreted(
+    const ProblemBuilder& builder, std::vector<std::vector<std::uint8_t>> contents) {
   std::map<graph::ValueId, void*> by_value;
-  for (std::size_t i = 0; i < contents.size(); ++i) by_value[builder.problem.operands[i].buffer] = contents[i].data();
+  for (std::size_t i = 0; i < contents.size(); ++i)
+    by_value[builder.problem.operands[i].buffer] = contents[i].data();
   interpret(builder.problem, builder.values, by_value);
   return contents;
 }
 
-void require_close(const ProblemBuilder& builder, int operand, const std::vector<std::uint8_t>& got, const std::vector<std::uint8_t>& wanted,
-                   double tolerance) {
+void require_close(const ProblemBuilder& builder, int operand, const std::vector<std::uint8_t>& got,
+                   const std::vector<std::uint8_t>& wanted, double tolerance) {
   CAPTURE(operand);
   const DType dtype = builder.problem.operands[static_cast<std::size_t>(operand)].dtype;
-  if (is_float(dtype)) compare_floats(dtype, got, wanted, tolerance);
-  else REQUIRE(got == wanted);
+  if (is_float(dtype))
+    compare_floats(dtype, got, wanted, tolerance);
+  else
+    REQUIRE(got == wanted);
 }
 
 }  // namespace dyn::testing

@@ -1,5 +1,6 @@
 #pragma once
-// Problems written by hand, with the sizes of their symbols and buffers, and random contents for them.
+// Problems written by hand, with the sizes of their symbols and buffers, and random contents for
+// them.
 
 #include <cstdint>
 #include <cstring>
@@ -22,7 +23,8 @@ class ProblemBuilder {
   graph::Dim constant(std::int64_t value) { return dims.constant(value); }
   int axis(std::int64_t extent, rkernel::AxisKind kind = rkernel::AxisKind::Parallel);
   /// An operand with a stride for each axis, on a buffer of `elements`.
-  int operand(DType dtype, std::vector<graph::Dim> strides, std::int64_t elements, bool written = false);
+  int operand(DType dtype, std::vector<graph::Dim> strides, std::int64_t elements,
+              bool written = false);
   /// The same, dense over `axes` (outermost first), 0 along the others.
   int dense(DType dtype, const std::vector<int>& axes, bool written = false);
 
@@ -35,25 +37,30 @@ class ProblemBuilder {
   void store(int expr, int operand) { problem.stores.push_back({expr, operand}); }
 
   graph::DimTable dims;
-  std::vector<std::int64_t> values;   ///< of the symbols
-  std::vector<std::int64_t> extents;  ///< of the axes
+  std::vector<std::int64_t> values;    ///< of the symbols
+  std::vector<std::int64_t> extents;   ///< of the axes
   std::vector<std::int64_t> elements;  ///< of each operand's buffer
   rkernel::Problem problem;
 };
 
-/// Random normal floats (with `specials` some NaN and infinities), small i32 and i64 of both signs, all bits of other integers random, random booleans.
-void fill(const ProblemBuilder& builder, int operand, void* memory, std::mt19937& random, bool specials = false);
+/// Random normal floats (with `specials` some NaN and infinities), small i32 and i64 of both signs,
+/// all bits of other integers random, random booleans.
+void fill(const ProblemBuilder& builder, int operand, void* memory, std::mt19937& random,
+          bool specials = false);
 
 /// Bytes of each operand's buffer, by fill(); those in `given` are as they are there.
-std::vector<std::vector<std::uint8_t>> random_contents(const ProblemBuilder& builder, unsigned seed, bool specials,
-                                                       const std::map<int, std::vector<std::uint8_t>>& given = {});
+std::vector<std::vector<std::uint8_t>> random_contents(
+    const ProblemBuilder& builder, unsigned seed, bool specials,
+    const std::map<int, std::vector<std::uint8_t>>& given = {});
 
 /// What the interpreter leaves in the buffers.
-std::vector<std::vector<std::uint8_t>> interpreted(const ProblemBuilder& builder, std::vector<std::vector<std::uint8_t>> contents);
+std::vector<std::vector<std::uint8_t>> interpreted(const ProblemBuilder& builder,
+                                                   std::vector<std::vector<std::uint8_t>> contents);
 
-/// Floats within `tolerance`, relative to the largest magnitude wanted and at least 1 (f16 and bf16: or neighbours), integers equal.
-void require_close(const ProblemBuilder& builder, int operand, const std::vector<std::uint8_t>& got, const std::vector<std::uint8_t>& wanted,
-                   double tolerance);
+/// Floats within `tolerance`, relative to the largest magnitude wanted and at least 1 (f16 and
+/// bf16: or neighbours), integers equal.
+void require_close(const ProblemBuilder& builder, int operand, const std::vector<std::uint8_t>& got,
+                   const std::vector<std::uint8_t>& wanted, double tolerance);
 
 template <class T>
 std::vector<std::uint8_t> bytes_of(const std::vector<T>& values) {

@@ -24,9 +24,11 @@ using rkernel::Problem;
 using Indices = std::vector<std::int64_t>;
 
 /// Calls visit() for every index of axes [first, last), writing them to `at`.
-void for_each(const Indices& extents, std::size_t first, std::size_t last, Indices& at, auto&& visit) {
+void for_each(const Indices& extents, std::size_t first, std::size_t last, Indices& at,
+              auto&& visit) {
   if (first == last) return visit();
-  for (at[first] = 0; at[first] < extents[first]; ++at[first]) for_each(extents, first + 1, last, at, visit);
+  for (at[first] = 0; at[first] < extents[first]; ++at[first])
+    for_each(extents, first + 1, last, at, visit);
   at[first] = 0;
 }
 
@@ -93,12 +95,16 @@ Scalar load_element(DType dtype, const char* memory, std::int64_t place) {
     std::memcpy(&value, at, sizeof value);
     return value;
   };
-  if (dtype == DType::f16 || dtype == DType::bf16) return {.number = half_value(dtype, read(std::uint16_t{}))};
+  if (dtype == DType::f16 || dtype == DType::bf16)
+    return {.number = half_value(dtype, read(std::uint16_t{}))};
   Scalar value;
   graph::with_element_type(dtype, [&](auto zero) {
-    if constexpr (std::is_floating_point_v<decltype(zero)>) value.number = read(zero);
-    else if constexpr (std::is_same_v<decltype(zero), bool>) value.integer = read(std::uint8_t{}) != 0;
-    else value.integer = static_cast<std::int64_t>(read(zero));
+    if constexpr (std::is_floating_point_v<decltype(zero)>)
+      value.number = read(zero);
+    else if constexpr (std::is_same_v<decltype(zero), bool>)
+      value.integer = read(std::uint8_t{}) != 0;
+    else
+      value.integer = static_cast<std::int64_t>(read(zero));
   });
   return value;
 }
@@ -108,16 +114,19 @@ void store_element(DType dtype, char* memory, std::int64_t place, Scalar value) 
   const auto write = [at](auto element) { std::memcpy(at, &element, sizeof element); };
   if (dtype == DType::f16 || dtype == DType::bf16) return write(half_bits(dtype, value.number));
   graph::with_element_type(dtype, [&](auto zero) {
-    if constexpr (std::is_floating_point_v<decltype(zero)>) write(static_cast<decltype(zero)>(value.number));
-    else write(static_cast<decltype(zero)>(value.integer));
+    if constexpr (std::is_floating_point_v<decltype(zero)>)
+      write(static_cast<decltype(zero)>(value.number));
+    else
+      write(static_cast<decltype(zero)>(value.integer));
   });
 }
 
-/// One run of a problem. Each expression has one value for each point of the reduction axes, or a single one where it
-/// does not vary along them.
+/// One run of a problem. Each expression has one value for each point of the reduction axes, or a
+/// single one where it does not vary along them.
 class Run {
  public:
-  Run(const Problem& problem, std::span<const std::int64_t> symbols, const std::map<graph::ValueId, void*>& buffers)
+  Run(const Problem& problem, std::span<const std::int64_t> symbols,
+      const std::map<graph::ValueId, void*>& buffers)
       : problem_(problem), symbols_(symbols), values_(problem.exprs.size()) {
     for (const auto& axis : problem.axes) {
       extents_.push_back(graph::evaluate(axis.extent, symbols));
@@ -144,10 +153,13 @@ class Run {
     bound.operand = &operand;
     bound.memory = static_cast<char*>(buffers.at(operand.buffer));
     bound.offset = graph::evaluate(operand.offset, symbols_);
-    for (const graph::Dim stride : operand.strides) bound.strides.push_back(graph::evaluate(stride, symbols_));
+    for (const graph::Dim stride : operand.strides)
+      bound.strides.push_back(graph::evaluate(stride, symbols_));
     for (const auto& guard : operand.guards) {
-      bound.guards.push_back({{}, graph::evaluate(guard.low, symbols_), graph::evaluate(guard.high, symbols_)});
-      for (const auto& term : guard.terms) bound.guards.back().terms.emplace_back(term.axis, graph::evaluate(term.factor, symbols_));
+      bound.guards.push_back(
+          {{}, graph::evaluate(guard.low, symbols_), graph::evaluate(guard.high, symbols_)});
+      for (const auto& term : guard.terms)
+        bound.guards.back().terms.emplace_back(term.axis, graph::evaluate(term.factor, symbols_));
     }
     if (operand.window) {
       const auto number = [&](graph::Dim dim) { return graph::evaluate(dim, symbols_); };
@@ -155,7 +167,8 @@ class Run {
       bound.channels = number(operand.window->channels);
       bound.channel_step = number(operand.window->channel_step);
       for (const auto& axis : operand.window->axes) {
-        bound.windows.push_back({static_cast<std::size_t>(axis.axis), number(axis.count), number(axis.size), number(axis.stride), number(axis.dilation),
+        bound.windows.push_back({static_cast<std::size_t>(axis.axis), number(axis.count),
+                                 number(axis.size), number(axis.stride), number(axis.dilation),
                                  number(axis.before), number(axis.extent), number(axis.step)});
       }
     }
@@ -173,7 +186,9 @@ class Run {
       if (operand.strides[i].constant() != 0) return true;
     }
     for (const auto& guard : operand.guards) {
-      if (std::ranges::any_of(guard.terms, [this](const auto& term) { return along_reduction(term.axis); })) return true;
+      if (std::ranges::any_of(guard.terms,
+                              [this](const auto& term) { return along_reduction(term.axis); }))
+        return true;
     }
     return false;
   }
@@ -181,7 +196,9 @@ class Run {
   bool varies(const Expr& expr) const {
     if (problem_.contraction || rkernel::is_reduction(expr.op)) return false;
     if (expr.op == ExprOp::Index) return along_reduction(expr.axis);
-    if (expr.op == ExprOp::Load && varies(problem_.operands[static_cast<std::size_t>(expr.operand)])) return true;
+    if (expr.op == ExprOp::Load &&
+        varies(problem_.operands[static_cast<std::size_t>(expr.operand)]))
+      return true;
     for (const int arg : expr.args) {
       if (arg >= 0 && varies_[static_cast<std::size_t>(arg)]) return true;
     }
@@ -201,16 +218,21 @@ class Run {
 
   double attend() {
     const auto& attention = *problem_.attention;
-    const auto operand = [&](int i) -> const BoundOperand& { return operands_[static_cast<std::size_t>(i)]; };
-    const auto keys = static_cast<std::size_t>(attention.keys), d = static_cast<std::size_t>(attention.d);
+    const auto operand = [&](int i) -> const BoundOperand& {
+      return operands_[static_cast<std::size_t>(i)];
+    };
+    const auto keys = static_cast<std::size_t>(attention.keys),
+               d = static_cast<std::size_t>(attention.d);
     const std::int64_t count = extents_[keys], row = at_[static_cast<std::size_t>(attention.m)];
     const std::int64_t ahead = count - extents_[static_cast<std::size_t>(attention.m)];
-    const double scale = attention.scale != 0 ? attention.scale : 1 / std::sqrt(static_cast<double>(extents_[d]));
+    const double scale =
+        attention.scale != 0 ? attention.scale : 1 / std::sqrt(static_cast<double>(extents_[d]));
     constexpr double hidden = -std::numeric_limits<double>::infinity();
     std::vector<double> scores;
     for (at_[keys] = 0; at_[keys] < count; ++at_[keys]) {
       double score = 0;
-      for (at_[d] = 0; at_[d] < extents_[d]; ++at_[d]) score += read(operand(attention.q)).number * read(operand(attention.k)).number;
+      for (at_[d] = 0; at_[d] < extents_[d]; ++at_[d])
+        score += read(operand(attention.q)).number * read(operand(attention.k)).number;
       at_[d] = 0;
       score *= scale;
       if (attention.mask >= 0) score += read(operand(attention.mask)).number;
@@ -221,7 +243,8 @@ class Run {
     if (peak != hidden) {
       for (const double score : scores) total += std::exp(score - peak);
       for (at_[keys] = 0; at_[keys] < count; ++at_[keys]) {
-        sum += std::exp(scores[static_cast<std::size_t>(at_[keys])] - peak) / total * read(operand(attention.v)).number;
+        sum += std::exp(scores[static_cast<std::size_t>(at_[keys])] - peak) / total *
+               read(operand(attention.v)).number;
       }
     }
     at_[keys] = 0;
@@ -231,16 +254,20 @@ class Run {
   Scalar read(const BoundOperand& operand, std::int64_t gathered = 0) const {
     const DType dtype = operand.operand->dtype;
     if (!operand.exists(at_)) {
-      return {.number = operand.operand->fill, .integer = graph::saturated(dtype, operand.operand->fill)};
+      return {.number = operand.operand->fill,
+              .integer = graph::saturated(dtype, operand.operand->fill)};
     }
     if (operand.operand->gathers) {
       if (gathered < -operand.gather_extent || gathered >= operand.gather_extent) {
-        throw Error(ErrorKind::user, "index " + std::to_string(gathered) + " is out of range in " + problem_.name);
+        throw Error(ErrorKind::user,
+                    "index " + std::to_string(gathered) + " is out of range in " + problem_.name);
       }
       if (gathered < 0) gathered += operand.gather_extent;
     }
     const std::int64_t panel = operand.operand->gather_panel;
-    return load_element(dtype, operand.memory, operand.place(at_) + gathered / panel * operand.gather_stride + gathered % panel);
+    return load_element(
+        dtype, operand.memory,
+        operand.place(at_) + gathered / panel * operand.gather_stride + gathered % panel);
   }
 
   void evaluate_all(std::size_t index) {
@@ -296,7 +323,8 @@ class Run {
     }
     std::size_t point = 0;
     for_each(extents_, parallel_, extents_.size(), at_, [&] {
-      store_element(dtype, operand.memory, operand.place(at_), values_[expr][varies_[expr] ? point : 0]);
+      store_element(dtype, operand.memory, operand.place(at_),
+                    values_[expr][varies_[expr] ? point : 0]);
       ++point;
     });
   }

@@ -54,9 +54,11 @@ bool ptxas_is_missing() {
   return true;
 }
 
-Assembled assemble(const std::string& ptx, const std::string& gpu, const std::vector<std::string>& extra) {
+Assembled assemble(const std::string& ptx, const std::string& gpu,
+                   const std::vector<std::string>& extra) {
   const dyn::testing::TemporaryFolder folder;
-  const std::string input = folder.path() / "kernel.ptx", output = folder.path() / "kernel.cubin", log = folder.path() / "log";
+  const std::string input = folder.path() / "kernel.ptx", output = folder.path() / "kernel.cubin",
+                    log = folder.path() / "log";
   std::ofstream(input) << ptx;
   std::string command = "'" + ptxas_path() + "' -v -arch=" + gpu;
   for (const std::string& argument : extra) command += " '" + argument + "'";
@@ -70,7 +72,8 @@ Assembled assemble(const std::string& ptx, const std::string& gpu, const std::ve
   if (!result.ok) return result;
   result.registers = sum_of(result.log, "Used ([0-9]+) registers");
   result.stack_bytes = sum_of(result.log, "([0-9]+) bytes stack frame");
-  const int stores = sum_of(result.log, "([0-9]+) bytes spill stores"), loads = sum_of(result.log, "([0-9]+) bytes spill loads");
+  const int stores = sum_of(result.log, "([0-9]+) bytes spill stores"),
+            loads = sum_of(result.log, "([0-9]+) bytes spill loads");
   result.spill_bytes = stores < 0 && loads < 0 ? -1 : stores + loads;
   result.shared_bytes = std::max(0, sum_of(result.log, "([0-9]+) bytes smem"));
   return result;

@@ -27,6 +27,7 @@ struct Assembled {
 };
 
 /// Assembles PTX with one kernel for a GPU such as "sm_80". Needs ptxas. `extra`: more arguments.
-Assembled assemble(const std::string& ptx, const std::string& gpu, const std::vector<std::string>& extra = {});
+Assembled assemble(const std::string& ptx, const std::string& gpu,
+                   const std::vector<std::string>& extra = {});
 
 }  // namespace dyn::test

@@ -11,6 +11,7 @@ namespace dyn::testing {
 enum class RandomDtypes : unsigned char { All, Gpu };
 
 /// Of at most some 6,000 points; every gathered index is in range. The same for the same seed.
-std::unique_ptr<ProblemBuilder> random_problem(unsigned seed, RandomDtypes dtypes = RandomDtypes::All);
+std::unique_ptr<ProblemBuilder> random_problem(unsigned seed,
+                                               RandomDtypes dtypes = RandomDtypes::All);
 
 }  // namespace dyn::testing

@@ -5,7 +5,8 @@
 
 namespace dyn::testing {
 
-/// Equal but for a 10^-5 of the value itself; 0 equals 0. Approx alone allows 10^-5 of one more, and so any number of microseconds.
+/// Equal but for a 10^-5 of the value itself; 0 equals 0. Approx alone allows 10^-5 of one more,
+/// and so any number of microseconds.
 inline doctest::Approx relative(double value) { return doctest::Approx(value).scale(1e-300); }
 
 /// The share of a value by which sums and products of doubles, taken in another order, may differ.

@@ -31,7 +31,9 @@ std::uint64_t printed_seed(const char* variable, std::uint64_t fallback) {
 
 }  // namespace
 
-std::uint64_t test_seed(std::optional<std::uint64_t> fixed) { return printed_seed("DYN_SEED", fixed.value_or(fresh_seed())); }
+std::uint64_t test_seed(std::optional<std::uint64_t> fixed) {
+  return printed_seed("DYN_SEED", fixed.value_or(fresh_seed()));
+}
 
 bool full_sweeps() {
   const char* lane = std::getenv("DYN_TEST_LANE");

@@ -7,19 +7,22 @@
 
 namespace dyn::testing {
 
-/// The environment's DYN_SEED; without it `fixed`, or one that is fresh for this process. Each value is printed once as "DYN_SEED=N", so that
-/// any failure can be repeated.
+/// The environment's DYN_SEED; without it `fixed`, or one that is fresh for this process. Each
+/// value is printed once as "DYN_SEED=N", so that any failure can be repeated.
 std::uint64_t test_seed(std::optional<std::uint64_t> fixed = std::nullopt);
 
-/// True where sweeps are run in full: DYN_TEST_LANE is "all". Else they are thinned, never left out.
+/// True where sweeps are run in full: DYN_TEST_LANE is "all". Else they are thinned, never left
+/// out.
 bool full_sweeps();
 
-/// How often a random test repeats: `rounds`, or one in `share` of them where sweeps are thinned; an eighth of that in a build with sanitizers, which takes a
-/// hundred times as long and looks for other errors. At least 1.
+/// How often a random test repeats: `rounds`, or one in `share` of them where sweeps are thinned;
+/// an eighth of that in a build with sanitizers, which takes a hundred times as long and looks for
+/// other errors. At least 1.
 int test_rounds(int rounds, int share = 1);
 
-/// Thins a sweep over cases: of each `share` cases in a row it takes one, by a seed that is printed as "DYN_SWEEP_SEED=N" (the environment's variable
-/// of that name sets it); all of them where sweeps are run in full.
+/// Thins a sweep over cases: of each `share` cases in a row it takes one, by a seed that is printed
+/// as "DYN_SWEEP_SEED=N" (the environment's variable of that name sets it); all of them where
+/// sweeps are run in full.
 class Sweep {
  public:
   explicit Sweep(int share);

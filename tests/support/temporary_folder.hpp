@@ -9,12 +9,14 @@
 
 namespace dyn::testing {
 
-/// Empty when it is made, and gone with everything in it at the end. Throws filesystem_error where there is no place for it.
+/// Empty when it is made, and gone with everything in it at the end. Throws filesystem_error where
+/// there is no place for it.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "dyn-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::filesystem::filesystem_error("mkdtemp", name, {errno, std::generic_category()});
+    if (mkdtemp(name.data()) == nullptr)
+      throw std::filesystem::filesystem_error("mkdtemp", name, {errno, std::generic_category()});
     path_ = name;
   }
   ~TemporaryFolder() {

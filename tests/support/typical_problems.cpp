@@ -10,7 +10,8 @@ void softmax(ProblemBuilder& b) {
   const int x = b.dense(DType::f32, {row, column});
   const int mask = b.dense(DType::f32, {column});
   const int out = b.dense(DType::f32, {row, column}, true);
-  const int scaled = b.expr(ExprOp::Add, {b.expr(ExprOp::Mul, {b.load(x), b.number(0.5)}), b.load(mask)});
+  const int scaled =
+      b.expr(ExprOp::Add, {b.expr(ExprOp::Mul, {b.load(x), b.number(0.5)}), b.load(mask)});
   const int largest = b.expr(ExprOp::ReduceMax, {scaled});
   const int e = b.expr(ExprOp::Exp, {b.expr(ExprOp::Sub, {scaled, largest})});
   const int sum = b.expr(ExprOp::ReduceSum, {e});
@@ -37,25 +38,32 @@ void layer_norm(ProblemBuilder& b) {
 }
 
 void element_wise(ProblemBuilder& b) {
-  const int x = b.dense(DType::f32, {0, 1}), bias = b.dense(DType::f32, {1}), scale = b.dense(DType::f32, {0});
+  const int x = b.dense(DType::f32, {0, 1}), bias = b.dense(DType::f32, {1}),
+            scale = b.dense(DType::f32, {0});
   const int turned = b.dense(DType::f32, {1, 0}), flag = b.dense(DType::boolean, {0, 1});
   const int out = b.dense(DType::f32, {0, 1}, true), transposed = b.dense(DType::f32, {1, 0}, true);
-  const int negative = b.dense(DType::boolean, {0, 1}, true), position = b.dense(DType::i64, {0, 1}, true);
-  const int sum = b.expr(ExprOp::Add, {b.expr(ExprOp::Mul, {b.load(x), b.load(scale)}), b.load(bias)});
+  const int negative = b.dense(DType::boolean, {0, 1}, true),
+            position = b.dense(DType::i64, {0, 1}, true);
+  const int sum =
+      b.expr(ExprOp::Add, {b.expr(ExprOp::Mul, {b.load(x), b.load(scale)}), b.load(bias)});
   const int half = b.expr(ExprOp::Mul, {sum, b.number(0.70710678)});
-  const int gelu = b.expr(ExprOp::Mul, {sum, b.expr(ExprOp::Add, {b.expr(ExprOp::Erf, {half}), b.number(1)})});
+  const int gelu =
+      b.expr(ExprOp::Mul, {sum, b.expr(ExprOp::Add, {b.expr(ExprOp::Erf, {half}), b.number(1)})});
   b.store(b.expr(ExprOp::Select, {b.load(flag), gelu, b.load(turned)}), out);
   b.store(sum, transposed);
   b.store(b.expr(ExprOp::Less, {b.load(x), b.number(0)}, DType::boolean), negative);
-  const int columns_before = b.expr(ExprOp::Mul, {b.index(1), b.dim(b.problem.axes[0].extent)}, DType::i64);
+  const int columns_before =
+      b.expr(ExprOp::Mul, {b.index(1), b.dim(b.problem.axes[0].extent)}, DType::i64);
   b.store(b.expr(ExprOp::Add, {b.index(0), columns_before}, DType::i64), position);
 }
 
 void outer_mean(ProblemBuilder& b) {
-  const int x = b.dense(DType::f32, {1, 0}), out = b.dense(DType::f32, {0}, true), most = b.dense(DType::f32, {0}, true);
+  const int x = b.dense(DType::f32, {1, 0}), out = b.dense(DType::f32, {0}, true),
+            most = b.dense(DType::f32, {0}, true);
   const int centred = b.dense(DType::f32, {1, 0}, true);
   const int sum = b.expr(ExprOp::ReduceSum, {b.load(x)});
-  const int mean = b.expr(ExprOp::Div, {sum, b.expr(ExprOp::Cast, {b.dim(b.problem.axes[1].extent)})});
+  const int mean =
+      b.expr(ExprOp::Div, {sum, b.expr(ExprOp::Cast, {b.dim(b.problem.axes[1].extent)})});
   b.store(mean, out);
   b.store(b.expr(ExprOp::ReduceMax, {b.load(x)}), most);
   b.store(b.expr(ExprOp::Sub, {b.load(x), mean}), centred);

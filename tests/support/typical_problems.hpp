@@ -1,5 +1,6 @@
 #pragma once
-// Loop problems as models have them. Each function writes operands, expressions and stores over the axes that the builder has.
+// Loop problems as models have them. Each function writes operands, expressions and stores over the
+// axes that the builder has.
 
 #include "tests/support/problem_builder.hpp"
 

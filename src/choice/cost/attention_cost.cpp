@@ -5,20 +5,21 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/choice/cost/block_sizes.hpp"
 #include "src/base/bytes.hpp"
 #include "src/base/rounding.hpp"
+#include "src/choice/cost/block_sizes.hpp"
 
 namespace dyn::choice {
 namespace {
 
-// Vector instructions for one vector of scores: maximum, exponential, sum, loads and stores; and to add a mask.
+// Vector instructions for one vector of scores: maximum, exponential, sum, loads and stores; and to
+// add a mask.
 constexpr double softmax_operations = 30, mask_operations = 3;
 // To rescale one vector of the accumulator.
 constexpr double rescale_operations = 3;
 
 struct AttentionSizes {
-  double row_blocks, block_rows;           ///< of the threads' layer
+  double row_blocks, block_rows;             ///< of the threads' layer
   double part_keys, key_blocks, block_keys;  ///< of one ticket; under a causal mask on average
   rkernel::Tiling tiles;
   double row_tiles;
@@ -27,17 +28,21 @@ struct AttentionSizes {
 /// The part of all scores that a causal mask leaves.
 double visible_share(const AttentionShape& shape) {
   if (!shape.causal || shape.keys == 0) return 1;
-  return std::clamp(1 - static_cast<double>(shape.queries - 1) / (2 * static_cast<double>(shape.keys)), 0.0, 1.0);
+  return std::clamp(
+      1 - static_cast<double>(shape.queries - 1) / (2 * static_cast<double>(shape.keys)), 0.0, 1.0);
 }
 
 AttentionSizes sizes_of(const AttentionShape& shape, const AttentionStrategy& strategy) {
   AttentionSizes sizes;
-  const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(shape.queries, strategy.block_rows));
+  const std::int64_t blocks =
+      std::max<std::int64_t>(1, ceil_div(shape.queries, strategy.block_rows));
   const std::int64_t rows = ceil_div(shape.queries, blocks);
   sizes.row_blocks = static_cast<double>(blocks);
   sizes.block_rows = static_cast<double>(rows);
-  sizes.part_keys = static_cast<double>(shape.keys) * visible_share(shape) / static_cast<double>(strategy.splits);
-  sizes.block_keys = std::min(static_cast<double>(strategy.block_keys), std::max(1.0, sizes.part_keys));
+  sizes.part_keys =
+      static_cast<double>(shape.keys) * visible_share(shape) / static_cast<double>(strategy.splits);
+  sizes.block_keys =
+      std::min(static_cast<double>(strategy.block_keys), std::max(1.0, sizes.part_keys));
   sizes.key_blocks = sizes.part_keys / sizes.block_keys;
   sizes.tiles = rkernel::equal_tiling(rows, strategy.tile_rows);
   sizes.row_tiles = static_cast<double>(std::max<std::int64_t>(1, sizes.tiles.tiles()));
@@ -45,66 +50,91 @@ AttentionSizes sizes_of(const AttentionShape& shape, const AttentionStrategy& st
 }
 
 /// Scores, softmax and products of one tile of rows with one block of keys, all of it in L1.
-double tile_seconds(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, const AttentionSizes& sizes) {
+double tile_seconds(const Machine& machine, const AttentionShape& shape,
+                    const AttentionStrategy& strategy, const AttentionSizes& sizes) {
   const double rows = sizes.block_rows / sizes.row_tiles, lanes = machine.vector_width;
   const double depth = static_cast<double>(shape.depth);
   const double step = seconds_per_k(machine, sizes.tiles, strategy.tile_columns, DType::f32);
-  const auto tiles = [&](double columns) { return std::ceil(columns / machine.panel) * machine.panel / strategy.tile_columns; };
+  const auto tiles = [&](double columns) {
+    return std::ceil(columns / machine.panel) * machine.panel / strategy.tile_columns;
+  };
   double scores = 0;
   if (strategy.form == ScoreForm::Panels) {
     scores = tiles(sizes.block_keys) * (depth * step + machine.seconds_per_call);
   } else {
-    scores = rows * sizes.block_keys * (depth / lanes + dot_operations) * machine.seconds_per_vector_operation;
+    scores = rows * sizes.block_keys * (depth / lanes + dot_operations) *
+             machine.seconds_per_vector_operation;
   }
-  const double softmax = rows * sizes.block_keys / lanes * (softmax_operations + (shape.masked ? mask_operations : 0));
+  const double softmax =
+      rows * sizes.block_keys / lanes * (softmax_operations + (shape.masked ? mask_operations : 0));
   const double rescale = rows * static_cast<double>(shape.value_depth) / lanes * rescale_operations;
-  const double products = tiles(static_cast<double>(shape.value_depth)) * (sizes.block_keys * step + machine.seconds_per_call);
+  const double products = tiles(static_cast<double>(shape.value_depth)) *
+                          (sizes.block_keys * step + machine.seconds_per_call);
   return scores + products + (softmax + rescale) * machine.seconds_per_vector_operation;
 }
 
-LayerTerms tile_terms(const Machine& machine, const AttentionShape& shape, const AttentionSizes& sizes, int active) {
+LayerTerms tile_terms(const Machine& machine, const AttentionShape& shape,
+                      const AttentionSizes& sizes, int active) {
   LayerTerms terms{.name = "L1"};
   terms.spatial_trips = sizes.row_tiles;
-  const double bytes = sizes.block_keys * static_cast<double>(shape.depth + shape.value_depth) * float_bytes;
-  const auto scores_bytes = static_cast<std::int64_t>(sizes.block_rows / sizes.row_tiles * sizes.block_keys * float_bytes);
-  const std::size_t level = std::max<std::size_t>(1, machine.level_of(2 * static_cast<std::int64_t>(bytes)));
+  const double bytes =
+      sizes.block_keys * static_cast<double>(shape.depth + shape.value_depth) * float_bytes;
+  const auto scores_bytes = static_cast<std::int64_t>(sizes.block_rows / sizes.row_tiles *
+                                                      sizes.block_keys * float_bytes);
+  const std::size_t level =
+      std::max<std::size_t>(1, machine.level_of(2 * static_cast<std::int64_t>(bytes)));
   terms.load = bytes / machine.bandwidth_per_thread(level, active);
   // Scores that leave L1 are written and read again.
   const std::size_t score_level = machine.level_of(2 * scores_bytes);
-  if (score_level > 0) terms.load += 3 * static_cast<double>(scores_bytes) / machine.bandwidth_per_thread(score_level, active);
+  if (score_level > 0)
+    terms.load +=
+        3 * static_cast<double>(scores_bytes) / machine.bandwidth_per_thread(score_level, active);
   return terms;
 }
 
-/// Bringing one block of keys and values near: read once from where all of them are, keys turned into panels.
-double move_seconds(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, const AttentionSizes& sizes, int active) {
+/// Bringing one block of keys and values near: read once from where all of them are, keys turned
+/// into panels.
+double move_seconds(const Machine& machine, const AttentionShape& shape,
+                    const AttentionStrategy& strategy, const AttentionSizes& sizes, int active) {
   const double keys = sizes.block_keys * static_cast<double>(shape.depth) * float_bytes;
   const double values = sizes.block_keys * static_cast<double>(shape.value_depth) * float_bytes;
   // Blocks of rows of one head find there what the block before them has read.
-  const double total = static_cast<double>(shape.keys * (shape.depth + shape.value_depth)) * float_bytes;
-  const auto head = static_cast<std::int64_t>(total), all = static_cast<std::int64_t>(total * static_cast<double>(shape.batch));
-  const double first = machine.bandwidth_per_thread(std::max<std::size_t>(1, machine.level_of(all)), active);
-  const double again = machine.bandwidth_per_thread(std::max<std::size_t>(1, machine.level_of(head)), active);
-  double seconds = (keys + values) * (1 / first + (sizes.row_blocks - 1) / again) / sizes.row_blocks;
-  const double vectors = (strategy.form == ScoreForm::Panels ? keys : 0) + (shape.values_unit ? 0 : values);
-  seconds += vectors / float_bytes / machine.vector_width * transpose_operations * machine.seconds_per_vector_operation;
+  const double total =
+      static_cast<double>(shape.keys * (shape.depth + shape.value_depth)) * float_bytes;
+  const auto head = static_cast<std::int64_t>(total),
+             all = static_cast<std::int64_t>(total * static_cast<double>(shape.batch));
+  const double first =
+      machine.bandwidth_per_thread(std::max<std::size_t>(1, machine.level_of(all)), active);
+  const double again =
+      machine.bandwidth_per_thread(std::max<std::size_t>(1, machine.level_of(head)), active);
+  double seconds =
+      (keys + values) * (1 / first + (sizes.row_blocks - 1) / again) / sizes.row_blocks;
+  const double vectors =
+      (strategy.form == ScoreForm::Panels ? keys : 0) + (shape.values_unit ? 0 : values);
+  seconds += vectors / float_bytes / machine.vector_width * transpose_operations *
+             machine.seconds_per_vector_operation;
   return seconds;
 }
 
 /// The second stage: each row's partial results are read once.
-double merge_seconds(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, int threads) {
+double merge_seconds(const Machine& machine, const AttentionShape& shape,
+                     const AttentionStrategy& strategy, int threads) {
   if (strategy.splits == 1) return 0;
   const double rows = static_cast<double>(shape.batch * shape.queries) / threads;
-  const double vectors = static_cast<double>(shape.value_depth) / machine.vector_width + softmax_operations;
+  const double vectors =
+      static_cast<double>(shape.value_depth) / machine.vector_width + softmax_operations;
   return machine.seconds_per_ticket + machine.seconds_per_call +
-         rows * static_cast<double>(strategy.splits) * vectors * 2 * machine.seconds_per_vector_operation;
+         rows * static_cast<double>(strategy.splits) * vectors * 2 *
+             machine.seconds_per_vector_operation;
 }
 
 }  // namespace
 
-double attention_cost(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, int threads,
-                      CostBreakdown* breakdown) {
+double attention_cost(const Machine& machine, const AttentionShape& shape,
+                      const AttentionStrategy& strategy, int threads, CostBreakdown* breakdown) {
   const AttentionSizes sizes = sizes_of(shape, strategy);
-  const double tickets = static_cast<double>(shape.batch) * sizes.row_blocks * static_cast<double>(strategy.splits);
+  const double tickets =
+      static_cast<double>(shape.batch) * sizes.row_blocks * static_cast<double>(strategy.splits);
   const int active = static_cast<int>(std::clamp(tickets, 1.0, static_cast<double>(threads)));
   const double tile = tile_seconds(machine, shape, strategy, sizes);
   const LayerTerms l1 = tile_terms(machine, shape, sizes, active);
@@ -114,19 +144,28 @@ double attention_cost(const Machine& machine, const AttentionShape& shape, const
   LayerTerms top{.name = "threads"};
   top.parallel_trips = tickets;
   top.units = threads;
-  const double row_vectors = static_cast<double>(shape.depth + 2 * shape.value_depth) / machine.vector_width;
-  top.fixed = machine.seconds_per_ticket + sizes.block_rows * row_vectors * rescale_operations * machine.seconds_per_vector_operation;
+  const double row_vectors =
+      static_cast<double>(shape.depth + 2 * shape.value_depth) / machine.vector_width;
+  top.fixed = machine.seconds_per_ticket + sizes.block_rows * row_vectors * rescale_operations *
+                                               machine.seconds_per_vector_operation;
   const double l1_cost = layer_cost(l1, tile, true);
   const double l2_cost = sizes.key_blocks * (l2.load + l1_cost);
-  const double seconds = layer_cost(top, l2_cost, false) + merge_seconds(machine, shape, strategy, threads);
-  if (breakdown != nullptr) *breakdown = {tile, {l1, l2, top}, {l1_cost, l2_cost, seconds}, static_cast<std::int64_t>(tickets), seconds};
+  const double seconds =
+      layer_cost(top, l2_cost, false) + merge_seconds(machine, shape, strategy, threads);
+  if (breakdown != nullptr)
+    *breakdown = {tile,
+                  {l1, l2, top},
+                  {l1_cost, l2_cost, seconds},
+                  static_cast<std::int64_t>(tickets),
+                  seconds};
   return seconds;
 }
 
 std::string to_string(const AttentionStrategy& strategy) {
-  return fmt::format("{}, tile {} x {}, {} rows a ticket, blocks of {} keys, {} split{}", strategy.form == ScoreForm::Panels ? "panels" : "dots",
-                     strategy.tile_rows, strategy.tile_columns, strategy.block_rows, strategy.block_keys, strategy.splits,
-                     strategy.splits == 1 ? "" : "s");
+  return fmt::format("{}, tile {} x {}, {} rows a ticket, blocks of {} keys, {} split{}",
+                     strategy.form == ScoreForm::Panels ? "panels" : "dots", strategy.tile_rows,
+                     strategy.tile_columns, strategy.block_rows, strategy.block_keys,
+                     strategy.splits, strategy.splits == 1 ? "" : "s");
 }
 
 }  // namespace dyn::choice

@@ -8,10 +8,11 @@
 
 namespace dyn::choice {
 
-/// How a block of scores is made. Panels: keys packed in panels, tiles of rows go through the main loops. Dots: keys read once, as they lie;
-/// few rows do not repay the packing.
+/// How a block of scores is made. Panels: keys packed in panels, tiles of rows go through the main
+/// loops. Dots: keys read once, as they lie; few rows do not repay the packing.
 enum class ScoreForm : std::uint8_t { Panels, Dots };
-/// Vector instructions to reduce one vector of dot products, beside its multiply-adds, and to bring one vector of keys into panels, by transposition.
+/// Vector instructions to reduce one vector of dot products, beside its multiply-adds, and to bring
+/// one vector of keys into panels, by transposition.
 inline constexpr double dot_operations = 3, transpose_operations = 4;
 
 /// Sizes and surroundings of one attention.
@@ -20,7 +21,8 @@ struct AttentionShape {
   bool causal = false, masked = false;
   bool keys_unit = true;    ///< keys lie with stride 1 along d: Dots are possible
   bool values_unit = true;  ///< values lie with stride 1 along n: read as they lie
-  bool fixed_order = false; ///< the order of sums does not depend on the threads (Options::deterministic)
+  bool fixed_order =
+      false;  ///< the order of sums does not depend on the threads (Options::deterministic)
 };
 
 struct AttentionStrategy {
@@ -33,15 +35,18 @@ struct AttentionStrategy {
 };
 
 /// Predicted time on `threads` threads. `breakdown`, where given, receives every term.
-double attention_cost(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& strategy, int threads,
+double attention_cost(const Machine& machine, const AttentionShape& shape,
+                      const AttentionStrategy& strategy, int threads,
                       CostBreakdown* breakdown = nullptr);
 
-/// What orders the sums, and so decides the bits of a result: form, block_keys and splits, the other members being left. It depends on the sizes of one
-/// element of the batch, on the machine's lanes and on `threads` (not with fixed_order), neither on the batch nor on measured figures.
+/// What orders the sums, and so decides the bits of a result: form, block_keys and splits, the
+/// other members being left. It depends on the sizes of one element of the batch, on the machine's
+/// lanes and on `threads` (not with fixed_order), neither on the batch nor on measured figures.
 AttentionStrategy attention_order(const Machine& machine, const AttentionShape& shape, int threads);
 
 /// Calls `visit` for every strategy of this shape that is worth a look, all of the same order.
-void for_each_attention_strategy(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& order, int threads,
+void for_each_attention_strategy(const Machine& machine, const AttentionShape& shape,
+                                 const AttentionStrategy& order, int threads,
                                  const std::function<void(const AttentionStrategy&)>& visit);
 
 struct AttentionChoice {

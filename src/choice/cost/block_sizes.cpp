@@ -10,18 +10,22 @@ namespace {
 // Of a tile whose lanes run along K: multiply-adds, or loads of both sides, two a cycle.
 double dot_seconds_per_k(const Machine& machine, const BlockSizes& sizes, double columns) {
   const double rows = sizes.block_m / sizes.row_tiles;
-  return std::max(rows * columns, rows + columns) / machine.vector_width * seconds_per_multiply_add(machine);
+  return std::max(rows * columns, rows + columns) / machine.vector_width *
+         seconds_per_multiply_add(machine);
 }
 
 // Whether the last column tile is narrower than a panel, as no more of its panel exists.
-bool ends_narrow(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy) {
+bool ends_narrow(const Machine& machine, const ContractionShape& shape,
+                 const rkernel::Strategy& strategy) {
   const std::int64_t last = shape.n % machine.panel;
-  return last > 0 && last <= machine.vector_width && machine.most_rows(machine.vector_width) >= strategy.tile_rows;
+  return last > 0 && last <= machine.vector_width &&
+         machine.most_rows(machine.vector_width) >= strategy.tile_rows;
 }
 
 }  // namespace
 
-double seconds_per_k(const Machine& machine, const rkernel::Tiling& rows, int columns, DType weights) {
+double seconds_per_k(const Machine& machine, const rkernel::Tiling& rows, int columns,
+                     DType weights) {
   double total = 0;
   for (const rkernel::Run& run : {rows.first, rows.second}) {
     if (run.count == 0) continue;
@@ -34,16 +38,19 @@ double seconds_per_k(const Machine& machine, const rkernel::Tiling& rows, int co
 double seconds_per_multiply_add(const Machine& machine) {
   const int rows = machine.most_rows(machine.panel);
   const TileSpeed* tile = machine.find_tile(rows, machine.panel);
-  return tile != nullptr ? tile->seconds_per_k / rows * machine.vector_width / machine.panel : machine.seconds_per_vector_operation;
+  return tile != nullptr ? tile->seconds_per_k / rows * machine.vector_width / machine.panel
+                         : machine.seconds_per_vector_operation;
 }
 
 const BlockSizes& BlockSizer::of(const rkernel::Strategy& strategy) {
-  const bool same_tiles = strategy.tile_rows == last_.tile_rows && strategy.tile_columns == last_.tile_columns;
+  const bool same_tiles =
+      strategy.tile_rows == last_.tile_rows && strategy.tile_columns == last_.tile_columns;
   const bool same_rows = same_tiles && strategy.block_m == last_.block_m;
   const bool same_blocks = same_rows && strategy.block_n == last_.block_n;
   if (!same_rows) set_rows(strategy);
   if (!same_blocks) set_columns(strategy);
-  if (!same_blocks || strategy.block_k != last_.block_k || strategy.split_k != last_.split_k) set_depth(strategy);
+  if (!same_blocks || strategy.block_k != last_.block_k || strategy.split_k != last_.split_k)
+    set_depth(strategy);
   last_ = strategy;
   return sizes_;
 }
@@ -60,7 +67,9 @@ void BlockSizer::set_rows(const rkernel::Strategy& strategy) {
     return;
   }
   wide_ = seconds_per_k(machine_, sizes_.rows, strategy.tile_columns, shape_.b_dtype);
-  narrow_ = ends_narrow(machine_, shape_, strategy) ? seconds_per_k(machine_, sizes_.rows, machine_.vector_width, shape_.b_dtype) : wide_;
+  narrow_ = ends_narrow(machine_, shape_, strategy)
+                ? seconds_per_k(machine_, sizes_.rows, machine_.vector_width, shape_.b_dtype)
+                : wide_;
 }
 
 void BlockSizer::set_columns(const rkernel::Strategy& strategy) {
@@ -80,8 +89,10 @@ void BlockSizer::set_columns(const rkernel::Strategy& strategy) {
 }
 
 void BlockSizer::set_depth(const rkernel::Strategy& strategy) {
-  const std::int64_t slice_k = strategy.split_k == 1 ? shape_.k : ceil_div(shape_.k, strategy.split_k);
-  const std::int64_t k_blocks = slice_k <= strategy.block_k ? 1 : ceil_div(slice_k, strategy.block_k);
+  const std::int64_t slice_k =
+      strategy.split_k == 1 ? shape_.k : ceil_div(shape_.k, strategy.split_k);
+  const std::int64_t k_blocks =
+      slice_k <= strategy.block_k ? 1 : ceil_div(slice_k, strategy.block_k);
   sizes_.slices = static_cast<double>(strategy.split_k);
   sizes_.k_blocks = static_cast<double>(k_blocks);
   sizes_.block_k = static_cast<double>(slice_k) / sizes_.k_blocks;

@@ -5,27 +5,31 @@
 
 namespace dyn::choice {
 
-/// Of the largest block, which is the one that the other threads wait for. Counts are whole numbers.
+/// Of the largest block, which is the one that the other threads wait for. Counts are whole
+/// numbers.
 struct BlockSizes {
-  rkernel::Tiling rows;               ///< of one block
+  rkernel::Tiling rows;  ///< of one block
   double row_tiles, column_tiles, k_blocks;
   double block_m, block_n, block_k;
   double m_blocks, n_blocks, slices;
-  double seconds_per_k;      ///< one step of K of one tile, the mean over all blocks
+  double seconds_per_k;          ///< one step of K of one tile, the mean over all blocks
   double longest_seconds_per_k;  ///< the same over the block that takes longest
-  bool longest = false;      ///< of all this is about that one, not the mean
+  bool longest = false;          ///< of all this is about that one, not the mean
 };
 
 /// Of one vector, as the tallest tile of a panel reaches it.
 double seconds_per_multiply_add(const Machine& machine);
 
 /// Seconds of one step of K of row tiles with so many columns, their mean; 0 without tiles.
-double seconds_per_k(const Machine& machine, const rkernel::Tiling& rows, int columns, DType weights);
+double seconds_per_k(const Machine& machine, const rkernel::Tiling& rows, int columns,
+                     DType weights);
 
-/// BlockSizes of strategies of one shape. What depends on tiles and blocks along M and N alone is kept from one strategy to the next where that has the same.
+/// BlockSizes of strategies of one shape. What depends on tiles and blocks along M and N alone is
+/// kept from one strategy to the next where that has the same.
 class BlockSizer {
  public:
-  BlockSizer(const Machine& machine, const ContractionShape& shape) : machine_(machine), shape_(shape) {}
+  BlockSizer(const Machine& machine, const ContractionShape& shape)
+      : machine_(machine), shape_(shape) {}
   const BlockSizes& of(const rkernel::Strategy& strategy);
 
  private:
@@ -36,7 +40,8 @@ class BlockSizer {
   const Machine& machine_;
   const ContractionShape& shape_;
   rkernel::Strategy last_{.tile_rows = 0};  ///< no strategy has tiles without rows
-  double wide_ = 0, narrow_ = 0;   ///< seconds of a step of K of a row tile, the mean: in whole panels, and in a last one of at most a vector
+  double wide_ = 0, narrow_ = 0;  ///< seconds of a step of K of a row tile, the mean: in whole
+                                  ///< panels, and in a last one of at most a vector
   BlockSizes sizes_{};
 };
 

@@ -8,7 +8,8 @@
 namespace dyn::choice {
 namespace {
 
-// Of each run of a window, beside its bytes: 3 x 3 windows of 64 channels, and 7 x 7 of 3. Where a block has all of K, most windows are copied without tests of their runs.
+// Of each run of a window, beside its bytes: 3 x 3 windows of 64 channels, and 7 x 7 of 3. Where a
+// block has all of K, most windows are copied without tests of their runs.
 constexpr double seconds_per_window_run = 4e-9, seconds_per_run_of_whole = 1e-9;
 // Of a window in a strip, that it is found there.
 constexpr double seconds_per_strip_window = 1e-9;
@@ -18,52 +19,74 @@ bool is_whole(const BlockSizes& sizes) { return sizes.k_blocks * sizes.slices ==
 
 // A copy's block is read again: two of them, or one and a panel of B, have to fit.
 double write_seconds(const Machine& machine, double bytes, int active, bool any_level) {
-  double fastest = machine.bandwidth_per_thread(std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(2 * bytes))), active);
-  for (std::size_t level = 1; any_level && level < machine.levels.size(); ++level) fastest = std::max(fastest, machine.bandwidth_per_thread(level, active));
+  double fastest = machine.bandwidth_per_thread(
+      std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(2 * bytes))), active);
+  for (std::size_t level = 1; any_level && level < machine.levels.size(); ++level)
+    fastest = std::max(fastest, machine.bandwidth_per_thread(level, active));
   return bytes / fastest;
 }
 
 // So many of a block's windows, run by run.
-double windows_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes, double rows, int active, bool any_depth) {
+double windows_seconds(const Machine& machine, const ContractionShape& shape,
+                       const BlockSizes& sizes, double rows, int active, bool any_depth) {
   const double bytes = rows * sizes.block_k * float_bytes;
-  const double runs = rows * shape.a_runs * sizes.block_k / static_cast<double>(std::max<std::int64_t>(shape.k, 1));
-  const double first_time = bytes * static_cast<double>(shape.a_distinct) / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active);
-  return first_time + write_seconds(machine, bytes, active, any_depth) + runs * (any_depth || is_whole(sizes) ? seconds_per_run_of_whole : seconds_per_window_run);
+  const double runs =
+      rows * shape.a_runs * sizes.block_k / static_cast<double>(std::max<std::int64_t>(shape.k, 1));
+  const double first_time =
+      bytes * static_cast<double>(shape.a_distinct) /
+      machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active);
+  return first_time + write_seconds(machine, bytes, active, any_depth) +
+         runs * (any_depth || is_whole(sizes) ? seconds_per_run_of_whole : seconds_per_window_run);
 }
 
-// Of the rows of the tensor in which so many windows lie; of rows that they do not fill, of the columns that they touch.
+// Of the rows of the tensor in which so many windows lie; of rows that they do not fill, of the
+// columns that they touch.
 double strip_bytes(const WindowStrips& strips, double count) {
   const auto windows = static_cast<double>(strips.windows);
-  const double rows = count / windows * static_cast<double>(strips.step) + static_cast<double>(strips.taps);
+  const double rows =
+      count / windows * static_cast<double>(strips.step) + static_cast<double>(strips.taps);
   const double share = std::min(1.0, (count + static_cast<double>(strips.taps)) / windows);
   return rows * static_cast<double>(strips.row_elements) * share * float_bytes;
 }
 
 // They are brought into scratch, and each window is found there.
-double strip_seconds(const Machine& machine, const ContractionShape& shape, double count, int active) {
+double strip_seconds(const Machine& machine, const ContractionShape& shape, double count,
+                     int active) {
   const double bytes = strip_bytes(shape.a_strips, count);
-  return bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active) + write_seconds(machine, bytes, active, false) + count * seconds_per_strip_window;
+  return bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active) +
+         write_seconds(machine, bytes, active, false) + count * seconds_per_strip_window;
 }
 
 }  // namespace
 
-double block_move_seconds(const Machine& machine, double elements, DType dtype, std::size_t level, bool packs, int active) {
+double block_move_seconds(const Machine& machine, double elements, DType dtype, std::size_t level,
+                          bool packs, int active) {
   const double bytes = elements * (static_cast<double>(size_of(dtype)) + float_bytes);
-  return bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, level), active) + (packs ? elements * machine.seconds_per_vector_operation : 0);
+  return bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, level), active) +
+         (packs ? elements * machine.seconds_per_vector_operation : 0);
 }
 
-bool reads_strip(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, std::int64_t rows) {
-  if (shape.a_strips.row_elements == 0 || strategy.lanes != rkernel::LaneAxis::N || strategy.tile_columns != machine.panel) return false;
+bool reads_strip(const Machine& machine, const ContractionShape& shape,
+                 const rkernel::Strategy& strategy, std::int64_t rows) {
+  if (shape.a_strips.row_elements == 0 || strategy.lanes != rkernel::LaneAxis::N ||
+      strategy.tile_columns != machine.panel)
+    return false;
   if (rkernel::tiling_of(rows, strategy.tile_rows).first.tile != shape.inlined_rows) return false;
-  return machine.level_of(static_cast<std::int64_t>(2 * strip_bytes(shape.a_strips, static_cast<double>(rows)))) <= 1;
+  return machine.level_of(static_cast<std::int64_t>(
+             2 * strip_bytes(shape.a_strips, static_cast<double>(rows)))) <= 1;
 }
 
-double window_copy_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int active, bool any_depth) {
+double window_copy_seconds(const Machine& machine, const ContractionShape& shape,
+                           const rkernel::Strategy& strategy, const BlockSizes& sizes, int active,
+                           bool any_depth) {
   const double windows = windows_seconds(machine, shape, sizes, sizes.block_m, active, any_depth);
   const auto rows = static_cast<std::int64_t>(std::ceil(sizes.block_m));
-  if (!(any_depth || is_whole(sizes)) || !reads_strip(machine, shape, strategy, rows)) return windows;
-  const double left = std::max(0.0, sizes.block_m - static_cast<double>(sizes.rows.first.tile * sizes.rows.first.count));
-  const double in_strip = strip_seconds(machine, shape, sizes.block_m, active) + windows_seconds(machine, shape, sizes, left, active, any_depth);
+  if (!(any_depth || is_whole(sizes)) || !reads_strip(machine, shape, strategy, rows))
+    return windows;
+  const double left = std::max(
+      0.0, sizes.block_m - static_cast<double>(sizes.rows.first.tile * sizes.rows.first.count));
+  const double in_strip = strip_seconds(machine, shape, sizes.block_m, active) +
+                          windows_seconds(machine, shape, sizes, left, active, any_depth);
   return any_depth ? std::min(windows, in_strip) : in_strip;
 }
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "src/choice/cost/block_sizes.hpp"
 #include "src/base/bytes.hpp"
+#include "src/choice/cost/block_sizes.hpp"
 #include "src/choice/cost/copy_cost.hpp"
 #include "src/choice/cost/rest_columns.hpp"
 
@@ -15,234 +15,336 @@ namespace {
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
 // A row whose line is evicted before its 16 elements are used comes from L2 this many times.
 constexpr double conflict_refetches = 4;
-// Of those, what multiply-adds wait for: with rows of 4 to 16 KiB, copies of A were faster by 3 to 6 %.
+// Of those, what multiply-adds wait for: with rows of 4 to 16 KiB, copies of A were faster by 3 to
+// 6 %.
 constexpr double exposed_conflicts = 0.3;
-// What is left of a call of a main loop, and its tile's way through scratch, where the epilogue is inlined.
+// What is left of a call of a main loop, and its tile's way through scratch, where the epilogue is
+// inlined.
 constexpr double inlined_share_of_call = 0.4;
-// Share of a tile's loads that its multiply-adds do not hide: with 0.05 to 0.2 the choices among all candidates of 17 shapes were alike, and better by 0.6 % than
-// with 0, by 2 to 3 % where A's rows share cache sets; with 0.3 they were worse.
+// Share of a tile's loads that its multiply-adds do not hide: with 0.05 to 0.2 the choices among
+// all candidates of 17 shapes were alike, and better by 0.6 % than with 0, by 2 to 3 % where A's
+// rows share cache sets; with 0.3 they were worse.
 constexpr double exposed_loads = 0.05;
-// The same where panels of B crowd L2: with K of 4096 to 25088 from memory, 16 to 60 rows took 5 to 16 % longer than with exposed_loads, and with blocks of K they did not.
+// The same where panels of B crowd L2: with K of 4096 to 25088 from memory, 16 to 60 rows took 5 to
+// 16 % longer than with exposed_loads, and with blocks of K they did not.
 constexpr double exposed_loads_beyond_l2 = 0.2;
 // The same of rows of A that every column tile reads from beyond L2 again.
 constexpr double exposed_far_rows = 0.5;
-// Hardware reads ahead within one run: each new run from memory starts slowly. Runs of 64 KiB took this much longer than runs of 1 MiB, for each run.
+// Hardware reads ahead within one run: each new run from memory starts slowly. Runs of 64 KiB took
+// this much longer than runs of 1 MiB, for each run.
 constexpr double seconds_per_memory_run = 0.7e-6;
-constexpr double seconds_per_shared_run = 0.15e-6;  ///< the same from L3: 256 runs of 64 KiB took 37 us longer than 32 of 512 KiB
-// The same of each row of A, of which a tile reads many at once: 27 to 39 ns with lanes along K, and 368 to 568 rows of K from 240000 to 375000 in blocks of 512 and 2048.
+constexpr double seconds_per_shared_run =
+    0.15e-6;  ///< the same from L3: 256 runs of 64 KiB took 37 us longer than 32 of 512 KiB
+// The same of each row of A, of which a tile reads many at once: 27 to 39 ns with lanes along K,
+// and 368 to 568 rows of K from 240000 to 375000 in blocks of 512 and 2048.
 constexpr double seconds_per_row_run = 30e-9;
-// Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from others at once: of sums of 6 to 32 KB on two threads, second stages
-// took 1.6 to 5 us.
+// Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from
+// others at once: of sums of 6 to 32 KB on two threads, second stages took 1.6 to 5 us.
 constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
-// Of a line that two column tiles write, and that has left L1 between them: with 121 columns and K of 16 it took 1 to 3 ns more than the multiply-adds of its row, 5 ns;
-// with K of 64 none that could be seen.
+// Of a line that two column tiles write, and that has left L1 between them: with 121 columns and K
+// of 16 it took 1 to 3 ns more than the multiply-adds of its row, 5 ns; with K of 64 none that
+// could be seen.
 constexpr double seconds_per_returning_line = 7e-9;
-// Of B's rows that lie apart, and are read again from beyond L2, where each is a line or two of another page: with 51039 and 64355 rows 4 to 4.5 ns. Nothing hides them: the
-// lines that are asked for keep A's waiting (Zen 4: 7 to 15 ns beside the multiply-adds where rows begin within lines).
+// Of B's rows that lie apart, and are read again from beyond L2, where each is a line or two of
+// another page: with 51039 and 64355 rows 4 to 4.5 ns. Nothing hides them: the lines that are asked
+// for keep A's waiting (Zen 4: 7 to 15 ns beside the multiply-adds where rows begin within lines).
 constexpr double seconds_per_far_row = 4.4e-9;
-// Of the time in which a tile of two rows and more reads one panel from beyond L2: how much longer each further panel beside it takes. 2 rows took 2 to 20 % longer with 4
-// panels than with one, 2 and 3 rows 2 to 20 % with 2 on two threads.
+// Of the time in which a tile of two rows and more reads one panel from beyond L2: how much longer
+// each further panel beside it takes. 2 rows took 2 to 20 % longer with 4 panels than with one, 2
+// and 3 rows 2 to 20 % with 2 on two threads.
 constexpr double share_of_stream = 0.05;
-// For a panel of B with too few columns, which is packed where others are read as they lie: 3.6 to 4 ns with 8 to 17 columns.
+// For a panel of B with too few columns, which is packed where others are read as they lie: 3.6 to
+// 4 ns with 8 to 17 columns.
 constexpr double seconds_per_cut_row = 4e-9;
-// With fewer the longest block decides. Of 35 and 44 columns in two blocks on two threads it took 20 to 85 % longer than the mean.
+// With fewer the longest block decides. Of 35 and 44 columns in two blocks on two threads it took
+// 20 to 85 % longer than the mean.
 constexpr double few_tickets_per_thread = 4;
 constexpr double rounding = 1e-12;  ///< of sums and products in another order
 
-// The greatest common divisor with `power`, a power of two: of the distance of rows, in how many places of a cache way or of a line they begin.
-std::int64_t common_power(std::int64_t bytes, std::int64_t power) { return std::min(power, bytes & -bytes); }
+// The greatest common divisor with `power`, a power of two: of the distance of rows, in how many
+// places of a cache way or of a line they begin.
+std::int64_t common_power(std::int64_t bytes, std::int64_t power) {
+  return std::min(power, bytes & -bytes);
+}
 
 // Of rows so far apart, those that begin within a line.
-double share_within_lines(std::int64_t row_bytes) { return 1 - static_cast<double>(common_power(row_bytes, line_bytes)) / line_bytes; }
+double share_within_lines(std::int64_t row_bytes) {
+  return 1 - static_cast<double>(common_power(row_bytes, line_bytes)) / line_bytes;
+}
 
 // How much more often A is fetched where its rows fall into few cache sets.
 double conflict_factor(const Machine& machine, const ContractionShape& shape, double rows) {
   // Lanes along K take a line whole.
   if (shape.a_row_bytes <= 0 || shape.lanes == rkernel::LaneAxis::K) return 1;
-  const auto distinct = static_cast<double>(l1_way_bytes / common_power(shape.a_row_bytes, l1_way_bytes));
+  const auto distinct =
+      static_cast<double>(l1_way_bytes / common_power(shape.a_row_bytes, l1_way_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
-  return rows_per_set > static_cast<double>(rows_without_conflicts(machine)) ? conflict_refetches : 1;
+  return rows_per_set > static_cast<double>(rows_without_conflicts(machine)) ? conflict_refetches
+                                                                             : 1;
 }
 
-// Seconds to read `bytes` by one of `active` threads from a level; the nearest is part of layer 0's measurement.
+// Seconds to read `bytes` by one of `active` threads from a level; the nearest is part of layer 0's
+// measurement.
 double read_seconds(const Machine& machine, double bytes, std::size_t level, int active) {
   return level == 0 ? 0 : bytes / machine.bandwidth_per_thread(level, active);
 }
 
 // With lanes along K all columns are one tile.
 double tile_columns(const ContractionShape& shape, const BlockSizes& sizes) {
-  return shape.lanes == rkernel::LaneAxis::K ? static_cast<double>(shape.n) : sizes.block_n / std::max(1.0, sizes.column_tiles);
+  return shape.lanes == rkernel::LaneAxis::K ? static_cast<double>(shape.n)
+                                             : sizes.block_n / std::max(1.0, sizes.column_tiles);
 }
 
 // What a tile waits for rows of A that were evicted.
-double conflict_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int active) {
+double conflict_seconds(const Machine& machine, const ContractionShape& shape,
+                        const rkernel::Strategy& strategy, const BlockSizes& sizes, int active) {
   const double rows = sizes.block_m / sizes.row_tiles;
   const double again = strategy.copy_a ? 0 : conflict_factor(machine, shape, rows) - 1;
-  return again > 0 ? exposed_conflicts * again * read_seconds(machine, rows * sizes.block_k * float_bytes, 1, active) : 0;
+  return again > 0 ? exposed_conflicts * again *
+                         read_seconds(machine, rows * sizes.block_k * float_bytes, 1, active)
+                   : 0;
 }
 
 // Whether the rows of B, read as they lie, evict each other from L1 before the next row tile comes.
 bool shares_sets(const ContractionShape& shape, const rkernel::Strategy& strategy) {
-  return strategy.direct_b && shape.b_row_bytes > 0 && common_power(shape.b_row_bytes, l1_way_bytes) * 4 >= l1_way_bytes;
+  return strategy.direct_b && shape.b_row_bytes > 0 &&
+         common_power(shape.b_row_bytes, l1_way_bytes) * 4 >= l1_way_bytes;
 }
 
-// Memory traffic of a tile's outputs. Rows that do not begin on a line have lines that two column tiles share. Unless a pass has only one row tile, such a line comes back
-// when the next pass does: from L2, which multiply-adds of a tile hide as far as they last, or from further where the rows of a pass leave it.
-double output_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes, double rows, double outputs, double register_tile, int active) {
+// Memory traffic of a tile's outputs. Rows that do not begin on a line have lines that two column
+// tiles share. Unless a pass has only one row tile, such a line comes back when the next pass does:
+// from L2, which multiply-adds of a tile hide as far as they last, or from further where the rows
+// of a pass leave it.
+double output_seconds(const Machine& machine, const ContractionShape& shape,
+                      const BlockSizes& sizes, double rows, double outputs, double register_tile,
+                      int active) {
   const double row_bytes = static_cast<double>(shape.n) * shape.epilogue_bytes;
-  const auto all_bytes = static_cast<std::int64_t>(static_cast<double>(shape.batch * shape.m) * row_bytes);
+  const auto all_bytes =
+      static_cast<std::int64_t>(static_cast<double>(shape.batch * shape.m) * row_bytes);
   const std::size_t level = std::max<std::size_t>(1, machine.level_of(all_bytes));
   const double seconds = read_seconds(machine, outputs * shape.epilogue_bytes, level, active);
   const double rows_of_pass = sizes.n_blocks > 1 ? static_cast<double>(shape.m) : sizes.block_m;
   const double column_tiles = sizes.column_tiles * sizes.n_blocks;
   if (level == 1 || column_tiles == 1 || rows_of_pass <= rows) return seconds;
-  // Of the rows, those that begin within a line, and of their tiles, those that have one on the left.
+  // Of the rows, those that begin within a line, and of their tiles, those that have one on the
+  // left.
   const double shared = share_within_lines(shape.n * float_bytes) * (1 - 1 / column_tiles);
   const double from_l2 = std::max(0.0, rows * seconds_per_returning_line - register_tile);
   const bool leaves_l2 = machine.level_of(static_cast<std::int64_t>(rows_of_pass * row_bytes)) > 1;
-  return seconds + shared * (from_l2 + (leaves_l2 ? 2 * read_seconds(machine, rows * line_bytes, level, active) : 0));
+  return seconds +
+         shared * (from_l2 +
+                   (leaves_l2 ? 2 * read_seconds(machine, rows * line_bytes, level, active) : 0));
 }
 
 // Of the calls of main loops, for one tile.
-double call_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes) {
-  const bool inlines = sizes.k_blocks == 1 && sizes.slices == 1 && strategy.tile_columns == machine.panel && sizes.rows.first.tile == shape.inlined_rows;
+double call_seconds(const Machine& machine, const ContractionShape& shape,
+                    const rkernel::Strategy& strategy, const BlockSizes& sizes) {
+  const bool inlines = sizes.k_blocks == 1 && sizes.slices == 1 &&
+                       strategy.tile_columns == machine.panel &&
+                       sizes.rows.first.tile == shape.inlined_rows;
   const double full = inlines ? static_cast<double>(sizes.rows.first.count) / sizes.row_tiles : 0;
   return machine.seconds_per_call * (1 - full + full * inlined_share_of_call);
 }
 
 // Of a tile: its epilogue, and its outputs' way to where they belong.
-double store_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes, double rows, double outputs, double register_tile, int active) {
-  return outputs * shape.epilogue_operations / machine.vector_width * machine.seconds_per_vector_operation +
+double store_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes,
+                     double rows, double outputs, double register_tile, int active) {
+  return outputs * shape.epilogue_operations / machine.vector_width *
+             machine.seconds_per_vector_operation +
          output_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
 }
 
-// Of what only blocks with the last columns have. Where each thread has a few blocks, all wait for the longest.
-double of_last_columns(const BlockSizes& sizes, double seconds) { return sizes.longest ? std::max(0.0, seconds) : seconds / sizes.n_blocks; }
+// Of what only blocks with the last columns have. Where each thread has a few blocks, all wait for
+// the longest.
+double of_last_columns(const BlockSizes& sizes, double seconds) {
+  return sizes.longest ? std::max(0.0, seconds) : seconds / sizes.n_blocks;
+}
 
-// How much longer a tile takes where dots compute the last columns: of all column tiles the last one, and of packed rows the last block of K, which has all of it.
-double mean_rest_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes) {
+// How much longer a tile takes where dots compute the last columns: of all column tiles the last
+// one, and of packed rows the last block of K, which has all of it.
+double mean_rest_seconds(const Machine& machine, const ContractionShape& shape,
+                         const BlockSizes& sizes) {
   const double blocks = shape.rest_as_rows ? sizes.k_blocks : 1;
-  return of_last_columns(sizes, rest_seconds(machine, shape, sizes.rows, sizes.block_k * blocks)) / (sizes.column_tiles * blocks);
+  return of_last_columns(sizes, rest_seconds(machine, shape, sizes.rows, sizes.block_k * blocks)) /
+         (sizes.column_tiles * blocks);
 }
 
 // What they spare at most.
-double spared_by_rest(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes) {
-  return rest_columns(machine, shape) > 0 || shape.rest_as_rows ? std::max(0.0, -mean_rest_seconds(machine, shape, sizes)) : 0;
+double spared_by_rest(const Machine& machine, const ContractionShape& shape,
+                      const BlockSizes& sizes) {
+  return rest_columns(machine, shape) > 0 || shape.rest_as_rows
+             ? std::max(0.0, -mean_rest_seconds(machine, shape, sizes))
+             : 0;
 }
 
-// Where dots compute the last column tile in less time than its rows of A take to come, nothing hides these: how much longer that makes the mean tile.
-double bare_dots_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, double load, double register_tile) {
+// Where dots compute the last column tile in less time than its rows of A take to come, nothing
+// hides these: how much longer that makes the mean tile.
+double bare_dots_seconds(const Machine& machine, const ContractionShape& shape,
+                         const rkernel::Strategy& strategy, const BlockSizes& sizes, double load,
+                         double register_tile) {
   if (!has_dots(shape, strategy) || sizes.column_tiles * sizes.n_blocks == 1) return 0;
-  const double of_last = of_last_columns(sizes, 1) / sizes.column_tiles, wide = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
-  const double other = register_tile - mean_rest_seconds(machine, shape, sizes) + sizes.block_k * (wide - sizes.seconds_per_k);
+  const double of_last = of_last_columns(sizes, 1) / sizes.column_tiles,
+               wide = seconds_per_k(machine, sizes.rows, strategy.tile_columns, shape.b_dtype);
+  const double other = register_tile - mean_rest_seconds(machine, shape, sizes) +
+                       sizes.block_k * (wide - sizes.seconds_per_k);
   const double dots = (register_tile - (1 - of_last) * other) / of_last;
-  return std::max(0.0, (1 - of_last) * std::max(load, other) + of_last * std::max(load, dots) - std::max(load, register_tile));
+  return std::max(0.0, (1 - of_last) * std::max(load, other) + of_last * std::max(load, dots) -
+                           std::max(load, register_tile));
 }
 
-// Of a tile, to read its columns of B. The first row tile brings them near, the others find them there; blocks of other rows find them where all of B's block fits.
+// Of a tile, to read its columns of B. The first row tile brings them near, the others find them
+// there; blocks of other rows find them where all of B's block fits.
 struct ColumnSeconds {
   double first, again;
   bool far;  ///< again from beyond L2, row by row
 };
 
-// Lines of a row of a panel as it lies, in those that it has where it begins on a line: most rows that begin within one end in one more.
-double line_share(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy) {
+// Lines of a row of a panel as it lies, in those that it has where it begins on a line: most rows
+// that begin within one end in one more.
+double line_share(const Machine& machine, const ContractionShape& shape,
+                  const rkernel::Strategy& strategy) {
   if (!strategy.direct_b) return 1;
-  return 1 + share_within_lines(shape.b_row_bytes) * line_bytes / static_cast<double>(machine.panel * float_bytes);
+  return 1 + share_within_lines(shape.b_row_bytes) * line_bytes /
+                 static_cast<double>(machine.panel * float_bytes);
 }
 
-ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, double bytes, int active) {
-  const double block_bytes = sizes.block_n * static_cast<double>(shape.k) * static_cast<double>(size_of(shape.b_dtype));
+ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& shape,
+                             const rkernel::Strategy& strategy, const BlockSizes& sizes,
+                             double bytes, int active) {
+  const double block_bytes =
+      sizes.block_n * static_cast<double>(shape.k) * static_cast<double>(size_of(shape.b_dtype));
   const double lines = line_share(machine, shape, strategy);
-  const std::size_t near_level = std::max(machine.level_of(2 * static_cast<std::int64_t>(bytes * lines)), shares_sets(shape, strategy) ? std::size_t{1} : 0);
+  const std::size_t near_level =
+      std::max(machine.level_of(2 * static_cast<std::int64_t>(bytes * lines)),
+               shares_sets(shape, strategy) ? std::size_t{1} : 0);
   const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * block_bytes));
   const bool in_place = shape.b_packed || strategy.direct_b;
-  const std::size_t first_level = in_place ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
+  const std::size_t first_level =
+      in_place ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
   // Blocks of K leave one panel for the next one; without them panels follow each other.
-  const double seconds_per_run = first_level + 1 == machine.levels.size() ? seconds_per_memory_run : first_level > 1 ? seconds_per_shared_run : 0;
+  const double seconds_per_run = first_level + 1 == machine.levels.size() ? seconds_per_memory_run
+                                 : first_level > 1                        ? seconds_per_shared_run
+                                                                          : 0;
   const double new_run = sizes.k_blocks * sizes.slices > 1 ? seconds_per_run : 0;
   const double panels = strategy.tile_columns / machine.panel;
-  const double streams = in_place && first_level > 1 && sizes.rows.first.tile > 1 ? 1 + share_of_stream * (panels - 1) : 1;
+  const double streams = in_place && first_level > 1 && sizes.rows.first.tile > 1
+                             ? 1 + share_of_stream * (panels - 1)
+                             : 1;
   const bool far_tile = strategy.direct_b && near_level > 1;
-  const bool far_block = strategy.direct_b && machine.level_of(static_cast<std::int64_t>(block_bytes * lines)) > 1;
+  const bool far_block =
+      strategy.direct_b && machine.level_of(static_cast<std::int64_t>(block_bytes * lines)) > 1;
   const auto again = [&](std::size_t level, bool far_rows) {
-    return std::max(read_seconds(machine, bytes, level, active), far_rows ? sizes.block_k * lines * seconds_per_far_row : 0);
+    return std::max(read_seconds(machine, bytes, level, active),
+                    far_rows ? sizes.block_k * lines * seconds_per_far_row : 0);
   };
-  const double first = (read_seconds(machine, bytes, first_level, active) * streams + new_run) / sizes.m_blocks + again(again_level, far_block) * (1 - 1 / sizes.m_blocks);
+  const double first =
+      (read_seconds(machine, bytes, first_level, active) * streams + new_run) / sizes.m_blocks +
+      again(again_level, far_block) * (1 - 1 / sizes.m_blocks);
   return {first, again(near_level, far_tile), far_tile && sizes.row_tiles > 1};
 }
 
-// Row tiles that do not ask for the next columns leave the first one of them to wait for all of it: of a tile, how much longer that takes in the mean.
-double first_tile_seconds(const BlockSizes& sizes, const ColumnSeconds& columns, double a_seconds, double register_tile) {
-  const double first = std::max(a_seconds + columns.first, register_tile), others = std::max(a_seconds + columns.again, register_tile);
+// Row tiles that do not ask for the next columns leave the first one of them to wait for all of it:
+// of a tile, how much longer that takes in the mean.
+double first_tile_seconds(const BlockSizes& sizes, const ColumnSeconds& columns, double a_seconds,
+                          double register_tile) {
+  const double first = std::max(a_seconds + columns.first, register_tile),
+               others = std::max(a_seconds + columns.again, register_tile);
   const double mean = a_seconds + columns.again + (columns.first - columns.again) / sizes.row_tiles;
   return std::max(0.0, others + (first - others) / sizes.row_tiles - std::max(mean, register_tile));
 }
 
-LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, double register_tile,
-                      int active) {
+LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape,
+                      const rkernel::Strategy& strategy, const BlockSizes& sizes,
+                      double register_tile, int active) {
   LayerTerms terms{.name = "L1"};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = tile_columns(shape, sizes);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
-  const double a_bytes = rows * sizes.block_k * float_bytes * (strategy.copy_a ? 1 : conflict_factor(machine, shape, rows));
+  const double a_bytes = rows * sizes.block_k * float_bytes *
+                         (strategy.copy_a ? 1 : conflict_factor(machine, shape, rows));
   const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
   const auto block_a_bytes = static_cast<std::int64_t>(sizes.block_m * sizes.block_k * float_bytes);
-  const std::size_t block_level = std::max<std::size_t>(machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
+  const std::size_t block_level = std::max<std::size_t>(
+      machine.level_of(2 * block_a_bytes), a_bytes > rows * sizes.block_k * float_bytes ? 1 : 0);
   // One column tile reads each row of A once, from where it is.
-  const std::size_t a_level = sizes.column_tiles * sizes.n_blocks == 1 && !strategy.copy_a ? std::max(block_level, shape.a_level) : block_level;
-  // The panel that comes next is asked for from memory while row tiles, or other blocks, read this one again: where both take more than half of L2, each comes late.
+  const std::size_t a_level = sizes.column_tiles * sizes.n_blocks == 1 && !strategy.copy_a
+                                  ? std::max(block_level, shape.a_level)
+                                  : block_level;
+  // The panel that comes next is asked for from memory while row tiles, or other blocks, read this
+  // one again: where both take more than half of L2, each comes late.
   const bool from_memory = shape.b_packed && shape.b_level + 1 == machine.levels.size();
   const bool read_again = sizes.row_tiles > 1 || sizes.m_blocks > 1;
-  const bool crowded = from_memory && read_again && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
+  const bool crowded =
+      from_memory && read_again && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
   const bool cuts_rows = sizes.k_blocks * sizes.slices > 1 && a_level + 1 == machine.levels.size();
-  const double a_seconds = read_seconds(machine, a_bytes, a_level, active) + (cuts_rows ? rows * seconds_per_row_run : 0);
+  const double a_seconds = read_seconds(machine, a_bytes, a_level, active) +
+                           (cuts_rows ? rows * seconds_per_row_run : 0);
   const ColumnSeconds of_columns = column_seconds(machine, shape, strategy, sizes, b_bytes, active);
   terms.exposed = of_columns.far ? 1 : crowded ? exposed_loads_beyond_l2 : exposed_loads;
-  terms.load = a_seconds + of_columns.again + (of_columns.first - of_columns.again) / sizes.row_tiles;
-  if (a_level > 1 && sizes.column_tiles > 1 && terms.exposed < exposed_far_rows) terms.exposed += (exposed_far_rows - terms.exposed) * a_seconds / terms.load;
+  terms.load =
+      a_seconds + of_columns.again + (of_columns.first - of_columns.again) / sizes.row_tiles;
+  if (a_level > 1 && sizes.column_tiles > 1 && terms.exposed < exposed_far_rows)
+    terms.exposed += (exposed_far_rows - terms.exposed) * a_seconds / terms.load;
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   terms.store = store_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
   // A tile is stored once for all blocks of K.
   terms.store /= sizes.k_blocks;
-  if (!asks_ahead(machine, shape, static_cast<std::int64_t>(b_bytes))) terms.store += first_tile_seconds(sizes, of_columns, a_seconds, register_tile);
+  if (!asks_ahead(machine, shape, static_cast<std::int64_t>(b_bytes)))
+    terms.store += first_tile_seconds(sizes, of_columns, a_seconds, register_tile);
   terms.store += bare_dots_seconds(machine, shape, strategy, sizes, terms.load, register_tile);
-  if (strategy.lanes == rkernel::LaneAxis::K) terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
+  if (strategy.lanes == rkernel::LaneAxis::K)
+    terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
   // A tile between blocks of K is written to scratch and read again.
-  if (sizes.k_blocks > 1) terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);
+  if (sizes.k_blocks > 1)
+    terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);
   return terms;
 }
 
-// Moves of one ticket, for each block of K; `any_depth`: or less, for some blocks of K that are not as deep.
-double move_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int active, bool any_depth = false) {
+// Moves of one ticket, for each block of K; `any_depth`: or less, for some blocks of K that are not
+// as deep.
+double move_seconds(const Machine& machine, const ContractionShape& shape,
+                    const rkernel::Strategy& strategy, const BlockSizes& sizes, int active,
+                    bool any_depth = false) {
   double seconds = 0;
   if (strategy.copy_a && shape.a_slides) {
     seconds += window_copy_seconds(machine, shape, strategy, sizes, active, any_depth);
   } else if (strategy.copy_a) {
-    seconds += block_move_seconds(machine, sizes.block_m * sizes.block_k, shape.a_dtype, shape.a_level, false, active);
+    seconds += block_move_seconds(machine, sizes.block_m * sizes.block_k, shape.a_dtype,
+                                  shape.a_level, false, active);
   }
   if (strategy.lanes == rkernel::LaneAxis::K) {
     seconds += static_cast<double>(shape.n) * sizes.block_k * machine.seconds_per_vector_operation;
   } else if (!shape.b_packed && !strategy.direct_b) {
-    seconds += block_move_seconds(machine, sizes.block_n * sizes.block_k, DType::f32, shape.b_level, true, active);
+    seconds += block_move_seconds(machine, sizes.block_n * sizes.block_k, DType::f32, shape.b_level,
+                                  true, active);
   }
-  if (strategy.dot_rest && !shape.rest_as_rows) seconds += of_last_columns(sizes, sizes.block_k * rest_move_seconds(machine, shape));
-  if (strategy.direct_b && shape.n % machine.panel != 0) seconds += of_last_columns(sizes, sizes.block_k * seconds_per_cut_row);
+  if (strategy.dot_rest && !shape.rest_as_rows)
+    seconds += of_last_columns(sizes, sizes.block_k * rest_move_seconds(machine, shape));
+  if (strategy.direct_b && shape.n % machine.panel != 0)
+    seconds += of_last_columns(sizes, sizes.block_k * seconds_per_cut_row);
   return seconds;
 }
 
-// The second stage of a split K: every slice's sums are written, then read by all threads, and the epilogue runs.
-double merge_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes, int threads) {
+// The second stage of a split K: every slice's sums are written, then read by all threads, and the
+// epilogue runs.
+double merge_seconds(const Machine& machine, const ContractionShape& shape, const BlockSizes& sizes,
+                     int threads) {
   if (sizes.slices == 1) return 0;
-  const double outputs = static_cast<double>(shape.batch * shape.m) * sizes.block_n * sizes.n_blocks;
+  const double outputs =
+      static_cast<double>(shape.batch * shape.m) * sizes.block_n * sizes.n_blocks;
   const double bytes = outputs * sizes.slices * float_bytes;
-  const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(bytes)));
-  const double operations = outputs * (sizes.slices + shape.epilogue_operations) / machine.vector_width * machine.seconds_per_vector_operation;
-  const int active = static_cast<int>(std::clamp<double>(static_cast<double>(shape.batch * shape.m), 1, threads));
-  const double work = 2 * machine.seconds_per_ticket + (operations + 2 * read_seconds(machine, bytes, level, active)) / active;
+  const std::size_t level =
+      std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(bytes)));
+  const double operations = outputs * (sizes.slices + shape.epilogue_operations) /
+                            machine.vector_width * machine.seconds_per_vector_operation;
+  const int active =
+      static_cast<int>(std::clamp<double>(static_cast<double>(shape.batch * shape.m), 1, threads));
+  const double work = 2 * machine.seconds_per_ticket +
+                      (operations + 2 * read_seconds(machine, bytes, level, active)) / active;
   if (threads == 1) return work;
-  // The end of the first stage is seen, the second is announced, and its end is seen; lines that other threads wrote come as flags do, several at once.
+  // The end of the first stage is seen, the second is announced, and its end is seen; lines that
+  // other threads wrote come as flags do, several at once.
   const double handover = machine.seconds_per_wakeup / handovers_per_wakeup;
   return work + stage_handovers * handover + bytes / line_bytes * handover / lines_in_flight;
 }
@@ -258,7 +360,8 @@ double layer_cost(const LayerTerms& terms, double below, bool overlapped) {
     const double iterations = terms.spatial_trips * terms.reduction_trips;
     temporal = terms.load + (iterations - 1) * step + below + terms.spatial_trips * terms.store;
   } else {
-    temporal = terms.spatial_trips * (terms.load + (terms.reduction_trips - 1) * step + below + terms.store);
+    temporal = terms.spatial_trips *
+               (terms.load + (terms.reduction_trips - 1) * step + below + terms.store);
   }
   return std::ceil(terms.parallel_trips / terms.units) * (terms.fixed + temporal);
 }
@@ -271,17 +374,20 @@ struct TicketTerms {
   double l1_cost, l2_cost;
 };
 
-// Of a block's tiles with the loads of whole tiles, which become those of steps: lines arrive one by one while a tile runs, and a step of the pipeline is a line of each
-// row of A.
+// Of a block's tiles with the loads of whole tiles, which become those of steps: lines arrive one
+// by one while a tile runs, and a step of the pipeline is a line of each row of A.
 double tiles_seconds(LayerTerms& terms, double register_tile, double block_k) {
   terms.reduction_trips = std::max(1.0, block_k * float_bytes / line_bytes);
   terms.load /= terms.reduction_trips;
   return layer_cost(terms, register_tile / terms.reduction_trips, true);
 }
 
-TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, double moves, int active) {
+TicketTerms ticket_terms(const Machine& machine, const ContractionShape& shape,
+                         const rkernel::Strategy& strategy, const BlockSizes& sizes, double moves,
+                         int active) {
   TicketTerms terms;
-  terms.register_tile = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes) +
+  terms.register_tile = sizes.block_k * sizes.seconds_per_k +
+                        call_seconds(machine, shape, strategy, sizes) +
                         conflict_seconds(machine, shape, strategy, sizes, active);
   if (has_dots(shape, strategy)) terms.register_tile += mean_rest_seconds(machine, shape, sizes);
   terms.l1 = tile_terms(machine, shape, strategy, sizes, terms.register_tile, active);
@@ -306,90 +412,123 @@ double tickets_of(const ContractionShape& shape, const BlockSizes& sizes) {
 
 }  // namespace
 
-double contraction_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int threads,
+double contraction_cost(const Machine& machine, const ContractionShape& shape,
+                        const rkernel::Strategy& strategy, const BlockSizes& sizes, int threads,
                         CostBreakdown* breakdown, double enough) {
   LayerTerms top{.name = "threads"};
   top.parallel_trips = tickets_of(shape, sizes);
   top.units = threads;
   top.fixed = machine.seconds_per_ticket;
-  const int active = static_cast<int>(std::clamp(top.parallel_trips, 1.0, static_cast<double>(threads)));
-  const bool few = threads > 1 && sizes.n_blocks > 1 && top.parallel_trips < few_tickets_per_thread * threads;
+  const int active =
+      static_cast<int>(std::clamp(top.parallel_trips, 1.0, static_cast<double>(threads)));
+  const bool few =
+      threads > 1 && sizes.n_blocks > 1 && top.parallel_trips < few_tickets_per_thread * threads;
   const BlockSizes counted = few ? of_longest(sizes) : sizes;
   const double moves = move_seconds(machine, shape, strategy, counted, active);
   // Moves and multiply-adds are known before anything else; dots may spare some of these.
-  const double least = layer_cost(top, sizes.k_blocks * (moves + sizes.row_tiles * sizes.column_tiles * sizes.block_k * counted.seconds_per_k), false);
+  const double least = layer_cost(
+      top,
+      sizes.k_blocks *
+          (moves + sizes.row_tiles * sizes.column_tiles * sizes.block_k * counted.seconds_per_k),
+      false);
   if (!has_dots(shape, strategy) && least * (1 - rounding) >= enough) return least;
   const TicketTerms ticket = ticket_terms(machine, shape, strategy, counted, moves, active);
-  const double seconds = layer_cost(top, ticket.l2_cost, false) + merge_seconds(machine, shape, sizes, threads);
+  const double seconds =
+      layer_cost(top, ticket.l2_cost, false) + merge_seconds(machine, shape, sizes, threads);
   if (breakdown != nullptr) {
-    *breakdown = {ticket.register_tile, {ticket.l1, ticket.l2, top}, {ticket.l1_cost, ticket.l2_cost, seconds},
-                  static_cast<std::int64_t>(top.parallel_trips), seconds};
+    *breakdown = {ticket.register_tile,
+                  {ticket.l1, ticket.l2, top},
+                  {ticket.l1_cost, ticket.l2_cost, seconds},
+                  static_cast<std::int64_t>(top.parallel_trips),
+                  seconds};
   }
   return seconds;
 }
 
-double contraction_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, int threads,
-                        CostBreakdown* breakdown) {
-  return contraction_cost(machine, shape, strategy, BlockSizer(machine, shape).of(strategy), threads, breakdown);
+double contraction_cost(const Machine& machine, const ContractionShape& shape,
+                        const rkernel::Strategy& strategy, int threads, CostBreakdown* breakdown) {
+  return contraction_cost(machine, shape, strategy, BlockSizer(machine, shape).of(strategy),
+                          threads, breakdown);
 }
 
 namespace {
 
-// No ticket costs less whose K is cut in blocks and whose operands are moved in the best way: with equal terms, blocks of K cost together what one of all K costs.
-// What is left out depends on their depth: the level of A and of the panel that is read again, more calls and sums in scratch.
-double least_ticket(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, double spared, int active) {
+// No ticket costs less whose K is cut in blocks and whose operands are moved in the best way: with
+// equal terms, blocks of K cost together what one of all K costs. What is left out depends on their
+// depth: the level of A and of the panel that is read again, more calls and sums in scratch.
+double least_ticket(const Machine& machine, const ContractionShape& shape,
+                    const rkernel::Strategy& strategy, const BlockSizes& sizes, double spared,
+                    int active) {
   LayerTerms terms{.exposed = std::min(exposed_loads, exposed_loads_beyond_l2)};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = tile_columns(shape, sizes);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
-  const double below = sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes);
+  const double below =
+      sizes.block_k * sizes.seconds_per_k + call_seconds(machine, shape, strategy, sizes);
   const auto b_element_bytes = static_cast<double>(size_of(shape.b_dtype));
   const double b_bytes = columns * sizes.block_k * b_element_bytes;
-  const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
+  const std::size_t again_level = machine.level_of(static_cast<std::int64_t>(
+      2 * sizes.block_n * static_cast<double>(shape.k) * b_element_bytes));
   const double again = read_seconds(machine, b_bytes, again_level, active);
   double best = std::numeric_limits<double>::infinity();
   for_each_form(shape, strategy, [&](const rkernel::Strategy& form) {
     if (form.copy_a && !copies_may_pay(machine, shape, form)) return;
-    const double first = shape.b_packed || form.direct_b ? read_seconds(machine, b_bytes, shape.b_level, active) : again;
+    const double first = shape.b_packed || form.direct_b
+                             ? read_seconds(machine, b_bytes, shape.b_level, active)
+                             : again;
     terms.load = (first / sizes.m_blocks + again * (1 - 1 / sizes.m_blocks)) / sizes.row_tiles;
     const double tile = below + conflict_seconds(machine, shape, form, sizes, active);
     terms.store = store_seconds(machine, shape, sizes, rows, outputs, tile, active);
-    best = std::min(best, move_seconds(machine, shape, form, sizes, active, true) + tiles_seconds(terms, tile - spared, sizes.block_k));
+    best = std::min(best, move_seconds(machine, shape, form, sizes, active, true) +
+                              tiles_seconds(terms, tile - spared, sizes.block_k));
   });
   return machine.seconds_per_ticket + best;
 }
 
 }  // namespace
 
-double least_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy, const BlockSizes& sizes, int threads, double enough) {
+double least_cost(const Machine& machine, const ContractionShape& shape,
+                  const rkernel::Strategy& strategy, const BlockSizes& sizes, int threads,
+                  double enough) {
   const double blocks = static_cast<double>(shape.batch) * sizes.m_blocks * sizes.n_blocks;
-  // Blocks in several slices of K: these may make up for blocks that are fewer than the threads, and where their number is fixed for a last round that is not full.
+  // Blocks in several slices of K: these may make up for blocks that are fewer than the threads,
+  // and where their number is fixed for a last round that is not full.
   const bool slices = blocks < threads || shape.fixed_slices > 1;
   // What copies B's few columns for lanes along K is not priced by where B is.
   const bool reads_b = shape.lanes != rkernel::LaneAxis::K || shape.b_packed;
-  const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) * static_cast<double>(size_of(shape.b_dtype)) : 0;
+  const double b_bytes = reads_b ? static_cast<double>(shape.batch * shape.n * shape.k) *
+                                       static_cast<double>(size_of(shape.b_dtype))
+                                 : 0;
   const double spared = spared_by_rest(machine, shape, sizes);
-  const double multiply_adds = (static_cast<double>(shape.k) * sizes.seconds_per_k - spared) * sizes.row_tiles * sizes.column_tiles;
+  const double multiply_adds = (static_cast<double>(shape.k) * sizes.seconds_per_k - spared) *
+                               sizes.row_tiles * sizes.column_tiles;
   const double rounds = slices ? blocks / threads : std::ceil(blocks / threads);
-  const double least = std::max(rounds * multiply_adds, read_seconds(machine, b_bytes / threads, shape.b_level, threads));
+  const double least = std::max(rounds * multiply_adds,
+                                read_seconds(machine, b_bytes / threads, shape.b_level, threads));
   if (slices || least >= enough) return least;
-  return std::max(least, rounds * least_ticket(machine, shape, strategy, sizes, spared, threads) * (1 - rounding));
+  return std::max(least, rounds * least_ticket(machine, shape, strategy, sizes, spared, threads) *
+                             (1 - rounding));
 }
 
-std::int64_t rows_without_conflicts(const Machine& machine) { return std::max<std::int64_t>(1, machine.levels[0].bytes / l1_way_bytes); }
+std::int64_t rows_without_conflicts(const Machine& machine) {
+  return std::max<std::int64_t>(1, machine.levels[0].bytes / l1_way_bytes);
+}
 
-bool copies_may_pay(const Machine& machine, const ContractionShape& shape, const rkernel::Strategy& strategy) {
+bool copies_may_pay(const Machine& machine, const ContractionShape& shape,
+                    const rkernel::Strategy& strategy) {
   return shape.must_copy_a || conflict_factor(machine, shape, strategy.tile_rows) > 1;
 }
 
-TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Region& region, int active) {
+TicketCost ticket_cost(const Machine& machine, const ContractionShape& shape,
+                       const rkernel::Region& region, int active) {
   ContractionShape part = shape;
   part.m = region.m;
   part.n = region.n;
   const BlockSizes sizes = BlockSizer(machine, part).of(region.strategy);
   const double moves = move_seconds(machine, part, region.strategy, sizes, active);
-  return {ticket_terms(machine, part, region.strategy, sizes, moves, active).l2_cost + machine.seconds_per_ticket,
+  return {ticket_terms(machine, part, region.strategy, sizes, moves, active).l2_cost +
+              machine.seconds_per_ticket,
           region.m > 0 && region.n > 0 ? static_cast<std::int64_t>(tickets_of(part, sizes)) : 0};
 }
 

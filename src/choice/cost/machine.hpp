@@ -14,11 +14,12 @@ namespace dyn::choice {
 /// One level of memory, nearest first.
 struct MemoryLevel {
   std::string name;
-  std::int64_t bytes = 0;          ///< capacity for one unit; the last level: unlimited (0)
-  std::vector<double> bandwidth;   ///< bytes per second that 1, 2, ... threads read together
+  std::int64_t bytes = 0;         ///< capacity for one unit; the last level: unlimited (0)
+  std::vector<double> bandwidth;  ///< bytes per second that 1, 2, ... threads read together
 };
 
-/// Layer 0, measured: one step of K of a rows x columns tile whose operands are in the nearest memory.
+/// Layer 0, measured: one step of K of a rows x columns tile whose operands are in the nearest
+/// memory.
 struct TileSpeed {
   int rows = 0, columns = 0;
   double seconds_per_k = 0;
@@ -26,22 +27,26 @@ struct TileSpeed {
 
 struct Machine {
   std::string name;
-  int threads = 1;           ///< units of the top layer
-  int vector_width = 1;      ///< f32 lanes
-  int panel = 1;             ///< columns of a packed panel
+  int threads = 1;                          ///< units of the top layer
+  int vector_width = 1;                     ///< f32 lanes
+  int panel = 1;                            ///< columns of a packed panel
   double seconds_per_vector_operation = 0;  ///< throughput of a simple vector instruction
   double seconds_per_call = 0;              ///< of a main loop: call, first loads, last stores
   double seconds_per_ticket = 0;
-  double seconds_per_wakeup = 0;            ///< until a second thread takes part in a stage
+  double seconds_per_wakeup = 0;  ///< until a second thread takes part in a stage
   std::vector<MemoryLevel> levels;
   std::vector<TileSpeed> tiles;  ///< sorted by columns, then rows; rows from 1 without gaps
-  std::map<DType, std::vector<TileSpeed>> narrow_tiles;  ///< the same tiles over weights in other dtypes than f32, where a model has such
-  std::vector<int> dot_rows;     ///< by columns: the most rows of a tile whose lanes run along K; 0: there is none
+  std::map<DType, std::vector<TileSpeed>>
+      narrow_tiles;  ///< the same tiles over weights in other dtypes than f32, where a model has
+                     ///< such
+  std::vector<int>
+      dot_rows;  ///< by columns: the most rows of a tile whose lanes run along K; 0: there is none
 
   /// Bytes per second of one thread when `active` threads read from `level`.
   double bandwidth_per_thread(std::size_t level, int active) const {
     const std::vector<double>& figures = levels[level].bandwidth;
-    const std::size_t index = std::min(static_cast<std::size_t>(std::max(active, 1)), figures.size()) - 1;
+    const std::size_t index =
+        std::min(static_cast<std::size_t>(std::max(active, 1)), figures.size()) - 1;
     return figures[index] / static_cast<double>(index + 1);
   }
   /// Index of the nearest level that holds `bytes`.

@@ -25,11 +25,13 @@ class Team {
   double last_ = 0;
 };
 
-/// When the last of `threads` threads is done, if each takes the next ticket as soon as it has none: tickets of all groups in their order.
-/// F_parallel of Vortex's equation 4 over tickets that cost unequally.
+/// When the last of `threads` threads is done, if each takes the next ticket as soon as it has
+/// none: tickets of all groups in their order. F_parallel of Vortex's equation 4 over tickets that
+/// cost unequally.
 double makespan(std::span<const TicketCost> groups, int threads);
 
 /// Predicted time of a program on `threads` threads; of one region, contraction_cost.
-double program_cost(const Machine& machine, const ContractionShape& shape, const rkernel::Program& program, int threads);
+double program_cost(const Machine& machine, const ContractionShape& shape,
+                    const rkernel::Program& program, int threads);
 
 }  // namespace dyn::choice

@@ -3,27 +3,33 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/choice/cost/block_sizes.hpp"
 #include "src/base/rounding.hpp"
+#include "src/choice/cost/block_sizes.hpp"
 
 namespace dyn::choice {
 namespace {
 
-// Of all lanes, those that vectors would leave unused: for fewer no choice is worth its time, as closer predictions are a tie.
+// Of all lanes, those that vectors would leave unused: for fewer no choice is worth its time, as
+// closer predictions are a tie.
 constexpr double worthwhile_share = 0.02;
 // Sums that hide the latency of a multiply-add, where two begin in a cycle.
 constexpr double sums_in_flight = 8;
-// Of a call of a main loop, for one whose stores are counted among the reductions: with the whole call and slower reductions 512 x 68 x 64 and 512 x 72 x 192 did without
-// dots, and took 6 % longer.
+// Of a call of a main loop, for one whose stores are counted among the reductions: with the whole
+// call and slower reductions 512 x 68 x 64 and 512 x 72 x 192 did without dots, and took 6 %
+// longer.
 constexpr double share_of_call = 0.4;
-// What an operation of packed dots takes beside one of a vector of columns, and what else it costs where a vector of the panel stays, in such operations: one more call.
-// With K from 64 to 3072 and 1 to 256 rows, dots where these say so took 1.02 to 2.2 times less without a vector beside them, and up to 1.2 times less and 1.07 times
-// more with one.
+// What an operation of packed dots takes beside one of a vector of columns, and what else it costs
+// where a vector of the panel stays, in such operations: one more call. With K from 64 to 3072 and
+// 1 to 256 rows, dots where these say so took 1.02 to 2.2 times less without a vector beside them,
+// and up to 1.2 times less and 1.07 times more with one.
 constexpr double dots_per_vector_operation = 1.1, dots_beside_vector = 1.4, call_beside_vector = 64;
 
-std::int64_t most_dot_columns(const Machine& machine) { return static_cast<std::int64_t>(machine.dot_rows.size()) - 1; }
+std::int64_t most_dot_columns(const Machine& machine) {
+  return static_cast<std::int64_t>(machine.dot_rows.size()) - 1;
+}
 
-// Of dots for `rows` rows: multiply-adds, loads of both sides or the latency of a few sums; calls, and adding up the lanes.
+// Of dots for `rows` rows: multiply-adds, loads of both sides or the latency of a few sums; calls,
+// and adding up the lanes.
 double dot_seconds(const Machine& machine, std::int64_t columns, double rows, double block_k) {
   const double operation = seconds_per_multiply_add(machine);
   double seconds = rows * static_cast<double>(columns) * dot_reduction_operations * operation;
@@ -31,7 +37,8 @@ double dot_seconds(const Machine& machine, std::int64_t columns, double rows, do
     if (group.columns == 0) continue;
     const auto wide = static_cast<double>(group.columns);
     const double calls = std::ceil(rows / static_cast<double>(group.rows)), tall = rows / calls;
-    const double operations = std::max({tall * wide, tall + wide, sums_in_flight}) / machine.vector_width * block_k;
+    const double operations =
+        std::max({tall * wide, tall + wide, sums_in_flight}) / machine.vector_width * block_k;
     seconds += calls * (operations * operation + machine.seconds_per_call * share_of_call);
   }
   return seconds;
@@ -41,7 +48,9 @@ double dot_seconds(const Machine& machine, std::int64_t columns, double rows, do
 
 std::int64_t rest_columns(int vector_width, std::int64_t columns) {
   const std::int64_t rest = columns % vector_width;
-  const bool pays = rest > 0 && columns > vector_width && static_cast<double>(vector_width - rest) >= worthwhile_share * static_cast<double>(columns);
+  const bool pays =
+      rest > 0 && columns > vector_width &&
+      static_cast<double>(vector_width - rest) >= worthwhile_share * static_cast<double>(columns);
   return pays ? rest : 0;
 }
 
@@ -51,37 +60,48 @@ std::int64_t rest_columns(const Machine& machine, const ContractionShape& shape)
   return rest <= 2 * most_dot_columns(machine) ? rest : 0;
 }
 
-std::int64_t packed_rest(int vector_width, std::int64_t panel, std::int64_t columns, std::int64_t depth) {
+std::int64_t packed_rest(int vector_width, std::int64_t panel, std::int64_t columns,
+                         std::int64_t depth) {
   const std::int64_t rest = rest_columns(vector_width, columns);
-  const double dots = static_cast<double>(rest) * (static_cast<double>(depth) / vector_width + dot_reduction_operations);
+  const double dots = static_cast<double>(rest) *
+                      (static_cast<double>(depth) / vector_width + dot_reduction_operations);
   const bool beside_vector = columns % panel > vector_width;
-  const double operations = beside_vector ? dots * dots_beside_vector + call_beside_vector : dots * dots_per_vector_operation;
+  const double operations = beside_vector ? dots * dots_beside_vector + call_beside_vector
+                                          : dots * dots_per_vector_operation;
   return operations < static_cast<double>(depth) ? rest : 0;
 }
 
 std::array<RestGroup, 2> rest_groups(const Machine& machine, std::int64_t columns) {
-  const auto group = [&](std::int64_t of) { return RestGroup{of, of > 0 ? machine.dot_rows.at(static_cast<std::size_t>(of)) : 0}; };
+  const auto group = [&](std::int64_t of) {
+    return RestGroup{of, of > 0 ? machine.dot_rows.at(static_cast<std::size_t>(of)) : 0};
+  };
   if (columns <= most_dot_columns(machine)) return {group(columns), RestGroup{}};
   return {group(ceil_div(columns, 2)), group(columns / 2)};
 }
 
-double rest_seconds(const Machine& machine, const ContractionShape& shape, const rkernel::Tiling& rows, double block_k) {
+double rest_seconds(const Machine& machine, const ContractionShape& shape,
+                    const rkernel::Tiling& rows, double block_k) {
   const std::int64_t last = shape.n % machine.panel, columns = last % machine.vector_width;
   if (columns == 0 || rows.tiles() == 0) return 0;
   const double panel = seconds_per_k(machine, rows, machine.panel, shape.b_dtype);
   const bool narrows = machine.most_rows(machine.vector_width) >= rows.first.tile;
-  const double one_vector = narrows ? seconds_per_k(machine, rows, machine.vector_width, shape.b_dtype) : panel;
+  const double one_vector =
+      narrows ? seconds_per_k(machine, rows, machine.vector_width, shape.b_dtype) : panel;
   // A panel with a vector and more keeps the vector.
   const double spared = last > machine.vector_width ? panel - one_vector : one_vector;
-  const double height = static_cast<double>(rows.first.tile * rows.first.count + rows.second.tile * rows.second.count) / static_cast<double>(rows.tiles());
+  const double height = static_cast<double>(rows.first.tile * rows.first.count +
+                                            rows.second.tile * rows.second.count) /
+                        static_cast<double>(rows.tiles());
   return dot_seconds(machine, columns, height, block_k) - spared * block_k;
 }
 
 double rest_move_seconds(const Machine& machine, const ContractionShape& shape) {
   const std::int64_t columns = shape.n % machine.vector_width;
   if (columns == 0) return 0;
-  // A square is loaded, shuffled in as many rounds as its width has bits, and stored; other strides are copied element by element.
-  const double operations = shape.must_pack_b ? 2 * static_cast<double>(columns) : 2 + std::log2(machine.vector_width);
+  // A square is loaded, shuffled in as many rounds as its width has bits, and stored; other strides
+  // are copied element by element.
+  const double operations =
+      shape.must_pack_b ? 2 * static_cast<double>(columns) : 2 + std::log2(machine.vector_width);
   return operations * machine.seconds_per_vector_operation;
 }
 

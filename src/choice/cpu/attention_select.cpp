@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "src/choice/cost/attention_cost.hpp"
 #include "src/base/rounding.hpp"
+#include "src/choice/cost/attention_cost.hpp"
 
 namespace dyn::choice {
 namespace {
@@ -14,7 +14,8 @@ constexpr std::int64_t key_block = 512;
 constexpr std::array<std::int64_t, 3> row_blocks = {256, 128, 64};
 // Beyond this many rows the packing of keys is repaid, however deep they are.
 constexpr std::int64_t most_dot_rows = 8;
-// Where blocks of so many rows are too few for the threads, keys are split until there are so many tickets for each.
+// Where blocks of so many rows are too few for the threads, keys are split until there are so many
+// tickets for each.
 constexpr std::int64_t rows_of_ticket = 64, tickets_per_thread = 2;
 // Threads that are assumed where their number may not matter.
 constexpr int assumed_threads = 4;
@@ -22,7 +23,8 @@ constexpr int assumed_threads = 4;
 std::vector<std::int64_t> row_block_sizes(std::int64_t queries, int threads) {
   std::vector<std::int64_t> sizes{std::max<std::int64_t>(queries, 1)};
   const auto add = [&](std::int64_t size) {
-    if (size > 0 && size < queries && std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+    if (size > 0 && size < queries && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+      sizes.push_back(size);
   };
   if (threads > 1) {
     add(ceil_div(queries, threads));
@@ -32,8 +34,10 @@ std::vector<std::int64_t> row_block_sizes(std::int64_t queries, int threads) {
   return sizes;
 }
 
-/// The widest tile that takes all rows of a block, and that the values fill; narrower ones are taller.
-AttentionStrategy with_tile(const Machine& machine, const AttentionShape& shape, AttentionStrategy strategy) {
+/// The widest tile that takes all rows of a block, and that the values fill; narrower ones are
+/// taller.
+AttentionStrategy with_tile(const Machine& machine, const AttentionShape& shape,
+                            AttentionStrategy strategy) {
   strategy.tile_columns = machine.panel;
   strategy.tile_rows = std::max(1, machine.most_rows(machine.panel));
   for (int columns = 2 * machine.panel; machine.most_rows(columns) > 0; columns *= 2) {
@@ -44,7 +48,8 @@ AttentionStrategy with_tile(const Machine& machine, const AttentionShape& shape,
   return strategy;
 }
 
-/// By instructions: panels take whole panels of scores and the transposition of keys, dots a reduction for each score.
+/// By instructions: panels take whole panels of scores and the transposition of keys, dots a
+/// reduction for each score.
 ScoreForm form_of(const Machine& machine, const AttentionShape& shape) {
   if (!shape.keys_unit || shape.queries > most_dot_rows) return ScoreForm::Panels;
   const auto rows = static_cast<double>(shape.queries), keys = static_cast<double>(shape.keys);
@@ -57,18 +62,23 @@ ScoreForm form_of(const Machine& machine, const AttentionShape& shape) {
 
 std::int64_t splits_of(const AttentionShape& shape, int threads) {
   if (shape.fixed_order) threads = assumed_threads;
-  const std::int64_t row_tickets = std::max<std::int64_t>(1, ceil_div(shape.queries, rows_of_ticket));
+  const std::int64_t row_tickets =
+      std::max<std::int64_t>(1, ceil_div(shape.queries, rows_of_ticket));
   const std::int64_t missing = threads > 1 ? tickets_per_thread * threads / row_tickets : 1;
   return std::max<std::int64_t>(1, std::min(missing, shape.keys / key_block));
 }
 
 }  // namespace
 
-AttentionStrategy attention_order(const Machine& machine, const AttentionShape& shape, int threads) {
-  return {.form = form_of(machine, shape), .block_keys = key_block, .splits = splits_of(shape, threads)};
+AttentionStrategy attention_order(const Machine& machine, const AttentionShape& shape,
+                                  int threads) {
+  return {.form = form_of(machine, shape),
+          .block_keys = key_block,
+          .splits = splits_of(shape, threads)};
 }
 
-void for_each_attention_strategy(const Machine& machine, const AttentionShape& shape, const AttentionStrategy& order, int threads,
+void for_each_attention_strategy(const Machine& machine, const AttentionShape& shape,
+                                 const AttentionStrategy& order, int threads,
                                  const std::function<void(const AttentionStrategy&)>& visit) {
   AttentionStrategy strategy = order;
   for (const std::int64_t block_rows : row_block_sizes(shape.queries, threads)) {
@@ -83,17 +93,19 @@ AttentionChoice select_attention(const Machine& machine, const AttentionShape& s
   AttentionChoice best;
   const AttentionStrategy order = attention_order(machine, shape, threads);
   const auto consider = [&](int active, double overhead) {
-    for_each_attention_strategy(machine, shape, order, active, [&](const AttentionStrategy& strategy) {
-      const double seconds = attention_cost(machine, shape, strategy, active) + overhead;
-      if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
-        best.seconds = seconds;
-        best.threads = active;
-        best.strategy = strategy;
-      }
-    });
+    for_each_attention_strategy(
+        machine, shape, order, active, [&](const AttentionStrategy& strategy) {
+          const double seconds = attention_cost(machine, shape, strategy, active) + overhead;
+          if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
+            best.seconds = seconds;
+            best.threads = active;
+            best.strategy = strategy;
+          }
+        });
   };
   consider(1, 0);
-  if (threads > 1 && best.seconds > machine.seconds_per_wakeup) consider(threads, machine.seconds_per_wakeup);
+  if (threads > 1 && best.seconds > machine.seconds_per_wakeup)
+    consider(threads, machine.seconds_per_wakeup);
   return best;
 }
 

@@ -21,34 +21,47 @@ std::vector<BlockKernel> all_blocks(const Machine& machine) {
   for (int columns = machine.panel; machine.most_rows(columns) > 0; columns *= 2) {
     for (int rows = 1; rows <= machine.most_rows(columns); ++rows) {
       for (std::int64_t m = rows; m <= most_rows; m *= 4) {
-        for (std::int64_t n = columns; n <= most_columns; n *= 4) blocks.push_back({rows, columns, m, n});
+        for (std::int64_t n = columns; n <= most_columns; n *= 4)
+          blocks.push_back({rows, columns, m, n});
       }
     }
   }
   return blocks;
 }
 
-// Of one block over the synthetic depth: its tiles, or what they read from beyond L2, whichever takes longer.
+// Of one block over the synthetic depth: its tiles, or what they read from beyond L2, whichever
+// takes longer.
 double block_seconds(const Machine& machine, const BlockKernel& block) {
-  const double tiles = static_cast<double>(block.rows / block.tile_rows) * static_cast<double>(block.columns / block.tile_columns);
-  const double compute = tiles * (synthetic_depth * machine.find_tile(block.tile_rows, block.tile_columns)->seconds_per_k + machine.seconds_per_call);
+  const double tiles = static_cast<double>(block.rows / block.tile_rows) *
+                       static_cast<double>(block.columns / block.tile_columns);
+  const double compute =
+      tiles *
+      (synthetic_depth * machine.find_tile(block.tile_rows, block.tile_columns)->seconds_per_k +
+       machine.seconds_per_call);
   const std::size_t level = std::min<std::size_t>(2, machine.levels.size() - 1);
-  const double read = static_cast<double>(block.rows + block.columns) * synthetic_depth * float_bytes / machine.bandwidth_per_thread(level, machine.threads);
+  const double read = static_cast<double>(block.rows + block.columns) * synthetic_depth *
+                      float_bytes / machine.bandwidth_per_thread(level, machine.threads);
   return std::max(compute, read) + machine.seconds_per_ticket;
 }
 
-std::int64_t next_size(std::int64_t size) { return std::max(size + 1, static_cast<std::int64_t>(std::llround(static_cast<double>(size) * synthetic_factor))); }
+std::int64_t next_size(std::int64_t size) {
+  return std::max(size + 1, static_cast<std::int64_t>(
+                                std::llround(static_cast<double>(size) * synthetic_factor)));
+}
 
 // For each synthetic size, the block's throughput as a share of the best one's.
-std::vector<std::vector<double>> shares_of(const Machine& machine, const std::vector<BlockKernel>& blocks) {
+std::vector<std::vector<double>> shares_of(const Machine& machine,
+                                           const std::vector<BlockKernel>& blocks) {
   std::vector<std::vector<double>> shares(blocks.size());
   std::vector<double> seconds(blocks.size());
-  std::ranges::transform(blocks, seconds.begin(), [&](const BlockKernel& block) { return block_seconds(machine, block); });
+  std::ranges::transform(blocks, seconds.begin(),
+                         [&](const BlockKernel& block) { return block_seconds(machine, block); });
   for (std::int64_t m = 1; m <= most_synthetic; m = next_size(m)) {
     for (std::int64_t n = machine.panel; n <= most_synthetic; n *= 2) {
       double best = 0;
       for (std::size_t i = 0; i < blocks.size(); ++i) {
-        const std::int64_t tasks = (m + blocks[i].rows - 1) / blocks[i].rows * ((n + blocks[i].columns - 1) / blocks[i].columns);
+        const std::int64_t tasks = (m + blocks[i].rows - 1) / blocks[i].rows *
+                                   ((n + blocks[i].columns - 1) / blocks[i].columns);
         const double total = std::ceil(static_cast<double>(tasks) / machine.threads) * seconds[i];
         shares[i].push_back(1 / total);
         best = std::max(best, 1 / total);

@@ -9,19 +9,34 @@ constexpr std::uint64_t half = 0xffffffff;
 std::uint64_t regions_in(std::uint64_t first_word) { return first_word & half; }
 
 std::array<std::uint64_t, choice_key_words> words_of(const ContractionShape& shape, int threads) {
-  const std::uint64_t flags = word(shape.b_packed) | word(shape.must_pack_b) << 1 | word(shape.must_copy_a) << 2 | word(shape.may_dot_rest) << 3 | word(shape.rest_as_rows) << 4 | word(shape.a_slides) << 5;
-  const std::uint64_t kinds = static_cast<std::uint64_t>(shape.lanes) | static_cast<std::uint64_t>(shape.a_dtype) << 8 | static_cast<std::uint64_t>(shape.b_dtype) << 16;
-  return {kinds | flags << 24 | static_cast<std::uint64_t>(shape.a_level) << 32 | static_cast<std::uint64_t>(shape.b_level) << 40,
+  const std::uint64_t flags = word(shape.b_packed) | word(shape.must_pack_b) << 1 |
+                              word(shape.must_copy_a) << 2 | word(shape.may_dot_rest) << 3 |
+                              word(shape.rest_as_rows) << 4 | word(shape.a_slides) << 5;
+  const std::uint64_t kinds = static_cast<std::uint64_t>(shape.lanes) |
+                              static_cast<std::uint64_t>(shape.a_dtype) << 8 |
+                              static_cast<std::uint64_t>(shape.b_dtype) << 16;
+  return {kinds | flags << 24 | static_cast<std::uint64_t>(shape.a_level) << 32 |
+              static_cast<std::uint64_t>(shape.b_level) << 40,
           word(threads) << 32 | word(shape.inlined_rows),
-          word(shape.batch), word(shape.m), word(shape.n), word(shape.k), word(shape.b_row_bytes), word(shape.a_row_bytes), word(shape.fixed_slices),
-          std::bit_cast<std::uint64_t>(shape.epilogue_operations), std::bit_cast<std::uint64_t>(shape.epilogue_bytes),
-          static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(shape.a_distinct)) << 32 | word(shape.a_runs),
-          word(shape.a_strips.row_elements) << 32 | word(shape.a_strips.windows), word(shape.a_strips.step) << 32 | word(shape.a_strips.taps)};
+          word(shape.batch),
+          word(shape.m),
+          word(shape.n),
+          word(shape.k),
+          word(shape.b_row_bytes),
+          word(shape.a_row_bytes),
+          word(shape.fixed_slices),
+          std::bit_cast<std::uint64_t>(shape.epilogue_operations),
+          std::bit_cast<std::uint64_t>(shape.epilogue_bytes),
+          static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(shape.a_distinct)) << 32 |
+              word(shape.a_runs),
+          word(shape.a_strips.row_elements) << 32 | word(shape.a_strips.windows),
+          word(shape.a_strips.step) << 32 | word(shape.a_strips.taps)};
 }
 
 }  // namespace
 
-ChoiceKey::ChoiceKey(const ContractionShape& shape, int threads) : WordKey(words_of(shape, threads)) {}
+ChoiceKey::ChoiceKey(const ContractionShape& shape, int threads)
+    : WordKey(words_of(shape, threads)) {}
 
 Choice ChoiceMemory::from_words(const Table::Value& words) {
   Choice choice;
@@ -42,7 +57,8 @@ Choice ChoiceMemory::from_words(const Table::Value& words) {
     strategy.direct_b = (of[9] & 2) != 0;
     strategy.dot_rest = (of[9] & 4) != 0;
     strategy.lanes = static_cast<rkernel::LaneAxis>(of[9] >> 3);
-    choice.program.regions.push_back({number(of[0]), number(of[1]), number(of[2]), number(of[3]), strategy});
+    choice.program.regions.push_back(
+        {number(of[0]), number(of[1]), number(of[2]), number(of[3]), strategy});
   }
   return choice;
 }
@@ -63,9 +79,13 @@ void ChoiceMemory::insert(const ChoiceKey& key, const Choice& choice) {
   std::size_t at = words_before_regions;
   for (const rkernel::Region& region : regions) {
     const rkernel::Strategy& strategy = region.strategy;
-    const std::uint64_t flags = word(strategy.copy_a) | word(strategy.direct_b) << 1 | word(strategy.dot_rest) << 2 | static_cast<std::uint64_t>(strategy.lanes) << 3;
-    for (const std::uint64_t each : {word(region.m0), word(region.m), word(region.n0), word(region.n), word(strategy.tile_rows) << 32 | word(strategy.tile_columns),
-                                     word(strategy.block_m), word(strategy.block_n), word(strategy.block_k), word(strategy.split_k), flags}) {
+    const std::uint64_t flags = word(strategy.copy_a) | word(strategy.direct_b) << 1 |
+                                word(strategy.dot_rest) << 2 |
+                                static_cast<std::uint64_t>(strategy.lanes) << 3;
+    for (const std::uint64_t each :
+         {word(region.m0), word(region.m), word(region.n0), word(region.n),
+          word(strategy.tile_rows) << 32 | word(strategy.tile_columns), word(strategy.block_m),
+          word(strategy.block_n), word(strategy.block_k), word(strategy.split_k), flags}) {
       words[at++] = each;
     }
   }

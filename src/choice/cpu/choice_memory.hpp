@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "src/choice/cpu/select.hpp"
 #include "src/base/word_table.hpp"
+#include "src/choice/cpu/select.hpp"
 
 namespace dyn::choice {
 
@@ -23,7 +23,8 @@ class ChoiceMemory {
   explicit ChoiceMemory(std::size_t bytes) : table_(bytes) {}
 
   std::optional<Choice> find(const ChoiceKey& key) const;
-  /// Programs of more than `most_regions` are not remembered. Where its places are taken, the oldest choice is forgotten.
+  /// Programs of more than `most_regions` are not remembered. Where its places are taken, the
+  /// oldest choice is forgotten.
   void insert(const ChoiceKey& key, const Choice& choice);
   /// Of the table, whether it is full or not.
   std::size_t bytes() const noexcept { return table_.bytes(); }

@@ -4,8 +4,8 @@
 #include <limits>
 #include <map>
 
-#include "src/choice/cpu/cover_select.hpp"
 #include "src/choice/cost/program_cost.hpp"
+#include "src/choice/cpu/cover_select.hpp"
 
 namespace dyn::choice {
 namespace {
@@ -24,14 +24,16 @@ void add_cut(std::vector<std::int64_t>& cuts, std::int64_t cut, std::int64_t ext
 
 class CoverSearch {
  public:
-  CoverSearch(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads)
+  CoverSearch(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape,
+              int threads)
       : machine_(machine), candidates_(candidates), shape_(shape), threads_(threads) {}
 
   // The best strategies for these regions: all combinations of their pieces.
   std::optional<Choice> best_of(std::vector<rkernel::Region> regions) const {
     std::vector<std::vector<Piece>> pieces;
     for (const rkernel::Region& region : regions) pieces.push_back(pieces_of(region));
-    if (std::ranges::any_of(pieces, [](const auto& of_region) { return of_region.empty(); })) return std::nullopt;
+    if (std::ranges::any_of(pieces, [](const auto& of_region) { return of_region.empty(); }))
+      return std::nullopt;
     std::vector<std::size_t> at(regions.size(), 0);
     double least = std::numeric_limits<double>::infinity();
     do {
@@ -39,9 +41,13 @@ class CoverSearch {
       for (std::size_t i = 0; i < regions.size(); ++i) team.take(pieces[i][at[i]].cost);
       if (team.last() >= least) continue;
       least = team.last();
-      for (std::size_t i = 0; i < regions.size(); ++i) regions[i].strategy = pieces[i][at[i]].strategy;
+      for (std::size_t i = 0; i < regions.size(); ++i)
+        regions[i].strategy = pieces[i][at[i]].strategy;
     } while (advance(at, pieces));
-    return Choice{{std::move(regions)}, threads_, least + (threads_ > 1 ? machine_.seconds_per_wakeup : 0), 0};
+    return Choice{{std::move(regions)},
+                  threads_,
+                  least + (threads_ > 1 ? machine_.seconds_per_wakeup : 0),
+                  0};
   }
 
  private:
@@ -52,12 +58,15 @@ class CoverSearch {
     part.n = region.n;
     part.fixed_slices = 1;
     std::map<std::int64_t, Piece> best;
-    for_each_strategy(machine_, candidates_, part, threads_, [&](const rkernel::Strategy& strategy) {
-      const TicketCost cost = ticket_cost(machine_, shape_, {region.m0, region.m, region.n0, region.n, strategy}, threads_);
-      if (cost.tickets > most_tickets_per_thread * threads_) return;
-      const auto [place, is_new] = best.try_emplace(cost.tickets, Piece{cost, strategy});
-      if (!is_new && cost.seconds < place->second.cost.seconds) place->second = {cost, strategy};
-    });
+    for_each_strategy(
+        machine_, candidates_, part, threads_, [&](const rkernel::Strategy& strategy) {
+          const TicketCost cost = ticket_cost(
+              machine_, shape_, {region.m0, region.m, region.n0, region.n, strategy}, threads_);
+          if (cost.tickets > most_tickets_per_thread * threads_) return;
+          const auto [place, is_new] = best.try_emplace(cost.tickets, Piece{cost, strategy});
+          if (!is_new && cost.seconds < place->second.cost.seconds)
+            place->second = {cost, strategy};
+        });
     std::vector<Piece> pieces;
     for (const auto& [tickets, piece] : best) pieces.push_back(piece);
     return pieces;
@@ -82,7 +91,8 @@ struct CutPlaces {
   std::vector<std::int64_t> m, n;
 };
 
-CutPlaces cut_places(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+CutPlaces cut_places(const Machine& machine, const CandidateSet& candidates,
+                     const ContractionShape& shape, int threads) {
   CutPlaces places;
   for (const rkernel::Strategy& tile : candidates.tiles) {
     for (const std::int64_t round : {std::int64_t{1}, std::int64_t{threads}}) {
@@ -98,7 +108,9 @@ CutPlaces cut_places(const Machine& machine, const CandidateSet& candidates, con
 
 std::vector<rkernel::Cuts> cuts_of(rkernel::Pattern pattern, const CutPlaces& places) {
   const std::vector<std::int64_t> none{0};
-  const bool cuts_m = pattern != rkernel::Pattern::III, cuts_n = pattern != rkernel::Pattern::II && pattern != rkernel::Pattern::IX, twice = pattern == rkernel::Pattern::IX;
+  const bool cuts_m = pattern != rkernel::Pattern::III,
+             cuts_n = pattern != rkernel::Pattern::II && pattern != rkernel::Pattern::IX,
+             twice = pattern == rkernel::Pattern::IX;
   std::vector<rkernel::Cuts> all;
   for (const std::int64_t m : cuts_m ? places.m : none) {
     for (const std::int64_t n : cuts_n ? places.n : none) {
@@ -112,7 +124,8 @@ std::vector<rkernel::Cuts> cuts_of(rkernel::Pattern pattern, const CutPlaces& pl
 
 }  // namespace
 
-void for_each_cover(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads, int most,
+void for_each_cover(const Machine& machine, const CandidateSet& candidates,
+                    const ContractionShape& shape, int threads, int most,
                     const std::function<void(const Choice&)>& visit) {
   if (shape.lanes == rkernel::LaneAxis::K || shape.m == 0 || shape.n == 0) return;
   const CoverSearch search(machine, candidates, shape, threads);
@@ -121,7 +134,8 @@ void for_each_cover(const Machine& machine, const CandidateSet& candidates, cons
     if (pattern == rkernel::Pattern::I) continue;
     std::vector<Choice> choices;
     for (const rkernel::Cuts& cuts : cuts_of(pattern, places)) {
-      if (auto choice = search.best_of(rkernel::cover(pattern, shape.m, shape.n, cuts))) choices.push_back(*std::move(choice));
+      if (auto choice = search.best_of(rkernel::cover(pattern, shape.m, shape.n, cuts)))
+        choices.push_back(*std::move(choice));
     }
     std::ranges::stable_sort(choices, {}, &Choice::seconds);
     choices.resize(std::min(choices.size(), static_cast<std::size_t>(most)));

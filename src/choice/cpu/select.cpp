@@ -3,29 +3,33 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/choice/cost/block_sizes.hpp"
-#include "src/choice/cpu/cover_select.hpp"
 #include "src/base/few.hpp"
-#include "src/choice/cost/rest_columns.hpp"
 #include "src/base/rounding.hpp"
+#include "src/choice/cost/block_sizes.hpp"
+#include "src/choice/cost/rest_columns.hpp"
+#include "src/choice/cpu/cover_select.hpp"
 
 namespace dyn::choice {
 namespace {
 
 constexpr std::int64_t smallest_block_k = 512;
-// A problem that takes this many wake-ups on all threads is not tried on one: what one spares is a tie by then.
+// A problem that takes this many wake-ups on all threads is not tried on one: what one spares is a
+// tie by then.
 constexpr double wakeups_worth_threads = 1 / tie;
 
 // Of make_candidates(), at most: of each axis, and the whole with two equal parts for the threads.
 constexpr std::size_t most_fixed = 5, most_sizes = most_fixed + 3;
 using CandidateSizes = Few<std::int64_t, most_sizes>;
 
-// The distinct block sizes for an extent: the whole, equal parts for the threads, and the fixed candidates below it.
-CandidateSizes block_sizes(std::int64_t extent, const std::vector<std::int64_t>& fixed, std::int64_t unit, int threads) {
+// The distinct block sizes for an extent: the whole, equal parts for the threads, and the fixed
+// candidates below it.
+CandidateSizes block_sizes(std::int64_t extent, const std::vector<std::int64_t>& fixed,
+                           std::int64_t unit, int threads) {
   CandidateSizes sizes;
   sizes.push_back(std::max<std::int64_t>(extent, 1));
   const auto add = [&](std::int64_t size) {
-    if (size > 0 && size < extent && std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+    if (size > 0 && size < extent && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+      sizes.push_back(size);
   };
   for (int parts = 1; parts <= 2; ++parts) {
     if (threads * parts > 1) add(ceil_div(ceil_div(extent, unit), threads * parts) * unit);
@@ -34,13 +38,16 @@ CandidateSizes block_sizes(std::int64_t extent, const std::vector<std::int64_t>&
   return sizes;
 }
 
-// Tiles of several panels are for few rows: with more, a taller tile of one panel has as many accumulators and reads less.
-bool worth_considering(const Machine& machine, const rkernel::Strategy& tile, const ContractionShape& shape) {
+// Tiles of several panels are for few rows: with more, a taller tile of one panel has as many
+// accumulators and reads less.
+bool worth_considering(const Machine& machine, const rkernel::Strategy& tile,
+                       const ContractionShape& shape) {
   if (tile.tile_columns == machine.panel) return true;
   return shape.m <= 2 * tile.tile_rows && shape.n > tile.tile_columns - machine.panel;
 }
 
-std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape) {
+std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const CandidateSet& candidates,
+                                         const ContractionShape& shape) {
   if (shape.lanes == rkernel::LaneAxis::K) {
     rkernel::Strategy tile;
     tile.tile_rows = machine.dot_rows.at(static_cast<std::size_t>(shape.n));
@@ -50,11 +57,14 @@ std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const Candidate
   std::vector<rkernel::Strategy> tiles;
   for (rkernel::Strategy tile : candidates.tiles) {
     if (!worth_considering(machine, tile, shape)) continue;
-    if (tile.tile_columns == machine.panel && shape.inlined_rows > 0) tile.tile_rows = shape.inlined_rows;
+    if (tile.tile_columns == machine.panel && shape.inlined_rows > 0)
+      tile.tile_rows = shape.inlined_rows;
     tiles.push_back(tile);
     // A lower tile may do without a copy of A.
     const auto lower = static_cast<int>(rows_without_conflicts(machine));
-    if (lower >= tile.tile_rows || shape.m <= lower || shape.must_copy_a || !copies_may_pay(machine, shape, tile)) continue;
+    if (lower >= tile.tile_rows || shape.m <= lower || shape.must_copy_a ||
+        !copies_may_pay(machine, shape, tile))
+      continue;
     tile.tile_rows = lower;
     tiles.push_back(tile);
   }
@@ -64,12 +74,15 @@ std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const Candidate
 }
 
 // Slices of K for blocks that are fewer than the threads, each deep enough to pay for its sums.
-Few<std::int64_t, 3> slices_for(const ContractionShape& shape, const rkernel::Strategy& strategy, int threads) {
+Few<std::int64_t, 3> slices_for(const ContractionShape& shape, const rkernel::Strategy& strategy,
+                                int threads) {
   constexpr std::int64_t least_slice = 256;
   Few<std::int64_t, 3> slices;
-  slices.push_back(shape.lanes == rkernel::LaneAxis::M ? 1 : std::max<std::int64_t>(shape.fixed_slices, 1));
+  slices.push_back(
+      shape.lanes == rkernel::LaneAxis::M ? 1 : std::max<std::int64_t>(shape.fixed_slices, 1));
   if (shape.lanes == rkernel::LaneAxis::M || shape.fixed_slices > 0) return slices;
-  const std::int64_t blocks = shape.batch * ceil_div(shape.m, strategy.block_m) * ceil_div(shape.n, strategy.block_n);
+  const std::int64_t blocks =
+      shape.batch * ceil_div(shape.m, strategy.block_m) * ceil_div(shape.n, strategy.block_n);
   if (blocks <= 0 || blocks >= threads) return slices;
   const std::int64_t enough = std::min(ceil_div(threads, blocks), shape.k / least_slice);
   for (const std::int64_t count : {enough, 2 * enough}) {
@@ -89,16 +102,21 @@ CandidateSet make_candidates(const Machine& machine) {
     set.tiles.push_back(strategy);
   }
   // Depths at which a panel's part stays in half of L2 and a row tile's in half of L1.
-  const std::int64_t l2_bytes = machine.levels.size() > 1 ? machine.levels[1].bytes : machine.levels[0].bytes;
-  for (std::int64_t depth = smallest_block_k; depth * machine.panel * 4 <= l2_bytes / 2 && set.blocks_k.size() < most_fixed; depth *= 4) set.blocks_k.push_back(depth);
+  const std::int64_t l2_bytes =
+      machine.levels.size() > 1 ? machine.levels[1].bytes : machine.levels[0].bytes;
+  for (std::int64_t depth = smallest_block_k;
+       depth * machine.panel * 4 <= l2_bytes / 2 && set.blocks_k.size() < most_fixed; depth *= 4)
+    set.blocks_k.push_back(depth);
   // Of blocks that tie, those of more rows read B less often.
   for (std::int64_t tiles = 16; tiles >= 1; tiles /= 4) set.blocks_m.push_back(tiles);
   for (std::int64_t panels = 4; panels <= 16; panels *= 4) set.blocks_n.push_back(panels);
   return set;
 }
 
-void for_each_strategy(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
-                       const std::function<void(const rkernel::Strategy&)>& visit, const std::function<bool(const rkernel::Strategy&)>& worth) {
+void for_each_strategy(const Machine& machine, const CandidateSet& candidates,
+                       const ContractionShape& shape, int threads,
+                       const std::function<void(const rkernel::Strategy&)>& visit,
+                       const std::function<bool(const rkernel::Strategy&)>& worth) {
   const CandidateSizes blocks_n = block_sizes(shape.n, candidates.blocks_n, machine.panel, threads);
   CandidateSizes blocks_k;
   blocks_k.push_back(std::max<std::int64_t>(shape.k, 1));
@@ -106,7 +124,8 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates, c
     if (depth < shape.k) blocks_k.push_back(depth);
   }
   for (const rkernel::Strategy& tile : tiles_for(machine, candidates, shape)) {
-    for (const std::int64_t block_m : block_sizes(shape.m, candidates.blocks_m, tile.tile_rows, threads)) {
+    for (const std::int64_t block_m :
+         block_sizes(shape.m, candidates.blocks_m, tile.tile_rows, threads)) {
       for (const std::int64_t block_n : blocks_n) {
         rkernel::Strategy strategy = tile;
         strategy.block_m = block_m;
@@ -126,7 +145,8 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates, c
   }
 }
 
-void for_each_choice(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads,
+void for_each_choice(const Machine& machine, const CandidateSet& candidates,
+                     const ContractionShape& shape, int threads,
                      const std::function<void(const Choice&)>& visit) {
   for (const int active : threads > 1 ? std::vector{1, threads} : std::vector{1}) {
     const double overhead = active > 1 ? machine.seconds_per_wakeup : 0;
@@ -134,19 +154,24 @@ void for_each_choice(const Machine& machine, const CandidateSet& candidates, con
       for (const bool dot_rest : {false, true}) {
         if (dot_rest && rest_columns(machine, shape) == 0) continue;
         strategy.dot_rest = dot_rest;
-        visit({{{{0, shape.m, 0, shape.n, strategy}}}, active, contraction_cost(machine, shape, strategy, active) + overhead, 0});
+        visit({{{{0, shape.m, 0, shape.n, strategy}}},
+               active,
+               contraction_cost(machine, shape, strategy, active) + overhead,
+               0});
       }
     });
   }
 }
 
-Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape, int threads) {
+Choice select(const Machine& machine, const CandidateSet& candidates, const ContractionShape& shape,
+              int threads) {
   Choice best;
   rkernel::Strategy best_strategy;
   BlockSizer sizes(machine, shape);
   const bool has_rest = rest_columns(machine, shape) > 0;
   const auto cuts_k = [&](const rkernel::Strategy& strategy) { return strategy.block_k < shape.k; };
-  // What a strategy must undercut, without its overhead. Sums that wait for another part of K lose ties.
+  // What a strategy must undercut, without its overhead. Sums that wait for another part of K lose
+  // ties.
   const auto worth_less_than = [&](double overhead, bool cuts) {
     if (best.considered == 0) return std::numeric_limits<double>::infinity();
     return best.seconds * (cuts_k(best_strategy) && !cuts ? 1 : 1 - tie) - overhead;
@@ -155,10 +180,14 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
     const auto visit = [&](rkernel::Strategy strategy) {
       if (strategy.copy_a && !copies_may_pay(machine, shape, strategy)) return;
       const double enough = worth_less_than(overhead, cuts_k(strategy));
-      double seconds = contraction_cost(machine, shape, strategy, sizes.of(strategy), active, nullptr, enough) + overhead;
+      double seconds =
+          contraction_cost(machine, shape, strategy, sizes.of(strategy), active, nullptr, enough) +
+          overhead;
       if (has_rest) {
         strategy.dot_rest = true;
-        const double with_dots = contraction_cost(machine, shape, strategy, sizes.of(strategy), active, nullptr, enough) + overhead;
+        const double with_dots = contraction_cost(machine, shape, strategy, sizes.of(strategy),
+                                                  active, nullptr, enough) +
+                                 overhead;
         strategy.dot_rest = with_dots < seconds;
         seconds = std::min(seconds, with_dots);
       }
@@ -169,14 +198,18 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
         best_strategy = strategy;
       }
     };
-    for_each_strategy(machine, candidates, shape, active, visit, [&](const rkernel::Strategy& blocks) {
-      const double enough = worth_less_than(overhead, false);
-      return least_cost(machine, shape, blocks, sizes.of(blocks), active, enough) < enough;
-    });
+    for_each_strategy(
+        machine, candidates, shape, active, visit, [&](const rkernel::Strategy& blocks) {
+          const double enough = worth_less_than(overhead, false);
+          return least_cost(machine, shape, blocks, sizes.of(blocks), active, enough) < enough;
+        });
   };
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);
-  // Sums of fixed slices that other threads wrote come to the second stage line by line, which costs more the more there are.
-  if (threads == 1 || shape.fixed_slices > 1 || best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup) consider(1, 0);
+  // Sums of fixed slices that other threads wrote come to the second stage line by line, which
+  // costs more the more there are.
+  if (threads == 1 || shape.fixed_slices > 1 ||
+      best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup)
+    consider(1, 0);
   best.program.regions = {{0, shape.m, 0, shape.n, best_strategy}};
   if (auto cover = select_cover(machine, shape, best)) return *std::move(cover);
   return best;

@@ -4,15 +4,16 @@
 #include <span>
 #include <vector>
 
-#include "src/choice/gpu/wave.hpp"
 #include "src/base/rounding.hpp"
+#include "src/choice/gpu/wave.hpp"
 
 namespace dyn::choice {
 namespace {
 
 constexpr double lanes_issued_per_cycle = 128;  ///< by the four schedulers of a multiprocessor
 constexpr int loop_registers = 40;              ///< of a thread of a kernel without a contraction
-constexpr double l2_share = 0.5;  ///< of L2 that one operand can keep while the others stream through
+constexpr double l2_share =
+    0.5;  ///< of L2 that one operand can keep while the others stream through
 
 struct Blocks {
   std::int64_t m, n, all;
@@ -29,27 +30,36 @@ Blocks blocks_of(const GpuContraction& shape, const GpuTile& tile) {
   return {m, n, shape.batch * m * n};
 }
 
-// How often B is read from memory: once where L2 keeps it, else again for each raster_rows of blocks, but no more often than there are waves.
+// How often B is read from memory: once where L2 keeps it, else again for each raster_rows of
+// blocks, but no more often than there are waves.
 double b_passes(const GpuMachine& machine, const Part& part, int resident) {
   const GpuContraction& shape = part.region.shape;
-  const double b_matrix = static_cast<double>(shape.n) * static_cast<double>(shape.k) * shape.b_element_bytes;
+  const double b_matrix =
+      static_cast<double>(shape.n) * static_cast<double>(shape.k) * shape.b_element_bytes;
   if (b_matrix <= l2_share * static_cast<double>(machine.l2_bytes)) return 1;
-  const double waves = std::ceil(static_cast<double>(part.blocks.m * part.blocks.n) / (static_cast<double>(machine.multiprocessors) * resident));
+  const double waves = std::ceil(static_cast<double>(part.blocks.m * part.blocks.n) /
+                                 (static_cast<double>(machine.multiprocessors) * resident));
   return std::min(waves, static_cast<double>(ceil_div(part.blocks.m, raster_rows)));
 }
 
-// Memory that must be read and written: outputs, each operand once, and what L2 cannot keep again for each pass, and for each region that needs it.
+// Memory that must be read and written: outputs, each operand once, and what L2 cannot keep again
+// for each pass, and for each region that needs it.
 double memory_bytes(const GpuMachine& machine, std::span<const Part> parts, int resident) {
   double total = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [shape, tile, m_begin, n_begin] = parts[i].region;
-    const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+    const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
+                 k = static_cast<double>(shape.k);
     const double a_matrix = m * k * shape.a_element_bytes, b_matrix = n * k * shape.b_element_bytes;
-    const auto kept = [&](double bytes) { return bytes <= l2_share * static_cast<double>(machine.l2_bytes); };
+    const auto kept = [&](double bytes) {
+      return bytes <= l2_share * static_cast<double>(machine.l2_bytes);
+    };
     const bool a_again = i > 0 && m_begin == parts[i - 1].region.m_begin && kept(a_matrix);
     const bool b_again = i > 0 && n_begin == parts[i - 1].region.n_begin && kept(b_matrix);
     const double batch = static_cast<double>(shape.batch);
-    total += batch * ((a_again ? 0 : a_matrix) + (b_again ? 0 : b_matrix * b_passes(machine, parts[i], resident)) + m * n * shape.epilogue_bytes);
+    total += batch * ((a_again ? 0 : a_matrix) +
+                      (b_again ? 0 : b_matrix * b_passes(machine, parts[i], resident)) +
+                      m * n * shape.epilogue_bytes);
   }
   return total;
 }
@@ -58,41 +68,50 @@ double l2_bytes(std::span<const Part> parts) {
   double total = 0;
   for (const Part& part : parts) {
     const GpuContraction& shape = part.region.shape;
-    const double batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
-                 k = static_cast<double>(shape.k);
-    total += batch * (m * k * shape.a_element_bytes * static_cast<double>(part.blocks.n) + n * k * shape.b_element_bytes * static_cast<double>(part.blocks.m) +
+    const double batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m),
+                 n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+    total += batch * (m * k * shape.a_element_bytes * static_cast<double>(part.blocks.n) +
+                      n * k * shape.b_element_bytes * static_cast<double>(part.blocks.m) +
                       m * n * shape.epilogue_bytes);
   }
   return total;
 }
 
 // A bound that all blocks share: bytes against the bandwidth of the whole GPU.
-LayerTerms traffic_terms(const GpuMachine& machine, const char* name, double bytes, double bytes_per_second) {
+LayerTerms traffic_terms(const GpuMachine& machine, const char* name, double bytes,
+                         double bytes_per_second) {
   LayerTerms terms{.name = name};
   terms.spatial_trips = 0;
   terms.fixed = machine.memory_latency_seconds + bytes / bytes_per_second;
   return terms;
 }
 
-// Tickets of a place that one block at a time has on the GPU; places take them round robin, wave after wave, those of the first region first.
+// Tickets of a place that one block at a time has on the GPU; places take them round robin, wave
+// after wave, those of the first region first.
 struct PlaceTickets {
   std::int64_t first = 0, second = 0;  ///< of each region, in full waves
   std::optional<std::size_t> last;     ///< the region of the one in the last wave
 };
 
-// A wave's seconds are those of blocks of one tile; places of both in one wave share a multiprocessor as if all were alike.
+// A wave's seconds are those of blocks of one tile; places of both in one wave share a
+// multiprocessor as if all were alike.
 class Schedule {
  public:
   Schedule(const GpuMachine& machine, std::span<const Part> parts, int fitting)
-      : machine_(machine), parts_(parts), fitting_(fitting), wave_blocks_(std::int64_t{machine.multiprocessors} * fitting) {
+      : machine_(machine),
+        parts_(parts),
+        fitting_(fitting),
+        wave_blocks_(std::int64_t{machine.multiprocessors} * fitting) {
     for (const Part& part : parts) all_ += part.blocks.all;
   }
 
   std::int64_t tickets() const { return all_; }
 
-  // The place that ends last. Places differ by whether they have one more ticket of the first region, and of all.
+  // The place that ends last. Places differ by whether they have one more ticket of the first
+  // region, and of all.
   double longest(CostBreakdown* breakdown) const {
-    const std::int64_t first_rest = parts_.front().blocks.all % wave_blocks_, last = all_ % wave_blocks_;
+    const std::int64_t first_rest = parts_.front().blocks.all % wave_blocks_,
+                       last = all_ % wave_blocks_;
     double most = -1;
     for (const std::int64_t place : {std::int64_t{0}, first_rest, last}) {
       if (place >= std::min(all_, wave_blocks_)) continue;
@@ -109,18 +128,21 @@ class Schedule {
   PlaceTickets at(std::int64_t place) const {
     const std::int64_t full_waves = all_ / wave_blocks_, first_tickets = parts_.front().blocks.all;
     PlaceTickets tickets;
-    const std::int64_t of_first = first_tickets / wave_blocks_ + (place < first_tickets % wave_blocks_ ? 1 : 0);
+    const std::int64_t of_first =
+        first_tickets / wave_blocks_ + (place < first_tickets % wave_blocks_ ? 1 : 0);
     tickets.first = std::min(of_first, full_waves);
     tickets.second = full_waves - tickets.first;
     if (place < all_ % wave_blocks_) tickets.last = of_first > full_waves ? 0 : parts_.size() - 1;
     return tickets;
   }
 
-  // Vortex, equation 4: F_parallel = ceil(blocks / (multiprocessors * occupancy)). The last wave, where it is not full, has its own
-  // occupancy, and so its own cost: fewer blocks than the GPU can hold spread over its multiprocessors.
+  // Vortex, equation 4: F_parallel = ceil(blocks / (multiprocessors * occupancy)). The last wave,
+  // where it is not full, has its own occupancy, and so its own cost: fewer blocks than the GPU can
+  // hold spread over its multiprocessors.
   double of(const PlaceTickets& tickets, CostBreakdown* breakdown) const {
     double seconds = 0;
-    const auto add_waves = [&](const char* name, const Part& part, std::int64_t count, int resident) {
+    const auto add_waves = [&](const char* name, const Part& part, std::int64_t count,
+                               int resident) {
       GpuWave wave = gpu_wave(machine_, part.region.shape, part.region.tile, resident);
       LayerTerms grid{.name = name};
       grid.parallel_trips = static_cast<double>(count);
@@ -137,12 +159,17 @@ class Schedule {
       breakdown->costs.push_back(cost);
     };
     const bool pair = parts_.size() > 1;
-    if (tickets.first > 0) add_waves(pair ? "grid, first region" : "grid", parts_.front(), tickets.first * wave_blocks_, fitting_);
-    if (tickets.second > 0) add_waves("grid, second region", parts_.back(), tickets.second * wave_blocks_, fitting_);
+    if (tickets.first > 0)
+      add_waves(pair ? "grid, first region" : "grid", parts_.front(), tickets.first * wave_blocks_,
+                fitting_);
+    if (tickets.second > 0)
+      add_waves("grid, second region", parts_.back(), tickets.second * wave_blocks_, fitting_);
     if (tickets.last) {
       const std::int64_t count = all_ % wave_blocks_;
-      const int resident = static_cast<int>(std::min<std::int64_t>(fitting_, ceil_div(count, machine_.multiprocessors)));
-      add_waves(pair || tickets.first > 0 ? "grid, last wave" : "grid", parts_[*tickets.last], count, resident);
+      const int resident = static_cast<int>(
+          std::min<std::int64_t>(fitting_, ceil_div(count, machine_.multiprocessors)));
+      add_waves(pair || tickets.first > 0 ? "grid, last wave" : "grid", parts_[*tickets.last],
+                count, resident);
     }
     return seconds;
   }
@@ -164,12 +191,14 @@ Occupancy program_occupancy(const GpuMachine& machine, std::span<const GpuTile> 
   return occupancy(machine, tiles.front().threads(), registers, shared_bytes);
 }
 
-double gpu_program_cost(const GpuMachine& machine, std::span<const GpuPart> regions, CostBreakdown* breakdown) {
+double gpu_program_cost(const GpuMachine& machine, std::span<const GpuPart> regions,
+                        CostBreakdown* breakdown) {
   std::vector<Part> parts;
   std::vector<GpuTile> tiles;
   for (const GpuPart& region : regions) {
     tiles.push_back(region.tile);
-    if (const Blocks blocks = blocks_of(region.shape, region.tile); blocks.all > 0) parts.push_back({region, blocks});
+    if (const Blocks blocks = blocks_of(region.shape, region.tile); blocks.all > 0)
+      parts.push_back({region, blocks});
   }
   const int fitting = program_occupancy(machine, tiles).blocks;
   if (fitting == 0 || parts.empty()) return machine.launch_seconds;
@@ -183,29 +212,38 @@ double gpu_program_cost(const GpuMachine& machine, std::span<const GpuPart> regi
     terms.costs.push_back(cost);
   };
   bound(traffic_terms(machine, "L2, all blocks", l2_bytes(parts), machine.l2_bytes_per_second));
-  bound(traffic_terms(machine, "memory, all blocks", memory_bytes(machine, parts, fitting), machine.memory_bytes_per_second));
+  bound(traffic_terms(machine, "memory, all blocks", memory_bytes(machine, parts, fitting),
+                      machine.memory_bytes_per_second));
   terms.seconds = seconds + machine.launch_seconds;
   terms.tickets = schedule.tickets();
   if (breakdown != nullptr) *breakdown = std::move(terms);
   return seconds + machine.launch_seconds;
 }
 
-double gpu_contraction_cost(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile, CostBreakdown* breakdown) {
+double gpu_contraction_cost(const GpuMachine& machine, const GpuContraction& shape,
+                            const GpuTile& tile, CostBreakdown* breakdown) {
   const GpuPart whole{shape, tile};
   return gpu_program_cost(machine, {&whole, 1}, breakdown);
 }
 
-double gpu_loop_cost(const GpuMachine& machine, double elements, double bytes, double operations_per_element, std::int64_t blocks, int threads) {
+double gpu_loop_cost(const GpuMachine& machine, double elements, double bytes,
+                     double operations_per_element, std::int64_t blocks, int threads) {
   if (blocks <= 0) return machine.launch_seconds;
   const int fitting = std::max(1, occupancy(machine, threads, loop_registers, 0).blocks);
   const double per_multiprocessor = static_cast<double>(ceil_div(blocks, machine.multiprocessors));
   const double waves = std::ceil(per_multiprocessor / fitting);
-  const double resident_warps = std::min<double>(fitting, per_multiprocessor) * threads / warp_lanes;
-  const double block_share = per_multiprocessor / static_cast<double>(blocks);  // of all the work, on the multiprocessor that has most
-  const double lanes_per_cycle = lanes_issued_per_cycle * std::min(1.0, resident_warps / partitions);
-  const double issue = elements * operations_per_element * block_share / lanes_per_cycle / machine.clock_hz;
+  const double resident_warps =
+      std::min<double>(fitting, per_multiprocessor) * threads / warp_lanes;
+  const double block_share =
+      per_multiprocessor /
+      static_cast<double>(blocks);  // of all the work, on the multiprocessor that has most
+  const double lanes_per_cycle =
+      lanes_issued_per_cycle * std::min(1.0, resident_warps / partitions);
+  const double issue =
+      elements * operations_per_element * block_share / lanes_per_cycle / machine.clock_hz;
   const double link = bytes * block_share / (machine.l2_bytes_per_cycle * machine.clock_hz);
-  return machine.launch_seconds + waves * machine.memory_latency_seconds + std::max({bytes / machine.memory_bytes_per_second, issue, link});
+  return machine.launch_seconds + waves * machine.memory_latency_seconds +
+         std::max({bytes / machine.memory_bytes_per_second, issue, link});
 }
 
 }  // namespace dyn::choice

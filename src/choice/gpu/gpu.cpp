@@ -9,41 +9,51 @@
 namespace dyn::choice {
 namespace {
 
-constexpr int stage_alignment = 128;     ///< bytes
-constexpr int barrier_bytes = 128;       ///< before all stages
-constexpr int row_padding = 4;           ///< floats after a row, so that rows start in different banks
-constexpr int most_registers = 255;      ///< of one thread, on every GPU so far
-// What ptxas adds to accumulators and fragments: pointers, places of copies, counters, and the epilogue.
+constexpr int stage_alignment = 128;  ///< bytes
+constexpr int barrier_bytes = 128;    ///< before all stages
+constexpr int row_padding = 4;        ///< floats after a row, so that rows start in different banks
+constexpr int most_registers = 255;   ///< of one thread, on every GPU so far
+// What ptxas adds to accumulators and fragments: pointers, places of copies, counters, and the
+// epilogue.
 constexpr int cuda_core_registers = 90, tensor_core_registers = 64;
-constexpr int steps_in_flight = 4;       ///< of an instruction's depth, whose fragments ptxas has loaded ahead
-constexpr int access_floats = 4;         ///< of one load of 128 bits
-constexpr int register_granule = 8;      ///< registers of a thread are given in units of 8 (CUDA occupancy calculator)
-constexpr int shared_reserved_bytes = 1024;  ///< kept by the system for each block, compute capability 8.0 and later
+constexpr int steps_in_flight =
+    4;  ///< of an instruction's depth, whose fragments ptxas has loaded ahead
+constexpr int access_floats = 4;  ///< of one load of 128 bits
+constexpr int register_granule =
+    8;  ///< registers of a thread are given in units of 8 (CUDA occupancy calculator)
+constexpr int shared_reserved_bytes =
+    1024;  ///< kept by the system for each block, compute capability 8.0 and later
 
 int whole_stage_bytes(int bytes) { return static_cast<int>(round_up(bytes, stage_alignment)); }
 
 }  // namespace
 
-// Fitted to what ptxas 13.0 gives the candidates for an A100; contraction_ptxas_test holds it to that.
+// Fitted to what ptxas 13.0 gives the candidates for an A100; contraction_ptxas_test holds it to
+// that.
 int GpuTile::registers() const {
   if (engine == Engine::CudaCores) {
     // Fragments of A and of B for the steps of K of one access.
-    return std::min(most_registers, thread_m * thread_n + access_floats * (thread_m + thread_n) + cuda_core_registers);
+    return std::min(most_registers, thread_m * thread_n + access_floats * (thread_m + thread_n) +
+                                        cuda_core_registers);
   }
-  // An instruction of 16 x 8 holds 4 registers of A and 2 of B; the accumulators of a warp are spread over its lanes.
+  // An instruction of 16 x 8 holds 4 registers of A and 2 of B; the accumulators of a warp are
+  // spread over its lanes.
   const int accumulators = warp_m * warp_n / warp_lanes;
   const int fragments = 4 * (warp_m / thread_m) + 2 * (warp_n / thread_n);
-  return std::min(most_registers, accumulators + steps_in_flight * fragments + tensor_core_registers);
+  return std::min(most_registers,
+                  accumulators + steps_in_flight * fragments + tensor_core_registers);
 }
 
 int GpuTile::a_stage_bytes() const {
   const int size = static_cast<int>(size_of(operands));
-  return whole_stage_bytes(block_m * (block_k + (engine == Engine::CudaCores ? row_padding : 0)) * size);
+  return whole_stage_bytes(block_m * (block_k + (engine == Engine::CudaCores ? row_padding : 0)) *
+                           size);
 }
 
 int GpuTile::b_stage_bytes() const {
   const int size = static_cast<int>(size_of(operands));
-  return whole_stage_bytes(block_k * (block_n + (engine == Engine::CudaCores ? row_padding : 0)) * size);
+  return whole_stage_bytes(block_k * (block_n + (engine == Engine::CudaCores ? row_padding : 0)) *
+                           size);
 }
 
 int GpuTile::shared_bytes() const {
@@ -52,9 +62,11 @@ int GpuTile::shared_bytes() const {
 }
 
 std::string GpuTile::to_string() const {
-  const std::string_view dtype = engine == Engine::TensorCores && operands == DType::f32 ? "tf32" : name_of(operands);
-  std::string text = fmt::format("{} {} cores {}x{}x{}, warps {}x{}", dtype, engine == Engine::TensorCores ? "tensor" : "CUDA", block_m, block_n,
-                                 block_k, warp_m, warp_n);
+  const std::string_view dtype =
+      engine == Engine::TensorCores && operands == DType::f32 ? "tf32" : name_of(operands);
+  std::string text = fmt::format("{} {} cores {}x{}x{}, warps {}x{}", dtype,
+                                 engine == Engine::TensorCores ? "tensor" : "CUDA", block_m,
+                                 block_n, block_k, warp_m, warp_n);
   if (engine == Engine::CudaCores) text += fmt::format(", threads {}x{}", thread_m, thread_n);
   return text + fmt::format(", {} stages", stages);
 }
@@ -68,8 +80,11 @@ Occupancy occupancy(const GpuMachine& machine, int threads, int registers, int s
     if (blocks < least.blocks) least = {blocks, by};
   };
   limit(machine.threads_per_multiprocessor / std::max(1, threads), "threads");
-  limit(machine.registers_per_multiprocessor / std::max(1, threads * static_cast<int>(round_up(registers, register_granule))), "registers");
-  limit(machine.shared_bytes_per_multiprocessor / (shared_bytes + shared_reserved_bytes), "shared memory");
+  limit(machine.registers_per_multiprocessor /
+            std::max(1, threads * static_cast<int>(round_up(registers, register_granule))),
+        "registers");
+  limit(machine.shared_bytes_per_multiprocessor / (shared_bytes + shared_reserved_bytes),
+        "shared memory");
   return least;
 }
 

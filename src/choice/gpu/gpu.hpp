@@ -14,23 +14,23 @@ namespace dyn::choice {
 
 /// Numbers of one GPU: from its makers' documents (a described GPU), or asked from the driver.
 struct GpuMachine {
-  std::string name;           ///< "a100"
-  std::string product;        ///< "NVIDIA A100-SXM4-80GB"
+  std::string name;             ///< "a100"
+  std::string product;          ///< "NVIDIA A100-SXM4-80GB"
   int compute_capability = 80;  ///< 10 * major + minor
   int multiprocessors = 0;
-  double clock_hz = 0;        ///< boost
+  double clock_hz = 0;                                                   ///< boost
   int registers_per_multiprocessor = 65536, registers_per_thread = 255;  ///< of 32 bits
   int shared_bytes_per_multiprocessor = 0, shared_bytes_per_block = 0;
   int threads_per_multiprocessor = 2048, threads_per_block = 1024, blocks_per_multiprocessor = 32;
   // Of one multiprocessor, for each cycle.
-  double f32_fma = 0;         ///< multiply-adds on CUDA cores
-  double f16_mma_fma = 0;     ///< multiply-adds on tensor cores, f16 and bf16, dense, by mma.sync
+  double f32_fma = 0;      ///< multiply-adds on CUDA cores
+  double f16_mma_fma = 0;  ///< multiply-adds on tensor cores, f16 and bf16, dense, by mma.sync
   double tf32_mma_fma = 0;
-  double shared_bytes = 128;  ///< read from shared memory
+  double shared_bytes = 128;       ///< read from shared memory
   double l2_bytes_per_cycle = 64;  ///< from L2 into one multiprocessor
   std::int64_t l2_bytes = 0, memory_bytes = 0;
   double l2_bytes_per_second = 0, memory_bytes_per_second = 0;  ///< of the whole GPU
-  double launch_seconds = 0;   ///< from the end of one kernel to the start of the next in a stream
+  double launch_seconds = 0;  ///< from the end of one kernel to the start of the next in a stream
   double memory_latency_seconds = 0;
 };
 
@@ -42,52 +42,63 @@ enum class Engine : std::uint8_t { CudaCores, TensorCores };
 /// The tiles of a contraction at each layer. f32, f16 or bf16 operands; f32 accumulators.
 struct GpuTile {
   Engine engine = Engine::CudaCores;
-  DType operands = DType::f32;  ///< as they lie in shared memory; CudaCores: f32. TensorCores with f32: TF32
-  int thread_m = 8, thread_n = 8;  ///< registers: of one thread (CudaCores), of one instruction (TensorCores: 16 x 8)
-  int warp_m = 32, warp_n = 64;    ///< of one warp
+  DType operands =
+      DType::f32;  ///< as they lie in shared memory; CudaCores: f32. TensorCores with f32: TF32
+  int thread_m = 8,
+      thread_n =
+          8;  ///< registers: of one thread (CudaCores), of one instruction (TensorCores: 16 x 8)
+  int warp_m = 32, warp_n = 64;  ///< of one warp
   int block_m = 128, block_n = 128, block_k = 16;
-  int stages = 2;                  ///< of block_k in shared memory at once
+  int stages = 2;  ///< of block_k in shared memory at once
   bool operator==(const GpuTile&) const = default;
 
   int warps() const { return (block_m / warp_m) * (block_n / warp_n); }
   int threads() const { return warp_lanes * warps(); }
-  /// Estimated, of one thread, where both operands are copied as vectors: accumulators, fragments, addresses.
+  /// Estimated, of one thread, where both operands are copied as vectors: accumulators, fragments,
+  /// addresses.
   int registers() const;
-  /// Bytes of one stage of A and of B in shared memory, each a multiple of 128. TensorCores: rows without padding, swizzled. CudaCores:
-  /// A has block_m rows of block_k + 4 floats, B block_k rows of block_n + 4 floats.
+  /// Bytes of one stage of A and of B in shared memory, each a multiple of 128. TensorCores: rows
+  /// without padding, swizzled. CudaCores: A has block_m rows of block_k + 4 floats, B block_k rows
+  /// of block_n + 4 floats.
   int a_stage_bytes() const;
   int b_stage_bytes() const;
-  /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows of block_n + 4 floats.
+  /// 128 for barriers, then the larger of all stages and the epilogue's block_m rows of block_n + 4
+  /// floats.
   int shared_bytes() const;
   std::string to_string() const;  ///< "bf16 tensor cores 128x128x32, warps 64x32, 3 stages"
 };
 
-/// Rows of blocks that tickets go down before the next column of blocks: what runs at one time reads few tiles of A and of B again and again.
+/// Rows of blocks that tickets go down before the next column of blocks: what runs at one time
+/// reads few tiles of A and of B again and again.
 inline constexpr int raster_rows = 8;
 
 /// How much of a multiprocessor blocks of this size fill.
 struct Occupancy {
-  int blocks = 0;        ///< resident on one multiprocessor; 0: the block does not fit
+  int blocks = 0;          ///< resident on one multiprocessor; 0: the block does not fit
   const char* limit = "";  ///< "registers", "shared memory", "threads", "blocks"
 };
 Occupancy occupancy(const GpuMachine& machine, int threads, int registers, int shared_bytes);
 
-/// Candidates bottom-up (Vortex, Algorithm 2), from the GPU's numbers alone: tiles of registers that a thread can hold, warps and blocks
-/// that fit. `operands`: the dtype that the contraction computes with; CUDA cores serve every one. A fixed order.
+/// Candidates bottom-up (Vortex, Algorithm 2), from the GPU's numbers alone: tiles of registers
+/// that a thread can hold, warps and blocks that fit. `operands`: the dtype that the contraction
+/// computes with; CUDA cores serve every one. A fixed order.
 std::vector<GpuTile> gpu_tiles(const GpuMachine& machine, DType operands, bool allow_tf32);
 
 /// The surroundings of one contraction on a GPU, beside its sizes.
 struct GpuContraction {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   double a_element_bytes = 4, b_element_bytes = 4;
-  bool a_vectors = true, b_vectors = true;  ///< can be copied 16 bytes at a time by a tile whose dtype has as many bytes; else by element
-  double epilogue_operations = 1;  ///< instructions for each output
-  double epilogue_bytes = 8;       ///< read and written for each output
+  bool a_vectors = true, b_vectors = true;  ///< can be copied 16 bytes at a time by a tile whose
+                                            ///< dtype has as many bytes; else by element
+  double epilogue_operations = 1;           ///< instructions for each output
+  double epilogue_bytes = 8;                ///< read and written for each output
 };
 
-/// Predicted seconds, launch included: waves of blocks over multiprocessors x occupancy as the grid layer's F_parallel, the pipeline of
-/// stages as the shared layer, the warps' multiply-adds as the lowest (the same layer_cost as on a CPU).
-double gpu_contraction_cost(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile, CostBreakdown* breakdown = nullptr);
+/// Predicted seconds, launch included: waves of blocks over multiprocessors x occupancy as the grid
+/// layer's F_parallel, the pipeline of stages as the shared layer, the warps' multiply-adds as the
+/// lowest (the same layer_cost as on a CPU).
+double gpu_contraction_cost(const GpuMachine& machine, const GpuContraction& shape,
+                            const GpuTile& tile, CostBreakdown* breakdown = nullptr);
 
 /// A region of the output, with the tile that computes it.
 struct GpuPart {
@@ -97,21 +108,27 @@ struct GpuPart {
 };
 /// What a kernel of these tiles fills: one block of it has room for each. They have equal threads.
 Occupancy program_occupancy(const GpuMachine& machine, std::span<const GpuTile> tiles);
-/// The same for one region, or for two in one launch, the tickets of the first before those of the second: blocks take them round robin, and the one that
-/// has most to do ends last. Traffic is that of both, with what L2 keeps for the second region read once.
-double gpu_program_cost(const GpuMachine& machine, std::span<const GpuPart> regions, CostBreakdown* breakdown = nullptr);
+/// The same for one region, or for two in one launch, the tickets of the first before those of the
+/// second: blocks take them round robin, and the one that has most to do ends last. Traffic is that
+/// of both, with what L2 keeps for the second region read once.
+double gpu_program_cost(const GpuMachine& machine, std::span<const GpuPart> regions,
+                        CostBreakdown* breakdown = nullptr);
 
-/// The same for a kernel without a contraction: bytes against bandwidth, instructions against issue, waves.
-double gpu_loop_cost(const GpuMachine& machine, double elements, double bytes, double operations_per_element, std::int64_t blocks, int threads);
+/// The same for a kernel without a contraction: bytes against bandwidth, instructions against
+/// issue, waves.
+double gpu_loop_cost(const GpuMachine& machine, double elements, double bytes,
+                     double operations_per_element, std::int64_t blocks, int threads);
 
 struct GpuChoice {
   int tile = -1;  ///< index into the candidates
   double seconds = 0;
 };
-/// The cheapest of `tiles` that fits the machine; ties (2 %) go to the earlier. tile -1: none fits. `shape_for`, where given, is the
-/// contraction as that tile would meet it.
+/// The cheapest of `tiles` that fits the machine; ties (2 %) go to the earlier. tile -1: none fits.
+/// `shape_for`, where given, is the contraction as that tile would meet it.
 using GpuShapeFor = std::function<GpuContraction(const GpuTile&)>;
-GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles);
-GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuContraction& shape, const std::vector<GpuTile>& tiles);
+GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                          const std::vector<GpuTile>& tiles);
+GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuContraction& shape,
+                          const std::vector<GpuTile>& tiles);
 
 }  // namespace dyn::choice

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "src/choice/gpu/wave.hpp"
 #include "src/base/rounding.hpp"
+#include "src/choice/gpu/wave.hpp"
 
 namespace dyn::choice {
 namespace {
@@ -25,17 +25,21 @@ double vortex_block(const GpuWave& wave) {
 
 }  // namespace
 
-GpuMicroKernels::GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles, const GpuShapeFor& form,
-                                 const std::vector<GpuPair>& pairs)
+GpuMicroKernels::GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles,
+                                 const GpuShapeFor& form, const std::vector<GpuPair>& pairs)
     : multiprocessors_(machine.multiprocessors), pairs_(pairs) {
-  for (const GpuTile& tile : tiles) fastest_ = std::max(fastest_, multiply_adds_per_cycle(machine, tile));
+  for (const GpuTile& tile : tiles)
+    fastest_ = std::max(fastest_, multiply_adds_per_cycle(machine, tile));
   for (std::size_t i = 0; i < tiles.size(); ++i) {
-    const int resident = occupancy(machine, tiles[i].threads(), tiles[i].registers(), tiles[i].shared_bytes()).blocks;
+    const int resident =
+        occupancy(machine, tiles[i].threads(), tiles[i].registers(), tiles[i].shared_bytes())
+            .blocks;
     if (resident > 0) kernels_.push_back(kernel_of(machine, tiles[i], i, resident, form(tiles[i])));
   }
 }
 
-GpuMicroKernels::Kernel GpuMicroKernels::kernel_of(const GpuMachine& machine, const GpuTile& tile, std::size_t index, int resident,
+GpuMicroKernels::Kernel GpuMicroKernels::kernel_of(const GpuMachine& machine, const GpuTile& tile,
+                                                   std::size_t index, int resident,
                                                    const GpuContraction& form) const {
   GpuContraction block = form;
   block.batch = 1;
@@ -49,13 +53,22 @@ GpuMicroKernels::Kernel GpuMicroKernels::kernel_of(const GpuMachine& machine, co
     return Pipeline{with_steps(0), with_steps(1), with_steps(2) - with_steps(1)};
   };
   const auto predicted = [](const GpuWave& wave) { return wave.seconds(); };
-  Kernel kernel{.tile = index, .block = {tile.block_m, tile.block_n, tile.block_k}, .blocks_per_wave = std::int64_t{multiprocessors_} * resident,
-                .task = waves(1, predicted), .wave = waves(resident, predicted), .vortex = waves(resident, vortex_block),
-                .compute = 0, .memory = 0, .shared = 0, .output_memory = 0};
+  Kernel kernel{.tile = index,
+                .block = {tile.block_m, tile.block_n, tile.block_k},
+                .blocks_per_wave = std::int64_t{multiprocessors_} * resident,
+                .task = waves(1, predicted),
+                .wave = waves(resident, predicted),
+                .vortex = waves(resident, vortex_block),
+                .compute = 0,
+                .memory = 0,
+                .shared = 0,
+                .output_memory = 0};
   const double outputs = static_cast<double>(tile.block_m) * tile.block_n;
   const double bytes_per_second = machine.memory_bytes_per_second / multiprocessors_;
   kernel.compute = outputs * tile.block_k / fastest_ / machine.clock_hz;
-  kernel.memory = tile.block_k * (tile.block_m * form.a_element_bytes + tile.block_n * form.b_element_bytes) / bytes_per_second;
+  kernel.memory = tile.block_k *
+                  (tile.block_m * form.a_element_bytes + tile.block_n * form.b_element_bytes) /
+                  bytes_per_second;
   kernel.output_memory = outputs * form.epilogue_bytes / bytes_per_second;
   const LayerTerms warp = gpu_wave(machine, block, tile, 1).layers.front();
   kernel.shared = warp.spatial_trips * warp.reduction_trips * warp.load;
@@ -63,13 +76,17 @@ GpuMicroKernels::Kernel GpuMicroKernels::kernel_of(const GpuMachine& machine, co
 }
 
 bool GpuMicroKernels::together(std::size_t a, std::size_t b) const {
-  const auto is_pair = [&](std::size_t first, std::size_t second) { return std::ranges::find(pairs_, GpuPair{tile_of(first), tile_of(second)}) != pairs_.end(); };
+  const auto is_pair = [&](std::size_t first, std::size_t second) {
+    return std::ranges::find(pairs_, GpuPair{tile_of(first), tile_of(second)}) != pairs_.end();
+  };
   return is_pair(a, b) || is_pair(b, a);
 }
 
-double GpuMicroKernels::at_depth(std::size_t kernel, const Pipeline& pipeline, std::int64_t k) const {
+double GpuMicroKernels::at_depth(std::size_t kernel, const Pipeline& pipeline,
+                                 std::int64_t k) const {
   if (k <= 0) return pipeline.no_step;
-  return pipeline.first_step + static_cast<double>(ceil_div(k, kernels_[kernel].block.k) - 1) * pipeline.next_step;
+  return pipeline.first_step +
+         static_cast<double>(ceil_div(k, kernels_[kernel].block.k) - 1) * pipeline.next_step;
 }
 
 double GpuMicroKernels::compute_to_memory(std::size_t kernel, std::int64_t k) const {
@@ -80,8 +97,10 @@ double GpuMicroKernels::compute_to_memory(std::size_t kernel, std::int64_t k) co
 
 double GpuMicroKernels::vortex_seconds(std::size_t kernel, const ProductShape& shape) const {
   const Kernel& own = kernels_[kernel];
-  const std::int64_t blocks = shape.batch * ceil_div(shape.m, own.block.m) * ceil_div(shape.n, own.block.n);
-  return static_cast<double>(ceil_div(blocks, own.blocks_per_wave)) * at_depth(kernel, own.vortex, shape.k);
+  const std::int64_t blocks =
+      shape.batch * ceil_div(shape.m, own.block.m) * ceil_div(shape.n, own.block.n);
+  return static_cast<double>(ceil_div(blocks, own.blocks_per_wave)) *
+         at_depth(kernel, own.vortex, shape.k);
 }
 
 }  // namespace dyn::choice

@@ -8,27 +8,37 @@
 
 namespace dyn::choice {
 
-/// One micro-kernel for each tile that fits the machine, in their order: a block of the grid, in steps of block_k. Nothing is measured: seconds are
-/// those of gpu_wave(), of whole blocks. Units are multiprocessors.
+/// One micro-kernel for each tile that fits the machine, in their order: a block of the grid, in
+/// steps of block_k. Nothing is measured: seconds are those of gpu_wave(), of whole blocks. Units
+/// are multiprocessors.
 class GpuMicroKernels final : public MicroKernels {
  public:
-  /// `form`: the surroundings of the contraction as each tile meets them; its sizes do not matter. `pairs`: of tiles that one launch can run.
-  GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles, const GpuShapeFor& form, const std::vector<GpuPair>& pairs = {});
+  /// `form`: the surroundings of the contraction as each tile meets them; its sizes do not matter.
+  /// `pairs`: of tiles that one launch can run.
+  GpuMicroKernels(const GpuMachine& machine, const std::vector<GpuTile>& tiles,
+                  const GpuShapeFor& form, const std::vector<GpuPair>& pairs = {});
 
   std::size_t size() const override { return kernels_.size(); }
   MicroKernel operator[](std::size_t kernel) const override { return kernels_[kernel].block; }
   bool together(std::size_t a, std::size_t b) const override;
   int units() const override { return multiprocessors_; }
-  std::int64_t blocks_per_wave(std::size_t kernel) const override { return kernels_[kernel].blocks_per_wave; }
+  std::int64_t blocks_per_wave(std::size_t kernel) const override {
+    return kernels_[kernel].blocks_per_wave;
+  }
   /// One block on a multiprocessor.
-  double task_seconds(std::size_t kernel, std::int64_t k) const override { return at_depth(kernel, kernels_[kernel].task, k); }
+  double task_seconds(std::size_t kernel, std::int64_t k) const override {
+    return at_depth(kernel, kernels_[kernel].task, k);
+  }
   /// As many blocks on each multiprocessor as fit.
-  double wave_seconds(std::size_t kernel, std::int64_t k) const override { return at_depth(kernel, kernels_[kernel].wave, k); }
-  /// Multiply-adds at the speed of the hardware, that of the fastest engine among the tiles, over K_mem (FTuner, equation 7): the larger one of
-  /// what a block reads and writes at its multiprocessor's part of the memory's bandwidth, and what passes through shared memory.
+  double wave_seconds(std::size_t kernel, std::int64_t k) const override {
+    return at_depth(kernel, kernels_[kernel].wave, k);
+  }
+  /// Multiply-adds at the speed of the hardware, that of the fastest engine among the tiles, over
+  /// K_mem (FTuner, equation 7): the larger one of what a block reads and writes at its
+  /// multiprocessor's part of the memory's bandwidth, and what passes through shared memory.
   double compute_to_memory(std::size_t kernel, std::int64_t k) const override;
-  /// The layers of a full wave without dyn's corrections: no barriers and latencies before the first load, no cheaper last wave, no bounds by
-  /// the whole GPU's bandwidth, no launch.
+  /// The layers of a full wave without dyn's corrections: no barriers and latencies before the
+  /// first load, no cheaper last wave, no bounds by the whole GPU's bandwidth, no launch.
   double vortex_seconds(std::size_t kernel, const ProductShape& shape) const override;
 
   /// Index of a kernel's tile among those that it was made from.
@@ -47,7 +57,8 @@ class GpuMicroKernels final : public MicroKernels {
     double compute, memory, shared;  ///< seconds of one step
     double output_memory;            ///< of the outputs, once
   };
-  Kernel kernel_of(const GpuMachine& machine, const GpuTile& tile, std::size_t index, int resident, const GpuContraction& form) const;
+  Kernel kernel_of(const GpuMachine& machine, const GpuTile& tile, std::size_t index, int resident,
+                   const GpuContraction& form) const;
   double at_depth(std::size_t kernel, const Pipeline& pipeline, std::int64_t k) const;
 
   int multiprocessors_;

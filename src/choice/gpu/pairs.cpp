@@ -17,8 +17,12 @@ std::vector<GpuPair> all_pairs(const GpuMachine& machine, const std::vector<GpuT
   for (std::size_t first = 0; first < tiles.size(); ++first) {
     for (std::size_t second = 0; second < tiles.size(); ++second) {
       const GpuTile &a = tiles[first], &b = tiles[second];
-      if (first == second || area(first) < area(second) || (area(first) == area(second) && first > second)) continue;
-      if (a.engine != tiles.front().engine || b.engine != a.engine || a.operands != b.operands || a.threads() != b.threads()) continue;
+      if (first == second || area(first) < area(second) ||
+          (area(first) == area(second) && first > second))
+        continue;
+      if (a.engine != tiles.front().engine || b.engine != a.engine || a.operands != b.operands ||
+          a.threads() != b.threads())
+        continue;
       const GpuTile both[] = {a, b};
       if (program_occupancy(machine, both).blocks > 0) pairs.push_back({first, second});
     }
@@ -31,7 +35,11 @@ std::vector<GpuContraction> synthetic(const GpuTile& tile) {
   const double bytes = static_cast<double>(size_of(tile.operands));
   for (double m = least_pair_size; m <= most_pair_size; m *= pair_size_factor) {
     for (std::int64_t n = 2 * least_pair_size; n <= most_pair_size / 2; n *= 2) {
-      shapes.push_back({.m = std::llround(m), .n = n, .k = pair_depth, .a_element_bytes = bytes, .b_element_bytes = bytes});
+      shapes.push_back({.m = std::llround(m),
+                        .n = n,
+                        .k = pair_depth,
+                        .a_element_bytes = bytes,
+                        .b_element_bytes = bytes});
     }
   }
   return shapes;
@@ -51,8 +59,11 @@ std::vector<GpuPair> gpu_pairs(const GpuMachine& machine, const std::vector<GpuT
     const GpuChoice alone = select_gpu_tile(machine, shape_for, tiles);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       double least = alone.seconds;
-      const auto visit = [&](const GpuProgram& program) { least = std::min(least, program.seconds); };
-      for_each_gpu_cut(machine, shape_for, tiles, {pairs[i]}, tiles[static_cast<std::size_t>(alone.tile)], visit);
+      const auto visit = [&](const GpuProgram& program) {
+        least = std::min(least, program.seconds);
+      };
+      for_each_gpu_cut(machine, shape_for, tiles, {pairs[i]},
+                       tiles[static_cast<std::size_t>(alone.tile)], visit);
       savings[i].push_back(std::log(alone.seconds / least));
     }
   }
@@ -62,7 +73,8 @@ std::vector<GpuPair> gpu_pairs(const GpuMachine& machine, const std::vector<GpuT
     double most = least_pair_gain * static_cast<double>(shapes.size());
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       double gain = 0;
-      for (std::size_t j = 0; j < shapes.size(); ++j) gain += std::max(0.0, savings[i][j] - best[j]);
+      for (std::size_t j = 0; j < shapes.size(); ++j)
+        gain += std::max(0.0, savings[i][j] - best[j]);
       if (gain > most) most = gain, next = i;
     }
     if (next == pairs.size()) break;

@@ -8,27 +8,34 @@
 namespace dyn::choice {
 namespace {
 
-constexpr double worth_two_regions = 0.97;        ///< of the time of one region: predictions of two are no better than that
-constexpr double nearly_full = 0.9;     ///< of a last wave that two regions hardly shorten
-constexpr std::int64_t column_unit = 16;  ///< columns of a region begin at a multiple, so that copies of 16 bytes stay aligned
+constexpr double worth_two_regions =
+    0.97;  ///< of the time of one region: predictions of two are no better than that
+constexpr double nearly_full = 0.9;  ///< of a last wave that two regions hardly shorten
+constexpr std::int64_t column_unit =
+    16;  ///< columns of a region begin at a multiple, so that copies of 16 bytes stay aligned
 constexpr int most_waves_back = 2;
 
 // The first tile has what lies before the cut.
-std::vector<GpuRegion> cut_at(const GpuContraction& shape, const GpuPair& pair, bool rows, std::int64_t at) {
+std::vector<GpuRegion> cut_at(const GpuContraction& shape, const GpuPair& pair, bool rows,
+                              std::int64_t at) {
   if (rows) return {{pair.first, 0, at, 0, shape.n}, {pair.second, at, shape.m - at, 0, shape.n}};
   return {{pair.first, 0, shape.m, 0, at}, {pair.second, 0, shape.m, at, shape.n - at}};
 }
 
 // Whole strips of blocks of the first tile that fill waves; both cuts beside where the wave ends.
 template <class Visit>
-void for_each_cut(const GpuContraction& shape, const GpuTile& first, std::int64_t wave_blocks, bool rows, Visit&& visit) {
+void for_each_cut(const GpuContraction& shape, const GpuTile& first, std::int64_t wave_blocks,
+                  bool rows, Visit&& visit) {
   const std::int64_t along = rows ? shape.m : shape.n, block = rows ? first.block_m : first.block_n;
   if (!rows && block % column_unit != 0) return;
-  const std::int64_t in_strip = shape.batch * (rows ? ceil_div(shape.n, first.block_n) : ceil_div(shape.m, first.block_m));
+  const std::int64_t in_strip =
+      shape.batch * (rows ? ceil_div(shape.n, first.block_n) : ceil_div(shape.m, first.block_m));
   const std::int64_t strips = along / block, waves = strips * in_strip / wave_blocks;
   std::int64_t before = 0;
-  for (std::int64_t wave = waves; wave > std::max<std::int64_t>(0, waves - most_waves_back); --wave) {
-    for (const std::int64_t cut : {std::min(strips, ceil_div(wave * wave_blocks, in_strip)), wave * wave_blocks / in_strip}) {
+  for (std::int64_t wave = waves; wave > std::max<std::int64_t>(0, waves - most_waves_back);
+       --wave) {
+    for (const std::int64_t cut : {std::min(strips, ceil_div(wave * wave_blocks, in_strip)),
+                                   wave * wave_blocks / in_strip}) {
       if (cut == before || cut == 0 || cut * block >= along) continue;
       before = cut;
       visit(cut * block);
@@ -38,7 +45,8 @@ void for_each_cut(const GpuContraction& shape, const GpuTile& first, std::int64_
 
 }  // namespace
 
-double gpu_program_cost(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles, const std::vector<GpuRegion>& regions,
+double gpu_program_cost(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                        const std::vector<GpuTile>& tiles, const std::vector<GpuRegion>& regions,
                         CostBreakdown* breakdown) {
   std::vector<GpuPart> parts;
   for (const GpuRegion& region : regions) {
@@ -50,12 +58,19 @@ double gpu_program_cost(const GpuMachine& machine, const GpuShapeFor& shape_for,
   return gpu_program_cost(machine, parts, breakdown);
 }
 
-void for_each_gpu_cut(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs,
+void for_each_gpu_cut(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                      const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs,
                       const GpuTile& alone, const std::function<void(const GpuProgram&)>& visit) {
   const GpuContraction shape = shape_for(alone);
-  const auto wave_blocks = [&](std::span<const GpuTile> of) { return std::int64_t{machine.multiprocessors} * program_occupancy(machine, of).blocks; };
-  const std::int64_t blocks = shape.batch * ceil_div(shape.m, alone.block_m) * ceil_div(shape.n, alone.block_n), wave = wave_blocks({&alone, 1});
-  if (wave == 0 || blocks % wave == 0 || static_cast<double>(blocks % wave) > nearly_full * static_cast<double>(wave)) return;
+  const auto wave_blocks = [&](std::span<const GpuTile> of) {
+    return std::int64_t{machine.multiprocessors} * program_occupancy(machine, of).blocks;
+  };
+  const std::int64_t blocks = shape.batch * ceil_div(shape.m, alone.block_m) *
+                              ceil_div(shape.n, alone.block_n),
+                     wave = wave_blocks({&alone, 1});
+  if (wave == 0 || blocks % wave == 0 ||
+      static_cast<double>(blocks % wave) > nearly_full * static_cast<double>(wave))
+    return;
   for (const GpuPair& pair : pairs) {
     const std::array both{tiles[pair.first], tiles[pair.second]};
     const std::int64_t of_both = wave_blocks(both);
@@ -70,7 +85,9 @@ void for_each_gpu_cut(const GpuMachine& machine, const GpuShapeFor& shape_for, c
   }
 }
 
-GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs) {
+GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                              const std::vector<GpuTile>& tiles,
+                              const std::vector<GpuPair>& pairs) {
   const GpuChoice alone = select_gpu_tile(machine, shape_for, tiles);
   if (alone.tile < 0) return {};
   const GpuTile& tile = tiles[static_cast<std::size_t>(alone.tile)];

@@ -1,5 +1,6 @@
 #pragma once
-// Programs of a contraction on a GPU: one tile for the whole output, or two in one launch, cut along M (MikPoly's pattern II) or N (III).
+// Programs of a contraction on a GPU: one tile for the whole output, or two in one launch, cut
+// along M (MikPoly's pattern II) or N (III).
 
 #include <cstddef>
 #include <cstdint>
@@ -23,26 +24,33 @@ struct GpuProgram {
   double seconds = 0;  ///< predicted, by gpu_program_cost()
 };
 
-/// Two candidates that one kernel has the code of; the tickets of `first`, whose blocks are larger, come first, so that small ones even out the end.
+/// Two candidates that one kernel has the code of; the tickets of `first`, whose blocks are larger,
+/// come first, so that small ones even out the end.
 struct GpuPair {
   std::size_t first = 0, second = 0;
   bool operator==(const GpuPair&) const = default;
 };
 
-/// At most 2 pairs of tiles of the first engine whose blocks have equal threads. One after the other the pair is taken that most lowers the mean, over
-/// synthetic sizes, of the logarithm of the least cost, until none lowers it by much. From the GPU's numbers alone; in a fixed order.
+/// At most 2 pairs of tiles of the first engine whose blocks have equal threads. One after the
+/// other the pair is taken that most lowers the mean, over synthetic sizes, of the logarithm of the
+/// least cost, until none lowers it by much. From the GPU's numbers alone; in a fixed order.
 std::vector<GpuPair> gpu_pairs(const GpuMachine& machine, const std::vector<GpuTile>& tiles);
 
 /// Seconds of a program for a contraction, as each tile would meet it.
-double gpu_program_cost(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles, const std::vector<GpuRegion>& regions,
+double gpu_program_cost(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                        const std::vector<GpuTile>& tiles, const std::vector<GpuRegion>& regions,
                         CostBreakdown* breakdown = nullptr);
 
-/// Calls `visit` for the programs of two regions that are considered beside the tile `alone`, which is the best of one region: none where its last wave is
-/// nearly full. Cuts lie where blocks of the first tile fill whole waves, or all but one.
-void for_each_gpu_cut(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs,
+/// Calls `visit` for the programs of two regions that are considered beside the tile `alone`, which
+/// is the best of one region: none where its last wave is nearly full. Cuts lie where blocks of the
+/// first tile fill whole waves, or all but one.
+void for_each_gpu_cut(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                      const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs,
                       const GpuTile& alone, const std::function<void(const GpuProgram&)>& visit);
 
-/// The tile of select_gpu_tile(), or the cheapest program of two regions where that is clearly (3 %) better.
-GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs);
+/// The tile of select_gpu_tile(), or the cheapest program of two regions where that is clearly (3
+/// %) better.
+GpuProgram select_gpu_program(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                              const std::vector<GpuTile>& tiles, const std::vector<GpuPair>& pairs);
 
 }  // namespace dyn::choice

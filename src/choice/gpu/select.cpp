@@ -5,25 +5,31 @@
 namespace dyn::choice {
 namespace {
 
-constexpr double equal_within = 1.02;  ///< predictions this close are equal: the fixed order decides, so that equal inputs choose the same
+constexpr double equal_within = 1.02;  ///< predictions this close are equal: the fixed order
+                                       ///< decides, so that equal inputs choose the same
 
 }  // namespace
 
-GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuShapeFor& shape_for, const std::vector<GpuTile>& tiles) {
+GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuShapeFor& shape_for,
+                          const std::vector<GpuTile>& tiles) {
   std::vector<double> costs;
   double least = std::numeric_limits<double>::infinity();
   for (const GpuTile& tile : tiles) {
-    const bool fits = occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks > 0;
-    costs.push_back(fits ? gpu_contraction_cost(machine, shape_for(tile), tile) : std::numeric_limits<double>::infinity());
+    const bool fits =
+        occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks > 0;
+    costs.push_back(fits ? gpu_contraction_cost(machine, shape_for(tile), tile)
+                         : std::numeric_limits<double>::infinity());
     least = std::min(least, costs.back());
   }
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    if (costs[i] <= least * equal_within && costs[i] < std::numeric_limits<double>::infinity()) return {static_cast<int>(i), costs[i]};
+    if (costs[i] <= least * equal_within && costs[i] < std::numeric_limits<double>::infinity())
+      return {static_cast<int>(i), costs[i]};
   }
   return {};
 }
 
-GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuContraction& shape, const std::vector<GpuTile>& tiles) {
+GpuChoice select_gpu_tile(const GpuMachine& machine, const GpuContraction& shape,
+                          const std::vector<GpuTile>& tiles) {
   return select_gpu_tile(machine, [&](const GpuTile&) { return shape; }, tiles);
 }
 

@@ -8,24 +8,26 @@
 namespace dyn::choice {
 namespace {
 
-constexpr int most_accumulators = 128;   ///< of one thread: half of its registers, the rest is fragments and addresses
+constexpr int most_accumulators =
+    128;  ///< of one thread: half of its registers, the rest is fragments and addresses
 constexpr int most_warps = 8;
 constexpr int largest_block = 256;
-constexpr std::size_t most_tiles = 8;    ///< of the engine that the dtype is for
+constexpr std::size_t most_tiles = 8;      ///< of the engine that the dtype is for
 constexpr std::size_t most_fallbacks = 3;  ///< of CUDA cores beside tensor cores
 
 struct LayerZero {
   int m, n;
 };
 
-// What a thread can hold, resp. what the instruction set multiplies (mma.m16n8k16, and m16n8k8 for TF32).
+// What a thread can hold, resp. what the instruction set multiplies (mma.m16n8k16, and m16n8k8 for
+// TF32).
 std::vector<LayerZero> register_tiles(Engine engine) {
   if (engine == Engine::TensorCores) return {{16, 8}};
   return {{1, 4}, {2, 4}, {4, 4}, {8, 4}, {8, 8}};
 }
 
-// Warps stand on register tiles: 4 x 8 lanes on CUDA cores; on tensor cores multiples that the accumulators allow, and that B's
-// fragments, 16 columns at a time, divide.
+// Warps stand on register tiles: 4 x 8 lanes on CUDA cores; on tensor cores multiples that the
+// accumulators allow, and that B's fragments, 16 columns at a time, divide.
 std::vector<GpuTile> warp_tiles(Engine engine, DType operands) {
   std::vector<GpuTile> tiles;
   for (const LayerZero& registers : register_tiles(engine)) {
@@ -64,13 +66,16 @@ std::vector<GpuTile> block_tiles(const GpuMachine& machine, Engine engine, DType
       for (const int columns : {1, 2, 4, 8}) {
         tile.block_m = rows * tile.warp_m;
         tile.block_n = columns * tile.warp_n;
-        if (rows * columns > most_warps || std::max(tile.block_m, tile.block_n) > largest_block) continue;
+        if (rows * columns > most_warps || std::max(tile.block_m, tile.block_n) > largest_block)
+          continue;
         for (const int depth : stage_depths(engine, operands)) {
           tile.block_k = depth;
           for (const int stages : {2, 3, 4}) {
             tile.stages = stages;
             if (engine == Engine::CudaCores && stages > 3) continue;
-            if (occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks > 0) tiles.push_back(tile);
+            if (occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks >
+                0)
+              tiles.push_back(tile);
           }
         }
       }
@@ -82,26 +87,37 @@ std::vector<GpuTile> block_tiles(const GpuMachine& machine, Engine engine, DType
 struct Rated {
   GpuTile tile;
   double full;     ///< seconds for one multiply-add of a GPU that is full of such blocks
-  double typical;  ///< the mean (geometric) of that and of one block on each multiprocessor: a shape may give either
+  double typical;  ///< the mean (geometric) of that and of one block on each multiprocessor: a
+                   ///< shape may give either
 };
 
 Rated rated(const GpuMachine& machine, const GpuTile& tile) {
   const double element_bytes = static_cast<double>(size_of(tile.operands));
-  const GpuContraction shape{.m = tile.block_m, .n = tile.block_n, .k = tile.block_k, .a_element_bytes = element_bytes, .b_element_bytes = element_bytes};
+  const GpuContraction shape{.m = tile.block_m,
+                             .n = tile.block_n,
+                             .k = tile.block_k,
+                             .a_element_bytes = element_bytes,
+                             .b_element_bytes = element_bytes};
   const auto rate = [&](int resident) {
     const double blocks = static_cast<double>(machine.multiprocessors) * resident;
-    const double l2 = blocks * tile.block_k * (tile.block_m + tile.block_n) * element_bytes / machine.l2_bytes_per_second;
-    const double stage = std::max(steady_stage_seconds(gpu_wave(machine, shape, tile, resident)), l2);
+    const double l2 = blocks * tile.block_k * (tile.block_m + tile.block_n) * element_bytes /
+                      machine.l2_bytes_per_second;
+    const double stage =
+        std::max(steady_stage_seconds(gpu_wave(machine, shape, tile, resident)), l2);
     return stage / (blocks * tile.block_m * tile.block_n * tile.block_k);
   };
-  const double full = rate(occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks);
+  const double full =
+      rate(occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks);
   return {tile, full, std::sqrt(rate(1) * full)};
 }
 
-constexpr double worth_replacing = 0.99;  ///< of the time of the one before: less is no reason to replace it
+constexpr double worth_replacing =
+    0.99;  ///< of the time of the one before: less is no reason to replace it
 
-// For each block_m x block_n the fastest way to fill it; and first of all the fastest tile on a GPU that is full, for large shapes.
-std::vector<Rated> fastest_of_each_block(const GpuMachine& machine, const std::vector<GpuTile>& tiles) {
+// For each block_m x block_n the fastest way to fill it; and first of all the fastest tile on a GPU
+// that is full, for large shapes.
+std::vector<Rated> fastest_of_each_block(const GpuMachine& machine,
+                                         const std::vector<GpuTile>& tiles) {
   std::vector<Rated> fastest;
   for (const GpuTile& tile : tiles) {
     const Rated next = rated(machine, tile);
@@ -110,21 +126,28 @@ std::vector<Rated> fastest_of_each_block(const GpuMachine& machine, const std::v
     const auto same = std::find_if(fastest.begin() + 1, fastest.end(), [&](const Rated& other) {
       return other.tile.block_m == tile.block_m && other.tile.block_n == tile.block_n;
     });
-    if (same == fastest.end()) fastest.push_back(next);
-    else if (next.typical < worth_replacing * same->typical) *same = next;
+    if (same == fastest.end())
+      fastest.push_back(next);
+    else if (next.typical < worth_replacing * same->typical)
+      *same = next;
   }
   const GpuTile first = fastest.empty() ? GpuTile{} : fastest.front().tile;
-  std::erase_if(fastest, [&, n = 0](const Rated& other) mutable { return n++ > 0 && other.tile == first; });
+  std::erase_if(fastest,
+                [&, n = 0](const Rated& other) mutable { return n++ > 0 && other.tile == first; });
   return fastest;
 }
 
 // How much slower `other` is on one block of `tile`'s size: by its rate, and by what it pads.
 double loss(const Rated& tile, const Rated& other) {
-  const auto padding = [](int wanted, int block) { return std::max(1.0, static_cast<double>(block) / wanted); };
-  return padding(tile.tile.block_m, other.tile.block_m) * padding(tile.tile.block_n, other.tile.block_n) * other.typical / tile.typical;
+  const auto padding = [](int wanted, int block) {
+    return std::max(1.0, static_cast<double>(block) / wanted);
+  };
+  return padding(tile.tile.block_m, other.tile.block_m) *
+         padding(tile.tile.block_n, other.tile.block_n) * other.typical / tile.typical;
 }
 
-// The first, then those that replace all others with the least loss (squares of logarithms), added one by one; no shape plays a part.
+// The first, then those that replace all others with the least loss (squares of logarithms), added
+// one by one; no shape plays a part.
 std::vector<GpuTile> thin(const std::vector<Rated>& tiles, std::size_t most) {
   std::vector<double> losses(tiles.size(), std::numeric_limits<double>::infinity());
   std::vector<bool> taken(tiles.size());
@@ -132,7 +155,8 @@ std::vector<GpuTile> thin(const std::vector<Rated>& tiles, std::size_t most) {
   const auto total_with = [&](std::size_t i) {
     double total = 0;
     for (std::size_t j = 0; j < tiles.size(); ++j) {
-      const double logarithm = std::log(std::max(1.0, std::min(losses[j], loss(tiles[j], tiles[i]))));
+      const double logarithm =
+          std::log(std::max(1.0, std::min(losses[j], loss(tiles[j], tiles[i]))));
       total += logarithm * logarithm;
     }
     return total;
@@ -147,24 +171,31 @@ std::vector<GpuTile> thin(const std::vector<Rated>& tiles, std::size_t most) {
     }
     kept.push_back(tiles[best].tile);
     taken[best] = true;
-    for (std::size_t j = 0; j < tiles.size(); ++j) losses[j] = std::min(losses[j], loss(tiles[j], tiles[best]));
+    for (std::size_t j = 0; j < tiles.size(); ++j)
+      losses[j] = std::min(losses[j], loss(tiles[j], tiles[best]));
   }
-  // Smaller ones first: where all wait for memory, the smaller has more blocks on their way, and pads less.
-  std::stable_sort(kept.begin(), kept.end(), [](const GpuTile& a, const GpuTile& b) { return a.block_m * a.block_n < b.block_m * b.block_n; });
+  // Smaller ones first: where all wait for memory, the smaller has more blocks on their way, and
+  // pads less.
+  std::stable_sort(kept.begin(), kept.end(), [](const GpuTile& a, const GpuTile& b) {
+    return a.block_m * a.block_n < b.block_m * b.block_n;
+  });
   return kept;
 }
 
-std::vector<GpuTile> tiles_of(const GpuMachine& machine, Engine engine, DType operands, std::size_t most) {
+std::vector<GpuTile> tiles_of(const GpuMachine& machine, Engine engine, DType operands,
+                              std::size_t most) {
   return thin(fastest_of_each_block(machine, block_tiles(machine, engine, operands)), most);
 }
 
 }  // namespace
 
 std::vector<GpuTile> gpu_tiles(const GpuMachine& machine, DType operands, bool allow_tf32) {
-  const bool tensor = operands == DType::f32 ? allow_tf32 && machine.tf32_mma_fma > 0 : machine.f16_mma_fma > 0;
+  const bool tensor =
+      operands == DType::f32 ? allow_tf32 && machine.tf32_mma_fma > 0 : machine.f16_mma_fma > 0;
   std::vector<GpuTile> tiles;
   if (tensor) tiles = tiles_of(machine, Engine::TensorCores, operands, most_tiles);
-  const std::vector<GpuTile> cuda = tiles_of(machine, Engine::CudaCores, DType::f32, tensor ? most_fallbacks : most_tiles);
+  const std::vector<GpuTile> cuda =
+      tiles_of(machine, Engine::CudaCores, DType::f32, tensor ? most_fallbacks : most_tiles);
   tiles.insert(tiles.end(), cuda.begin(), cuda.end());
   return tiles;
 }

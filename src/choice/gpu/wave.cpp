@@ -6,17 +6,21 @@
 namespace dyn::choice {
 namespace {
 
-// Latencies in cycles of dependent instructions: assumed alike on all GPUs, near what microbenchmarks report (arXiv 2402.13499).
+// Latencies in cycles of dependent instructions: assumed alike on all GPUs, near what
+// microbenchmarks report (arXiv 2402.13499).
 constexpr double fma_latency = 4, mma_latency = 33, shared_latency = 30, barrier_latency = 30;
-// Instructions of one thread: to copy 16 bytes (two addresses, a comparison, the copy), or one element (index, comparison, load, conversion, store).
+// Instructions of one thread: to copy 16 bytes (two addresses, a comparison, the copy), or one
+// element (index, comparison, load, conversion, store).
 constexpr double vector_copy_instructions = 5, element_copy_instructions = 8;
 constexpr double vector_bytes = 16;
 constexpr double vector_floats = 4;  ///< of one load from shared memory
-constexpr double loaded_latency = 2;  ///< of memory whose bandwidth is used up, against idle memory (assumed)
+constexpr double loaded_latency =
+    2;  ///< of memory whose bandwidth is used up, against idle memory (assumed)
 
 struct Sharing {
-  double warps;      ///< of the wave, on one multiprocessor
-  double per_warp;   ///< 1 / the share of arithmetic units and issue slots that a warp has: it cannot use another part's
+  double warps;     ///< of the wave, on one multiprocessor
+  double per_warp;  ///< 1 / the share of arithmetic units and issue slots that a warp has: it
+                    ///< cannot use another part's
 };
 
 Sharing sharing_of(const GpuTile& tile, int resident) {
@@ -24,20 +28,26 @@ Sharing sharing_of(const GpuTile& tile, int resident) {
   return {warps, std::max(warps, partitions)};
 }
 
-// Instructions of one thread on CUDA cores for K = 1: multiply-adds, and loads of both fragments as vectors.
+// Instructions of one thread on CUDA cores for K = 1: multiply-adds, and loads of both fragments as
+// vectors.
 double step_instructions(const GpuTile& tile) {
   return tile.thread_m * tile.thread_n + (tile.thread_m + tile.thread_n) / vector_floats;
 }
 
-// One step of the registers' tile: of K = 1 for a thread's tile, of one instruction on tensor cores.
-double instruction_cycles(const GpuMachine& machine, const GpuTile& tile, const Sharing& sharing, double independent) {
+// One step of the registers' tile: of K = 1 for a thread's tile, of one instruction on tensor
+// cores.
+double instruction_cycles(const GpuMachine& machine, const GpuTile& tile, const Sharing& sharing,
+                          double independent) {
   if (tile.engine == Engine::TensorCores) {
     const bool half = size_of(tile.operands) == 2;
     const double multiply_adds = tile.thread_m * tile.thread_n * (half ? 16.0 : 8.0);
-    return std::max(multiply_adds * sharing.per_warp / (half ? machine.f16_mma_fma : machine.tf32_mma_fma), mma_latency / independent);
+    return std::max(
+        multiply_adds * sharing.per_warp / (half ? machine.f16_mma_fma : machine.tf32_mma_fma),
+        mma_latency / independent);
   }
   const double multiply_adds = tile.thread_m * tile.thread_n;
-  return std::max({warp_lanes * multiply_adds * sharing.per_warp / machine.f32_fma, step_instructions(tile) * sharing.per_warp / partitions, fma_latency});
+  return std::max({warp_lanes * multiply_adds * sharing.per_warp / machine.f32_fma,
+                   step_instructions(tile) * sharing.per_warp / partitions, fma_latency});
 }
 
 bool copies_vectors(bool possible, double element_bytes, const GpuTile& tile) {
@@ -48,9 +58,11 @@ bool copies_vectors(bool possible, double element_bytes, const GpuTile& tile) {
 bool asynchronous(const GpuContraction& shape, const GpuTile& tile) {
   const double size = static_cast<double>(size_of(tile.operands));
   const auto copied = [&](bool vectors, double element_bytes) {
-    return copies_vectors(vectors, element_bytes, tile) || (size == sizeof(float) && element_bytes == sizeof(float));
+    return copies_vectors(vectors, element_bytes, tile) ||
+           (size == sizeof(float) && element_bytes == sizeof(float));
   };
-  return copied(shape.a_vectors, shape.a_element_bytes) && copied(shape.b_vectors, shape.b_element_bytes);
+  return copied(shape.a_vectors, shape.a_element_bytes) &&
+         copied(shape.b_vectors, shape.b_element_bytes);
 }
 
 // Instructions of the whole block to bring one stage to shared memory.
@@ -59,8 +71,10 @@ double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
     if (!copies_vectors(vectors, element_bytes, tile)) return elements * element_copy_instructions;
     return elements * element_bytes / vector_bytes * vector_copy_instructions;
   };
-  return (of(shape.a_vectors, shape.a_element_bytes, static_cast<double>(tile.block_m) * tile.block_k) +
-          of(shape.b_vectors, shape.b_element_bytes, static_cast<double>(tile.block_n) * tile.block_k)) /
+  return (of(shape.a_vectors, shape.a_element_bytes,
+             static_cast<double>(tile.block_m) * tile.block_k) +
+          of(shape.b_vectors, shape.b_element_bytes,
+             static_cast<double>(tile.block_n) * tile.block_k)) /
          warp_lanes;
 }
 
@@ -68,70 +82,93 @@ LayerTerms warp_terms(const GpuMachine& machine, const GpuTile& tile, const Shar
   LayerTerms terms{.name = "warp"};
   const bool tensor = tile.engine == Engine::TensorCores;
   const double step_k = tensor ? (size_of(tile.operands) == 2 ? 16 : 8) : 1;
-  terms.spatial_trips = tensor ? static_cast<double>(tile.warp_m / tile.thread_m) * (tile.warp_n / tile.thread_n) : 1;
+  terms.spatial_trips =
+      tensor ? static_cast<double>(tile.warp_m / tile.thread_m) * (tile.warp_n / tile.thread_n) : 1;
   terms.reduction_trips = tile.block_k / step_k;
-  // Fragments are read once for each step of K (on CUDA cores by each lane: what lanes share costs as if they did not), and every byte
-  // that a stage brings is written once.
+  // Fragments are read once for each step of K (on CUDA cores by each lane: what lanes share costs
+  // as if they did not), and every byte that a stage brings is written once.
   const double iterations = terms.spatial_trips * terms.reduction_trips;
-  const double rows_and_columns = tensor ? tile.warp_m + tile.warp_n : warp_lanes * (tile.thread_m + tile.thread_n);
-  const double fragment_bytes = rows_and_columns * step_k * static_cast<double>(size_of(tile.operands)) / terms.spatial_trips;
-  const double written_bytes = static_cast<double>(tile.a_stage_bytes() + tile.b_stage_bytes()) / tile.warps() / iterations;
-  terms.load = (fragment_bytes + written_bytes) * sharing.warps / machine.shared_bytes / machine.clock_hz;
+  const double rows_and_columns =
+      tensor ? tile.warp_m + tile.warp_n : warp_lanes * (tile.thread_m + tile.thread_n);
+  const double fragment_bytes =
+      rows_and_columns * step_k * static_cast<double>(size_of(tile.operands)) / terms.spatial_trips;
+  const double written_bytes =
+      static_cast<double>(tile.a_stage_bytes() + tile.b_stage_bytes()) / tile.warps() / iterations;
+  terms.load =
+      (fragment_bytes + written_bytes) * sharing.warps / machine.shared_bytes / machine.clock_hz;
   return terms;
 }
 
 double warp_seconds(const GpuMachine& machine, const GpuTile& tile, const Sharing& sharing) {
   const LayerTerms terms = warp_terms(machine, tile, sharing);
-  return layer_cost(terms, instruction_cycles(machine, tile, sharing, terms.spatial_trips) / machine.clock_hz, true);
+  return layer_cost(
+      terms, instruction_cycles(machine, tile, sharing, terms.spatial_trips) / machine.clock_hz,
+      true);
 }
 
-// Issue slots that one stage of a block takes from its multiprocessor: the steps of its warps, and their parts of the copies.
+// Issue slots that one stage of a block takes from its multiprocessor: the steps of its warps, and
+// their parts of the copies.
 double issue_cycles(const GpuContraction& shape, const GpuTile& tile) {
-  const double steps = tile.engine == Engine::TensorCores ? 0 : static_cast<double>(tile.warps()) * tile.block_k * step_instructions(tile);
+  const double steps =
+      tile.engine == Engine::TensorCores
+          ? 0
+          : static_cast<double>(tile.warps()) * tile.block_k * step_instructions(tile);
   return (steps + copy_instructions(shape, tile)) / partitions;
 }
 
-// The warps of a block run at once; they meet at a barrier for each stage. A block alone waits for the barrier, for its first fragments
-// and for its copies to be issued; while it waits the other blocks of its multiprocessor work, as far as there are any.
-LayerTerms block_terms(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile, const Sharing& sharing, int resident) {
+// The warps of a block run at once; they meet at a barrier for each stage. A block alone waits for
+// the barrier, for its first fragments and for its copies to be issued; while it waits the other
+// blocks of its multiprocessor work, as far as there are any.
+LayerTerms block_terms(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
+                       const Sharing& sharing, int resident) {
   LayerTerms terms{.name = "block"};
   terms.parallel_trips = terms.units = tile.warps();
   const Sharing alone = sharing_of(tile, 1);
   const double copies = copy_instructions(shape, tile) / tile.warps() * alone.per_warp / partitions;
-  const double chain = warp_seconds(machine, tile, alone) + (barrier_latency + shared_latency + copies) / machine.clock_hz +
+  const double chain = warp_seconds(machine, tile, alone) +
+                       (barrier_latency + shared_latency + copies) / machine.clock_hz +
                        (asynchronous(shape, tile) ? 0 : machine.memory_latency_seconds);
   const double issue = resident * issue_cycles(shape, tile) / machine.clock_hz;
   terms.fixed = std::max(0.0, std::max(chain, issue) - warp_seconds(machine, tile, sharing));
   return terms;
 }
 
-LayerTerms shared_terms(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile, const Sharing& sharing, int resident) {
+LayerTerms shared_terms(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
+                        const Sharing& sharing, int resident) {
   LayerTerms terms{.name = "shared"};
   const double block_rows = static_cast<double>(std::min<std::int64_t>(tile.block_m, shape.m));
   const double block_columns = static_cast<double>(std::min<std::int64_t>(tile.block_n, shape.n));
   const double link = machine.l2_bytes_per_cycle * machine.clock_hz / resident;  // of one block
-  const double stage_bytes = tile.block_k * (block_rows * shape.a_element_bytes + block_columns * shape.b_element_bytes);
+  const double stage_bytes =
+      tile.block_k * (block_rows * shape.a_element_bytes + block_columns * shape.b_element_bytes);
   terms.reduction_trips = std::ceil(static_cast<double>(shape.k) / tile.block_k);
-  // stages - 1 of them are on their way at once: a stage takes at least its part of the latency (Little's law).
+  // stages - 1 of them are on their way at once: a stage takes at least its part of the latency
+  // (Little's law).
   const double in_flight = asynchronous(shape, tile) ? std::max(1, tile.stages - 1) : 1;
-  terms.load = std::max(stage_bytes / link, loaded_latency * machine.memory_latency_seconds / in_flight);
+  terms.load =
+      std::max(stage_bytes / link, loaded_latency * machine.memory_latency_seconds / in_flight);
   terms.fixed = machine.memory_latency_seconds;
   // The epilogue passes through shared memory, so that stores to memory are whole lines.
   const double outputs = block_rows * block_columns;
-  const double through_shared = 2 * sizeof(float) * outputs * resident / machine.shared_bytes / machine.clock_hz;
-  const double issued = outputs * shape.epilogue_operations / warp_lanes / tile.warps() * sharing.per_warp / partitions / machine.clock_hz;
+  const double through_shared =
+      2 * sizeof(float) * outputs * resident / machine.shared_bytes / machine.clock_hz;
+  const double issued = outputs * shape.epilogue_operations / warp_lanes / tile.warps() *
+                        sharing.per_warp / partitions / machine.clock_hz;
   terms.store = through_shared + std::max(outputs * shape.epilogue_bytes / link, issued);
   return terms;
 }
 
 }  // namespace
 
-GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile, int resident) {
+GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
+                 int resident) {
   const Sharing sharing = sharing_of(tile, resident);
   GpuWave wave;
   const LayerTerms warp = warp_terms(machine, tile, sharing);
-  wave.instruction = instruction_cycles(machine, tile, sharing, warp.spatial_trips) / machine.clock_hz;
-  wave.layers = {warp, block_terms(machine, shape, tile, sharing, resident), shared_terms(machine, shape, tile, sharing, resident)};
+  wave.instruction =
+      instruction_cycles(machine, tile, sharing, warp.spatial_trips) / machine.clock_hz;
+  wave.layers = {warp, block_terms(machine, shape, tile, sharing, resident),
+                 shared_terms(machine, shape, tile, sharing, resident)};
   double below = wave.instruction;
   for (const LayerTerms& terms : wave.layers) {
     below = layer_cost(terms, below, true);

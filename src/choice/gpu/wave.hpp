@@ -1,5 +1,6 @@
 #pragma once
-// One wave of a contraction on a GPU: blocks that are resident together on a multiprocessor, as terms of the layers below the grid.
+// One wave of a contraction on a GPU: blocks that are resident together on a multiprocessor, as
+// terms of the layers below the grid.
 
 #include <vector>
 
@@ -7,20 +8,22 @@
 
 namespace dyn::choice {
 
-/// A multiprocessor has four parts, each with a quarter of its units, its own warps, and one instruction issued a cycle
-/// (NVIDIA A100 and H100 architecture whitepapers).
+/// A multiprocessor has four parts, each with a quarter of its units, its own warps, and one
+/// instruction issued a cycle (NVIDIA A100 and H100 architecture whitepapers).
 inline constexpr double partitions = 4;
 
-/// Layers "warp", "block" and "shared", nearest first, each for one unit that shares its multiprocessor with the rest of the wave.
+/// Layers "warp", "block" and "shared", nearest first, each for one unit that shares its
+/// multiprocessor with the rest of the wave.
 struct GpuWave {
-  double instruction = 0;          ///< layer 0: seconds of one step of the registers' tile
+  double instruction = 0;  ///< layer 0: seconds of one step of the registers' tile
   std::vector<LayerTerms> layers;
-  std::vector<double> costs;       ///< of each layer; the last is the wave's
+  std::vector<double> costs;  ///< of each layer; the last is the wave's
   double seconds() const { return costs.back(); }
 };
 
 /// `resident` blocks on each multiprocessor.
-GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile, int resident);
+GpuWave gpu_wave(const GpuMachine& machine, const GpuContraction& shape, const GpuTile& tile,
+                 int resident);
 
 /// Seconds between two stages once the pipeline of a wave runs.
 double steady_stage_seconds(const GpuWave& wave);

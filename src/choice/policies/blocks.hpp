@@ -1,28 +1,33 @@
 #pragma once
-// How blocks of a micro-kernel cover a product, and the strips that programs of the papers consist of.
+// How blocks of a micro-kernel cover a product, and the strips that programs of the papers consist
+// of.
 
 #include <array>
 
+#include "src/base/rounding.hpp"
 #include "src/choice/policies/paper_policy.hpp"
 #include "src/rkernel/tree/regions.hpp"
-#include "src/base/rounding.hpp"
 
 namespace dyn::choice {
 
 /// ceil_by and pad_by of DietCode.
 inline std::int64_t ceil_by(std::int64_t a, std::int64_t b) { return round_up(a, b); }
 
-inline bool has_outputs(const ProductShape& shape) { return shape.batch > 0 && shape.m > 0 && shape.n > 0; }
+inline bool has_outputs(const ProductShape& shape) {
+  return shape.batch > 0 && shape.m > 0 && shape.n > 0;
+}
 
 /// P / M of DietCode, wkl / K of FTuner, f_parallel of MikPoly: blocks of outputs.
 inline std::int64_t blocks_of(const ProductShape& shape, const MicroKernel& kernel) {
   return shape.batch * ceil_div(shape.m, kernel.m) * ceil_div(shape.n, kernel.n);
 }
 
-/// P / pad_by(P, M): the part of the multiply-adds that is wanted, 1 without padding. A product without a reduction pads none of it.
+/// P / pad_by(P, M): the part of the multiply-adds that is wanted, 1 without padding. A product
+/// without a reduction pads none of it.
 inline double useful_share(const ProductShape& shape, const MicroKernel& kernel) {
   const auto share = [](std::int64_t wanted, std::int64_t block) {
-    return wanted > 0 ? static_cast<double>(wanted) / static_cast<double>(ceil_by(wanted, block)) : 1.0;
+    return wanted > 0 ? static_cast<double>(wanted) / static_cast<double>(ceil_by(wanted, block))
+                      : 1.0;
   };
   return share(shape.m, kernel.m) * share(shape.n, kernel.n) * share(shape.k, kernel.k);
 }
@@ -32,7 +37,8 @@ inline double occupied_share(std::int64_t blocks, std::int64_t units) {
   return static_cast<double>(blocks) / static_cast<double>(ceil_by(blocks, units));
 }
 
-/// The whole output (pattern I), or two strips (II, III), each with a micro-kernel. Cheap to make and to compare; a KernelProgram is not.
+/// The whole output (pattern I), or two strips (II, III), each with a micro-kernel. Cheap to make
+/// and to compare; a KernelProgram is not.
 struct Strips {
   rkernel::Pattern pattern = rkernel::Pattern::I;
   rkernel::Cuts cuts{};
@@ -40,12 +46,15 @@ struct Strips {
   double merit = 0;
 };
 
-inline KernelProgram program_of(const ProductShape& shape, const Strips& strips, bool predicts_seconds) {
+inline KernelProgram program_of(const ProductShape& shape, const Strips& strips,
+                                bool predicts_seconds) {
   KernelProgram program;
   program.merit = strips.merit;
   if (predicts_seconds) program.seconds = -strips.merit;
-  for (const rkernel::Region& region : rkernel::cover(strips.pattern, shape.m, shape.n, strips.cuts)) {
-    program.regions.push_back({region.m0, region.m, region.n0, region.n, strips.kernels[program.regions.size()]});
+  for (const rkernel::Region& region :
+       rkernel::cover(strips.pattern, shape.m, shape.n, strips.cuts)) {
+    program.regions.push_back(
+        {region.m0, region.m, region.n0, region.n, strips.kernels[program.regions.size()]});
   }
   return program;
 }

@@ -8,7 +8,8 @@ namespace dyn::choice {
 
 class TreeGrower {
  public:
-  TreeGrower(const std::vector<DecisionTree::Vote>& votes, std::vector<DecisionTree::Node>& nodes) : votes_(votes), nodes_(nodes) {
+  TreeGrower(const std::vector<DecisionTree::Vote>& votes, std::vector<DecisionTree::Node>& nodes)
+      : votes_(votes), nodes_(nodes) {
     std::size_t labels = 0;
     for (const DecisionTree::Vote& vote : votes) labels = std::max(labels, vote.label + 1);
     all_.resize(labels);
@@ -17,7 +18,8 @@ class TreeGrower {
     for (std::size_t feature = 0; feature < DecisionTree::features; ++feature) {
       order_[feature].resize(votes.size());
       std::iota(order_[feature].begin(), order_[feature].end(), 0u);
-      std::ranges::stable_sort(order_[feature], {}, [&](std::uint32_t vote) { return votes[vote].point[feature]; });
+      std::ranges::stable_sort(order_[feature], {},
+                               [&](std::uint32_t vote) { return votes[vote].point[feature]; });
     }
     grow(0, votes.size());
   }
@@ -30,8 +32,12 @@ class TreeGrower {
     double purity = -1;
   };
 
-  std::int64_t value(std::size_t feature, std::size_t position) const { return votes_[order_[feature][position]].point[feature]; }
-  std::size_t label(std::size_t feature, std::size_t position) const { return votes_[order_[feature][position]].label; }
+  std::int64_t value(std::size_t feature, std::size_t position) const {
+    return votes_[order_[feature][position]].point[feature];
+  }
+  std::size_t label(std::size_t feature, std::size_t position) const {
+    return votes_[order_[feature][position]].label;
+  }
 
   void grow(std::size_t begin, std::size_t end) {
     const std::size_t node = nodes_.size();
@@ -45,13 +51,17 @@ class TreeGrower {
     if (split.feature == DecisionTree::features) return;
     divide(split, begin, end);
     grow(begin, begin + split.below);
-    nodes_[node] = {static_cast<std::uint32_t>(split.feature), static_cast<std::uint32_t>(nodes_.size()), split.threshold};
+    nodes_[node] = {static_cast<std::uint32_t>(split.feature),
+                    static_cast<std::uint32_t>(nodes_.size()), split.threshold};
     grow(begin + split.below, end);
   }
 
-  // The least sum of both sides' Gini impurities, weighted by their votes: the most sum of squared counts over votes. all_: counts of [begin, end).
+  // The least sum of both sides' Gini impurities, weighted by their votes: the most sum of squared
+  // counts over votes. all_: counts of [begin, end).
   Split best_split(std::size_t begin, std::size_t end) {
-    const std::int64_t squares = std::accumulate(all_.begin(), all_.end(), std::int64_t{0}, [](std::int64_t sum, std::int64_t n) { return sum + n * n; });
+    const std::int64_t squares =
+        std::accumulate(all_.begin(), all_.end(), std::int64_t{0},
+                        [](std::int64_t sum, std::int64_t n) { return sum + n * n; });
     Split best;
     for (std::size_t feature = 0; feature < DecisionTree::features; ++feature) {
       if (value(feature, begin) == value(feature, end - 1)) continue;
@@ -64,8 +74,9 @@ class TreeGrower {
         ++moved;
         const std::int64_t low = value(feature, i), high = value(feature, i + 1);
         if (low == high) continue;
-        const double purity = static_cast<double>(squares_below) / static_cast<double>(i + 1 - begin) +
-                              static_cast<double>(squares_above) / static_cast<double>(end - i - 1);
+        const double purity =
+            static_cast<double>(squares_below) / static_cast<double>(i + 1 - begin) +
+            static_cast<double>(squares_above) / static_cast<double>(end - i - 1);
         if (purity > best.purity) best = {feature, i + 1 - begin, low + (high - low) / 2, purity};
       }
     }
@@ -78,8 +89,10 @@ class TreeGrower {
       std::size_t next = begin;
       for (std::size_t i = begin; i < end; ++i) {
         const std::uint32_t vote = order[i];
-        if (votes_[vote].point[split.feature] <= split.threshold) order[next++] = vote;
-        else above_.push_back(vote);
+        if (votes_[vote].point[split.feature] <= split.threshold)
+          order[next++] = vote;
+        else
+          above_.push_back(vote);
       }
       std::ranges::copy(above_, order.begin() + static_cast<std::ptrdiff_t>(next));
     }
@@ -93,13 +106,16 @@ class TreeGrower {
 };
 
 DecisionTree::DecisionTree(const std::vector<Vote>& votes) {
-  if (votes.empty()) nodes_.emplace_back();
-  else TreeGrower(votes, nodes_);
+  if (votes.empty())
+    nodes_.emplace_back();
+  else
+    TreeGrower(votes, nodes_);
 }
 
 std::size_t DecisionTree::label(const Point& point) const {
   std::size_t node = 0;
-  while (nodes_[node].feature != leaf) node = point[nodes_[node].feature] <= nodes_[node].threshold ? node + 1 : nodes_[node].above;
+  while (nodes_[node].feature != leaf)
+    node = point[nodes_[node].feature] <= nodes_[node].threshold ? node + 1 : nodes_[node].above;
   return static_cast<std::size_t>(nodes_[node].threshold);
 }
 

@@ -8,9 +8,10 @@
 
 namespace dyn::choice {
 
-/// CART (Breiman, Friedman, Olshen, Stone: Classification and Regression Trees): each inner node asks whether one number is at most a
-/// threshold; the question is the one after which the Gini impurity of both sides is least. Grown until all votes of a leaf agree, or cannot
-/// be told apart; then the most frequent label wins, of equally frequent ones the least. Immutable; thread-safe.
+/// CART (Breiman, Friedman, Olshen, Stone: Classification and Regression Trees): each inner node
+/// asks whether one number is at most a threshold; the question is the one after which the Gini
+/// impurity of both sides is least. Grown until all votes of a leaf agree, or cannot be told apart;
+/// then the most frequent label wins, of equally frequent ones the least. Immutable; thread-safe.
 class DecisionTree {
  public:
   static constexpr std::size_t features = 4;

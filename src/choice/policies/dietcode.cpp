@@ -9,8 +9,9 @@ namespace dyn::choice {
 namespace {
 
 constexpr std::int64_t reference_depth = 512;  ///< elements of the reduction at which f_MK is taken
-constexpr double most_penalty = 1;             ///< k of f_OCC where one unit is all that there is, and nothing can be learned
-constexpr int doublings = 13;                  ///< votes come from sizes up to 2^13
+constexpr double most_penalty =
+    1;  ///< k of f_OCC where one unit is all that there is, and nothing can be learned
+constexpr int doublings = 13;  ///< votes come from sizes up to 2^13
 constexpr int steps_of_doubling = 4;
 constexpr std::array<std::int64_t, 2> voting_batches{1, 16};
 constexpr std::array<std::int64_t, 3> voting_depths{16, 181, 2048};
@@ -19,28 +20,36 @@ constexpr std::array<std::int64_t, 3> voting_depths{16, 181, 2048};
 std::vector<std::int64_t> voting_extents() {
   std::vector<std::int64_t> extents;
   for (int step = 0; step <= steps_of_doubling * doublings; ++step) {
-    const auto extent = static_cast<std::int64_t>(std::llround(std::exp2(static_cast<double>(step) / steps_of_doubling)));
+    const auto extent = static_cast<std::int64_t>(
+        std::llround(std::exp2(static_cast<double>(step) / steps_of_doubling)));
     if (extents.empty() || extent > extents.back()) extents.push_back(extent);
   }
   return extents;
 }
 
-/// DietCode, equation 3: Cost_M(P) = f_MK(M) * f_OCC(P / M) * f_pad(P, M), a throughput: the kernel with the most.
-///   f_MK: multiply-adds of the kernel's block, twice, over its seconds on one unit (task_seconds), for a reduction of 512. The paper learns it
+/// DietCode, equation 3: Cost_M(P) = f_MK(M) * f_OCC(P / M) * f_pad(P, M), a throughput: the kernel
+/// with the most.
+///   f_MK: multiply-adds of the kernel's block, twice, over its seconds on one unit (task_seconds),
+///   for a reduction of 512. The paper learns it
 ///     from features; here it is measured.
-///   f_OCC = k * occ + (1 - k), occ = (P / M) / ceil_by(P / M, units): blocks of the output over the places of its waves. k by least
+///   f_OCC = k * occ + (1 - k), occ = (P / M) / ceil_by(P / M, units): blocks of the output over
+///   the places of its waves. k by least
 ///     squares (see penalty()).
 ///   f_pad = P / pad_by(P, M) over M, N and K. The text has its reciprocal; padding is a penalty.
-/// Section 4.3: choose() does not evaluate that. At construction each shape of a range votes for its kernel, a decision tree (CART, with Gini
-/// impurity) is grown from the votes, and dispatches every shape. Votes: M and N up to 8192, by factors of about 2^(1/4), K and batch in
-/// fewer steps; what lies between or beyond goes where its neighbours go. On random shapes and kernels that costs 3 to 7 % of the merit.
+/// Section 4.3: choose() does not evaluate that. At construction each shape of a range votes for
+/// its kernel, a decision tree (CART, with Gini impurity) is grown from the votes, and dispatches
+/// every shape. Votes: M and N up to 8192, by factors of about 2^(1/4), K and batch in fewer steps;
+/// what lies between or beyond goes where its neighbours go. On random shapes and kernels that
+/// costs 3 to 7 % of the merit.
 class DietCode final : public OneRegionPolicy {
  public:
-  explicit DietCode(const MicroKernels& kernels) : OneRegionPolicy(kernels, false), penalty_(penalty(kernels)), tree_({}) {
+  explicit DietCode(const MicroKernels& kernels)
+      : OneRegionPolicy(kernels, false), penalty_(penalty(kernels)), tree_({}) {
     for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
       const MicroKernel block = kernels[kernel];
       const std::int64_t depth = ceil_by(reference_depth, block.k);
-      rated_.push_back({block, 2.0 * static_cast<double>(block.m * block.n * depth) / kernels.task_seconds(kernel, depth)});
+      rated_.push_back({block, 2.0 * static_cast<double>(block.m * block.n * depth) /
+                                   kernels.task_seconds(kernel, depth)});
     }
     tree_ = DecisionTree(votes());
   }
@@ -63,16 +72,20 @@ class DietCode final : public OneRegionPolicy {
     double speed;  ///< f_MK
   };
 
-  static DecisionTree::Point point_of(const ProductShape& shape) { return {shape.m, shape.n, shape.k, shape.batch}; }
+  static DecisionTree::Point point_of(const ProductShape& shape) {
+    return {shape.m, shape.n, shape.k, shape.batch};
+  }
 
-  // k, from what is measured of each kernel at the reference depth: one block on one unit has occ = 1 / units, and some part f of the
-  // throughput of a full machine. f - 1 = k * (occ - 1), by least squares; between 0 and 1.
+  // k, from what is measured of each kernel at the reference depth: one block on one unit has occ =
+  // 1 / units, and some part f of the throughput of a full machine. f - 1 = k * (occ - 1), by least
+  // squares; between 0 and 1.
   static double penalty(const MicroKernels& kernels) {
     const double rest = 1.0 / kernels.units() - 1;
     double products = 0, squares = 0;
     for (std::size_t kernel = 0; kernel < kernels.size() && rest < 0; ++kernel) {
       const std::int64_t depth = ceil_by(reference_depth, kernels[kernel].k);
-      const double full = static_cast<double>(kernels.blocks_per_wave(kernel)) / kernels.wave_seconds(kernel, depth);
+      const double full = static_cast<double>(kernels.blocks_per_wave(kernel)) /
+                          kernels.wave_seconds(kernel, depth);
       const double share = 1 / kernels.task_seconds(kernel, depth) / full;
       products += (share - 1) * rest;
       squares += rest * rest;
@@ -113,6 +126,8 @@ class DietCode final : public OneRegionPolicy {
 
 }  // namespace
 
-std::unique_ptr<const PaperPolicy> make_dietcode(const MicroKernels& kernels) { return std::make_unique<DietCode>(kernels); }
+std::unique_ptr<const PaperPolicy> make_dietcode(const MicroKernels& kernels) {
+  return std::make_unique<DietCode>(kernels);
+}
 
 }  // namespace dyn::choice

@@ -6,8 +6,9 @@
 
 namespace dyn::choice {
 
-/// A block of outputs that one unit computes alone, in steps of the reduction (MikPoly's micro-kernel, FTuner's and Vortex's tile of the layer
-/// below the units, TSCompiler's macro-kernel of one block).
+/// A block of outputs that one unit computes alone, in steps of the reduction (MikPoly's
+/// micro-kernel, FTuner's and Vortex's tile of the layer below the units, TSCompiler's macro-kernel
+/// of one block).
 struct MicroKernel {
   std::int64_t m = 1, n = 1, k = 1;  ///< k: elements of the reduction in one step
 };
@@ -17,8 +18,8 @@ struct ProductShape {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
 };
 
-/// All micro-kernels of one machine for contractions of one kind, with what was measured of each before shapes were known (for a GPU that is only
-/// described: predicted). Immutable; thread-safe.
+/// All micro-kernels of one machine for contractions of one kind, with what was measured of each
+/// before shapes were known (for a GPU that is only described: predicted). Immutable; thread-safe.
 class MicroKernels {
  public:
   virtual ~MicroKernels() = default;
@@ -33,13 +34,15 @@ class MicroKernels {
   /// Blocks of one kernel that run at once: units, times the occupancy of one.
   virtual std::int64_t blocks_per_wave(std::size_t kernel) const = 0;
 
-  /// Seconds of one block with `k` elements of the reduction while the other units rest: MikPoly's g_predict, piecewise linear in k.
+  /// Seconds of one block with `k` elements of the reduction while the other units rest: MikPoly's
+  /// g_predict, piecewise linear in k.
   virtual double task_seconds(std::size_t kernel, std::int64_t k) const = 0;
   /// The same while all units have one: TSCompiler's T_s.
   virtual double wave_seconds(std::size_t kernel, std::int64_t k) const = 0;
   /// Compute time over memory time of one block (FTuner, equation 6, left side).
   virtual double compute_to_memory(std::size_t kernel, std::int64_t k) const = 0;
-  /// Cost of the whole contraction by this kernel alone (Vortex, equations 2 to 4, as the paper has them).
+  /// Cost of the whole contraction by this kernel alone (Vortex, equations 2 to 4, as the paper has
+  /// them).
   virtual double vortex_seconds(std::size_t kernel, const ProductShape& shape) const = 0;
 };
 

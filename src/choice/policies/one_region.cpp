@@ -6,14 +6,16 @@ KernelProgram OneRegionPolicy::program(std::size_t kernel, const ProductShape& s
   return program_of(shape, {.kernels = {kernel}, .merit = merit(kernel, shape)}, predicts_seconds_);
 }
 
-void OneRegionPolicy::for_each(const ProductShape& shape, const std::function<void(const KernelProgram&)>& visit) const {
+void OneRegionPolicy::for_each(const ProductShape& shape,
+                               const std::function<void(const KernelProgram&)>& visit) const {
   if (!has_outputs(shape)) return;
   for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel) visit(program(kernel, shape));
 }
 
 KernelProgram OneRegionPolicy::choose(const ProductShape& shape) const {
   BestStrips best;
-  for (std::size_t kernel = 0; has_outputs(shape) && kernel < kernels_.size(); ++kernel) best({.kernels = {kernel}, .merit = merit(kernel, shape)});
+  for (std::size_t kernel = 0; has_outputs(shape) && kernel < kernels_.size(); ++kernel)
+    best({.kernels = {kernel}, .merit = merit(kernel, shape)});
   return best.program(shape, predicts_seconds_);
 }
 

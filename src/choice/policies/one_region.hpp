@@ -8,8 +8,10 @@ namespace dyn::choice {
 /// Considers each micro-kernel alone, in their order.
 class OneRegionPolicy : public PaperPolicy {
  public:
-  OneRegionPolicy(const MicroKernels& kernels, bool predicts_seconds) : kernels_(kernels), predicts_seconds_(predicts_seconds) {}
-  void for_each(const ProductShape& shape, const std::function<void(const KernelProgram&)>& visit) const override;
+  OneRegionPolicy(const MicroKernels& kernels, bool predicts_seconds)
+      : kernels_(kernels), predicts_seconds_(predicts_seconds) {}
+  void for_each(const ProductShape& shape,
+                const std::function<void(const KernelProgram&)>& visit) const override;
   KernelProgram choose(const ProductShape& shape) const override;
 
  protected:

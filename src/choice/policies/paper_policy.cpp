@@ -4,7 +4,9 @@
 
 namespace dyn::choice {
 
-std::unique_ptr<const PaperPolicy> make_paper_policy(rkernel::Policy policy, const MicroKernels& kernels, std::int64_t panel, Partition partition) {
+std::unique_ptr<const PaperPolicy> make_paper_policy(rkernel::Policy policy,
+                                                     const MicroKernels& kernels,
+                                                     std::int64_t panel, Partition partition) {
   switch (policy) {
     case rkernel::Policy::Vortex: return make_vortex(kernels);
     case rkernel::Policy::MikPoly: return make_mikpoly(kernels, partition);

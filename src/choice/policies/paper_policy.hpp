@@ -29,19 +29,24 @@ struct KernelProgram {
 class PaperPolicy {
  public:
   virtual ~PaperPolicy() = default;
-  /// Calls `visit` for every program that is considered for a shape, in a fixed order; what bounds rule out unseen is not considered. None for
-  /// a shape without outputs.
-  virtual void for_each(const ProductShape& shape, const std::function<void(const KernelProgram&)>& visit) const = 0;
-  /// The one that the policy takes; of equal merit the earlier. Without regions where there is none.
+  /// Calls `visit` for every program that is considered for a shape, in a fixed order; what bounds
+  /// rule out unseen is not considered. None for a shape without outputs.
+  virtual void for_each(const ProductShape& shape,
+                        const std::function<void(const KernelProgram&)>& visit) const = 0;
+  /// The one that the policy takes; of equal merit the earlier. Without regions where there is
+  /// none.
   virtual KernelProgram choose(const ProductShape& shape) const = 0;
 };
 
-/// Whether programs may have several regions; a machine whose kernels each run one takes the output whole.
+/// Whether programs may have several regions; a machine whose kernels each run one takes the output
+/// whole.
 enum class Partition : std::uint8_t { Regions, Whole };
 
-/// Vortex, MikPoly, FTuner, TSCompiler or DietCode; nullptr for the others. `kernels` must outlive it. Borders between regions along n are
-/// multiples of `panel`.
-std::unique_ptr<const PaperPolicy> make_paper_policy(rkernel::Policy policy, const MicroKernels& kernels, std::int64_t panel,
+/// Vortex, MikPoly, FTuner, TSCompiler or DietCode; nullptr for the others. `kernels` must outlive
+/// it. Borders between regions along n are multiples of `panel`.
+std::unique_ptr<const PaperPolicy> make_paper_policy(rkernel::Policy policy,
+                                                     const MicroKernels& kernels,
+                                                     std::int64_t panel,
                                                      Partition partition = Partition::Regions);
 
 }  // namespace dyn::choice

@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "src/cli/arguments.hpp"
-#include "src/cli/report/gpu_peak.hpp"
-#include "src/cli/input/inputs.hpp"
 #include "src/cli/commands/load_times.hpp"
+#include "src/cli/input/inputs.hpp"
+#include "src/cli/input/session.hpp"
+#include "src/cli/report/gpu_peak.hpp"
 #include "src/cli/report/peak.hpp"
 #include "src/cli/report/profile.hpp"
-#include "src/cli/input/session.hpp"
 #include "src/cli/report/statistics.hpp"
 #include "src/cli/report/units.hpp"
 #include "targets/ptx/cuda/device.hpp"
@@ -26,23 +26,28 @@ struct Bench {
   const Arguments& arguments;
   std::vector<std::shared_ptr<const runtime::Model>> models;  ///< one for each number of threads
   std::shared_ptr<const runtime::Model> model;                ///< the one at work
-  std::optional<Peak> peak;                 ///< of the CPU, for a model on it
+  std::optional<Peak> peak;                                   ///< of the CPU, for a model on it
   std::optional<choice::GpuMachine> gpu;  ///< that the model runs on; an emulated one has no speed
   std::map<std::string, Tensor> loaded;
   std::vector<Row> rows, group_rows;
   std::vector<TraceRun> trace;
 };
 
-bool runs_on_cpu(const Arguments& arguments) { return arguments.options.device == "cpu" || arguments.options.device == "reference"; }
+bool runs_on_cpu(const Arguments& arguments) {
+  return arguments.options.device == "cpu" || arguments.options.device == "reference";
+}
 
-/// The emulator is slow, and warmth is nothing to it: as few runs as there may be, unless more are asked for.
+/// The emulator is slow, and warmth is nothing to it: as few runs as there may be, unless more are
+/// asked for.
 Repetition repetition_of(const Arguments& arguments) {
-  const Repetition defaults = arguments.options.device == "emulator" ? Repetition{0, 0, 0} : Repetition{};
+  const Repetition defaults =
+      arguments.options.device == "emulator" ? Repetition{0, 0, 0} : Repetition{};
   return {arguments.iterations, arguments.duration_seconds.value_or(defaults.duration_seconds),
           arguments.warmup_seconds.value_or(defaults.warmup_seconds)};
 }
 
-std::vector<std::shared_ptr<const runtime::Model>> load_models(Arguments arguments, const std::vector<int>& thread_counts) {
+std::vector<std::shared_ptr<const runtime::Model>> load_models(
+    Arguments arguments, const std::vector<int>& thread_counts) {
   std::vector<std::shared_ptr<const runtime::Model>> models;
   for (const int threads : thread_counts) {
     arguments.options.threads = threads;
@@ -51,7 +56,8 @@ std::vector<std::shared_ptr<const runtime::Model>> load_models(Arguments argumen
   return models;
 }
 
-double traffic_bytes(const Bench& bench, const runtime::Plan& plan, const std::vector<Tensor>& inputs, runtime::CallState& call,
+double traffic_bytes(const Bench& bench, const runtime::Plan& plan,
+                     const std::vector<Tensor>& inputs, runtime::CallState& call,
                      const runtime::SessionState* session) {
   double bytes = bench.model->weight_bytes_read(plan);
   if (session != nullptr && bench.model->module().growth.valid()) {
@@ -59,7 +65,8 @@ double traffic_bytes(const Bench& bench, const runtime::Plan& plan, const std::v
     bytes += static_cast<double>(session->bytes_below(session->length() + appended));
   }
   for (const Tensor& input : inputs) bytes += static_cast<double>(input.bytes());
-  for (std::size_t i = 0; i < bench.model->outputs().size(); ++i) bytes += static_cast<double>(call.output(i).bytes());
+  for (std::size_t i = 0; i < bench.model->outputs().size(); ++i)
+    bytes += static_cast<double>(call.output(i).bytes());
   return bytes;
 }
 
@@ -71,24 +78,28 @@ std::optional<double> limit_of(const Bench& bench, double flops, double bytes) {
 
 double plan_seconds(const runtime::Model& model, std::span<const std::int64_t> symbols) {
   std::vector<double> samples;
-  for (int i = 0; i < plan_samples; ++i) samples.push_back(seconds_of([&] { model.plan_uncached(symbols); }));
+  for (int i = 0; i < plan_samples; ++i)
+    samples.push_back(seconds_of([&] { model.plan_uncached(symbols); }));
   return percentile(std::move(samples), 50);
 }
 
-/// first_ms: the first call at this shape, and of the first row the first call at all. new_shape_us: what planning adds to a
-/// steady call when a shape is new. The rest is steady state.
+/// first_ms: the first call at this shape, and of the first row the first call at all.
+/// new_shape_us: what planning adds to a steady call when a shape is new. The rest is steady state.
 void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   const Arguments& arguments = bench.arguments;
   const runtime::Model& model = *bench.model;
-  const std::vector<Tensor> inputs = make_inputs(model, symbols, bench.loaded, arguments.options.seed);
-  const std::shared_ptr<runtime::SessionState> session = make_session(bench.model, symbols, arguments.options.seed);
+  const std::vector<Tensor> inputs =
+      make_inputs(model, symbols, bench.loaded, arguments.options.seed);
+  const std::shared_ptr<runtime::SessionState> session =
+      make_session(bench.model, symbols, arguments.options.seed);
   runtime::CallState call = make_call(bench.model, session);
   for (std::size_t i = 0; i < inputs.size(); ++i) call.set_input(i, inputs[i]);
 
   const double first = seconds_of([&] { call.run(); });
   const std::vector<double> samples = repeat(repetition_of(arguments), [&] { call.run(); });
   const double median = percentile(samples, 50);
-  const bool has_plan = model.segments().empty();  // else the run decides sizes, and plans on its way
+  const bool has_plan =
+      model.segments().empty();  // else the run decides sizes, and plans on its way
   const double flops = has_plan ? call.plan().flops() : 0;
   Row shape{{"model", model_name(arguments)}};
   for (const auto& [name, value] : named_dims(model, symbols)) shape.emplace_back(name, value);
@@ -102,7 +113,10 @@ void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
     row.emplace_back(fmt::format("p{}_ms", percent), percentile(samples, percent) * ms);
   }
   row.emplace_back("gflops", has_plan ? Cell(flops / median / 1e9) : Cell());
-  const std::optional<double> limit = has_plan ? limit_of(bench, flops, traffic_bytes(bench, call.plan(), inputs, call, session.get())) : std::nullopt;
+  const std::optional<double> limit =
+      has_plan
+          ? limit_of(bench, flops, traffic_bytes(bench, call.plan(), inputs, call, session.get()))
+          : std::nullopt;
   row.emplace_back("limit_ms", limit ? Cell(*limit * ms) : Cell());
   row.emplace_back("limit_ratio", limit ? Cell(*limit / median) : Cell());
   row.emplace_back("runs", static_cast<std::int64_t>(samples.size()));
@@ -131,7 +145,8 @@ void print_tables(const Bench& bench, const std::vector<Row>& loads) {
       row.emplace_back(fmt::format("load_{}_ms", state), load[2].second);
     }
     for (const Row& target : targets) {
-      row.emplace_back(fmt::format("groups_on_{}", std::get<std::string>(target[0].second)), target[1].second);
+      row.emplace_back(fmt::format("groups_on_{}", std::get<std::string>(target[0].second)),
+                       target[1].second);
     }
   }
   append_rows(rows, bench.group_rows);
@@ -142,25 +157,38 @@ void print_tables(const Bench& bench, const std::vector<Row>& loads) {
 
 void bench_model(const Arguments& given) {
   Arguments arguments = given;
-  const std::vector<int> counts = given.thread_counts.empty() ? std::vector{given.options.threads} : given.thread_counts;
+  const std::vector<int> counts =
+      given.thread_counts.empty() ? std::vector{given.options.threads} : given.thread_counts;
   arguments.options.threads = counts.front();
   if (arguments.load_only) {
     const std::shared_ptr<const runtime::Model> model = load_model(arguments);
-    fmt::print("{}", to_text({load_row(model_name(arguments), "this", model->load_report())}, arguments.format));
+    fmt::print("{}", to_text({load_row(model_name(arguments), "this", model->load_report())},
+                             arguments.format));
     return;
   }
-  if (!arguments.trace.empty()) write_trace(arguments.trace, {});  // fails before the work, not after it
-  Bench bench{arguments, load_models(given, counts), nullptr, std::nullopt, std::nullopt, load_inputs(arguments.load_inputs), {}, {}, {}};
+  if (!arguments.trace.empty())
+    write_trace(arguments.trace, {});  // fails before the work, not after it
+  Bench bench{arguments,
+              load_models(given, counts),
+              nullptr,
+              std::nullopt,
+              std::nullopt,
+              load_inputs(arguments.load_inputs),
+              {},
+              {},
+              {}};
   bench.model = bench.models.front();
   const auto shapes = requested_shapes(*bench.model, arguments, bench.loaded);
   std::string problem;
   if (runs_on_cpu(arguments)) bench.peak = machine_peak(arguments, problem);
-  if (arguments.options.device == "cuda") bench.gpu = ptx::open_cuda_device(arguments.options.gpu)->machine();
+  if (arguments.options.device == "cuda")
+    bench.gpu = ptx::open_cuda_device(arguments.options.gpu)->machine();
   if (!problem.empty()) fmt::print(stderr, "dynrun: note: {}\n", problem);
   const std::vector<Row> loads = arguments.skip_load ? std::vector<Row>() : time_loads(arguments);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     for (const auto& model : bench.models) {
-      show_progress(fmt::format("shape {} of {}, threads {}", i + 1, shapes.size(), model->threads()));
+      show_progress(
+          fmt::format("shape {} of {}, threads {}", i + 1, shapes.size(), model->threads()));
       bench.model = model;
       bench_shape(bench, shapes[i]);
     }

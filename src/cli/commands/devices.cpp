@@ -22,7 +22,8 @@ namespace {
 std::string cache_sizes() {
   std::string text;
   for (const cpu::Cache& cache : cpu::cpu_caches()) {
-    text += fmt::format("{}L{}{} {}K", text.empty() ? "" : ", ", cache.level, cache.unified ? "" : "d", cache.bytes >> 10);
+    text += fmt::format("{}L{}{} {}K", text.empty() ? "" : ", ", cache.level,
+                        cache.unified ? "" : "d", cache.bytes >> 10);
   }
   return text.empty() ? "unknown" : text;
 }
@@ -58,7 +59,8 @@ Row gpu_row(const std::string& device, const choice::GpuMachine& gpu) {
   const auto tflops = [&](double fma) { return flops_per_second(gpu, fma) / tera; };
   return {{"device", device},
           {"product", gpu.product},
-          {"compute_capability", fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10)},
+          {"compute_capability",
+           fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10)},
           {"multiprocessors", std::int64_t{gpu.multiprocessors}},
           {"clock_ghz", gpu.clock_hz / giga},
           {"f32_tflops", tflops(gpu.f32_fma)},
@@ -75,13 +77,15 @@ Row gpu_row(const std::string& device, const choice::GpuMachine& gpu) {
 
 std::vector<Row> real_gpu_rows(std::string& why_none) {
   std::vector<Row> rows;
-  for (const choice::GpuMachine& gpu : ptx::cuda_devices(&why_none)) rows.push_back(gpu_row(fmt::format("cuda {}", rows.size()), gpu));
+  for (const choice::GpuMachine& gpu : ptx::cuda_devices(&why_none))
+    rows.push_back(gpu_row(fmt::format("cuda {}", rows.size()), gpu));
   return rows;
 }
 
 std::vector<Row> described_gpu_rows() {
   std::vector<Row> rows;
-  for (const choice::GpuMachine& gpu : ptx::described_gpus()) rows.push_back(gpu_row(gpu.name, gpu));
+  for (const choice::GpuMachine& gpu : ptx::described_gpus())
+    rows.push_back(gpu_row(gpu.name, gpu));
   return rows;
 }
 
@@ -104,9 +108,12 @@ void show_devices(const Arguments& arguments) {
   fmt::print("caches       {}\n", cache_sizes());
   fmt::print("reference    plain loops, for comparison\n");
   if (!rows.empty()) fmt::print("\n{}", to_text(rows, Format::md));
-  if (real.empty()) fmt::print("\nNo GPU for --device cuda: {}\n", why_no_gpu);
-  else fmt::print("\nGPUs for --device cuda, by --gpu INDEX:\n\n{}", to_text(real, Format::md));
-  fmt::print("\nDescribed GPUs, by --gpu NAME, for --device emulator, inspect and explain:\n\n{}", to_text(described, Format::md));
+  if (real.empty())
+    fmt::print("\nNo GPU for --device cuda: {}\n", why_no_gpu);
+  else
+    fmt::print("\nGPUs for --device cuda, by --gpu INDEX:\n\n{}", to_text(real, Format::md));
+  fmt::print("\nDescribed GPUs, by --gpu NAME, for --device emulator, inspect and explain:\n\n{}",
+             to_text(described, Format::md));
 }
 
 }  // namespace dyn::cli

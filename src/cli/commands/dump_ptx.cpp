@@ -23,13 +23,15 @@ struct Dumped {
   std::vector<std::string> groups;
 };
 
-/// Listings of one text are one file. Layers of a model repeat: what is known to be alike is not generated again.
+/// Listings of one text are one file. Layers of a model repeat: what is known to be alike is not
+/// generated again.
 class Dump {
  public:
   void add(const std::string& group, const rkernel::Kernel& kernel) {
     const std::string key = kernel.listings_key();
     const auto known = key.empty() ? by_key_.end() : by_key_.find(key);
-    std::set<std::size_t> files = known != by_key_.end() ? known->second : add_all(kernel.listings());
+    std::set<std::size_t> files =
+        known != by_key_.end() ? known->second : add_all(kernel.listings());
     for (const std::size_t file : files) files_[file].groups.push_back(group);
     if (known == by_key_.end() && !key.empty()) by_key_.emplace(key, std::move(files));
   }
@@ -44,11 +46,14 @@ class Dump {
   }
 
   std::size_t add_one(rkernel::CodeListing listing) {
-    const auto same = [&](const Dumped& other) { return other.listing.hash == listing.hash && other.listing.text == listing.text; };
+    const auto same = [&](const Dumped& other) {
+      return other.listing.hash == listing.hash && other.listing.text == listing.text;
+    };
     const auto found = std::find_if(files_.begin(), files_.end(), same);
     if (found != files_.end()) return static_cast<std::size_t>(found - files_.begin());
     const std::string wanted = listing.name;
-    for (int copy = 2; !names_.insert(listing.name).second; ++copy) listing.name = fmt::format("{}_{}", wanted, copy);
+    for (int copy = 2; !names_.insert(listing.name).second; ++copy)
+      listing.name = fmt::format("{}_{}", wanted, copy);
     files_.push_back({std::move(listing), {}});
     return files_.size() - 1;
   }
@@ -62,27 +67,37 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
-  if (!file) throw Error(ErrorKind::device, fmt::format("--dump-ptx: {} cannot be written: {}", path.string(), std::strerror(errno)));
+  if (!file)
+    throw Error(ErrorKind::device, fmt::format("--dump-ptx: {} cannot be written: {}",
+                                               path.string(), std::strerror(errno)));
 }
 
 }  // namespace
 
-std::string dump_ptx(const runtime::Model& model, std::span<const std::size_t> groups, const std::string& directory) {
+std::string dump_ptx(const runtime::Model& model, std::span<const std::size_t> groups,
+                     const std::string& directory) {
   Dump dump;
-  for (const std::size_t group : groups) dump.add(model.problems()[group].name, model.kernel(group));
+  for (const std::size_t group : groups)
+    dump.add(model.problems()[group].name, model.kernel(group));
   if (dump.files().empty()) {
-    throw Error(ErrorKind::user, fmt::format("--dump-ptx: no group on {} has PTX; take --device cuda, with --gpu NAME where there is no GPU", model.device_name()));
+    throw Error(ErrorKind::user, fmt::format("--dump-ptx: no group on {} has PTX; take --device "
+                                             "cuda, with --gpu NAME where there is no GPU",
+                                             model.device_name()));
   }
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  if (error) throw Error(ErrorKind::device, fmt::format("--dump-ptx {}: {}", directory, error.message()));
+  if (error)
+    throw Error(ErrorKind::device, fmt::format("--dump-ptx {}: {}", directory, error.message()));
   std::vector<Row> rows;
   for (const Dumped& dumped : dump.files()) {
     const std::string file = dumped.listing.name + ".ptx";
     write_text(std::filesystem::path(directory) / file, dumped.listing.text);
-    rows.push_back({{"file", file}, {"ir_hash", dumped.listing.hash}, {"groups", fmt::format("{}", fmt::join(dumped.groups, " "))}});
+    rows.push_back({{"file", file},
+                    {"ir_hash", dumped.listing.hash},
+                    {"groups", fmt::format("{}", fmt::join(dumped.groups, " "))}});
   }
-  return fmt::format("{} files of PTX in {}:\n\n{}", rows.size(), directory, to_text(rows, Format::md));
+  return fmt::format("{} files of PTX in {}:\n\n{}", rows.size(), directory,
+                     to_text(rows, Format::md));
 }
 
 }  // namespace dyn::cli

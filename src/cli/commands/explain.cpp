@@ -28,7 +28,9 @@ std::string policies_that_choose(const runtime::CandidateUnion& candidates, std:
 std::vector<Row> ranking(const runtime::MeasuredGroup& measured) {
   std::vector<std::size_t> order(measured.seconds.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return measured.seconds[a] < measured.seconds[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return measured.seconds[a] < measured.seconds[b];
+  });
   std::vector<Row> rows;
   for (const std::size_t program : order) {
     const rkernel::Candidate& candidate = measured.candidates.programs[program];
@@ -44,7 +46,8 @@ std::vector<Row> ranking(const runtime::MeasuredGroup& measured) {
 std::string reasons_without(const runtime::CandidateUnion& candidates) {
   std::string text;
   for (const runtime::PolicyView& view : candidates.policies) {
-    if (!view.chosen) text += fmt::format("- {} has none: {}\n", name_of(view.policy), view.none_reason);
+    if (!view.chosen)
+      text += fmt::format("- {} has none: {}\n", name_of(view.policy), view.none_reason);
   }
   return text;
 }
@@ -57,16 +60,20 @@ std::vector<std::size_t> chosen_groups(const runtime::Model& model, const std::s
     if (name.empty() || model.fusion().groups[i].name == name) chosen.push_back(i);
   }
   if (chosen.empty() && !name.empty()) {
-    throw Error(ErrorKind::user, fmt::format("--group {}: the model has no such group; dynrun inspect lists them", name));
+    throw Error(
+        ErrorKind::user,
+        fmt::format("--group {}: the model has no such group; dynrun inspect lists them", name));
   }
   return chosen;
 }
 
-std::vector<Explanation> explanations(const runtime::Model& model, const runtime::Plan& plan, const std::vector<std::size_t>& groups) {
+std::vector<Explanation> explanations(const runtime::Model& model, const runtime::Plan& plan,
+                                      const std::vector<std::size_t>& groups) {
   std::vector<Explanation> found;
   for (const std::size_t group : groups) {
     std::string text = model.explain(group, plan);
-    auto same = std::find_if(found.begin(), found.end(), [&](const Explanation& known) { return known.text == text; });
+    auto same = std::find_if(found.begin(), found.end(),
+                             [&](const Explanation& known) { return known.text == text; });
     if (same == found.end()) same = found.insert(same, {std::move(text), {}});
     same->groups.push_back(group);
   }
@@ -75,8 +82,10 @@ std::vector<Explanation> explanations(const runtime::Model& model, const runtime
 
 std::string names_of(const runtime::Model& model, const Explanation& explanation) {
   std::vector<std::string> names;
-  for (const std::size_t group : explanation.groups) names.push_back(model.fusion().groups[group].name);
-  return fmt::format("{}{}", names.size() > 1 ? fmt::format("{} groups: ", names.size()) : "", fmt::join(names, " "));
+  for (const std::size_t group : explanation.groups)
+    names.push_back(model.fusion().groups[group].name);
+  return fmt::format("{}{}", names.size() > 1 ? fmt::format("{} groups: ", names.size()) : "",
+                     fmt::join(names, " "));
 }
 
 void explain_by_measuring(const Arguments& given) {
@@ -90,10 +99,14 @@ void explain_by_measuring(const Arguments& given) {
   const std::vector<Explanation> alike = explanations(*model, *plan, chosen);
   std::vector<std::size_t> first_of_each;
   for (const Explanation& explanation : alike) first_of_each.push_back(explanation.groups.front());
-  const std::vector<runtime::MeasuredGroup> measured = runtime::measure_groups(*model, plan, first_of_each);
+  const std::vector<runtime::MeasuredGroup> measured =
+      runtime::measure_groups(*model, plan, first_of_each);
   for (const runtime::MeasuredGroup& group : measured) {
-    const auto same = std::find_if(alike.begin(), alike.end(), [&](const Explanation& explanation) { return explanation.groups.front() == group.group; });
-    fmt::print("{}\n{} programs, measured in the first\n\n{}{}\n", names_of(*model, *same), group.seconds.size(), to_text(ranking(group), Format::md),
+    const auto same = std::find_if(alike.begin(), alike.end(), [&](const Explanation& explanation) {
+      return explanation.groups.front() == group.group;
+    });
+    fmt::print("{}\n{} programs, measured in the first\n\n{}{}\n", names_of(*model, *same),
+               group.seconds.size(), to_text(ranking(group), Format::md),
                reasons_without(group.candidates));
   }
   if (measured.empty()) fmt::print("There is one way to run each of these groups.\n");

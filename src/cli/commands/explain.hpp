@@ -11,7 +11,8 @@
 
 namespace dyn::cli {
 
-/// The groups that --group asks for; all without it. Throws Error(user) where there is none of that name.
+/// The groups that --group asks for; all without it. Throws Error(user) where there is none of that
+/// name.
 std::vector<std::size_t> chosen_groups(const runtime::Model& model, const std::string& name);
 
 /// Layers of a model repeat: groups that explain themselves alike stand together.
@@ -19,12 +20,14 @@ struct Explanation {
   std::string text;
   std::vector<std::size_t> groups;
 };
-std::vector<Explanation> explanations(const runtime::Model& model, const runtime::Plan& plan, const std::vector<std::size_t>& groups);
+std::vector<Explanation> explanations(const runtime::Model& model, const runtime::Plan& plan,
+                                      const std::vector<std::size_t>& groups);
 
 /// "2 groups: matmul_3 matmul_7".
 std::string names_of(const runtime::Model& model, const Explanation& explanation);
 
-/// `dynrun explain --measure`: all programs of every policy, fastest first. Throws Error(unsupported) where nothing can be measured.
+/// `dynrun explain --measure`: all programs of every policy, fastest first. Throws
+/// Error(unsupported) where nothing can be measured.
 void explain_by_measuring(const Arguments& arguments);
 
 }  // namespace dyn::cli

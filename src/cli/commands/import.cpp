@@ -17,7 +17,8 @@ namespace dyn::cli {
 namespace {
 
 /// Whole or not at all: under another name first.
-void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
+void write_file(const std::filesystem::path& path,
+                const std::function<void(std::ostream&)>& write) {
   const std::filesystem::path unfinished = path.string() + ".part";
   std::ofstream file(unfinished, std::ios::binary);
   write(file);
@@ -26,23 +27,36 @@ void write_file(const std::filesystem::path& path, const std::function<void(std:
   if (file) std::filesystem::rename(unfinished, path, error);
   if (file && !error) return;
   std::filesystem::remove(unfinished, error);
-  throw Error(ErrorKind::device, fmt::format("{} cannot be written: is there room, and may you write there?", path.string()));
+  throw Error(
+      ErrorKind::device,
+      fmt::format("{} cannot be written: is there room, and may you write there?", path.string()));
 }
 
 }  // namespace
 
 void import_model(const Arguments& arguments) {
-  const std::filesystem::path text = arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".dyn") : std::filesystem::path(arguments.output);
-  const std::filesystem::path weights = std::filesystem::path(text).replace_extension(".safetensors");
-  if (weights == text) throw Error(ErrorKind::user, "--output is for the text; weights get the ending .safetensors");
-  const onnx::Imported imported = onnx::import_model(arguments.model, weights.filename().string(), load_inputs(arguments.load_inputs), arguments.options.free_dims);
+  const std::filesystem::path text =
+      arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".dyn")
+                               : std::filesystem::path(arguments.output);
+  const std::filesystem::path weights =
+      std::filesystem::path(text).replace_extension(".safetensors");
+  if (weights == text)
+    throw Error(ErrorKind::user, "--output is for the text; weights get the ending .safetensors");
+  const onnx::Imported imported =
+      onnx::import_model(arguments.model, weights.filename().string(),
+                         load_inputs(arguments.load_inputs), arguments.options.free_dims);
   if (!imported.undecided.empty()) {
-    throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of the model; give them with --load-inputs NAME=FILE.npy", fmt::join(imported.undecided, ", ")));
+    throw Error(ErrorKind::user,
+                fmt::format("the values of its input(s) {} decide the structure of the model; give "
+                            "them with --load-inputs NAME=FILE.npy",
+                            fmt::join(imported.undecided, ", ")));
   }
-  if (!imported.weights.empty()) write_file(weights, [&](std::ostream& file) { imported.weights.write(file); });
+  if (!imported.weights.empty())
+    write_file(weights, [&](std::ostream& file) { imported.weights.write(file); });
   write_file(text, [&](std::ostream& file) { file << imported.text; });
   fmt::print("{}\n", text.string());
-  if (!imported.weights.empty()) fmt::print("{}: {} bytes\n", weights.string(), imported.weights.size());
+  if (!imported.weights.empty())
+    fmt::print("{}: {} bytes\n", weights.string(), imported.weights.size());
 }
 
 }  // namespace dyn::cli

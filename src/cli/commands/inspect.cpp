@@ -15,8 +15,8 @@
 #include "src/cli/commands/explain.hpp"
 #include "src/cli/commands/passes.hpp"
 #include "src/cli/input/inputs.hpp"
-#include "src/cli/report/profile.hpp"
 #include "src/cli/input/session.hpp"
+#include "src/cli/report/profile.hpp"
 #include "src/runtime/load/model_impl.hpp"
 
 namespace dyn::cli {
@@ -26,7 +26,8 @@ std::string indented(const std::string& text, std::string_view indent) {
   std::string result;
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
-    if (end > start) result += fmt::format("{}{}", indent, std::string_view(text).substr(start, end - start));
+    if (end > start)
+      result += fmt::format("{}{}", indent, std::string_view(text).substr(start, end - start));
     result += '\n';
     start = end + 1;
   }
@@ -35,17 +36,20 @@ std::string indented(const std::string& text, std::string_view indent) {
 
 std::string ports_text(std::string_view title, const std::vector<PortInfo>& ports) {
   std::string text;
-  for (const PortInfo& port : ports) text += fmt::format("{:<8} {}: {}{}\n", title, port.name, name_of(port.dtype), port.shape);
+  for (const PortInfo& port : ports)
+    text += fmt::format("{:<8} {}: {}{}\n", title, port.name, name_of(port.dtype), port.shape);
   return text;
 }
 
 std::string states_text(const graph::Module& module) {
   std::string text;
   for (const graph::ValueId id : module.states) {
-    text += fmt::format("{:<8} {}: {}\n", "state", module.value(id).name, to_string(module.value(id).type));
+    text += fmt::format("{:<8} {}: {}\n", "state", module.value(id).name,
+                        to_string(module.value(id).type));
   }
   if (module.length.valid()) {
-    text += fmt::format("{:<8} {} is the session's length; a run adds {}\n", "length", to_string(module.length), to_string(module.growth));
+    text += fmt::format("{:<8} {} is the session's length; a run adds {}\n", "length",
+                        to_string(module.length), to_string(module.growth));
   }
   return text;
 }
@@ -55,7 +59,9 @@ std::string dims_text(const graph::Module& module) {
   for (const int symbol : module.declared_symbols) {
     const graph::SymbolInfo& info = module.dims->info(symbol);
     text += fmt::format("{:<8} {} in {}..{}", "dim", info.name, info.low,
-                        info.high == std::numeric_limits<std::int64_t>::max() ? std::string() : fmt::format("{}", info.high));
+                        info.high == std::numeric_limits<std::int64_t>::max()
+                            ? std::string()
+                            : fmt::format("{}", info.high));
     if (info.divisor != 1) text += fmt::format(", a multiple of {}", info.divisor);
     if (info.hint) text += fmt::format(", hint {}", *info.hint);
     text += '\n';
@@ -70,7 +76,8 @@ std::string merged_text(const graph::Module& module) {
     if (value.weight.kind != graph::WeightSource::Kind::Parts) continue;
     std::vector<std::string> parts;
     for (const graph::ValueId part : value.weight.parts) parts.push_back(module.value(part).name);
-    text += fmt::format("{:<8} {}: {} of {}\n", "joined", value.name, to_string(value.type), fmt::join(parts, ", "));
+    text += fmt::format("{:<8} {}: {} of {}\n", "joined", value.name, to_string(value.type),
+                        fmt::join(parts, ", "));
   }
   return text;
 }
@@ -78,7 +85,8 @@ std::string merged_text(const graph::Module& module) {
 /// " B=1 S=8".
 std::string dims_of(const runtime::Model& model, std::span<const std::int64_t> symbols) {
   std::string dims;
-  for (const auto& [name, value] : named_dims(model, symbols)) dims += fmt::format(" {}={}", name, value);
+  for (const auto& [name, value] : named_dims(model, symbols))
+    dims += fmt::format(" {}={}", name, value);
   return dims.empty() ? " its only shape" : dims;
 }
 
@@ -86,10 +94,13 @@ std::string memory_text(const runtime::Model& model, std::span<const std::int64_
   const runtime::PlanPtr plan = model.plan(symbols);
   const std::string at = dims_of(model, symbols);
   const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
-  std::string text = fmt::format("{:<8} {:.1f} MB of weights; at{}: arena {:.2f} MB, scratch {:.0f} KB for each thread\n", "memory",
-                                 megabytes(model.host_weight_bytes()), at, megabytes(plan->arena_bytes), static_cast<double>(plan->scratch_bytes) / 1e3);
+  std::string text = fmt::format(
+      "{:<8} {:.1f} MB of weights; at{}: arena {:.2f} MB, scratch {:.0f} KB for each thread\n",
+      "memory", megabytes(model.host_weight_bytes()), at, megabytes(plan->arena_bytes),
+      static_cast<double>(plan->scratch_bytes) / 1e3);
   if (plan->device_offsets.empty()) return text;
-  return text + fmt::format("{:<8} {:.1f} MB of weights; at{}: arena {:.2f} MB\n", "on GPU", megabytes(model.device_weight_bytes()), at,
+  return text + fmt::format("{:<8} {:.1f} MB of weights; at{}: arena {:.2f} MB\n", "on GPU",
+                            megabytes(model.device_weight_bytes()), at,
                             megabytes(plan->device_arena_bytes));
 }
 
@@ -104,34 +115,43 @@ std::string copies_text(const runtime::Model& model, std::span<const std::int64_
                     {"kb", static_cast<double>(copy.bytes) / 1e3},
                     {"why", copy.reason}});
   }
-  return rows.empty() ? std::string() : fmt::format("\nCopies of a run at{}:\n\n{}", dims_of(model, symbols), to_text(rows, Format::md));
+  return rows.empty() ? std::string()
+                      : fmt::format("\nCopies of a run at{}:\n\n{}", dims_of(model, symbols),
+                                    to_text(rows, Format::md));
 }
 
 std::string group_operators(const runtime::Model& model, const graph::Group& group) {
   std::vector<std::string> names;
   for (const int node : group.nodes) {
     const graph::Node& made = model.module().nodes[static_cast<std::size_t>(node)];
-    names.push_back(made.origin.empty() ? made.op->name : fmt::format("{}({})", made.op->name, made.origin));
+    names.push_back(made.origin.empty() ? made.op->name
+                                        : fmt::format("{}({})", made.op->name, made.origin));
   }
   return fmt::format("{}", fmt::join(names, " "));
 }
 
 std::string group_text(const runtime::Model& model, std::size_t index) {
   const graph::Group& group = model.fusion().groups[index];
-  std::string text = fmt::format("group {}  target {}\n", group.name, model.kernel(index).target_name());
+  std::string text =
+      fmt::format("group {}  target {}\n", group.name, model.kernel(index).target_name());
   text += fmt::format("  operators: {}\n", group_operators(model, group));
   text += indented(rkernel::to_string(model.problems()[index]), "  ");
   text += "  rKernel:\n" + indented(model.kernel(index).describe(), "    ");
   for (const graph::MemoryReason& reason : model.fusion().reasons) {
-    if (std::find(group.outputs.begin(), group.outputs.end(), reason.value) == group.outputs.end()) continue;
-    text += fmt::format("  {} goes through memory: {}\n", model.module().value(reason.value).name, reason.text);
+    if (std::find(group.outputs.begin(), group.outputs.end(), reason.value) == group.outputs.end())
+      continue;
+    text += fmt::format("  {} goes through memory: {}\n", model.module().value(reason.value).name,
+                        reason.text);
   }
   return text;
 }
 
-/// What --dims or --shapes ask for; without them one shape: the hints, and the lowest size of dims without one.
-std::vector<std::vector<std::int64_t>> inspected_shapes(const runtime::Model& model, const Arguments& arguments) {
-  if (!arguments.dims.empty() || !arguments.shapes.empty()) return requested_shapes(model, arguments, {});
+/// What --dims or --shapes ask for; without them one shape: the hints, and the lowest size of dims
+/// without one.
+std::vector<std::vector<std::int64_t>> inspected_shapes(const runtime::Model& model,
+                                                        const Arguments& arguments) {
+  if (!arguments.dims.empty() || !arguments.shapes.empty())
+    return requested_shapes(model, arguments, {});
   std::map<std::string, std::int64_t> dims;
   for (const int symbol : model.module().declared_symbols) {
     const graph::SymbolInfo& info = model.module().dims->info(symbol);
@@ -140,7 +160,8 @@ std::vector<std::vector<std::int64_t>> inspected_shapes(const runtime::Model& mo
   return {model.bind_dims(dims)};
 }
 
-/// Memory and copies of a run at each shape. The shape that nobody asked for may be too small for the model's windows.
+/// Memory and copies of a run at each shape. The shape that nobody asked for may be too small for
+/// the model's windows.
 std::string runs_text(const runtime::Model& model, const Arguments& arguments) {
   std::string text, copies;
   try {
@@ -149,8 +170,10 @@ std::string runs_text(const runtime::Model& model, const Arguments& arguments) {
       copies += copies_text(model, symbols);
     }
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::user || !arguments.dims.empty() || !arguments.shapes.empty()) throw;
-    return fmt::format("{:<8} of a run: give --dims, as with the least sizes {}\n", "memory", error.what());
+    if (error.kind() != ErrorKind::user || !arguments.dims.empty() || !arguments.shapes.empty())
+      throw;
+    return fmt::format("{:<8} of a run: give --dims, as with the least sizes {}\n", "memory",
+                       error.what());
   }
   return text + copies;
 }
@@ -161,13 +184,16 @@ std::string segments_text(const runtime::Model& model, const std::string& group)
   int number = 0;
   for (const runtime::SegmentStep& step : model.impl().segments) {
     if (!step.model) {
-      const graph::Node& node = model.module().nodes[static_cast<std::size_t>(step.segment.nodes.front())];
+      const graph::Node& node =
+          model.module().nodes[static_cast<std::size_t>(step.segment.nodes.front())];
       text += fmt::format("\nthen {} (line {}), by the host\n", node.op->name, node.location.line);
       continue;
     }
-    text += fmt::format("\nsegment {}{}\n", number++, step.segment.sides.empty() ? "" : ", if the run needs it");
+    text += fmt::format("\nsegment {}{}\n", number++,
+                        step.segment.sides.empty() ? "" : ", if the run needs it");
     for (std::size_t i = 0; i < step.model->problems().size(); ++i) {
-      if (group.empty() || step.model->fusion().groups[i].name == group) text += "\n" + group_text(*step.model, i);
+      if (group.empty() || step.model->fusion().groups[i].name == group)
+        text += "\n" + group_text(*step.model, i);
     }
   }
   return text;
@@ -181,25 +207,34 @@ void inspect_model(const Arguments& arguments) {
     return;
   }
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
-  const bool has_segments = !model->segments().empty(), has_groups = !has_segments && !model->problems().empty();
-  const std::vector<std::size_t> groups = has_segments ? std::vector<std::size_t>() : chosen_groups(*model, arguments.group);
+  const bool has_segments = !model->segments().empty(),
+             has_groups = !has_segments && !model->problems().empty();
+  const std::vector<std::size_t> groups =
+      has_segments ? std::vector<std::size_t>() : chosen_groups(*model, arguments.group);
   // An error prints nothing else.
   const std::string runs = has_groups ? runs_text(*model, arguments) : std::string();
-  fmt::print("{:<8} {} on {}, {} threads\n", "model", model_name(arguments), model->device_name(), model->threads());
-  fmt::print("{}{}{}{}", dims_text(model->module()), states_text(model->module()), ports_text("input", model->inputs()), ports_text("output", model->outputs()));
-  if (has_segments) fmt::print("{}", segments_text(*model, arguments.group));
-  else if (!has_groups) fmt::print("No groups: this device walks the operators one by one.\n");
+  fmt::print("{:<8} {} on {}, {} threads\n", "model", model_name(arguments), model->device_name(),
+             model->threads());
+  fmt::print("{}{}{}{}", dims_text(model->module()), states_text(model->module()),
+             ports_text("input", model->inputs()), ports_text("output", model->outputs()));
+  if (has_segments)
+    fmt::print("{}", segments_text(*model, arguments.group));
+  else if (!has_groups)
+    fmt::print("No groups: this device walks the operators one by one.\n");
   if (!has_groups) return;
-  fmt::print("{}{}\n{}", merged_text(model->module()), runs, to_text(target_rows(*model), Format::md));
+  fmt::print("{}{}\n{}", merged_text(model->module()), runs,
+             to_text(target_rows(*model), Format::md));
   for (const std::size_t group : groups) fmt::print("\n{}", group_text(*model, group));
 }
 
 namespace {
 
-void explain_at(const runtime::Model& model, const Arguments& arguments, const std::vector<std::int64_t>& symbols) {
+void explain_at(const runtime::Model& model, const Arguments& arguments,
+                const std::vector<std::int64_t>& symbols) {
   const runtime::PlanPtr plan = model.plan(symbols);
   const std::vector<std::size_t> chosen = chosen_groups(model, arguments.group);
-  const std::string dumped = arguments.dump_ptx.empty() ? std::string() : dump_ptx(model, chosen, arguments.dump_ptx);
+  const std::string dumped =
+      arguments.dump_ptx.empty() ? std::string() : dump_ptx(model, chosen, arguments.dump_ptx);
   for (const Explanation& explanation : explanations(model, *plan, chosen)) {
     fmt::print("{}\n{}\n", names_of(model, explanation), indented(explanation.text, "  "));
   }
@@ -211,7 +246,9 @@ void explain_at(const runtime::Model& model, const Arguments& arguments, const s
 
 void explain_model(const Arguments& arguments) {
   if (arguments.measure) {
-    if (!arguments.dump_ptx.empty()) throw Error(ErrorKind::user, "--measure and --dump-ptx exclude each other: give one or the other");
+    if (!arguments.dump_ptx.empty())
+      throw Error(ErrorKind::user,
+                  "--measure and --dump-ptx exclude each other: give one or the other");
     return explain_by_measuring(arguments);
   }
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "dyn/error.hpp"
-#include "src/cli/report/child.hpp"
 #include "src/cli/input/session.hpp"
+#include "src/cli/report/child.hpp"
 #include "src/cli/report/units.hpp"
 #include "src/runtime/system/cache_dir.hpp"
 
@@ -20,9 +20,11 @@ namespace {
 /// An empty directory that goes with everything in it.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_((std::filesystem::temp_directory_path() / "dynrun-XXXXXX").string()) {
+  TemporaryDirectory()
+      : path_((std::filesystem::temp_directory_path() / "dynrun-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr) {
-      throw Error(ErrorKind::device, fmt::format("{}: cannot be made: {}", path_, std::strerror(errno)));
+      throw Error(ErrorKind::device,
+                  fmt::format("{}: cannot be made: {}", path_, std::strerror(errno)));
     }
   }
   ~TemporaryDirectory() {
@@ -46,13 +48,16 @@ void copy_measurements(const std::string& from, const std::string& to) {
 
 std::vector<std::string> child_words(const Arguments& arguments, const std::string& cache_dir) {
   const Options& options = arguments.options;
-  std::vector<std::string> words{arguments.program, "bench",        arguments.model,           "--load-only", "--format", "json",
-                                 "--cache-dir",     cache_dir,      "--device",                options.device,
-                                 "--seed",          fmt::format("{}", options.seed)};
-  if (options.threads > 0) words.insert(words.end(), {"--threads", fmt::format("{}", options.threads)});
+  std::vector<std::string> words{arguments.program, "bench",    arguments.model,
+                                 "--load-only",     "--format", "json",
+                                 "--cache-dir",     cache_dir,  "--device",
+                                 options.device,    "--seed",   fmt::format("{}", options.seed)};
+  if (options.threads > 0)
+    words.insert(words.end(), {"--threads", fmt::format("{}", options.threads)});
   if (!options.isa.empty()) words.insert(words.end(), {"--isa", options.isa});
   if (!options.gpu.empty()) words.insert(words.end(), {"--gpu", options.gpu});
-  if (options.precision != Options().precision) words.insert(words.end(), {"--precision", options.precision});
+  if (options.precision != Options().precision)
+    words.insert(words.end(), {"--precision", options.precision});
   words.insert(words.end(), {"--weight-cache", fmt::format("{}", options.weight_cache_bytes)});
   if (options.vendor) words.emplace_back("--vendor");
   if (options.random_weights) words.emplace_back("--random-weights");
@@ -64,10 +69,14 @@ Row parse_row(const std::string& json, const std::string& state) {
   const nlohmann::ordered_json rows = nlohmann::ordered_json::parse(json);
   Row row;
   for (const auto& [name, value] : rows.at(0).items()) {
-    if (name == "load") row.emplace_back(name, state);
-    else if (value.is_number_integer()) row.emplace_back(name, value.get<std::int64_t>());
-    else if (value.is_number()) row.emplace_back(name, value.get<double>());
-    else row.emplace_back(name, value.get<std::string>());
+    if (name == "load")
+      row.emplace_back(name, state);
+    else if (value.is_number_integer())
+      row.emplace_back(name, value.get<std::int64_t>());
+    else if (value.is_number())
+      row.emplace_back(name, value.get<double>());
+    else
+      row.emplace_back(name, value.get<std::string>());
   }
   return row;
 }

@@ -29,9 +29,12 @@ std::string text_of(const Arguments& arguments) {
     text << file.rdbuf();
     return text.str();
   }
-  onnx::Imported imported = onnx::import_model(arguments.model, "weights.safetensors", load_inputs(arguments.load_inputs), arguments.options.free_dims);
+  onnx::Imported imported =
+      onnx::import_model(arguments.model, "weights.safetensors", load_inputs(arguments.load_inputs),
+                         arguments.options.free_dims);
   if (imported.undecided.empty()) return imported.text;
-  throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of the model; give them with --load-inputs NAME=FILE.npy",
+  throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of "
+                                           "the model; give them with --load-inputs NAME=FILE.npy",
                                            fmt::join(imported.undecided, ", ")));
 }
 
@@ -55,17 +58,20 @@ std::vector<graph::Module> modules_of(const std::string& text, const std::string
 
 std::string text_after_pass(const Arguments& arguments) {
   if (arguments.after != before_all && graph::find_pass(arguments.after) == nullptr) {
-    throw Error(ErrorKind::user, fmt::format("--after {}: there is no such pass; there are {}, {}", arguments.after, before_all, graph::pass_names()));
+    throw Error(ErrorKind::user, fmt::format("--after {}: there is no such pass; there are {}, {}",
+                                             arguments.after, before_all, graph::pass_names()));
   }
-  const graph::PipelineOptions options = runtime::pipeline_options(*runtime::make_target(arguments.options, 1));
+  const graph::PipelineOptions options =
+      runtime::pipeline_options(*runtime::make_target(arguments.options, 1));
   std::vector<graph::Module> modules = modules_of(text_of(arguments), arguments.model);
   std::string text;
   for (std::size_t i = 0; i < modules.size(); ++i) {
     if (modules.size() > 1) text += fmt::format("# segment {}\n", i);
     if (arguments.after == before_all) text += graph::print(modules[i]);
-    graph::run_pipeline(modules[i], options, [&](const graph::Pass& pass, const graph::Module& module) {
-      if (pass.name == arguments.after) text += graph::print(module);
-    });
+    graph::run_pipeline(modules[i], options,
+                        [&](const graph::Pass& pass, const graph::Module& module) {
+                          if (pass.name == arguments.after) text += graph::print(module);
+                        });
   }
   return text;
 }

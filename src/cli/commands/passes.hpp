@@ -7,8 +7,9 @@
 
 namespace dyn::cli {
 
-/// The text of the model as it is after the pass Arguments::after; "parse": before the first. A model whose run decides sizes is compiled in segments: the text of
-/// each. Throws Error(user) for a pass that does not exist, and what reading the model throws.
+/// The text of the model as it is after the pass Arguments::after; "parse": before the first. A
+/// model whose run decides sizes is compiled in segments: the text of each. Throws Error(user) for
+/// a pass that does not exist, and what reading the model throws.
 std::string text_after_pass(const Arguments& arguments);
 
 }  // namespace dyn::cli

@@ -44,15 +44,20 @@ Summary summarize(const Tensor& tensor) {
   Summary summary;
   const bool has_elements = graph::with_element_type(tensor.dtype(), [&](auto zero) {
     const auto elements = tensor.data<decltype(zero)>();
-    summary = summarize(tensor.size(), [&](std::int64_t i) { return static_cast<double>(elements[static_cast<std::size_t>(i)]); });
+    summary = summarize(tensor.size(), [&](std::int64_t i) {
+      return static_cast<double>(elements[static_cast<std::size_t>(i)]);
+    });
   });
   if (has_elements) return summary;
   const auto* bits = static_cast<const std::uint16_t*>(tensor.raw());
-  return summarize(tensor.size(), [&](std::int64_t i) { return graph::half_number(tensor.dtype(), bits[i]); });
+  return summarize(tensor.size(),
+                   [&](std::int64_t i) { return graph::half_number(tensor.dtype(), bits[i]); });
 }
 
 Row output_row(const std::string& name, const Tensor& tensor) {
-  Row row{{"output", name}, {"dtype", std::string(name_of(tensor.dtype()))}, {"shape", to_string(tensor.shape())}};
+  Row row{{"output", name},
+          {"dtype", std::string(name_of(tensor.dtype()))},
+          {"shape", to_string(tensor.shape())}};
   const Summary summary = summarize(tensor);
   const std::int64_t finite = tensor.size() - summary.not_finite;
   row.emplace_back("min", finite > 0 ? Cell(summary.low) : Cell());
@@ -62,12 +67,16 @@ Row output_row(const std::string& name, const Tensor& tensor) {
   return row;
 }
 
-void save_outputs(const std::string& directory, std::span<const std::string> names, const runtime::CallState& call) {
+void save_outputs(const std::string& directory, std::span<const std::string> names,
+                  const runtime::CallState& call) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  if (error) throw Error(ErrorKind::device, fmt::format("--save-outputs {}: {}", directory, error.message()));
+  if (error)
+    throw Error(ErrorKind::device,
+                fmt::format("--save-outputs {}: {}", directory, error.message()));
   const std::vector<std::string> files = file_names(names);
-  for (std::size_t i = 0; i < files.size(); ++i) write_npy((std::filesystem::path(directory) / (files[i] + ".npy")).string(), call.output(i));
+  for (std::size_t i = 0; i < files.size(); ++i)
+    write_npy((std::filesystem::path(directory) / (files[i] + ".npy")).string(), call.output(i));
 }
 
 }  // namespace

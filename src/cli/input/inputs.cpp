@@ -21,7 +21,8 @@ constexpr std::int64_t plain_integer_extent = 10;
 
 std::optional<graph::Dim> gathered_extent(const graph::Module& module, const graph::Node& node) {
   const graph::TensorType& data = module.value(node.inputs[0]).type;
-  const std::optional<int> axis = graph::normalize_axis(graph::attr_integer(node, "axis"), data.rank());
+  const std::optional<int> axis =
+      graph::normalize_axis(graph::attr_integer(node, "axis"), data.rank());
   if (!axis) return std::nullopt;
   return data.dims[static_cast<std::size_t>(*axis)];
 }
@@ -47,30 +48,39 @@ void fill(Tensor& tensor, Distribution distribution, std::mt19937_64& generator)
 /// f16 and bf16.
 void fill_halves(Tensor& tensor, auto&& next) {
   auto* bits = static_cast<std::uint16_t*>(tensor.raw());
-  for (std::int64_t i = 0; i < tensor.size(); ++i) bits[i] = graph::half_bits(tensor.dtype(), next());
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    bits[i] = graph::half_bits(tensor.dtype(), next());
 }
 
 void fill_randomly(Tensor& tensor, std::int64_t extent, std::mt19937_64& generator) {
   const std::uniform_int_distribution<std::int64_t> index(0, std::max<std::int64_t>(extent, 1) - 1);
   const bool is_filled = graph::with_element_type(tensor.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) fill<T>(tensor, std::normal_distribution<T>(), generator);
-    else if constexpr (std::is_same_v<T, bool>) fill<T>(tensor, std::uniform_int_distribution<int>(0, 1), generator);
-    else fill<T>(tensor, index, generator);
+    if constexpr (std::is_floating_point_v<T>)
+      fill<T>(tensor, std::normal_distribution<T>(), generator);
+    else if constexpr (std::is_same_v<T, bool>)
+      fill<T>(tensor, std::uniform_int_distribution<int>(0, 1), generator);
+    else
+      fill<T>(tensor, index, generator);
   });
-  if (!is_filled) fill_halves(tensor, [&] { return std::normal_distribution<double>()(generator); });
+  if (!is_filled)
+    fill_halves(tensor, [&] { return std::normal_distribution<double>()(generator); });
 }
 
 void fill_ones(Tensor& tensor) {
   std::mt19937_64 unused;
-  const bool is_filled = graph::with_element_type(tensor.dtype(), [&](auto zero) { fill<decltype(zero)>(tensor, [](auto&) { return 1; }, unused); });
+  const bool is_filled = graph::with_element_type(tensor.dtype(), [&](auto zero) {
+    fill<decltype(zero)>(tensor, [](auto&) { return 1; }, unused);
+  });
   if (!is_filled) fill_halves(tensor, [] { return 1.0; });
 }
 
 void check_fits(const std::string& name, const Tensor& tensor, DType dtype, const Shape& shape) {
   if (tensor.dtype() == dtype && tensor.shape() == shape) return;
-  throw Error(ErrorKind::user, fmt::format("--load-inputs: input {} is {}{} here, but the file has {}{}", name, name_of(dtype),
-                                           to_string(shape), name_of(tensor.dtype()), to_string(tensor.shape())));
+  throw Error(ErrorKind::user,
+              fmt::format("--load-inputs: input {} is {}{} here, but the file has {}{}", name,
+                          name_of(dtype), to_string(shape), name_of(tensor.dtype()),
+                          to_string(tensor.shape())));
 }
 
 }  // namespace
@@ -84,7 +94,8 @@ std::map<std::string, Tensor> load_inputs(std::span<const std::string> entries) 
     }
     const std::string name = entry.substr(0, equals);
     if (!tensors.emplace(name, read_npy(entry.substr(equals + 1))).second) {
-      throw Error(ErrorKind::user, fmt::format("--load-inputs {}: input {} is given twice", entry, name));
+      throw Error(ErrorKind::user,
+                  fmt::format("--load-inputs {}: input {} is given twice", entry, name));
     }
   }
   return tensors;
@@ -131,11 +142,14 @@ std::vector<Tensor> make_inputs(const runtime::Model& model, std::span<const std
     } else {
       const std::optional<graph::Dim> extent = index_extent(module, module.inputs[i]);
       std::mt19937_64 generator(seed_of(seed, name));
-      fill_randomly(tensor, extent ? graph::evaluate(*extent, symbols) : plain_integer_extent, generator);
+      fill_randomly(tensor, extent ? graph::evaluate(*extent, symbols) : plain_integer_extent,
+                    generator);
     }
     tensors.push_back(std::move(tensor));
   }
-  if (!unused.empty()) throw Error(ErrorKind::user, fmt::format("--load-inputs: the model has no input \"{}\"", *unused.begin()));
+  if (!unused.empty())
+    throw Error(ErrorKind::user,
+                fmt::format("--load-inputs: the model has no input \"{}\"", *unused.begin()));
   return tensors;
 }
 

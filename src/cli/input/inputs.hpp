@@ -15,15 +15,16 @@ namespace dyn::cli {
 /// NAME=FILE.npy entries, read. Throws Error(user) for a malformed entry or a name given twice.
 std::map<std::string, Tensor> load_inputs(std::span<const std::string> entries);
 
-/// How many different values an integer input may have, because it chooses along an axis of a tensor somewhere; nothing
-/// where it never does.
+/// How many different values an integer input may have, because it chooses along an axis of a
+/// tensor somewhere; nothing where it never does.
 std::optional<graph::Dim> index_extent(const graph::Module& module, graph::ValueId input);
 
 /// Fills a state with seeded random numbers: normal floats, small integers.
 void fill_state(Tensor& state, const std::string& name, std::uint64_t seed);
 
-/// One tensor for each input of the model, in its order: `given` where there is one, random otherwise. Floats are normal,
-/// integers uniform in [0, extent), and whatever is called a mask is 1.
+/// One tensor for each input of the model, in its order: `given` where there is one, random
+/// otherwise. Floats are normal, integers uniform in [0, extent), and whatever is called a mask
+/// is 1.
 std::vector<Tensor> make_inputs(const runtime::Model& model, std::span<const std::int64_t> symbols,
                                 const std::map<std::string, Tensor>& given, std::uint64_t seed);
 

@@ -28,17 +28,17 @@ struct NpyType {
   DType dtype;
 };
 constexpr std::array<NpyType, 12> npy_types{{{"<f4", DType::f32},
-                                            {"<f2", DType::f16},
-                                            {"<f8", DType::f64},
-                                            {"|i1", DType::i8},
-                                            {"<i2", DType::i16},
-                                            {"<i4", DType::i32},
-                                            {"<i8", DType::i64},
-                                            {"|u1", DType::u8},
-                                            {"<u2", DType::u16},
-                                            {"<u4", DType::u32},
-                                            {"<u8", DType::u64},
-                                            {"|b1", DType::boolean}}};
+                                             {"<f2", DType::f16},
+                                             {"<f8", DType::f64},
+                                             {"|i1", DType::i8},
+                                             {"<i2", DType::i16},
+                                             {"<i4", DType::i32},
+                                             {"<i8", DType::i64},
+                                             {"|u1", DType::u8},
+                                             {"<u2", DType::u16},
+                                             {"<u4", DType::u32},
+                                             {"<u8", DType::u64},
+                                             {"|b1", DType::boolean}}};
 
 [[noreturn]] void npy_error(const std::string& path, std::string_view problem) {
   throw Error(ErrorKind::user, fmt::format("{}: {}", path, problem));
@@ -55,7 +55,8 @@ std::string_view value_of(const std::string& path, std::string_view header, std:
   const std::size_t start = header.find(fmt::format("'{}'", key));
   if (start == std::string_view::npos) npy_error(path, fmt::format("the header has no '{}'", key));
   std::string_view rest = trim(header.substr(start + key.size() + 2));
-  if (rest.empty() || rest.front() != ':') npy_error(path, fmt::format("the header's '{}' has no value", key));
+  if (rest.empty() || rest.front() != ':')
+    npy_error(path, fmt::format("the header's '{}' has no value", key));
   return trim(rest.substr(1));
 }
 
@@ -65,16 +66,20 @@ DType parse_descr(const std::string& path, std::string_view text) {
     npy_error(path, "structured or malformed element types are not supported");
   }
   const std::string_view code = text.substr(1, end - 1);
-  const auto* found = std::find_if(npy_types.begin(), npy_types.end(), [&](const NpyType& type) { return type.code == code; });
+  const auto* found = std::find_if(npy_types.begin(), npy_types.end(),
+                                   [&](const NpyType& type) { return type.code == code; });
   if (found == npy_types.end()) {
-    npy_error(path, fmt::format("element type {} is not supported; use float16, float32, float64, bool, or integers of 8 to 64 bits, little-endian", code));
+    npy_error(path, fmt::format("element type {} is not supported; use float16, float32, float64, "
+                                "bool, or integers of 8 to 64 bits, little-endian",
+                                code));
   }
   return found->dtype;
 }
 
 Shape parse_tuple(const std::string& path, std::string_view text) {
   const std::size_t end = text.find(')');
-  if (text.empty() || text.front() != '(' || end == std::string_view::npos) npy_error(path, "the header's 'shape' is no tuple");
+  if (text.empty() || text.front() != '(' || end == std::string_view::npos)
+    npy_error(path, "the header's 'shape' is no tuple");
   const std::string_view whole = text.substr(0, end + 1);
   std::string_view rest = trim(text.substr(1, end - 1));
   Shape shape;
@@ -88,17 +93,23 @@ Shape parse_tuple(const std::string& path, std::string_view text) {
 
 std::string read_header(const std::string& path, std::ifstream& file) {
   std::array<char, 8> start{};
-  if (!file.read(start.data(), start.size()) || std::string_view(start.data(), magic.size()) != magic) {
+  if (!file.read(start.data(), start.size()) ||
+      std::string_view(start.data(), magic.size()) != magic) {
     npy_error(path, "not a .npy file");
   }
   const int version = static_cast<unsigned char>(start[6]);
-  if (version < 1 || version > 3) npy_error(path, fmt::format("version {} of the .npy format is not known", version));
+  if (version < 1 || version > 3)
+    npy_error(path, fmt::format("version {} of the .npy format is not known", version));
   std::array<unsigned char, 4> size{};
-  if (!file.read(reinterpret_cast<char*>(size.data()), version == 1 ? 2 : 4)) npy_error(path, "the file ends within its header");
-  const std::size_t bytes = size[0] | size[1] << 8 | std::size_t{size[2]} << 16 | std::size_t{size[3]} << 24;
-  if (bytes > longest_header) npy_error(path, fmt::format("a header of {} bytes is not plausible", bytes));
+  if (!file.read(reinterpret_cast<char*>(size.data()), version == 1 ? 2 : 4))
+    npy_error(path, "the file ends within its header");
+  const std::size_t bytes =
+      size[0] | size[1] << 8 | std::size_t{size[2]} << 16 | std::size_t{size[3]} << 24;
+  if (bytes > longest_header)
+    npy_error(path, fmt::format("a header of {} bytes is not plausible", bytes));
   std::string header(bytes, ' ');
-  if (!file.read(header.data(), static_cast<std::streamsize>(bytes))) npy_error(path, "the file ends within its header");
+  if (!file.read(header.data(), static_cast<std::streamsize>(bytes)))
+    npy_error(path, "the file ends within its header");
   return header;
 }
 
@@ -106,7 +117,9 @@ std::string read_header(const std::string& path, std::ifstream& file) {
 
 Tensor read_npy(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorKind::device, fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  if (!file)
+    throw Error(ErrorKind::device,
+                fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   const std::string header = read_header(path, file);
   if (!value_of(path, header, "fortran_order").starts_with("False")) {
     npy_error(path, "column-major data is not supported; save numpy.ascontiguousarray(a)");
@@ -115,9 +128,11 @@ Tensor read_npy(const std::string& path) {
   const Shape shape = parse_tuple(path, value_of(path, header, "shape"));
   // The size is compared before memory is taken: a header may claim anything.
   const std::int64_t count = element_count(shape);
-  const std::uint64_t left = std::filesystem::file_size(path) - static_cast<std::uint64_t>(file.tellg());
+  const std::uint64_t left =
+      std::filesystem::file_size(path) - static_cast<std::uint64_t>(file.tellg());
   if (static_cast<std::uint64_t>(count) > left / size_of(dtype)) {
-    npy_error(path, fmt::format("the header says {} elements of {}, but {} bytes follow", count, name_of(dtype), left));
+    npy_error(path, fmt::format("the header says {} elements of {}, but {} bytes follow", count,
+                                name_of(dtype), left));
   }
   Tensor tensor(dtype, shape);
   if (!file.read(static_cast<char*>(tensor.raw()), static_cast<std::streamsize>(tensor.bytes()))) {
@@ -127,21 +142,27 @@ Tensor read_npy(const std::string& path) {
 }
 
 void write_npy(const std::string& path, const Tensor& tensor) {
-  const auto* type = std::find_if(npy_types.begin(), npy_types.end(), [&](const NpyType& t) { return t.dtype == tensor.dtype(); });
+  const auto* type = std::find_if(npy_types.begin(), npy_types.end(),
+                                  [&](const NpyType& t) { return t.dtype == tensor.dtype(); });
   if (type == npy_types.end()) {
-    throw Error(ErrorKind::unsupported, fmt::format("{}: .npy files have no {}", path, name_of(tensor.dtype())));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{}: .npy files have no {}", path, name_of(tensor.dtype())));
   }
   std::string sizes;
   for (const std::int64_t size : tensor.shape()) sizes += fmt::format("{}, ", size);
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type->code, sizes);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type->code, sizes);
   const std::size_t prefix = magic.size() + 4;
   header.append(alignment - (prefix + header.size() + 1) % alignment, ' ').push_back('\n');
   const auto bytes = static_cast<std::uint16_t>(header.size());
   std::ofstream file(path, std::ios::binary);
-  file << magic << '\x01' << '\x00' << static_cast<char>(bytes & 0xff) << static_cast<char>(bytes >> 8) << header;
+  file << magic << '\x01' << '\x00' << static_cast<char>(bytes & 0xff)
+       << static_cast<char>(bytes >> 8) << header;
   file.write(static_cast<const char*>(tensor.raw()), static_cast<std::streamsize>(tensor.bytes()));
   file.flush();
-  if (!file) throw Error(ErrorKind::device, fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  if (!file)
+    throw Error(ErrorKind::device,
+                fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
 }
 
 std::vector<std::string> file_names(std::span<const std::string> names) {
@@ -151,12 +172,14 @@ std::vector<std::string> file_names(std::span<const std::string> names) {
   for (const std::string& name : names) {
     std::string file = name.substr(0, longest);
     for (char& c : file) {
-      const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' || static_cast<unsigned char>(c) >= 0x80;
+      const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' ||
+                        c == '.' || static_cast<unsigned char>(c) >= 0x80;
       if (!fits) c = '_';
     }
     if (file.empty() || file.front() == '.') file.insert(0, "_");
     std::string distinct = file;
-    for (int number = 2; !taken.insert(distinct).second; ++number) distinct = fmt::format("{}_{}", file, number);
+    for (int number = 2; !taken.insert(distinct).second; ++number)
+      distinct = fmt::format("{}_{}", file, number);
     files.push_back(std::move(distinct));
   }
   return files;

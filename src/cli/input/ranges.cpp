@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t most_values = 1'000'000;
 
 [[noreturn]] void ranges_error(std::string_view whole, std::string_view problem) {
-  throw Error(ErrorKind::user, fmt::format("--dims {}: {}. Examples: B=1,8  S=1..512*2  S=16..128+16", whole, problem));
+  throw Error(
+      ErrorKind::user,
+      fmt::format("--dims {}: {}. Examples: B=1,8  S=1..512*2  S=16..128+16", whole, problem));
 }
 
 struct Range {
@@ -35,7 +37,8 @@ Range parse_range(std::string_view item, std::size_t dots, std::string_view whol
 
 void append_range(const Range& range, std::string_view whole, std::vector<std::int64_t>& values) {
   if (range.low > range.high) ranges_error(whole, "the range is empty");
-  if (range.geometric && (range.low < 1 || range.step < 2)) ranges_error(whole, "a..b*k needs a >= 1 and k >= 2");
+  if (range.geometric && (range.low < 1 || range.step < 2))
+    ranges_error(whole, "a..b*k needs a >= 1 and k >= 2");
   if (range.step < 1) ranges_error(whole, "a..b+k needs k >= 1");
   for (std::int64_t value = range.low; value <= range.high;) {
     if (values.size() == most_values) ranges_error(whole, "more than a million values");
@@ -52,7 +55,9 @@ std::int64_t parse_integer(std::string_view text, std::string_view whole) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) {
-    throw Error(ErrorKind::user, fmt::format("\"{}\" in \"{}\" is not a size (a whole number, 0 or more)", text, whole));
+    throw Error(
+        ErrorKind::user,
+        fmt::format("\"{}\" in \"{}\" is not a size (a whole number, 0 or more)", text, whole));
   }
   return value;
 }
@@ -65,7 +70,8 @@ DimValues parse_dim_values(std::string_view text) {
   for (;;) {
     const std::size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
-    if (item.find('=') != std::string_view::npos) ranges_error(text, "each dim needs a --dims of its own: --dims B=1 --dims S=37");
+    if (item.find('=') != std::string_view::npos)
+      ranges_error(text, "each dim needs a --dims of its own: --dims B=1 --dims S=37");
     if (const std::size_t dots = item.find(".."); dots != std::string_view::npos) {
       append_range(parse_range(item, dots, text), text, dim.values);
     } else {
@@ -80,7 +86,8 @@ std::vector<std::map<std::string, std::int64_t>> product(std::span<const DimValu
   std::vector<std::map<std::string, std::int64_t>> combinations(1);
   for (const DimValues& dim : dims) {
     if (combinations.front().contains(dim.name)) ranges_error(dim.name, "this dim is given twice");
-    if (combinations.size() > most_values / dim.values.size()) ranges_error(dim.name, "more than a million combinations");
+    if (combinations.size() > most_values / dim.values.size())
+      ranges_error(dim.name, "more than a million combinations");
     std::vector<std::map<std::string, std::int64_t>> next;
     next.reserve(combinations.size() * dim.values.size());
     for (const auto& combination : combinations) {

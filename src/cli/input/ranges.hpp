@@ -15,12 +15,12 @@ struct DimValues {
   std::vector<std::int64_t> values;
 };
 
-/// NAME=ITEM,ITEM,... with ITEM one of `7`, `a..b` (every value), `a..b+k` (every k-th) and `a..b*k` (geometric); both
-/// ends count. Throws Error(user) that quotes the text.
+/// NAME=ITEM,ITEM,... with ITEM one of `7`, `a..b` (every value), `a..b+k` (every k-th) and
+/// `a..b*k` (geometric); both ends count. Throws Error(user) that quotes the text.
 DimValues parse_dim_values(std::string_view text);
 
-/// Every combination, the last name varying fastest. A name that is given twice, or more than a million
-/// combinations, are an Error(user). No names give one empty combination.
+/// Every combination, the last name varying fastest. A name that is given twice, or more than a
+/// million combinations, are an Error(user). No names give one empty combination.
 std::vector<std::map<std::string, std::int64_t>> product(std::span<const DimValues> dims);
 
 /// A whole decimal number; throws Error(user) that quotes `whole`.

@@ -16,7 +16,8 @@
 namespace dyn::cli {
 namespace {
 
-runtime::NamedShapes given_shapes(const Arguments& arguments, const std::map<std::string, Tensor>& loaded) {
+runtime::NamedShapes given_shapes(const Arguments& arguments,
+                                  const std::map<std::string, Tensor>& loaded) {
   runtime::NamedShapes shapes;
   for (const std::string& text : arguments.shapes) {
     const runtime::NamedShapes parsed = parse_shapes(text);
@@ -43,8 +44,9 @@ std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments) {
   return graph.model();
 }
 
-std::vector<std::vector<std::int64_t>> requested_shapes(const runtime::Model& model, const Arguments& arguments,
-                                                        const std::map<std::string, Tensor>& loaded) {
+std::vector<std::vector<std::int64_t>> requested_shapes(
+    const runtime::Model& model, const Arguments& arguments,
+    const std::map<std::string, Tensor>& loaded) {
   if (!arguments.dims.empty() && !arguments.shapes.empty()) {
     throw Error(ErrorKind::user, "--dims and --shapes exclude each other: give one or the other");
   }
@@ -60,13 +62,16 @@ std::vector<std::int64_t> requested_shape(const runtime::Model& model, const Arg
                                           const std::map<std::string, Tensor>& loaded) {
   auto shapes = requested_shapes(model, arguments, loaded);
   if (shapes.size() != 1) {
-    throw Error(ErrorKind::user, fmt::format("--dims give {} shapes, but this command takes one; see dynrun bench", shapes.size()));
+    throw Error(ErrorKind::user,
+                fmt::format("--dims give {} shapes, but this command takes one; see dynrun bench",
+                            shapes.size()));
   }
   return std::move(shapes.front());
 }
 
-std::shared_ptr<runtime::SessionState> make_session(const std::shared_ptr<const runtime::Model>& model,
-                                                    std::span<const std::int64_t> symbols, std::uint64_t seed) {
+std::shared_ptr<runtime::SessionState> make_session(
+    const std::shared_ptr<const runtime::Model>& model, std::span<const std::int64_t> symbols,
+    std::uint64_t seed) {
   const graph::Module& module = model->module();
   if (module.states.empty()) return nullptr;
   std::map<std::string, std::int64_t> dims;
@@ -77,7 +82,8 @@ std::shared_ptr<runtime::SessionState> make_session(const std::shared_ptr<const 
   auto session = std::make_shared<runtime::SessionState>(model, dims);
   const std::int64_t length = module.length.valid() ? graph::evaluate(module.length, symbols) : 0;
   std::vector<Tensor> states = session->tensors();
-  for (std::size_t i = 0; i < states.size() && length > 0; ++i) fill_state(states[i], module.value(module.states[i]).name, seed);
+  for (std::size_t i = 0; i < states.size() && length > 0; ++i)
+    fill_state(states[i], module.value(module.states[i]).name, seed);
   session->hold_at(length);
   return session;
 }
@@ -87,15 +93,19 @@ runtime::CallState make_call(const std::shared_ptr<const runtime::Model>& model,
   return session ? runtime::CallState(session) : runtime::CallState(model);
 }
 
-std::vector<std::pair<std::string, std::int64_t>> named_dims(const runtime::Model& model, std::span<const std::int64_t> symbols) {
+std::vector<std::pair<std::string, std::int64_t>> named_dims(
+    const runtime::Model& model, std::span<const std::int64_t> symbols) {
   std::vector<std::pair<std::string, std::int64_t>> named;
   for (const int symbol : model.module().declared_symbols) {
-    named.emplace_back(model.module().dims->info(symbol).name, symbols[static_cast<std::size_t>(symbol)]);
+    named.emplace_back(model.module().dims->info(symbol).name,
+                       symbols[static_cast<std::size_t>(symbol)]);
   }
   return named;
 }
 
-std::string model_name(const Arguments& arguments) { return std::filesystem::path(arguments.model).stem().string(); }
+std::string model_name(const Arguments& arguments) {
+  return std::filesystem::path(arguments.model).stem().string();
+}
 
 void show_progress(const std::string& text) {
   if (isatty(STDERR_FILENO) == 0) return;

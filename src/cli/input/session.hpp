@@ -18,31 +18,36 @@ namespace dyn::cli {
 /// Loads the model; log lines go to stderr where that is a terminal.
 std::shared_ptr<const runtime::Model> load_model(const Arguments& arguments);
 
-/// The values of all symbols, one entry for each shape asked for: the product of --dims, or what --shapes and
+/// The values of all symbols, one entry for each shape asked for: the product of --dims, or what
+/// --shapes and
 /// --load-inputs say, or the model's hints. Throws Error(user) where they do not fit the model.
-std::vector<std::vector<std::int64_t>> requested_shapes(const runtime::Model& model, const Arguments& arguments,
-                                                        const std::map<std::string, Tensor>& loaded);
+std::vector<std::vector<std::int64_t>> requested_shapes(
+    const runtime::Model& model, const Arguments& arguments,
+    const std::map<std::string, Tensor>& loaded);
 
 /// Exactly one shape; Error(user) where there are several.
 std::vector<std::int64_t> requested_shape(const runtime::Model& model, const Arguments& arguments,
                                           const std::map<std::string, Tensor>& loaded);
 
-/// A session for these values, of a model with states; nullptr for others. Every run finds as many positions as the values say, filled
-/// with seeded random numbers.
-std::shared_ptr<runtime::SessionState> make_session(const std::shared_ptr<const runtime::Model>& model,
-                                                    std::span<const std::int64_t> symbols, std::uint64_t seed);
+/// A session for these values, of a model with states; nullptr for others. Every run finds as many
+/// positions as the values say, filled with seeded random numbers.
+std::shared_ptr<runtime::SessionState> make_session(
+    const std::shared_ptr<const runtime::Model>& model, std::span<const std::int64_t> symbols,
+    std::uint64_t seed);
 
 /// A call in the session where there is one, else of the model alone.
 runtime::CallState make_call(const std::shared_ptr<const runtime::Model>& model,
                              const std::shared_ptr<runtime::SessionState>& session);
 
 /// The declared dims by name, for rows and messages.
-std::vector<std::pair<std::string, std::int64_t>> named_dims(const runtime::Model& model, std::span<const std::int64_t> symbols);
+std::vector<std::pair<std::string, std::int64_t>> named_dims(const runtime::Model& model,
+                                                             std::span<const std::int64_t> symbols);
 
 /// "bert_base" of "models/bert_base.dyn".
 std::string model_name(const Arguments& arguments);
 
-/// A line on stderr, only where that is a terminal; the next one replaces it. An empty text clears it.
+/// A line on stderr, only where that is a terminal; the next one replaces it. An empty text clears
+/// it.
 void show_progress(const std::string& text);
 /// "dynrun: note: ..." on stderr.
 void show_note(const std::string& text);

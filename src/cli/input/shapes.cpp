@@ -26,16 +26,18 @@ const graph::Value& find_input(const graph::Module& module, const std::string& n
     if (module.value(id).name == name) return module.value(id);
   }
   std::string names;
-  for (const graph::ValueId id : module.inputs) names += (names.empty() ? "" : ", ") + module.value(id).name;
-  throw Error(ErrorKind::user, fmt::format("the model has no input \"{}\"; it has {}", name, names));
+  for (const graph::ValueId id : module.inputs)
+    names += (names.empty() ? "" : ", ") + module.value(id).name;
+  throw Error(ErrorKind::user,
+              fmt::format("the model has no input \"{}\"; it has {}", name, names));
 }
 
 void collect_dims(const graph::Module& module, const std::string& input, const Shape& shape,
                   std::map<std::string, std::int64_t>& dims) {
   const graph::Value& value = find_input(module, input);
   if (static_cast<int>(shape.size()) != value.type.rank()) {
-    throw Error(ErrorKind::user, fmt::format("input {}: shape {} does not fit {}", input, to_string(shape),
-                                             graph::to_string(value.type)));
+    throw Error(ErrorKind::user, fmt::format("input {}: shape {} does not fit {}", input,
+                                             to_string(shape), graph::to_string(value.type)));
   }
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const std::optional<int> symbol = value.type.dims[axis].symbol();
@@ -43,8 +45,8 @@ void collect_dims(const graph::Module& module, const std::string& input, const S
     const std::string& name = module.dims->info(*symbol).name;
     const auto [entry, is_new] = dims.try_emplace(name, shape[axis]);
     if (!is_new && entry->second != shape[axis]) {
-      throw Error(ErrorKind::user, fmt::format("input {}: dim {} is {}, but another input says {}", input, name, shape[axis],
-                                               entry->second));
+      throw Error(ErrorKind::user, fmt::format("input {}: dim {} is {}, but another input says {}",
+                                               input, name, shape[axis], entry->second));
     }
   }
 }
@@ -61,13 +63,15 @@ runtime::NamedShapes parse_shapes(std::string_view text) {
     if (equals == std::string_view::npos || equals == 0) {
       throw Error(ErrorKind::user, fmt::format("--shapes {}: expected NAME=1x37", text));
     }
-    shapes.emplace_back(std::string(item.substr(0, equals)), parse_shape(item.substr(equals + 1), text));
+    shapes.emplace_back(std::string(item.substr(0, equals)),
+                        parse_shape(item.substr(equals + 1), text));
     if (comma == std::string_view::npos) return shapes;
     rest.remove_prefix(comma + 1);
   }
 }
 
-std::vector<std::int64_t> bind_partial(const runtime::Model& model, const runtime::NamedShapes& shapes) {
+std::vector<std::int64_t> bind_partial(const runtime::Model& model,
+                                       const runtime::NamedShapes& shapes) {
   std::map<std::string, std::int64_t> dims;
   for (const auto& [name, shape] : shapes) collect_dims(model.module(), name, shape, dims);
   std::vector<std::int64_t> symbols = model.bind_dims(dims);
@@ -76,8 +80,9 @@ std::vector<std::int64_t> bind_partial(const runtime::Model& model, const runtim
     const auto same_name = [&](const auto& entry) { return entry.first == name; };
     const auto found = std::find_if(bound.begin(), bound.end(), same_name);
     if (found != bound.end() && found->second != shape) {
-      throw Error(ErrorKind::user, fmt::format("input {}: shape {} does not fit; with these dims it is {}", name,
-                                               to_string(shape), to_string(found->second)));
+      throw Error(ErrorKind::user,
+                  fmt::format("input {}: shape {} does not fit; with these dims it is {}", name,
+                              to_string(shape), to_string(found->second)));
     }
   }
   return symbols;

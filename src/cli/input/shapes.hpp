@@ -14,11 +14,13 @@
 
 namespace dyn::cli {
 
-/// NAME=1x37 or, for rank 0, NAME=scalar; several are separated by commas. Throws Error(user) that quotes the text.
+/// NAME=1x37 or, for rank 0, NAME=scalar; several are separated by commas. Throws Error(user) that
+/// quotes the text.
 runtime::NamedShapes parse_shapes(std::string_view text);
 
-/// The value of every symbol, from shapes of some or all inputs. Other dims take their hints. Throws Error(user) for an
-/// unknown input, a wrong rank or size, and a dim that gets two values.
-std::vector<std::int64_t> bind_partial(const runtime::Model& model, const runtime::NamedShapes& shapes);
+/// The value of every symbol, from shapes of some or all inputs. Other dims take their hints.
+/// Throws Error(user) for an unknown input, a wrong rank or size, and a dim that gets two values.
+std::vector<std::int64_t> bind_partial(const runtime::Model& model,
+                                       const runtime::NamedShapes& shapes);
 
 }  // namespace dyn::cli

@@ -1,4 +1,5 @@
-// When other threads have come to rest, as /proc shows it: spinning threads disturb whatever is timed after them.
+// When other threads have come to rest, as /proc shows it: spinning threads disturb whatever is
+// timed after them.
 
 #include <dirent.h>
 #include <unistd.h>

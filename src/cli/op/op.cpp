@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include "src/cli/arguments.hpp"
+#include "src/cli/input/session.hpp"
 #include "src/cli/op/op_cases.hpp"
 #include "src/cli/op/op_model.hpp"
 #include "src/cli/op/op_report.hpp"
 #include "src/cli/op/peer_team.hpp"
 #include "src/cli/op/slices.hpp"
 #include "src/cli/report/peak.hpp"
-#include "src/cli/input/session.hpp"
 #include "src/cli/report/units.hpp"
 #include "src/runtime/system/thread_count.hpp"
 
@@ -35,27 +35,38 @@ struct OpBench {
   std::vector<OpRecord> records;
 };
 
-/// So many that together they exceed the caches, in steps of about a half, so that similar shapes share a model.
+/// So many that together they exceed the caches, in steps of about a half, so that similar shapes
+/// share a model.
 int copies_for(const OpBench& bench, double bytes) {
   if (!bench.arguments.op.cold || bytes == 0) return 1;
   double cache = bench.peak ? bench.peak->cache_bytes[2] : 0;
   if (cache <= 0) cache = usual_last_cache_bytes;
   int copies = 1;
-  while (copies < most_copies && copies * bytes <= cold_in_caches * cache) copies += std::max(1, copies / 2);
+  while (copies < most_copies && copies * bytes <= cold_in_caches * cache)
+    copies += std::max(1, copies / 2);
   return std::min(copies, most_copies);
 }
 
-OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double flops, const SliceTimes& times) {
+OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double flops,
+                   const SliceTimes& times) {
   const std::vector<PeerSpec>& specs = bench.peers.specs();
-  const double bytes = compulsory_bytes(test.problem, test.values, bench.arguments.options.precision), all_bytes = bytes * copies;
-  OpRecord record{{{"op", test.problem.op}}, describe(test), bench.threads, bench.arguments.op.cold ? "cold" : "warm", {}, times.ratios};
+  const double bytes =
+                   compulsory_bytes(test.problem, test.values, bench.arguments.options.precision),
+               all_bytes = bytes * copies;
+  OpRecord record{{{"op", test.problem.op}},
+                  describe(test),
+                  bench.threads,
+                  bench.arguments.op.cold ? "cold" : "warm",
+                  {},
+                  times.ratios};
   Row& row = record.row;
   if (!test.suite.empty()) row.emplace_back("suite", test.suite);
   for (const std::string& name : test.names) row.emplace_back(name, test.values.at(name));
   for (const auto& [name, value] : test.problem.attributes) row.emplace_back(name, value);
   row.emplace_back("threads", std::int64_t{bench.threads});
   row.emplace_back("device", bench.models.last()->device_name());
-  if (bench.arguments.options.precision != Options().precision) row.emplace_back("weights", bench.arguments.options.precision);
+  if (bench.arguments.options.precision != Options().precision)
+    row.emplace_back("weights", bench.arguments.options.precision);
   row.emplace_back("state", record.state);
   if (bench.arguments.op.cold) {
     row.emplace_back("copies", std::int64_t{copies});
@@ -74,27 +85,35 @@ OpRecord record_of(const OpBench& bench, const OpCase& test, int copies, double 
     row.emplace_back("limit_ms", limit * ms);
   }
   row.emplace_back("limit_ratio", record.limit_ratio ? Cell(*record.limit_ratio) : Cell());
-  const auto cell = [](const std::optional<double>& ratio) { return ratio ? Cell(*ratio) : Cell(); };
-  for (std::size_t i = 0; i < specs.size(); ++i) row.emplace_back("ratio_" + specs[i].name, cell(times.ratios[i]));
+  const auto cell = [](const std::optional<double>& ratio) {
+    return ratio ? Cell(*ratio) : Cell();
+  };
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    row.emplace_back("ratio_" + specs[i].name, cell(times.ratios[i]));
   if (!specs.empty()) row.emplace_back("ratio_best", cell(record.ratio_best()));
   return record;
 }
 
 void bench_case(OpBench& bench, const OpCase& test) {
   const OpArguments& op = bench.arguments.op;
-  const int copies = copies_for(bench, compulsory_bytes(test.problem, test.values, bench.arguments.options.precision));
+  const int copies = copies_for(
+      bench, compulsory_bytes(test.problem, test.values, bench.arguments.options.precision));
   DimMap named;
-  for (const std::string& name : dim_names(test.problem.operands)) named[name] = test.values.at(name);
-  OpRun run(bench.models.get(test.problem, copies, bench.threads), named, bench.arguments.options.seed);
+  for (const std::string& name : dim_names(test.problem.operands))
+    named[name] = test.values.at(name);
+  OpRun run(bench.models.get(test.problem, copies, bench.threads), named,
+            bench.arguments.options.seed);
   run.run();
   const double flops = run.plan().flops() / copies;
   const std::vector<PeerProcess*> ready = bench.peers.prepare(problem_line(test, copies));
-  const SliceTimes times = time_alternating({op.rounds, op.slice_ms / ms}, [&] { run.run(); }, ready);
+  const SliceTimes times =
+      time_alternating({op.rounds, op.slice_ms / ms}, [&] { run.run(); }, ready);
   bench.peers.done(ready);
   bench.records.push_back(record_of(bench, test, copies, flops, times));
   const std::optional<double> limit_ratio = bench.records.back().limit_ratio;
   if (limit_ratio && *limit_ratio > defect_ratio) {
-    show_note(fmt::format("{} threads={}: limit_ratio is {:.3f}: the limit is wrong here", describe(test), bench.threads, *limit_ratio));
+    show_note(fmt::format("{} threads={}: limit_ratio is {:.3f}: the limit is wrong here",
+                          describe(test), bench.threads, *limit_ratio));
   }
 }
 
@@ -102,8 +121,14 @@ void bench_case(OpBench& bench, const OpCase& test) {
 
 void bench_op(const Arguments& arguments) {
   const std::vector<OpCase> cases = requested_cases(arguments);
-  for (const OpCase& test : cases) result_of(test.problem, test.values);  // what does not fit is told before anything is timed
-  OpBench bench{arguments, std::nullopt, PeerTeam(arguments.op.peers, arguments.program), 1, OpModels(arguments.options), {}};
+  for (const OpCase& test : cases)
+    result_of(test.problem, test.values);  // what does not fit is told before anything is timed
+  OpBench bench{arguments,
+                std::nullopt,
+                PeerTeam(arguments.op.peers, arguments.program),
+                1,
+                OpModels(arguments.options),
+                {}};
   std::string problem;
   bench.peak = machine_peak(arguments, problem);
   if (!problem.empty()) show_note(problem);
@@ -113,7 +138,8 @@ void bench_op(const Arguments& arguments) {
     bench.threads = threads;
     bench.peers.start(threads);
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      show_progress(fmt::format("threads {}, shape {} of {}: {}", threads, i + 1, cases.size(), describe(cases[i])));
+      show_progress(fmt::format("threads {}, shape {} of {}: {}", threads, i + 1, cases.size(),
+                                describe(cases[i])));
       bench_case(bench, cases[i]);
     }
     show_progress("");

@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
-#include "src/cli/op/op_model.hpp"
 #include "src/cli/input/ranges.hpp"
+#include "src/cli/op/op_model.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -15,7 +15,8 @@ namespace {
 std::vector<OpCase> cases_from_types(const Arguments& arguments) {
   OpCase base;
   base.problem = {arguments.op.op, {}, parse_operands(arguments.op.types)};
-  for (const std::string& text : arguments.op.attributes) base.problem.attributes.push_back(parse_attribute(text));
+  for (const std::string& text : arguments.op.attributes)
+    base.problem.attributes.push_back(parse_attribute(text));
   base.names = dim_names(base.problem.operands);
   std::vector<DimValues> dims;
   for (const std::string& text : arguments.dims) {
@@ -33,13 +34,19 @@ std::vector<OpCase> cases_from_types(const Arguments& arguments) {
 }
 
 /// Of each case without a batch one for each N that --dims names; without --dims N is 1.
-std::vector<OpCase> with_free_batch(const std::vector<OpCase>& cases, const std::vector<std::string>& dims) {
-  const auto is_free = [](const OpCase& test) { return !test.values.contains("N") && std::ranges::find(test.names, "N") != test.names.end(); };
-  if (!dims.empty() && std::ranges::none_of(cases, is_free)) throw Error(ErrorKind::user, "--dims does not go with --suite, but for convolutions without N");
+std::vector<OpCase> with_free_batch(const std::vector<OpCase>& cases,
+                                    const std::vector<std::string>& dims) {
+  const auto is_free = [](const OpCase& test) {
+    return !test.values.contains("N") && std::ranges::find(test.names, "N") != test.names.end();
+  };
+  if (!dims.empty() && std::ranges::none_of(cases, is_free))
+    throw Error(ErrorKind::user, "--dims does not go with --suite, but for convolutions without N");
   std::vector<DimValues> given;
   for (const std::string& text : dims) {
     given.push_back(parse_dim_values(text));
-    if (given.back().name != "N") throw Error(ErrorKind::user, fmt::format("--dims {}: the suite says what {} is", text, given.back().name));
+    if (given.back().name != "N")
+      throw Error(ErrorKind::user,
+                  fmt::format("--dims {}: the suite says what {} is", text, given.back().name));
   }
   std::vector<OpCase> all;
   for (const OpCase& test : cases) {
@@ -55,8 +62,10 @@ std::vector<OpCase> with_free_batch(const std::vector<OpCase>& cases, const std:
 
 std::vector<OpCase> requested_cases(const Arguments& arguments) {
   const OpArguments& op = arguments.op;
-  if (op.op.empty() && op.suites.empty()) throw Error(ErrorKind::user, "give an OPERATOR and the TYPES of its operands, or --suite FILE");
-  if (op.suites.empty() == op.types.empty()) throw Error(ErrorKind::user, "give either the TYPES of the operands, or --suite FILE");
+  if (op.op.empty() && op.suites.empty())
+    throw Error(ErrorKind::user, "give an OPERATOR and the TYPES of its operands, or --suite FILE");
+  if (op.suites.empty() == op.types.empty())
+    throw Error(ErrorKind::user, "give either the TYPES of the operands, or --suite FILE");
   if (!op.types.empty()) return cases_from_types(arguments);
   if (!op.attributes.empty()) throw Error(ErrorKind::user, "--attr does not go with --suite");
   std::vector<OpCase> cases;
@@ -64,21 +73,26 @@ std::vector<OpCase> requested_cases(const Arguments& arguments) {
     const std::vector<OpCase> read = read_suite(path);
     cases.insert(cases.end(), read.begin(), read.end());
   }
-  const auto other = std::ranges::find_if(cases, [&](const OpCase& test) { return !op.op.empty() && test.problem.op != op.op; });
-  if (other != cases.end()) throw Error(ErrorKind::user, fmt::format("--suite {} holds shapes of {}, not of {}", other->suite, other->problem.op, op.op));
+  const auto other = std::ranges::find_if(
+      cases, [&](const OpCase& test) { return !op.op.empty() && test.problem.op != op.op; });
+  if (other != cases.end())
+    throw Error(ErrorKind::user, fmt::format("--suite {} holds shapes of {}, not of {}",
+                                             other->suite, other->problem.op, op.op));
   return with_free_batch(cases, arguments.dims);
 }
 
 std::string describe(const OpCase& test) {
   std::string text = test.problem.op;
   if (!test.names.empty()) text += ' ' + describe_dims(test);
-  for (const auto& [name, value] : test.problem.attributes) text += fmt::format(" {}={}", name, value);
+  for (const auto& [name, value] : test.problem.attributes)
+    text += fmt::format(" {}={}", name, value);
   return text;
 }
 
 std::string describe_dims(const OpCase& test) {
   std::string text;
-  for (const std::string& name : test.names) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, test.values.at(name));
+  for (const std::string& name : test.names)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, test.values.at(name));
   return text;
 }
 
@@ -87,7 +101,8 @@ std::string problem_line(const OpCase& test, int copies) {
   const auto add = [&](const char* kind, DType dtype, const Shape& shape) {
     line += fmt::format(" {}={}:{}", kind, name_of(dtype), fmt::join(shape, "x"));
   };
-  for (const auto& [name, value] : test.problem.attributes) line += fmt::format(" @{}={}", name, value);
+  for (const auto& [name, value] : test.problem.attributes)
+    line += fmt::format(" @{}={}", name, value);
   for (const OpOperand& operand : test.problem.operands) {
     add(operand.constant ? "weight" : "input", operand.dtype, shape_of(operand, test.values));
   }

@@ -9,8 +9,8 @@
 
 namespace dyn::cli {
 
-/// From arguments.op and arguments.dims: one operator at the product of its dims, or the lines of all suites. Throws Error(user) for what does not go
-/// together, and what read_suite() throws.
+/// From arguments.op and arguments.dims: one operator at the product of its dims, or the lines of
+/// all suites. Throws Error(user) for what does not go together, and what read_suite() throws.
 std::vector<OpCase> requested_cases(const Arguments& arguments);
 
 /// "matmul M=1 N=768 K=768".

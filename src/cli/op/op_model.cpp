@@ -16,7 +16,8 @@
 namespace dyn::cli {
 namespace {
 
-// Random elements are made once for this many and repeated: a prime, so that rows of usual lengths differ.
+// Random elements are made once for this many and repeated: a prime, so that rows of usual lengths
+// differ.
 constexpr std::int64_t random_period = 1'000'003;
 constexpr std::size_t alignment = 4096;
 
@@ -34,8 +35,11 @@ std::string call_text(const OpProblem& problem, int copy, Text& text) {
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
     const OpOperand& operand = problem.operands[i];
     const std::string name = fmt::format("{}{}_{}", operand.constant ? "w" : "x", i, copy);
-    if (operand.constant) text.header += fmt::format("weight {}: {} = random 0\n", name, type_text(operand));
-    else text.inputs += fmt::format("{}{}: {}", text.inputs.empty() ? "" : ", ", name, type_text(operand));
+    if (operand.constant)
+      text.header += fmt::format("weight {}: {} = random 0\n", name, type_text(operand));
+    else
+      text.inputs +=
+          fmt::format("{}{}: {}", text.inputs.empty() ? "" : ", ", name, type_text(operand));
     arguments += (arguments.empty() ? "" : ", ") + name;
   }
   std::string call = fmt::format("{}({})", problem.op, arguments);
@@ -46,25 +50,30 @@ std::string call_text(const OpProblem& problem, int copy, Text& text) {
 std::string whole_text(const Text& text, const OpProblem& problem) {
   std::string dims;
   for (const std::string& name : dim_names(problem.operands)) dims += fmt::format("dim {}\n", name);
-  return fmt::format("dyn 1\n{}{}\ngraph op({}) -> ({}) {{\n{}  return {}\n}}\n", dims, text.header, text.inputs, text.outputs, text.body,
-                     text.results);
+  return fmt::format("dyn 1\n{}{}\ngraph op({}) -> ({}) {{\n{}  return {}\n}}\n", dims, text.header,
+                     text.inputs, text.outputs, text.body, text.results);
 }
 
 const graph::OpDef& op_of(const OpProblem& problem) {
   const graph::OpDef* op = graph::find_op(problem.op);
   if (op == nullptr) {
-    throw Error(ErrorKind::user, fmt::format("there is no operator \"{}\"; docs/ir.md lists them all", problem.op));
+    throw Error(ErrorKind::user,
+                fmt::format("there is no operator \"{}\"; docs/ir.md lists them all", problem.op));
   }
-  if (op->outputs != 1) throw Error(ErrorKind::unsupported, fmt::format("{} has several results; dynrun op takes operators of one", op->name));
+  if (op->outputs != 1)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} has several results; dynrun op takes operators of one", op->name));
   return *op;
 }
 
-/// What shape inference says about the result. A cast to f32 of all elements in a row can be declared without knowing it.
+/// What shape inference says about the result. A cast to f32 of all elements in a row can be
+/// declared without knowing it.
 template <class Use>
 auto with_inferred_result(const OpProblem& problem, Use&& use) {
   const graph::OpDef& op = op_of(problem);
   Text text;
-  text.body = "  y = " + call_text(problem, 0, text) + "\n  z = reshape(y) shape=[-1]\n  flat = cast(z) dtype=f32\n";
+  text.body = "  y = " + call_text(problem, 0, text) +
+              "\n  z = reshape(y) shape=[-1]\n  flat = cast(z) dtype=f32\n";
   text.outputs = "flat: f32[_]";
   text.results = "flat";
   const graph::Module module = graph::parse(whole_text(text, problem), problem.op);
@@ -81,25 +90,30 @@ std::string claim_text(const graph::TensorType& type) {
 
 std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-std::size_t bytes_of(DType dtype, const Shape& shape) { return static_cast<std::size_t>(element_count(shape)) * size_of(dtype); }
+std::size_t bytes_of(DType dtype, const Shape& shape) {
+  return static_cast<std::size_t>(element_count(shape)) * size_of(dtype);
+}
 
 void fill_periodically(std::byte* data, std::int64_t count, std::uint64_t seed) {
   const std::int64_t first = std::min(count, random_period);
   runtime::fill_random(DType::f32, seed, {}, 0, first, data);
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(float));
   for (std::int64_t done = first; done < count; done += random_period) {
-    std::memcpy(data + done * bytes, data, static_cast<std::size_t>(std::min(count - done, random_period) * bytes));
+    std::memcpy(data + done * bytes, data,
+                static_cast<std::size_t>(std::min(count - done, random_period) * bytes));
   }
 }
 
 /// Integers may be indices, which the general maker of inputs knows how to bound.
 bool needs_general_inputs(const runtime::Model& model) {
-  return std::any_of(model.inputs().begin(), model.inputs().end(), [](const PortInfo& port) { return port.dtype != DType::f32; });
+  return std::any_of(model.inputs().begin(), model.inputs().end(),
+                     [](const PortInfo& port) { return port.dtype != DType::f32; });
 }
 
 std::size_t port_bytes(const std::vector<PortInfo>& ports, const runtime::NamedShapes& shapes) {
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < ports.size(); ++i) bytes += padded(bytes_of(ports[i].dtype, shapes[i].second));
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    bytes += padded(bytes_of(ports[i].dtype, shapes[i].second));
   return bytes;
 }
 
@@ -109,7 +123,8 @@ OpResult result_of(const OpProblem& problem, const DimMap& values) {
   OpProblem fixed = problem;
   for (OpOperand& operand : fixed.operands) {
     const Shape shape = shape_of(operand, values);
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) operand.dims[axis] = fmt::format("{}", shape[axis]);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+      operand.dims[axis] = fmt::format("{}", shape[axis]);
   }
   return with_inferred_result(fixed, [&](const graph::TensorType& type) {
     OpResult result{type.dtype, {}};
@@ -129,7 +144,8 @@ std::string model_text(const OpProblem& problem, int copies) {
   return whole_text(text, problem);
 }
 
-std::shared_ptr<const runtime::Model> OpModels::get(const OpProblem& problem, int copies, int threads) {
+std::shared_ptr<const runtime::Model> OpModels::get(const OpProblem& problem, int copies,
+                                                    int threads) {
   const std::string text = model_text(problem, copies), key = fmt::format("{}{}", threads, text);
   if (model_ == nullptr || key_ != key) {
     Options options = options_;
@@ -141,10 +157,14 @@ std::shared_ptr<const runtime::Model> OpModels::get(const OpProblem& problem, in
   return model_;
 }
 
-OpRun::OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, std::uint64_t seed) : call_(model) {
+OpRun::OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, std::uint64_t seed)
+    : call_(model) {
   const std::vector<std::int64_t> symbols = model->bind_dims(values);
-  const runtime::NamedShapes inputs = model->input_shapes(symbols), outputs = model->output_shapes(symbols);
-  memory_ = runtime::MemoryBlock(port_bytes(model->inputs(), inputs) + port_bytes(model->outputs(), outputs) + alignment, "operands");
+  const runtime::NamedShapes inputs = model->input_shapes(symbols),
+                             outputs = model->output_shapes(symbols);
+  memory_ = runtime::MemoryBlock(
+      port_bytes(model->inputs(), inputs) + port_bytes(model->outputs(), outputs) + alignment,
+      "operands");
   std::byte* place = memory_.data();
   const auto next = [&](DType dtype, const Shape& shape) {
     void* data = place;
@@ -156,8 +176,10 @@ OpRun::OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, 
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Tensor tensor = next(model->inputs()[i].dtype, inputs[i].second);
     auto* data = static_cast<std::byte*>(tensor.raw());
-    if (general.empty()) fill_periodically(data, tensor.size(), seed + i);
-    else std::copy_n(static_cast<const std::byte*>(general[i].raw()), tensor.bytes(), data);
+    if (general.empty())
+      fill_periodically(data, tensor.size(), seed + i);
+    else
+      std::copy_n(static_cast<const std::byte*>(general[i].raw()), tensor.bytes(), data);
     call_.set_input(i, std::move(tensor));
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -166,7 +188,8 @@ OpRun::OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, 
   }
 }
 
-double compulsory_bytes(const OpProblem& problem, const DimMap& values, const std::string& precision) {
+double compulsory_bytes(const OpProblem& problem, const DimMap& values,
+                        const std::string& precision) {
   const OpResult result = result_of(problem, values);
   const auto result_bytes = static_cast<double>(bytes_of(result.dtype, result.shape));
   const graph::OpClass kind = op_of(problem).op_class;
@@ -175,7 +198,8 @@ double compulsory_bytes(const OpProblem& problem, const DimMap& values, const st
   double total = result_bytes;
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
     const OpOperand& operand = problem.operands[i];
-    const bool kept_narrow = problem.op == "matmul" && i == 1 && operand.constant && operand.dtype == DType::f32 && operand.dims.size() == 2;
+    const bool kept_narrow = problem.op == "matmul" && i == 1 && operand.constant &&
+                             operand.dtype == DType::f32 && operand.dims.size() == 2;
     const DType dtype = kept_narrow ? parse_dtype(precision).value_or(DType::f32) : operand.dtype;
     const auto bytes = static_cast<double>(bytes_of(dtype, shape_of(operand, values)));
     total += selects ? std::min(bytes, result_bytes) : bytes;

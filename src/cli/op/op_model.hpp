@@ -9,24 +9,25 @@
 
 #include "dyn/options.hpp"
 #include "src/cli/op/operand.hpp"
-#include "src/runtime/system/memory_block.hpp"
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/system/memory_block.hpp"
 
 namespace dyn::cli {
 
-/// The operator's result at one shape. Throws Error(user) for an operator that does not exist or a dim without a value, Error(model)
-/// where it does not take these operands.
+/// The operator's result at one shape. Throws Error(user) for an operator that does not exist or a
+/// dim without a value, Error(model) where it does not take these operands.
 struct OpResult {
   DType dtype = DType::f32;
   Shape shape;
 };
 OpResult result_of(const OpProblem& problem, const DimMap& values);
 
-/// `copies` independent instances of the operator, each with operands of its own; copy c has the inputs x0_c, x1_c, ... and the output
-/// y_c. The same errors.
+/// `copies` independent instances of the operator, each with operands of its own; copy c has the
+/// inputs x0_c, x1_c, ... and the output y_c. The same errors.
 std::string model_text(const OpProblem& problem, int copies);
 
-/// Loads such models. Shapes that follow each other often share one: the last is kept. Not thread-safe.
+/// Loads such models. Shapes that follow each other often share one: the last is kept. Not
+/// thread-safe.
 class OpModels {
  public:
   explicit OpModels(Options options) : options_(std::move(options)) {}
@@ -59,8 +60,10 @@ class OpRun {
   runtime::CallState call_;
 };
 
-/// What one copy must move at least: each operand once, of those that the operator only selects from at most as much as it selects,
-/// and the result. The constant right side of a matmul counts as Options::precision says that it lies.
-double compulsory_bytes(const OpProblem& problem, const DimMap& values, const std::string& precision);
+/// What one copy must move at least: each operand once, of those that the operator only selects
+/// from at most as much as it selects, and the result. The constant right side of a matmul counts
+/// as Options::precision says that it lies.
+double compulsory_bytes(const OpProblem& problem, const DimMap& values,
+                        const std::string& precision);
 
 }  // namespace dyn::cli

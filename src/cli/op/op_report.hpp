@@ -22,14 +22,18 @@ struct OpRecord {
   std::optional<double> ratio_best() const;
 };
 
-/// A row for each measure (limit_ratio, ratio_<peer>, ratio_best), number of threads and state: how many shapes, their geometric mean,
-/// the worst decile (10th percentile), and the shares at 0.97 or better.
-std::vector<Row> summary_rows(const std::vector<OpRecord>& records, const std::vector<std::string>& peers);
+/// A row for each measure (limit_ratio, ratio_<peer>, ratio_best), number of threads and state: how
+/// many shapes, their geometric mean, the worst decile (10th percentile), and the shares at 0.97 or
+/// better.
+std::vector<Row> summary_rows(const std::vector<OpRecord>& records,
+                              const std::vector<std::string>& peers);
 
 /// Labels of the shapes whose ratio_best is below 0.95, worst first.
-std::vector<std::string> lost_shapes(const std::vector<OpRecord>& records, const std::vector<std::string>& peers);
+std::vector<std::string> lost_shapes(const std::vector<OpRecord>& records,
+                                     const std::vector<std::string>& peers);
 
 /// All of it. CSV: summary lines begin with #. JSON: objects with "summary" follow the rows'.
-std::string report_text(const std::vector<OpRecord>& records, const std::vector<std::string>& peers, Format format);
+std::string report_text(const std::vector<OpRecord>& records, const std::vector<std::string>& peers,
+                        Format format);
 
 }  // namespace dyn::cli

@@ -13,7 +13,9 @@ namespace dyn::cli {
 namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_number(const std::string& dim) { return std::isdigit(static_cast<unsigned char>(dim.front())) != 0; }
+bool is_number(const std::string& dim) {
+  return std::isdigit(static_cast<unsigned char>(dim.front())) != 0;
+}
 
 /// Reads operands from left to right.
 class OperandParser {
@@ -28,8 +30,10 @@ class OperandParser {
       const bool forced = word == "const" || word == "input";
       OpOperand operand;
       operand.constant = word == "const";
-      if (forced) word = take_word();
-      else open.push_back(operands.size());
+      if (forced)
+        word = take_word();
+      else
+        open.push_back(operands.size());
       take_type(word, operand);
       operands.push_back(std::move(operand));
       skip_spaces();
@@ -43,13 +47,18 @@ class OperandParser {
 
  private:
   [[noreturn]] void fail(const std::string& problem) const {
-    throw Error(ErrorKind::user, fmt::format("\"{}\": {}. Example: \"f32[M,768] x const f32[768,2304]\"", whole_, problem));
+    throw Error(
+        ErrorKind::user,
+        fmt::format("\"{}\": {}. Example: \"f32[M,768] x const f32[768,2304]\"", whole_, problem));
   }
 
   static void decide(std::vector<OpOperand>& operands, const std::vector<std::size_t>& open) {
-    const auto has_names = [](const OpOperand& operand) { return !std::all_of(operand.dims.begin(), operand.dims.end(), is_number); };
+    const auto has_names = [](const OpOperand& operand) {
+      return !std::all_of(operand.dims.begin(), operand.dims.end(), is_number);
+    };
     const bool any_names = std::any_of(operands.begin(), operands.end(), has_names);
-    for (const std::size_t index : open) operands[index].constant = any_names && !has_names(operands[index]);
+    for (const std::size_t index : open)
+      operands[index].constant = any_names && !has_names(operands[index]);
   }
 
   void skip_spaces() {
@@ -86,7 +95,8 @@ class OperandParser {
     const std::size_t first = text.find_first_not_of(' '), last = text.find_last_not_of(' ');
     if (first == std::string_view::npos) fail("a dim is missing");
     const std::string dim(text.substr(first, last - first + 1));
-    if (!std::all_of(dim.begin(), dim.end(), is_word)) fail(fmt::format("the dim \"{}\" is neither a number nor a name", dim));
+    if (!std::all_of(dim.begin(), dim.end(), is_word))
+      fail(fmt::format("the dim \"{}\" is neither a number nor a name", dim));
     if (is_number(dim)) parse_integer(dim, whole_);
     return dim;
   }
@@ -102,7 +112,8 @@ std::vector<std::string> dim_names(const std::vector<OpOperand>& operands) {
   std::vector<std::string> names;
   for (const OpOperand& operand : operands) {
     for (const std::string& dim : operand.dims) {
-      if (!is_number(dim) && std::find(names.begin(), names.end(), dim) == names.end()) names.push_back(dim);
+      if (!is_number(dim) && std::find(names.begin(), names.end(), dim) == names.end())
+        names.push_back(dim);
     }
   }
   return names;
@@ -115,7 +126,9 @@ Shape shape_of(const OpOperand& operand, const DimMap& values) {
       shape.push_back(parse_integer(dim, dim));
     } else {
       const auto found = values.find(dim);
-      if (found == values.end()) throw Error(ErrorKind::user, fmt::format("dim {} has no value; give --dims {}=...", dim, dim));
+      if (found == values.end())
+        throw Error(ErrorKind::user,
+                    fmt::format("dim {} has no value; give --dims {}=...", dim, dim));
       shape.push_back(found->second);
     }
   }
@@ -125,16 +138,18 @@ Shape shape_of(const OpOperand& operand, const DimMap& values) {
 std::string to_string(const std::vector<OpOperand>& operands) {
   std::string text;
   for (const OpOperand& operand : operands) {
-    text += fmt::format("{}{}{}[{}]", text.empty() ? "" : " x ", operand.constant ? "const " : "", name_of(operand.dtype),
-                        fmt::join(operand.dims, ","));
+    text += fmt::format("{}{}{}[{}]", text.empty() ? "" : " x ", operand.constant ? "const " : "",
+                        name_of(operand.dtype), fmt::join(operand.dims, ","));
   }
   return text;
 }
 
 std::pair<std::string, std::string> parse_attribute(std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size() || text.find_first_of("\r\n") != std::string_view::npos) {
-    throw Error(ErrorKind::user, fmt::format("--attr {}: expected NAME=VALUE, such as axis=-1 or perm=[1,0]", text));
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size() ||
+      text.find_first_of("\r\n") != std::string_view::npos) {
+    throw Error(ErrorKind::user,
+                fmt::format("--attr {}: expected NAME=VALUE, such as axis=-1 or perm=[1,0]", text));
   }
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }

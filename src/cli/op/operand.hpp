@@ -24,7 +24,8 @@ struct OpOperand {
 /// One operator with symbolic operands.
 struct OpProblem {
   std::string op;
-  std::vector<std::pair<std::string, std::string>> attributes;  ///< name and value as the text IR writes it
+  std::vector<std::pair<std::string, std::string>>
+      attributes;  ///< name and value as the text IR writes it
   std::vector<OpOperand> operands;
 
   bool operator==(const OpProblem&) const = default;
@@ -32,8 +33,9 @@ struct OpProblem {
 
 using DimMap = std::map<std::string, std::int64_t>;
 
-/// "f32[M,768] x const f32[768,2304]": types separated by ` x ` or a comma. Without a prefix `const ` or `input `, an operand whose
-/// dims are all numbers is constant where another operand has names. Throws Error(user) that quotes the text.
+/// "f32[M,768] x const f32[768,2304]": types separated by ` x ` or a comma. Without a prefix `const
+/// ` or `input `, an operand whose dims are all numbers is constant where another operand has
+/// names. Throws Error(user) that quotes the text.
 std::vector<OpOperand> parse_operands(std::string_view text);
 
 /// Names of dims in order of first appearance.

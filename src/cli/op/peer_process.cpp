@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <csignal>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <array>
 #include <cerrno>
@@ -20,9 +20,11 @@ namespace {
 constexpr int protocol_version = 1;
 constexpr int longest_silence_ms = 300'000;  // packing and running gigabytes takes a while
 
-// Settings of the libraries' own thread pools. They spin no longer than the pause between slices is meant to last; within a slice,
-// where one region follows the other at once, that changes nothing. What the user has set stays.
-void add_setting(std::vector<std::string>& environment, const char* name, const std::string& value) {
+// Settings of the libraries' own thread pools. They spin no longer than the pause between slices is
+// meant to last; within a slice, where one region follows the other at once, that changes nothing.
+// What the user has set stays.
+void add_setting(std::vector<std::string>& environment, const char* name,
+                 const std::string& value) {
   if (getenv(name) == nullptr) environment.push_back(fmt::format("{}={}", name, value));
 }
 
@@ -58,7 +60,8 @@ pid_t spawn(const PeerSpec& spec, int threads, int input, int output) {
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, words[0].c_str(), &actions, &attributes, pointers(words).data(), pointers(environment).data());
+  const int error = posix_spawnp(&child, words[0].c_str(), &actions, &attributes,
+                                 pointers(words).data(), pointers(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error == 0 ? child : -error;
@@ -67,7 +70,8 @@ pid_t spawn(const PeerSpec& spec, int threads, int input, int output) {
 std::optional<double> parse_seconds(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || (end != text.data() + text.size() && *end != ' ') || !(value > 0)) return std::nullopt;
+  if (error != std::errc() || (end != text.data() + text.size() && *end != ' ') || !(value > 0))
+    return std::nullopt;
   return value;
 }
 
@@ -77,10 +81,14 @@ PeerProcess::PeerProcess(PeerSpec spec, int threads) : spec_(std::move(spec)) {
   std::signal(SIGPIPE, SIG_IGN);  // a peer that died is noticed by the failed write
   start(threads);
   if (!alive()) return;
-  const std::optional<std::string> answer = ask(fmt::format("hello {} threads={}", protocol_version, threads));
+  const std::optional<std::string> answer =
+      ask(fmt::format("hello {} threads={}", protocol_version, threads));
   if (!answer) return;
-  if (answer->starts_with("ok")) version_ = answer->size() > 3 ? answer->substr(3) : spec_.name;
-  else fail(answer->starts_with("no ") ? answer->substr(3) : fmt::format("does not speak the protocol: \"{}\"", *answer));
+  if (answer->starts_with("ok"))
+    version_ = answer->size() > 3 ? answer->substr(3) : spec_.name;
+  else
+    fail(answer->starts_with("no ") ? answer->substr(3)
+                                    : fmt::format("does not speak the protocol: \"{}\"", *answer));
 }
 
 PeerProcess::~PeerProcess() { end(false); }
@@ -146,15 +154,18 @@ bool PeerProcess::prepare(const std::string& problem_line, std::string& reason) 
   const std::optional<std::string> answer = ask(problem_line);
   if (!answer) return false;
   if (*answer == "ok") return true;
-  if (answer->starts_with("no ")) reason = answer->substr(3);
-  else fail(fmt::format("answered \"{}\" to a problem", *answer));
+  if (answer->starts_with("no "))
+    reason = answer->substr(3);
+  else
+    fail(fmt::format("answered \"{}\" to a problem", *answer));
   return false;
 }
 
 std::optional<double> PeerProcess::time(double slice_seconds) {
   const std::optional<std::string> answer = ask(fmt::format("time {}", slice_seconds));
   if (!answer) return std::nullopt;
-  const std::optional<double> seconds = answer->starts_with("ok ") ? parse_seconds(answer->substr(3)) : std::nullopt;
+  const std::optional<double> seconds =
+      answer->starts_with("ok ") ? parse_seconds(answer->substr(3)) : std::nullopt;
   if (!seconds) fail(fmt::format("answered \"{}\" to a slice", *answer));
   return seconds;
 }
@@ -166,7 +177,8 @@ void PeerProcess::fail(const std::string& problem) {
   end(true);
 }
 
-/// Its input's end tells a sound peer to leave. One that failed is killed; where it had died before, its status says how.
+/// Its input's end tells a sound peer to leave. One that failed is killed; where it had died
+/// before, its status says how.
 void PeerProcess::end(bool at_once) {
   if (to_ >= 0) close(to_);
   if (from_ >= 0) close(from_);
@@ -185,8 +197,10 @@ void PeerProcess::end(bool at_once) {
   }
   process_ = -1;
   if (!problem_.empty()) return;
-  if (WIFSIGNALED(status)) problem_ = fmt::format("was ended by signal {}", WTERMSIG(status));
-  else problem_ = fmt::format("exited with code {}", WEXITSTATUS(status));
+  if (WIFSIGNALED(status))
+    problem_ = fmt::format("was ended by signal {}", WTERMSIG(status));
+  else
+    problem_ = fmt::format("exited with code {}", WEXITSTATUS(status));
 }
 
 }  // namespace dyn::cli

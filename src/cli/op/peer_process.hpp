@@ -18,13 +18,15 @@ struct PeerSpec {
   bool operator==(const PeerSpec&) const = default;
 };
 
-/// A comma separates peers, each one of: a known library's name (onednn, openblas, blis, mkl), NAME=LIBRARY.so, or
-/// NAME=exec:PROGRAM ARGUMENTS for any program that speaks the protocol. `peer_program` is dyn-peer's file. Throws Error(user) that
-/// quotes the text for anything else and for a name given twice.
+/// A comma separates peers, each one of: a known library's name (onednn, openblas, blis, mkl),
+/// NAME=LIBRARY.so, or NAME=exec:PROGRAM ARGUMENTS for any program that speaks the protocol.
+/// `peer_program` is dyn-peer's file. Throws Error(user) that quotes the text for anything else and
+/// for a name given twice.
 std::vector<PeerSpec> parse_peers(std::string_view text, const std::string& peer_program);
 
-/// Started at once and ended by the destructor. Whatever goes wrong (missing, dead, silent for long, nonsense) is remembered as a
-/// problem, after which the process has ended and every call does nothing. Not thread-safe.
+/// Started at once and ended by the destructor. Whatever goes wrong (missing, dead, silent for
+/// long, nonsense) is remembered as a problem, after which the process has ended and every call
+/// does nothing. Not thread-safe.
 class PeerProcess {
  public:
   PeerProcess(PeerSpec spec, int threads);
@@ -44,7 +46,8 @@ class PeerProcess {
   std::optional<double> time(double slice_seconds);
   /// Releases the problem's memory.
   void done();
-  /// Returns when no thread of it runs any more, as those of thread pools do for a while after their work, or after a third of a second.
+  /// Returns when no thread of it runs any more, as those of thread pools do for a while after
+  /// their work, or after a third of a second.
   void wait_until_asleep() const;
 
  private:

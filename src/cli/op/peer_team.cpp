@@ -9,7 +9,8 @@
 namespace dyn::cli {
 
 PeerTeam::PeerTeam(const std::string& peers, const std::string& program)
-    : specs_(parse_peers(peers, (std::filesystem::path(program).parent_path() / "dyn-peer").string())) {}
+    : specs_(parse_peers(peers,
+                         (std::filesystem::path(program).parent_path() / "dyn-peer").string())) {}
 
 std::vector<std::string> PeerTeam::names() const {
   std::vector<std::string> names;
@@ -22,7 +23,8 @@ void PeerTeam::start(int threads) {
   told_.assign(specs_.size(), false);
   for (const PeerSpec& spec : specs_) {
     peers_.push_back(std::make_unique<PeerProcess>(spec, threads));
-    if (peers_.back()->alive()) fmt::print(stderr, "dynrun: peer {}: {}\n", spec.name, peers_.back()->version());
+    if (peers_.back()->alive())
+      fmt::print(stderr, "dynrun: peer {}: {}\n", spec.name, peers_.back()->version());
   }
   report_ended();
 }
@@ -32,7 +34,8 @@ std::vector<PeerProcess*> PeerTeam::prepare(const std::string& problem_line) {
   for (const auto& peer : peers_) {
     std::string reason;
     const bool can = peer->alive() && peer->prepare(problem_line, reason);
-    if (!reason.empty()) show_note(fmt::format("peer {} cannot do \"{}\": {}", peer->name(), problem_line, reason));
+    if (!reason.empty())
+      show_note(fmt::format("peer {} cannot do \"{}\": {}", peer->name(), problem_line, reason));
     ready.push_back(can ? peer.get() : nullptr);
     peer->wait_until_asleep();
   }
@@ -49,7 +52,8 @@ void PeerTeam::done(const std::vector<PeerProcess*>& ready) {
 void PeerTeam::report_ended() {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     if (peers_[i]->alive() || told_[i]) continue;
-    show_note(fmt::format("peer {}: {}; its columns stay empty from here on", peers_[i]->name(), peers_[i]->problem()));
+    show_note(fmt::format("peer {}: {}; its columns stay empty from here on", peers_[i]->name(),
+                          peers_[i]->problem()));
     told_[i] = true;
   }
 }

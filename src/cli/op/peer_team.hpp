@@ -12,7 +12,8 @@ namespace dyn::cli {
 /// Whatever goes wrong with a peer is told on stderr, once; the others go on. Not thread-safe.
 class PeerTeam {
  public:
-  /// From `--peers`; starts none yet. `program`: dynrun's own file, beside which dyn-peer lies. Throws Error(user) as parse_peers() does.
+  /// From `--peers`; starts none yet. `program`: dynrun's own file, beside which dyn-peer lies.
+  /// Throws Error(user) as parse_peers() does.
   PeerTeam(const std::string& peers, const std::string& program);
 
   const std::vector<PeerSpec>& specs() const noexcept { return specs_; }

@@ -24,13 +24,16 @@ std::vector<double> time_slice(double slice_seconds, const std::function<void()>
       for (int i = 0; i < batch; ++i) iterate();
     });
     total += seconds;
-    if (seconds < batch_seconds && samples.empty() && batch < most_batch) batch *= 2;
-    else samples.push_back(seconds / batch);
+    if (seconds < batch_seconds && samples.empty() && batch < most_batch)
+      batch *= 2;
+    else
+      samples.push_back(seconds / batch);
   }
   return samples;
 }
 
-SliceTimes time_alternating(const SliceSettings& settings, const std::function<void()>& iterate, const std::vector<PeerProcess*>& peers) {
+SliceTimes time_alternating(const SliceSettings& settings, const std::function<void()>& iterate,
+                            const std::vector<PeerProcess*>& peers) {
   std::vector<double> samples, medians;
   std::vector<std::vector<double>> ratios(peers.size());
   int rounds = settings.rounds;
@@ -38,11 +41,13 @@ SliceTimes time_alternating(const SliceSettings& settings, const std::function<v
     const std::vector<double> slice = time_slice(settings.slice_seconds, iterate);
     samples.insert(samples.end(), slice.begin(), slice.end());
     medians.push_back(percentile(slice, 50));
-    if (medians.back() > long_in_slices * settings.slice_seconds) rounds = std::min(rounds, rounds_of_long_iterations);
+    if (medians.back() > long_in_slices * settings.slice_seconds)
+      rounds = std::min(rounds, rounds_of_long_iterations);
     wait_until_helpers_sleep();
     for (std::size_t i = 0; i < peers.size(); ++i) {
       if (peers[i] == nullptr) continue;
-      if (const std::optional<double> seconds = peers[i]->time(settings.slice_seconds)) ratios[i].push_back(*seconds / medians.back());
+      if (const std::optional<double> seconds = peers[i]->time(settings.slice_seconds))
+        ratios[i].push_back(*seconds / medians.back());
       peers[i]->wait_until_asleep();
     }
   }

@@ -19,9 +19,11 @@ struct OpCase {
 /// A matmul of any M with a constant weight.
 OpProblem constant_matmul(const std::string& n, const std::string& k);
 
-/// The matmuls or convolutions of a file. `#` starts a comment; the first other line names the columns: `M N K` (the second operand is a constant
-/// weight), `M N K TA TB` (both are inputs; N or T says whether each is transposed), or those of convolutions with constant filters, where N may be left out: then the
-/// cases have no value for it. Throws Error(device) where the file cannot be read, Error(user) with file, line number and text for a broken line.
+/// The matmuls or convolutions of a file. `#` starts a comment; the first other line names the
+/// columns: `M N K` (the second operand is a constant weight), `M N K TA TB` (both are inputs; N or
+/// T says whether each is transposed), or those of convolutions with constant filters, where N may
+/// be left out: then the cases have no value for it. Throws Error(device) where the file cannot be
+/// read, Error(user) with file, line number and text for a broken line.
 std::vector<OpCase> read_suite(const std::string& path);
 
 }  // namespace dyn::cli

@@ -28,7 +28,8 @@ pid_t start(const std::vector<std::string>& words, int output) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   pid_t child = 0;
-  const int error = posix_spawn(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  const int error =
+      posix_spawn(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   return error == 0 ? child : -error;
 }
@@ -38,8 +39,10 @@ std::string read_all(int input) {
   std::array<char, 4096> buffer;
   for (;;) {
     const ssize_t bytes = read(input, buffer.data(), buffer.size());
-    if (bytes > 0) text.append(buffer.data(), static_cast<std::size_t>(bytes));
-    else if (bytes == 0 || errno != EINTR) return text;
+    if (bytes > 0)
+      text.append(buffer.data(), static_cast<std::size_t>(bytes));
+    else if (bytes == 0 || errno != EINTR)
+      return text;
   }
 }
 
@@ -54,10 +57,11 @@ std::string output_of(const std::vector<std::string>& words) {
   close(ends[0]);
   if (child < 0) child_error(words[0], std::strerror(-child));
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) child_error(words[0], fmt::format("was ended by signal {}", WTERMSIG(status)));
-  if (WEXITSTATUS(status) != 0) child_error(words[0], fmt::format("exited with code {}", WEXITSTATUS(status)));
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  if (WIFSIGNALED(status))
+    child_error(words[0], fmt::format("was ended by signal {}", WTERMSIG(status)));
+  if (WEXITSTATUS(status) != 0)
+    child_error(words[0], fmt::format("exited with code {}", WEXITSTATUS(status)));
   return text;
 }
 

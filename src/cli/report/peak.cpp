@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "dyn/error.hpp"
-#include "src/cli/report/child.hpp"
 #include "src/cli/input/session.hpp"
+#include "src/cli/report/child.hpp"
 #include "src/runtime/system/cache_dir.hpp"
 #include "src/runtime/system/thread_count.hpp"
 #include "targets/cpu/x86/cpu_info.hpp"
@@ -32,7 +32,8 @@ std::string lesser_isa(const Arguments& arguments) {
 std::string cache_file(const Arguments& arguments) {
   const std::string directory = runtime::resolve_cache_dir(arguments.options.cache_dir);
   if (directory.empty()) return {};
-  const std::string key = fmt::format("caches|{}|{}|{}{}", cpu::cpu_name(), cpu::cpu_info("flags"), runtime::default_threads(), lesser_isa(arguments));
+  const std::string key = fmt::format("caches|{}|{}|{}{}", cpu::cpu_name(), cpu::cpu_info("flags"),
+                                      runtime::default_threads(), lesser_isa(arguments));
   return fmt::format("{}/peak-{:016x}.json", directory, codegen::checksum(key));
 }
 
@@ -48,7 +49,8 @@ std::optional<Peak> read_cached(const std::string& path) {
   }
 }
 
-// Written beside the file and renamed, so that no other process reads half of it. A cache that cannot be written is none.
+// Written beside the file and renamed, so that no other process reads half of it. A cache that
+// cannot be written is none.
 void write_cached(const std::string& path, const std::string& text) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
@@ -60,7 +62,8 @@ void write_cached(const std::string& path, const std::string& text) {
 }  // namespace
 
 PeakFigures Peak::at(int threads) const {
-  const auto above = std::find_if(figures.begin(), figures.end(), [&](const PeakFigures& f) { return f.threads >= threads; });
+  const auto above = std::find_if(figures.begin(), figures.end(),
+                                  [&](const PeakFigures& f) { return f.threads >= threads; });
   if (above == figures.end()) return figures.back();
   if (above == figures.begin() || above->threads == threads) return *above;
   const PeakFigures& a = *(above - 1);
@@ -81,7 +84,8 @@ double Peak::limit_seconds(double flops, double bytes, int threads) const {
 double Peak::bytes_per_second(double bytes, int threads) const {
   const PeakFigures here = at(threads);
   const auto cores = static_cast<double>(here.threads);
-  const std::array<double, 3> capacity = {cache_bytes[0] * cores, cache_bytes[1] * cores, cache_bytes[2]};
+  const std::array<double, 3> capacity = {cache_bytes[0] * cores, cache_bytes[1] * cores,
+                                          cache_bytes[2]};
   const std::array<double, 3> rate = {here.l1_gb_per_s, here.l2_gb_per_s, here.l3_gb_per_s};
   for (std::size_t level = 0; level < capacity.size(); ++level) {
     if (bytes <= 2 * capacity[level] && rate[level] > 0) return rate[level] * 1e9;
@@ -98,9 +102,12 @@ Peak parse_peak(const std::string& json) {
     for (const nlohmann::json& entry : document.at("figures")) {
       peak.figures.push_back({entry.at("threads").get<int>(), entry.at("gflops").get<double>(),
                               entry.value("l1_gb_per_s", 0.0), entry.value("l2_gb_per_s", 0.0),
-                              entry.value("l3_gb_per_s", 0.0), entry.at("dram_gb_per_s").get<double>()});
+                              entry.value("l3_gb_per_s", 0.0),
+                              entry.at("dram_gb_per_s").get<double>()});
     }
-    const auto bad = [](const PeakFigures& f) { return f.threads < 1 || !(f.gflops > 0) || !(f.dram_gb_per_s > 0); };
+    const auto bad = [](const PeakFigures& f) {
+      return f.threads < 1 || !(f.gflops > 0) || !(f.dram_gb_per_s > 0);
+    };
     if (peak.figures.empty() || std::any_of(peak.figures.begin(), peak.figures.end(), bad)) {
       throw Error(ErrorKind::device, "dyn-peak gave no usable figures");
     }
@@ -115,15 +122,19 @@ std::optional<Peak> machine_peak(const Arguments& arguments, std::string& proble
   if (!path.empty()) {
     if (std::optional<Peak> cached = read_cached(path)) return cached;
   }
-  const std::string program = (std::filesystem::path(arguments.program).parent_path() / "dyn-peak").string();
+  const std::string program =
+      (std::filesystem::path(arguments.program).parent_path() / "dyn-peak").string();
   if (access(program.c_str(), X_OK) != 0) {
-    problem = fmt::format("limits are unknown: the program dyn-peak is not beside dynrun ({})", program);
+    problem =
+        fmt::format("limits are unknown: the program dyn-peak is not beside dynrun ({})", program);
     return std::nullopt;
   }
   try {
     show_progress("measuring this machine, once");
-    std::vector<std::string> words{program, "--threads", fmt::format("{}", runtime::default_threads())};
-    if (const std::string isa = lesser_isa(arguments); !isa.empty()) words.insert(words.end(), {"--isa", isa});
+    std::vector<std::string> words{program, "--threads",
+                                   fmt::format("{}", runtime::default_threads())};
+    if (const std::string isa = lesser_isa(arguments); !isa.empty())
+      words.insert(words.end(), {"--isa", isa});
     const std::string text = output_of(words);
     show_progress("");
     const Peak peak = parse_peak(text);
@@ -134,6 +145,5 @@ std::optional<Peak> machine_peak(const Arguments& arguments, std::string& proble
     return std::nullopt;
   }
 }
-
 
 }  // namespace dyn::cli

@@ -25,13 +25,16 @@ runtime::RunProfile profile_of(runtime::CallState& call, int runs) {
 
 std::vector<Row> target_rows(const runtime::Model& model) {
   std::map<std::string, std::int64_t> counts;
-  for (std::size_t group = 0; group < model.problems().size(); ++group) ++counts[model.kernel(group).target_name()];
+  for (std::size_t group = 0; group < model.problems().size(); ++group)
+    ++counts[model.kernel(group).target_name()];
   std::vector<Row> rows;
-  for (const auto& [target, count] : counts) rows.push_back({{"target", target}, {"groups", count}});
+  for (const auto& [target, count] : counts)
+    rows.push_back({{"target", target}, {"groups", count}});
   return rows;
 }
 
-std::vector<Row> group_profile(const runtime::Model& model, runtime::CallState& call, const Row& prefix) {
+std::vector<Row> group_profile(const runtime::Model& model, runtime::CallState& call,
+                               const Row& prefix) {
   const runtime::RunProfile profile = profile_of(call, profiled_runs);
   double total = 0;
   for (const double seconds : profile.group_seconds) total += seconds;
@@ -57,7 +60,8 @@ TraceRun traced_run(const runtime::Model& model, runtime::CallState& call, const
   const runtime::RunProfile profile = profile_of(call, 1);
   TraceRun run;
   for (const auto& [name, cell] : prefix) {
-    if (const auto* size = std::get_if<std::int64_t>(&cell)) run.title += fmt::format(" {}={}", name, *size);
+    if (const auto* size = std::get_if<std::int64_t>(&cell))
+      run.title += fmt::format(" {}={}", name, *size);
   }
   for (std::size_t group = 0; group < profile.group_seconds.size(); ++group) {
     run.groups.emplace_back(model.fusion().groups[group].name, profile.group_seconds[group]);
@@ -68,19 +72,33 @@ TraceRun traced_run(const runtime::Model& model, runtime::CallState& call, const
 void write_trace(const std::string& path, const std::vector<TraceRun>& runs) {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   for (std::size_t track = 0; track < runs.size(); ++track) {
-    events.push_back({{"name", "thread_name"}, {"ph", "M"}, {"pid", 0}, {"tid", track}, {"args", {{"name", "run" + runs[track].title}}}});
+    events.push_back({{"name", "thread_name"},
+                      {"ph", "M"},
+                      {"pid", 0},
+                      {"tid", track},
+                      {"args", {{"name", "run" + runs[track].title}}}});
     double start_us = 0;
     for (const auto& [name, seconds] : runs[track].groups) {
-      events.push_back({{"name", name}, {"ph", "X"}, {"pid", 0}, {"tid", track}, {"ts", start_us}, {"dur", seconds * 1e6}});
+      events.push_back({{"name", name},
+                        {"ph", "X"},
+                        {"pid", 0},
+                        {"tid", track},
+                        {"ts", start_us},
+                        {"dur", seconds * 1e6}});
       start_us += seconds * 1e6;
     }
   }
   std::ofstream file(path);
-  file << nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(1) << '\n';
+  file << nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(1)
+       << '\n';
   file.close();
-  if (!file) throw Error(ErrorKind::device, fmt::format("--trace {}: cannot be written: {}", path, std::strerror(errno)));
+  if (!file)
+    throw Error(ErrorKind::device,
+                fmt::format("--trace {}: cannot be written: {}", path, std::strerror(errno)));
 }
 
-void append_rows(std::vector<Row>& rows, const std::vector<Row>& more) { rows.insert(rows.end(), more.begin(), more.end()); }
+void append_rows(std::vector<Row>& rows, const std::vector<Row>& more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+}
 
 }  // namespace dyn::cli

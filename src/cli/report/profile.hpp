@@ -13,7 +13,8 @@ namespace dyn::cli {
 std::vector<Row> target_rows(const runtime::Model& model);
 
 /// A few profiled runs of `call`, one row for each group; `prefix` begins every row.
-std::vector<Row> group_profile(const runtime::Model& model, runtime::CallState& call, const Row& prefix);
+std::vector<Row> group_profile(const runtime::Model& model, runtime::CallState& call,
+                               const Row& prefix);
 
 /// One profiled run: its groups in order, with their seconds.
 struct TraceRun {
@@ -22,7 +23,8 @@ struct TraceRun {
 };
 TraceRun traced_run(const runtime::Model& model, runtime::CallState& call, const Row& prefix);
 
-/// The trace event format's complete events, one track for each run. Throws Error(device) where the file cannot be written.
+/// The trace event format's complete events, one track for each run. Throws Error(device) where the
+/// file cannot be written.
 void write_trace(const std::string& path, const std::vector<TraceRun>& runs);
 
 void append_rows(std::vector<Row>& rows, const std::vector<Row>& more);

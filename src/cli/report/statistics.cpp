@@ -38,7 +38,8 @@ std::vector<double> repeat(const Repetition& repetition, const std::function<voi
   std::vector<double> samples;
   const Clock::time_point start = Clock::now();
   const auto enough = [&] {
-    if (repetition.iterations > 0) return samples.size() == static_cast<std::size_t>(repetition.iterations);
+    if (repetition.iterations > 0)
+      return samples.size() == static_cast<std::size_t>(repetition.iterations);
     return samples.size() >= fewest_runs && seconds_since(start) >= repetition.duration_seconds;
   };
   while (!enough()) samples.push_back(seconds_of(work));

@@ -20,7 +20,8 @@ std::vector<std::string> columns_of(const std::vector<Row>& rows) {
 }
 
 const Cell* find_cell(const Row& row, const std::string& column) {
-  const auto found = std::find_if(row.begin(), row.end(), [&](const auto& entry) { return entry.first == column; });
+  const auto found = std::find_if(row.begin(), row.end(),
+                                  [&](const auto& entry) { return entry.first == column; });
   return found == row.end() ? nullptr : &found->second;
 }
 
@@ -37,7 +38,8 @@ std::string readable(double value) {
 std::string cell_text(const Cell* cell, bool exact) {
   if (!cell || std::holds_alternative<std::monostate>(*cell)) return "";
   if (const auto* integer = std::get_if<std::int64_t>(cell)) return fmt::format("{}", *integer);
-  if (const auto* number = std::get_if<double>(cell)) return exact ? fmt::format("{:.9g}", *number) : readable(*number);
+  if (const auto* number = std::get_if<double>(cell))
+    return exact ? fmt::format("{:.9g}", *number) : readable(*number);
   return std::get<std::string>(*cell);
 }
 
@@ -53,11 +55,13 @@ std::string quote_csv(const std::string& text) {
 
 std::string to_csv(const std::vector<Row>& rows, const std::vector<std::string>& columns) {
   std::string text;
-  for (const std::string& column : columns) text += (&column == columns.data() ? "" : ",") + quote_csv(column);
+  for (const std::string& column : columns)
+    text += (&column == columns.data() ? "" : ",") + quote_csv(column);
   text += '\n';
   for (const Row& row : rows) {
     for (const std::string& column : columns) {
-      text += (&column == columns.data() ? "" : ",") + quote_csv(cell_text(find_cell(row, column), true));
+      text += (&column == columns.data() ? "" : ",") +
+              quote_csv(cell_text(find_cell(row, column), true));
     }
     text += '\n';
   }
@@ -81,13 +85,17 @@ std::string to_markdown(const std::vector<Row>& rows, const std::vector<std::str
   const auto line = [&](auto&& cell_at) {
     std::string text = "|";
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      text += right[i] ? fmt::format(" {:>{}} |", cell_at(i), widths[i]) : fmt::format(" {:<{}} |", cell_at(i), widths[i]);
+      text += right[i] ? fmt::format(" {:>{}} |", cell_at(i), widths[i])
+                       : fmt::format(" {:<{}} |", cell_at(i), widths[i]);
     }
     return text + '\n';
   };
   std::string text = line([&](std::size_t i) { return columns[i]; });
-  text += line([&](std::size_t i) { return std::string(widths[i] - (right[i] ? 1 : 0), '-') + (right[i] ? ":" : ""); });
-  for (const Row& row : rows) text += line([&](std::size_t i) { return cell_text(find_cell(row, columns[i]), false); });
+  text += line([&](std::size_t i) {
+    return std::string(widths[i] - (right[i] ? 1 : 0), '-') + (right[i] ? ":" : "");
+  });
+  for (const Row& row : rows)
+    text += line([&](std::size_t i) { return cell_text(find_cell(row, columns[i]), false); });
   return text;
 }
 
@@ -96,10 +104,14 @@ std::string to_json(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
     for (const auto& [name, cell] : row) {
-      if (const auto* integer = std::get_if<std::int64_t>(&cell)) object[name] = *integer;
-      else if (const auto* number = std::get_if<double>(&cell)) object[name] = *number;
-      else if (const auto* word = std::get_if<std::string>(&cell)) object[name] = *word;
-      else object[name] = nullptr;
+      if (const auto* integer = std::get_if<std::int64_t>(&cell))
+        object[name] = *integer;
+      else if (const auto* number = std::get_if<double>(&cell))
+        object[name] = *number;
+      else if (const auto* word = std::get_if<std::string>(&cell))
+        object[name] = *word;
+      else
+        object[name] = nullptr;
     }
     array.push_back(std::move(object));
   }
@@ -117,9 +129,12 @@ std::string to_text(const std::vector<Row>& rows, Format format) {
 std::string csv_comment(const Row& row) {
   std::string text = "#";
   for (const auto& [name, cell] : row) {
-    if (const auto* word = std::get_if<std::string>(&cell)) text += fmt::format(" {}={}", name, *word);
-    else if (const auto* number = std::get_if<double>(&cell)) text += fmt::format(" {}={:.4g}", name, *number);
-    else if (const auto* integer = std::get_if<std::int64_t>(&cell)) text += fmt::format(" {}={}", name, *integer);
+    if (const auto* word = std::get_if<std::string>(&cell))
+      text += fmt::format(" {}={}", name, *word);
+    else if (const auto* number = std::get_if<double>(&cell))
+      text += fmt::format(" {}={:.4g}", name, *number);
+    else if (const auto* integer = std::get_if<std::int64_t>(&cell))
+      text += fmt::format(" {}={}", name, *integer);
   }
   return text + '\n';
 }

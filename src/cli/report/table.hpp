@@ -16,7 +16,8 @@ using Row = std::vector<std::pair<std::string, Cell>>;
 
 enum class Format { md, csv, json };
 
-/// The columns are those of all rows, in order of first appearance; a row may lack some. Ends with a newline.
+/// The columns are those of all rows, in order of first appearance; a row may lack some. Ends with
+/// a newline.
 std::string to_text(const std::vector<Row>& rows, Format format);
 
 /// "# name=cell ...", a line for the end of a CSV file; cells that are not known are left out.

@@ -20,13 +20,18 @@ double root_mean_square(std::span<const float> values) {
 
 }  // namespace
 
-std::optional<std::string> difference(std::span<const float> expected, std::span<const float> actual, std::int64_t terms) {
+std::optional<std::string> difference(std::span<const float> expected,
+                                      std::span<const float> actual, std::int64_t terms) {
   constexpr double epsilon = std::numeric_limits<float>::epsilon();
-  const double bound = slack * epsilon * std::sqrt(static_cast<double>(std::max<std::int64_t>(terms, 1))) * root_mean_square(expected);
+  const double bound = slack * epsilon *
+                       std::sqrt(static_cast<double>(std::max<std::int64_t>(terms, 1))) *
+                       root_mean_square(expected);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double error = std::abs(static_cast<double>(expected[i]) - actual[i]);
-    const bool same = expected[i] == actual[i] || (std::isnan(expected[i]) && std::isnan(actual[i]));
-    if (!same && !(error <= bound)) return fmt::format("element {} is {}, not {}", i, actual[i], expected[i]);
+    const bool same =
+        expected[i] == actual[i] || (std::isnan(expected[i]) && std::isnan(actual[i]));
+    if (!same && !(error <= bound))
+      return fmt::format("element {} is {}, not {}", i, actual[i], expected[i]);
   }
   return std::nullopt;
 }

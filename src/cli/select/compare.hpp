@@ -10,9 +10,11 @@
 
 namespace dyn::cli {
 
-/// Where two results of a matmul with sums of `terms` products differ by more than another order of additions explains, in words; none where they do not. A
-/// number that is not finite equals nothing but itself. Bounds are relative to the root of the mean square of `expected`.
-std::optional<std::string> difference(std::span<const float> expected, std::span<const float> actual, std::int64_t terms);
+/// Where two results of a matmul with sums of `terms` products differ by more than another order of
+/// additions explains, in words; none where they do not. A number that is not finite equals nothing
+/// but itself. Bounds are relative to the root of the mean square of `expected`.
+std::optional<std::string> difference(std::span<const float> expected,
+                                      std::span<const float> actual, std::int64_t terms);
 
 /// NaN in every element of an f32 tensor, so that what a program does not write shows.
 void poison(Tensor& tensor);

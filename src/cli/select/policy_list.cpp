@@ -20,7 +20,10 @@ std::vector<rkernel::Policy> parse_policies(std::string_view text) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
     const std::string_view name = text.substr(start, comma - start);
     const std::optional<rkernel::Policy> policy = rkernel::policy_named(name);
-    if (!policy) throw Error(ErrorKind::user, fmt::format("--policies {}: there is no policy \"{}\"; there are {}", text, name, rkernel::policy_names()));
+    if (!policy)
+      throw Error(ErrorKind::user,
+                  fmt::format("--policies {}: there is no policy \"{}\"; there are {}", text, name,
+                              rkernel::policy_names()));
     if (std::find(policies.begin(), policies.end(), *policy) != policies.end()) {
       throw Error(ErrorKind::user, fmt::format("--policies {}: {} is listed twice", text, name));
     }

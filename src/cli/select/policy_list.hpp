@@ -8,7 +8,8 @@
 
 namespace dyn::cli {
 
-/// Empty: all. Throws Error(user) for one that does not exist, naming all that do, and for one that is listed twice.
+/// Empty: all. Throws Error(user) for one that does not exist, naming all that do, and for one that
+/// is listed twice.
 std::vector<rkernel::Policy> parse_policies(std::string_view text);
 
 }  // namespace dyn::cli

@@ -6,7 +6,9 @@
 namespace dyn::cli {
 namespace {
 
-Cell nanoseconds(const std::optional<double>& seconds) { return seconds ? Cell(*seconds * ns) : Cell(); }
+Cell nanoseconds(const std::optional<double>& seconds) {
+  return seconds ? Cell(*seconds * ns) : Cell();
+}
 
 }  // namespace
 

@@ -11,7 +11,8 @@
 
 namespace dyn::cli {
 
-/// Seconds of single calls, or means of few of them where one is too short for the clock; empty where it was not timed.
+/// Seconds of single calls, or means of few of them where one is too short for the clock; empty
+/// where it was not timed.
 struct ChoosingTimes {
   std::vector<double> fresh;       ///< as for a problem never seen
   std::vector<double> remembered;  ///< through the memory of choices; of dyn
@@ -35,7 +36,8 @@ struct ShapeRecord {
   std::optional<double> peer_seconds;    ///< of the fastest peer
   std::vector<PolicyRecord> policies;    ///< in the order of --policies
 
-  /// oracle_seconds / measured_seconds of a policy: 1 where it chose as well as the oracle. None where either is missing.
+  /// oracle_seconds / measured_seconds of a policy: 1 where it chose as well as the oracle. None
+  /// where either is missing.
   std::optional<double> ratio(const PolicyRecord& policy) const;
 };
 

@@ -10,7 +10,8 @@ constexpr double enough_seconds = 2e-3;
 constexpr double batch_seconds = 1e-6;  // a reading of the clock takes 20 to 50 ns
 constexpr int most_batch = 1024;
 
-std::vector<double> time_calls(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request, rkernel::Policy policy, bool remembered) {
+std::vector<double> time_calls(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request,
+                               rkernel::Policy policy, bool remembered) {
   const auto call = [&] { kernel.rehearse(request, policy, remembered); };
   call();
   int batch = 1;
@@ -32,7 +33,8 @@ std::vector<double> time_calls(const rkernel::Kernel& kernel, const rkernel::Pla
 
 }  // namespace
 
-ChoosingTimes time_choosing(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request, rkernel::Policy policy) {
+ChoosingTimes time_choosing(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request,
+                            rkernel::Policy policy) {
   if (policy == rkernel::Policy::Oracle) return {};
   ChoosingTimes times{time_calls(kernel, request, policy, false), {}};
   if (policy == rkernel::Policy::Dyn) times.remembered = time_calls(kernel, request, policy, true);

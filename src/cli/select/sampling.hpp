@@ -1,5 +1,6 @@
 #pragma once
-// Which of many programs is fastest, by successive halving: choosing on some samples, scoring on others.
+// Which of many programs is fastest, by successive halving: choosing on some samples, scoring on
+// others.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,23 +21,30 @@ inline constexpr double lower_quartile = 25;  ///< percent
 /// Seconds of one iteration in each round that a program took part in.
 struct ProgramSamples {
   std::vector<double> choosing, scoring;
-  /// The lower quartile over rounds: noise only adds, but the least of all would favour whoever has most samples.
+  /// The lower quartile over rounds: noise only adds, but the least of all would favour whoever has
+  /// most samples.
   double choosing_seconds() const;
-  std::optional<double> scoring_seconds() const;  ///< none for a program that was dropped before it could score
+  std::optional<double> scoring_seconds()
+      const;  ///< none for a program that was dropped before it could score
 };
 
 struct Sampled {
   std::vector<ProgramSamples> programs;
-  std::size_t best = 0;  ///< by the choosing samples alone, among those that stayed to the end: its scoring samples are as fair as any other's
+  std::size_t best = 0;  ///< by the choosing samples alone, among those that stayed to the end: its
+                         ///< scoring samples are as fair as any other's
 };
 
 /// Seconds of one iteration of a program over a slice.
 using TakeSample = std::function<double(std::size_t program, double slice_seconds)>;
 
-/// All programs take two short choosing rounds. Those within 1.3 of the best go on to `rounds` more, and after each pair of these the margin becomes half as wide;
-/// those in `always` stay to the end. Each round is in another random order. Where an iteration takes ten slices or more, only the best 48 within twice the best take
-/// the second round, at most 24 go on, and for four rounds; of a hundred slices 16 and 8. `after_scoring` is called after each scoring round. `programs` is positive.
-Sampled sample_programs(std::size_t programs, const std::vector<std::size_t>& always, const SamplingSettings& settings, const TakeSample& take,
+/// All programs take two short choosing rounds. Those within 1.3 of the best go on to `rounds`
+/// more, and after each pair of these the margin becomes half as wide; those in `always` stay to
+/// the end. Each round is in another random order. Where an iteration takes ten slices or more,
+/// only the best 48 within twice the best take the second round, at most 24 go on, and for four
+/// rounds; of a hundred slices 16 and 8. `after_scoring` is called after each scoring round.
+/// `programs` is positive.
+Sampled sample_programs(std::size_t programs, const std::vector<std::size_t>& always,
+                        const SamplingSettings& settings, const TakeSample& take,
                         const std::function<void()>& after_scoring = {});
 
 }  // namespace dyn::cli

@@ -6,16 +6,16 @@
 
 #include "dyn/error.hpp"
 #include "src/cli/arguments.hpp"
+#include "src/cli/input/session.hpp"
 #include "src/cli/op/op_cases.hpp"
 #include "src/cli/op/op_model.hpp"
 #include "src/cli/op/peer_team.hpp"
+#include "src/cli/report/units.hpp"
 #include "src/cli/select/plot.hpp"
 #include "src/cli/select/policy_list.hpp"
-#include "src/cli/select/selected_cases.hpp"
 #include "src/cli/select/select_report.hpp"
+#include "src/cli/select/selected_cases.hpp"
 #include "src/cli/select/shape_bench.hpp"
-#include "src/cli/input/session.hpp"
-#include "src/cli/report/units.hpp"
 #include "src/runtime/system/thread_count.hpp"
 
 namespace dyn::cli {
@@ -30,7 +30,11 @@ Arguments with_problems(Arguments arguments) {
     arguments.op.types = words[1];
   } else {
     for (const std::string& word : words) {
-      if (is_types(word)) throw Error(ErrorKind::user, fmt::format("\"{}\": give an OPERATOR and the TYPES of its operands, or SUITE files", word));
+      if (is_types(word))
+        throw Error(
+            ErrorKind::user,
+            fmt::format("\"{}\": give an OPERATOR and the TYPES of its operands, or SUITE files",
+                        word));
     }
     arguments.op.op = "matmul";
     arguments.op.suites = words;
@@ -43,10 +47,13 @@ Arguments with_problems(Arguments arguments) {
 void select_programs(const Arguments& given) {
   Arguments arguments = with_problems(given);
   const SelectArguments& select = arguments.select;
-  ShapeBench bench{parse_policies(select.policies), {select.rounds, select.slice_ms / ms, arguments.options.seed}, arguments.options.device == "cpu",
+  ShapeBench bench{parse_policies(select.policies),
+                   {select.rounds, select.slice_ms / ms, arguments.options.seed},
+                   arguments.options.device == "cpu",
                    arguments.options.seed};
   const auto [cases, left_out] = selected_cases(arguments);
-  if (!bench.measured && !arguments.op.peers.empty()) throw Error(ErrorKind::user, "--peers are timed beside dyn on device 'cpu' only");
+  if (!bench.measured && !arguments.op.peers.empty())
+    throw Error(ErrorKind::user, "--peers are timed beside dyn on device 'cpu' only");
   PeerTeam peers(arguments.op.peers, arguments.program);
   if (!select.plot.empty()) write_plot(select.plot, {});  // fails before the work, not after it
   arguments.options.policy = name_of(rkernel::Policy::Oracle);  // makes all policies ready
@@ -54,25 +61,32 @@ void select_programs(const Arguments& given) {
   std::vector<int> thread_counts = arguments.thread_counts;
   if (thread_counts.empty()) thread_counts = {bench.measured ? runtime::default_threads() : 1};
   SelectReport report{{}, bench.measured ? "measured" : "predicted", !peers.specs().empty()};
-  if (left_out > 0) fmt::print(stderr, "left out: {} problems of more than {:g} GFLOP\n", left_out, select.most_gflop);
+  if (left_out > 0)
+    fmt::print(stderr, "left out: {} problems of more than {:g} GFLOP\n", left_out,
+               select.most_gflop);
   for (const int threads : thread_counts) {
     peers.start(threads);
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      show_progress(fmt::format("threads {}, shape {} of {}: {}", threads, i + 1, cases.size(), describe(cases[i])));
+      show_progress(fmt::format("threads {}, shape {} of {}: {}", threads, i + 1, cases.size(),
+                                describe(cases[i])));
       const std::shared_ptr<const runtime::Model> model = models.get(cases[i].problem, 1, threads);
       const std::vector<PeerProcess*> ready = peers.prepare(problem_line(cases[i], 1));
       report.shapes.push_back(bench_shape(bench, model, cases[i], ready));
       peers.done(ready);
       if (arguments.format != Format::csv) continue;
-      fmt::print("{}", csv_lines(report.shapes.back(), report.shapes.size() == 1));  // what was measured is not lost if the rest is not
+      fmt::print("{}", csv_lines(report.shapes.back(),
+                                 report.shapes.size() ==
+                                     1));  // what was measured is not lost if the rest is not
       std::fflush(stdout);
     }
     show_progress("");
   }
   fmt::print("{}", report_text(report, arguments.format));
   if (select.plot.empty()) return;
-  write_plot(select.plot, ratio_plot("What each policy chooses, beside the best program of all", fmt::format("oracle's time / policy's time ({})", report.basis),
-                                     plot_panels(report)));
+  write_plot(select.plot,
+             ratio_plot("What each policy chooses, beside the best program of all",
+                        fmt::format("oracle's time / policy's time ({})", report.basis),
+                        plot_panels(report)));
 }
 
 }  // namespace dyn::cli

@@ -28,7 +28,8 @@ std::vector<Setting> settings_of(const std::vector<ShapeRecord>& records) {
   std::vector<std::string> suites;
   std::set<int> threads;
   for (const ShapeRecord& record : records) {
-    if (std::find(suites.begin(), suites.end(), record.suite) == suites.end()) suites.push_back(record.suite);
+    if (std::find(suites.begin(), suites.end(), record.suite) == suites.end())
+      suites.push_back(record.suite);
     threads.insert(record.threads);
   }
   if (suites.size() > 1) suites.emplace_back(all_suites);
@@ -76,17 +77,20 @@ struct PolicySums {
       candidates.push_back(static_cast<double>(policy.candidates));
       if (*policy.measured_seconds <= tie * least_seconds(*shape).value_or(0)) ++best;
       fresh.insert(fresh.end(), policy.choosing.fresh.begin(), policy.choosing.fresh.end());
-      remembered.insert(remembered.end(), policy.choosing.remembered.begin(), policy.choosing.remembered.end());
+      remembered.insert(remembered.end(), policy.choosing.remembered.begin(),
+                        policy.choosing.remembered.end());
     }
   }
 };
 
 void add_times(Row& row, const std::string& name, const std::vector<double>& samples) {
   row.emplace_back(name, samples.empty() ? Cell() : Cell(percentile(samples, 50) * ns));
-  row.emplace_back(name + "_p95", samples.empty() ? Cell() : Cell(percentile(samples, high_percentile) * ns));
+  row.emplace_back(name + "_p95",
+                   samples.empty() ? Cell() : Cell(percentile(samples, high_percentile) * ns));
 }
 
-Row head_of(const Setting& setting, const std::string& summary, std::size_t shapes, const std::string& basis) {
+Row head_of(const Setting& setting, const std::string& summary, std::size_t shapes,
+            const std::string& basis) {
   Row row{{"summary", summary}};
   if (!setting.suite.empty()) row.emplace_back("suite", setting.suite);
   row.emplace_back("threads", std::int64_t{setting.threads});
@@ -97,12 +101,14 @@ Row head_of(const Setting& setting, const std::string& summary, std::size_t shap
 
 Row policy_row(const Setting& setting, std::size_t index, const std::string& basis) {
   const PolicySums sums(setting.shapes, index);
-  Row row = head_of(setting, std::string(name_of(setting.shapes.front()->policies[index].policy)), sums.ratios.size(), basis);
+  Row row = head_of(setting, std::string(name_of(setting.shapes.front()->policies[index].policy)),
+                    sums.ratios.size(), basis);
   if (sums.ratios.empty()) return row;
   row.emplace_back("geometric_mean", geometric_mean(sums.ratios));
   row.emplace_back("p5", percentile(sums.ratios, low_percentile));
   row.emplace_back("worst", percentile(sums.ratios, 0));
-  row.emplace_back("share_best", static_cast<double>(sums.best) / static_cast<double>(sums.ratios.size()));
+  row.emplace_back("share_best",
+                   static_cast<double>(sums.best) / static_cast<double>(sums.ratios.size()));
   row.emplace_back("candidates", percentile(sums.candidates, 50));
   add_times(row, "choose_ns", sums.fresh);
   add_times(row, "remembered_ns", sums.remembered);
@@ -173,14 +179,16 @@ std::vector<PlotPanel> plot_panels(const SelectReport& report) {
   for (const ShapeRecord& shape : report.shapes) threads.insert(shape.threads);
   std::vector<PlotPanel> panels;
   for (const int count : threads) {
-    PlotPanel& panel = panels.emplace_back(PlotPanel{fmt::format("{} thread{}", count, count == 1 ? "" : "s"), {}});
+    PlotPanel& panel = panels.emplace_back(
+        PlotPanel{fmt::format("{} thread{}", count, count == 1 ? "" : "s"), {}});
     for (const ShapeRecord& shape : report.shapes) {
       if (shape.threads != count) continue;
       for (const PolicyRecord& policy : shape.policies) {
         const std::optional<double> ratio = shape.ratio(policy);
         if (policy.is_oracle() || !ratio) continue;
         const std::string name(name_of(policy.policy));
-        auto line = std::find_if(panel.lines.begin(), panel.lines.end(), [&](const PlotLine& known) { return known.name == name; });
+        auto line = std::find_if(panel.lines.begin(), panel.lines.end(),
+                                 [&](const PlotLine& known) { return known.name == name; });
         if (line == panel.lines.end()) line = panel.lines.insert(line, PlotLine{name, {}});
         line->values.push_back(*ratio);
       }

@@ -14,8 +14,9 @@ struct SelectedCases {
   std::size_t left_out = 0;  ///< with more operations than SelectArguments::most_gflop
 };
 
-/// Those of the suites or of the types and dims, and random ones. Throws Error(user) for what is wrong in the command line or a suite, and where no problem is left;
-/// Error(unsupported) for results that are not f32.
+/// Those of the suites or of the types and dims, and random ones. Throws Error(user) for what is
+/// wrong in the command line or a suite, and where no problem is left; Error(unsupported) for
+/// results that are not f32.
 SelectedCases selected_cases(const Arguments& given);
 
 }  // namespace dyn::cli

@@ -8,9 +8,9 @@
 #include "src/cli/op/op_cases.hpp"
 #include "src/cli/op/op_model.hpp"
 #include "src/cli/op/slices.hpp"
+#include "src/cli/report/statistics.hpp"
 #include "src/cli/select/compare.hpp"
 #include "src/cli/select/rehearsal.hpp"
-#include "src/cli/report/statistics.hpp"
 #include "src/runtime/plan/candidates.hpp"
 
 namespace dyn::cli {
@@ -22,17 +22,24 @@ using runtime::PolicyView;
 /// Dims that the model leaves open.
 DimMap open_dims(const OpCase& test) {
   DimMap dims;
-  for (const std::string& name : dim_names(test.problem.operands)) dims[name] = test.values.at(name);
+  for (const std::string& name : dim_names(test.problem.operands))
+    dims[name] = test.values.at(name);
   return dims;
 }
 
-/// The programs of one shape, run in turn. The first result of each is compared with that of the one that ran first of all.
+/// The programs of one shape, run in turn. The first result of each is compared with that of the
+/// one that ran first of all.
 class Programs {
  public:
-  Programs(const std::shared_ptr<const runtime::Model>& model, const OpCase& test, std::size_t group, const CandidateUnion& candidates, std::uint64_t seed)
-      : run_(model, open_dims(test), seed), label_(describe(test)), candidates_(candidates), checked_(candidates.programs.size()) {
+  Programs(const std::shared_ptr<const runtime::Model>& model, const OpCase& test,
+           std::size_t group, const CandidateUnion& candidates, std::uint64_t seed)
+      : run_(model, open_dims(test), seed),
+        label_(describe(test)),
+        candidates_(candidates),
+        checked_(candidates.programs.size()) {
     const runtime::PlanPtr base = model->plan_uncached(model->bind_dims(open_dims(test)));
-    for (const rkernel::Candidate& program : candidates.programs) plans_.push_back(runtime::with_launch(*base, group, program.launch, model->threads()));
+    for (const rkernel::Candidate& program : candidates.programs)
+      plans_.push_back(runtime::with_launch(*base, group, program.launch, model->threads()));
     const auto outputs = static_cast<double>(run_.output(0).size());
     terms_ = static_cast<std::int64_t>(base->launches[group].flops / (2 * std::max(outputs, 1.0)));
   }
@@ -55,8 +62,10 @@ class Programs {
     }
     const std::optional<std::string> found = difference(expected_, result, terms_);
     if (!found) return;
-    throw Error(ErrorKind::internal, fmt::format("{}: {} where \"{}\" runs, compared with \"{}\"", label_, *found, candidates_.programs[program].program,
-                                                 candidates_.programs[first_].program));
+    throw Error(
+        ErrorKind::internal,
+        fmt::format("{}: {} where \"{}\" runs, compared with \"{}\"", label_, *found,
+                    candidates_.programs[program].program, candidates_.programs[first_].program));
   }
 
   OpRun run_;
@@ -84,8 +93,8 @@ Times predicted_times(const CandidateUnion& candidates) {
   return times;
 }
 
-Times measured_times(const ShapeBench& bench, const CandidateUnion& candidates, Programs& programs, const std::vector<PeerProcess*>& peers,
-                     std::optional<double>& peer_seconds) {
+Times measured_times(const ShapeBench& bench, const CandidateUnion& candidates, Programs& programs,
+                     const std::vector<PeerProcess*>& peers, std::optional<double>& peer_seconds) {
   std::vector<std::size_t> always;
   for (const PolicyView& view : candidates.policies) {
     if (view.chosen) always.push_back(*view.chosen);
@@ -96,23 +105,29 @@ Times measured_times(const ShapeBench& bench, const CandidateUnion& candidates, 
     wait_until_helpers_sleep();
     for (std::size_t i = 0; i < peers.size(); ++i) {
       if (peers[i] == nullptr) continue;
-      if (const std::optional<double> seconds = peers[i]->time(bench.sampling.slice_seconds)) of_peers[i].push_back(*seconds);
+      if (const std::optional<double> seconds = peers[i]->time(bench.sampling.slice_seconds))
+        of_peers[i].push_back(*seconds);
       peers[i]->wait_until_asleep();
     }
   };
-  const auto take = [&](std::size_t program, double slice_seconds) { return programs.sample(program, slice_seconds); };
-  const Sampled sampled = sample_programs(candidates.programs.size(), always, bench.sampling, take, time_peers);
+  const auto take = [&](std::size_t program, double slice_seconds) {
+    return programs.sample(program, slice_seconds);
+  };
+  const Sampled sampled =
+      sample_programs(candidates.programs.size(), always, bench.sampling, take, time_peers);
   for (std::size_t i = 0; i < peers.size(); ++i) {
     if (peers[i] == nullptr || !peers[i]->alive() || of_peers[i].empty()) continue;
     const double seconds = percentile(of_peers[i], lower_quartile);
     peer_seconds = peer_seconds ? std::min(*peer_seconds, seconds) : seconds;
   }
   Times times{{}, sampled.best};
-  for (const ProgramSamples& samples : sampled.programs) times.seconds.push_back(samples.scoring_seconds());
+  for (const ProgramSamples& samples : sampled.programs)
+    times.seconds.push_back(samples.scoring_seconds());
   return times;
 }
 
-PolicyRecord record_of(rkernel::Policy policy, const CandidateUnion& candidates, const Times& times) {
+PolicyRecord record_of(rkernel::Policy policy, const CandidateUnion& candidates,
+                       const Times& times) {
   PolicyRecord record{policy, 0, {}, std::nullopt, std::nullopt, {}};
   std::optional<std::size_t> chosen;
   std::string reason;
@@ -120,13 +135,16 @@ PolicyRecord record_of(rkernel::Policy policy, const CandidateUnion& candidates,
     record.candidates = static_cast<std::int64_t>(candidates.programs.size());
     if (!candidates.programs.empty()) chosen = times.best;
   } else {
-    const PolicyView& view = *std::find_if(candidates.policies.begin(), candidates.policies.end(), [&](const PolicyView& one) { return one.policy == policy; });
+    const PolicyView& view =
+        *std::find_if(candidates.policies.begin(), candidates.policies.end(),
+                      [&](const PolicyView& one) { return one.policy == policy; });
     record.candidates = static_cast<std::int64_t>(view.considered.size());
     record.predicted_seconds = view.predicted_seconds;
     reason = view.none_reason;
     chosen = view.chosen;
   }
-  record.program = chosen ? candidates.programs[*chosen].program : "none: " + (reason.empty() ? "it considers no program" : reason);
+  record.program = chosen ? candidates.programs[*chosen].program
+                          : "none: " + (reason.empty() ? "it considers no program" : reason);
   if (chosen) record.measured_seconds = times.seconds[*chosen];
   return record;
 }
@@ -139,20 +157,25 @@ std::optional<std::size_t> contraction_group(const runtime::Model& model) {
   return std::nullopt;
 }
 
-bool is_empty(const OpCase& test) { return element_count(result_of(test.problem, test.values).shape) == 0; }
+bool is_empty(const OpCase& test) {
+  return element_count(result_of(test.problem, test.values).shape) == 0;
+}
 
 }  // namespace
 
-ShapeRecord bench_shape(const ShapeBench& bench, const std::shared_ptr<const runtime::Model>& model, const OpCase& test,
-                        const std::vector<PeerProcess*>& peers) {
+ShapeRecord bench_shape(const ShapeBench& bench, const std::shared_ptr<const runtime::Model>& model,
+                        const OpCase& test, const std::vector<PeerProcess*>& peers) {
   ShapeRecord record;
   record.suite = test.suite;
   record.threads = model->threads();
-  record.shape = fmt::format("{}{}threads={}", describe_dims(test), test.names.empty() ? "" : " ", record.threads);
+  record.shape = fmt::format("{}{}threads={}", describe_dims(test), test.names.empty() ? "" : " ",
+                             record.threads);
   const std::optional<std::size_t> group = contraction_group(*model);
   if (is_empty(test) || !group) {
-    const std::string none = is_empty(test) ? "none: there is nothing to compute" : "none: there is one way to run it";
-    for (const rkernel::Policy policy : bench.policies) record.policies.push_back({policy, 0, none, std::nullopt, std::nullopt, {}});
+    const std::string none =
+        is_empty(test) ? "none: there is nothing to compute" : "none: there is one way to run it";
+    for (const rkernel::Policy policy : bench.policies)
+      record.policies.push_back({policy, 0, none, std::nullopt, std::nullopt, {}});
     return record;
   }
   const std::vector<std::int64_t> symbols = model->bind_dims(open_dims(test));

@@ -15,13 +15,15 @@ namespace dyn::cli {
 struct ShapeBench {
   std::vector<rkernel::Policy> policies;
   SamplingSettings sampling;
-  bool measured = true;  ///< false: every program's time is what dyn's cost model predicts, and nothing runs
+  bool measured =
+      true;  ///< false: every program's time is what dyn's cost model predicts, and nothing runs
   std::uint64_t seed = 0;
 };
 
-/// `model`: of the case's operator alone, loaded with Options::policy "oracle". The first result of every program is compared with the first
-/// program's: throws Error(internal) that names the program where one differs.
-ShapeRecord bench_shape(const ShapeBench& bench, const std::shared_ptr<const runtime::Model>& model, const OpCase& test,
-                        const std::vector<PeerProcess*>& peers);
+/// `model`: of the case's operator alone, loaded with Options::policy "oracle". The first result of
+/// every program is compared with the first program's: throws Error(internal) that names the
+/// program where one differs.
+ShapeRecord bench_shape(const ShapeBench& bench, const std::shared_ptr<const runtime::Model>& model,
+                        const OpCase& test, const std::vector<PeerProcess*>& peers);
 
 }  // namespace dyn::cli

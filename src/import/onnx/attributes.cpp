@@ -9,7 +9,8 @@
 namespace dyn::onnx {
 
 const AttributeProto* NodeContext::attribute(std::string_view name) const {
-  const auto found = std::ranges::find_if(node_.attribute(), [&](const AttributeProto& each) { return each.name() == name; });
+  const auto found = std::ranges::find_if(
+      node_.attribute(), [&](const AttributeProto& each) { return each.name() == name; });
   return found == node_.attribute().end() ? nullptr : &*found;
 }
 
@@ -40,14 +41,17 @@ std::optional<std::vector<std::int64_t>> NodeContext::integers(std::string_view 
   return std::vector<std::int64_t>(found->ints().begin(), found->ints().end());
 }
 
-std::optional<std::vector<std::int64_t>> NodeContext::integers(std::string_view name, std::size_t input) {
+std::optional<std::vector<std::int64_t>> NodeContext::integers(std::string_view name,
+                                                               std::size_t input) {
   if (has(input)) return need_integers(input, name);
   return integers(name);
 }
 
 Tensor NodeContext::take_tensor(std::string_view name) {
-  const auto found = std::ranges::find_if(*node_.mutable_attribute(), [&](const AttributeProto& each) { return each.name() == name; });
-  if (found == node_.mutable_attribute()->end() || !found->has_t()) fail(fmt::format("its attribute {} must be a tensor", name));
+  const auto found = std::ranges::find_if(
+      *node_.mutable_attribute(), [&](const AttributeProto& each) { return each.name() == name; });
+  if (found == node_.mutable_attribute()->end() || !found->has_t())
+    fail(fmt::format("its attribute {} must be a tensor", name));
   return onnx::take_tensor(*found->mutable_t(), state_.folder);
 }
 

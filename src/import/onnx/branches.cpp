@@ -10,14 +10,17 @@ namespace {
 
 const GraphProto& branch_of(const NodeContext& context, const char* name) {
   const AttributeProto* attribute = context.attribute(name);
-  if (attribute == nullptr || !attribute->has_g()) context.fail(fmt::format("it needs the graph {}", name));
+  if (attribute == nullptr || !attribute->has_g())
+    context.fail(fmt::format("it needs the graph {}", name));
   return attribute->g();
 }
 
 ValueId choose(NodeContext& context, ValueId condition, ValueId then, ValueId otherwise) {
   const graph::TensorType a = context.builder().type(then), b = context.builder().type(otherwise);
   if (a.dtype != b.dtype || a.rank() != b.rank())
-    context.fail_unsupported(fmt::format("one branch gives {}, the other {}; results of several ranks or dtypes are not supported", to_string(a), to_string(b)));
+    context.fail_unsupported(fmt::format(
+        "one branch gives {}, the other {}; results of several ranks or dtypes are not supported",
+        to_string(a), to_string(b)));
   bool differ = false;
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < a.dims.size(); ++i) {
@@ -25,7 +28,8 @@ ValueId choose(NodeContext& context, ValueId condition, ValueId then, ValueId ot
     differ = differ || !same;
     dims.push_back(same ? a.dims[i] : context.defined_dim("result"));
   }
-  return context.add("if", {condition, then, otherwise}, {{"dims", differ ? dims : std::vector<Dim>{}}});
+  return context.add("if", {condition, then, otherwise},
+                     {{"dims", differ ? dims : std::vector<Dim>{}}});
 }
 
 }  // namespace
@@ -35,12 +39,17 @@ Operands Converter::initializers(const GraphProto& body) const {
   for (const TensorProto& proto : body.initializer()) {
     TensorProto copy = proto;
     Tensor tensor = take_tensor(copy, state_.folder);
-    operands.insert_or_assign(proto.name(), std::make_shared<Operand>(Operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt, proto.name()}));
+    operands.insert_or_assign(
+        proto.name(), std::make_shared<Operand>(Operand{
+                          graph::no_value, std::make_shared<const Tensor>(std::move(tensor)),
+                          std::nullopt, proto.name()}));
   }
   return operands;
 }
 
-std::vector<std::shared_ptr<Operand>> Converter::convert_body(const GraphProto& body, const Operands& initializers, const Operands& inputs) {
+std::vector<std::shared_ptr<Operand>> Converter::convert_body(const GraphProto& body,
+                                                              const Operands& initializers,
+                                                              const Operands& inputs) {
   const Operands around = state_.operands;
   for (const Operands* own : {&initializers, &inputs}) {
     for (const auto& [name, operand] : *own) state_.operands.insert_or_assign(name, operand);
@@ -53,29 +62,41 @@ std::vector<std::shared_ptr<Operand>> Converter::convert_body(const GraphProto& 
   std::vector<std::shared_ptr<Operand>> outputs;
   for (const ValueInfoProto& output : body.output()) {
     const auto found = state_.operands.find(output.name());
-    if (found == state_.operands.end()) throw Error(ErrorKind::model, fmt::format("the output \"{}\" of the graph {} is defined nowhere", output.name(), body.name()));
+    if (found == state_.operands.end())
+      throw Error(ErrorKind::model,
+                  fmt::format("the output \"{}\" of the graph {} is defined nowhere", output.name(),
+                              body.name()));
     outputs.push_back(found->second);
   }
   state_.operands = around;
   return outputs;
 }
 
-std::vector<std::shared_ptr<Operand>> Converter::convert_branch(const GraphProto& branch) { return convert_body(branch, initializers(branch), {}); }
+std::vector<std::shared_ptr<Operand>> Converter::convert_branch(const GraphProto& branch) {
+  return convert_body(branch, initializers(branch), {});
+}
 
 void Converter::convert_if(NodeContext& context) {
-  const GraphProto &then = branch_of(context, "then_branch"), &otherwise = branch_of(context, "else_branch");
+  const GraphProto &then = branch_of(context, "then_branch"),
+                   &otherwise = branch_of(context, "else_branch");
   if (const Tensor* known = context.constant(0)) {
-    if (known->elements() != 1) context.fail(fmt::format("its condition has {} elements, not 1", known->elements()));
+    if (known->elements() != 1)
+      context.fail(fmt::format("its condition has {} elements, not 1", known->elements()));
     const auto results = convert_branch(integers_of(*known).front() != 0 ? then : otherwise);
-    for (std::size_t i = 0; i < results.size() && i < context.outputs(); ++i) context.give(results[i], i);
+    for (std::size_t i = 0; i < results.size() && i < context.outputs(); ++i)
+      context.give(results[i], i);
     return;
   }
   ValueId condition = context.value(0);
-  if (context.builder().type(condition).rank() > 0) condition = context.add("reshape", {condition}, {{"shape", std::vector<Dim>{}}});
+  if (context.builder().type(condition).rank() > 0)
+    condition = context.add("reshape", {condition}, {{"shape", std::vector<Dim>{}}});
   const auto yes = convert_branch(then), no = convert_branch(otherwise);
-  if (yes.size() != no.size()) context.fail(fmt::format("one branch has {} outputs, the other {}", yes.size(), no.size()));
+  if (yes.size() != no.size())
+    context.fail(fmt::format("one branch has {} outputs, the other {}", yes.size(), no.size()));
   for (std::size_t i = 0; i < yes.size() && i < context.outputs(); ++i) {
-    if (context.wants(i)) context.give(choose(context, condition, context.value_of(*yes[i]), context.value_of(*no[i])), i);
+    if (context.wants(i))
+      context.give(choose(context, condition, context.value_of(*yes[i]), context.value_of(*no[i])),
+                   i);
   }
 }
 

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/import/onnx/sizes/freed_check.hpp"
 #include "src/import/onnx/half_node.hpp"
 #include "src/import/onnx/import.hpp"
 #include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/parts/folded.hpp"
+#include "src/import/onnx/sizes/freed_check.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -20,7 +20,10 @@ constexpr std::string_view if_operator = "If", loop_operator = "Loop", scan_oper
 
 }  // namespace
 
-bool Converter::knows(std::string_view op_type) { return op_type == if_operator || op_type == loop_operator || op_type == scan_operator || find_converter(op_type) != nullptr; }
+bool Converter::knows(std::string_view op_type) {
+  return op_type == if_operator || op_type == loop_operator || op_type == scan_operator ||
+         find_converter(op_type) != nullptr;
+}
 
 void Converter::convert(NodeProto& node) {
   try {
@@ -34,53 +37,64 @@ void Converter::convert(NodeProto& node) {
         step(inner);
       }
     }
-  } catch (const Error& error) {
-    throw calls_.empty() ? error : error.within(place());
-  }
+  } catch (const Error& error) { throw calls_.empty() ? error : error.within(place()); }
 }
 
 void Converter::step(NodeProto& node) {
-  if (const FunctionProto* function = functions_.find(node)) enter(node, *function);
-  else convert_operator(node);
+  if (const FunctionProto* function = functions_.find(node))
+    enter(node, *function);
+  else
+    convert_operator(node);
 }
 
 void Converter::convert_operator(NodeProto& node) {
   try {
     NodeContext context(state_, node);
     for (const AttributeProto& attribute : node.attribute()) {
-      if (!attribute.ref_attr_name().empty()) context.fail(fmt::format("its attribute {} refers to one of a function, but it is in none", attribute.name()));
+      if (!attribute.ref_attr_name().empty())
+        context.fail(fmt::format("its attribute {} refers to one of a function, but it is in none",
+                                 attribute.name()));
     }
     if (node.output_size() == 0) context.fail("it has no outputs");
     const std::size_t first_new = state_.builder.node_count();
-    if (node.op_type() == if_operator) convert_if(context);
-    else if (node.op_type() == loop_operator) convert_loop(context);
-    else if (node.op_type() == scan_operator) convert_scan(context);
-    else if (!give_folded_floats(context)) convert_halves(state_, node, context, find_converter(node.op_type()));
+    if (node.op_type() == if_operator)
+      convert_if(context);
+    else if (node.op_type() == loop_operator)
+      convert_loop(context);
+    else if (node.op_type() == scan_operator)
+      convert_scan(context);
+    else if (!give_folded_floats(context))
+      convert_halves(state_, node, context, find_converter(node.op_type()));
     check_freed(context, first_new);
     sources_.resize(first_new);
-    sources_.resize(state_.builder.node_count(), calls_.empty() ? describe(node) : fmt::format("{} in {}", describe(node), place()));
+    sources_.resize(
+        state_.builder.node_count(),
+        calls_.empty() ? describe(node) : fmt::format("{} in {}", describe(node), place()));
     for (std::size_t i = 0; i < context.outputs(); ++i) {
       if (context.wants(i) && !state_.operands.contains(node.output(static_cast<int>(i))))
-        context.fail_unsupported(fmt::format("its output \"{}\" is not supported", node.output(static_cast<int>(i))));
+        context.fail_unsupported(
+            fmt::format("its output \"{}\" is not supported", node.output(static_cast<int>(i))));
     }
-  } catch (const Error& error) {
-    throw error.within(describe(node));
-  }
+  } catch (const Error& error) { throw error.within(describe(node)); }
 }
 
 void Converter::enter(NodeProto& node, const FunctionProto& function) {
   NodeContext context(state_, node);
   if (node.input_size() > function.input_size())
-    context.fail(fmt::format("it gives {} inputs, but the function {} has {}", node.input_size(), function_name(function), function.input_size()));
+    context.fail(fmt::format("it gives {} inputs, but the function {} has {}", node.input_size(),
+                             function_name(function), function.input_size()));
   if (node.output_size() > function.output_size())
-    context.fail(fmt::format("it takes {} outputs, but the function {} has {}", node.output_size(), function_name(function), function.output_size()));
+    context.fail(fmt::format("it takes {} outputs, but the function {} has {}", node.output_size(),
+                             function_name(function), function.output_size()));
   Operands inputs;
   for (int i = 0; i < node.input_size(); ++i) {
     const auto input = static_cast<std::size_t>(i);
     if (context.has(input) && !inputs.emplace(function.input(i), context.operand(input)).second)
-      context.fail(fmt::format("two inputs of the function {} are called \"{}\"", function_name(function), function.input(i)));
+      context.fail(fmt::format("two inputs of the function {} are called \"{}\"",
+                               function_name(function), function.input(i)));
   }
-  calls_.push_back({{}, &function, std::exchange(state_.operands, std::move(inputs)), state_.opset});
+  calls_.push_back(
+      {{}, &function, std::exchange(state_.operands, std::move(inputs)), state_.opset});
   calls_.back().node.Swap(&node);
   state_.opset = standard_opset(function.opset_import()).value_or(state_.opset);
 }
@@ -93,7 +107,10 @@ void Converter::leave() {
       const auto found = state_.operands.find(call.function->output(i));
       const bool wanted = !call.node.output(i).empty();
       if (wanted && found == state_.operands.end())
-        throw Error(ErrorKind::model, fmt::format("{}: the output \"{}\" of the function {} is defined nowhere in it", describe(call.node), call.function->output(i), function_name(*call.function)));
+        throw Error(ErrorKind::model,
+                    fmt::format("{}: the output \"{}\" of the function {} is defined nowhere in it",
+                                describe(call.node), call.function->output(i),
+                                function_name(*call.function)));
       outputs.push_back(wanted ? found->second : nullptr);
     }
   }
@@ -106,16 +123,21 @@ void Converter::leave() {
 }
 
 std::string Converter::place() const {
-  const std::string inner = "the function " + function_name(*calls_.back().function), outer = describe(calls_.front().node);
-  return calls_.size() == 1 ? fmt::format("{}, which {} calls", inner, outer) : fmt::format("{}, {} calls below {}", inner, calls_.size() - 1, outer);
+  const std::string inner = "the function " + function_name(*calls_.back().function),
+                    outer = describe(calls_.front().node);
+  return calls_.size() == 1 ? fmt::format("{}, which {} calls", inner, outer)
+                            : fmt::format("{}, {} calls below {}", inner, calls_.size() - 1, outer);
 }
 
-std::optional<int> standard_opset(const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& sets) {
+std::optional<int> standard_opset(
+    const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& sets) {
   std::optional<int> opset;
   for (const OperatorSetIdProto& set : sets) {
     if (!is_standard(set.domain())) continue;
     if (set.version() < first_opset || set.version() > last_opset)
-      throw Error(ErrorKind::unsupported, fmt::format("it needs opset {}; opsets {} to {} are supported", set.version(), first_opset, last_opset));
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("it needs opset {}; opsets {} to {} are supported", set.version(),
+                              first_opset, last_opset));
     opset = static_cast<int>(set.version());
   }
   return opset;

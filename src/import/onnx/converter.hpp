@@ -19,10 +19,12 @@ class Converter {
   /// Whether the standard operator of this name is among those that are converted.
   static bool knows(std::string_view op_type);
 
-  /// Converts the node of the graph, or all nodes of the function that it calls. The node may lose its attributes. Errors name the node, and within functions the call.
+  /// Converts the node of the graph, or all nodes of the function that it calls. The node may lose
+  /// its attributes. Errors name the node, and within functions the call.
   void convert(NodeProto& node);
 
-  /// By node of the module: the operator and name of the node that it is from, and the function whose node that is.
+  /// By node of the module: the operator and name of the node that it is from, and the function
+  /// whose node that is.
   std::vector<std::string> take_sources() { return std::move(sources_); }
 
  private:
@@ -42,8 +44,11 @@ class Converter {
   void convert_scan(NodeContext& context);
   /// Constants of a node's graph, by name.
   Operands initializers(const GraphProto& body) const;
-  /// The values of a node's graph by the places of its outputs. It sees the names around it, and its own are gone afterwards.
-  std::vector<std::shared_ptr<Operand>> convert_body(const GraphProto& body, const Operands& initializers, const Operands& inputs);
+  /// The values of a node's graph by the places of its outputs. It sees the names around it, and
+  /// its own are gone afterwards.
+  std::vector<std::shared_ptr<Operand>> convert_body(const GraphProto& body,
+                                                     const Operands& initializers,
+                                                     const Operands& inputs);
   std::vector<std::shared_ptr<Operand>> convert_branch(const GraphProto& branch);
   void enter(NodeProto& node, const FunctionProto& function);
   void leave();
@@ -55,7 +60,9 @@ class Converter {
   std::vector<std::string> sources_;
 };
 
-/// The version of the standard operators among these; nothing: they are not among them. Throws Error(unsupported) for one that is not read.
-std::optional<int> standard_opset(const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& sets);
+/// The version of the standard operators among these; nothing: they are not among them. Throws
+/// Error(unsupported) for one that is not read.
+std::optional<int> standard_opset(
+    const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& sets);
 
 }  // namespace dyn::onnx

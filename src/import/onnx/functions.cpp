@@ -10,17 +10,21 @@
 namespace dyn::onnx {
 namespace {
 
-std::string full_name(const std::string& domain, const std::string& name, const std::string& overload) {
-  return (is_standard(domain) ? "" : domain + ".") + name + (overload.empty() ? "" : ":" + overload);
+std::string full_name(const std::string& domain, const std::string& name,
+                      const std::string& overload) {
+  return (is_standard(domain) ? "" : domain + ".") + name +
+         (overload.empty() ? "" : ":" + overload);
 }
 
 /// What a call and its function have in common; no name has the separator.
-std::string key_of(const std::string& domain, const std::string& name, const std::string& overload) {
+std::string key_of(const std::string& domain, const std::string& name,
+                   const std::string& overload) {
   constexpr char separator = '\0';
   return (is_standard(domain) ? "" : domain) + separator + name + separator + overload;
 }
 
-/// Goes through all calls, depth first and with a stack of its own: a file may nest calls as deeply as it likes.
+/// Goes through all calls, depth first and with a stack of its own: a file may nest calls as deeply
+/// as it likes.
 class CallWalk {
  public:
   explicit CallWalk(const Functions& functions) : functions_(functions) {}
@@ -47,15 +51,18 @@ class CallWalk {
 
   void enter(const FunctionProto* function) {
     std::int64_t size = 0;
-    for (const NodeProto& node : function->node()) size += std::max(static_cast<std::int64_t>(node.ByteSizeLong()), Functions::least_size);
+    for (const NodeProto& node : function->node())
+      size += std::max(static_cast<std::int64_t>(node.ByteSizeLong()), Functions::least_size);
     sizes_[function] = on_the_way;
     enter(function, function->node(), size);
   }
 
-  void enter(const FunctionProto* function, const google::protobuf::RepeatedPtrField<NodeProto>& nodes, std::int64_t size) {
+  void enter(const FunctionProto* function,
+             const google::protobuf::RepeatedPtrField<NodeProto>& nodes, std::int64_t size) {
     bodies_.push_back({function, {}, size});
     for_each_node(nodes, [&](const NodeProto& node) {
-      if (const FunctionProto* callee = functions_.find(node)) bodies_.back().callees.push_back(callee);
+      if (const FunctionProto* callee = functions_.find(node))
+        bodies_.back().callees.push_back(callee);
     });
   }
 
@@ -82,8 +89,12 @@ class CallWalk {
   }
 
   [[noreturn]] static void fail_size(const Body& body) {
-    throw Error(ErrorKind::model, fmt::format("{}, with the functions that it calls and those that they call, is more than a million nodes, or a GiB of them; use fewer calls",
-                                              body.function == nullptr ? "the graph" : "the function " + function_name(*body.function)));
+    throw Error(
+        ErrorKind::model,
+        fmt::format("{}, with the functions that it calls and those that they call, is more than a "
+                    "million nodes, or a GiB of them; use fewer calls",
+                    body.function == nullptr ? "the graph"
+                                             : "the function " + function_name(*body.function)));
   }
 
   /// "a -> b -> a"; the middle of a long circle is left out.
@@ -92,9 +103,12 @@ class CallWalk {
     const auto begin = std::ranges::find(bodies_, closing, &Body::function);
     const std::ptrdiff_t count = bodies_.end() - begin;
     std::string text;
-    for (auto each = begin; each != begin + std::min(count, most_named); ++each) text += function_name(*each->function) + " -> ";
+    for (auto each = begin; each != begin + std::min(count, most_named); ++each)
+      text += function_name(*each->function) + " -> ";
     if (count > most_named) text += fmt::format("... ({} more) -> ", count - most_named);
-    throw Error(ErrorKind::model, fmt::format("functions call each other in a circle, which never ends: {}{}", text, function_name(*closing)));
+    throw Error(ErrorKind::model,
+                fmt::format("functions call each other in a circle, which never ends: {}{}", text,
+                            function_name(*closing)));
   }
 
   static constexpr std::int64_t on_the_way = -1;
@@ -103,8 +117,10 @@ class CallWalk {
   std::vector<Body> bodies_;
 };
 
-const AttributeProto* find_attribute(const google::protobuf::RepeatedPtrField<AttributeProto>& attributes, const std::string& name) {
-  const auto found = std::ranges::find_if(attributes, [&](const AttributeProto& each) { return each.name() == name; });
+const AttributeProto* find_attribute(
+    const google::protobuf::RepeatedPtrField<AttributeProto>& attributes, const std::string& name) {
+  const auto found = std::ranges::find_if(
+      attributes, [&](const AttributeProto& each) { return each.name() == name; });
   return found == attributes.end() ? nullptr : &*found;
 }
 
@@ -121,7 +137,8 @@ class Binding {
     for (std::string& input : *node.mutable_input()) {
       if (left_out_.contains(input)) input.clear();
     }
-    while (node.input_size() > 0 && node.input(node.input_size() - 1).empty()) node.mutable_input()->RemoveLast();
+    while (node.input_size() > 0 && node.input(node.input_size() - 1).empty())
+      node.mutable_input()->RemoveLast();
     auto& attributes = *node.mutable_attribute();
     for (int i = attributes.size() - 1; i >= 0; --i) {
       if (!bind(attributes[i], node)) attributes.DeleteSubrange(i, 1);
@@ -150,9 +167,14 @@ class Binding {
 
   const AttributeProto* value_of(const std::string& name, const NodeProto& node) const {
     if (const AttributeProto* given = find_attribute(call_.attribute(), name)) return given;
-    if (const AttributeProto* usual = find_attribute(function_.attribute_proto(), name)) return usual;
-    if (std::ranges::find(function_.attribute(), name) != function_.attribute().end()) return nullptr;
-    throw Error(ErrorKind::model, fmt::format("{} \"{}\": it refers to the attribute {}, which the function does not have", node.op_type(), node.name(), name));
+    if (const AttributeProto* usual = find_attribute(function_.attribute_proto(), name))
+      return usual;
+    if (std::ranges::find(function_.attribute(), name) != function_.attribute().end())
+      return nullptr;
+    throw Error(
+        ErrorKind::model,
+        fmt::format("{} \"{}\": it refers to the attribute {}, which the function does not have",
+                    node.op_type(), node.name(), name));
   }
 
   const FunctionProto& function_;
@@ -164,14 +186,21 @@ class Binding {
 
 bool is_standard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
-std::string operator_name(const NodeProto& node) { return full_name(node.domain(), node.op_type(), node.overload()); }
+std::string operator_name(const NodeProto& node) {
+  return full_name(node.domain(), node.op_type(), node.overload());
+}
 
-std::string function_name(const FunctionProto& function) { return full_name(function.domain(), function.name(), function.overload()); }
+std::string function_name(const FunctionProto& function) {
+  return full_name(function.domain(), function.name(), function.overload());
+}
 
 Functions::Functions(const ModelProto& model) {
   for (const FunctionProto& function : model.functions()) {
-    if (!functions_.emplace(key_of(function.domain(), function.name(), function.overload()), &function).second)
-      throw Error(ErrorKind::model, fmt::format("two functions are called {}", function_name(function)));
+    if (!functions_
+             .emplace(key_of(function.domain(), function.name(), function.overload()), &function)
+             .second)
+      throw Error(ErrorKind::model,
+                  fmt::format("two functions are called {}", function_name(function)));
   }
   CallWalk calls(*this);
   for (const FunctionProto& function : model.functions()) calls.visit(function);

@@ -18,7 +18,8 @@ std::string operator_name(const NodeProto& node);
 /// A model's functions, by domain, name and overload. They go before operators of the same name.
 class Functions {
  public:
-  /// Throws Error(model) where two functions have one name, functions call each other in a circle, or calls stand for more than `largest_size`.
+  /// Throws Error(model) where two functions have one name, functions call each other in a circle,
+  /// or calls stand for more than `largest_size`.
   explicit Functions(const ModelProto& model);
 
   /// The function that the node calls; nullptr: it is an operator.
@@ -26,7 +27,8 @@ class Functions {
   /// Those that the graph calls, directly or through others, each once.
   std::vector<const FunctionProto*> called_by(const GraphProto& graph) const;
 
-  /// Bytes of all nodes that calls stand for, each node counted as a KiB at least. A few functions, each of which calls the next twice, would fill any memory.
+  /// Bytes of all nodes that calls stand for, each node counted as a KiB at least. A few functions,
+  /// each of which calls the next twice, would fill any memory.
   static constexpr std::int64_t largest_size = std::int64_t{1} << 30, least_size = 1 << 10;
 
  private:
@@ -36,11 +38,13 @@ class Functions {
 /// The name as calls have it: operator_name of a node that calls it.
 std::string function_name(const FunctionProto& function);
 
-/// A node of the function's body as this call means it: attributes that refer to the call's have its values or the function's defaults, or are gone where there is neither;
-/// inputs that the call leaves out are left out. Graphs within the node are treated alike.
+/// A node of the function's body as this call means it: attributes that refer to the call's have
+/// its values or the function's defaults, or are gone where there is neither; inputs that the call
+/// leaves out are left out. Graphs within the node are treated alike.
 NodeProto bound_node(const NodeProto& node, const FunctionProto& function, const NodeProto& call);
 
-/// Calls `visit` with each node, those of graphs within nodes included. Protobuf's limit on nested messages bounds the depth.
+/// Calls `visit` with each node, those of graphs within nodes included. Protobuf's limit on nested
+/// messages bounds the depth.
 template <class Nodes, class Visit>
 void for_each_node(const Nodes& nodes, const Visit& visit) {
   for (const NodeProto& node : nodes) {

@@ -12,12 +12,46 @@
 namespace dyn::onnx {
 namespace {
 
-/// Without products, whose weights stay in 16 bits, but for DeformConv, whose places f16 could not tell apart.
-constexpr std::string_view of_several[] = {
-    "AffineGrid", "BatchNormalization", "Celu", "DFT", "DeformConv", "DequantizeLinear", "Elu", "GridSample", "GroupNormalization", "HardSigmoid", "HardSwish",
-    "InstanceNormalization", "LRN", "LayerNormalization", "LogSoftmax", "LpNormalization", "LpPool", "GlobalLpPool", "MaxRoiPool", "MeanVarianceNormalization",
-    "Mish", "NegativeLogLikelihoodLoss", "QLinearConv", "QLinearMatMul", "QuantizeLinear", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
-    "ReduceSumSquare", "Resize", "RoiAlign", "STFT", "Selu", "SoftmaxCrossEntropyLoss", "Softplus", "Softsign", "Upsample"};
+/// Without products, whose weights stay in 16 bits, but for DeformConv, whose places f16 could not
+/// tell apart.
+constexpr std::string_view of_several[] = {"AffineGrid",
+                                           "BatchNormalization",
+                                           "Celu",
+                                           "DFT",
+                                           "DeformConv",
+                                           "DequantizeLinear",
+                                           "Elu",
+                                           "GridSample",
+                                           "GroupNormalization",
+                                           "HardSigmoid",
+                                           "HardSwish",
+                                           "InstanceNormalization",
+                                           "LRN",
+                                           "LayerNormalization",
+                                           "LogSoftmax",
+                                           "LpNormalization",
+                                           "LpPool",
+                                           "GlobalLpPool",
+                                           "MaxRoiPool",
+                                           "MeanVarianceNormalization",
+                                           "Mish",
+                                           "NegativeLogLikelihoodLoss",
+                                           "QLinearConv",
+                                           "QLinearMatMul",
+                                           "QuantizeLinear",
+                                           "ReduceL1",
+                                           "ReduceL2",
+                                           "ReduceLogSum",
+                                           "ReduceLogSumExp",
+                                           "ReduceSumSquare",
+                                           "Resize",
+                                           "RoiAlign",
+                                           "STFT",
+                                           "Selu",
+                                           "SoftmaxCrossEntropyLoss",
+                                           "Softplus",
+                                           "Softsign",
+                                           "Upsample"};
 
 Tensor converted(const Tensor& tensor, DType dtype) {
   Tensor result{dtype, tensor.dims, {}};
@@ -35,7 +69,8 @@ Tensor converted(const Tensor& tensor, DType dtype) {
 
 class HalfNode {
  public:
-  HalfNode(GraphState& state, NodeProto& node, NodeContext& context) : state_(state), node_(node), context_(context) {}
+  HalfNode(GraphState& state, NodeProto& node, NodeContext& context)
+      : state_(state), node_(node), context_(context) {}
 
   void widen_inputs() {
     for (std::size_t i = 0; i < context_.inputs(); ++i) {
@@ -45,7 +80,8 @@ class HalfNode {
       const std::string& name = node_.input(static_cast<int>(i));
       if (!given_.contains(name)) given_[name] = context_.operand(i);
     }
-    for (const auto& [name, operand] : given_) state_.operands[name] = in(DType::f32, *operand, name);
+    for (const auto& [name, operand] : given_)
+      state_.operands[name] = in(DType::f32, *operand, name);
   }
 
   void round_outputs() {
@@ -55,7 +91,8 @@ class HalfNode {
       const std::string& name = node_.output(static_cast<int>(i));
       const auto made = state_.operands.find(name);
       const std::optional<DType> dtype = rounded_to(i);
-      if (made == state_.operands.end() || !dtype || dtype_of(*made->second) != DType::f32) continue;
+      if (made == state_.operands.end() || !dtype || dtype_of(*made->second) != DType::f32)
+        continue;
       made->second = in(*dtype, *made->second, name);
     }
   }
@@ -66,7 +103,8 @@ class HalfNode {
     return operand.constant ? operand.constant->dtype : operand.ints->dtype;
   }
 
-  /// What the specification says of a float result: the type of x, or of the scale; running figures are as those given, moments f32.
+  /// What the specification says of a float result: the type of x, or of the scale; running figures
+  /// are as those given, moments f32.
   std::optional<DType> rounded_to(std::size_t output) const {
     const std::string& type = node_.op_type();
     std::size_t like = 0;
@@ -74,27 +112,32 @@ class HalfNode {
     if (output > 0 && type == "BatchNormalization") like = 3;
     if (type == "DequantizeLinear") like = 1;
     const auto found = types_.find(like);
-    return found != types_.end() && graph::is_half(found->second) ? std::optional(found->second) : std::nullopt;
+    return found != types_.end() && graph::is_half(found->second) ? std::optional(found->second)
+                                                                  : std::nullopt;
   }
 
   std::shared_ptr<Operand> in(DType dtype, const Operand& operand, const std::string& name) {
     if (operand.constant)
-      return std::make_shared<Operand>(Operand{graph::no_value, std::make_shared<const Tensor>(converted(*operand.constant, dtype)), std::nullopt, name});
-    const graph::ValueId id = state_.builder.add("cast", {operand.id}, name, {{"dtype", std::string(name_of(dtype))}});
+      return std::make_shared<Operand>(Operand{
+          graph::no_value, std::make_shared<const Tensor>(converted(*operand.constant, dtype)),
+          std::nullopt, name});
+    const graph::ValueId id =
+        state_.builder.add("cast", {operand.id}, name, {{"dtype", std::string(name_of(dtype))}});
     return std::make_shared<Operand>(Operand{id, nullptr, std::nullopt, name});
   }
 
   GraphState& state_;
   NodeProto& node_;
   NodeContext& context_;
-  std::map<std::size_t, DType> types_;                      ///< of the inputs
+  std::map<std::size_t, DType> types_;                     ///< of the inputs
   std::map<std::string, std::shared_ptr<Operand>> given_;  ///< inputs of 16 bits
 };
 
 }  // namespace
 
 void convert_halves(GraphState& state, NodeProto& node, NodeContext& context, Convert convert) {
-  if (std::ranges::find(of_several, node.op_type()) == std::end(of_several)) return convert(context);
+  if (std::ranges::find(of_several, node.op_type()) == std::end(of_several))
+    return convert(context);
   HalfNode halves(state, node, context);
   halves.widen_inputs();
   convert(context);

@@ -12,10 +12,10 @@
 #include "dyn/error.hpp"
 #include "graph/text/text.hpp"
 #include "src/import/onnx/converter.hpp"
-#include "src/import/onnx/reader/input_types.hpp"
-#include "src/import/onnx/reader/model_file.hpp"
 #include "src/import/onnx/node_context.hpp"
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/reader/input_types.hpp"
+#include "src/import/onnx/reader/model_file.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -28,9 +28,17 @@ std::string folder_of(const std::string& path) {
 
 class Importer {
  public:
-  Importer(ModelProto& model, const std::string& path, const KnownInputs& known, const FreeDims& free_dims)
-      : model_(model), path_(path), known_(known), free_dims_(free_dims),
-        state_{.builder = graph::Builder(graph_name(model), path), .operands = {}, .weights = {}, .folder = folder_of(path), .opset = 0} {}
+  Importer(ModelProto& model, const std::string& path, const KnownInputs& known,
+           const FreeDims& free_dims)
+      : model_(model),
+        path_(path),
+        known_(known),
+        free_dims_(free_dims),
+        state_{.builder = graph::Builder(graph_name(model), path),
+               .operands = {},
+               .weights = {},
+               .folder = folder_of(path),
+               .opset = 0} {}
 
   Imported import(const std::string& weights_name) {
     read_opset();
@@ -60,14 +68,20 @@ class Importer {
       const graph::Value& input = state_.builder.value(id);
       imported.inputs.push_back({input.name, input.type.dtype, graph::to_string(input.type.dims)});
     }
-    for (const ValueInfoProto& output : model_.graph().output()) imported.outputs.push_back(within("the output " + output.name(), [&] { return declared(output); }));
+    for (const ValueInfoProto& output : model_.graph().output())
+      imported.outputs.push_back(
+          within("the output " + output.name(), [&] { return declared(output); }));
     return imported;
   }
 
  private:
-  static std::string graph_name(const ModelProto& model) { return model.graph().name().empty() ? "graph" : model.graph().name(); }
+  static std::string graph_name(const ModelProto& model) {
+    return model.graph().name().empty() ? "graph" : model.graph().name();
+  }
 
-  [[noreturn]] void fail(ErrorKind kind, const std::string& message) const { throw Error(kind, fmt::format("{}: {}", path_, message)); }
+  [[noreturn]] void fail(ErrorKind kind, const std::string& message) const {
+    throw Error(kind, fmt::format("{}: {}", path_, message));
+  }
 
   template <class Function>
   std::invoke_result_t<Function> within(const std::string& place, const Function& function) const {
@@ -79,7 +93,8 @@ class Importer {
   }
 
   void read_opset() {
-    const std::optional<int> opset = within("", [&] { return standard_opset(model_.opset_import()); });
+    const std::optional<int> opset =
+        within("", [&] { return standard_opset(model_.opset_import()); });
     if (!opset) fail(ErrorKind::model, "it imports no version of the standard operators");
     state_.opset = *opset;
   }
@@ -93,31 +108,39 @@ class Importer {
     std::map<std::string, Missing> missing;
     const auto check = [&](const auto& nodes, const std::string& place) {
       for_each_node(nodes, [&](const NodeProto& node) {
-        if (functions.find(node) != nullptr || (is_standard(node.domain()) && Converter::knows(node.op_type()))) return;
+        if (functions.find(node) != nullptr ||
+            (is_standard(node.domain()) && Converter::knows(node.op_type())))
+          return;
         Missing& operators = missing[operator_name(node)];
         if (++operators.count == 1) operators.first = describe(node) + place;
       });
     };
     check(model_.graph().node(), "");
     for (const FunctionProto* function : functions.called_by(model_.graph())) {
-      within("the function " + function_name(*function), [&] { return standard_opset(function->opset_import()); });
+      within("the function " + function_name(*function),
+             [&] { return standard_opset(function->opset_import()); });
       check(function->node(), " in the function " + function_name(*function));
     }
     if (missing.empty()) return;
     std::string list;
-    for (const auto& [name, operators] : missing) list += fmt::format("\n  {}: {} node(s), the first is {}", name, operators.count, operators.first);
-    fail(ErrorKind::unsupported, fmt::format("{} operator(s) are not supported:{}", missing.size(), list));
+    for (const auto& [name, operators] : missing)
+      list += fmt::format("\n  {}: {} node(s), the first is {}", name, operators.count,
+                          operators.first);
+    fail(ErrorKind::unsupported,
+         fmt::format("{} operator(s) are not supported:{}", missing.size(), list));
   }
 
   void read_initializers() {
     for (TensorProto& proto : *model_.mutable_graph()->mutable_initializer()) {
       const std::string name = proto.name();
       Tensor tensor = within("", [&] { return take_tensor(proto, state_.folder); });
-      auto operand = std::make_shared<Operand>(Operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt, name});
+      auto operand = std::make_shared<Operand>(Operand{
+          graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt, name});
       if (!state_.operands.emplace(name, std::move(operand)).second)
         fail(ErrorKind::model, fmt::format("two tensors are called \"{}\"", name));
     }
-    if (model_.graph().sparse_initializer_size() > 0) fail(ErrorKind::unsupported, "sparse tensors are not supported");
+    if (model_.graph().sparse_initializer_size() > 0)
+      fail(ErrorKind::unsupported, "sparse tensors are not supported");
   }
 
   /// Up to IR version 3 initializers are listed as inputs as well.
@@ -126,31 +149,42 @@ class Importer {
     std::vector<const ValueInfoProto*> inputs;
     for (const ValueInfoProto& input : model_.graph().input()) {
       if (input.name().empty()) fail(ErrorKind::model, "an input has no name");
-      if (!names.insert(input.name()).second) fail(ErrorKind::model, fmt::format("two inputs are called \"{}\"", input.name()));
+      if (!names.insert(input.name()).second)
+        fail(ErrorKind::model, fmt::format("two inputs are called \"{}\"", input.name()));
       if (!state_.operands.contains(input.name())) inputs.push_back(&input);
     }
-    InputTypes types = within("", [&] { return InputTypes(state_.builder, state_.sizes, inputs, free_dims_); });
+    InputTypes types =
+        within("", [&] { return InputTypes(state_.builder, state_.sizes, inputs, free_dims_); });
     for (const ValueInfoProto* input : inputs) {
-      graph::TensorType type = within("the input " + input->name(), [&] { return types.type_of(*input); });
+      graph::TensorType type =
+          within("the input " + input->name(), [&] { return types.type_of(*input); });
       std::shared_ptr<const Tensor> value;
-      if (const auto known = known_.find(input->name()); known != known_.end()) value = copied(known->second);
+      if (const auto known = known_.find(input->name()); known != known_.end())
+        value = copied(known->second);
       const ValueId id = state_.builder.input(input->name(), std::move(type));
       inputs_.push_back(id);
       if (value) state_.known_inputs.insert(id);
-      state_.operands.emplace(input->name(), std::make_shared<Operand>(Operand{id, std::move(value), std::nullopt, input->name()}));
+      state_.operands.emplace(
+          input->name(),
+          std::make_shared<Operand>(Operand{id, std::move(value), std::nullopt, input->name()}));
     }
   }
 
-  /// As the file says, before anything follows from the inputs; f32 where it says nothing. Freed dims have no say in it.
+  /// As the file says, before anything follows from the inputs; f32 where it says nothing. Freed
+  /// dims have no say in it.
   PortInfo declared(const ValueInfoProto& output) const {
     const TypeProto::Tensor& tensor = output.type().tensor_type();
     std::string shape;
     for (const TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
-      const std::string word = dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "_" : dim.dim_param();
+      const std::string word = dim.has_dim_value()       ? std::to_string(dim.dim_value())
+                               : dim.dim_param().empty() ? "_"
+                                                         : dim.dim_param();
       shape += (shape.empty() ? "" : ", ") + word;
     }
-    const DType dtype = tensor.elem_type() == TensorProto::UNDEFINED ? DType::f32 : dtype_of(tensor.elem_type());
-    return {output.name(), dtype, tensor.has_shape() && free_dims_.empty() ? "[" + shape + "]" : "_"};
+    const DType dtype =
+        tensor.elem_type() == TensorProto::UNDEFINED ? DType::f32 : dtype_of(tensor.elem_type());
+    return {output.name(), dtype,
+            tensor.has_shape() && free_dims_.empty() ? "[" + shape + "]" : "_"};
   }
 
   graph::Module finish(const std::string& weights_name) {
@@ -158,12 +192,18 @@ class Importer {
     std::vector<std::string> names;
     std::set<std::string> seen;
     for (const ValueInfoProto& output : model_.graph().output()) {
-      if (!seen.insert(output.name()).second) fail(ErrorKind::model, fmt::format("two outputs are called \"{}\"", output.name()));
-      outputs.push_back(within("the output " + output.name(), [&] { return value_of(state_, output.name()); }));
+      if (!seen.insert(output.name()).second)
+        fail(ErrorKind::model, fmt::format("two outputs are called \"{}\"", output.name()));
+      outputs.push_back(
+          within("the output " + output.name(), [&] { return value_of(state_, output.name()); }));
       names.push_back(output.name());
     }
     if (outputs.empty()) fail(ErrorKind::model, "its graph has no outputs");
-    return within("", [&] { return state_.builder.finish(outputs, names, state_.weights.empty() ? std::vector<std::string>{} : std::vector{weights_name}); });
+    return within("", [&] {
+      return state_.builder.finish(
+          outputs, names,
+          state_.weights.empty() ? std::vector<std::string>{} : std::vector{weights_name});
+    });
   }
 
   Weights take_weights() {
@@ -177,7 +217,10 @@ class Importer {
   }
 
   static std::shared_ptr<const Tensor> copied(const dyn::Tensor& tensor) {
-    return std::make_shared<const Tensor>(Tensor{tensor.dtype(), tensor.shape(), tensor.bytes() > 0 ? std::string(static_cast<const char*>(tensor.raw()), tensor.bytes()) : std::string()});
+    return std::make_shared<const Tensor>(Tensor{
+        tensor.dtype(), tensor.shape(),
+        tensor.bytes() > 0 ? std::string(static_cast<const char*>(tensor.raw()), tensor.bytes())
+                           : std::string()});
   }
 
   ModelProto& model_;
@@ -191,13 +234,16 @@ class Importer {
 }  // namespace
 
 std::string text_with_sources(const Imported& imported) {
-  // Every node is a line, in order; the first follows the signature, which ends with the only brace at the end of a line.
+  // Every node is a line, in order; the first follows the signature, which ends with the only brace
+  // at the end of a line.
   const std::size_t body = imported.text.find("{\n") + 2;
   std::string text = imported.text.substr(0, body);
   std::size_t begin = body;
   for (std::string source : imported.sources) {
     // Names in ONNX may hold anything, and a comment is one line.
-    std::ranges::replace_if(source, [](char letter) { return std::iscntrl(static_cast<unsigned char>(letter)) != 0; }, ' ');
+    std::ranges::replace_if(
+        source, [](char letter) { return std::iscntrl(static_cast<unsigned char>(letter)) != 0; },
+        ' ');
     const std::size_t end = imported.text.find('\n', begin);
     text += imported.text.substr(begin, end - begin);
     if (!source.empty()) text += "  # from " + source;
@@ -208,7 +254,8 @@ std::string text_with_sources(const Imported& imported) {
   return text;
 }
 
-Imported import_model(const std::string& path, const std::string& weights_name, const KnownInputs& known, const FreeDims& free_dims) {
+Imported import_model(const std::string& path, const std::string& weights_name,
+                      const KnownInputs& known, const FreeDims& free_dims) {
   // An import ends at the first value that it needs, and begins anew when that is known.
   KnownInputs deciding;
   while (true) {
@@ -220,8 +267,10 @@ Imported import_model(const std::string& path, const std::string& weights_name, 
       std::set<std::string> missing;
       for (const std::string& name : undecided.inputs) {
         const auto value = known.find(name);
-        if (value == known.end()) missing.insert(name);
-        else deciding.insert(*value);
+        if (value == known.end())
+          missing.insert(name);
+        else
+          deciding.insert(*value);
       }
       if (!missing.empty()) return importer.describe_undecided(missing);
     }

@@ -10,13 +10,16 @@
 
 namespace dyn::onnx {
 
-/// A model in dyn's own formats. The text names `weights_name` as its file of weights, where it has any.
+/// A model in dyn's own formats. The text names `weights_name` as its file of weights, where it has
+/// any.
 struct Imported {
   std::string text;
   Weights weights;
-  std::vector<std::string> sources;  ///< for each statement of the text but the last the node of the file that it is from; empty: none
-  /// Names of inputs whose values decide the structure: the axes of a reduction, the shape of a reshape. Where their values were not given there is no text, and
-  /// what follows is all that is known before.
+  std::vector<std::string> sources;  ///< for each statement of the text but the last the node of
+                                     ///< the file that it is from; empty: none
+  /// Names of inputs whose values decide the structure: the axes of a reduction, the shape of a
+  /// reshape. Where their values were not given there is no text, and what follows is all that is
+  /// known before.
   std::vector<std::string> undecided;
   std::vector<PortInfo> inputs, outputs;
   /// The given values that did decide it.
@@ -26,7 +29,8 @@ struct Imported {
 /// The text with comments that name the source of each statement, for messages.
 std::string text_with_sources(const Imported& imported);
 
-/// Values of inputs that are known when a model is imported. Those that decide its structure become constants; all remain inputs.
+/// Values of inputs that are known when a model is imported. Those that decide its structure become
+/// constants; all remain inputs.
 using KnownInputs = std::map<std::string, dyn::Tensor>;
 /// dyn::Options::free_dims.
 using FreeDims = std::map<std::string, std::vector<std::string>>;
@@ -34,9 +38,11 @@ using FreeDims = std::map<std::string, std::vector<std::string>>;
 /// Opsets that are read.
 inline constexpr int first_opset = 1, last_opset = 21;
 
-/// Named dims become symbols, unnamed ones fresh symbols; `free_dims` frees others, as dyn::Options::free_dims says. Throws Error(model) for a broken file, and
-/// Error(unsupported) for operators and dtypes that dyn does not have: of operators all at once, each with its count and first node. Weights in other files are looked
-/// for below the model's folder.
-Imported import_model(const std::string& path, const std::string& weights_name, const KnownInputs& known = {}, const FreeDims& free_dims = {});
+/// Named dims become symbols, unnamed ones fresh symbols; `free_dims` frees others, as
+/// dyn::Options::free_dims says. Throws Error(model) for a broken file, and Error(unsupported) for
+/// operators and dtypes that dyn does not have: of operators all at once, each with its count and
+/// first node. Weights in other files are looked for below the model's folder.
+Imported import_model(const std::string& path, const std::string& weights_name,
+                      const KnownInputs& known = {}, const FreeDims& free_dims = {});
 
 }  // namespace dyn::onnx

@@ -6,20 +6,24 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "graph/text/lexer.hpp"
 #include "graph/ir/scalars.hpp"
+#include "graph/text/lexer.hpp"
 #include "src/import/onnx/sizes/known_ints.hpp"
 
 namespace dyn::onnx {
 namespace {
 
 /// What shape arithmetic is done with, and what says which sizes are meant.
-bool counts(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean; }
+bool counts(DType dtype) {
+  return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean;
+}
 
 std::optional<KnownInts> ints_of_tensor(const Tensor& tensor, graph::DimTable& dims) {
-  if (!counts(tensor.dtype) || static_cast<std::uint64_t>(tensor.elements()) > most_known_ints) return std::nullopt;
+  if (!counts(tensor.dtype) || static_cast<std::uint64_t>(tensor.elements()) > most_known_ints)
+    return std::nullopt;
   KnownInts ints{tensor.dtype, false, {}};
-  for (const std::int64_t element : integers_of(tensor)) ints.elements.push_back(dims.constant(element));
+  for (const std::int64_t element : integers_of(tensor))
+    ints.elements.push_back(dims.constant(element));
   return with_dims(std::move(ints), tensor.dims);
 }
 
@@ -38,7 +42,8 @@ std::optional<Tensor> tensor_of(const KnownInts& ints) {
 /// Elements that the file holds, or that integers without a symbol are.
 const Tensor* constant_of(Operand& operand) {
   if (!operand.constant && operand.ints) {
-    if (std::optional<Tensor> tensor = tensor_of(*operand.ints)) operand.constant = std::make_shared<const Tensor>(*std::move(tensor));
+    if (std::optional<Tensor> tensor = tensor_of(*operand.ints))
+      operand.constant = std::make_shared<const Tensor>(*std::move(tensor));
   }
   return operand.constant.get();
 }
@@ -52,24 +57,34 @@ graph::TensorType type_of_tensor(const Tensor& tensor, graph::DimTable& dims) {
 }  // namespace
 
 std::string describe(const NodeProto& node) {
-  const std::string name = !node.name().empty() ? node.name() : node.output_size() > 0 ? node.output(0) : "";
+  const std::string name = !node.name().empty()     ? node.name()
+                           : node.output_size() > 0 ? node.output(0)
+                                                    : "";
   return fmt::format("{} \"{}\"", node.op_type(), name);
 }
 
-void NodeContext::fail(const std::string& message) const { throw Error(ErrorKind::model, fmt::format("{}: {}", describe(node_), message)); }
+void NodeContext::fail(const std::string& message) const {
+  throw Error(ErrorKind::model, fmt::format("{}: {}", describe(node_), message));
+}
 
 void NodeContext::fail_unsupported(const std::string& message) const {
   if (!asked_for_.empty()) throw UndecidedStructure{asked_for_};
   throw Error(ErrorKind::unsupported, fmt::format("{}: {}", describe(node_), message));
 }
 
-bool NodeContext::has(std::size_t input) const { return input < inputs() && !node_.input(static_cast<int>(input)).empty(); }
+bool NodeContext::has(std::size_t input) const {
+  return input < inputs() && !node_.input(static_cast<int>(input)).empty();
+}
 
 std::shared_ptr<Operand> NodeContext::operand(std::size_t input) {
   if (!has(input)) fail(fmt::format("it needs input {}", input));
   const std::string& name = node_.input(static_cast<int>(input));
   const auto found = state_.operands.find(name);
-  if (found == state_.operands.end()) fail(fmt::format("its input \"{}\" is defined nowhere before it; nodes stand in the order of the computation, which has no cycles", name));
+  if (found == state_.operands.end())
+    fail(
+        fmt::format("its input \"{}\" is defined nowhere before it; nodes stand in the order of "
+                    "the computation, which has no cycles",
+                    name));
   return found->second;
 }
 
@@ -95,13 +110,16 @@ ValueId value_of(GraphState& state, const std::string& name) {
 ValueId NodeContext::materialize(Operand& operand, const std::string& name) {
   if (operand.id != graph::no_value) return operand.id;
   const std::string& own = operand.name.empty() ? name : operand.name;
-  return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, own) : ints_value(*operand.ints, own);
+  return operand.id = constant_of(operand) != nullptr ? tensor_value(operand.constant, own)
+                                                      : ints_value(*operand.ints, own);
 }
 
-ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor, const std::string& name) {
+ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor,
+                                  const std::string& name) {
   graph::Builder& builder = state_.builder;
   if (tensor->dims.empty()) {
-    return is_float(tensor->dtype) ? builder.number(tensor->dtype, numbers_of(*tensor).front()) : builder.integer(tensor->dtype, integers_of(*tensor).front());
+    return is_float(tensor->dtype) ? builder.number(tensor->dtype, numbers_of(*tensor).front())
+                                   : builder.integer(tensor->dtype, integers_of(*tensor).front());
   }
   const ValueId id = builder.weight(name, type_of_tensor(*tensor, dims()));
   state_.weights.push_back({builder.value(id).name, tensor});
@@ -111,13 +129,18 @@ ValueId NodeContext::tensor_value(const std::shared_ptr<const Tensor>& tensor, c
 /// Each element is a range of one.
 ValueId NodeContext::ints_value(const KnownInts& ints, const std::string& name) {
   graph::Builder& builder = state_.builder;
-  if (!counts(ints.dtype) || ints.dtype == DType::boolean) fail(fmt::format("{} depends on sizes in a way that is not supported", name));
+  if (!counts(ints.dtype) || ints.dtype == DType::boolean)
+    fail(fmt::format("{} depends on sizes in a way that is not supported", name));
   std::vector<ValueId> elements;
   for (const Dim element : ints.elements) {
     const Dim start = builder.resolve(element);
-    elements.push_back(builder.add("range", {}, name, {{"start", start}, {"end", start + 1}, {"dtype", std::string(name_of(ints.dtype))}}));
+    elements.push_back(builder.add(
+        "range", {}, name,
+        {{"start", start}, {"end", start + 1}, {"dtype", std::string(name_of(ints.dtype))}}));
   }
-  const ValueId list = elements.size() == 1 ? elements.front() : builder.add("concat", elements, name, {{"axis", dims().constant(0)}});
+  const ValueId list = elements.size() == 1
+                           ? elements.front()
+                           : builder.add("concat", elements, name, {{"axis", dims().constant(0)}});
   if (!ints.scalar && ints.dims.empty()) return list;
   std::vector<Dim> shape;
   for (const std::int64_t dim : dims_of(ints)) shape.push_back(dims().constant(dim));
@@ -135,7 +158,9 @@ graph::TensorType NodeContext::type_of(std::size_t input) {
 
 void NodeContext::require_rank(std::size_t input, int rank) {
   const int actual = type_of(input).rank();
-  if (actual != rank) fail(fmt::format("its input {} must have {} dim{}, not {}", input, rank, rank == 1 ? "" : "s", actual));
+  if (actual != rank)
+    fail(fmt::format("its input {} must have {} dim{}, not {}", input, rank, rank == 1 ? "" : "s",
+                     actual));
 }
 
 const Tensor* NodeContext::constant(std::size_t input) {
@@ -147,11 +172,14 @@ const Tensor* NodeContext::constant(std::size_t input) {
 
 const Tensor& NodeContext::need_constant(std::size_t input, std::string_view what) {
   const Tensor* tensor = constant(input);
-  if (tensor == nullptr) fail_unsupported(fmt::format("{} must be constant, and \"{}\" depends on data", what, node_.input(static_cast<int>(input))));
+  if (tensor == nullptr)
+    fail_unsupported(fmt::format("{} must be constant, and \"{}\" depends on data", what,
+                                 node_.input(static_cast<int>(input))));
   return *tensor;
 }
 
-/// Inputs of rank 0 and 1 that all the rest follows from: what such hold are sizes, axes and the like. None where the operand depends on others too.
+/// Inputs of rank 0 and 1 that all the rest follows from: what such hold are sizes, axes and the
+/// like. None where the operand depends on others too.
 void NodeContext::ask_for_values(const Operand& operand) {
   if (operand.id == graph::no_value) return;
   std::set<std::string> inputs;
@@ -202,7 +230,8 @@ std::vector<Dim> NodeContext::defined_sizes(Operand& operand) {
   }
   if (!operand.parts.empty()) return sizes;
   const ValueId list = value_of(operand);
-  for (std::int64_t i = 0; i < *state_.builder.type(list).dims[0].constant(); ++i) sizes.push_back(defined_dim("size"));
+  for (std::int64_t i = 0; i < *state_.builder.type(list).dims[0].constant(); ++i)
+    sizes.push_back(defined_dim("size"));
   add("sizes", {list}, {{"dims", sizes}});
   return sizes;
 }
@@ -211,9 +240,13 @@ std::vector<Dim> NodeContext::need_dims(std::size_t input, std::string_view what
   const std::optional<KnownInts> known = ints(input);
   const graph::TensorType type = type_of(input);
   constexpr std::int64_t most_sizes = 2 * graph::max_rank;  // pads have two for each axis
-  if (!known && asked_for_.empty() && type.rank() == 1 && type.dims[0].constant().value_or(most_sizes + 1) <= most_sizes && (type.dtype == DType::i64 || type.dtype == DType::i32))
+  if (!known && asked_for_.empty() && type.rank() == 1 &&
+      type.dims[0].constant().value_or(most_sizes + 1) <= most_sizes &&
+      (type.dtype == DType::i64 || type.dtype == DType::i32))
     return defined_sizes(find(input));
-  if (!known) fail_unsupported(fmt::format("{} must depend on nothing but sizes, and \"{}\" depends on data", what, node_.input(static_cast<int>(input))));
+  if (!known)
+    fail_unsupported(fmt::format("{} must depend on nothing but sizes, and \"{}\" depends on data",
+                                 what, node_.input(static_cast<int>(input))));
   return known->elements;
 }
 
@@ -231,39 +264,51 @@ Dim NodeContext::need_dim(std::size_t input, std::string_view what) {
 
 std::int64_t NodeContext::need_integer(std::size_t input, std::string_view what) {
   const std::vector<std::int64_t> integers = need_integers(input, what);
-  if (integers.size() != 1) fail(fmt::format("{} must be one integer, not {}", what, integers.size()));
+  if (integers.size() != 1)
+    fail(fmt::format("{} must be one integer, not {}", what, integers.size()));
   return integers[0];
 }
 
 double NodeContext::need_number(std::size_t input, std::string_view what) {
   const Tensor& tensor = need_constant(input, what);
-  if (tensor.elements() != 1) fail(fmt::format("{} must be one number, not {}", what, tensor.elements()));
+  if (tensor.elements() != 1)
+    fail(fmt::format("{} must be one number, not {}", what, tensor.elements()));
   return numbers_of(tensor).front();
 }
 
-ValueId NodeContext::add(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs) {
-  return state_.builder.add(op, std::move(inputs), node_.output_size() > 0 ? node_.output(0) : node_.op_type(), std::move(attrs));
+ValueId NodeContext::add(std::string_view op, std::vector<ValueId> inputs,
+                         std::vector<graph::Attr> attrs) {
+  return state_.builder.add(op, std::move(inputs),
+                            node_.output_size() > 0 ? node_.output(0) : node_.op_type(),
+                            std::move(attrs));
 }
 
-std::vector<ValueId> NodeContext::add_all(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs) {
+std::vector<ValueId> NodeContext::add_all(std::string_view op, std::vector<ValueId> inputs,
+                                          std::vector<graph::Attr> attrs) {
   std::vector<std::string> names;
-  for (int i = 0; i < graph::find_op(op)->outputs; ++i) names.push_back(i < node_.output_size() && !node_.output(i).empty() ? node_.output(i) : node_.op_type());
+  for (int i = 0; i < graph::find_op(op)->outputs; ++i)
+    names.push_back(i < node_.output_size() && !node_.output(i).empty() ? node_.output(i)
+                                                                        : node_.op_type());
   return state_.builder.add(op, std::move(inputs), std::move(attrs), names);
 }
 
 Dim NodeContext::defined_dim(const std::string& hint) {
   graph::SymbolInfo info;
   info.name = hint;
-  for (int i = 2; dims().find_symbol(info.name) || !graph::can_name_dim(info.name); ++i) info.name = fmt::format("{}_{}", hint, i);
+  for (int i = 2; dims().find_symbol(info.name) || !graph::can_name_dim(info.name); ++i)
+    info.name = fmt::format("{}_{}", hint, i);
   return state_.builder.symbol(std::move(info));
 }
 
 ValueId NodeContext::scalar(double number, ValueId like) {
   const DType dtype = state_.builder.type(like).dtype;
-  return is_float(dtype) ? state_.builder.number(dtype, number) : state_.builder.integer(dtype, graph::saturated(dtype, number));
+  return is_float(dtype) ? state_.builder.number(dtype, number)
+                         : state_.builder.integer(dtype, graph::saturated(dtype, number));
 }
 
-graph::Attr NodeContext::dim_list(const char* name, std::span<const Dim> dims) { return {name, std::vector<Dim>(dims.begin(), dims.end())}; }
+graph::Attr NodeContext::dim_list(const char* name, std::span<const Dim> dims) {
+  return {name, std::vector<Dim>(dims.begin(), dims.end())};
+}
 
 graph::Attr NodeContext::integer_list(const char* name, std::span<const std::int64_t> integers) {
   std::vector<Dim> list;
@@ -271,9 +316,13 @@ graph::Attr NodeContext::integer_list(const char* name, std::span<const std::int
   return {name, std::move(list)};
 }
 
-graph::Attr NodeContext::dim(const char* name, std::int64_t integer) { return {name, dims().constant(integer)}; }
+graph::Attr NodeContext::dim(const char* name, std::int64_t integer) {
+  return {name, dims().constant(integer)};
+}
 
-bool NodeContext::wants(std::size_t output) const { return output < outputs() && !node_.output(static_cast<int>(output)).empty(); }
+bool NodeContext::wants(std::size_t output) const {
+  return output < outputs() && !node_.output(static_cast<int>(output)).empty();
+}
 
 void NodeContext::give(Operand operand, std::size_t output) {
   if (!wants(output)) return;
@@ -284,15 +333,21 @@ void NodeContext::give(Operand operand, std::size_t output) {
 void NodeContext::give(std::shared_ptr<Operand> operand, std::size_t output) {
   if (!wants(output)) return;
   const std::string& name = node_.output(static_cast<int>(output));
-  if (!state_.operands.emplace(name, std::move(operand)).second) fail(fmt::format("its output \"{}\" is defined twice", name));
+  if (!state_.operands.emplace(name, std::move(operand)).second)
+    fail(fmt::format("its output \"{}\" is defined twice", name));
 }
 
-void NodeContext::give(ValueId id, std::size_t output) { give(Operand{id, nullptr, std::nullopt}, output); }
+void NodeContext::give(ValueId id, std::size_t output) {
+  give(Operand{id, nullptr, std::nullopt}, output);
+}
 
-void NodeContext::give(KnownInts ints, std::size_t output) { give(Operand{graph::no_value, nullptr, std::move(ints)}, output); }
+void NodeContext::give(KnownInts ints, std::size_t output) {
+  give(Operand{graph::no_value, nullptr, std::move(ints)}, output);
+}
 
 void NodeContext::give(Tensor constant, std::size_t output) {
-  give(Operand{graph::no_value, std::make_shared<const Tensor>(std::move(constant)), std::nullopt}, output);
+  give(Operand{graph::no_value, std::make_shared<const Tensor>(std::move(constant)), std::nullopt},
+       output);
 }
 
 }  // namespace dyn::onnx

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "graph/ir/builder.hpp"
-#include "src/import/onnx/sizes/file_sizes.hpp"
 #include "src/import/onnx/operand.hpp"
+#include "src/import/onnx/sizes/file_sizes.hpp"
 
 namespace dyn::onnx {
 
@@ -24,7 +24,8 @@ struct NamedTensor {
   std::shared_ptr<const Tensor> tensor;
 };
 
-/// Thrown where nothing can be built before the values of these inputs of the graph are known: they decide its structure.
+/// Thrown where nothing can be built before the values of these inputs of the graph are known: they
+/// decide its structure.
 struct UndecidedStructure {
   std::set<std::string> inputs;
 };
@@ -38,10 +39,12 @@ struct GraphState {
   std::string folder;
   int opset = 0;
   std::int64_t unrolled_nodes = 0;  ///< of bodies of Loop and Scan, once for each step
-  std::set<ValueId> known_inputs = {};  ///< those of the graph's whose values are known, which stand with their operands
+  std::set<ValueId> known_inputs =
+      {};  ///< those of the graph's whose values are known, which stand with their operands
 };
 
-/// Inputs and attributes by their places and names in the ONNX specification. Errors name the node and its operator.
+/// Inputs and attributes by their places and names in the ONNX specification. Errors name the node
+/// and its operator.
 class NodeContext {
  public:
   NodeContext(GraphState& state, NodeProto& node) : state_(state), node_(node) {}
@@ -53,7 +56,8 @@ class NodeContext {
   /// What freed dims are in the file.
   const FileSizes& sizes() const { return state_.sizes; }
   [[noreturn]] void fail(const std::string& message) const;
-  /// Throws UndecidedStructure instead where a constant was asked for in vain that known values of inputs could give.
+  /// Throws UndecidedStructure instead where a constant was asked for in vain that known values of
+  /// inputs could give.
   [[noreturn]] void fail_unsupported(const std::string& message) const;
 
   std::size_t inputs() const { return static_cast<std::size_t>(node_.input_size()); }
@@ -88,7 +92,8 @@ class NodeContext {
   double number(std::string_view name, double default_value) const;
   std::string word(std::string_view name, const std::string& default_value) const;
   std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
-  /// A list that is an attribute up to some opset, and an input from then on; nothing where it is neither.
+  /// A list that is an attribute up to some opset, and an input from then on; nothing where it is
+  /// neither.
   std::optional<std::vector<std::int64_t>> integers(std::string_view name, std::size_t input);
   /// The attribute's elements, which are gone from the node afterwards: no two copies exist.
   Tensor take_tensor(std::string_view name);
@@ -98,9 +103,12 @@ class NodeContext {
   int axis(std::int64_t axis, int rank) const;
 
   /// A node of the module whose result is named after the first output.
-  ValueId add(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs = {});
-  /// The same of an operator with as many results as the node has outputs, or more, named after them.
-  std::vector<ValueId> add_all(std::string_view op, std::vector<ValueId> inputs, std::vector<graph::Attr> attrs = {});
+  ValueId add(std::string_view op, std::vector<ValueId> inputs,
+              std::vector<graph::Attr> attrs = {});
+  /// The same of an operator with as many results as the node has outputs, or more, named after
+  /// them.
+  std::vector<ValueId> add_all(std::string_view op, std::vector<ValueId> inputs,
+                               std::vector<graph::Attr> attrs = {});
   /// A dim that the run of an operator gives its value; its name begins with `hint`.
   Dim defined_dim(const std::string& hint);
   /// A scalar of the dtype of `like`.

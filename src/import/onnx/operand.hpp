@@ -20,19 +20,24 @@ struct KnownInts {
   DType dtype = DType::i64;
   bool scalar = false;
   std::vector<graph::Dim> elements;
-  std::vector<std::int64_t> dims = {};  ///< of a tensor of rank 2 or more, whose elements stand in row-major order; empty for lists and scalars
+  std::vector<std::int64_t> dims = {};  ///< of a tensor of rank 2 or more, whose elements stand in
+                                        ///< row-major order; empty for lists and scalars
 };
 
-/// A constant becomes a value of the module when something reads it as a tensor, and never where only shapes depend on it.
+/// A constant becomes a value of the module when something reads it as a tensor, and never where
+/// only shapes depend on it.
 struct Operand {
   graph::ValueId id = graph::no_value;
   std::shared_ptr<const Tensor> constant;
   std::optional<KnownInts> ints;
   std::string name = {};  ///< what defined it calls it; a weight's key
-  std::vector<std::shared_ptr<Operand>> parts = {};  ///< of a list of integers, the lists that it is put together from, where one of them depends on data
+  std::vector<std::shared_ptr<Operand>> parts =
+      {};  ///< of a list of integers, the lists that it is put together from, where one of them
+           ///< depends on data
 };
 
-/// By name. An operand may have several, in the graph and in functions, and becomes one value of the module nevertheless.
+/// By name. An operand may have several, in the graph and in functions, and becomes one value of
+/// the module nevertheless.
 using Operands = std::unordered_map<std::string, std::shared_ptr<Operand>>;
 
 }  // namespace dyn::onnx

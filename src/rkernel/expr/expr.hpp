@@ -15,19 +15,24 @@ namespace dyn::rkernel {
 
 enum class ExprOp : std::uint8_t {
   // leaves
-  Constant,     ///< `number` (floats) or `integer`
-  DimValue,     ///< the i64 value of `dim`
-  Index,        ///< the i64 index along axis `axis`
-  Load,         ///< operand `operand` at the current indices; with gather: plus args[0] (i64) * gather stride
+  Constant,  ///< `number` (floats) or `integer`
+  DimValue,  ///< the i64 value of `dim`
+  Index,     ///< the i64 index along axis `axis`
+  Load,      ///< operand `operand` at the current indices; with gather: plus args[0] (i64) * gather
+             ///< stride
   Accumulator,  ///< the contraction's value at the current indices
-  // graph::ScalarOp
+// graph::ScalarOp
 #define DYN_SCALAR_OP(name, ...) name,
 #include "graph/ops/scalar_ops.def"
   Cast,
-  RoundF16, RoundBf16,  ///< an f32 as the 16-bit float holds it
-  Select,       ///< args[0] (boolean) ? args[1] : args[2]
+  RoundF16,
+  RoundBf16,  ///< an f32 as the 16-bit float holds it
+  Select,     ///< args[0] (boolean) ? args[1] : args[2]
   // over all reduction axes of the problem; the result does not vary along them
-  ReduceSum, ReduceMax, ReduceMin, ReduceProd
+  ReduceSum,
+  ReduceMax,
+  ReduceMin,
+  ReduceProd
 };
 
 std::string_view name_of(ExprOp op) noexcept;
@@ -35,17 +40,22 @@ int argument_count(ExprOp op) noexcept;  ///< Load: 0 or 1
 /// Nothing for an operator that is not in graph/ops/scalar_ops.def.
 constexpr std::optional<graph::ScalarOp> scalar_op(ExprOp op) noexcept {
   if (op <= ExprOp::Accumulator || op >= ExprOp::Cast) return std::nullopt;
-  return static_cast<graph::ScalarOp>(static_cast<int>(op) - static_cast<int>(ExprOp::Accumulator) - 1);
+  return static_cast<graph::ScalarOp>(static_cast<int>(op) - static_cast<int>(ExprOp::Accumulator) -
+                                      1);
 }
-constexpr ExprOp expr_op(graph::ScalarOp op) noexcept { return static_cast<ExprOp>(static_cast<int>(op) + static_cast<int>(ExprOp::Accumulator) + 1); }
+constexpr ExprOp expr_op(graph::ScalarOp op) noexcept {
+  return static_cast<ExprOp>(static_cast<int>(op) + static_cast<int>(ExprOp::Accumulator) + 1);
+}
 /// Of numbers that a dtype holds the result is one too.
 bool is_exact(ExprOp op) noexcept;
-constexpr bool is_reduction(ExprOp op) noexcept { return op >= ExprOp::ReduceSum && op <= ExprOp::ReduceProd; }
+constexpr bool is_reduction(ExprOp op) noexcept {
+  return op >= ExprOp::ReduceSum && op <= ExprOp::ReduceProd;
+}
 
 struct Expr {
   ExprOp op = ExprOp::Constant;
-  DType dtype = DType::f32;        ///< of the result; never f16 or bf16: a Load of such an operand is f32
-  int args[3] = {-1, -1, -1};      ///< indices of earlier expressions
+  DType dtype = DType::f32;  ///< of the result; never f16 or bf16: a Load of such an operand is f32
+  int args[3] = {-1, -1, -1};  ///< indices of earlier expressions
   double number = 0;
   std::int64_t integer = 0;
   int operand = -1;

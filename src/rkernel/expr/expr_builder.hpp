@@ -26,7 +26,8 @@ class ExprBuilder {
   int apply(ExprOp op, DType dtype, int a, int b = -1, int c = -1);
 
  private:
-  using Key = std::tuple<ExprOp, DType, int, int, int, std::uint64_t, std::int64_t, int, int, const graph::DimNode*>;
+  using Key = std::tuple<ExprOp, DType, int, int, int, std::uint64_t, std::int64_t, int, int,
+                         const graph::DimNode*>;
   std::vector<Expr>& exprs_;
   std::map<Key, int> known_;
 };

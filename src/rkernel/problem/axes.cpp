@@ -15,7 +15,8 @@ using graph::Dim;
 /// Puts the axes into the order `order`, which holds old axis numbers.
 void reorder(Problem& problem, const std::vector<int>& order) {
   std::vector<int> now(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) now[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    now[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
   std::vector<Axis> axes;
   for (const int old : order) axes.push_back(problem.axes[static_cast<std::size_t>(old)]);
   problem.axes = std::move(axes);
@@ -24,7 +25,8 @@ void reorder(Problem& problem, const std::vector<int>& order) {
     for (const int old : order) strides.push_back(operand.strides[static_cast<std::size_t>(old)]);
     operand.strides = std::move(strides);
     for (Guard& guard : operand.guards) {
-      for (graph::CoordTerm& term : guard.terms) term.axis = now[static_cast<std::size_t>(term.axis)];
+      for (graph::CoordTerm& term : guard.terms)
+        term.axis = now[static_cast<std::size_t>(term.axis)];
       std::ranges::sort(guard.terms, {}, &graph::CoordTerm::axis);
     }
   }
@@ -33,12 +35,14 @@ void reorder(Problem& problem, const std::vector<int>& order) {
   }
 }
 
-/// How much would be gained by lanes along `axis`: operands that lie one after the other, the large ones above all.
+/// How much would be gained by lanes along `axis`: operands that lie one after the other, the large
+/// ones above all.
 int lane_score(const Problem& problem, std::size_t axis) {
   int score = 0;
   for (const Operand& operand : problem.operands) {
     if (operand.strides[axis].constant() != 1) continue;
-    const auto varying = std::ranges::count_if(operand.strides, [](Dim stride) { return stride.constant() != 0; });
+    const auto varying =
+        std::ranges::count_if(operand.strides, [](Dim stride) { return stride.constant() != 0; });
     score += static_cast<int>(varying) * (operand.written ? 2 : 1);
   }
   return score;
@@ -49,7 +53,9 @@ bool is_pinned(const Problem& problem, int axis) {
   const auto uses = [axis](const auto& item) { return item.axis == axis; };
   const auto guards = [&](const Guard& guard) { return std::ranges::any_of(guard.terms, uses); };
   return std::ranges::any_of(problem.exprs, uses) ||
-         std::ranges::any_of(problem.operands, [&](const Operand& operand) { return std::ranges::any_of(operand.guards, guards); });
+         std::ranges::any_of(problem.operands, [&](const Operand& operand) {
+           return std::ranges::any_of(operand.guards, guards);
+         });
 }
 
 /// Whether axes i and i + 1 are, for every operand, one axis.
@@ -63,10 +69,14 @@ bool can_merge(const Problem& problem, std::size_t i) {
   if (is_pinned(problem, last - 1) || is_pinned(problem, last)) return false;
   return std::ranges::all_of(problem.operands, [&](const Operand& operand) {
     if (operand.window) {
-      const auto has = [&](int axis) { return std::ranges::find(operand.window->axes, axis, &WindowAxis::axis) != operand.window->axes.end(); };
+      const auto has = [&](int axis) {
+        return std::ranges::find(operand.window->axes, axis, &WindowAxis::axis) !=
+               operand.window->axes.end();
+      };
       if (has(last - 1) || has(last)) return has(last - 1) && has(last);
     }
-    return prove_equal(operand.strides[i], problem.axes[i + 1].extent * operand.strides[i + 1]) == true;
+    return prove_equal(operand.strides[i], problem.axes[i + 1].extent * operand.strides[i + 1]) ==
+           true;
   });
 }
 
@@ -92,19 +102,25 @@ void merge(Problem& problem, std::size_t i) {
     shift(problem.contraction->k);
   }
   if (problem.attention) {
-    for (int* axis : {&problem.attention->m, &problem.attention->n, &problem.attention->keys, &problem.attention->d}) shift(*axis);
+    for (int* axis : {&problem.attention->m, &problem.attention->n, &problem.attention->keys,
+                      &problem.attention->d})
+      shift(*axis);
   }
 }
 
-/// b0, b1, m, n, k for a contraction; b0, b1, m, n, keys, d for attention; else p0, p1, ... for parallel axes and r0, r1, ... for reduced ones.
+/// b0, b1, m, n, k for a contraction; b0, b1, m, n, keys, d for attention; else p0, p1, ... for
+/// parallel axes and r0, r1, ... for reduced ones.
 void name_axes(Problem& problem) {
   int parallel = 0, reduced = 0;
   const char* parallel_stem = problem.contraction || problem.attention ? "b" : "p";
   for (Axis& axis : problem.axes) {
     const bool is_parallel = axis.kind == AxisKind::Parallel;
-    axis.name = fmt::format("{}{}", is_parallel ? parallel_stem : "r", is_parallel ? parallel++ : reduced++);
+    axis.name = fmt::format("{}{}", is_parallel ? parallel_stem : "r",
+                            is_parallel ? parallel++ : reduced++);
   }
-  const auto rename = [&](int axis, const char* name) { problem.axes[static_cast<std::size_t>(axis)].name = name; };
+  const auto rename = [&](int axis, const char* name) {
+    problem.axes[static_cast<std::size_t>(axis)].name = name;
+  };
   if (problem.contraction) {
     rename(problem.contraction->m, "m");
     rename(problem.contraction->n, "n");
@@ -137,7 +153,8 @@ void choose_lane_axis(Problem& problem) {
     return 2 * reduced + (static_cast<std::size_t>(axis) == lane);
   });
   reorder(problem, order);
-  problem.lane_axis = static_cast<int>(std::ranges::find(order, static_cast<int>(lane)) - order.begin());
+  problem.lane_axis =
+      static_cast<int>(std::ranges::find(order, static_cast<int>(lane)) - order.begin());
 }
 
 void merge_axes(Problem& problem) {

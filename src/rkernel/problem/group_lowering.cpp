@@ -24,7 +24,8 @@ std::int64_t literal_bits(const graph::Value& value) {
   if (!is_float(value.type.dtype)) return value.integer;
   if (value.type.dtype == DType::f64) return std::bit_cast<std::int64_t>(value.constant);
   if (graph::is_half(value.type.dtype)) return graph::half_bits(value.type.dtype, value.constant);
-  return static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value.constant)));
+  return static_cast<std::int64_t>(
+      std::bit_cast<std::uint32_t>(static_cast<float>(value.constant)));
 }
 
 /// Operand::held of what reads the value.
@@ -32,14 +33,19 @@ DType held_dtype(const graph::Module& module, ValueId id) {
   const graph::Value& value = module.value(id);
   if (value.type.dtype != DType::f32 || value.weight.parts.empty()) return value.type.dtype;
   const DType first = held_dtype(module, value.weight.parts[0]);
-  const bool alike = std::ranges::all_of(value.weight.parts, [&](ValueId part) { return held_dtype(module, part) == first; });
+  const bool alike = std::ranges::all_of(
+      value.weight.parts, [&](ValueId part) { return held_dtype(module, part) == first; });
   return alike ? first : DType::f32;
 }
 
 }  // namespace
 
-GroupLowering::GroupLowering(const graph::Module& module, const graph::Fusion& fusion, const graph::Group& group)
-    : module_(module), fusion_(fusion), group_(group), build_(problem_.exprs),
+GroupLowering::GroupLowering(const graph::Module& module, const graph::Fusion& fusion,
+                             const graph::Group& group)
+    : module_(module),
+      fusion_(fusion),
+      group_(group),
+      build_(problem_.exprs),
       members_(group.nodes.begin(), group.nodes.end()) {
   problem_.name = group.name;
 }
@@ -63,27 +69,34 @@ Problem GroupLowering::run() {
   }
   for (std::size_t i = 0; i < group_.outputs.size(); ++i) {
     const ValueId id = group_.outputs[i];
-    const int expr = group_.backbone == Backbone::Copy ? copied_value() : value(id, group_.output_coords[i], {});
+    const int expr =
+        group_.backbone == Backbone::Copy ? copied_value() : value(id, group_.output_coords[i], {});
     const Operand place = operand_at(id, group_.output_coords[i]);
     store(id, expr, place.strides, place.offset);
   }
   return std::move(problem_);
 }
 
-/// A contraction keeps m, n and k whatever their sizes, attention its last four, and guards keep theirs. Every problem has a parallel axis.
+/// A contraction keeps m, n and k whatever their sizes, attention its last four, and guards keep
+/// theirs. Every problem has a parallel axis.
 void GroupLowering::make_axes() {
   const std::size_t count = group_.extents.size();
-  const std::size_t own = group_.backbone == Backbone::Matmul ? 3 : group_.backbone == Backbone::Attention ? 4 : 0;
+  const std::size_t own = group_.backbone == Backbone::Matmul      ? 3
+                          : group_.backbone == Backbone::Attention ? 4
+                                                                   : 0;
   const bool guarded = std::ranges::any_of(group_.nodes, [this](int id) {
     const graph::OpId op = module_.nodes[static_cast<std::size_t>(id)].op->id;
     return op == graph::OpId::Concat || op == graph::OpId::Pad || op == graph::OpId::Windows;
   });
-  const Node* windows = group_.backbone == Backbone::Matmul ? &module_.nodes[static_cast<std::size_t>(group_.backbone_node)] : nullptr;
+  const Node* windows = group_.backbone == Backbone::Matmul
+                            ? &module_.nodes[static_cast<std::size_t>(group_.backbone_node)]
+                            : nullptr;
   if (windows != nullptr && windows->op->id != graph::OpId::WindowMatmul) windows = nullptr;
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   // A batch of groups stands before the windows.
-  if (windows != nullptr && graph::has_groups(module_, *windows)) std::rotate(order.begin(), order.end() - 3, order.end() - 2);
+  if (windows != nullptr && graph::has_groups(module_, *windows))
+    std::rotate(order.begin(), order.end() - 3, order.end() - 2);
   axis_of_.assign(count, -1);
   for (const AxisKind kind : {AxisKind::Parallel, AxisKind::Reduction}) {
     for (const std::size_t i : order) {
@@ -93,7 +106,8 @@ void GroupLowering::make_axes() {
       axis_of_[i] = static_cast<int>(problem_.axes.size());
       problem_.axes.push_back({"", group_.extents[i], kind});
     }
-    if (problem_.axes.empty()) problem_.axes.push_back({"", module_.dims->constant(1), AxisKind::Parallel});
+    if (problem_.axes.empty())
+      problem_.axes.push_back({"", module_.dims->constant(1), AxisKind::Parallel});
   }
 }
 
@@ -104,7 +118,8 @@ Operand GroupLowering::windowed_operand(const Node& node) const {
   const auto& view = fusion_.views[static_cast<std::size_t>(x)];
   Coords coords(dims.size(), graph::fixed_coord(module_.dims->constant(0)));
   const std::size_t results = group_.extents.size() - 2;
-  if (graph::has_groups(module_, node)) coords[dims.size() - 2] = graph::axis_coord(*module_.dims, static_cast<int>(results) - 1);
+  if (graph::has_groups(module_, node))
+    coords[dims.size() - 2] = graph::axis_coord(*module_.dims, static_cast<int>(results) - 1);
   Operand operand = operand_at(x, coords);
   const std::vector<int> axes = graph::window_axes(module_, node);
   const std::vector<graph::Window> windows = graph::windows_of(module_, node);
@@ -126,9 +141,11 @@ Operand GroupLowering::windowed_operand(const Node& node) const {
 }
 
 void GroupLowering::make_window_contraction(const Node& node) {
-  const int k = static_cast<int>(group_.extents.size()) - 1, n = k - 1, grouped = graph::has_groups(module_, node), m = n - 1 - grouped;
+  const int k = static_cast<int>(group_.extents.size()) - 1, n = k - 1,
+            grouped = graph::has_groups(module_, node), m = n - 1 - grouped;
   Coords coords;
-  for (const int axis : grouped ? std::vector{n - 1, k, n} : std::vector{k, n}) coords.push_back(graph::axis_coord(*module_.dims, axis));
+  for (const int axis : grouped ? std::vector{n - 1, k, n} : std::vector{k, n})
+    coords.push_back(graph::axis_coord(*module_.dims, axis));
   problem_.operands.push_back(windowed_operand(node));
   problem_.operands.push_back(operand_at(node.inputs[1], coords));
   const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
@@ -177,14 +194,17 @@ void GroupLowering::make_contraction() {
     Coords coords;
     const std::size_t batch = dims.size() - 2, skip = result.size() - dims.size();
     for (std::size_t i = 0; i < batch; ++i) {
-      coords.push_back(axis_coord(*module_.dims, static_cast<int>(skip + i)) * graph::broadcast_factor(dims[i], result[skip + i]));
+      coords.push_back(axis_coord(*module_.dims, static_cast<int>(skip + i)) *
+                       graph::broadcast_factor(dims[i], result[skip + i]));
     }
     coords.push_back(axis_coord(*module_.dims, transpose ? column : row));
     coords.push_back(axis_coord(*module_.dims, transpose ? row : column));
     return coords;
   };
-  problem_.operands.push_back(operand_at(node.inputs[0], coords_of(node.inputs[0], m, k, attr_boolean(node, "transpose_a"))));
-  problem_.operands.push_back(operand_at(node.inputs[1], coords_of(node.inputs[1], k, n, attr_boolean(node, "transpose_b"))));
+  problem_.operands.push_back(operand_at(
+      node.inputs[0], coords_of(node.inputs[0], m, k, attr_boolean(node, "transpose_a"))));
+  problem_.operands.push_back(operand_at(
+      node.inputs[1], coords_of(node.inputs[1], k, n, attr_boolean(node, "transpose_b"))));
   const auto axis = [this](int i) { return axis_of_[static_cast<std::size_t>(i)]; };
   problem_.contraction = Contraction{0, 1, axis(m), axis(n), axis(k)};
 }
@@ -206,9 +226,12 @@ void GroupLowering::make_attention() {
     Coords coords;
     for (std::size_t i = 0; i < dims.size(); ++i) {
       const bool batch = skip + i + 2 < result.size();
-      const int axis = batch ? static_cast<int>(skip + i) : skip + i + 2 == result.size() ? row : column;
+      const int axis = batch                           ? static_cast<int>(skip + i)
+                       : skip + i + 2 == result.size() ? row
+                                                       : column;
       Coord coord = axis_coord(*module_.dims, axis);
-      coords.push_back(batch || is_mask ? coord * graph::broadcast_factor(dims[i], result[skip + i]) : coord);
+      coords.push_back(batch || is_mask ? coord * graph::broadcast_factor(dims[i], result[skip + i])
+                                        : coord);
     }
     problem_.operands.push_back(operand_at(id, coords));
     return static_cast<int>(problem_.operands.size()) - 1;
@@ -230,7 +253,8 @@ void GroupLowering::make_attention() {
 
 int GroupLowering::copied_value() {
   const Node& view = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
-  const Coords here = graph::identity_coords(*module_.dims, static_cast<int>(group_.extents.size()));
+  const Coords here =
+      graph::identity_coords(*module_.dims, static_cast<int>(group_.extents.size()));
   if (view.op->id == graph::OpId::Append) return value(view.inputs[1], here, {});
   if (view.op->id == graph::OpId::Reshape) return value(view.inputs[0], here, {});
   return value(view.inputs[0], *coords_through_view(module_, view, here), {});
@@ -251,19 +275,24 @@ void GroupLowering::store(ValueId id, int expr, const std::vector<Dim>& strides,
 ValueId GroupLowering::root_of(ValueId id) const {
   while (true) {
     const int producer = module_.value(id).producer;
-    if (producer < 0 || module_.nodes[static_cast<std::size_t>(producer)].op->op_class != graph::OpClass::View) return id;
+    if (producer < 0 ||
+        module_.nodes[static_cast<std::size_t>(producer)].op->op_class != graph::OpClass::View)
+      return id;
     id = graph::viewed(module_.nodes[static_cast<std::size_t>(producer)]);
   }
 }
 
 bool GroupLowering::in_group(ValueId root) const {
   const graph::Value& value = module_.value(root);
-  return value.producer < 0 ? value.kind == graph::ValueKind::Constant : members_.contains(value.producer);
+  return value.producer < 0 ? value.kind == graph::ValueKind::Constant
+                            : members_.contains(value.producer);
 }
 
 int GroupLowering::value(ValueId id, const Coords& coords, const Guards& guards) {
   std::string key = std::to_string(id);
-  const auto put = [&key](int axis, Dim dim) { key += fmt::format(",{}:{}", axis, dim.node()->id); };
+  const auto put = [&key](int axis, Dim dim) {
+    key += fmt::format(",{}:{}", axis, dim.node()->id);
+  };
   for (const Coord& coord : coords) {
     put(-1, coord.offset);
     for (const auto& term : coord.terms) put(term.axis, term.factor);
@@ -286,20 +315,24 @@ int GroupLowering::value_anew(ValueId id, const Coords& coords, const Guards& gu
   }
   // A view that copies is a base; others of values that this group computes are followed.
   const bool has_memory = fusion_.views[static_cast<std::size_t>(id)].base != graph::no_value;
-  if (!in_group(root_of(id)) || (has_memory && root_of(id) != id && !members_.contains(module_.value(root_of(id)).producer))) {
+  if (!in_group(root_of(id)) || (has_memory && root_of(id) != id &&
+                                 !members_.contains(module_.value(root_of(id)).producer))) {
     return load(id, coords, guards);
   }
   const Node& node = module_.nodes[static_cast<std::size_t>(value.producer)];
   if (node.op->op_class != graph::OpClass::View) return compute(node, coords, guards);
   const auto inner = coords_through_view(module_, node, coords);
-  if (!inner) throw Error(ErrorKind::internal, fmt::format("{}: {} is no affine view", group_.name, value.name));
+  if (!inner)
+    throw Error(ErrorKind::internal,
+                fmt::format("{}: {} is no affine view", group_.name, value.name));
   return this->value(node.inputs[0], *inner, guards);
 }
 
 Operand GroupLowering::operand_at(ValueId id, const Coords& coords) const {
   const graph::View& view = fusion_.views[static_cast<std::size_t>(id)];
   if (view.base == graph::no_value) {
-    throw Error(ErrorKind::internal, fmt::format("{} reads {}, which is not in memory", group_.name, module_.value(id).name));
+    throw Error(ErrorKind::internal, fmt::format("{} reads {}, which is not in memory", group_.name,
+                                                 module_.value(id).name));
   }
   Operand operand;
   operand.name = module_.value(view.base).name;
@@ -322,10 +355,12 @@ Operand GroupLowering::operand_at(ValueId id, const Coords& coords) const {
 
 int GroupLowering::find_operand(Operand operand) {
   const auto same = [&](const Operand& other) {
-    return !other.written && !other.window && other.buffer == operand.buffer && other.offset == operand.offset &&
-           other.strides == operand.strides && other.gathers == operand.gathers &&
-           other.gather_extent == operand.gather_extent && other.gather_stride == operand.gather_stride &&
-           other.guards == operand.guards && (operand.guards.empty() || (other.fill == operand.fill && other.absent_outside == operand.absent_outside));
+    return !other.written && !other.window && other.buffer == operand.buffer &&
+           other.offset == operand.offset && other.strides == operand.strides &&
+           other.gathers == operand.gathers && other.gather_extent == operand.gather_extent &&
+           other.gather_stride == operand.gather_stride && other.guards == operand.guards &&
+           (operand.guards.empty() ||
+            (other.fill == operand.fill && other.absent_outside == operand.absent_outside));
   };
   const auto known = std::find_if(problem_.operands.begin(), problem_.operands.end(), same);
   const auto index = static_cast<int>(known - problem_.operands.begin());
@@ -333,7 +368,8 @@ int GroupLowering::find_operand(Operand operand) {
   return index;
 }
 
-int GroupLowering::load(ValueId id, const Coords& coords, const Guards& guards, double fill, bool absent_outside) {
+int GroupLowering::load(ValueId id, const Coords& coords, const Guards& guards, double fill,
+                        bool absent_outside) {
   Operand operand = operand_at(id, coords);
   operand.guards = guards;
   operand.fill = rounded_as_held(id, fill);

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "graph/ir/coord.hpp"
 #include "graph/fusion/group.hpp"
+#include "graph/ir/coord.hpp"
 #include "graph/ir/op.hpp"
 #include "graph/ir/scalars.hpp"
 #include "src/rkernel/expr/expr_builder.hpp"
@@ -16,10 +16,12 @@
 
 namespace dyn::rkernel {
 
-/// Expressions are made from the stores backwards: value(v, coords) is the expression of tensor v's element there.
+/// Expressions are made from the stores backwards: value(v, coords) is the expression of tensor v's
+/// element there.
 class GroupLowering {
  public:
-  GroupLowering(const graph::Module& module, const graph::Fusion& fusion, const graph::Group& group);
+  GroupLowering(const graph::Module& module, const graph::Fusion& fusion,
+                const graph::Group& group);
   Problem run();
 
  private:
@@ -34,11 +36,13 @@ class GroupLowering {
   Operand windowed_operand(const graph::Node& node) const;
   void make_attention();
   int copied_value();
-  void store(graph::ValueId id, int expr, const std::vector<graph::Dim>& strides, graph::Dim offset);
+  void store(graph::ValueId id, int expr, const std::vector<graph::Dim>& strides,
+             graph::Dim offset);
 
   int value(graph::ValueId id, const Coords& coords, const Guards& guards);
   int value_anew(graph::ValueId id, const Coords& coords, const Guards& guards);
-  int load(graph::ValueId id, const Coords& coords, const Guards& guards, double fill = 0, bool absent_outside = false);
+  int load(graph::ValueId id, const Coords& coords, const Guards& guards, double fill = 0,
+           bool absent_outside = false);
   int find_operand(Operand operand);
   Operand operand_at(graph::ValueId id, const Coords& coords) const;
 
@@ -59,13 +63,19 @@ class GroupLowering {
   bool in_group(graph::ValueId root) const;
   graph::ValueId root_of(graph::ValueId id) const;
   /// What is computed with; dtype_of: what is in memory.
-  DType value_dtype(graph::ValueId id) const { return graph::is_half(dtype_of(id)) ? DType::f32 : dtype_of(id); }
+  DType value_dtype(graph::ValueId id) const {
+    return graph::is_half(dtype_of(id)) ? DType::f32 : dtype_of(id);
+  }
   /// A number where a value of `id` is one: what its 16 bits hold of it.
-  double rounded_as_held(graph::ValueId id, double number) const { return graph::is_half(dtype_of(id)) ? graph::rounded(dtype_of(id), number) : number; }
+  double rounded_as_held(graph::ValueId id, double number) const {
+    return graph::is_half(dtype_of(id)) ? graph::rounded(dtype_of(id), number) : number;
+  }
   /// The expression of a value of `id`, rounded as its dtype asks for.
   int rounded(int expr, graph::ValueId id);
   DType dtype_of(graph::ValueId id) const { return module_.value(id).type.dtype; }
-  const std::vector<graph::Dim>& dims_of(graph::ValueId id) const { return module_.value(id).type.dims; }
+  const std::vector<graph::Dim>& dims_of(graph::ValueId id) const {
+    return module_.value(id).type.dims;
+  }
 
   const graph::Module& module_;
   const graph::Fusion& fusion_;
@@ -73,7 +83,8 @@ class GroupLowering {
   Problem problem_;
   ExprBuilder build_;
   std::set<int> members_;
-  std::vector<int> axis_of_;  ///< axis of the problem for each of the group's; -1: of size 1, left out
+  std::vector<int>
+      axis_of_;  ///< axis of the problem for each of the group's; -1: of size 1, left out
   std::map<std::string, int> known_;
 };
 

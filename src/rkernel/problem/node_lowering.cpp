@@ -41,7 +41,8 @@ int GroupLowering::compute(const Node& node, const Coords& coords, const Guards&
     case OpClass::Elementwise: return elementwise(node, coords, guards);
     case OpClass::Reduction: return reduction(node);
     case OpClass::Contraction:
-    case OpClass::Attention: return build_.add({.op = ExprOp::Accumulator, .dtype = DType::f32, .dim = {}});
+    case OpClass::Attention:
+      return build_.add({.op = ExprOp::Accumulator, .dtype = DType::f32, .dim = {}});
     default: break;
   }
   if (node.op->id == graph::OpId::Gather) return gather(node, coords, guards);
@@ -49,13 +50,16 @@ int GroupLowering::compute(const Node& node, const Coords& coords, const Guards&
   if (node.op->id == graph::OpId::Pad) return pad(node, coords, guards);
   if (node.op->id == graph::OpId::Windows) return windows(node, coords, guards);
   if (node.op->id == graph::OpId::Range) return range(node, coords);
-  throw Error(ErrorKind::internal, fmt::format("{}: {} cannot be lowered", group_.name, node.op->name));
+  throw Error(ErrorKind::internal,
+              fmt::format("{}: {} cannot be lowered", group_.name, node.op->name));
 }
 
 int GroupLowering::elementwise(const Node& node, const Coords& coords, const Guards& guards) {
   int args[3] = {-1, -1, -1};
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    args[i] = value(node.inputs[i], broadcast_coords(dims_of(node.inputs[i]), dims_of(node.outputs[0]), coords), guards);
+    args[i] =
+        value(node.inputs[i],
+              broadcast_coords(dims_of(node.inputs[i]), dims_of(node.outputs[0]), coords), guards);
   }
   const ExprOp op = operator_of(node);
   const int result = build_.apply(op, value_dtype(node.outputs[0]), args[0], args[1], args[2]);
@@ -64,7 +68,10 @@ int GroupLowering::elementwise(const Node& node, const Coords& coords, const Gua
 
 int GroupLowering::rounded(int expr, ValueId id) {
   const DType dtype = dtype_of(id);
-  return graph::is_half(dtype) ? build_.apply(dtype == DType::f16 ? ExprOp::RoundF16 : ExprOp::RoundBf16, DType::f32, expr) : expr;
+  return graph::is_half(dtype)
+             ? build_.apply(dtype == DType::f16 ? ExprOp::RoundF16 : ExprOp::RoundBf16, DType::f32,
+                            expr)
+             : expr;
 }
 
 /// The reduced value of the row that the parallel axes choose.
@@ -73,35 +80,45 @@ int GroupLowering::reduction(const Node& node) {
   const int rank = static_cast<int>(group_.extents.size());
   const int element = value(node.inputs[0], graph::identity_coords(*module_.dims, rank), {});
   // Axes of one element are left out: where no other is reduced, the element is the result.
-  if (std::ranges::none_of(problem_.axes, [](const Axis& axis) { return axis.kind == AxisKind::Reduction; })) return element;
+  if (std::ranges::none_of(problem_.axes,
+                           [](const Axis& axis) { return axis.kind == AxisKind::Reduction; }))
+    return element;
   const int sum = build_.apply(operator_of(node), dtype, element);
-  if (node.op->id != graph::OpId::ReduceMean) return is_exact(operator_of(node)) ? sum : rounded(sum, node.outputs[0]);
+  if (node.op->id != graph::OpId::ReduceMean)
+    return is_exact(operator_of(node)) ? sum : rounded(sum, node.outputs[0]);
   Dim count = module_.dims->constant(1);
   for (std::size_t i = 0; i < group_.extents.size(); ++i) {
     if (group_.reduced[i]) count = count * group_.extents[i];
   }
   const auto known = count.constant();
-  const int divisor = known ? build_.number(dtype, static_cast<double>(*known)) : build_.apply(ExprOp::Cast, dtype, build_.dim(count));
+  const int divisor = known ? build_.number(dtype, static_cast<double>(*known))
+                            : build_.apply(ExprOp::Cast, dtype, build_.dim(count));
   return rounded(build_.apply(ExprOp::Div, dtype, sum, divisor), node.outputs[0]);
 }
 
 int GroupLowering::coord_value(const Coord& coord) {
   int sum = -1;
-  const auto add = [&](int term) { sum = sum < 0 ? term : build_.apply(ExprOp::Add, DType::i64, sum, term); };
+  const auto add = [&](int term) {
+    sum = sum < 0 ? term : build_.apply(ExprOp::Add, DType::i64, sum, term);
+  };
   for (const auto& term : coord.terms) {
     const int axis = axis_of_[static_cast<std::size_t>(term.axis)];
     if (axis < 0) continue;
     const int index = build_.index(axis);
-    add(term.factor.constant() == 1 ? index : build_.apply(ExprOp::Mul, DType::i64, index, build_.dim(term.factor)));
+    add(term.factor.constant() == 1
+            ? index
+            : build_.apply(ExprOp::Mul, DType::i64, index, build_.dim(term.factor)));
   }
   if (sum < 0 || coord.offset.constant() != 0) add(build_.dim(coord.offset));
   return sum;
 }
 
-GroupLowering::Guards GroupLowering::with_guard(const Guards& guards, const Coord& coord, Dim extent) const {
+GroupLowering::Guards GroupLowering::with_guard(const Guards& guards, const Coord& coord,
+                                                Dim extent) const {
   Guards more = guards;
   Guard guard{{}, coord.offset * -1, extent - coord.offset};
-  for (const auto& term : coord.terms) guard.terms.push_back({axis_of_[static_cast<std::size_t>(term.axis)], term.factor});
+  for (const auto& term : coord.terms)
+    guard.terms.push_back({axis_of_[static_cast<std::size_t>(term.axis)], term.factor});
   std::ranges::sort(guard.terms, {}, &graph::CoordTerm::axis);
   more.push_back(std::move(guard));
   return more;
@@ -120,14 +137,17 @@ int GroupLowering::gather(const Node& node, const Coords& coords, const Guards& 
   operand.guards = guards;
   operand.gathers = true;
   operand.gather_extent = dims_of(data)[static_cast<std::size_t>(axis)];
-  operand.gather_stride = fusion_.views[static_cast<std::size_t>(data)].strides[static_cast<std::size_t>(axis)];
-  const int wide = dtype_of(indices) == DType::i64 ? gathered : build_.apply(ExprOp::Cast, DType::i64, gathered);
+  operand.gather_stride =
+      fusion_.views[static_cast<std::size_t>(data)].strides[static_cast<std::size_t>(axis)];
+  const int wide =
+      dtype_of(indices) == DType::i64 ? gathered : build_.apply(ExprOp::Cast, DType::i64, gathered);
   return build_.load(value_dtype(data), find_operand(std::move(operand)), wide);
 }
 
 /// The parts are chosen from the last to the first by where each ends.
 int GroupLowering::concat(const Node& node, const Coords& coords, const Guards& guards) {
-  const auto axis = static_cast<std::size_t>(*normalize_axis(attr_integer(node, "axis"), static_cast<int>(coords.size())));
+  const auto axis = static_cast<std::size_t>(
+      *normalize_axis(attr_integer(node, "axis"), static_cast<int>(coords.size())));
   const DType dtype = value_dtype(node.outputs[0]);
   std::vector<int> parts;
   std::vector<Dim> ends;
@@ -149,7 +169,8 @@ int GroupLowering::concat(const Node& node, const Coords& coords, const Guards& 
 }
 
 int GroupLowering::constant_like(DType dtype, double value) {
-  return is_float(dtype) ? build_.number(dtype, value) : build_.integer(dtype, graph::saturated(dtype, value));
+  return is_float(dtype) ? build_.number(dtype, value)
+                         : build_.integer(dtype, graph::saturated(dtype, value));
 }
 
 int GroupLowering::pad(const Node& node, const Coords& coords, const Guards& guards) {
@@ -168,20 +189,25 @@ int GroupLowering::pad(const Node& node, const Coords& coords, const Guards& gua
     inner_guards = with_guard(inner_guards, inside[i], extent);
     if (loaded) continue;
     const int place = coord_value(coords[i]);
-    for (const int side : {build_.apply(ExprOp::GreaterEqual, DType::boolean, place, build_.dim(before[i])),
-                           build_.apply(ExprOp::Less, DType::boolean, place, build_.dim(before[i] + extent))}) {
+    for (const int side :
+         {build_.apply(ExprOp::GreaterEqual, DType::boolean, place, build_.dim(before[i])),
+          build_.apply(ExprOp::Less, DType::boolean, place, build_.dim(before[i] + extent))}) {
       exists = exists < 0 ? side : build_.apply(ExprOp::And, DType::boolean, exists, side);
     }
   }
   if (loaded) return load(input, inside, inner_guards, fill);
   const int inner = value(input, inside, inner_guards);
-  return exists < 0 ? inner : build_.apply(ExprOp::Select, dtype, exists, inner, constant_like(dtype, fill));
+  return exists < 0
+             ? inner
+             : build_.apply(ExprOp::Select, dtype, exists, inner, constant_like(dtype, fill));
 }
 
 int GroupLowering::windows(const Node& node, const Coords& coords, const Guards& guards) {
   const ValueId input = node.inputs[0];
   const auto place = graph::coords_through_windows(module_, node, coords);
-  if (!place) throw Error(ErrorKind::internal, fmt::format("{}: windows in another order than they slide", group_.name));
+  if (!place)
+    throw Error(ErrorKind::internal,
+                fmt::format("{}: windows in another order than they slide", group_.name));
   Guards inside = guards;
   const std::vector<int> axes = graph::window_axes(module_, node);
   const std::vector<graph::Window> windows = graph::windows_of(module_, node);
@@ -193,10 +219,12 @@ int GroupLowering::windows(const Node& node, const Coords& coords, const Guards&
 }
 
 int GroupLowering::range(const Node& node, const Coords& coords) {
-  const Coord element = coords[0] * module_.dims->constant(attr_integer(node, "step")) + attr_dim(module_, node, "start");
+  const Coord element = coords[0] * module_.dims->constant(attr_integer(node, "step")) +
+                        attr_dim(module_, node, "start");
   const DType dtype = value_dtype(node.outputs[0]);
   const int exact = coord_value(element);
-  return dtype == DType::i64 ? exact : rounded(build_.apply(ExprOp::Cast, dtype, exact), node.outputs[0]);
+  return dtype == DType::i64 ? exact
+                             : rounded(build_.apply(ExprOp::Cast, dtype, exact), node.outputs[0]);
 }
 
 }  // namespace dyn::rkernel

@@ -8,13 +8,16 @@
 
 namespace dyn::rkernel {
 
-/// A k x n matrix in panels of `panel` columns, each spanning all of K, zero-filled at the edge: element (k, n) is the element of number
-/// (n / panel) * K * panel + k * panel + n % panel. In i8 the weight is the element times the f32 scale of its column; the scales, one for each column of
-/// each panel, lie behind all panels. There, in f32, the last columns may lie once more, each contiguous along k.
+/// A k x n matrix in panels of `panel` columns, each spanning all of K, zero-filled at the edge:
+/// element (k, n) is the element of number (n / panel) * K * panel + k * panel + n % panel. In i8
+/// the weight is the element times the f32 scale of its column; the scales, one for each column of
+/// each panel, lie behind all panels. There, in f32, the last columns may lie once more, each
+/// contiguous along k.
 struct PackedLayout {
   DType dtype = DType::f32;
   std::int64_t panel = 1, k = 0, n = 0;
-  std::int64_t rows = 0;  ///< so many of the last columns, at most a panel's, lie as rows as well; f32 only
+  std::int64_t rows =
+      0;  ///< so many of the last columns, at most a panel's, lie as rows as well; f32 only
 
   std::int64_t panels() const noexcept { return (n + panel - 1) / panel; }
   std::int64_t elements() const noexcept { return panels() * panel * k; }
@@ -22,15 +25,21 @@ struct PackedLayout {
   std::int64_t scales_offset_bytes() const noexcept { return whole_lines(element_bytes()); }
   std::int64_t rows_offset_bytes() const noexcept { return whole_lines(element_bytes()); }
   /// Elements from one row to the next: whole lines, so many that rows do not share cache sets.
-  std::int64_t row_stride() const noexcept { return whole_lines(k * float_bytes + line_bytes) / float_bytes; }
+  std::int64_t row_stride() const noexcept {
+    return whole_lines(k * float_bytes + line_bytes) / float_bytes;
+  }
   std::int64_t bytes() const noexcept {
     if (dtype == DType::i8) return scales_offset_bytes() + panels() * panel * float_bytes;
     return rows > 0 ? rows_offset_bytes() + rows * row_stride() * float_bytes : element_bytes();
   }
 
  private:
-  static std::int64_t whole_lines(std::int64_t bytes) noexcept { return (bytes + line_bytes - 1) / line_bytes * line_bytes; }
-  std::int64_t element_bytes() const noexcept { return elements() * static_cast<std::int64_t>(size_of(dtype)); }
+  static std::int64_t whole_lines(std::int64_t bytes) noexcept {
+    return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+  }
+  std::int64_t element_bytes() const noexcept {
+    return elements() * static_cast<std::int64_t>(size_of(dtype));
+  }
 };
 
 }  // namespace dyn::rkernel

@@ -9,7 +9,9 @@
 namespace dyn::rkernel {
 namespace {
 
-std::string axis_name(const Problem& problem, int axis) { return problem.axes[static_cast<std::size_t>(axis)].name; }
+std::string axis_name(const Problem& problem, int axis) {
+  return problem.axes[static_cast<std::size_t>(axis)].name;
+}
 
 std::string axis_text(const Problem& problem, std::size_t i) {
   const Axis& axis = problem.axes[i];
@@ -26,10 +28,12 @@ std::string address_text(const Problem& problem, const Operand& operand) {
     const graph::Dim stride = operand.strides[i];
     if (stride.constant() == 0) continue;
     const std::string& axis = problem.axes[i].name;
-    terms.push_back(stride.constant() == 1 ? axis : fmt::format("{} * ({})", axis, to_string(stride)));
+    terms.push_back(stride.constant() == 1 ? axis
+                                           : fmt::format("{} * ({})", axis, to_string(stride)));
   }
   if (operand.gather_panel > 1) {
-    terms.push_back(fmt::format("gathered / {0} * ({1}) + gathered % {0}", operand.gather_panel, to_string(operand.gather_stride)));
+    terms.push_back(fmt::format("gathered / {0} * ({1}) + gathered % {0}", operand.gather_panel,
+                                to_string(operand.gather_stride)));
   } else if (operand.gathers) {
     terms.push_back(fmt::format("gathered * ({})", to_string(operand.gather_stride)));
   }
@@ -40,37 +44,48 @@ std::string window_text(const Problem& problem, const WindowRows& rows) {
   std::string text = ", windows";
   for (const WindowAxis& axis : rows.axes) {
     if (axis.size.constant() == 1 && axis.stride.constant() == 1 && axis.before.constant() == 0) {
-      text += fmt::format(" {} of {} step {},", to_string(axis.count), axis_name(problem, axis.axis), to_string(axis.step));
+      text += fmt::format(" {} of {} step {},", to_string(axis.count),
+                          axis_name(problem, axis.axis), to_string(axis.step));
     } else {
-      text += fmt::format(" {} of {} ({} * {} at {} - {} in {}) step {},", to_string(axis.count), axis_name(problem, axis.axis), to_string(axis.size),
-                          to_string(axis.dilation), to_string(axis.stride), to_string(axis.before), to_string(axis.extent), to_string(axis.step));
+      text += fmt::format(" {} of {} ({} * {} at {} - {} in {}) step {},", to_string(axis.count),
+                          axis_name(problem, axis.axis), to_string(axis.size),
+                          to_string(axis.dilation), to_string(axis.stride), to_string(axis.before),
+                          to_string(axis.extent), to_string(axis.step));
     }
   }
-  return text + fmt::format(" {} channels step {}", to_string(rows.channels), to_string(rows.channel_step));
+  return text + fmt::format(" {} channels step {}", to_string(rows.channels),
+                            to_string(rows.channel_step));
 }
 
 std::string guarded_text(const Problem& problem, const Guard& guard) {
   std::vector<std::string> terms;
   for (const graph::CoordTerm& term : guard.terms) {
     const std::string axis = axis_name(problem, term.axis);
-    terms.push_back(term.factor.constant() == 1 ? axis : fmt::format("{} * ({})", axis, to_string(term.factor)));
+    terms.push_back(term.factor.constant() == 1
+                        ? axis
+                        : fmt::format("{} * ({})", axis, to_string(term.factor)));
   }
   return terms.empty() ? "0" : fmt::format("{}", fmt::join(terms, " + "));
 }
 
 std::string operand_text(const Problem& problem, std::size_t i) {
   const Operand& operand = problem.operands[i];
-  if (problem.host) return fmt::format("  {} {} {}: {}\n", operand.written ? "out" : "in", i, name_of(operand.dtype), operand.name);
-  std::string text = fmt::format("  {} {} {}: {}[{}]", operand.written ? "out" : "in", i, name_of(operand.dtype),
-                                 operand.name, address_text(problem, operand));
+  if (problem.host)
+    return fmt::format("  {} {} {}: {}\n", operand.written ? "out" : "in", i,
+                       name_of(operand.dtype), operand.name);
+  std::string text =
+      fmt::format("  {} {} {}: {}[{}]", operand.written ? "out" : "in", i, name_of(operand.dtype),
+                  operand.name, address_text(problem, operand));
   if (operand.form == Form::Packed) text += ", packed";
   if (operand.window) text += window_text(problem, *operand.window);
   if (operand.form == Form::Scales) text += ", scales";
   if (operand.gathers) text += fmt::format(", gathers below {}", to_string(operand.gather_extent));
   for (const Guard& guard : operand.guards) {
-    text += fmt::format(", {} <= {} < {}", to_string(guard.low), guarded_text(problem, guard), to_string(guard.high));
+    text += fmt::format(", {} <= {} < {}", to_string(guard.low), guarded_text(problem, guard),
+                        to_string(guard.high));
   }
-  if (!operand.guards.empty()) text += operand.absent_outside ? " else nothing" : fmt::format(" else {}", operand.fill);
+  if (!operand.guards.empty())
+    text += operand.absent_outside ? " else nothing" : fmt::format(" else {}", operand.fill);
   return text + "\n";
 }
 
@@ -78,7 +93,10 @@ std::string expr_text(const Problem& problem, std::size_t i) {
   const Expr& expr = problem.exprs[i];
   std::string text = fmt::format("  %{} = {}", i, name_of(expr.op));
   switch (expr.op) {
-    case ExprOp::Constant: text += is_float(expr.dtype) ? fmt::format(" {}", expr.number) : fmt::format(" {}", expr.integer); break;
+    case ExprOp::Constant:
+      text +=
+          is_float(expr.dtype) ? fmt::format(" {}", expr.number) : fmt::format(" {}", expr.integer);
+      break;
     case ExprOp::DimValue: text += " " + to_string(expr.dim); break;
     case ExprOp::Index: text += " " + axis_name(problem, expr.axis); break;
     case ExprOp::Load: text += fmt::format(" {}", expr.operand); break;
@@ -93,10 +111,13 @@ std::string expr_text(const Problem& problem, std::size_t i) {
 std::string attention_text(const Problem& problem) {
   const Attention& attention = *problem.attention;
   const std::string keys = axis_name(problem, attention.keys), d = axis_name(problem, attention.d);
-  const std::string scale = attention.scale == 0 ? "1 / sqrt(extent of " + d + ")" : fmt::format("{}", attention.scale);
-  std::string scores = fmt::format("{} * sum over {} of {} * {}", scale, d, attention.q, attention.k);
+  const std::string scale =
+      attention.scale == 0 ? "1 / sqrt(extent of " + d + ")" : fmt::format("{}", attention.scale);
+  std::string scores =
+      fmt::format("{} * sum over {} of {} * {}", scale, d, attention.q, attention.k);
   if (attention.mask >= 0) scores += fmt::format(" + {}", attention.mask);
-  if (attention.causal) scores += fmt::format(", {} <= {} + their difference", keys, axis_name(problem, attention.m));
+  if (attention.causal)
+    scores += fmt::format(", {} <= {} + their difference", keys, axis_name(problem, attention.m));
   return fmt::format("  accumulator: sum over {} of softmax({}) * {}\n", keys, scores, attention.v);
 }
 
@@ -104,12 +125,15 @@ std::string attention_text(const Problem& problem) {
 
 bool is_run(const WindowRows& rows) {
   const WindowAxis& last = rows.axes.back();
-  return rows.channel_step.constant() == 1 && last.dilation.constant() == 1 && prove_equal(last.step, rows.channels) == true;
+  return rows.channel_step.constant() == 1 && last.dilation.constant() == 1 &&
+         prove_equal(last.step, rows.channels) == true;
 }
 
 std::int64_t short_segment(const WindowRows& rows) {
-  constexpr std::int64_t most = 64;  // longer ones gain nothing by it, and each length is a class of code
-  const std::int64_t elements = (is_run(rows) ? rows.axes.back().size * rows.channels : rows.channels).constant().value_or(0);
+  constexpr std::int64_t most =
+      64;  // longer ones gain nothing by it, and each length is a class of code
+  const std::int64_t elements =
+      (is_run(rows) ? rows.axes.back().size * rows.channels : rows.channels).constant().value_or(0);
   return rows.channel_step.constant() == 1 && elements <= most ? elements : 0;
 }
 
@@ -131,7 +155,9 @@ std::optional<int> Guard::range_axis() const {
   return terms[0].axis;
 }
 
-Guard range_of(int axis, graph::Dim low, graph::Dim high) { return {{{axis, low.table().constant(1)}}, low, high}; }
+Guard range_of(int axis, graph::Dim low, graph::Dim high) {
+  return {{{axis, low.table().constant(1)}}, low, high};
+}
 
 bool Problem::has_reduction() const {
   return std::ranges::any_of(exprs, [](const Expr& expr) { return is_reduction(expr.op); });
@@ -139,16 +165,19 @@ bool Problem::has_reduction() const {
 
 std::string to_string(const Problem& problem) {
   std::string text = fmt::format("problem {}\n", problem.name);
-  if (problem.host) text += fmt::format("  {}, by a function of the host\n", problem.host->node.op->name);
+  if (problem.host)
+    text += fmt::format("  {}, by a function of the host\n", problem.host->node.op->name);
   for (std::size_t i = 0; i < problem.axes.size(); ++i) text += axis_text(problem, i);
   for (std::size_t i = 0; i < problem.operands.size(); ++i) text += operand_text(problem, i);
   if (problem.contraction) {
     const Contraction& contraction = *problem.contraction;
-    text += fmt::format("  accumulator: sum over {} of {} * {}\n", axis_name(problem, contraction.k), contraction.a, contraction.b);
+    text += fmt::format("  accumulator: sum over {} of {} * {}\n",
+                        axis_name(problem, contraction.k), contraction.a, contraction.b);
   }
   if (problem.attention) text += attention_text(problem);
   for (std::size_t i = 0; i < problem.exprs.size(); ++i) text += expr_text(problem, i);
-  for (const Store& store : problem.stores) text += fmt::format("  store {} %{}\n", store.operand, store.expr);
+  for (const Store& store : problem.stores)
+    text += fmt::format("  store {} %{}\n", store.operand, store.expr);
   return text;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A problem: what one group computes, as axes, strided operands, scalar expressions and stores. It knows no machine.
-// Every target generates code from this and from nothing else.
+// A problem: what one group computes, as axes, strided operands, scalar expressions and stores. It
+// knows no machine. Every target generates code from this and from nothing else.
 
 #include <optional>
 #include <string>
@@ -20,8 +20,8 @@ struct Axis {
   AxisKind kind = AxisKind::Parallel;
 };
 
-/// The element exists only where low <= sum of index * factor < high; a Load elsewhere gives the operand's `fill`
-/// and does not touch memory. Terms are sorted by axis.
+/// The element exists only where low <= sum of index * factor < high; a Load elsewhere gives the
+/// operand's `fill` and does not touch memory. Terms are sorted by axis.
 struct Guard {
   std::vector<graph::CoordTerm> terms;
   graph::Dim low, high;
@@ -33,92 +33,108 @@ struct Guard {
 /// low <= index along `axis` < high.
 Guard range_of(int axis, graph::Dim low, graph::Dim high);
 
-/// How constant operands of a contraction lie: as in the file, or packed in panels of the target's width. An operand that gathers may be Packed
-/// where all contractions that read its buffer have it packed, in one view: it reads the same panels, and its offset and strides are theirs. Scales:
-/// those of the packed right side of the problem's contraction, one f32 for each column (PackedLayout).
+/// How constant operands of a contraction lie: as in the file, or packed in panels of the target's
+/// width. An operand that gathers may be Packed where all contractions that read its buffer have it
+/// packed, in one view: it reads the same panels, and its offset and strides are theirs. Scales:
+/// those of the packed right side of the problem's contraction, one f32 for each column
+/// (PackedLayout).
 enum class Form : std::uint8_t { Strided, Packed, Scales };
 
-/// A part of an axis of the problem: windows that slide along one axis of a tensor, or, of size 1, that axis itself.
+/// A part of an axis of the problem: windows that slide along one axis of a tensor, or, of size 1,
+/// that axis itself.
 struct WindowAxis {
-  int axis;            ///< of the problem; parts of one axis stand in row-major order
-  graph::Dim count;    ///< of windows
+  int axis;          ///< of the problem; parts of one axis stand in row-major order
+  graph::Dim count;  ///< of windows
   graph::Dim size, stride, dilation;
-  graph::Dim before;   ///< window i begins at i * stride - before
-  graph::Dim extent;   ///< of the tensor's axis: what lies outside of it reads as 0
-  graph::Dim step;     ///< elements from one index of the tensor's axis to the next
+  graph::Dim before;  ///< window i begins at i * stride - before
+  graph::Dim extent;  ///< of the tensor's axis: what lies outside of it reads as 0
+  graph::Dim step;    ///< elements from one index of the tensor's axis to the next
 };
 
-/// How a contraction's left side is read where it has windows for rows. Its k is (taps of each axis..., channels), in row-major order.
+/// How a contraction's left side is read where it has windows for rows. Its k is (taps of each
+/// axis..., channels), in row-major order.
 struct WindowRows {
   std::vector<WindowAxis> axes;  ///< outermost first; all parts of m, and of some batch axes
   graph::Dim channels, channel_step;
 };
 
-/// Whether the taps of the last axis and the channels are one run of elements, as far as the axis goes.
+/// Whether the taps of the last axis and the channels are one run of elements, as far as the axis
+/// goes.
 bool is_run(const WindowRows& rows);
 
-/// Elements that lie together, the channels of a tap or of a run, where they are few and as many in all shapes, so that code is generated for their number; else 0.
+/// Elements that lie together, the channels of a tap or of a run, where they are few and as many in
+/// all shapes, so that code is generated for their number; else 0.
 std::int64_t short_segment(const WindowRows& rows);
 
-/// Whether a block of m may copy the rows of the tensor that its windows lie in instead of its windows, and read one window after the other there: windows slide along the last two
-/// axes, whose taps overlap or touch, and a row of taps is one run.
+/// Whether a block of m may copy the rows of the tensor that its windows lie in instead of its
+/// windows, and read one window after the other there: windows slide along the last two axes, whose
+/// taps overlap or touch, and a row of taps is one run.
 bool lie_in_strips(const WindowRows& rows, int m);
 
-/// A strided window on a buffer. Address of the element at the current indices, in elements of `dtype`:
-/// offset + sum over axes of index * strides[axis] (+ gathered index * gather_stride). f16 and bf16 are dtypes of memory alone: a Load
-/// gives the f32 of such an element, a Store of an f32 rounds to nearest, ties to even (too large: infinity; NaN stays NaN).
+/// A strided window on a buffer. Address of the element at the current indices, in elements of
+/// `dtype`: offset + sum over axes of index * strides[axis] (+ gathered index * gather_stride). f16
+/// and bf16 are dtypes of memory alone: a Load gives the f32 of such an element, a Store of an f32
+/// rounds to nearest, ties to even (too large: infinity; NaN stays NaN).
 struct Operand {
   std::string name;
   DType dtype = DType::f32;
-  DType held = DType::f32;  ///< f16 or bf16 of a constant f32 operand: a dtype that holds all its elements as they are
+  DType held = DType::f32;  ///< f16 or bf16 of a constant f32 operand: a dtype that holds all its
+                            ///< elements as they are
   graph::ValueId buffer = graph::no_value;  ///< the base value whose memory this is
   bool written = false;
   Form form = Form::Strided;
   graph::Dim offset;
   std::vector<graph::Dim> strides;  ///< one for each axis of the problem; 0: does not vary along it
-  std::optional<WindowRows> window;  ///< of a contraction's `a`: adds to offset and strides, which are 0 along k and the axes of the windows
+  std::optional<WindowRows> window;  ///< of a contraction's `a`: adds to offset and strides, which
+                                     ///< are 0 along k and the axes of the windows
   std::vector<Guard> guards;
   double fill = 0;
-  bool absent_outside = false;  ///< of a convolution: fill is 0, and so is a product with it, whatever the other factor
-  /// Loads through an index expression: its value v must be in [-gather_extent, gather_extent) (negative counts from
-  /// the end), else the kernel reports Status::IndexOutOfRange; adds (v / gather_panel) * gather_stride + v % gather_panel.
+  bool absent_outside = false;  ///< of a convolution: fill is 0, and so is a product with it,
+                                ///< whatever the other factor
+  /// Loads through an index expression: its value v must be in [-gather_extent, gather_extent)
+  /// (negative counts from the end), else the kernel reports Status::IndexOutOfRange; adds (v /
+  /// gather_panel) * gather_stride + v % gather_panel.
   bool gathers = false;
   graph::Dim gather_extent, gather_stride;
-  std::int64_t gather_panel = 1;  ///< a power of two; 1: indices are gather_stride apart. Else how many share a panel
+  std::int64_t gather_panel =
+      1;  ///< a power of two; 1: indices are gather_stride apart. Else how many share a panel
 };
 
-/// One element written: exprs[expr] to operands[operand]. Where the operand's strides along all reduction axes are 0
-/// the value must not vary along them, and is stored once.
+/// One element written: exprs[expr] to operands[operand]. Where the operand's strides along all
+/// reduction axes are 0 the value must not vary along them, and is stored once.
 struct Store {
   int expr;
   int operand;
 };
 
-/// accumulator(..., m, n) = sum over k of operands[a](..., m, k) * operands[b](..., k, n). `batch` axes come first,
-/// then m, n, k in `axes`. Expressions may use Accumulator, and see all axes but k.
+/// accumulator(..., m, n) = sum over k of operands[a](..., m, k) * operands[b](..., k, n). `batch`
+/// axes come first, then m, n, k in `axes`. Expressions may use Accumulator, and see all axes but
+/// k.
 struct Contraction {
-  int a = 0, b = 1;  ///< operands
+  int a = 0, b = 1;         ///< operands
   int m = 0, n = 0, k = 0;  ///< axes
 };
 
-/// accumulator(..., m, n) = sum over keys of share(..., m, key) * operands[v](..., key, n), where the shares of a row are the softmax over
-/// keys of scale * sum over d of operands[q](..., m, d) * operands[k](..., key, d), plus operands[mask](..., m, key). A row whose scores
-/// are all -inf gives 0. `batch` axes come first, then m, n, keys, d in `axes`. Expressions may use Accumulator, and see batch, m and n.
+/// accumulator(..., m, n) = sum over keys of share(..., m, key) * operands[v](..., key, n), where
+/// the shares of a row are the softmax over keys of scale * sum over d of operands[q](..., m, d) *
+/// operands[k](..., key, d), plus operands[mask](..., m, key). A row whose scores are all -inf
+/// gives 0. `batch` axes come first, then m, n, keys, d in `axes`. Expressions may use Accumulator,
+/// and see batch, m and n.
 struct Attention {
-  int q = 0, k = 1, v = 2, mask = -1;      ///< operands; mask -1: none
-  int m = 0, n = 0, keys = 0, d = 0;       ///< axes
-  double scale = 0;                        ///< 0: 1 / sqrt(extent of d)
-  bool causal = false;                     ///< row m sees only keys <= m + (extent of keys - extent of m)
+  int q = 0, k = 1, v = 2, mask = -1;  ///< operands; mask -1: none
+  int m = 0, n = 0, keys = 0, d = 0;   ///< axes
+  double scale = 0;                    ///< 0: 1 / sqrt(extent of d)
+  bool causal = false;  ///< row m sees only keys <= m + (extent of keys - extent of m)
 };
 
 /// A whole tensor that a function of the host takes or makes.
 struct HostPart {
-  int operand = -1;               ///< -1: a literal
+  int operand = -1;  ///< -1: a literal
   DType dtype = DType::f32;
   std::vector<graph::Dim> dims;
-  graph::Dim offset;              ///< in elements
+  graph::Dim offset;                ///< in elements
   std::vector<graph::Dim> strides;  ///< one for each of `dims`
-  std::int64_t literal = 0;       ///< the bits of the element
+  std::int64_t literal = 0;         ///< the bits of the element
 };
 
 /// A node that no code is generated for.
@@ -128,14 +144,15 @@ struct HostCall {
 };
 
 struct Problem {
-  std::string name;         ///< of the group
-  std::vector<Axis> axes;   ///< outermost first; Parallel axes before Reduction axes
+  std::string name;        ///< of the group
+  std::vector<Axis> axes;  ///< outermost first; Parallel axes before Reduction axes
   std::vector<Operand> operands;
   std::vector<Expr> exprs;
   std::vector<Store> stores;
   std::optional<Contraction> contraction;
   std::optional<Attention> attention;
-  std::optional<HostCall> host;  ///< then there are no expressions and stores, and operands name memory alone
+  std::optional<HostCall>
+      host;  ///< then there are no expressions and stores, and operands name memory alone
   /// The axis that runs along vector lanes (contraction, attention: n). May be a reduction axis.
   int lane_axis = 0;
 

@@ -1,5 +1,6 @@
 #pragma once
-// A machine whose memory is not the host's: memory, streams, launches. The runtime knows GPUs, and their emulator, only as this.
+// A machine whose memory is not the host's: memory, streams, launches. The runtime knows GPUs, and
+// their emulator, only as this.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,23 +18,25 @@ using DeviceAddress = std::uint64_t;
 /// Whose memory a kernel works on.
 enum class Space : std::uint8_t { Host, Device };
 
-/// The memory of one operand's whole buffer, so that a device that checks accesses can tell what is out of bounds.
+/// The memory of one operand's whole buffer, so that a device that checks accesses can tell what is
+/// out of bounds.
 struct OperandRange {
   DeviceAddress begin = 0;
   std::size_t bytes = 0;
   bool written = false;
 };
 
-/// One launch of a kernel `void(pointers, ints, status)`: the fields of KernelArgs, each in device memory.
+/// One launch of a kernel `void(pointers, ints, status)`: the fields of KernelArgs, each in device
+/// memory.
 struct DeviceLaunch {
   const void* function = nullptr;  ///< from the device's loader
   const char* name = "";           ///< of the group, for messages
   std::int64_t blocks = 0;
-  int threads = 0;                 ///< of one block
-  int shared_bytes = 0;            ///< of one block
-  DeviceAddress pointers = 0;      ///< DeviceAddress[number of operands]
-  DeviceAddress ints = 0;          ///< std::int64_t[number of slots]
-  DeviceAddress status = 0;        ///< one std::int32_t (rkernel::Status)
+  int threads = 0;                         ///< of one block
+  int shared_bytes = 0;                    ///< of one block
+  DeviceAddress pointers = 0;              ///< DeviceAddress[number of operands]
+  DeviceAddress ints = 0;                  ///< std::int64_t[number of slots]
+  DeviceAddress status = 0;                ///< one std::int32_t (rkernel::Status)
   std::span<const OperandRange> operands;  ///< in the problem's order
 };
 
@@ -49,8 +52,8 @@ class Stream {
   virtual void clear(DeviceAddress at, std::size_t bytes) = 0;
   /// Throws Error(device), naming the group, where the launch is refused.
   virtual void launch(const DeviceLaunch& launch) = 0;
-  /// Waits for everything; throws Error(device) for what failed since the last call. The stream can be used afterwards unless
-  /// the device itself is lost.
+  /// Waits for everything; throws Error(device) for what failed since the last call. The stream can
+  /// be used afterwards unless the device itself is lost.
   virtual void synchronise() = 0;
 };
 
@@ -60,7 +63,8 @@ class Device {
   virtual ~Device() = default;
   /// "NVIDIA H200", "emulated a100".
   virtual std::string name() const = 0;
-  /// 256-byte aligned. Throws Error(device) with `what`, the bytes wanted and the bytes free, and leaves the device usable.
+  /// 256-byte aligned. Throws Error(device) with `what`, the bytes wanted and the bytes free, and
+  /// leaves the device usable.
   virtual DeviceAddress allocate(std::size_t bytes, std::string_view what) = 0;
   virtual void release(DeviceAddress address) noexcept = 0;
   virtual std::unique_ptr<Stream> make_stream() = 0;

@@ -10,7 +10,16 @@
 namespace dyn::rkernel {
 
 /// `Oracle` measures every program of all others, and is for comparing; all others predict.
-enum class Policy : std::uint8_t { Dyn, Vortex, MikPoly, FTuner, TSCompiler, DietCode, Vendor, Oracle };
+enum class Policy : std::uint8_t {
+  Dyn,
+  Vortex,
+  MikPoly,
+  FTuner,
+  TSCompiler,
+  DietCode,
+  Vendor,
+  Oracle
+};
 
 struct PolicyInfo {
   Policy policy;
@@ -28,6 +37,8 @@ std::optional<Policy> policy_named(std::string_view name);
 std::string policy_names();
 
 /// Whether choices may come from measurements of micro-kernels (MicroKernels::task_seconds).
-constexpr bool uses_micro_kernels(Policy policy) { return policy != Policy::Dyn && policy != Policy::Vendor; }
+constexpr bool uses_micro_kernels(Policy policy) {
+  return policy != Policy::Dyn && policy != Policy::Vendor;
+}
 
 }  // namespace dyn::rkernel

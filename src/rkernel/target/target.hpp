@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "src/rkernel/target/device.hpp"
 #include "src/rkernel/problem/packed_layout.hpp"
-#include "src/rkernel/target/policy.hpp"
 #include "src/rkernel/problem/problem.hpp"
+#include "src/rkernel/target/device.hpp"
+#include "src/rkernel/target/policy.hpp"
 #include "src/rkernel/target/unused_lanes.hpp"
 
 namespace dyn::rkernel {
@@ -28,18 +28,21 @@ enum class Status : std::int32_t {
 
 /// The argument block of every generated kernel. Read-only during a run, shared by all threads.
 struct KernelArgs {
-  void* const* pointers;        ///< one for each operand of the problem
-  const std::int64_t* ints;     ///< sizes, strides, offsets and strategy, as the kernel's slots say
+  void* const* pointers;     ///< one for each operand of the problem
+  const std::int64_t* ints;  ///< sizes, strides, offsets and strategy, as the kernel's slots say
   std::atomic<std::int32_t>* status;
-  void* shared = nullptr;  ///< Launch::shared_bytes bytes, 64-byte aligned, of all threads of the run
+  void* shared =
+      nullptr;  ///< Launch::shared_bytes bytes, 64-byte aligned, of all threads of the run
   const void* kept = nullptr;  ///< Launch::kept; generated code knows nothing of it
 };
 
-/// Executes tickets [first, first + count) of the launch. `scratch`: Launch::scratch_bytes bytes, 64-byte aligned, of the
-/// calling thread alone; contents undefined.
-using KernelFunction = void (*)(const KernelArgs* args, std::int64_t first, std::int64_t count, void* scratch);
+/// Executes tickets [first, first + count) of the launch. `scratch`: Launch::scratch_bytes bytes,
+/// 64-byte aligned, of the calling thread alone; contents undefined.
+using KernelFunction = void (*)(const KernelArgs* args, std::int64_t first, std::int64_t count,
+                                void* scratch);
 
-/// How a kernel in Space::Device is launched; KernelFunction, grain, scratch and threads of its Launch mean nothing.
+/// How a kernel in Space::Device is launched; KernelFunction, grain, scratch and threads of its
+/// Launch mean nothing.
 struct Grid {
   const void* function = nullptr;  ///< from the device's loader
   std::int64_t blocks = 0;
@@ -49,25 +52,27 @@ struct Grid {
 
 /// A problem at one shape, ready to run: immutable, kept in plans.
 struct Launch {
-  Grid grid;                      ///< of a kernel in Space::Device
+  Grid grid;  ///< of a kernel in Space::Device
   KernelFunction function = nullptr;
   std::int64_t tickets = 0;       ///< independent units of work; 0: nothing to do
   std::int64_t grain = 1;         ///< tickets that one thread takes at a time
   std::size_t scratch_bytes = 0;  ///< per thread
-  /// A second stage, where there is one: its tickets begin when all of the first stage are done. What the first leaves for it (partial
-  /// results of a split reduction) lies in `KernelArgs::shared`; nothing else may be kept there.
+  /// A second stage, where there is one: its tickets begin when all of the first stage are done.
+  /// What the first leaves for it (partial results of a split reduction) lies in
+  /// `KernelArgs::shared`; nothing else may be kept there.
   KernelFunction merge = nullptr;
   std::int64_t merge_tickets = 0;
-  std::int64_t merge_grain = 1;    ///< tickets of it that one thread takes at a time
-  std::size_t shared_bytes = 0;    ///< per run; contents undefined when the first stage begins
-  int threads = 1;                 ///< how many threads are worth it
+  std::int64_t merge_grain = 1;  ///< tickets of it that one thread takes at a time
+  std::size_t shared_bytes = 0;  ///< per run; contents undefined when the first stage begins
+  int threads = 1;               ///< how many threads are worth it
   double predicted_seconds = 0;
-  UnusedLanes unused_lanes;       ///< of the contraction
-  double flops = 0;               ///< of the contraction: 2 * M * N * K * batch; 0 for the rest
-  double bytes = 0;               ///< compulsory traffic of all operands
+  UnusedLanes unused_lanes;  ///< of the contraction
+  double flops = 0;          ///< of the contraction: 2 * M * N * K * batch; 0 for the rest
+  double bytes = 0;          ///< compulsory traffic of all operands
   std::vector<std::int64_t> ints;
-  std::shared_ptr<const void> kept;  ///< what `function` needs besides, where it is no generated code; nullptr: nothing
-  std::size_t kept_bytes = 0;        ///< of it, roughly
+  std::shared_ptr<const void>
+      kept;  ///< what `function` needs besides, where it is no generated code; nullptr: nothing
+  std::size_t kept_bytes = 0;  ///< of it, roughly
 };
 
 /// What planning one launch may use.
@@ -83,7 +88,8 @@ struct Candidate {
   Launch launch;
 };
 
-/// What a policy makes of a problem at one shape. Candidates that differ neither in code nor in partition stand there once.
+/// What a policy makes of a problem at one shape. Candidates that differ neither in code nor in
+/// partition stand there once.
 struct Choices {
   std::vector<Candidate> candidates;
   std::size_t chosen = 0;   ///< index of the one that the policy takes, where there are any
@@ -98,14 +104,19 @@ struct CodeListing {
   std::string hash;  ///< of it
 };
 
-/// A problem with its code: made at load, one for each problem of a model. plan() is const and thread-safe, and compiles nothing.
+/// A problem with its code: made at load, one for each problem of a model. plan() is const and
+/// thread-safe, and compiles nothing.
 class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual Launch plan(const PlanRequest& request) const = 0;
-  /// All that a policy considers, for comparing policies. Of Oracle: what it runs beside the programs of all others. None where the problem is no contraction.
-  virtual Choices choices(const PlanRequest&, Policy) const { return {{}, 0, "there is one way to run it"}; }
-  /// Chooses by a policy and drops the result, for timing. `remembered`: through the memory of choices, where the policy has one.
+  /// All that a policy considers, for comparing policies. Of Oracle: what it runs beside the
+  /// programs of all others. None where the problem is no contraction.
+  virtual Choices choices(const PlanRequest&, Policy) const {
+    return {{}, 0, "there is one way to run it"};
+  }
+  /// Chooses by a policy and drops the result, for timing. `remembered`: through the memory of
+  /// choices, where the policy has one.
   virtual void rehearse(const PlanRequest&, Policy, bool /*remembered*/) const {}
   /// Candidates, cost terms and the choice, for `dynrun explain`.
   virtual std::string explain(const PlanRequest& request) const = 0;
@@ -116,12 +127,13 @@ class Kernel {
   virtual Space space() const { return Space::Host; }
   /// One for each shape class; empty where the target keeps no text.
   virtual std::vector<CodeListing> listings() const { return {}; }
-  /// Kernels with the same key have the same listings but for their names; "": like no other. Much cheaper than listings().
+  /// Kernels with the same key have the same listings but for their names; "": like no other. Much
+  /// cheaper than listings().
   virtual std::string listings_key() const { return {}; }
 };
 
 struct CompileReport {
-  int kernels = 0;            ///< functions in the manifest, main loops included
+  int kernels = 0;  ///< functions in the manifest, main loops included
   int compiled = 0, from_memory = 0, from_disk = 0;
   double compile_seconds = 0, measure_seconds = 0, machine_seconds = 0;
 };
@@ -129,8 +141,10 @@ struct CompileReport {
 /// What the runtime knows of the buffers that operands name.
 struct BufferFacts {
   std::function<bool(graph::ValueId)> constant;  ///< a weight or constant
-  std::function<bool(graph::ValueId)> port;      ///< the caller's memory: an input, or what becomes an output; or a state
-  /// Memory of the host that a session keeps; none where empty. Only kernels in Space::Host can touch it.
+  std::function<bool(graph::ValueId)>
+      port;  ///< the caller's memory: an input, or what becomes an output; or a state
+  /// Memory of the host that a session keeps; none where empty. Only kernels in Space::Host can
+  /// touch it.
   std::function<bool(graph::ValueId)> state = {};
 };
 
@@ -139,34 +153,45 @@ class Target {
   virtual ~Target() = default;
   virtual std::string name() const = 0;
 
-  /// Whether problems with an Attention are among those that it runs; else the operator is split before it comes here.
+  /// Whether problems with an Attention are among those that it runs; else the operator is split
+  /// before it comes here.
   virtual bool fuses_attention() const { return false; }
-  /// Whether rows of a result that lie apart cost it no more than dense ones, so that parts of a concatenation are computed in their places.
+  /// Whether rows of a result that lie apart cost it no more than dense ones, so that parts of a
+  /// concatenation are computed in their places.
   virtual bool writes_rows_apart() const { return false; }
 
-  /// Generates (or takes from the caches) all code that the problems can ever need; nullptr for a problem that this target cannot
-  /// run. May mark contraction operands that are constant as Form::Packed; the runtime then packs them with pack(). May narrow the
-  /// dtype of operands that are constant, and of buffers that are no ports and that only its own kernels touch, alike in
+  /// Generates (or takes from the caches) all code that the problems can ever need; nullptr for a
+  /// problem that this target cannot run. May mark contraction operands that are constant as
+  /// Form::Packed; the runtime then packs them with pack(). May narrow the dtype of operands that
+  /// are constant, and of buffers that are no ports and that only its own kernels touch, alike in
   /// all problems; the runtime then keeps them so.
-  virtual std::vector<std::unique_ptr<Kernel>> prepare(std::vector<Problem>& problems, const BufferFacts& buffers,
+  virtual std::vector<std::unique_ptr<Kernel>> prepare(std::vector<Problem>& problems,
+                                                       const BufferFacts& buffers,
                                                        CompileReport& report) = 0;
 
   /// Where kernels of Space::Device run; nullptr where there are none.
   virtual std::shared_ptr<Device> device() const { return nullptr; }
 
-  /// How many functions this process has compiled for this target so far. A run must never change it.
+  /// How many functions this process has compiled for this target so far. A run must never change
+  /// it.
   virtual std::int64_t functions_compiled() const { return 0; }
 
   /// Of the PackedLayout of operands of this dtype.
   virtual std::int64_t panel_width(DType dtype) const = 0;
   /// How many of the last columns of a k x n operand it packs as rows too (PackedLayout::rows).
-  virtual std::int64_t packed_rows(DType, [[maybe_unused]] std::int64_t k, [[maybe_unused]] std::int64_t n) const { return 0; }
-  /// Names all that the bytes of pack() depend on besides its arguments, so that they can be kept on disk; "": they must not be.
+  virtual std::int64_t packed_rows(DType, [[maybe_unused]] std::int64_t k,
+                                   [[maybe_unused]] std::int64_t n) const {
+    return 0;
+  }
+  /// Names all that the bytes of pack() depend on besides its arguments, so that they can be kept
+  /// on disk; "": they must not be.
   virtual std::string packing() const { return {}; }
-  /// Packs panels [first_panel, last_panel), and their scales and rows, of source element (k, n) at source[k * k_stride + n * n_stride] into a matrix at
-  /// `destination`. Throws Error(model) for numbers that the dtype has no place for.
-  virtual void pack(const PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
-                    std::int64_t last_panel, void* destination) const = 0;
+  /// Packs panels [first_panel, last_panel), and their scales and rows, of source element (k, n) at
+  /// source[k * k_stride + n * n_stride] into a matrix at `destination`. Throws Error(model) for
+  /// numbers that the dtype has no place for.
+  virtual void pack(const PackedLayout& layout, const float* source, std::int64_t k_stride,
+                    std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
+                    void* destination) const = 0;
 };
 
 }  // namespace dyn::rkernel

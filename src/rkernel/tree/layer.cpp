@@ -13,14 +13,16 @@ void walk_from(const RKernel& kernel, Emitter& emitter, int level) {
     emitter.leaf(layer);
     return;
   }
-  const bool ahead = std::any_of(layer.moves.begin(), layer.moves.end(), [](const Move& move) { return move.stages > 1; });
+  const bool ahead = std::any_of(layer.moves.begin(), layer.moves.end(),
+                                 [](const Move& move) { return move.stages > 1; });
   for (std::size_t i = 0; i < layer.loops.size(); ++i) {
     if (ahead && i + 1 == layer.loops.size()) emitter.run_ahead(level, layer.moves);
     emitter.open(level, layer.loops[i]);
   }
   for (const Move& move : layer.moves) emitter.move(level, move);
   walk_from(kernel, emitter, level - 1);
-  for (auto loop = layer.loops.rbegin(); loop != layer.loops.rend(); ++loop) emitter.close(level, *loop);
+  for (auto loop = layer.loops.rbegin(); loop != layer.loops.rend(); ++loop)
+    emitter.close(level, *loop);
 }
 
 const char* name_of(LoopKind kind) {
@@ -59,24 +61,26 @@ std::string to_string(const RKernel& kernel) {
   for (std::size_t level = kernel.layers.size(); level-- > 0;) {
     const Layer& layer = kernel.layers[level];
     text += fmt::format("{}{} ({}, {} unit{})\n", indent, layer.name,
-                        layer.analysis == Analysis::Empirical ? "measured" : "computed", layer.units,
-                        layer.units == 1 ? "" : "s");
+                        layer.analysis == Analysis::Empirical ? "measured" : "computed",
+                        layer.units, layer.units == 1 ? "" : "s");
     for (const Loop& loop : layer.loops) {
       indent += "  ";
-      text += fmt::format("{}for {}: {}, tile {}\n", indent, problem.axes[static_cast<std::size_t>(loop.axis)].name,
+      text += fmt::format("{}for {}: {}, tile {}\n", indent,
+                          problem.axes[static_cast<std::size_t>(loop.axis)].name,
                           name_of(loop.kind), tile_text(loop.tile));
     }
     for (const Carried& carried : layer.carried) {
-      text += fmt::format("{}  carries {}: {} at first, then {}; parts merge as {}\n", indent, carried.name, carried.initial, carried.update,
-                          carried.merge);
+      text += fmt::format("{}  carries {}: {} at first, then {}; parts merge as {}\n", indent,
+                          carried.name, carried.initial, carried.update, carried.merge);
     }
     for (const Move& move : layer.moves) {
       const Operand& operand = problem.operands[static_cast<std::size_t>(move.operand)];
-      text += fmt::format("{}  move {}: {} -> {}, {}{}{}\n", indent, operand.name,
-                          kernel.layers[static_cast<std::size_t>(move.from_layer)].name,
-                          kernel.layers[static_cast<std::size_t>(move.to_layer)].name, name_of(move.form),
-                          move.dtype == operand.dtype ? "" : fmt::format(", as {}", dyn::name_of(move.dtype)),
-                          move.stages == 1 ? "" : fmt::format(", {} stages", move.stages));
+      text += fmt::format(
+          "{}  move {}: {} -> {}, {}{}{}\n", indent, operand.name,
+          kernel.layers[static_cast<std::size_t>(move.from_layer)].name,
+          kernel.layers[static_cast<std::size_t>(move.to_layer)].name, name_of(move.form),
+          move.dtype == operand.dtype ? "" : fmt::format(", as {}", dyn::name_of(move.dtype)),
+          move.stages == 1 ? "" : fmt::format(", {} stages", move.stages));
     }
     indent += "  ";
   }

@@ -1,6 +1,6 @@
 #pragma once
-// The rKernel (Vortex, Algorithm 1 and Figure 10): one tree of plain data that describes a kernel on any machine, and
-// the recursive functions over it.
+// The rKernel (Vortex, Algorithm 1 and Figure 10): one tree of plain data that describes a kernel
+// on any machine, and the recursive functions over it.
 
 #include <cstdint>
 #include <span>
@@ -17,8 +17,9 @@ enum class LoopKind : std::uint8_t {
   TemporalReduction  ///< serial, iterations add to the same outputs
 };
 
-/// One loop of a layer over one axis of the problem. `tile` is how much of the axis one iteration covers, that
-/// is the extent which the layer below sees; 0: known only at run time (a slot of the launch), -1: all of it.
+/// One loop of a layer over one axis of the problem. `tile` is how much of the axis one iteration
+/// covers, that is the extent which the layer below sees; 0: known only at run time (a slot of the
+/// launch), -1: all of it.
 struct Loop {
   int axis = 0;
   LoopKind kind = LoopKind::TemporalSpatial;
@@ -33,15 +34,17 @@ struct Move {
   int operand = 0;
   int from_layer = 0, to_layer = 0;
   MoveForm form = MoveForm::AsItLies;
-  int stages = 1;  ///< buffers of a pipeline: the move runs up to stages - 1 iterations ahead of the loops below; 1: they wait for it
+  int stages = 1;  ///< buffers of a pipeline: the move runs up to stages - 1 iterations ahead of
+                   ///< the loops below; 1: they wait for it
   DType dtype = DType::f32;  ///< of the elements after it
 };
 
 /// How the cost of a layer is known: timed on the machine once, or computed from the layer below.
 enum class Analysis : std::uint8_t { Empirical, Analytical };
 
-/// A value that a reduction loop keeps from iteration to iteration, one for each point of `axes`. Parts of the reduction may run at the same
-/// time where every carried value has a merge: their results are merged in the order of the parts.
+/// A value that a reduction loop keeps from iteration to iteration, one for each point of `axes`.
+/// Parts of the reduction may run at the same time where every carried value has a merge: their
+/// results are merged in the order of the parts.
 struct Carried {
   std::string name;
   std::vector<int> axes;
@@ -54,7 +57,7 @@ struct Layer {
   std::vector<Loop> loops;
   std::vector<Move> moves;
   Analysis analysis = Analysis::Analytical;
-  int units = 1;  ///< how many of these the machine runs at once
+  int units = 1;                      ///< how many of these the machine runs at once
   std::vector<Carried> carried = {};  ///< by its reduction loops, beside sums
 };
 
@@ -65,22 +68,24 @@ struct RKernel {
   int vector_width = 1;  ///< lanes of one register for the accumulator's dtype
 };
 
-/// Generates code while walk() goes through the tree. Loops nest: open and close calls pair up. In a loop whose moves run ahead, move()
-/// brings what the iteration stages - 1 after this one needs; run_ahead() has brought what the first stages - 1 need.
+/// Generates code while walk() goes through the tree. Loops nest: open and close calls pair up. In
+/// a loop whose moves run ahead, move() brings what the iteration stages - 1 after this one needs;
+/// run_ahead() has brought what the first stages - 1 need.
 class Emitter {
  public:
   virtual ~Emitter() = default;
   virtual void open(int layer, const Loop& loop) = 0;
   virtual void close(int layer, const Loop& loop) = 0;
   virtual void move(int layer, const Move& move) = 0;
-  /// Before the innermost loop of a layer opens: its moves of more than one stage. Never called where there are none.
+  /// Before the innermost loop of a layer opens: its moves of more than one stage. Never called
+  /// where there are none.
   virtual void run_ahead(int /*layer*/, std::span<const Move> /*moves*/) {}
   /// The body of layer 0: all its loops, unrolled and vectorised, as the tree's tiles say.
   virtual void leaf(const Layer& registers) = 0;
 };
 
-/// Top to bottom: for each layer its loops in order (before the last one run_ahead(), where moves do), then its moves, then the layers
-/// below; layer 0 is the leaf.
+/// Top to bottom: for each layer its loops in order (before the last one run_ahead(), where moves
+/// do), then its moves, then the layers below; layer 0 is the leaf.
 void walk(const RKernel& kernel, Emitter& emitter);
 
 /// Readable text, one line a loop, indented by depth.
@@ -88,17 +93,19 @@ std::string to_string(const RKernel& kernel);
 
 /// What a machine can hold; 0: no limit of this machine.
 struct Limits {
-  int vector_registers = 0;       ///< of one core: outputs and operands of layer 0
-  int thread_registers = 0;       ///< of 32 bits, of one thread: its outputs, and what it works with
-  int threads = 0;                ///< that share the memory which moves fill
+  int vector_registers = 0;  ///< of one core: outputs and operands of layer 0
+  int thread_registers = 0;  ///< of 32 bits, of one thread: its outputs, and what it works with
+  int threads = 0;           ///< that share the memory which moves fill
   std::int64_t staged_bytes = 0;  ///< of that memory
 };
 
-/// Threads that share one unit of the top layer: the units of the layers between it and the registers.
+/// Threads that share one unit of the top layer: the units of the layers between it and the
+/// registers.
 int threads_below_top(const RKernel& kernel);
 
-/// What is wrong with a tree, nothing where it is legal: every axis tiled with multiples from layer to layer, reductions never
-/// Parallel, known parallel trips as many as the layer has units (below the top), moves downwards, all within the limits.
+/// What is wrong with a tree, nothing where it is legal: every axis tiled with multiples from layer
+/// to layer, reductions never Parallel, known parallel trips as many as the layer has units (below
+/// the top), moves downwards, all within the limits.
 std::vector<std::string> illegalities(const RKernel& kernel, const Limits& limits);
 
 /// Throws Error(internal) with all illegalities of a tree; emitters call it before they walk.

@@ -10,7 +10,8 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// Registers of a thread for addresses, counters and the operands of one instruction, beside its outputs.
+/// Registers of a thread for addresses, counters and the operands of one instruction, beside its
+/// outputs.
 constexpr int working_registers = 32;
 
 /// What layer 0 to `level` cover of each axis: the nearest known tile, 1 where none is.
@@ -27,7 +28,9 @@ std::vector<std::int64_t> extents_at(const RKernel& kernel, int level) {
 /// Whether parts of a reduction can be merged.
 bool merges(const RKernel& kernel) {
   return std::ranges::any_of(kernel.layers, [](const Layer& layer) {
-    return !layer.carried.empty() && std::ranges::none_of(layer.carried, [](const Carried& carried) { return carried.merge.empty(); });
+    return !layer.carried.empty() &&
+           std::ranges::none_of(layer.carried,
+                                [](const Carried& carried) { return carried.merge.empty(); });
   });
 }
 
@@ -39,13 +42,16 @@ void check_loops(const RKernel& kernel, Lines& found) {
       const Axis& axis = problem.axes[static_cast<std::size_t>(loop.axis)];
       std::int64_t& tile = below[static_cast<std::size_t>(loop.axis)];
       if (axis.kind == AxisKind::Reduction && loop.kind == LoopKind::Parallel && !merges(kernel)) {
-        found.push_back(fmt::format("layer {} runs the reduction axis {} in parallel", layer.name, axis.name));
+        found.push_back(
+            fmt::format("layer {} runs the reduction axis {} in parallel", layer.name, axis.name));
       }
       if (axis.kind == AxisKind::Parallel && loop.kind == LoopKind::TemporalReduction) {
-        found.push_back(fmt::format("layer {} reduces over the parallel axis {}", layer.name, axis.name));
+        found.push_back(
+            fmt::format("layer {} reduces over the parallel axis {}", layer.name, axis.name));
       }
       if (loop.tile > 0 && loop.tile % tile != 0) {
-        found.push_back(fmt::format("layer {}: tile {} of axis {} is no multiple of {} below", layer.name, loop.tile, axis.name, tile));
+        found.push_back(fmt::format("layer {}: tile {} of axis {} is no multiple of {} below",
+                                    layer.name, loop.tile, axis.name, tile));
       }
       if (loop.tile > 0) tile = loop.tile;
     }
@@ -75,7 +81,8 @@ void check_units(const RKernel& kernel, Lines& found) {
       trips *= extent / loop.tile;
     }
     if (known && trips != layer.units) {
-      found.push_back(fmt::format("layer {} has {} parallel iterations for {} units", layer.name, trips, layer.units));
+      found.push_back(fmt::format("layer {} has {} parallel iterations for {} units", layer.name,
+                                  trips, layer.units));
     }
   }
 }
@@ -89,12 +96,14 @@ void check_moves(const RKernel& kernel, const Limits& limits, Lines& found) {
       if (move.from_layer < move.to_layer || move.from_layer >= layers) {
         found.push_back(fmt::format("layer {} moves an operand upwards", layer.name));
       }
-      if (move.stages < 1) found.push_back(fmt::format("layer {} has a move of {} stages", layer.name, move.stages));
+      if (move.stages < 1)
+        found.push_back(fmt::format("layer {} has a move of {} stages", layer.name, move.stages));
       if (!kernel.problem->contraction) continue;
       const Contraction& contraction = *kernel.problem->contraction;
       const std::vector<std::int64_t> extents = extents_at(kernel, layers - 1);
       const int spatial = move.operand == contraction.a ? contraction.m : contraction.n;
-      bytes += extents[static_cast<std::size_t>(spatial)] * extents[static_cast<std::size_t>(contraction.k)] * move.stages *
+      bytes += extents[static_cast<std::size_t>(spatial)] *
+               extents[static_cast<std::size_t>(contraction.k)] * move.stages *
                static_cast<std::int64_t>(size_of(move.dtype));
     }
   }
@@ -111,23 +120,30 @@ void check_vector_registers(const RKernel& kernel, const Limits& limits, Lines& 
     if (loop.axis == kernel.problem->contraction->m) rows = loop.tile;
     if (loop.axis == kernel.problem->contraction->n) columns = loop.tile;
   }
-  const std::int64_t vectors = depth == kernel.vector_width ? columns : columns / kernel.vector_width;
+  const std::int64_t vectors =
+      depth == kernel.vector_width ? columns : columns / kernel.vector_width;
   const std::int64_t needed = rows * vectors + 1 + (rows > 1 ? vectors : 0);
   if (needed > limits.vector_registers) {
-    found.push_back(fmt::format("a {} x {} tile needs {} vector registers of {}", rows, columns, needed, limits.vector_registers));
+    found.push_back(fmt::format("a {} x {} tile needs {} vector registers of {}", rows, columns,
+                                needed, limits.vector_registers));
   }
 }
 
-// Outputs stay with their thread through the whole reduction: all those of the block are in its threads' registers at once.
+// Outputs stay with their thread through the whole reduction: all those of the block are in its
+// threads' registers at once.
 void check_threads(const RKernel& kernel, const Limits& limits, Lines& found) {
   const int threads = threads_below_top(kernel);
-  if (limits.threads > 0 && threads > limits.threads) found.push_back(fmt::format("{} threads of {}", threads, limits.threads));
+  if (limits.threads > 0 && threads > limits.threads)
+    found.push_back(fmt::format("{} threads of {}", threads, limits.threads));
   const Contraction& contraction = *kernel.problem->contraction;
-  const std::vector<std::int64_t> extents = extents_at(kernel, static_cast<int>(kernel.layers.size()) - 1);
-  const std::int64_t outputs = extents[static_cast<std::size_t>(contraction.m)] * extents[static_cast<std::size_t>(contraction.n)];
+  const std::vector<std::int64_t> extents =
+      extents_at(kernel, static_cast<int>(kernel.layers.size()) - 1);
+  const std::int64_t outputs = extents[static_cast<std::size_t>(contraction.m)] *
+                               extents[static_cast<std::size_t>(contraction.n)];
   const std::int64_t needed = outputs / threads + working_registers;
   if (needed > limits.thread_registers) {
-    found.push_back(fmt::format("{} outputs of one thread need {} registers of {}", outputs / threads, needed, limits.thread_registers));
+    found.push_back(fmt::format("{} outputs of one thread need {} registers of {}",
+                                outputs / threads, needed, limits.thread_registers));
   }
 }
 
@@ -135,7 +151,8 @@ void check_threads(const RKernel& kernel, const Limits& limits, Lines& found) {
 
 int threads_below_top(const RKernel& kernel) {
   int threads = 1;
-  for (std::size_t level = 1; level + 1 < kernel.layers.size(); ++level) threads *= kernel.layers[level].units;
+  for (std::size_t level = 1; level + 1 < kernel.layers.size(); ++level)
+    threads *= kernel.layers[level].units;
   return threads;
 }
 

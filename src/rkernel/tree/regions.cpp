@@ -29,7 +29,8 @@ class Cover {
 }  // namespace
 
 std::string_view name_of(Pattern pattern) {
-  constexpr std::array<std::string_view, all_patterns.size()> names{"I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"};
+  constexpr std::array<std::string_view, all_patterns.size()> names{"I",  "II",  "III",  "IV", "V",
+                                                                    "VI", "VII", "VIII", "IX"};
   return names[static_cast<std::size_t>(pattern)];
 }
 

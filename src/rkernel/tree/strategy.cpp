@@ -19,7 +19,8 @@ Tiling tiling_of(std::int64_t extent, std::int64_t largest) {
   const std::int64_t tiles = (extent + largest - 1) / largest;
   for (std::int64_t rest = 0; rest < std::min(tiles, largest); ++rest) {
     const std::int64_t left = extent - (tiles - rest) * largest;
-    if (rest == 0 ? left == 0 : left % rest == 0 && 2 * left >= rest * largest) return {{largest, tiles - rest}, {rest > 0 ? left / rest : 0, rest}};
+    if (rest == 0 ? left == 0 : left % rest == 0 && 2 * left >= rest * largest)
+      return {{largest, tiles - rest}, {rest > 0 ? left / rest : 0, rest}};
   }
   return equal_tiling(extent, largest);
 }
@@ -31,7 +32,8 @@ std::int64_t fixed_slices(std::int64_t outputs, std::int64_t depth) {
 
 std::string to_string(const Tiling& tiling) {
   std::string text = fmt::format("{} x {}", tiling.first.count, tiling.first.tile);
-  if (tiling.second.count > 0) text += fmt::format(" + {} x {}", tiling.second.count, tiling.second.tile);
+  if (tiling.second.count > 0)
+    text += fmt::format(" + {} x {}", tiling.second.count, tiling.second.tile);
   return text;
 }
 

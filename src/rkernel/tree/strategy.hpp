@@ -13,38 +13,42 @@ struct Run {
   bool operator==(const Run&) const = default;
 };
 
-/// An axis of one layer as at most two runs (FTuner, Algorithm 2): 53 = 3 x 7 + 4 x 8. Nothing is padded.
+/// An axis of one layer as at most two runs (FTuner, Algorithm 2): 53 = 3 x 7 + 4 x 8. Nothing is
+/// padded.
 struct Tiling {
   Run first, second;
   std::int64_t tiles() const noexcept { return first.count + second.count; }
   bool operator==(const Tiling&) const = default;
 };
 
-/// As few tiles of at most `largest` as cover `extent`, as equal as they can be, larger ones first. Extent 0: no tiles.
+/// As few tiles of at most `largest` as cover `extent`, as equal as they can be, larger ones first.
+/// Extent 0: no tiles.
 Tiling equal_tiling(std::int64_t extent, std::int64_t largest);
-/// As few tiles of at most `largest` as cover `extent`: as many of `largest` as two runs allow whose second run has at least half of it;
-/// where there are none, equal_tiling().
+/// As few tiles of at most `largest` as cover `extent`: as many of `largest` as two runs allow
+/// whose second run has at least half of it; where there are none, equal_tiling().
 Tiling tiling_of(std::int64_t extent, std::int64_t largest);
 std::string to_string(const Tiling& tiling);  ///< "3 x 7 + 4 x 8"
 
-/// What runs along the lanes of layer 0: columns; rows, with the sides of the contraction exchanged; or steps of K, for few columns.
+/// What runs along the lanes of layer 0: columns; rows, with the sides of the contraction
+/// exchanged; or steps of K, for few columns.
 enum class LaneAxis : std::uint8_t { N, M, K };
 
 /// A strategy of a contraction: the tile of each axis at each layer, and the moves.
 struct Strategy {
-  int tile_rows = 1, tile_columns = 1;            ///< registers: at most this many rows
-  std::int64_t block_m = 1, block_n = 1;          ///< threads: one ticket
-  std::int64_t block_k = 1;                       ///< L2; within one slice
-  std::int64_t split_k = 1;                       ///< threads: equal slices of K, whose sums are added in their order
-  bool copy_a = false;                            ///< move A's block to scratch as a row copy
+  int tile_rows = 1, tile_columns = 1;    ///< registers: at most this many rows
+  std::int64_t block_m = 1, block_n = 1;  ///< threads: one ticket
+  std::int64_t block_k = 1;               ///< L2; within one slice
+  std::int64_t split_k = 1;  ///< threads: equal slices of K, whose sums are added in their order
+  bool copy_a = false;       ///< move A's block to scratch as a row copy
   LaneAxis lanes = LaneAxis::N;
-  bool direct_b = false;                          ///< read a fresh B as it lies, where it is not packed at load
-  bool dot_rest = false;                          ///< lanes run along K in the columns beyond the last whole vector, which tickets copy as rows; with LaneAxis::N
+  bool direct_b = false;  ///< read a fresh B as it lies, where it is not packed at load
+  bool dot_rest = false;  ///< lanes run along K in the columns beyond the last whole vector, which
+                          ///< tickets copy as rows; with LaneAxis::N
   bool operator==(const Strategy&) const = default;
 };
 
-/// How many slices a reduction has where their number may depend on its sizes alone (Options::deterministic): `outputs` elements, each of
-/// `depth` terms.
+/// How many slices a reduction has where their number may depend on its sizes alone
+/// (Options::deterministic): `outputs` elements, each of `depth` terms.
 std::int64_t fixed_slices(std::int64_t outputs, std::int64_t depth);
 
 /// A part of the output with its own strategy.

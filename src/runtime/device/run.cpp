@@ -28,13 +28,16 @@ void DeviceRun::reserve(DeviceBlock& block, std::size_t bytes, const char* what)
 
 void DeviceRun::find_ranges(const Plan& plan) {
   buffers_.resize(plan.device_bytes.size());
-  for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i] = {arena_.address() + plan.device_offsets[i], plan.device_bytes[i], false};
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    buffers_[i] = {arena_.address() + plan.device_offsets[i], plan.device_bytes[i], false};
   ranges_.resize(wiring_->operands.size());
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     const OperandSource& source = wiring_->operands[i];
     const auto index = static_cast<std::size_t>(source.index);
-    if (source.kind == Kind::DeviceArena) ranges_[i] = buffers_[index];
-    else if (source.kind == Kind::DeviceFixed) ranges_[i] = wiring_->device_fixed[index];
+    if (source.kind == Kind::DeviceArena)
+      ranges_[i] = buffers_[index];
+    else if (source.kind == Kind::DeviceFixed)
+      ranges_[i] = wiring_->device_fixed[index];
     ranges_[i].written = source.written;
   }
 }
@@ -44,7 +47,8 @@ void DeviceRun::fill_tables(const Plan& plan) {
   for (std::size_t group = 0; group < launches_.size(); ++group) {
     if (wiring_->spaces[group] != Space::Device) continue;
     const rkernel::Launch& launch = plan.launches[group];
-    const std::size_t first = wiring_->first_operand[group], end = wiring_->first_operand[group + 1];
+    const std::size_t first = wiring_->first_operand[group],
+                      end = wiring_->first_operand[group + 1];
     rkernel::DeviceLaunch& made = launches_[group];
     made.function = launch.grid.function;
     made.name = wiring_->group_names[group].c_str();
@@ -55,7 +59,8 @@ void DeviceRun::fill_tables(const Plan& plan) {
     made.pointers = tables_.address() + words_.size() * word_bytes;
     for (const OperandRange& range : made.operands) words_.push_back(range.begin);
     made.ints = tables_.address() + words_.size() * word_bytes;
-    for (const std::int64_t value : launch.ints) words_.push_back(static_cast<std::uint64_t>(value));
+    for (const std::int64_t value : launch.ints)
+      words_.push_back(static_cast<std::uint64_t>(value));
     made.status = status_table_ + group * sizeof(std::int32_t);
   }
 }
@@ -66,16 +71,19 @@ void DeviceRun::bind(const Plan& plan, const Wiring& wiring) {
   std::size_t words = 0;
   for (std::size_t group = 0; group < wiring.groups(); ++group) {
     if (wiring.spaces[group] != Space::Device) continue;
-    words += wiring.first_operand[group + 1] - wiring.first_operand[group] + plan.launches[group].ints.size();
+    words += wiring.first_operand[group + 1] - wiring.first_operand[group] +
+             plan.launches[group].ints.size();
   }
   statuses_.resize(wiring.groups());
-  reserve(tables_, words * word_bytes + statuses_.size() * sizeof(std::int32_t), "argument tables of a run");
+  reserve(tables_, words * word_bytes + statuses_.size() * sizeof(std::int32_t),
+          "argument tables of a run");
   status_table_ = tables_.address() + words * word_bytes;
   find_ranges(plan);
   launches_.assign(wiring.groups(), {});
   words_.reserve(words);
   fill_tables(plan);
-  if (!words_.empty()) stream_->upload(tables_.address(), words_.data(), words_.size() * word_bytes);
+  if (!words_.empty())
+    stream_->upload(tables_.address(), words_.data(), words_.size() * word_bytes);
 }
 
 void DeviceRun::start() { stream_->clear(status_table_, statuses_.size() * sizeof(std::int32_t)); }
@@ -96,17 +104,18 @@ template <typename Work>
 void DeviceRun::naming_groups(const Work& work) {
   try {
     work();
-  } catch (const Error& error) {
-    throw error.within(groups_in_flight());
-  }
+  } catch (const Error& error) { throw error.within(groups_in_flight()); }
 }
 
 void DeviceRun::copy(std::size_t transfer, void* host) {
-  const OperandRange& buffer = buffers_[static_cast<std::size_t>(wiring_->transfer_buffers[transfer])];
+  const OperandRange& buffer =
+      buffers_[static_cast<std::size_t>(wiring_->transfer_buffers[transfer])];
   if (buffer.bytes == 0) return;
   naming_groups([&] {
-    if (wiring_->transfers[transfer].to == Space::Device) stream_->upload(buffer.begin, host, buffer.bytes);
-    else stream_->download(host, buffer.begin, buffer.bytes);
+    if (wiring_->transfers[transfer].to == Space::Device)
+      stream_->upload(buffer.begin, host, buffer.bytes);
+    else
+      stream_->download(host, buffer.begin, buffer.bytes);
   });
 }
 
@@ -114,7 +123,8 @@ std::string DeviceRun::groups_in_flight() const {
   if (first_in_flight_ == no_group) return fmt::format("copying to or from {}", device_.name());
   const std::string& first = wiring_->group_names[static_cast<std::size_t>(first_in_flight_)];
   const std::string& last = wiring_->group_names[static_cast<std::size_t>(last_in_flight_)];
-  if (first_in_flight_ == last_in_flight_) return fmt::format("running '{}' on {}", first, device_.name());
+  if (first_in_flight_ == last_in_flight_)
+    return fmt::format("running '{}' on {}", first, device_.name());
   return fmt::format("running '{}' to '{}' on {}", first, last, device_.name());
 }
 
@@ -124,9 +134,12 @@ void DeviceRun::wait() {
 }
 
 int DeviceRun::finish() {
-  naming_groups([&] { stream_->download(statuses_.data(), status_table_, statuses_.size() * sizeof(std::int32_t)); });
+  naming_groups([&] {
+    stream_->download(statuses_.data(), status_table_, statuses_.size() * sizeof(std::int32_t));
+  });
   wait();
-  const auto failed = std::find_if(statuses_.begin(), statuses_.end(), [](std::int32_t status) { return status != 0; });
+  const auto failed = std::find_if(statuses_.begin(), statuses_.end(),
+                                   [](std::int32_t status) { return status != 0; });
   return failed == statuses_.end() ? no_group : static_cast<int>(failed - statuses_.begin());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The device's part of a run in flight: its stream, its arena, and the tables that its kernels read.
+// The device's part of a run in flight: its stream, its arena, and the tables that its kernels
+// read.
 
 #include <cstdint>
 #include <memory>
@@ -13,13 +14,15 @@
 
 namespace dyn::runtime {
 
-/// Belongs to one Run. Errors are Error(device) and say which groups they are about; after one, bind() makes all ready again.
+/// Belongs to one Run. Errors are Error(device) and say which groups they are about; after one,
+/// bind() makes all ready again.
 class DeviceRun {
  public:
   explicit DeviceRun(rkernel::Device& device) : device_(device), stream_(device.make_stream()) {}
 
-  /// Makes ready for a plan: memory, where it is too small, and one upload of all tables. Where memory cannot be had nothing is bound, and
-  /// what was there is given back, so that smaller shapes have it.
+  /// Makes ready for a plan: memory, where it is too small, and one upload of all tables. Where
+  /// memory cannot be had nothing is bound, and what was there is given back, so that smaller
+  /// shapes have it.
   void bind(const Plan& plan, const Wiring& wiring);
 
   // Of one run, in order. Nothing here allocates memory.
@@ -27,11 +30,15 @@ class DeviceRun {
   void launch(std::size_t group);
   void copy(std::size_t transfer, void* host);  ///< the way that the wiring says
   void wait();
-  /// Waits for the end. Returns the first group on the device that reported a status other than Ok, or no_group.
+  /// Waits for the end. Returns the first group on the device that reported a status other than Ok,
+  /// or no_group.
   int finish();
-  rkernel::Status status(int group) const { return static_cast<rkernel::Status>(statuses_[static_cast<std::size_t>(group)]); }
+  rkernel::Status status(int group) const {
+    return static_cast<rkernel::Status>(statuses_[static_cast<std::size_t>(group)]);
+  }
 
-  /// After an error: waits until the device no longer touches memory of this run; what fails then has nobody to hear of it.
+  /// After an error: waits until the device no longer touches memory of this run; what fails then
+  /// has nobody to hear of it.
   void abandon() noexcept;
 
   std::size_t bytes() const noexcept { return arena_.bytes() + tables_.bytes(); }
@@ -49,15 +56,18 @@ class DeviceRun {
   std::unique_ptr<rkernel::Stream> stream_;
   const Wiring* wiring_ = nullptr;
   rkernel::DeviceBlock arena_;
-  rkernel::DeviceBlock tables_;  ///< the pointers of all launches, their ints, then one std::int32_t for each group: its status
+  rkernel::DeviceBlock tables_;  ///< the pointers of all launches, their ints, then one
+                                 ///< std::int32_t for each group: its status
 
   std::vector<rkernel::OperandRange> buffers_;  ///< by buffer of the device's arena
   std::vector<rkernel::OperandRange> ranges_;   ///< by operand of the wiring; empty for the host's
-  std::vector<rkernel::DeviceLaunch> launches_;  ///< by group; no blocks where there is nothing to do
-  std::vector<std::uint64_t> words_;             ///< of the tables, as they are uploaded
+  std::vector<rkernel::DeviceLaunch>
+      launches_;                      ///< by group; no blocks where there is nothing to do
+  std::vector<std::uint64_t> words_;  ///< of the tables, as they are uploaded
   rkernel::DeviceAddress status_table_ = 0;
-  std::vector<std::int32_t> statuses_;           ///< by group
-  int first_in_flight_ = no_group, last_in_flight_ = no_group;  ///< groups launched since the last wait
+  std::vector<std::int32_t> statuses_;  ///< by group
+  int first_in_flight_ = no_group,
+      last_in_flight_ = no_group;  ///< groups launched since the last wait
 };
 
 }  // namespace dyn::runtime

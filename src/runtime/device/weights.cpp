@@ -14,19 +14,24 @@
 namespace dyn::runtime {
 namespace {
 
-/// Elements that are made, converted and uploaded at a time: long against an upload's cost, short against a weight.
+/// Elements that are made, converted and uploaded at a time: long against an upload's cost, short
+/// against a weight.
 constexpr std::int64_t part_elements = std::int64_t{1} << 20;
 constexpr std::int64_t thread_elements = std::int64_t{1} << 16;
 
-std::int64_t elements_of(const graph::Value& value) { return value.kind == graph::ValueKind::Constant ? 1 : element_count(weight_shape(value)); }
+std::int64_t elements_of(const graph::Value& value) {
+  return value.kind == graph::ValueKind::Constant ? 1 : element_count(weight_shape(value));
+}
 
 /// Makes parts of one value after another.
 class Filler {
  public:
-  Filler(const graph::Module& module, const WeightSources& sources, int threads, Weights::Times& times)
+  Filler(const graph::Module& module, const WeightSources& sources, int threads,
+         Weights::Times& times)
       : module_(module), sources_(sources), threads_(threads), times_(times) {}
 
-  /// Elements [first, first + count), `count` at most part_elements, as `dtype`; valid until the next call.
+  /// Elements [first, first + count), `count` at most part_elements, as `dtype`; valid until the
+  /// next call.
   const std::byte* part(graph::ValueId id, DType dtype, std::int64_t first, std::int64_t count) {
     const graph::Value& value = module_.value(id);
     const auto element_bytes = static_cast<std::int64_t>(size_of(value.type.dtype));
@@ -46,7 +51,8 @@ class Filler {
 
  private:
   static void grow(std::vector<std::byte>& buffer, std::int64_t bytes) {
-    if (buffer.size() < static_cast<std::size_t>(bytes)) buffer.resize(static_cast<std::size_t>(bytes));
+    if (buffer.size() < static_cast<std::size_t>(bytes))
+      buffer.resize(static_cast<std::size_t>(bytes));
   }
 
   const std::byte* converted(DType from, DType to, std::int64_t count) {
@@ -54,7 +60,8 @@ class Filler {
     const Clock::time_point start = Clock::now();
     parallel_for(count, thread_elements, threads_, [&](std::int64_t first, std::int64_t last) {
       rkernel::convert(from, plain_.data() + first * static_cast<std::int64_t>(size_of(from)), to,
-              converted_.data() + first * static_cast<std::int64_t>(size_of(to)), last - first);
+                       converted_.data() + first * static_cast<std::int64_t>(size_of(to)),
+                       last - first);
     });
     add_time(times_.other, start);
     return converted_.data();
@@ -71,24 +78,34 @@ class Filler {
 
 }  // namespace
 
-DeviceWeights::DeviceWeights(const graph::Module& module, const std::vector<rkernel::Problem>& problems, std::span<const std::size_t> groups) {
+DeviceWeights::DeviceWeights(const graph::Module& module,
+                             const std::vector<rkernel::Problem>& problems,
+                             std::span<const std::size_t> groups) {
   for (const std::size_t group : groups) {
     for (const rkernel::Operand& operand : problems[group].operands) {
       const graph::Value& value = module.value(operand.buffer);
-      if (value.kind != graph::ValueKind::Weight && value.kind != graph::ValueKind::Constant) continue;
-      if (!rkernel::converts(value.type.dtype, operand.dtype) || operand.form != rkernel::Form::Strided) {
-        throw Error(ErrorKind::internal, fmt::format("'{}' cannot be read as {} by '{}' on a device", value.name, name_of(operand.dtype), problems[group].name));
+      if (value.kind != graph::ValueKind::Weight && value.kind != graph::ValueKind::Constant)
+        continue;
+      if (!rkernel::converts(value.type.dtype, operand.dtype) ||
+          operand.form != rkernel::Form::Strided) {
+        throw Error(ErrorKind::internal,
+                    fmt::format("'{}' cannot be read as {} by '{}' on a device", value.name,
+                                name_of(operand.dtype), problems[group].name));
       }
-      const auto [found, is_new] = places_.emplace(std::pair(operand.buffer, operand.dtype), Place{});
+      const auto [found, is_new] =
+          places_.emplace(std::pair(operand.buffer, operand.dtype), Place{});
       if (!is_new) continue;
-      found->second = {next_, static_cast<std::size_t>(elements_of(value)) * size_of(operand.dtype)};
-      if (found->second.bytes > (std::size_t{1} << 62) - next_) throw Error(ErrorKind::model, "the weights have more bytes than can be addressed");
+      found->second = {next_,
+                       static_cast<std::size_t>(elements_of(value)) * size_of(operand.dtype)};
+      if (found->second.bytes > (std::size_t{1} << 62) - next_)
+        throw Error(ErrorKind::model, "the weights have more bytes than can be addressed");
       next_ += (found->second.bytes + device_alignment - 1) / device_alignment * device_alignment;
     }
   }
 }
 
-void DeviceWeights::upload(const graph::Module& module, rkernel::Device& device, const WeightSources& sources, int threads, Weights::Times& times) {
+void DeviceWeights::upload(const graph::Module& module, rkernel::Device& device,
+                           const WeightSources& sources, int threads, Weights::Times& times) {
   if (places_.empty()) return;
   block_ = rkernel::DeviceBlock(device, std::max(next_, device_alignment), "weights");
   const std::unique_ptr<rkernel::Stream> stream = device.make_stream();
@@ -99,7 +116,9 @@ void DeviceWeights::upload(const graph::Module& module, rkernel::Device& device,
     for (std::int64_t first = 0; first < elements; first += part_elements) {
       const std::int64_t count = std::min(part_elements, elements - first);
       const std::byte* part = filler.part(id, dtype, first, count);
-      stream->upload(block_.address() + place.offset + static_cast<std::size_t>(first) * size_of(dtype), part, static_cast<std::size_t>(count) * size_of(dtype));
+      stream->upload(
+          block_.address() + place.offset + static_cast<std::size_t>(first) * size_of(dtype), part,
+          static_cast<std::size_t>(count) * size_of(dtype));
     }
   }
   stream->synchronise();

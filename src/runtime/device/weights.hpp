@@ -1,5 +1,6 @@
 #pragma once
-// Weights and constants in a device's memory: plain, dense, in the element types that its kernels read, uploaded once.
+// Weights and constants in a device's memory: plain, dense, in the element types that its kernels
+// read, uploaded once.
 
 #include <cstddef>
 #include <map>
@@ -7,8 +8,8 @@
 #include <vector>
 
 #include "graph/ir/module.hpp"
-#include "src/rkernel/target/device.hpp"
 #include "src/rkernel/problem/problem.hpp"
+#include "src/rkernel/target/device.hpp"
 #include "src/runtime/weights/weight_source.hpp"
 #include "src/runtime/weights/weights.hpp"
 
@@ -17,11 +18,15 @@ namespace dyn::runtime {
 class DeviceWeights {
  public:
   DeviceWeights() = default;
-  /// Gives places to all that operands of these groups of `problems` read; nothing is read or uploaded.
-  DeviceWeights(const graph::Module& module, const std::vector<rkernel::Problem>& problems, std::span<const std::size_t> groups);
+  /// Gives places to all that operands of these groups of `problems` read; nothing is read or
+  /// uploaded.
+  DeviceWeights(const graph::Module& module, const std::vector<rkernel::Problem>& problems,
+                std::span<const std::size_t> groups);
 
-  /// Makes and uploads them, a part at a time, so that the host never holds a second copy of them all. Throws Error(device).
-  void upload(const graph::Module& module, rkernel::Device& device, const WeightSources& sources, int threads, Weights::Times& times);
+  /// Makes and uploads them, a part at a time, so that the host never holds a second copy of them
+  /// all. Throws Error(device).
+  void upload(const graph::Module& module, rkernel::Device& device, const WeightSources& sources,
+              int threads, Weights::Times& times);
 
   /// An operand's whole buffer. The address is 0 before upload().
   rkernel::OperandRange operand(const rkernel::Operand& operand) const;

@@ -13,7 +13,8 @@ using Kernels = std::vector<std::unique_ptr<rkernel::Kernel>>;
 
 Kernels checked(rkernel::Target& target, Kernels kernels, std::size_t problems) {
   if (kernels.size() == problems) return kernels;
-  throw Error(ErrorKind::internal, fmt::format("target {} made {} kernels for {} groups", target.name(), kernels.size(), problems));
+  throw Error(ErrorKind::internal, fmt::format("target {} made {} kernels for {} groups",
+                                               target.name(), kernels.size(), problems));
 }
 
 void add(rkernel::CompileReport& sum, const rkernel::CompileReport& part) {
@@ -28,12 +29,14 @@ void add(rkernel::CompileReport& sum, const rkernel::CompileReport& part) {
 
 class FallbackTarget final : public rkernel::Target {
  public:
-  FallbackTarget(std::shared_ptr<rkernel::Target> device_target, std::function<std::shared_ptr<rkernel::Target>()> make_host)
+  FallbackTarget(std::shared_ptr<rkernel::Target> device_target,
+                 std::function<std::shared_ptr<rkernel::Target>()> make_host)
       : first_(std::move(device_target)), make_host_(std::move(make_host)) {}
 
   std::string name() const override { return first_->name(); }
 
-  Kernels prepare(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers, rkernel::CompileReport& report) override {
+  Kernels prepare(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers,
+                  rkernel::CompileReport& report) override {
     Kernels kernels = checked(*first_, first_->prepare(problems, buffers, report), problems.size());
     std::vector<std::size_t> left;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -44,17 +47,23 @@ class FallbackTarget final : public rkernel::Target {
   }
 
   std::shared_ptr<rkernel::Device> device() const override { return first_->device(); }
-  std::int64_t functions_compiled() const override { return first_->functions_compiled() + (host_ ? host_->functions_compiled() : 0); }
+  std::int64_t functions_compiled() const override {
+    return first_->functions_compiled() + (host_ ? host_->functions_compiled() : 0);
+  }
   std::int64_t panel_width(DType dtype) const override { return host().panel_width(dtype); }
-  std::int64_t packed_rows(DType dtype, std::int64_t k, std::int64_t n) const override { return host().packed_rows(dtype, k, n); }
+  std::int64_t packed_rows(DType dtype, std::int64_t k, std::int64_t n) const override {
+    return host().packed_rows(dtype, k, n);
+  }
   std::string packing() const override { return host_ ? host_->packing() : std::string(); }
-  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
-            std::int64_t last_panel, void* destination) const override {
+  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
+            std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
+            void* destination) const override {
     host().pack(layout, source, k_stride, n_stride, first_panel, last_panel, destination);
   }
 
  private:
-  void prepare_on_host(std::vector<rkernel::Problem>& problems, const std::vector<std::size_t>& left, const rkernel::BufferFacts& buffers,
+  void prepare_on_host(std::vector<rkernel::Problem>& problems,
+                       const std::vector<std::size_t>& left, const rkernel::BufferFacts& buffers,
                        rkernel::CompileReport& report, Kernels& kernels) {
     if (!host_) host_ = make_host_();
     std::vector<rkernel::Problem> own;
@@ -79,8 +88,9 @@ class FallbackTarget final : public rkernel::Target {
 
 }  // namespace
 
-std::shared_ptr<rkernel::Target> with_fallback(std::shared_ptr<rkernel::Target> device_target,
-                                               std::function<std::shared_ptr<rkernel::Target>()> make_host) {
+std::shared_ptr<rkernel::Target> with_fallback(
+    std::shared_ptr<rkernel::Target> device_target,
+    std::function<std::shared_ptr<rkernel::Target>()> make_host) {
   return std::make_shared<FallbackTarget>(std::move(device_target), std::move(make_host));
 }
 

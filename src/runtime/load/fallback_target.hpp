@@ -8,8 +8,10 @@
 
 namespace dyn::runtime {
 
-/// `make_host` is called when the first problem needs it; that target must run every problem. Packed operands are its own.
-std::shared_ptr<rkernel::Target> with_fallback(std::shared_ptr<rkernel::Target> device_target,
-                                               std::function<std::shared_ptr<rkernel::Target>()> make_host);
+/// `make_host` is called when the first problem needs it; that target must run every problem.
+/// Packed operands are its own.
+std::shared_ptr<rkernel::Target> with_fallback(
+    std::shared_ptr<rkernel::Target> device_target,
+    std::function<std::shared_ptr<rkernel::Target>()> make_host);
 
 }  // namespace dyn::runtime

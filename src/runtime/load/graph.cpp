@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/import.hpp"
-#include "src/runtime/system/mapped_file.hpp"
 #include "src/runtime/load/model.hpp"
-#include "src/runtime/run/run_named.hpp"
 #include "src/runtime/load/structures.hpp"
+#include "src/runtime/run/run_named.hpp"
+#include "src/runtime/system/mapped_file.hpp"
 
 namespace dyn {
 
@@ -37,7 +37,8 @@ Tensor copy_of(const Tensor& tensor) {
   return copy;
 }
 
-/// The least of an ONNX model that can be loaded without these values, or the names of the inputs whose values it needs besides.
+/// The least of an ONNX model that can be loaded without these values, or the names of the inputs
+/// whose values it needs besides.
 struct LoadedOnnx {
   std::shared_ptr<const Model> model;
   onnx::Imported imported;
@@ -45,11 +46,15 @@ struct LoadedOnnx {
 
 void check_no_free_dims(const Options& options) {
   if (options.free_dims.empty()) return;
-  throw Error(ErrorKind::user, fmt::format("Options::free_dims frees dims of \"{}\", but the model is no ONNX file: its text names its dims itself", options.free_dims.begin()->first));
+  throw Error(ErrorKind::user, fmt::format("Options::free_dims frees dims of \"{}\", but the model "
+                                           "is no ONNX file: its text names its dims itself",
+                                           options.free_dims.begin()->first));
 }
 
-/// An ONNX model is imported in memory. Its text is dyn's own, with the node that each statement is from, which errors name.
-LoadedOnnx try_load(const std::string& path, const Options& options, const onnx::KnownInputs& known) {
+/// An ONNX model is imported in memory. Its text is dyn's own, with the node that each statement is
+/// from, which errors name.
+LoadedOnnx try_load(const std::string& path, const Options& options,
+                    const onnx::KnownInputs& known) {
   static const std::string weights_name = "weights.safetensors";
   onnx::Imported imported = onnx::import_model(path, weights_name, known, options.free_dims);
   if (!imported.undecided.empty()) return {nullptr, std::move(imported)};
@@ -59,7 +64,8 @@ LoadedOnnx try_load(const std::string& path, const Options& options, const onnx:
   request.text = onnx::text_with_sources(imported);
   request.source_name = path;
   request.files = &files;
-  for (const auto& [name, tensor] : imported.decided) request.decided.emplace(name, copy_of(tensor));
+  for (const auto& [name, tensor] : imported.decided)
+    request.decided.emplace(name, copy_of(tensor));
   return {Model::load(request, options), {}};
 }
 
@@ -67,14 +73,17 @@ std::shared_ptr<const Model> load_onnx(const std::string& path, const Options& o
   LoadedOnnx loaded = try_load(path, options, options.known_inputs);
   if (loaded.model) return loaded.model;
   onnx::Imported& first = loaded.imported;
-  const auto load = [path, options](const runtime::Structures::Values& values) -> runtime::Structures::Loaded {
+  const auto load =
+      [path, options](const runtime::Structures::Values& values) -> runtime::Structures::Loaded {
     onnx::KnownInputs known = options.known_inputs;
     for (const auto& [name, tensor] : values) known.insert_or_assign(name, tensor);
     LoadedOnnx again = try_load(path, options, known);
     return {std::move(again.model), std::move(again.imported.undecided)};
   };
-  return Model::undecided(std::move(first.inputs), std::move(first.outputs), options,
-                          runtime::Structures(std::move(first.undecided), static_cast<std::size_t>(std::max(options.structures, 1)), load));
+  return Model::undecided(
+      std::move(first.inputs), std::move(first.outputs), options,
+      runtime::Structures(std::move(first.undecided),
+                          static_cast<std::size_t>(std::max(options.structures, 1)), load));
 }
 
 }  // namespace
@@ -89,7 +98,8 @@ Graph Graph::load(const std::string& path, const Options& options) {
   return Graph(Model::load(request, options));
 }
 
-Graph Graph::from_text(std::string_view text, const Options& options, const std::string& weight_directory) {
+Graph Graph::from_text(std::string_view text, const Options& options,
+                       const std::string& weight_directory) {
   check_no_free_dims(options);
   LoadRequest request;
   request.text = text;
@@ -97,7 +107,9 @@ Graph Graph::from_text(std::string_view text, const Options& options, const std:
   return Graph(Model::load(request, options));
 }
 
-Graph Graph::from_memory(std::string_view text, const std::map<std::string, std::string_view>& files, const Options& options) {
+Graph Graph::from_memory(std::string_view text,
+                         const std::map<std::string, std::string_view>& files,
+                         const Options& options) {
   check_no_free_dims(options);
   LoadRequest request;
   request.text = text;
@@ -114,7 +126,8 @@ Outputs Graph::run(const NamedTensors& inputs) const {
   return runtime::run_named(*model_, call, inputs);
 }
 
-std::vector<std::pair<std::string, Shape>> Graph::infer_shapes(const std::vector<std::pair<std::string, Shape>>& inputs) const {
+std::vector<std::pair<std::string, Shape>> Graph::infer_shapes(
+    const std::vector<std::pair<std::string, Shape>>& inputs) const {
   return model_->output_shapes(model_->bind(inputs));
 }
 
@@ -123,7 +136,9 @@ void Graph::prepare(const std::vector<std::pair<std::string, Shape>>& inputs) co
   if (model_->segments().empty()) model_->plan(symbols);
 }
 
-std::int64_t Graph::kernels_compiled_since_load() const { return model_->kernels_compiled_since_load(); }
+std::int64_t Graph::kernels_compiled_since_load() const {
+  return model_->kernels_compiled_since_load();
+}
 std::int64_t Graph::shapes_planned() const { return model_->shapes_planned(); }
 
 Call::Call(const Graph& graph) : state_(std::make_unique<CallState>(graph.model())) {}
@@ -132,12 +147,22 @@ Call::~Call() = default;
 Call::Call(Call&&) noexcept = default;
 Call& Call::operator=(Call&&) noexcept = default;
 
-void Call::set_input(std::size_t index, Tensor tensor) { state_->set_input(index, std::move(tensor)); }
-void Call::set_input(std::string_view name, Tensor tensor) { state_->set_input(state_->input_index(name), std::move(tensor)); }
-void Call::set_output(std::size_t index, Tensor tensor) { state_->set_output(index, std::move(tensor)); }
-void Call::set_output(std::string_view name, Tensor tensor) { state_->set_output(state_->output_index(name), std::move(tensor)); }
+void Call::set_input(std::size_t index, Tensor tensor) {
+  state_->set_input(index, std::move(tensor));
+}
+void Call::set_input(std::string_view name, Tensor tensor) {
+  state_->set_input(state_->input_index(name), std::move(tensor));
+}
+void Call::set_output(std::size_t index, Tensor tensor) {
+  state_->set_output(index, std::move(tensor));
+}
+void Call::set_output(std::string_view name, Tensor tensor) {
+  state_->set_output(state_->output_index(name), std::move(tensor));
+}
 void Call::run() { state_->run(); }
 const Tensor& Call::output(std::size_t index) const { return state_->output(index); }
-const Tensor& Call::output(std::string_view name) const { return state_->output(state_->output_index(name)); }
+const Tensor& Call::output(std::string_view name) const {
+  return state_->output(state_->output_index(name));
+}
 
 }  // namespace dyn

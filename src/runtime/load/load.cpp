@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "graph/text/text.hpp"
 #include "graph/passes/pipeline.hpp"
+#include "graph/text/text.hpp"
 #include "src/base/clock.hpp"
 #include "src/base/dump.hpp"
 #include "src/rkernel/problem/lower.hpp"
@@ -23,17 +23,20 @@ namespace {
 int chosen_threads(const Options& options) {
   constexpr int most_threads = 1024;
   if (options.threads < 0 || options.threads > most_threads) {
-    throw Error(ErrorKind::user, fmt::format("Options::threads is {}; it must be in 0..{}", options.threads, most_threads));
+    throw Error(ErrorKind::user, fmt::format("Options::threads is {}; it must be in 0..{}",
+                                             options.threads, most_threads));
   }
   return options.threads == 0 ? default_threads() : options.threads;
 }
 
-std::vector<PortInfo> port_infos(const graph::Module& module, const std::vector<graph::ValueId>& values,
+std::vector<PortInfo> port_infos(const graph::Module& module,
+                                 const std::vector<graph::ValueId>& values,
                                  const std::vector<std::string>* names) {
   std::vector<PortInfo> ports;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const graph::Value& value = module.value(values[i]);
-    ports.push_back({names != nullptr ? (*names)[i] : value.name, value.type.dtype, to_string(value.type.dims)});
+    ports.push_back({names != nullptr ? (*names)[i] : value.name, value.type.dtype,
+                     to_string(value.type.dims)});
   }
   return ports;
 }
@@ -49,7 +52,8 @@ class Loader {
     read_text();
     if (graph::defines_dims(impl_.module)) {
       load_parts(factory);
-      impl_.report.total = seconds_since(start) - impl_.report.random_weights - impl_.report.machine;
+      impl_.report.total =
+          seconds_since(start) - impl_.report.random_weights - impl_.report.machine;
       return;
     }
     if (!is_reference()) {
@@ -112,10 +116,12 @@ class Loader {
 
   void make_problems() {
     const Clock::time_point start = Clock::now();
-    impl_.fusion = graph::run_pipeline(impl_.module, pipeline_options(*impl_.target), pass_dumper());
+    impl_.fusion =
+        graph::run_pipeline(impl_.module, pipeline_options(*impl_.target), pass_dumper());
     impl_.problems = rkernel::lower(impl_.module, impl_.fusion);
     if (dump_.wants(DumpKind::Problems)) {
-      for (const rkernel::Problem& problem : impl_.problems) dump_.write(problem.name + ".problem.txt", to_string(problem));
+      for (const rkernel::Problem& problem : impl_.problems)
+        dump_.write(problem.name + ".problem.txt", to_string(problem));
     }
     impl_.report.parse += seconds_since(start);
   }
@@ -143,10 +149,15 @@ class Loader {
   rkernel::BufferFacts buffer_facts() const {
     std::set<graph::ValueId> ports(impl_.module.inputs.begin(), impl_.module.inputs.end());
     ports.insert(impl_.module.states.begin(), impl_.module.states.end());
-    for (const graph::ValueId output : impl_.module.outputs) ports.insert(impl_.fusion.views.at(static_cast<std::size_t>(output)).base);
-    return {[this](graph::ValueId id) { return impl_.module.value(id).kind == graph::ValueKind::Weight; },
+    for (const graph::ValueId output : impl_.module.outputs)
+      ports.insert(impl_.fusion.views.at(static_cast<std::size_t>(output)).base);
+    return {[this](graph::ValueId id) {
+              return impl_.module.value(id).kind == graph::ValueKind::Weight;
+            },
             [ports = std::move(ports)](graph::ValueId id) { return ports.contains(id); },
-            [this](graph::ValueId id) { return impl_.module.value(id).kind == graph::ValueKind::State; }};
+            [this](graph::ValueId id) {
+              return impl_.module.value(id).kind == graph::ValueKind::State;
+            }};
   }
 
   void compile() {
@@ -156,7 +167,9 @@ class Loader {
       throw Error(ErrorKind::internal, "the target made another number of kernels than of groups");
     for (std::size_t group = 0; group < impl_.kernels.size(); ++group) {
       if (impl_.kernels[group] == nullptr)
-        throw Error(ErrorKind::internal, fmt::format("target {} has no kernel for '{}'", impl_.target->name(), impl_.problems[group].name));
+        throw Error(ErrorKind::internal,
+                    fmt::format("target {} has no kernel for '{}'", impl_.target->name(),
+                                impl_.problems[group].name));
       impl_.spaces.push_back(impl_.kernels[group]->space());
     }
     dump_listings();
@@ -184,8 +197,10 @@ class Loader {
     if (is_reference()) {
       impl_.weights = Weights(impl_.module);
     } else {
-      impl_.weights = Weights(impl_.module, impl_.problems, groups_in(rkernel::Space::Host), *impl_.target);
-      impl_.device_weights = DeviceWeights(impl_.module, impl_.problems, groups_in(rkernel::Space::Device));
+      impl_.weights =
+          Weights(impl_.module, impl_.problems, groups_in(rkernel::Space::Host), *impl_.target);
+      impl_.device_weights =
+          DeviceWeights(impl_.module, impl_.problems, groups_in(rkernel::Space::Device));
     }
     impl_.report.weight_bytes = impl_.weights.bytes() + impl_.device_weights.bytes();
   }
@@ -194,15 +209,19 @@ class Loader {
     const Clock::time_point start = Clock::now();
     const WeightSources sources(impl_.module, request_, impl_.options);
     Weights::Times times;
-    WeightLoader(impl_.module, sources, impl_.options, impl_.threads).load(impl_.weights, times, impl_.report);
-    if (impl_.device) impl_.device_weights.upload(impl_.module, *impl_.device, sources, impl_.threads, times);
+    WeightLoader(impl_.module, sources, impl_.options, impl_.threads)
+        .load(impl_.weights, times, impl_.report);
+    if (impl_.device)
+      impl_.device_weights.upload(impl_.module, *impl_.device, sources, impl_.threads, times);
     impl_.report.random_weights = times.random;
     impl_.report.weights = seconds_since(start) - times.random - impl_.report.weights_write;
   }
 
   void wire() {
     if (is_reference()) return;
-    const auto host = [&](std::size_t problem, std::size_t operand) { return impl_.weights.operand(impl_.problems[problem], operand); };
+    const auto host = [&](std::size_t problem, std::size_t operand) {
+      return impl_.weights.operand(impl_.problems[problem], operand);
+    };
     const auto device = [&](std::size_t problem, std::size_t operand) {
       return impl_.device_weights.operand(impl_.problems[problem].operands[operand]);
     };
@@ -214,9 +233,12 @@ class Loader {
     const LoadReport& report = impl_.report;
     impl_.options.log(
         LogLevel::info,
-        fmt::format("loaded '{}' in {:.0f} ms: {} groups ({} on a device), {} kernels ({} compiled, {} from disk), {:.1f} MB of weights, {:.1f} MB of them mapped",
-                    request_.source_name, report.total * 1e3, impl_.problems.size(), groups_in(rkernel::Space::Device).size(), report.kernels,
-                    report.kernels_compiled, report.kernels_from_disk, static_cast<double>(report.weight_bytes) / 1e6,
+        fmt::format("loaded '{}' in {:.0f} ms: {} groups ({} on a device), {} kernels ({} "
+                    "compiled, {} from disk), {:.1f} MB of weights, {:.1f} MB of them mapped",
+                    request_.source_name, report.total * 1e3, impl_.problems.size(),
+                    groups_in(rkernel::Space::Device).size(), report.kernels,
+                    report.kernels_compiled, report.kernels_from_disk,
+                    static_cast<double>(report.weight_bytes) / 1e6,
                     static_cast<double>(report.weight_bytes_mapped) / 1e6));
   }
 
@@ -231,7 +253,8 @@ std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Optio
   return load(request, with_usable_device(options), make_target);
 }
 
-std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options, const TargetFactory& factory) {
+std::shared_ptr<const Model> Model::load(const LoadRequest& request, const Options& options,
+                                         const TargetFactory& factory) {
   auto impl = std::make_unique<Impl>();
   try {
     impl->options = options;

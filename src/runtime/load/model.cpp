@@ -13,18 +13,25 @@
 namespace dyn::runtime {
 namespace {
 
-/// Pointers to the shapes in the model's order. Throws Error(user) for a name that is missing, unknown or given twice.
-std::vector<const Shape*> in_model_order(const std::vector<PortInfo>& ports, const NamedShapes& shapes) {
+/// Pointers to the shapes in the model's order. Throws Error(user) for a name that is missing,
+/// unknown or given twice.
+std::vector<const Shape*> in_model_order(const std::vector<PortInfo>& ports,
+                                         const NamedShapes& shapes) {
   std::vector<const Shape*> ordered(ports.size());
   for (const auto& [name, shape] : shapes) {
-    const auto port = std::find_if(ports.begin(), ports.end(), [&](const PortInfo& candidate) { return candidate.name == name; });
-    if (port == ports.end()) throw Error(ErrorKind::user, fmt::format("the model has no input '{}'", name));
+    const auto port = std::find_if(ports.begin(), ports.end(), [&](const PortInfo& candidate) {
+      return candidate.name == name;
+    });
+    if (port == ports.end())
+      throw Error(ErrorKind::user, fmt::format("the model has no input '{}'", name));
     const Shape*& slot = ordered[static_cast<std::size_t>(port - ports.begin())];
-    if (slot != nullptr) throw Error(ErrorKind::user, fmt::format("input '{}' is given twice", name));
+    if (slot != nullptr)
+      throw Error(ErrorKind::user, fmt::format("input '{}' is given twice", name));
     slot = &shape;
   }
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    if (ordered[i] == nullptr) throw Error(ErrorKind::user, fmt::format("input '{}' is missing", ports[i].name));
+    if (ordered[i] == nullptr)
+      throw Error(ErrorKind::user, fmt::format("input '{}' is missing", ports[i].name));
   }
   return ordered;
 }
@@ -33,20 +40,24 @@ std::vector<const Shape*> in_model_order(const std::vector<PortInfo>& ports, con
 double resident_bytes(const graph::Module& module, const rkernel::Operand& operand) {
   if (operand.form == rkernel::Form::Scales) return 0;
   double bytes = static_cast<double>(size_of(operand.dtype));
-  for (const graph::Dim dim : module.value(operand.buffer).type.dims) bytes *= static_cast<double>(dim.constant().value_or(1));
+  for (const graph::Dim dim : module.value(operand.buffer).type.dims)
+    bytes *= static_cast<double>(dim.constant().value_or(1));
   return bytes;
 }
 
 /// At most as many elements as the problem has points: a bound for what a gather reads.
 double points(const rkernel::Problem& problem, std::span<const std::int64_t> symbols) {
   double product = 1;
-  for (const rkernel::Axis& axis : problem.axes) product *= static_cast<double>(evaluate(axis.extent, symbols));
+  for (const rkernel::Axis& axis : problem.axes)
+    product *= static_cast<double>(evaluate(axis.extent, symbols));
   return product;
 }
 
 }  // namespace
 
-std::shared_ptr<const Model> Model::undecided(std::vector<PortInfo> inputs, std::vector<PortInfo> outputs, const Options& options, Structures structures) {
+std::shared_ptr<const Model> Model::undecided(std::vector<PortInfo> inputs,
+                                              std::vector<PortInfo> outputs, const Options& options,
+                                              Structures structures) {
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   impl->inputs = std::move(inputs);
@@ -55,12 +66,16 @@ std::shared_ptr<const Model> Model::undecided(std::vector<PortInfo> inputs, std:
   return std::shared_ptr<const Model>(new Model(std::move(impl)));
 }
 
-std::vector<std::string> Model::deciding_inputs() const { return impl_->structures ? impl_->structures->deciding() : std::vector<std::string>(); }
+std::vector<std::string> Model::deciding_inputs() const {
+  return impl_->structures ? impl_->structures->deciding() : std::vector<std::string>();
+}
 
 void Model::require_structure() const {
   if (!impl_->structures) return;
-  throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of the model; give them at load (Options::known_inputs, --load-inputs), or just run it",
-                                           fmt::join(deciding_inputs(), ", ")));
+  throw Error(ErrorKind::user,
+              fmt::format("the values of its input(s) {} decide the structure of the model; give "
+                          "them at load (Options::known_inputs, --load-inputs), or just run it",
+                          fmt::join(deciding_inputs(), ", ")));
 }
 
 std::vector<std::shared_ptr<const Model>> Model::segments() const {
@@ -73,7 +88,9 @@ std::vector<std::shared_ptr<const Model>> Model::segments() const {
 
 void Model::require_plan() const {
   if (impl_->segments.empty()) return;
-  throw Error(ErrorKind::user, fmt::format("sizes in the model '{}' depend on the values of its inputs; they are known when it has run, and not before", impl_->module.name));
+  throw Error(ErrorKind::user, fmt::format("sizes in the model '{}' depend on the values of its "
+                                           "inputs; they are known when it has run, and not before",
+                                           impl_->module.name));
 }
 
 Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -110,9 +127,11 @@ std::vector<CopyInfo> Model::copies(const Plan& plan) const {
     CopyInfo& copy = copies.emplace_back();
     copy.tensor = impl_->module.value(transfer.value).name;
     copy.to_device = transfer.to == rkernel::Space::Device;
-    if (transfer.reader != no_group) copy.before = wiring.group_names[static_cast<std::size_t>(transfer.reader)];
-    copy.reason = fmt::format("{}; {}", transfer.writer == no_group ? "an input" : "written by " + place(transfer.writer),
-                              transfer.reader == no_group ? "an output" : "needed by " + place(transfer.reader));
+    if (transfer.reader != no_group)
+      copy.before = wiring.group_names[static_cast<std::size_t>(transfer.reader)];
+    copy.reason = fmt::format(
+        "{}; {}", transfer.writer == no_group ? "an input" : "written by " + place(transfer.writer),
+        transfer.reader == no_group ? "an output" : "needed by " + place(transfer.reader));
     copy.bytes = plan.device_bytes[static_cast<std::size_t>(wiring.transfer_buffers[i])];
   }
   return copies;
@@ -129,9 +148,11 @@ std::vector<std::int64_t> Model::bind(const NamedShapes& inputs) const {
 
 void Model::refuse_states() const {
   if (impl_->states.empty()) return;
-  throw Error(ErrorKind::user, fmt::format("the model '{}' has state, '{}' among it, which lives in a session; make a dyn::Session of the "
-                                           "graph and run that",
-                                           impl_->module.name, impl_->module.value(impl_->states[0].state).name));
+  throw Error(ErrorKind::user,
+              fmt::format("the model '{}' has state, '{}' among it, which lives in a session; make "
+                          "a dyn::Session of the "
+                          "graph and run that",
+                          impl_->module.name, impl_->module.value(impl_->states[0].state).name));
 }
 
 std::vector<std::int64_t> Model::bind_dims(const std::map<std::string, std::int64_t>& dims) const {
@@ -141,7 +162,8 @@ std::vector<std::int64_t> Model::bind_dims(const std::map<std::string, std::int6
 NamedShapes Model::input_shapes(std::span<const std::int64_t> symbols) const {
   NamedShapes named;
   std::vector<Shape> shapes = impl_->binder->input_shapes(symbols);
-  for (std::size_t i = 0; i < shapes.size(); ++i) named.emplace_back(impl_->inputs[i].name, std::move(shapes[i]));
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    named.emplace_back(impl_->inputs[i].name, std::move(shapes[i]));
   return named;
 }
 
@@ -149,7 +171,8 @@ NamedShapes Model::output_shapes(std::span<const std::int64_t> symbols) const {
   require_plan();
   NamedShapes named;
   std::vector<Shape> shapes = impl_->planner->output_shapes(symbols);
-  for (std::size_t i = 0; i < shapes.size(); ++i) named.emplace_back(impl_->outputs[i].name, std::move(shapes[i]));
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    named.emplace_back(impl_->outputs[i].name, std::move(shapes[i]));
   return named;
 }
 
@@ -168,7 +191,9 @@ PlanPtr Model::plan(std::span<const std::int64_t> symbols) const {
   return kept;
 }
 
-PlanPtr Model::plan_uncached(std::span<const std::int64_t> symbols) const { return impl_->planner->make(symbols); }
+PlanPtr Model::plan_uncached(std::span<const std::int64_t> symbols) const {
+  return impl_->planner->make(symbols);
+}
 
 double Model::weight_bytes_read(const Plan& plan) const {
   std::map<graph::ValueId, double> read;
@@ -177,7 +202,9 @@ double Model::weight_bytes_read(const Plan& plan) const {
     for (const rkernel::Operand& operand : problem.operands) {
       if (impl_->module.value(operand.buffer).kind != graph::ValueKind::Weight) continue;
       double bytes = resident_bytes(impl_->module, operand);
-      if (operand.gathers) bytes = std::min(bytes, points(problem, plan.symbols) * static_cast<double>(size_of(operand.dtype)));
+      if (operand.gathers)
+        bytes = std::min(
+            bytes, points(problem, plan.symbols) * static_cast<double>(size_of(operand.dtype)));
       double& most = read[operand.buffer];
       most = std::max(most, bytes);
     }
@@ -188,9 +215,12 @@ double Model::weight_bytes_read(const Plan& plan) const {
 }
 
 std::int64_t Model::kernels_compiled_since_load() const {
-  return impl_->target == nullptr ? 0 : impl_->target->functions_compiled() - impl_->compiled_at_load;
+  return impl_->target == nullptr ? 0
+                                  : impl_->target->functions_compiled() - impl_->compiled_at_load;
 }
 
-std::int64_t Model::shapes_planned() const { return impl_->shapes_planned.load(std::memory_order_relaxed); }
+std::int64_t Model::shapes_planned() const {
+  return impl_->shapes_planned.load(std::memory_order_relaxed);
+}
 
 }  // namespace dyn::runtime

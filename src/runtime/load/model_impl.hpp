@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "graph/ops/state_rules.hpp"
-#include "src/runtime/plan/binder.hpp"
 #include "src/runtime/device/weights.hpp"
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/load/structures.hpp"
+#include "src/runtime/plan/binder.hpp"
 #include "src/runtime/plan/plan_cache.hpp"
 #include "src/runtime/plan/planner.hpp"
+#include "src/runtime/plan/wiring.hpp"
 #include "src/runtime/run/run_pool.hpp"
 #include "src/runtime/run/segments.hpp"
-#include "src/runtime/load/structures.hpp"
 #include "src/runtime/weights/weights.hpp"
-#include "src/runtime/plan/wiring.hpp"
 
 namespace dyn::runtime {
 
@@ -34,7 +34,8 @@ struct Model::Impl {
   std::unique_ptr<Structures> structures;
   std::map<std::string, Tensor> decided;  ///< values of inputs that this one was made for
 
-  /// Of a model whose run decides sizes: in an order of execution. Then of what follows there is the module and the binder alone.
+  /// Of a model whose run decides sizes: in an order of execution. Then of what follows there is
+  /// the module and the binder alone.
   std::vector<SegmentStep> segments;
 
   graph::Module module;
@@ -45,7 +46,8 @@ struct Model::Impl {
   std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
   std::vector<rkernel::Space> spaces;       ///< by group: where its kernel runs
   std::shared_ptr<rkernel::Device> device;  ///< of the groups on a device
-  bool only_described = false;              ///< there are such groups, but no such device: nothing can run, and no weights are here
+  bool only_described = false;  ///< there are such groups, but no such device: nothing can run, and
+                                ///< no weights are here
   std::int64_t compiled_at_load = 0;
 
   Weights weights;
@@ -56,7 +58,7 @@ struct Model::Impl {
 
   mutable std::optional<PlanCache> plans;
   mutable std::atomic<std::int64_t> shapes_planned{0};
-  bool by_oracle = false;       ///< plans take what is measured to be fastest
+  bool by_oracle = false;        ///< plans take what is measured to be fastest
   mutable std::mutex measuring;  ///< one plan is measured at a time: runs would disturb each other
   std::unique_ptr<RunPool> runs;
 

@@ -5,16 +5,17 @@
 namespace dyn::runtime {
 namespace {
 
-constexpr DeviceInfo device_rows[] = {{"cpu", false, "the default"},
-                                  {"cuda", true, "an NVIDIA GPU"},
-                                  {"emulator", true, "GPU kernels executed and checked on the CPU, slow"},
-                                  {"reference", false, "plain loops, slow, for comparison"}};
+constexpr DeviceInfo device_rows[] = {
+    {"cpu", false, "the default"},
+    {"cuda", true, "an NVIDIA GPU"},
+    {"emulator", true, "GPU kernels executed and checked on the CPU, slow"},
+    {"reference", false, "plain loops, slow, for comparison"}};
 
 constexpr PrecisionInfo precision_rows[] = {{"f32", DType::f32, false, true, true},
-                                        {"tf32", DType::f32, true, false, true},
-                                        {"f16", DType::f16, false, true, true},
-                                        {"bf16", DType::bf16, false, true, true},
-                                        {"i8", DType::i8, false, true, false}};
+                                            {"tf32", DType::f32, true, false, true},
+                                            {"f16", DType::f16, false, true, true},
+                                            {"bf16", DType::bf16, false, true, true},
+                                            {"i8", DType::i8, false, true, false}};
 
 template <class Row>
 const Row* find(std::span<const Row> rows, std::string_view name) {

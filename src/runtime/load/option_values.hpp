@@ -1,5 +1,6 @@
 #pragma once
-// What Options::device and Options::precision can be: help texts, checks and errors are made from these tables.
+// What Options::device and Options::precision can be: help texts, checks and errors are made from
+// these tables.
 
 #include <span>
 #include <string>

@@ -6,7 +6,9 @@
 namespace dyn::runtime {
 
 Structures::Structures(std::vector<std::string> deciding, std::size_t kept, Load load)
-    : deciding_(std::move(deciding)), kept_(std::max<std::size_t>(kept, 1)), load_(std::move(load)) {}
+    : deciding_(std::move(deciding)),
+      kept_(std::max<std::size_t>(kept, 1)),
+      load_(std::move(load)) {}
 
 std::vector<std::string> Structures::deciding() const {
   const std::lock_guard lock(*mutex_);
@@ -23,17 +25,20 @@ std::string Structures::key_of(const Values& values) {
   return key;
 }
 
-std::shared_ptr<const Model> Structures::model_for(const std::vector<PortInfo>& ports, std::span<const Tensor> inputs) {
+std::shared_ptr<const Model> Structures::model_for(const std::vector<PortInfo>& ports,
+                                                   std::span<const Tensor> inputs) {
   const std::lock_guard lock(*mutex_);
   Values values;
   const auto take = [&] {
     for (std::size_t i = 0; i < ports.size(); ++i) {
-      if (std::ranges::find(deciding_, ports[i].name) != deciding_.end()) values.emplace(ports[i].name, inputs[i]);
+      if (std::ranges::find(deciding_, ports[i].name) != deciding_.end())
+        values.emplace(ports[i].name, inputs[i]);
     }
   };
   take();
   std::string key = key_of(values);
-  const auto known = std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.key == key; });
+  const auto known =
+      std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.key == key; });
   if (known != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, known);
     return entries_.front().model;

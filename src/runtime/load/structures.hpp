@@ -16,11 +16,13 @@ namespace dyn::runtime {
 
 class Model;
 
-/// Makes the model for the values of all inputs that decide it, and keeps those that were used last. Thread-safe; one model is made at a time.
+/// Makes the model for the values of all inputs that decide it, and keeps those that were used
+/// last. Thread-safe; one model is made at a time.
 class Structures {
  public:
   using Values = std::map<std::string, Tensor>;
-  /// What is loaded with these values known: a model, or the names of more inputs whose values it needs, which are not among them.
+  /// What is loaded with these values known: a model, or the names of more inputs whose values it
+  /// needs, which are not among them.
   struct Loaded {
     std::shared_ptr<const Model> model;
     std::vector<std::string> undecided;
@@ -34,7 +36,8 @@ class Structures {
   std::vector<std::string> deciding() const;
 
   /// `inputs` are the model's, with their names. Throws what loading throws.
-  std::shared_ptr<const Model> model_for(const std::vector<PortInfo>& ports, std::span<const Tensor> inputs);
+  std::shared_ptr<const Model> model_for(const std::vector<PortInfo>& ports,
+                                         std::span<const Tensor> inputs);
 
  private:
   struct Entry {

@@ -7,9 +7,9 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
-#include "src/runtime/system/cache_dir.hpp"
 #include "src/runtime/load/fallback_target.hpp"
 #include "src/runtime/load/option_values.hpp"
+#include "src/runtime/system/cache_dir.hpp"
 #include "targets/cpu/cpu_target.hpp"
 #include "targets/llvm/jit/code_memory.hpp"
 #include "targets/ptx/cuda/device.hpp"
@@ -24,12 +24,14 @@ constexpr auto all = [](const auto&) { return true; };
 
 const PrecisionInfo& checked_precision(const std::string& name) {
   if (const PrecisionInfo* precision = find_precision(name)) return *precision;
-  throw Error(ErrorKind::user, fmt::format("there is no precision '{}'; there are {}", name, names_of(precisions(), all)));
+  throw Error(ErrorKind::user, fmt::format("there is no precision '{}'; there are {}", name,
+                                           names_of(precisions(), all)));
 }
 
 rkernel::Policy find_policy(const std::string& name) {
   if (const auto policy = rkernel::policy_named(name)) return *policy;
-  throw Error(ErrorKind::user, fmt::format("there is no policy '{}'; there are {}", name, rkernel::policy_names()));
+  throw Error(ErrorKind::user,
+              fmt::format("there is no policy '{}'; there are {}", name, rkernel::policy_names()));
 }
 
 bool is_gpu(const std::string& device) {
@@ -58,7 +60,8 @@ std::shared_ptr<rkernel::Target> make_cpu(const Options& options, int threads, D
   return cpu::make_cpu_target(target);
 }
 
-/// The device, and the machine that kernels are chosen for. A described GPU on device "cuda" is a machine without a device.
+/// The device, and the machine that kernels are chosen for. A described GPU on device "cuda" is a
+/// machine without a device.
 void choose_gpu(const Options& options, ptx::TargetOptions& target) {
   constexpr const char* emulated_by_default = "a100";
   if (options.device == "emulator") {
@@ -82,24 +85,32 @@ void check_device_options(const Options& options) {
   const PrecisionInfo& precision = checked_precision(options.precision);
   if (is_gpu(options.device)) {
     if (precision.on_gpu) return;
-    throw Error(ErrorKind::unsupported, fmt::format("device '{}' has no kernels for precision '{}'; it has {}; or use device 'cpu'", options.device,
-                                                    precision.name, names_of(precisions(), [](const PrecisionInfo& each) { return each.on_gpu; })));
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("device '{}' has no kernels for precision '{}'; it has {}; or use device 'cpu'",
+                    options.device, precision.name,
+                    names_of(precisions(), [](const PrecisionInfo& each) { return each.on_gpu; })));
   }
   if (!options.gpu.empty()) {
-    throw Error(ErrorKind::user, fmt::format("GPU '{}' is asked for, but device is '{}'; GPUs belong to devices 'cuda' and 'emulator'",
+    throw Error(ErrorKind::user, fmt::format("GPU '{}' is asked for, but device is '{}'; GPUs "
+                                             "belong to devices 'cuda' and 'emulator'",
                                              options.gpu, options.device));
   }
-  if (options.device == "cpu" ? !precision.on_cpu : options.precision != precisions().front().name) {
-    throw Error(ErrorKind::unsupported, fmt::format("device '{}' computes in f32 only; precision '{}' needs {}", options.device, precision.name,
-                                                    precision.on_cpu ? "another device" : "device 'cuda' or 'emulator'"));
+  if (options.device == "cpu" ? !precision.on_cpu
+                              : options.precision != precisions().front().name) {
+    throw Error(ErrorKind::unsupported,
+                fmt::format("device '{}' computes in f32 only; precision '{}' needs {}",
+                            options.device, precision.name,
+                            precision.on_cpu ? "another device" : "device 'cuda' or 'emulator'"));
   }
 }
 
 std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads) {
-  if (options.device == "cpu") return make_cpu(options, threads, checked_precision(options.precision).dtype);
+  if (options.device == "cpu")
+    return make_cpu(options, threads, checked_precision(options.precision).dtype);
   if (!is_gpu(options.device)) {
-    throw Error(ErrorKind::user,
-                fmt::format("there is no device '{}'; this build has {}", options.device, names_of(devices(), all)));
+    throw Error(ErrorKind::user, fmt::format("there is no device '{}'; this build has {}",
+                                             options.device, names_of(devices(), all)));
   }
   ptx::TargetOptions target;
   choose_gpu(options, target);
@@ -109,19 +120,23 @@ std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads
   target.policy = find_policy(options.policy);
   target.threads = threads;
   target.log = options.log;
-  return with_fallback(ptx::make_ptx_target(target), [options, threads] { return make_cpu(options, threads, DType::f32); });
+  return with_fallback(ptx::make_ptx_target(target),
+                       [options, threads] { return make_cpu(options, threads, DType::f32); });
 }
 
 graph::PipelineOptions pipeline_options(const rkernel::Target& target) {
-  return {.decompose = {.keep_attention = target.fuses_attention()}, .fuse = {.place_parts = target.writes_rows_apart()}};
+  return {.decompose = {.keep_attention = target.fuses_attention()},
+          .fuse = {.place_parts = target.writes_rows_apart()}};
 }
 
 Options with_usable_device(Options options) {
   if (options.device != "cpu") return options;
   if (const std::string refusal = codegen::code_memory_refusal(); !refusal.empty()) {
-    if (options.log) options.log(LogLevel::warning, refusal + "; running on the slow reference instead");
+    if (options.log)
+      options.log(LogLevel::warning, refusal + "; running on the slow reference instead");
     options.device = "reference";
-    if (checked_precision(options.precision).on_cpu) options.precision = precisions().front().name;  // it keeps all weights as they are
+    if (checked_precision(options.precision).on_cpu)
+      options.precision = precisions().front().name;  // it keeps all weights as they are
   }
   return options;
 }

@@ -9,16 +9,17 @@
 
 namespace dyn::runtime {
 
-/// The target for Options::device, with the CPU for what a GPU has no kernel for. Throws Error(user) for an unknown device, GPU or ISA,
-/// Error(unsupported) for one that this machine lacks, Error(device) where the GPU's driver fails.
+/// The target for Options::device, with the CPU for what a GPU has no kernel for. Throws
+/// Error(user) for an unknown device, GPU or ISA, Error(unsupported) for one that this machine
+/// lacks, Error(device) where the GPU's driver fails.
 std::shared_ptr<rkernel::Target> make_target(const Options& options, int threads);
 
-/// Throws Error(user) for an unknown Options::precision, or a GPU for a device that is none; Error(unsupported) for a precision that the
-/// device does not compute in.
+/// Throws Error(user) for an unknown Options::precision, or a GPU for a device that is none;
+/// Error(unsupported) for a precision that the device does not compute in.
 void check_device_options(const Options& options);
 
-/// The same options, but with the reference for device "cpu" where the system refuses executable memory by any mapping; a warning is
-/// logged then.
+/// The same options, but with the reference for device "cpu" where the system refuses executable
+/// memory by any mapping; a warning is logged then.
 Options with_usable_device(Options options);
 
 /// What the passes do for a target.

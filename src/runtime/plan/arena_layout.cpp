@@ -17,12 +17,14 @@ constexpr std::size_t unplaced = std::numeric_limits<std::size_t>::max();
 
 std::size_t aligned(std::size_t bytes, std::size_t alignment) {
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) {
-    throw Error(ErrorKind::user, "the intermediate tensors of this shape need more memory than can be addressed");
+    throw Error(ErrorKind::user,
+                "the intermediate tensors of this shape need more memory than can be addressed");
   }
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// The start of the tightest gap of at least `bytes` between `taken` (sorted by begin), or the end of them all.
+/// The start of the tightest gap of at least `bytes` between `taken` (sorted by begin), or the end
+/// of them all.
 std::size_t best_gap(std::span<const Extent> taken, std::size_t bytes) {
   std::size_t best = unplaced, best_waste = unplaced, end = 0;
   for (const Extent& extent : taken) {
@@ -37,20 +39,24 @@ std::size_t best_gap(std::span<const Extent> taken, std::size_t bytes) {
 
 }  // namespace
 
-ArenaLayout::ArenaLayout(std::span<const Lifetime> lifetimes, std::size_t alignment) : meets_(lifetimes.size()), alignment_(alignment) {
+ArenaLayout::ArenaLayout(std::span<const Lifetime> lifetimes, std::size_t alignment)
+    : meets_(lifetimes.size()), alignment_(alignment) {
   for (std::size_t a = 0; a < lifetimes.size(); ++a) {
     for (std::size_t b = 0; b < lifetimes.size(); ++b) {
-      const bool meet = lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
+      const bool meet =
+          lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
       if (a != b && meet) meets_[a].push_back(static_cast<int>(b));
     }
   }
 }
 
-std::size_t ArenaLayout::place(std::span<const std::size_t> bytes, std::span<std::size_t> offsets) const {
+std::size_t ArenaLayout::place(std::span<const std::size_t> bytes,
+                               std::span<std::size_t> offsets) const {
   std::vector<int> order(meets_.size());
   std::iota(order.begin(), order.end(), 0);
   const auto size = [&](int buffer) { return bytes[static_cast<std::size_t>(buffer)]; };
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return size(a) != size(b) ? size(a) > size(b) : a < b; });
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return size(a) != size(b) ? size(a) > size(b) : a < b; });
 
   std::fill(offsets.begin(), offsets.end(), unplaced);
   std::vector<Extent> taken;
@@ -62,7 +68,8 @@ std::size_t ArenaLayout::place(std::span<const std::size_t> bytes, std::span<std
       const std::size_t begin = offsets[static_cast<std::size_t>(other)];
       if (begin != unplaced) taken.push_back({begin, begin + aligned(size(other), alignment_)});
     }
-    std::sort(taken.begin(), taken.end(), [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+    std::sort(taken.begin(), taken.end(),
+              [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
     const std::size_t begin = best_gap(taken, length);
     offsets[static_cast<std::size_t>(buffer)] = begin;
     total = std::max(total, aligned(begin + length, alignment_));

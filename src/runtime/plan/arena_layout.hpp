@@ -16,15 +16,18 @@ struct Lifetime {
   int first = 0, last = 0;
 };
 
-/// Lifetimes do not depend on the shape, so which buffers meet is found once; place() then does little for each shape.
+/// Lifetimes do not depend on the shape, so which buffers meet is found once; place() then does
+/// little for each shape.
 class ArenaLayout {
  public:
   ArenaLayout() = default;
-  explicit ArenaLayout(std::span<const Lifetime> lifetimes, std::size_t alignment = arena_alignment);
+  explicit ArenaLayout(std::span<const Lifetime> lifetimes,
+                       std::size_t alignment = arena_alignment);
 
   std::size_t size() const noexcept { return meets_.size(); }
-  /// Greedy by size: the largest first, each into the tightest gap that fits between the buffers that it meets. Fills
-  /// `offsets` (multiples of the alignment) and returns the arena's bytes. Throws Error(user) where the sum overflows.
+  /// Greedy by size: the largest first, each into the tightest gap that fits between the buffers
+  /// that it meets. Fills `offsets` (multiples of the alignment) and returns the arena's bytes.
+  /// Throws Error(user) where the sum overflows.
   std::size_t place(std::span<const std::size_t> bytes, std::span<std::size_t> offsets) const;
 
  private:

@@ -12,25 +12,32 @@
 
 namespace dyn::runtime {
 
-/// Immutable once built; thread-safe. A symbol is bound by the first input axis that is just the symbol, else by the first
-/// that is `factor * symbol + constant`, but those of a session by it; all other axes, bounds, divisors and the module's constraints are then checked.
+/// Immutable once built; thread-safe. A symbol is bound by the first input axis that is just the
+/// symbol, else by the first that is `factor * symbol + constant`, but those of a session by it;
+/// all other axes, bounds, divisors and the module's constraints are then checked.
 class Binder {
  public:
-  /// Throws Error(unsupported) where an axis would have to be solved and is not of that form, Error(model) for a dim that
-  /// the graph uses and no input has. `module` must outlive the binder.
+  /// Throws Error(unsupported) where an axis would have to be solved and is not of that form,
+  /// Error(model) for a dim that the graph uses and no input has. `module` must outlive the binder.
   explicit Binder(const graph::Module& module);
 
-  /// One shape for each input, in the module's order; of a module with states also what bind_session() gave, with the session's
-  /// length in its place. Throws Error(user) naming inputs, axes, dims and values.
-  std::vector<std::int64_t> bind(std::span<const Shape* const> shapes, std::span<const std::int64_t> session = {}) const;
+  /// One shape for each input, in the module's order; of a module with states also what
+  /// bind_session() gave, with the session's length in its place. Throws Error(user) naming inputs,
+  /// axes, dims and values.
+  std::vector<std::int64_t> bind(std::span<const Shape* const> shapes,
+                                 std::span<const std::int64_t> session = {}) const;
 
-  /// Of symbols that a run has just defined: their bounds, and what constraints ask of known dims that depend on them. Throws Error(user).
-  void check_defined(std::span<const int> defined, std::span<const std::int64_t> symbols, const std::vector<bool>& known) const;
+  /// Of symbols that a run has just defined: their bounds, and what constraints ask of known dims
+  /// that depend on them. Throws Error(user).
+  void check_defined(std::span<const int> defined, std::span<const std::int64_t> symbols,
+                     const std::vector<bool>& known) const;
 
-  /// The values of the states' dims by name; a dim without one takes its hint. By symbol, 0 for all others. Throws Error(user).
+  /// The values of the states' dims by name; a dim without one takes its hint. By symbol, 0 for all
+  /// others. Throws Error(user).
   std::vector<std::int64_t> bind_session(const std::map<std::string, std::int64_t>& dims) const;
 
-  /// From values by name. A dim without one takes its hint, and a session's length without that is 0. Throws Error(user).
+  /// From values by name. A dim without one takes its hint, and a session's length without that is
+  /// 0. Throws Error(user).
   std::vector<std::int64_t> bind_dims(const std::map<std::string, std::int64_t>& dims) const;
 
   /// "it has B, S": for messages.
@@ -58,11 +65,14 @@ class Binder {
 
   void find_rules();
   bool is_given(std::size_t symbol) const { return in_session_[symbol] || defined_[symbol]; }
-  bool is_length(int symbol) const { return module_.length.valid() && module_.length.symbol() == symbol; }
+  bool is_length(int symbol) const {
+    return module_.length.valid() && module_.length.symbol() == symbol;
+  }
   void require_bound() const;
   const Rule* rule_of(int symbol) const;
-  std::string place(const Axis& axis) const;                                               ///< "input 'ids' (axis 1)"
-  std::string symbol_values(graph::Dim dim, std::span<const std::int64_t> symbols) const;  ///< "S = 7, T = 2"
+  std::string place(const Axis& axis) const;  ///< "input 'ids' (axis 1)"
+  std::string symbol_values(graph::Dim dim,
+                            std::span<const std::int64_t> symbols) const;  ///< "S = 7, T = 2"
   void check_ranks(std::span<const Shape* const> shapes) const;
   void solve(std::span<const Shape* const> shapes, std::vector<std::int64_t>& symbols) const;
   void check_symbols(std::span<const std::int64_t> symbols) const;
@@ -71,7 +81,8 @@ class Binder {
   void check_axes(std::span<const Shape* const> shapes, std::span<const std::int64_t> symbols,
                   std::span<const std::int64_t> values) const;
   void check_constraints(std::span<const std::int64_t> values) const;
-  static void check_constraint(const graph::Constraint& constraint, std::int64_t left, std::int64_t right);
+  static void check_constraint(const graph::Constraint& constraint, std::int64_t left,
+                               std::int64_t right);
 
   const graph::Module& module_;
   graph::DimProgram program_;
@@ -79,9 +90,9 @@ class Binder {
   std::vector<Rule> rules_;
   std::vector<Check> checks_;
   std::vector<const graph::Constraint*> later_;  ///< of dims that a run defines
-  std::vector<bool> used_;        ///< by symbol
-  std::vector<bool> defined_;     ///< by symbol: the run defines it
-  std::vector<bool> in_session_;  ///< by symbol: a session gives it
+  std::vector<bool> used_;                       ///< by symbol
+  std::vector<bool> defined_;                    ///< by symbol: the run defines it
+  std::vector<bool> in_session_;                 ///< by symbol: a session gives it
 };
 
 }  // namespace dyn::runtime

@@ -14,7 +14,9 @@ namespace {
 
 std::size_t hash_of(const rkernel::Launch& launch) {
   std::size_t hash = std::hash<std::int64_t>()(launch.tickets);
-  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29); };
+  const auto mix = [&](std::size_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29);
+  };
   mix(reinterpret_cast<std::size_t>(launch.function));
   mix(reinterpret_cast<std::size_t>(launch.grid.function));
   for (const std::int64_t value : launch.ints) mix(static_cast<std::size_t>(value));
@@ -30,7 +32,8 @@ class Union {
     const std::size_t hash = hash_of(candidate.launch);
     const auto [first, last] = places_.equal_range(hash);
     for (auto place = first; place != last; ++place) {
-      if (rkernel::same_program(programs_[place->second].launch, candidate.launch)) return place->second;
+      if (rkernel::same_program(programs_[place->second].launch, candidate.launch))
+        return place->second;
     }
     places_.emplace(hash, programs_.size());
     programs_.push_back(std::move(candidate));
@@ -50,7 +53,9 @@ CandidateUnion unite(std::vector<std::pair<rkernel::Policy, rkernel::Choices>> a
   for (auto& [policy, choices] : all) {
     PolicyView view{policy, {}, std::nullopt, std::nullopt, std::move(choices.none_reason)};
     if (!choices.candidates.empty() && choices.chosen >= choices.candidates.size()) {
-      throw Error(ErrorKind::internal, fmt::format("policy {} chooses number {} of {} programs", name_of(policy), choices.chosen, choices.candidates.size()));
+      throw Error(ErrorKind::internal,
+                  fmt::format("policy {} chooses number {} of {} programs", name_of(policy),
+                              choices.chosen, choices.candidates.size()));
     }
     for (std::size_t i = 0; i < choices.candidates.size(); ++i) {
       const std::optional<double> predicted = choices.candidates[i].predicted_seconds;
@@ -71,9 +76,11 @@ CandidateUnion unite(std::vector<std::pair<rkernel::Policy, rkernel::Choices>> a
   return result;
 }
 
-CandidateUnion candidates_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request, std::span<const rkernel::Policy> policies) {
+CandidateUnion candidates_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request,
+                             std::span<const rkernel::Policy> policies) {
   std::vector<std::pair<rkernel::Policy, rkernel::Choices>> choices;
-  for (const rkernel::Policy policy : policies) choices.emplace_back(policy, kernel.choices(request, policy));
+  for (const rkernel::Policy policy : policies)
+    choices.emplace_back(policy, kernel.choices(request, policy));
   return unite(std::move(choices));
 }
 

@@ -15,7 +15,8 @@ namespace dyn::runtime {
 /// What one policy makes of the problem.
 struct PolicyView {
   rkernel::Policy policy = rkernel::Policy::Dyn;
-  std::vector<std::size_t> considered;      ///< indices of CandidateUnion::programs, each once, in the policy's order
+  std::vector<std::size_t>
+      considered;  ///< indices of CandidateUnion::programs, each once, in the policy's order
   std::optional<std::size_t> chosen;        ///< none where it considers none
   std::optional<double> predicted_seconds;  ///< of the chosen one, where the policy predicts time
   std::string none_reason;
@@ -26,11 +27,13 @@ struct CandidateUnion {
   std::vector<PolicyView> policies;          ///< of all but Oracle
 };
 
-/// Oracle adds programs, but has no view: it chooses none before they have run. Throws Error(internal) for a choice that is none of a policy's candidates.
+/// Oracle adds programs, but has no view: it chooses none before they have run. Throws
+/// Error(internal) for a choice that is none of a policy's candidates.
 CandidateUnion unite(std::vector<std::pair<rkernel::Policy, rkernel::Choices>> choices);
 
 /// The union over these policies.
-CandidateUnion candidates_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request, std::span<const rkernel::Policy> policies);
+CandidateUnion candidates_of(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request,
+                             std::span<const rkernel::Policy> policies);
 
 /// The union over all policies.
 CandidateUnion all_candidates(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request);

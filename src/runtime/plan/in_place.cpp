@@ -22,16 +22,20 @@ Uses uses_of(const std::vector<rkernel::Problem>& problems) {
   return uses;
 }
 
-/// Whether both name the element of the same place for each of the problem's indices, and each one that there is.
+/// Whether both name the element of the same place for each of the problem's indices, and each one
+/// that there is.
 bool same_elements(const rkernel::Operand& a, const rkernel::Operand& b) {
-  return a.dtype == b.dtype && a.form == b.form && a.offset == b.offset && a.strides == b.strides && a.guards.empty() && b.guards.empty() && !a.window && !b.window && !a.gathers &&
-         !b.gathers;
+  return a.dtype == b.dtype && a.form == b.form && a.offset == b.offset && a.strides == b.strides &&
+         a.guards.empty() && b.guards.empty() && !a.window && !b.window && !a.gathers && !b.gathers;
 }
 
 bool reads_once(const rkernel::Problem& problem, int operand) {
-  const auto loads = std::ranges::count_if(problem.exprs, [&](const rkernel::Expr& expr) { return expr.operand == operand; });
+  const auto loads = std::ranges::count_if(
+      problem.exprs, [&](const rkernel::Expr& expr) { return expr.operand == operand; });
   const graph::ValueId buffer = problem.operands[static_cast<std::size_t>(operand)].buffer;
-  return loads == 1 && std::ranges::count(problem.operands, buffer, &rkernel::Operand::buffer) == 1 && operand != problem.contraction->a && operand != problem.contraction->b;
+  return loads == 1 &&
+         std::ranges::count(problem.operands, buffer, &rkernel::Operand::buffer) == 1 &&
+         operand != problem.contraction->a && operand != problem.contraction->b;
 }
 
 /// The operand that is written, where there is one alone.
@@ -43,9 +47,13 @@ std::optional<int> only_output(const rkernel::Problem& problem) {
 
 }  // namespace
 
-std::map<graph::ValueId, graph::ValueId> results_in_place(const graph::Module& module, const std::vector<rkernel::Problem>& problems, const std::set<graph::ValueId>& ports) {
+std::map<graph::ValueId, graph::ValueId> results_in_place(
+    const graph::Module& module, const std::vector<rkernel::Problem>& problems,
+    const std::set<graph::ValueId>& ports) {
   const Uses uses = uses_of(problems);
-  const auto is_ours = [&](graph::ValueId value) { return module.value(value).kind == graph::ValueKind::Result && !ports.contains(value); };
+  const auto is_ours = [&](graph::ValueId value) {
+    return module.value(value).kind == graph::ValueKind::Result && !ports.contains(value);
+  };
   const auto dims = [&](graph::ValueId value) { return module.value(value).type.dims; };
   std::map<graph::ValueId, graph::ValueId> taken;
   for (std::size_t i = 0; i < problems.size(); ++i) {
@@ -57,7 +65,9 @@ std::map<graph::ValueId, graph::ValueId> results_in_place(const graph::Module& m
     for (int operand = 0; operand < static_cast<int>(problem.operands.size()); ++operand) {
       const rkernel::Operand& read = problem.operands[static_cast<std::size_t>(operand)];
       if (operand == *output || !is_ours(read.buffer) || uses.last.at(read.buffer) != i) continue;
-      if (!same_elements(read, written) || !reads_once(problem, operand) || dims(read.buffer) != dims(written.buffer)) continue;
+      if (!same_elements(read, written) || !reads_once(problem, operand) ||
+          dims(read.buffer) != dims(written.buffer))
+        continue;
       taken.emplace(written.buffer, read.buffer);
       break;
     }

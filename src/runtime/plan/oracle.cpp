@@ -30,9 +30,11 @@ std::vector<Tensor> valid_inputs(const Model& model, std::span<const std::int64_
 }
 
 /// What is still to run of one group in the present round, in random order.
-std::vector<std::size_t> order_of(const MeasuredGroup& measured, int round, std::mt19937_64& generator) {
+std::vector<std::size_t> order_of(const MeasuredGroup& measured, int round,
+                                  std::mt19937_64& generator) {
   std::vector<std::size_t> order;
-  const double limit = round == 0 ? std::numeric_limits<double>::infinity() : near_best * measured.seconds[measured.best()];
+  const double limit = round == 0 ? std::numeric_limits<double>::infinity()
+                                  : near_best * measured.seconds[measured.best()];
   for (std::size_t program = 0; program < measured.seconds.size(); ++program) {
     if (round == 0 || measured.seconds[program] <= limit) order.push_back(program);
   }
@@ -40,7 +42,8 @@ std::vector<std::size_t> order_of(const MeasuredGroup& measured, int round, std:
   return order;
 }
 
-void measure_round(const Model& model, CallState& call, const Plan& base, int round, std::vector<MeasuredGroup>& groups, std::mt19937_64& generator) {
+void measure_round(const Model& model, CallState& call, const Plan& base, int round,
+                   std::vector<MeasuredGroup>& groups, std::mt19937_64& generator) {
   std::vector<std::vector<std::size_t>> orders;
   std::size_t runs = 0;
   for (const MeasuredGroup& group : groups) {
@@ -50,7 +53,8 @@ void measure_round(const Model& model, CallState& call, const Plan& base, int ro
   for (std::size_t run = 0; run < runs; ++run) {
     std::vector<GroupLaunch> launches;
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      if (run < orders[i].size()) launches.push_back({groups[i].group, groups[i].candidates.programs[orders[i][run]].launch});
+      if (run < orders[i].size())
+        launches.push_back({groups[i].group, groups[i].candidates.programs[orders[i][run]].launch});
     }
     call.use_plan(with_launches(base, std::move(launches), model.threads()));
     RunProfile profile;
@@ -66,30 +70,39 @@ void measure_round(const Model& model, CallState& call, const Plan& base, int ro
 }  // namespace
 
 std::size_t MeasuredGroup::best() const {
-  return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+  return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) -
+                                  seconds.begin());
 }
 
 void require_measurable(const Model& model) {
   const Options& options = model.options();
   if (options.device != "cpu") {
-    throw Error(ErrorKind::unsupported, fmt::format("programs are measured on device 'cpu' only, not on '{}'; take another policy than 'oracle' there (dynrun select "
-                                                    "compares what is predicted for a GPU)",
-                                                    options.device));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("programs are measured on device 'cpu' only, not on '{}'; take another "
+                            "policy than 'oracle' there (dynrun select "
+                            "compares what is predicted for a GPU)",
+                            options.device));
   }
   if (!model.impl().states.empty()) {
-    throw Error(ErrorKind::unsupported, fmt::format("programs are measured by whole runs, and every run of '{}' would change its state '{}'; take another policy than "
-                                                    "'oracle' for a model with state",
-                                                    model.module().name, model.module().value(model.impl().states[0].state).name));
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("programs are measured by whole runs, and every run of '{}' would change its "
+                    "state '{}'; take another policy than "
+                    "'oracle' for a model with state",
+                    model.module().name, model.module().value(model.impl().states[0].state).name));
   }
 }
 
-std::vector<MeasuredGroup> measure_groups(const Model& model, const PlanPtr& base, std::span<const std::size_t> groups) {
+std::vector<MeasuredGroup> measure_groups(const Model& model, const PlanPtr& base,
+                                          std::span<const std::size_t> groups) {
   std::vector<MeasuredGroup> measured;
   for (const std::size_t group : groups) {
-    CandidateUnion candidates = all_candidates(model.kernel(group), {base->symbols, model.threads()});
+    CandidateUnion candidates =
+        all_candidates(model.kernel(group), {base->symbols, model.threads()});
     if (candidates.programs.size() < 2) continue;
     const std::size_t count = candidates.programs.size();
-    measured.push_back({group, std::move(candidates), std::vector(count, std::numeric_limits<double>::infinity())});
+    measured.push_back({group, std::move(candidates),
+                        std::vector(count, std::numeric_limits<double>::infinity())});
   }
   if (measured.empty()) return measured;
   // The call lives no longer than this one of the model's functions.
@@ -99,7 +112,8 @@ std::vector<MeasuredGroup> measure_groups(const Model& model, const PlanPtr& bas
   call.use_plan(base);
   call.run();
   std::mt19937_64 generator(seed);
-  for (int round = 0; round < rounds; ++round) measure_round(model, call, *base, round, measured, generator);
+  for (int round = 0; round < rounds; ++round)
+    measure_round(model, call, *base, round, measured, generator);
   return measured;
 }
 

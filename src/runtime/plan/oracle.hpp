@@ -5,13 +5,13 @@
 #include <span>
 #include <vector>
 
-#include "src/runtime/plan/candidates.hpp"
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/plan/candidates.hpp"
 
 namespace dyn::runtime {
 
-/// Throws Error(unsupported) for a model whose runs cannot be measured: one on another device than "cpu", or with states, which every run would
-/// change.
+/// Throws Error(unsupported) for a model whose runs cannot be measured: one on another device than
+/// "cpu", or with states, which every run would change.
 void require_measurable(const Model& model);
 
 /// One group's programs, and the least that each took in any run.
@@ -22,10 +22,13 @@ struct MeasuredGroup {
   std::size_t best() const;     ///< index of the fastest
 };
 
-/// Runs the whole model on inputs that are valid for any model (random floats; integers, which may be indices, 0) until each program of these groups has
-/// run at least once, and those near the best of their group twice more. Run number i takes the i-th program of every group at once. Groups
-/// with fewer than two programs are left out. The results are the same as those of any other run: only plans differ. Throws what runs throw.
-std::vector<MeasuredGroup> measure_groups(const Model& model, const PlanPtr& base, std::span<const std::size_t> groups);
+/// Runs the whole model on inputs that are valid for any model (random floats; integers, which may
+/// be indices, 0) until each program of these groups has run at least once, and those near the best
+/// of their group twice more. Run number i takes the i-th program of every group at once. Groups
+/// with fewer than two programs are left out. The results are the same as those of any other run:
+/// only plans differ. Throws what runs throw.
+std::vector<MeasuredGroup> measure_groups(const Model& model, const PlanPtr& base,
+                                          std::span<const std::size_t> groups);
 
 /// The plan with the fastest program of every group.
 PlanPtr measured_plan(const Model& model, const PlanPtr& base);

@@ -5,7 +5,7 @@
 namespace dyn::runtime {
 namespace {
 
-double sum(const Plan& plan, double rkernel::Launch::*field) {
+double sum(const Plan& plan, double rkernel::Launch::* field) {
   double total = 0;
   for (const rkernel::Launch& launch : plan.launches) total += launch.*field;
   return total;
@@ -30,7 +30,8 @@ PlanPtr with_launches(const Plan& plan, std::vector<GroupLaunch> launches, int t
   // No helper is called that no launch has work for.
   changed->threads = 1;
   for (const rkernel::Launch& launch : changed->launches) {
-    if (launch.grid.function == nullptr) changed->threads = std::max(changed->threads, launch.threads);
+    if (launch.grid.function == nullptr)
+      changed->threads = std::max(changed->threads, launch.threads);
   }
   return changed;
 }

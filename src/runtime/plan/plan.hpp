@@ -1,5 +1,6 @@
 #pragma once
-// A plan: everything about one shape that can be known before the data is. Immutable, shared, kept in the cache.
+// A plan: everything about one shape that can be known before the data is. Immutable, shared, kept
+// in the cache.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,8 @@ struct Plan {
   std::vector<rkernel::Launch> launches;   ///< one for each group, in order of execution
   std::vector<std::size_t> arena_offsets;  ///< one for each arena buffer, in bytes
   std::size_t arena_bytes = 0;
-  std::vector<std::size_t> device_offsets, device_bytes;  ///< one for each buffer of the device's arena: place and length
+  std::vector<std::size_t> device_offsets,
+      device_bytes;  ///< one for each buffer of the device's arena: place and length
   std::size_t device_arena_bytes = 0;
   std::size_t scratch_bytes = 0;    ///< per thread: the largest of all launches
   std::size_t shared_bytes = 0;     ///< per run: the largest of all launches

@@ -14,7 +14,8 @@ std::size_t PlanCache::KeyHash::operator()(std::span<const std::int64_t> symbols
   return hash;
 }
 
-bool PlanCache::KeyEqual::operator()(std::span<const std::int64_t> a, std::span<const std::int64_t> b) const noexcept {
+bool PlanCache::KeyEqual::operator()(std::span<const std::int64_t> a,
+                                     std::span<const std::int64_t> b) const noexcept {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
@@ -23,7 +24,8 @@ PlanPtr PlanCache::find(std::span<const std::int64_t> symbols) const {
   const std::shared_lock lock(shard.mutex);
   const auto found = shard.entries.find(symbols);
   if (found == shard.entries.end()) return nullptr;
-  found->second.last_use.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+  found->second.last_use.store(clock_.fetch_add(1, std::memory_order_relaxed),
+                               std::memory_order_relaxed);
   return found->second.plan;
 }
 
@@ -31,7 +33,8 @@ PlanPtr PlanCache::insert(PlanPtr plan) {
   const std::span<const std::int64_t> key = plan->symbols;
   Shard& shard = shards_[KeyHash()(key) % shard_count];
   const std::unique_lock lock(shard.mutex);
-  const auto [entry, is_new] = shard.entries.try_emplace(key, plan, clock_.fetch_add(1, std::memory_order_relaxed));
+  const auto [entry, is_new] =
+      shard.entries.try_emplace(key, plan, clock_.fetch_add(1, std::memory_order_relaxed));
   if (!is_new) return entry->second.plan;
   shard.bytes += plan->footprint_bytes;
   evict(shard, plan.get());
@@ -44,10 +47,12 @@ void PlanCache::evict(Shard& shard, const Plan* keep) const {
     auto oldest = shard.entries.end();
     for (auto entry = shard.entries.begin(); entry != shard.entries.end(); ++entry) {
       if (entry->second.plan.get() == keep) continue;
-      if (oldest == shard.entries.end() || entry->second.last_use < oldest->second.last_use) oldest = entry;
+      if (oldest == shard.entries.end() || entry->second.last_use < oldest->second.last_use)
+        oldest = entry;
     }
     shard.bytes -= oldest->second.plan->footprint_bytes;
-    const PlanPtr last_owner = std::move(oldest->second.plan);  // the key is the plan's: it goes after the entry
+    const PlanPtr last_owner =
+        std::move(oldest->second.plan);  // the key is the plan's: it goes after the entry
     shard.entries.erase(oldest);
   }
 }

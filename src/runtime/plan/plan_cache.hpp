@@ -14,15 +14,17 @@
 
 namespace dyn::runtime {
 
-/// Thread-safe. Finding takes a shared lock of one shard; a Call that meets its last shape again does not come here at all.
-/// The least recently used plan of a shard goes first; one that a Call still holds lives on until that lets go.
+/// Thread-safe. Finding takes a shared lock of one shard; a Call that meets its last shape again
+/// does not come here at all. The least recently used plan of a shard goes first; one that a Call
+/// still holds lives on until that lets go.
 class PlanCache {
  public:
   explicit PlanCache(std::size_t budget_bytes) : budget_bytes_(budget_bytes / shard_count) {}
 
   /// nullptr where there is none.
   PlanPtr find(std::span<const std::int64_t> symbols) const;
-  /// Returns the plan that is now remembered: an equal one that another thread put there first wins.
+  /// Returns the plan that is now remembered: an equal one that another thread put there first
+  /// wins.
   PlanPtr insert(PlanPtr plan);
 
   std::size_t bytes() const;
@@ -39,7 +41,8 @@ class PlanCache {
     std::size_t operator()(std::span<const std::int64_t> symbols) const noexcept;
   };
   struct KeyEqual {
-    bool operator()(std::span<const std::int64_t> a, std::span<const std::int64_t> b) const noexcept;
+    bool operator()(std::span<const std::int64_t> a,
+                    std::span<const std::int64_t> b) const noexcept;
   };
   struct Shard {
     mutable std::shared_mutex mutex;

@@ -11,25 +11,32 @@ namespace {
 
 std::size_t footprint(const Plan& plan) {
   std::size_t bytes = sizeof(Plan) + plan.symbols.size() * sizeof(std::int64_t);
-  bytes += (plan.arena_offsets.size() + plan.device_offsets.size() + plan.device_bytes.size()) * sizeof(std::size_t);
-  for (const Shape& shape : plan.output_shapes) bytes += sizeof(Shape) + shape.size() * sizeof(std::int64_t);
-  for (const rkernel::Launch& launch : plan.launches) bytes += sizeof(launch) + launch.ints.size() * sizeof(std::int64_t) + launch.kept_bytes;
+  bytes += (plan.arena_offsets.size() + plan.device_offsets.size() + plan.device_bytes.size()) *
+           sizeof(std::size_t);
+  for (const Shape& shape : plan.output_shapes)
+    bytes += sizeof(Shape) + shape.size() * sizeof(std::int64_t);
+  for (const rkernel::Launch& launch : plan.launches)
+    bytes += sizeof(launch) + launch.ints.size() * sizeof(std::int64_t) + launch.kept_bytes;
   return bytes;
 }
 
 }  // namespace
 
-Planner::Planner(const graph::Module& module, const Wiring& wiring, std::span<const std::unique_ptr<rkernel::Kernel>> kernels,
-                 int threads)
+Planner::Planner(const graph::Module& module, const Wiring& wiring,
+                 std::span<const std::unique_ptr<rkernel::Kernel>> kernels, int threads)
     : module_(module), wiring_(wiring), kernels_(kernels), threads_(threads) {
-  for (const graph::ValueId output : module.outputs) outputs_.push_back(sized(output, module.value(output).type.dtype));
-  for (const ArenaBuffer& buffer : wiring.arena_buffers) buffers_.push_back(sized(buffer.value, buffer.dtype));
-  for (const ArenaBuffer& buffer : wiring.device_buffers) device_buffers_.push_back(sized(buffer.value, buffer.dtype));
+  for (const graph::ValueId output : module.outputs)
+    outputs_.push_back(sized(output, module.value(output).type.dtype));
+  for (const ArenaBuffer& buffer : wiring.arena_buffers)
+    buffers_.push_back(sized(buffer.value, buffer.dtype));
+  for (const ArenaBuffer& buffer : wiring.device_buffers)
+    device_buffers_.push_back(sized(buffer.value, buffer.dtype));
 }
 
 Planner::Sized Planner::sized(graph::ValueId value, DType dtype) {
   Sized result{value, dtype, {}};
-  for (const graph::Dim dim : module_.value(value).type.dims) result.slots.push_back(program_.slot(dim));
+  for (const graph::Dim dim : module_.value(value).type.dims)
+    result.slots.push_back(program_.slot(dim));
   return result;
 }
 
@@ -60,20 +67,22 @@ std::size_t Planner::bytes_of(const Sized& buffer, std::span<const std::int64_t>
   for (const int slot : buffer.slots) {
     const std::int64_t size = values[static_cast<std::size_t>(slot)];
     if (size < 0) {
-      throw Error(ErrorKind::user,
-                  fmt::format("a size of '{}', {}, is {} for these inputs", value.name, to_string(value.type), size));
+      throw Error(ErrorKind::user, fmt::format("a size of '{}', {}, is {} for these inputs",
+                                               value.name, to_string(value.type), size));
     }
     zero = zero || size == 0;
     overflow = __builtin_mul_overflow(bytes, size, &bytes) || overflow;
   }
   if (overflow && !zero) {
-    throw Error(ErrorKind::user, fmt::format("'{}', {}, has more bytes than can be addressed for these inputs", value.name,
-                                             to_string(value.type)));
+    throw Error(ErrorKind::user,
+                fmt::format("'{}', {}, has more bytes than can be addressed for these inputs",
+                            value.name, to_string(value.type)));
   }
   return zero ? 0 : static_cast<std::size_t>(bytes);
 }
 
-std::vector<std::size_t> Planner::bytes_of_all(std::span<const Sized> buffers, std::span<const std::int64_t> values) const {
+std::vector<std::size_t> Planner::bytes_of_all(std::span<const Sized> buffers,
+                                               std::span<const std::int64_t> values) const {
   std::vector<std::size_t> bytes;
   bytes.reserve(buffers.size());
   for (const Sized& buffer : buffers) bytes.push_back(bytes_of(buffer, values));
@@ -92,7 +101,8 @@ PlanPtr Planner::make(std::span<const std::int64_t> symbols) const {
   if (!device_buffers_.empty()) {
     plan->device_bytes = bytes_of_all(device_buffers_, values);
     plan->device_offsets.resize(device_buffers_.size());
-    plan->device_arena_bytes = wiring_.device_layout.place(plan->device_bytes, plan->device_offsets);
+    plan->device_arena_bytes =
+        wiring_.device_layout.place(plan->device_bytes, plan->device_offsets);
   }
 
   plan->launches.reserve(kernels_.size());

@@ -15,8 +15,8 @@ namespace dyn::runtime {
 class Planner {
  public:
   /// `kernels` and `module` must outlive the planner.
-  Planner(const graph::Module& module, const Wiring& wiring, std::span<const std::unique_ptr<rkernel::Kernel>> kernels,
-          int threads);
+  Planner(const graph::Module& module, const Wiring& wiring,
+          std::span<const std::unique_ptr<rkernel::Kernel>> kernels, int threads);
 
   /// Thread-safe. Throws Error(user) where sizes overflow.
   PlanPtr make(std::span<const std::int64_t> symbols) const;
@@ -33,7 +33,8 @@ class Planner {
   std::vector<std::int64_t> evaluate(std::span<const std::int64_t> symbols) const;
   std::vector<Shape> shapes_of_outputs(std::span<const std::int64_t> values) const;
   std::size_t bytes_of(const Sized& buffer, std::span<const std::int64_t> values) const;
-  std::vector<std::size_t> bytes_of_all(std::span<const Sized> buffers, std::span<const std::int64_t> values) const;
+  std::vector<std::size_t> bytes_of_all(std::span<const Sized> buffers,
+                                        std::span<const std::int64_t> values) const;
 
   const graph::Module& module_;
   const Wiring& wiring_;

@@ -20,18 +20,21 @@ constexpr Space other(Space space) { return space == Space::Host ? Space::Device
 
 class Scheduler {
  public:
-  Scheduler(std::span<const GroupUse> groups, const std::set<graph::ValueId>& inputs, const std::set<graph::ValueId>& outputs)
+  Scheduler(std::span<const GroupUse> groups, const std::set<graph::ValueId>& inputs,
+            const std::set<graph::ValueId>& outputs)
       : groups_(groups) {
     for (const graph::ValueId input : inputs) states_[input].on_host = true;
     for (std::size_t group = 0; group < groups.size(); ++group) {
       for (const GroupUse::Buffer& buffer : groups[group].buffers) {
-        if (buffer.written && outputs.contains(buffer.value)) last_writer_[buffer.value] = static_cast<int>(group);
+        if (buffer.written && outputs.contains(buffer.value))
+          last_writer_[buffer.value] = static_cast<int>(group);
       }
     }
   }
 
   Schedule run() && {
-    for (std::size_t group = 0; group < groups_.size(); ++group) add(static_cast<int>(group), groups_[group]);
+    for (std::size_t group = 0; group < groups_.size(); ++group)
+      add(static_cast<int>(group), groups_[group]);
     return std::move(schedule_);
   }
 
@@ -67,7 +70,8 @@ class Scheduler {
 
   void wait_for_arrivals(int group, const GroupUse& use) {
     bool arriving = false;
-    for (const GroupUse::Buffer& buffer : use.buffers) arriving = arriving || states_[buffer.value].arriving;
+    for (const GroupUse::Buffer& buffer : use.buffers)
+      arriving = arriving || states_[buffer.value].arriving;
     if (!arriving) return;
     schedule_.steps.push_back({Step::Kind::Wait, static_cast<std::size_t>(group)});
     for (auto& [value, state] : states_) state.arriving = false;
@@ -81,7 +85,8 @@ class Scheduler {
 
 }  // namespace
 
-Schedule make_schedule(std::span<const GroupUse> groups, const std::set<graph::ValueId>& inputs, const std::set<graph::ValueId>& outputs) {
+Schedule make_schedule(std::span<const GroupUse> groups, const std::set<graph::ValueId>& inputs,
+                       const std::set<graph::ValueId>& outputs) {
   return Scheduler(groups, inputs, outputs).run();
 }
 

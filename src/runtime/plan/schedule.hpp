@@ -1,6 +1,6 @@
 #pragma once
-// The order of a run on two machines: launches, copies between host and device, and where the host must wait. Does not depend on
-// the shape.
+// The order of a run on two machines: launches, copies between host and device, and where the host
+// must wait. Does not depend on the shape.
 
 #include <cstddef>
 #include <set>
@@ -12,7 +12,8 @@
 
 namespace dyn::runtime {
 
-/// What one group does with memory. Weights and constants are no concern of a schedule: each space has its own copy.
+/// What one group does with memory. Weights and constants are no concern of a schedule: each space
+/// has its own copy.
 struct GroupUse {
   struct Buffer {
     graph::ValueId value = graph::no_value;
@@ -36,7 +37,8 @@ struct Step {
   enum class Kind : unsigned char {
     Launch,  ///< of group `index`
     Copy,    ///< of transfer `index`
-    Wait     ///< until the device has done all that was asked of it; `index`: the group on the host that needs it
+    Wait     ///< until the device has done all that was asked of it; `index`: the group on the host
+             ///< that needs it
   } kind = Kind::Launch;
   std::size_t index = 0;
 };
@@ -46,9 +48,11 @@ struct Schedule {
   std::vector<Transfer> transfers;
 };
 
-/// A buffer crosses only when a group is about to touch it (reading it, or writing a part of what others wrote) where its newest
-/// version is not, and, for an output of the model that was last written on the device, to the host, once, after its last writer. The end of a
-/// run waits for the device anyway: that is no step.
-Schedule make_schedule(std::span<const GroupUse> groups, const std::set<graph::ValueId>& inputs, const std::set<graph::ValueId>& outputs);
+/// A buffer crosses only when a group is about to touch it (reading it, or writing a part of what
+/// others wrote) where its newest version is not, and, for an output of the model that was last
+/// written on the device, to the host, once, after its last writer. The end of a run waits for the
+/// device anyway: that is no step.
+Schedule make_schedule(std::span<const GroupUse> groups, const std::set<graph::ValueId>& inputs,
+                       const std::set<graph::ValueId>& outputs);
 
 }  // namespace dyn::runtime

@@ -24,25 +24,31 @@ bool is_fixed(const graph::Module& module, graph::ValueId value) {
 
 Sources port_sources(const graph::Module& module, const graph::Fusion& fusion) {
   Sources sources;
-  for (std::size_t i = 0; i < module.inputs.size(); ++i) sources[module.inputs[i]] = {Kind::Input, static_cast<int>(i)};
-  for (std::size_t i = 0; i < module.states.size(); ++i) sources[module.states[i]] = {Kind::State, static_cast<int>(i)};
+  for (std::size_t i = 0; i < module.inputs.size(); ++i)
+    sources[module.inputs[i]] = {Kind::Input, static_cast<int>(i)};
+  for (std::size_t i = 0; i < module.states.size(); ++i)
+    sources[module.states[i]] = {Kind::State, static_cast<int>(i)};
   for (std::size_t i = 0; i < module.outputs.size(); ++i) {
     const graph::ValueId base = fusion.views.at(static_cast<std::size_t>(module.outputs[i])).base;
     const bool own = base != graph::no_value && module.value(base).kind == graph::ValueKind::Result;
     if (!own || !sources.emplace(base, OperandSource{Kind::Output, static_cast<int>(i)}).second) {
-      throw Error(ErrorKind::internal, fmt::format("output '{}' has no buffer of its own", module.output_names[i]));
+      throw Error(ErrorKind::internal,
+                  fmt::format("output '{}' has no buffer of its own", module.output_names[i]));
     }
   }
   return sources;
 }
 
-std::vector<GroupUse> group_uses(const graph::Module& module, const std::vector<rkernel::Problem>& problems, std::span<const Space> spaces) {
+std::vector<GroupUse> group_uses(const graph::Module& module,
+                                 const std::vector<rkernel::Problem>& problems,
+                                 std::span<const Space> spaces) {
   std::vector<GroupUse> uses;
   for (std::size_t group = 0; group < problems.size(); ++group) {
     GroupUse& use = uses.emplace_back();
     use.space = spaces[group];
     for (const rkernel::Operand& operand : problems[group].operands) {
-      if (!is_fixed(module, operand.buffer)) use.buffers.push_back({operand.buffer, operand.written});
+      if (!is_fixed(module, operand.buffer))
+        use.buffers.push_back({operand.buffer, operand.written});
     }
   }
   return uses;
@@ -58,28 +64,34 @@ std::set<graph::ValueId> values_of(const Sources& ports, std::optional<Kind> kin
 }
 
 /// The element type of each buffer in memory: what operands say, which must agree.
-std::map<graph::ValueId, DType> buffer_dtypes(const graph::Module& module, const std::vector<rkernel::Problem>& problems) {
+std::map<graph::ValueId, DType> buffer_dtypes(const graph::Module& module,
+                                              const std::vector<rkernel::Problem>& problems) {
   std::map<graph::ValueId, DType> dtypes;
   for (const rkernel::Problem& problem : problems) {
     for (const rkernel::Operand& operand : problem.operands) {
       if (is_fixed(module, operand.buffer)) continue;
       const auto [found, is_new] = dtypes.emplace(operand.buffer, operand.dtype);
       if (is_new || found->second == operand.dtype) continue;
-      throw Error(ErrorKind::internal, fmt::format("'{}' is {} for one group, but {} for '{}'", module.value(operand.buffer).name,
-                                                   name_of(found->second), name_of(operand.dtype), problem.name));
+      throw Error(ErrorKind::internal,
+                  fmt::format("'{}' is {} for one group, but {} for '{}'",
+                              module.value(operand.buffer).name, name_of(found->second),
+                              name_of(operand.dtype), problem.name));
     }
   }
   return dtypes;
 }
 
-/// Gives buffers of one space their indices, and finds how long they live. `taken`: results that take the memory of others.
+/// Gives buffers of one space their indices, and finds how long they live. `taken`: results that
+/// take the memory of others.
 class Arena {
  public:
-  Arena(std::vector<ArenaBuffer>& buffers, const std::map<graph::ValueId, DType>& dtypes, std::map<graph::ValueId, graph::ValueId> taken = {})
+  Arena(std::vector<ArenaBuffer>& buffers, const std::map<graph::ValueId, DType>& dtypes,
+        std::map<graph::ValueId, graph::ValueId> taken = {})
       : buffers_(buffers), dtypes_(dtypes), taken_(std::move(taken)) {}
 
   int touch(graph::ValueId value, int step) {
-    for (auto found = taken_.find(value); found != taken_.end(); found = taken_.find(value)) value = found->second;
+    for (auto found = taken_.find(value); found != taken_.end(); found = taken_.find(value))
+      value = found->second;
     const auto [found, is_new] = indices_.emplace(value, static_cast<int>(buffers_.size()));
     if (is_new) {
       buffers_.push_back({value, dtypes_.at(value)});
@@ -101,17 +113,25 @@ class Arena {
 /// Fills a wiring by a walk over its schedule.
 class Wirer {
  public:
-  Wirer(Wiring& wiring, const graph::Module& module, const std::vector<rkernel::Problem>& problems, const FixedMemory& fixed,
-        const Sources& ports, const std::map<graph::ValueId, DType>& dtypes)
-      : wiring_(wiring), module_(module), problems_(problems), fixed_(fixed), ports_(ports),
-        host_(wiring.arena_buffers, dtypes, wiring.on_device ? std::map<graph::ValueId, graph::ValueId>{} : results_in_place(module, problems, values_of(ports))),
+  Wirer(Wiring& wiring, const graph::Module& module, const std::vector<rkernel::Problem>& problems,
+        const FixedMemory& fixed, const Sources& ports,
+        const std::map<graph::ValueId, DType>& dtypes)
+      : wiring_(wiring),
+        module_(module),
+        problems_(problems),
+        fixed_(fixed),
+        ports_(ports),
+        host_(wiring.arena_buffers, dtypes,
+              wiring.on_device ? std::map<graph::ValueId, graph::ValueId>{}
+                               : results_in_place(module, problems, values_of(ports))),
         device_(wiring.device_buffers, dtypes) {}
 
   void run() {
     for (std::size_t step = 0; step < wiring_.steps.size(); ++step) {
       const Step& what = wiring_.steps[step];
       if (what.kind == Step::Kind::Launch) wire_group(what.index, static_cast<int>(step));
-      if (what.kind == Step::Kind::Copy) wire_transfer(wiring_.transfers[what.index], static_cast<int>(step));
+      if (what.kind == Step::Kind::Copy)
+        wire_transfer(wiring_.transfers[what.index], static_cast<int>(step));
     }
     wiring_.first_operand.push_back(wiring_.operands.size());
     wiring_.operands.insert(wiring_.operands.end(), transfer_ends_.begin(), transfer_ends_.end());
@@ -122,7 +142,8 @@ class Wirer {
  private:
   OperandSource host_place(graph::ValueId value, int step) {
     const auto port = ports_.find(value);
-    return port != ports_.end() ? port->second : OperandSource{Kind::Arena, host_.touch(value, step)};
+    return port != ports_.end() ? port->second
+                                : OperandSource{Kind::Arena, host_.touch(value, step)};
   }
 
   OperandSource fixed_place(std::size_t group, std::size_t operand) {
@@ -137,9 +158,12 @@ class Wirer {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const graph::ValueId value = operands[i].buffer;
       OperandSource source;
-      if (is_fixed(module_, value)) source = fixed_place(group, i);
-      else if (wiring_.spaces[group] == Space::Host) source = host_place(value, step);
-      else source = {Kind::DeviceArena, device_.touch(value, step)};
+      if (is_fixed(module_, value))
+        source = fixed_place(group, i);
+      else if (wiring_.spaces[group] == Space::Host)
+        source = host_place(value, step);
+      else
+        source = {Kind::DeviceArena, device_.touch(value, step)};
       source.written = operands[i].written;
       wiring_.operands.push_back(source);
     }
@@ -161,11 +185,13 @@ class Wirer {
 
 }  // namespace
 
-Wiring::Wiring(const graph::Module& module, const graph::Fusion& fusion, const std::vector<rkernel::Problem>& problems,
-               std::span<const Space> group_spaces, const FixedMemory& fixed)
+Wiring::Wiring(const graph::Module& module, const graph::Fusion& fusion,
+               const std::vector<rkernel::Problem>& problems, std::span<const Space> group_spaces,
+               const FixedMemory& fixed)
     : spaces(group_spaces.begin(), group_spaces.end()) {
   const Sources ports = port_sources(module, fusion);
-  Schedule schedule = make_schedule(group_uses(module, problems, spaces), values_of(ports, Kind::Input), values_of(ports, Kind::Output));
+  Schedule schedule = make_schedule(group_uses(module, problems, spaces),
+                                    values_of(ports, Kind::Input), values_of(ports, Kind::Output));
   steps = std::move(schedule.steps);
   transfers = std::move(schedule.transfers);
   on_device = std::find(spaces.begin(), spaces.end(), Space::Device) != spaces.end();

@@ -1,6 +1,6 @@
 #pragma once
-// Where the memory of every kernel operand comes from, on the host and on the device, and in which order a run goes. Does not depend on
-// the shape.
+// Where the memory of every kernel operand comes from, on the host and on the device, and in which
+// order a run goes. Does not depend on the shape.
 
 #include <functional>
 #include <span>
@@ -9,8 +9,8 @@
 
 #include "graph/fusion/group.hpp"
 #include "graph/ir/module.hpp"
-#include "src/rkernel/target/device.hpp"
 #include "src/rkernel/problem/problem.hpp"
+#include "src/rkernel/target/device.hpp"
 #include "src/runtime/plan/arena_layout.hpp"
 #include "src/runtime/plan/schedule.hpp"
 
@@ -18,10 +18,15 @@ namespace dyn::runtime {
 
 struct OperandSource {
   enum class Kind : std::uint8_t {
-    Arena, Input, Output, State, Fixed,  ///< memory of the host
-    DeviceArena, DeviceFixed
+    Arena,
+    Input,
+    Output,
+    State,
+    Fixed,  ///< memory of the host
+    DeviceArena,
+    DeviceFixed
   } kind = Kind::Arena;
-  int index = 0;          ///< of the arena buffer, input, output, state, or entry of Wiring::device_fixed
+  int index = 0;  ///< of the arena buffer, input, output, state, or entry of Wiring::device_fixed
   void* fixed = nullptr;  ///< weights and constants of the host
   bool written = false;
 };
@@ -32,7 +37,8 @@ struct FixedMemory {
   std::function<rkernel::OperandRange(std::size_t problem, std::size_t operand)> device;
 };
 
-/// A value's memory in an arena, with the element type that kernels see there (perhaps narrower than the module's).
+/// A value's memory in an arena, with the element type that kernels see there (perhaps narrower
+/// than the module's).
 struct ArenaBuffer {
   graph::ValueId value = graph::no_value;
   DType dtype = DType::f32;
@@ -40,10 +46,11 @@ struct ArenaBuffer {
 
 struct Wiring {
   Wiring() = default;
-  /// `spaces`: where each group runs. Throws Error(internal) where an output does not have a buffer of its own, or operands disagree on
-  /// the element type of a buffer.
-  Wiring(const graph::Module& module, const graph::Fusion& fusion, const std::vector<rkernel::Problem>& problems,
-         std::span<const rkernel::Space> spaces, const FixedMemory& fixed);
+  /// `spaces`: where each group runs. Throws Error(internal) where an output does not have a buffer
+  /// of its own, or operands disagree on the element type of a buffer.
+  Wiring(const graph::Module& module, const graph::Fusion& fusion,
+         const std::vector<rkernel::Problem>& problems, std::span<const rkernel::Space> spaces,
+         const FixedMemory& fixed);
 
   std::vector<std::size_t> first_operand;  ///< by group, and one more: the end; into `operands`
   /// Of all groups, one after another; then the host's end of each transfer.
@@ -55,8 +62,9 @@ struct Wiring {
   bool on_device = false;
   std::vector<Step> steps;
   std::vector<Transfer> transfers;
-  std::vector<int> transfer_buffers;  ///< by transfer: the device's end, an index into device_buffers
-  std::vector<rkernel::Space> spaces;    ///< by group
+  std::vector<int>
+      transfer_buffers;  ///< by transfer: the device's end, an index into device_buffers
+  std::vector<rkernel::Space> spaces;  ///< by group
   std::vector<std::string> group_names;
   std::vector<ArenaBuffer> device_buffers;
   ArenaLayout device_layout;

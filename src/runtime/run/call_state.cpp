@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/runtime/system/errors.hpp"
 #include "src/runtime/load/model_impl.hpp"
 #include "src/runtime/run/reference_run.hpp"
 #include "src/runtime/session/session_state.hpp"
+#include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
 namespace {
@@ -26,24 +26,28 @@ std::size_t find_port(const std::vector<PortInfo>& ports, std::string_view name,
 
 void check_tensor(const Tensor& tensor, const PortInfo& info, const char* what) {
   if (tensor.dtype() != info.dtype) {
-    user_error(fmt::format("{} '{}' is {}, but the model's is {}{}", what, info.name, name_of(tensor.dtype()), name_of(info.dtype),
-                           info.shape));
+    user_error(fmt::format("{} '{}' is {}, but the model's is {}{}", what, info.name,
+                           name_of(tensor.dtype()), name_of(info.dtype), info.shape));
   }
   if (reinterpret_cast<std::uintptr_t>(tensor.raw()) % size_of(tensor.dtype()) != 0) {
-    user_error(fmt::format("{} '{}' is not aligned for elements of {}", what, info.name, name_of(tensor.dtype())));
+    user_error(fmt::format("{} '{}' is not aligned for elements of {}", what, info.name,
+                           name_of(tensor.dtype())));
   }
 }
 
 bool overlap(const Tensor& a, const Tensor& b) {
   const auto* a_begin = static_cast<const std::byte*>(a.raw());
   const auto* b_begin = static_cast<const std::byte*>(b.raw());
-  return a.bytes() > 0 && b.bytes() > 0 && a_begin < b_begin + b.bytes() && b_begin < a_begin + a.bytes();
+  return a.bytes() > 0 && b.bytes() > 0 && a_begin < b_begin + b.bytes() &&
+         b_begin < a_begin + a.bytes();
 }
 
 [[noreturn]] void refuse_described(const Model::Impl& parts) {
-  user_error(fmt::format("{} is only a description of a GPU: kernels for it can be planned and explained, but not run here; take device 'emulator' to "
-                         "execute them on the CPU, or name no GPU to run on this machine's own",
-                         parts.target->name()));
+  user_error(
+      fmt::format("{} is only a description of a GPU: kernels for it can be planned and explained, "
+                  "but not run here; take device 'emulator' to "
+                  "execute them on the CPU, or name no GPU to run on this machine's own",
+                  parts.target->name()));
 }
 
 }  // namespace
@@ -91,7 +95,8 @@ struct CallState::Impl {
   std::vector<void*> input_data, output_data;
   std::optional<std::vector<std::int64_t>> given_symbols;
   std::unique_ptr<SegmentRun> segments;  ///< of a model that is made of such
-  std::unique_ptr<CallState> decided;  ///< of the model that the last run's values decided, where values do
+  std::unique_ptr<CallState>
+      decided;  ///< of the model that the last run's values decided, where values do
   std::shared_ptr<const Model> decided_model;
 };
 
@@ -105,8 +110,13 @@ void CallState::Impl::check_inputs() const {
 void CallState::Impl::check_decided() const {
   for (const auto& [name, value] : parts.decided) {
     const Tensor& given = inputs[find_port(parts.inputs, name, "input")].tensor;
-    if (given.shape() == value.shape() && (value.bytes() == 0 || std::memcmp(given.raw(), value.raw(), value.bytes()) == 0)) continue;
-    user_error(fmt::format("input '{}' differs from the value that the model was loaded with, which decided its structure; load the model again for this one", name));
+    if (given.shape() == value.shape() &&
+        (value.bytes() == 0 || std::memcmp(given.raw(), value.raw(), value.bytes()) == 0))
+      continue;
+    user_error(
+        fmt::format("input '{}' differs from the value that the model was loaded with, which "
+                    "decided its structure; load the model again for this one",
+                    name));
   }
 }
 
@@ -159,8 +169,8 @@ void CallState::Impl::ready_outputs() {
     check_tensor(tensor, info, "output");
     if (!tensor.writable()) user_error(fmt::format("output '{}' is a read-only view", info.name));
     if (tensor.shape() != shape)
-      user_error(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name, to_string(tensor.shape()),
-                             to_string(shape)));
+      user_error(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name,
+                             to_string(tensor.shape()), to_string(shape)));
   }
 }
 
@@ -168,11 +178,13 @@ void CallState::Impl::check_overlaps() const {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (std::size_t j = 0; j < inputs.size(); ++j) {
       if (overlap(outputs[i].tensor, inputs[j].tensor))
-        user_error(fmt::format("output '{}' overlaps input '{}'", parts.outputs[i].name, parts.inputs[j].name));
+        user_error(fmt::format("output '{}' overlaps input '{}'", parts.outputs[i].name,
+                               parts.inputs[j].name));
     }
     for (std::size_t j = i + 1; j < outputs.size(); ++j) {
       if (overlap(outputs[i].tensor, outputs[j].tensor))
-        user_error(fmt::format("output '{}' overlaps output '{}'", parts.outputs[i].name, parts.outputs[j].name));
+        user_error(fmt::format("output '{}' overlaps output '{}'", parts.outputs[i].name,
+                               parts.outputs[j].name));
     }
   }
 }
@@ -197,16 +209,19 @@ void CallState::Impl::ready_ports() {
 void CallState::Impl::take_output(std::size_t index, const Tensor& made) {
   const PortInfo& info = parts.outputs[index];
   Port& output = outputs[index];
-  const bool shared = std::ranges::any_of(inputs, [&](const Port& input) { return overlap(made, input.tensor); });
+  const bool shared =
+      std::ranges::any_of(inputs, [&](const Port& input) { return overlap(made, input.tensor); });
   if (!output.given && !shared) {
     output.tensor = made;
     return;
   }
   if (!output.given) output.tensor = Tensor(info.dtype, made.shape());
   check_tensor(output.tensor, info, "output");
-  if (!output.tensor.writable()) user_error(fmt::format("output '{}' is a read-only view", info.name));
+  if (!output.tensor.writable())
+    user_error(fmt::format("output '{}' is a read-only view", info.name));
   if (output.tensor.shape() != made.shape())
-    user_error(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name, to_string(output.tensor.shape()), to_string(made.shape())));
+    user_error(fmt::format("output '{}' has shape {}, but these inputs give {}", info.name,
+                           to_string(output.tensor.shape()), to_string(made.shape())));
   if (made.bytes() > 0) std::memcpy(output.tensor.raw(), made.raw(), made.bytes());
 }
 
@@ -233,15 +248,20 @@ void CallState::Impl::execute(RunProfile* profile) {
     ~GiveBack() { pool.give_back(run); }
   } const give_back{pool, last_run};
   pool.bind(*last_run, plan, parts.wiring);
-  last_run->set_ports(input_data, output_data, session ? session->pointers() : std::span<void* const>());
+  last_run->set_ports(input_data, output_data,
+                      session ? session->pointers() : std::span<void* const>());
   const int failed = last_run->execute(pool.helpers(), profile);
   if (failed < 0) return;
   const std::string& where = parts.problems[static_cast<std::size_t>(failed)].name;
   if (last_run->status() == rkernel::Status::LibraryFailed) {
-    throw Error(ErrorKind::device, fmt::format("the vendor's library failed in '{}', or there was no memory for it; take another policy than vendor", where));
+    throw Error(ErrorKind::device, fmt::format("the vendor's library failed in '{}', or there was "
+                                               "no memory for it; take another policy than vendor",
+                                               where));
   }
-  if (last_run->status() == rkernel::Status::OutOfMemory) throw Error(ErrorKind::device, fmt::format("no memory in '{}' for a run of this shape", where));
-  user_error(fmt::format("an index is out of range in '{}'; check the values of the inputs that hold indices", where));
+  if (last_run->status() == rkernel::Status::OutOfMemory)
+    throw Error(ErrorKind::device, fmt::format("no memory in '{}' for a run of this shape", where));
+  user_error(fmt::format(
+      "an index is out of range in '{}'; check the values of the inputs that hold indices", where));
 }
 
 void CallState::Impl::execute_reference() {
@@ -253,13 +273,16 @@ void CallState::Impl::execute_reference() {
   run_reference(parts, *plan, given, wanted, states);
 }
 
-CallState::CallState(std::shared_ptr<const Model> model) : impl_(std::make_unique<Impl>(std::move(model), nullptr)) {}
-CallState::CallState(std::shared_ptr<SessionState> session) : impl_(std::make_unique<Impl>(session->model(), session)) {}
+CallState::CallState(std::shared_ptr<const Model> model)
+    : impl_(std::make_unique<Impl>(std::move(model), nullptr)) {}
+CallState::CallState(std::shared_ptr<SessionState> session)
+    : impl_(std::make_unique<Impl>(session->model(), session)) {}
 CallState::~CallState() = default;
 
 void CallState::set_input(std::size_t index, Tensor tensor) {
   if (index >= impl_->inputs.size())
-    user_error(fmt::format("there is no input number {}; the model has {}", index, impl_->inputs.size()));
+    user_error(
+        fmt::format("there is no input number {}; the model has {}", index, impl_->inputs.size()));
   impl_->inputs[index].tensor = std::move(tensor);
   impl_->inputs[index].given = true;
   impl_->changed = true;
@@ -267,16 +290,23 @@ void CallState::set_input(std::size_t index, Tensor tensor) {
 
 void CallState::set_output(std::size_t index, Tensor tensor) {
   if (index >= impl_->outputs.size())
-    user_error(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
+    user_error(fmt::format("there is no output number {}; the model has {}", index,
+                           impl_->outputs.size()));
   impl_->outputs[index].tensor = std::move(tensor);
   impl_->outputs[index].given = true;
   impl_->changed = true;
 }
 
-void CallState::give_symbols(std::vector<std::int64_t> symbols) { impl_->given_symbols = std::move(symbols); }
+void CallState::give_symbols(std::vector<std::int64_t> symbols) {
+  impl_->given_symbols = std::move(symbols);
+}
 
-std::size_t CallState::input_index(std::string_view name) const { return find_port(impl_->parts.inputs, name, "input"); }
-std::size_t CallState::output_index(std::string_view name) const { return find_port(impl_->parts.outputs, name, "output"); }
+std::size_t CallState::input_index(std::string_view name) const {
+  return find_port(impl_->parts.inputs, name, "input");
+}
+std::size_t CallState::output_index(std::string_view name) const {
+  return find_port(impl_->parts.outputs, name, "output");
+}
 
 void CallState::run(RunProfile* profile) {
   if (impl_->parts.only_described) refuse_described(impl_->parts);
@@ -303,13 +333,15 @@ void CallState::use_plan(PlanPtr plan) {
   impl_->check_inputs();
   if (plan->symbols != impl_->bound_symbols()) user_error("this plan was made for other shapes");
   impl_->plan = std::move(plan);
-  for (std::size_t i = 0; i < impl_->inputs.size(); ++i) impl_->input_shapes[i] = impl_->inputs[i].tensor.shape();
+  for (std::size_t i = 0; i < impl_->inputs.size(); ++i)
+    impl_->input_shapes[i] = impl_->inputs[i].tensor.shape();
   impl_->ready_ports();
 }
 
 const Tensor& CallState::output(std::size_t index) const {
   if (index >= impl_->outputs.size())
-    user_error(fmt::format("there is no output number {}; the model has {}", index, impl_->outputs.size()));
+    user_error(fmt::format("there is no output number {}; the model has {}", index,
+                           impl_->outputs.size()));
   if (impl_->decided) return impl_->decided->output(index);
   return impl_->outputs[index].tensor;
 }

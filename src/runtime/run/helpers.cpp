@@ -18,7 +18,9 @@ namespace dyn::runtime {
 
 /// Lives until the last helper has gone.
 struct Helpers::Shared {
-  Shared(int helpers, int processors) : count(helpers), traffic(processors) { alive.fetch_add(1, std::memory_order_relaxed); }
+  Shared(int helpers, int processors) : count(helpers), traffic(processors) {
+    alive.fetch_add(1, std::memory_order_relaxed);
+  }
   ~Shared() {
     for (Board* board = first.load(); board != nullptr;) delete std::exchange(board, board->next);
     alive.fetch_sub(1, std::memory_order_release);
@@ -34,7 +36,9 @@ struct Helpers::Shared {
   static inline std::atomic<int> alive{0};
 };
 
-bool Helpers::all_have_gone() noexcept { return Shared::alive.load(std::memory_order_acquire) == 0; }
+bool Helpers::all_have_gone() noexcept {
+  return Shared::alive.load(std::memory_order_acquire) == 0;
+}
 
 /// One helper, from its arrival until it leaves. Keeps its seat where it found work last.
 struct Helpers::Visit {
@@ -47,7 +51,8 @@ struct Helpers::Visit {
   void stay() {
     constexpr int looks_per_check = 32;
     int looks = 0;
-    while (!must_leave() && spin_until([&] { return look() || (++looks % looks_per_check == 0 && must_leave()); })) {
+    while (!must_leave() &&
+           spin_until([&] { return look() || (++looks % looks_per_check == 0 && must_leave()); })) {
     }
   }
 
@@ -59,7 +64,8 @@ struct Helpers::Visit {
   /// Does what there is to do now; false where there was nothing.
   bool look() {
     if (board != nullptr && work()) return true;
-    for (Board* other = shared.first.load(std::memory_order_acquire); other != nullptr; other = other->next) {
+    for (Board* other = shared.first.load(std::memory_order_acquire); other != nullptr;
+         other = other->next) {
       const int free_seat = other->sit();
       if (free_seat < 0) continue;
       move_to(other, free_seat);
@@ -70,8 +76,11 @@ struct Helpers::Visit {
 
   bool work() {
     std::uint32_t chunks = 0;
-    if (board->tickets.has_work(Board::participant(seat))) leave_processor(board->processor.load(std::memory_order_relaxed));
-    while (board->tickets.has_work(Board::participant(seat)) && !must_leave() && board->tickets.take(Board::participant(seat))) ++chunks;
+    if (board->tickets.has_work(Board::participant(seat)))
+      leave_processor(board->processor.load(std::memory_order_relaxed));
+    while (board->tickets.has_work(Board::participant(seat)) && !must_leave() &&
+           board->tickets.take(Board::participant(seat)))
+      ++chunks;
     if (chunks > 0) board->tickets.report(chunks);
     return chunks > 0;
   }
@@ -89,20 +98,22 @@ struct Helpers::Visit {
 };
 
 void Helpers::Shared::help() {
-  traffic.helpers();  // what call() has released: oneTBB's own order is not visible to ThreadSanitizer
+  traffic
+      .helpers();  // what call() has released: oneTBB's own order is not visible to ThreadSanitizer
   const DefaultFloatingPoint floating_point;
   Visit(*this).stay();
 }
 
 Board* Helpers::Shared::take_board(Board* preferred) {
   if (preferred != nullptr && preferred->try_take()) return preferred;
-  for (Board* board = first.load(std::memory_order_acquire); board != nullptr; board = board->next) {
+  for (Board* board = first.load(std::memory_order_acquire); board != nullptr;
+       board = board->next) {
     if (board->try_take()) return board;
   }
   auto* board = new Board(count);
   board->next = first.load(std::memory_order_relaxed);
-  while (!first.compare_exchange_weak(board->next, board, std::memory_order_release, std::memory_order_relaxed)) {
-  }
+  while (!first.compare_exchange_weak(board->next, board, std::memory_order_release,
+                                      std::memory_order_relaxed)) {}
   return board;
 }
 
@@ -122,7 +133,8 @@ struct Helpers::Arena {
   tbb::task_arena arena;
 };
 
-Helpers::Helpers(int processors) : shared_(std::make_shared<Shared>(tbb_threads() - 1, processors)) {
+Helpers::Helpers(int processors)
+    : shared_(std::make_shared<Shared>(tbb_threads() - 1, processors)) {
   if (shared_->count > 0) arena_ = std::make_unique<Arena>(shared_->count);
 }
 
@@ -133,12 +145,14 @@ std::shared_ptr<Helpers> Helpers::of_process(int threads) {
   static std::weak_ptr<Helpers> known;
   const std::lock_guard lock(mutex);
   std::shared_ptr<Helpers> helpers = known.lock();
-  if (helpers == nullptr) known = helpers = std::shared_ptr<Helpers>(new Helpers(default_threads()));
+  if (helpers == nullptr)
+    known = helpers = std::shared_ptr<Helpers>(new Helpers(default_threads()));
   helpers->shared_->traffic.allow(threads);
   return helpers;
 }
 
-/// A helper may be woken on the caller's own processor, where it would wait until the caller is done: it gets a chance to go elsewhere.
+/// A helper may be woken on the caller's own processor, where it would wait until the caller is
+/// done: it gets a chance to go elsewhere.
 void Helpers::call() {
   const int here = current_processor();
   bool called = false;
@@ -154,7 +168,8 @@ void Helpers::call() {
   if (called) std::this_thread::yield();
 }
 
-Helpers::InFlight::InFlight(Helpers& helpers, int threads, Board*& preferred) : helpers_(helpers), threads_(threads) {
+Helpers::InFlight::InFlight(Helpers& helpers, int threads, Board*& preferred)
+    : helpers_(helpers), threads_(threads) {
   if (threads > 1) board_ = preferred = helpers.shared_->take_board(preferred);
   helpers.shared_->traffic.begin_run(threads);
   if (threads > 1) helpers.call();
@@ -168,7 +183,8 @@ Helpers::InFlight::~InFlight() {
 void Helpers::InFlight::run(const Stage& stage, int threads) {
   helpers_.call();
   const int processor = current_processor();
-  if (board_->processor.load(std::memory_order_relaxed) != processor) board_->processor.store(processor, std::memory_order_relaxed);
+  if (board_->processor.load(std::memory_order_relaxed) != processor)
+    board_->processor.store(processor, std::memory_order_relaxed);
   ++board_->counts.stages;
   if (!board_->tickets.run(stage, threads, helpers_.shared_->traffic)) ++board_->counts.alone;
 }

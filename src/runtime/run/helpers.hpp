@@ -1,5 +1,6 @@
 #pragma once
-// Threads that help with the runs of all graphs of this process, borrowed from oneTBB for a short time.
+// Threads that help with the runs of all graphs of this process, borrowed from oneTBB for a short
+// time.
 
 #include <memory>
 
@@ -7,12 +8,14 @@
 
 namespace dyn::runtime {
 
-/// One set for the process, for as long as there are graphs. At most as many helpers as oneTBB has workers exist at a time, waiting in
-/// oneTBB's queue or working; each looks at the boards of all runs in flight, and leaves when it found nothing to do for spin_limit,
-/// or when callers need its processor. Nobody ever waits for a helper to come. Thread-safe.
+/// One set for the process, for as long as there are graphs. At most as many helpers as oneTBB has
+/// workers exist at a time, waiting in oneTBB's queue or working; each looks at the boards of all
+/// runs in flight, and leaves when it found nothing to do for spin_limit, or when callers need its
+/// processor. Nobody ever waits for a helper to come. Thread-safe.
 class Helpers {
  public:
-  /// The process's set, made where there is none. `threads`: of a run that will want it, its caller included.
+  /// The process's set, made where there is none. `threads`: of a run that will want it, its caller
+  /// included.
   static std::shared_ptr<Helpers> of_process(int threads);
   /// Helpers that are still here leave; boards live until the last has gone.
   ~Helpers();
@@ -22,8 +25,8 @@ class Helpers {
   /// A caller's run, while it lasts.
   class InFlight {
    public:
-    /// With more than one thread the run has a board: `preferred` (its last one, or nullptr) where that is free, else another. May
-    /// allocate where more runs are in flight than ever.
+    /// With more than one thread the run has a board: `preferred` (its last one, or nullptr) where
+    /// that is free, else another. May allocate where more runs are in flight than ever.
     InFlight(Helpers& helpers, int threads, Board*& preferred);
     ~InFlight();
     InFlight(const InFlight&) = delete;
@@ -42,7 +45,8 @@ class Helpers {
   StageCounts counts() const;
   /// Here or on their way.
   int present() const noexcept;
-  /// Whether no helper of any set is here or on its way. Tasks that nobody has taken yet lie in oneTBB's memory, where leak checkers do not look.
+  /// Whether no helper of any set is here or on its way. Tasks that nobody has taken yet lie in
+  /// oneTBB's memory, where leak checkers do not look.
   static bool all_have_gone() noexcept;
   /// As many as runs that were ever in flight at once.
   int boards() const noexcept;
@@ -53,7 +57,8 @@ class Helpers {
   struct Task;
   struct Arena;
   explicit Helpers(int processors);
-  /// Sees to it that all helpers that runs want are here or on their way, or as many as there is room for. Cheap where they are.
+  /// Sees to it that all helpers that runs want are here or on their way, or as many as there is
+  /// room for. Cheap where they are.
   void call();
 
   std::shared_ptr<Shared> shared_;

@@ -15,14 +15,15 @@ void copy_to(const reference::Array& array, Tensor& tensor) {
 
 }  // namespace
 
-void run_reference(const Model::Impl& model, const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
-                   std::span<Tensor> states) {
+void run_reference(const Model::Impl& model, const Plan& plan, std::span<const Tensor> inputs,
+                   std::span<Tensor> outputs, std::span<Tensor> states) {
   std::vector<reference::Array> arrays, kept;
   for (const Tensor& input : inputs) arrays.push_back(reference::from_tensor(input));
   for (const Tensor& state : states) kept.push_back(reference::from_tensor(state));
   const auto weight = [&](graph::ValueId id) {
     const graph::Value& value = model.module.value(id);
-    return reference::from_tensor(Tensor::view(value.type.dtype, model.weights.plain(id), weight_shape(value)));
+    return reference::from_tensor(
+        Tensor::view(value.type.dtype, model.weights.plain(id), weight_shape(value)));
   };
   const std::vector<reference::Array> results =
       reference::run(model.module, plan.symbols, arrays, weight, reference::Precision::f32, kept);

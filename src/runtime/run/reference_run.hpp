@@ -8,8 +8,9 @@
 
 namespace dyn::runtime {
 
-/// Computes all outputs into `outputs`, which have the plan's shapes, and changes `states`, in the model's order.
-void run_reference(const Model::Impl& model, const Plan& plan, std::span<const Tensor> inputs, std::span<Tensor> outputs,
-                   std::span<Tensor> states);
+/// Computes all outputs into `outputs`, which have the plan's shapes, and changes `states`, in the
+/// model's order.
+void run_reference(const Model::Impl& model, const Plan& plan, std::span<const Tensor> inputs,
+                   std::span<Tensor> outputs, std::span<Tensor> states);
 
 }  // namespace dyn::runtime

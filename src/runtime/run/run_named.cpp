@@ -18,7 +18,8 @@ Outputs run_named(const Model& model, CallState& call, const NamedTensors& input
   }
   call.run();
   NamedTensors outputs;
-  for (std::size_t i = 0; i < model.outputs().size(); ++i) outputs.emplace_back(model.outputs()[i].name, call.output(i));
+  for (std::size_t i = 0; i < model.outputs().size(); ++i)
+    outputs.emplace_back(model.outputs()[i].name, call.output(i));
   return Outputs(std::move(outputs));
 }
 

@@ -5,7 +5,8 @@
 
 namespace dyn::runtime {
 
-/// Throws Error(user) for an input that is unknown, missing or given twice, and what CallState::run throws.
+/// Throws Error(user) for an input that is unknown, missing or given twice, and what CallState::run
+/// throws.
 Outputs run_named(const Model& model, CallState& call, const NamedTensors& inputs);
 
 }  // namespace dyn::runtime

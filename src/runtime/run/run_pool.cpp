@@ -18,7 +18,9 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
   plan_.reset();
   arena_.grow(std::max(plan->arena_bytes, arena_alignment), "intermediate tensors");
   scratch_stride_ = (plan->scratch_bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
-  scratch_.grow(std::max(scratch_stride_ * static_cast<std::size_t>(plan->threads), arena_alignment), "scratch memory");
+  scratch_.grow(
+      std::max(scratch_stride_ * static_cast<std::size_t>(plan->threads), arena_alignment),
+      "scratch memory");
   if (plan->shared_bytes > 0) shared_.grow(plan->shared_bytes, "partial results");
   pointers_.resize(wiring.operands.size());
   port_slots_.clear();
@@ -28,24 +30,19 @@ void Run::bind(const PlanPtr& plan, const Wiring& wiring) {
       case Kind::Arena:
         pointers_[i] = arena_.data() + plan->arena_offsets[static_cast<std::size_t>(source.index)];
         break;
-      case Kind::Fixed:
-        pointers_[i] = source.fixed;
-        break;
+      case Kind::Fixed: pointers_[i] = source.fixed; break;
       case Kind::DeviceArena:
-      case Kind::DeviceFixed:
-        pointers_[i] = nullptr;
-        break;
+      case Kind::DeviceFixed: pointers_[i] = nullptr; break;
       case Kind::Input:
       case Kind::Output:
-      case Kind::State:
-        port_slots_.push_back({i, source.index, source.kind});
-        break;
+      case Kind::State: port_slots_.push_back({i, source.index, source.kind}); break;
     }
   }
   args_.resize(plan->launches.size());
   for (std::size_t group = 0; group < args_.size(); ++group) {
     const rkernel::Launch& launch = plan->launches[group];
-    args_[group] = {pointers_.data() + wiring.first_operand[group], launch.ints.data(), &status_, shared_.data(), launch.kept.get()};
+    args_[group] = {pointers_.data() + wiring.first_operand[group], launch.ints.data(), &status_,
+                    shared_.data(), launch.kept.get()};
   }
   if (wiring.on_device) {
     if (!on_device_) on_device_ = std::make_unique<DeviceRun>(*device_);
@@ -63,13 +60,21 @@ void Run::release() {
   on_device_.reset();
 }
 
-std::size_t Run::bytes() const { return arena_.size() + scratch_.size() + shared_.size() + (on_device_ ? on_device_->bytes() : 0); }
+std::size_t Run::bytes() const {
+  return arena_.size() + scratch_.size() + shared_.size() + (on_device_ ? on_device_->bytes() : 0);
+}
 
-bool Run::try_take() { return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire); }
+bool Run::try_take() {
+  return !taken_.load(std::memory_order_relaxed) &&
+         !taken_.exchange(true, std::memory_order_acquire);
+}
 
-void Run::set_ports(std::span<void* const> inputs, std::span<void* const> outputs, std::span<void* const> states) {
+void Run::set_ports(std::span<void* const> inputs, std::span<void* const> outputs,
+                    std::span<void* const> states) {
   for (const PortSlot& slot : port_slots_) {
-    const auto ports = slot.kind == Kind::Input ? inputs : slot.kind == Kind::Output ? outputs : states;
+    const auto ports = slot.kind == Kind::Input    ? inputs
+                       : slot.kind == Kind::Output ? outputs
+                                                   : states;
     pointers_[slot.operand] = ports[static_cast<std::size_t>(slot.port)];
   }
 }
@@ -85,7 +90,8 @@ void Run::run_stage(const Stage& stage, int threads, Helpers::InFlight& in_fligh
 
 void Run::launch(std::size_t group, Helpers::InFlight& in_flight) {
   const rkernel::Launch& launch = plan_->launches[group];
-  Stage stage{launch.function, &args_[group], launch.tickets, launch.grain, scratch_.data(), scratch_stride_};
+  Stage stage{launch.function, &args_[group],   launch.tickets,
+              launch.grain,    scratch_.data(), scratch_stride_};
   run_stage(stage, launch.threads, in_flight);
   if (launch.merge == nullptr) return;
   stage.function = launch.merge;
@@ -118,7 +124,8 @@ int Run::execute_steps(Helpers::InFlight& in_flight, RunProfile* profile) {
     const int on_device = on_device_->finish();
     // What a group on the device left undone may be why a later one on the host failed.
     if (on_device == no_group || (on_host != no_group && on_host < on_device)) return on_host;
-    status_.store(static_cast<std::int32_t>(on_device_->status(on_device)), std::memory_order_relaxed);
+    status_.store(static_cast<std::int32_t>(on_device_->status(on_device)),
+                  std::memory_order_relaxed);
     return on_device;
   } catch (...) {
     on_device_->abandon();
@@ -137,23 +144,26 @@ int Run::take_steps(Helpers::InFlight& in_flight, RunProfile* profile) {
   return no_group;
 }
 
-/// Returns the group that the step's time is counted for. With `profiled` every step is waited for, so that this time is its own.
+/// Returns the group that the step's time is counted for. With `profiled` every step is waited for,
+/// so that this time is its own.
 std::size_t Run::take_step(const Step& step, Helpers::InFlight& in_flight, bool profiled) {
   std::size_t group = step.index;
   bool device_works = true;
   switch (step.kind) {
-    case Step::Kind::Wait:
-      break;
+    case Step::Kind::Wait: break;
     case Step::Kind::Copy: {
       const Transfer& transfer = wiring_->transfers[step.index];
       on_device_->copy(step.index, pointers_[wiring_->first_operand.back() + step.index]);
-      group = static_cast<std::size_t>(transfer.reader != no_group ? transfer.reader : transfer.writer);
+      group =
+          static_cast<std::size_t>(transfer.reader != no_group ? transfer.reader : transfer.writer);
       break;
     }
     case Step::Kind::Launch:
       device_works = wiring_->spaces[group] == rkernel::Space::Device;
-      if (device_works) on_device_->launch(group);
-      else launch(group, in_flight);
+      if (device_works)
+        on_device_->launch(group);
+      else
+        launch(group, in_flight);
       break;
   }
   if (step.kind == Step::Kind::Wait || (profiled && device_works)) on_device_->wait();
@@ -175,8 +185,8 @@ Run* RunPool::take(Run* preferred) {
   Run* run = new Run;
   run->device_ = device_.get();
   run->next_ = first_.load(std::memory_order_relaxed);
-  while (!first_.compare_exchange_weak(run->next_, run, std::memory_order_release, std::memory_order_relaxed)) {
-  }
+  while (!first_.compare_exchange_weak(run->next_, run, std::memory_order_release,
+                                       std::memory_order_relaxed)) {}
   return run;
 }
 

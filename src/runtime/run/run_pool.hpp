@@ -7,25 +7,31 @@
 #include <vector>
 
 #include "src/runtime/device/run.hpp"
-#include "src/runtime/run/helpers.hpp"
-#include "src/runtime/system/memory_block.hpp"
 #include "src/runtime/load/model.hpp"
 #include "src/runtime/plan/plan.hpp"
 #include "src/runtime/plan/wiring.hpp"
+#include "src/runtime/run/helpers.hpp"
+#include "src/runtime/system/memory_block.hpp"
 
 namespace dyn::runtime {
 
-/// One run in flight: its arena, scratch memory and argument blocks. Belongs to one caller while it is taken.
+/// One run in flight: its arena, scratch memory and argument blocks. Belongs to one caller while it
+/// is taken.
 class Run {
  public:
-  /// Makes ready for a plan; does nothing where the last run had the same. Throws Error(device) for no memory.
+  /// Makes ready for a plan; does nothing where the last run had the same. Throws Error(device) for
+  /// no memory.
   void bind(const PlanPtr& plan, const Wiring& wiring);
   /// Tells where inputs, outputs and states are this time.
-  void set_ports(std::span<void* const> inputs, std::span<void* const> outputs, std::span<void* const> states);
-  /// Returns the index of the group that reported a status other than Ok (and stopped there), or -1. Allocates nothing. Throws
-  /// Error(device) for what the device refuses; the next bind() makes all ready again.
+  void set_ports(std::span<void* const> inputs, std::span<void* const> outputs,
+                 std::span<void* const> states);
+  /// Returns the index of the group that reported a status other than Ok (and stopped there), or
+  /// -1. Allocates nothing. Throws Error(device) for what the device refuses; the next bind() makes
+  /// all ready again.
   int execute(Helpers& helpers, RunProfile* profile);
-  rkernel::Status status() const { return static_cast<rkernel::Status>(status_.load(std::memory_order_relaxed)); }
+  rkernel::Status status() const {
+    return static_cast<rkernel::Status>(status_.load(std::memory_order_relaxed));
+  }
 
  private:
   friend class RunPool;
@@ -63,7 +69,8 @@ class Run {
   std::unique_ptr<DeviceRun> on_device_;  ///< only where the wiring has groups on the device
 };
 
-/// A list that only grows: as many runs as were ever in flight at once. Taking and returning one is lock-free.
+/// A list that only grows: as many runs as were ever in flight at once. Taking and returning one is
+/// lock-free.
 class RunPool {
  public:
   /// `threads`: of a run, its caller included. `device`: of the groups that run there.
@@ -76,12 +83,13 @@ class RunPool {
   Run* take(Run* preferred);
   void give_back(Run* run);
 
-  /// Makes a run that is taken ready for a plan. Where there is no memory for it, the memory of all idle runs is released, and it is tried
-  /// once more. Throws Error(device) as Run::bind does.
+  /// Makes a run that is taken ready for a plan. Where there is no memory for it, the memory of all
+  /// idle runs is released, and it is tried once more. Throws Error(device) as Run::bind does.
   void bind(Run& run, const PlanPtr& plan, const Wiring& wiring);
 
   Helpers& helpers() { return *helpers_; }
-  /// Bytes of all arenas, scratch memory and tables, on host and device. Only for tests, while nothing runs.
+  /// Bytes of all arenas, scratch memory and tables, on host and device. Only for tests, while
+  /// nothing runs.
   std::size_t bytes() const;
 
  private:

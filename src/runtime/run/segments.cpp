@@ -8,8 +8,8 @@
 
 #include "dyn/error.hpp"
 #include "graph/ir/op.hpp"
-#include "src/runtime/system/errors.hpp"
 #include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/system/errors.hpp"
 #include "src/runtime/weights/weight_source.hpp"
 #include "targets/host/call.hpp"
 
@@ -30,11 +30,15 @@ Shape evaluated(std::span<const graph::Dim> dims, std::span<const std::int64_t> 
   return shape;
 }
 
-std::string place_of(const graph::Node& node) { return fmt::format("{} (line {})", node.op->name, node.location.line); }
+std::string place_of(const graph::Node& node) {
+  return fmt::format("{} (line {})", node.op->name, node.location.line);
+}
 
 }  // namespace
 
-std::vector<SegmentStep> load_segments(const graph::Module& module, const std::function<std::shared_ptr<const Model>(const graph::Segment&)>& load) {
+std::vector<SegmentStep> load_segments(
+    const graph::Module& module,
+    const std::function<std::shared_ptr<const Model>(const graph::Segment&)>& load) {
   std::vector<SegmentStep> steps;
   for (graph::Segment& segment : graph::cut(module)) {
     std::shared_ptr<const Model> model = segment.defines ? nullptr : load(segment);
@@ -52,7 +56,8 @@ std::vector<SegmentStep> load_segments(const graph::Module& module, const std::f
 }
 
 SegmentRun::SegmentRun(const Model::Impl& parts) : parts_(parts) {
-  for (const SegmentStep& step : parts.segments) calls_.push_back(step.model ? std::make_unique<CallState>(step.model) : nullptr);
+  for (const SegmentStep& step : parts.segments)
+    calls_.push_back(step.model ? std::make_unique<CallState>(step.model) : nullptr);
 }
 
 SegmentRun::~SegmentRun() = default;
@@ -66,24 +71,29 @@ Tensor SegmentRun::value(ValueId id) const {
 /// The conditions are known: sides run after them.
 bool SegmentRun::is_needed(const graph::Segment& segment) const {
   for (const graph::Side& side : segment.sides) {
-    const Tensor condition = value(parts_.module.nodes[static_cast<std::size_t>(side.node)].inputs[0]);
+    const Tensor condition =
+        value(parts_.module.nodes[static_cast<std::size_t>(side.node)].inputs[0]);
     if ((*static_cast<const std::uint8_t*>(condition.raw()) != 0) != side.holds) return false;
   }
   return true;
 }
 
-std::vector<Tensor> SegmentRun::run(const std::vector<Tensor>& inputs, std::vector<std::int64_t> symbols) {
+std::vector<Tensor> SegmentRun::run(const std::vector<Tensor>& inputs,
+                                    std::vector<std::int64_t> symbols) {
   const graph::Module& module = parts_.module;
   symbols_ = std::move(symbols);
   known_.assign(symbols_.size(), true);
-  for (std::size_t s = 0; s < known_.size(); ++s) known_[s] = !module.dims->info(static_cast<int>(s)).defined;
+  for (std::size_t s = 0; s < known_.size(); ++s)
+    known_[s] = !module.dims->info(static_cast<int>(s)).defined;
   values_.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) values_[module.inputs[i]] = inputs[i];
   for (std::size_t step = 0; step < parts_.segments.size(); ++step) {
     const graph::Segment& segment = parts_.segments[step].segment;
     if (!is_needed(segment)) continue;
-    if (calls_[step]) run_model(step);
-    else run_node(module.nodes[static_cast<std::size_t>(segment.nodes.front())]);
+    if (calls_[step])
+      run_model(step);
+    else
+      run_node(module.nodes[static_cast<std::size_t>(segment.nodes.front())]);
     for (const ValueId id : parts_.segments[step].last) values_.erase(id);
   }
   std::vector<Tensor> outputs;
@@ -95,10 +105,12 @@ std::vector<Tensor> SegmentRun::run(const std::vector<Tensor>& inputs, std::vect
 void SegmentRun::run_model(std::size_t step) {
   const graph::Segment& segment = parts_.segments[step].segment;
   CallState& call = *calls_[step];
-  for (std::size_t i = 0; i < segment.inputs.size(); ++i) call.set_input(i, value(segment.inputs[i]));
+  for (std::size_t i = 0; i < segment.inputs.size(); ++i)
+    call.set_input(i, value(segment.inputs[i]));
   call.give_symbols(symbols_);
   call.run();
-  for (std::size_t i = 0; i < segment.outputs.size(); ++i) values_[segment.outputs[i]] = call.output(i);
+  for (std::size_t i = 0; i < segment.outputs.size(); ++i)
+    values_[segment.outputs[i]] = call.output(i);
 }
 
 void SegmentRun::run_node(const graph::Node& node) {
@@ -111,7 +123,10 @@ void SegmentRun::run_node(const graph::Node& node) {
     call.inputs.push_back({tensors.back().dtype(), tensors.back().shape(), tensors.back().raw()});
   }
   host::Counted counted = host::count(of_host, call);
-  if (counted.outcome != host::Outcome::Ok) user_error(fmt::format("{}: its inputs give no size: a delta of 0, a negative size, or one beyond any memory", place_of(node)));
+  if (counted.outcome != host::Outcome::Ok)
+    user_error(fmt::format(
+        "{}: its inputs give no size: a delta of 0, a negative size, or one beyond any memory",
+        place_of(node)));
   define(node, counted.dims);
   call.counted = std::move(counted.kept);
   for (const ValueId id : node.outputs) {
@@ -119,13 +134,15 @@ void SegmentRun::run_node(const graph::Node& node) {
     const Tensor& made = values_[id] = Tensor(type.dtype, evaluated(type.dims, symbols_));
     call.outputs.push_back({made.dtype(), made.shape(), const_cast<void*>(made.raw())});
   }
-  if (host::run(of_host, call) != host::Outcome::Ok) user_error(fmt::format("{}: an index is out of range", place_of(node)));
+  if (host::run(of_host, call) != host::Outcome::Ok)
+    user_error(fmt::format("{}: an index is out of range", place_of(node)));
 }
 
 /// The other side has not run.
 void SegmentRun::choose(const graph::Node& node) {
   const Tensor condition = value(node.inputs[0]);
-  const Tensor chosen = value(node.inputs[*static_cast<const std::uint8_t*>(condition.raw()) != 0 ? 1 : 2]);
+  const Tensor chosen =
+      value(node.inputs[*static_cast<const std::uint8_t*>(condition.raw()) != 0 ? 1 : 2]);
   std::vector<std::int64_t> sizes;
   const std::vector<graph::Dim>& dims = parts_.module.value(node.outputs[0]).type.dims;
   for (const int symbol : graph::defined_symbols(parts_.module, node)) {
@@ -141,7 +158,9 @@ void SegmentRun::choose(const graph::Node& node) {
 
 void SegmentRun::define(const graph::Node& node, std::span<const std::int64_t> values) {
   const std::vector<int> symbols = graph::defined_symbols(parts_.module, node);
-  if (symbols.size() != values.size()) throw Error(ErrorKind::internal, fmt::format("{}: {} sizes for {} dims", place_of(node), values.size(), symbols.size()));
+  if (symbols.size() != values.size())
+    throw Error(ErrorKind::internal, fmt::format("{}: {} sizes for {} dims", place_of(node),
+                                                 values.size(), symbols.size()));
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     symbols_[static_cast<std::size_t>(symbols[i])] = values[i];
     known_[static_cast<std::size_t>(symbols[i])] = true;

@@ -1,5 +1,6 @@
 #pragma once
-// A model whose run decides sizes, as a list of models that run one after the other, with what decides between them.
+// A model whose run decides sizes, as a list of models that run one after the other, with what
+// decides between them.
 
 #include <functional>
 #include <map>
@@ -21,7 +22,9 @@ struct SegmentStep {
 };
 
 /// `load` makes the model of a segment.
-std::vector<SegmentStep> load_segments(const graph::Module& module, const std::function<std::shared_ptr<const Model>(const graph::Segment&)>& load);
+std::vector<SegmentStep> load_segments(
+    const graph::Module& module,
+    const std::function<std::shared_ptr<const Model>(const graph::Segment&)>& load);
 
 /// One caller's runs of all steps. Not thread-safe.
 class SegmentRun {
@@ -29,7 +32,8 @@ class SegmentRun {
   explicit SegmentRun(const Model::Impl& parts);
   ~SegmentRun();
 
-  /// `symbols` come from the inputs; those that the run defines are 0. Throws what runs throw, and Error(user) for sizes that do not fit.
+  /// `symbols` come from the inputs; those that the run defines are 0. Throws what runs throw, and
+  /// Error(user) for sizes that do not fit.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs, std::vector<std::int64_t> symbols);
 
  private:

@@ -9,7 +9,8 @@
 namespace dyn {
 
 Session::Session(const Graph& graph, const std::map<std::string, std::int64_t>& dims)
-    : state_((graph.model()->require_structure(), std::make_shared<runtime::SessionState>(graph.model(), dims))) {}
+    : state_((graph.model()->require_structure(),
+              std::make_shared<runtime::SessionState>(graph.model(), dims))) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;

@@ -6,21 +6,25 @@
 
 #include <fmt/format.h>
 
-#include "src/runtime/system/errors.hpp"
 #include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/system/errors.hpp"
 
 namespace dyn::runtime {
 namespace {
 
 std::size_t to_bytes(DType dtype, const Shape& shape) {
   std::size_t bytes = 0;
-  if (!__builtin_mul_overflow(static_cast<std::size_t>(element_count(shape)), size_of(dtype), &bytes)) return bytes;
-  user_error(fmt::format("a state of shape {} has more bytes than can be addressed", to_string(shape)));
+  if (!__builtin_mul_overflow(static_cast<std::size_t>(element_count(shape)), size_of(dtype),
+                              &bytes))
+    return bytes;
+  user_error(
+      fmt::format("a state of shape {} has more bytes than can be addressed", to_string(shape)));
 }
 
 }  // namespace
 
-SessionState::SessionState(std::shared_ptr<const Model> model, const std::map<std::string, std::int64_t>& dims)
+SessionState::SessionState(std::shared_ptr<const Model> model,
+                           const std::map<std::string, std::int64_t>& dims)
     : model_(std::move(model)), symbols_(model_->impl().binder->bind_session(dims)) {
   lay_out();
 }
@@ -37,11 +41,15 @@ void SessionState::lay_out() {
     layout.bytes = to_bytes(type.dtype, layout.shape);
     layout.positions = layout.shape.empty() ? 1 : layout.shape[axis];
     for (std::size_t i = 0; i < axis; ++i) layout.blocks *= layout.shape[i];
-    if (layout.bytes > 0) layout.position_bytes = layout.bytes / static_cast<std::size_t>(layout.blocks * layout.positions);
+    if (layout.bytes > 0)
+      layout.position_bytes =
+          layout.bytes / static_cast<std::size_t>(layout.blocks * layout.positions);
     layout.at_length = state.at_length;
     offsets.push_back(total);
-    const std::size_t padded = (layout.bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
-    if (padded < layout.bytes || __builtin_add_overflow(total, padded, &total)) user_error("the states have more bytes than can be addressed");
+    const std::size_t padded =
+        (layout.bytes + arena_alignment - 1) / arena_alignment * arena_alignment;
+    if (padded < layout.bytes || __builtin_add_overflow(total, padded, &total))
+      user_error("the states have more bytes than can be addressed");
     layouts_.push_back(std::move(layout));
   }
   if (total > 0) memory_ = MemoryBlock(total, "the states of a session");
@@ -50,7 +58,8 @@ void SessionState::lay_out() {
 
 SessionState::Turn::Turn(SessionState& session) : session_(session) {
   if (session.busy_.exchange(true, std::memory_order_acquire)) {
-    user_error("the session is in use by another thread; one run at a time, or a session for each thread");
+    user_error(
+        "the session is in use by another thread; one run at a time, or a session for each thread");
   }
 }
 
@@ -82,7 +91,8 @@ void SessionState::clear(std::int64_t first, std::int64_t last) {
     last = std::min(last, layout.positions);
     if (!layout.at_length || layout.bytes == 0 || first >= last) continue;
     const std::size_t stride = static_cast<std::size_t>(layout.positions) * layout.position_bytes;
-    auto* start = static_cast<std::byte*>(pointers_[i]) + static_cast<std::size_t>(first) * layout.position_bytes;
+    auto* start = static_cast<std::byte*>(pointers_[i]) +
+                  static_cast<std::size_t>(first) * layout.position_bytes;
     for (std::int64_t block = 0; block < layout.blocks; ++block, start += stride) {
       std::memset(start, 0, static_cast<std::size_t>(last - first) * layout.position_bytes);
     }
@@ -92,7 +102,8 @@ void SessionState::clear(std::int64_t first, std::int64_t last) {
 void SessionState::truncate(std::int64_t length) {
   const Turn turn(*this);
   if (length < 0 || length > this->length()) {
-    user_error(fmt::format("a session of length {} cannot be truncated to {}", this->length(), length));
+    user_error(
+        fmt::format("a session of length {} cannot be truncated to {}", this->length(), length));
   }
   clear(length, this->length());
   set_length(length);
@@ -102,7 +113,8 @@ void SessionState::reset() {
   const Turn turn(*this);
   clear(0, length());
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
-    if (!layouts_[i].at_length && layouts_[i].bytes > 0) std::memset(pointers_[i], 0, layouts_[i].bytes);
+    if (!layouts_[i].at_length && layouts_[i].bytes > 0)
+      std::memset(pointers_[i], 0, layouts_[i].bytes);
   }
   set_length(0);
 }
@@ -111,7 +123,8 @@ void SessionState::hold_at(std::int64_t length) {
   const Turn turn(*this);
   for (const Layout& layout : layouts_) {
     if (layout.at_length && length > layout.positions) {
-      user_error(fmt::format("a session with room for {} positions cannot have {}", layout.positions, length));
+      user_error(fmt::format("a session with room for {} positions cannot have {}",
+                             layout.positions, length));
     }
   }
   set_length(length);
@@ -121,7 +134,8 @@ void SessionState::hold_at(std::int64_t length) {
 std::size_t SessionState::bytes_below(std::int64_t length) const {
   std::size_t bytes = 0;
   for (const Layout& layout : layouts_) {
-    const std::int64_t positions = layout.at_length ? std::min(length, layout.positions) : layout.positions;
+    const std::int64_t positions =
+        layout.at_length ? std::min(length, layout.positions) : layout.positions;
     bytes += static_cast<std::size_t>(layout.blocks * positions) * layout.position_bytes;
   }
   return bytes;
@@ -131,7 +145,8 @@ std::vector<Tensor> SessionState::tensors() const {
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
     const DType dtype = model_->module().value(model_->impl().states[i].state).type.dtype;
-    tensors.push_back(layouts_[i].bytes > 0 ? Tensor::view(dtype, pointers_[i], layouts_[i].shape) : Tensor(dtype, layouts_[i].shape));
+    tensors.push_back(layouts_[i].bytes > 0 ? Tensor::view(dtype, pointers_[i], layouts_[i].shape)
+                                            : Tensor(dtype, layouts_[i].shape));
   }
   return tensors;
 }

@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "dyn/tensor.hpp"
-#include "src/runtime/system/memory_block.hpp"
 #include "src/runtime/load/model.hpp"
+#include "src/runtime/system/memory_block.hpp"
 
 namespace dyn::runtime {
 
-/// Invariant between runs: a state that is appended to at the session's length is zero from there on.
+/// Invariant between runs: a state that is appended to at the session's length is zero from there
+/// on.
 class SessionState {
  public:
   /// Throws Error(user) and Error(device) as dyn::Session does.
@@ -44,8 +45,8 @@ class SessionState {
 
   void truncate(std::int64_t length);
   void reset();
-  /// For measurements: from now on every run finds this length, whatever the states hold there. Throws Error(user) beyond what there is
-  /// room for.
+  /// For measurements: from now on every run finds this length, whatever the states hold there.
+  /// Throws Error(user) beyond what there is room for.
   void hold_at(std::int64_t length);
 
   const std::shared_ptr<const Model>& model() const noexcept { return model_; }

@@ -1,5 +1,6 @@
 #pragma once
-// The errors that are thrown from many places: what a caller asks for cannot be, or what a model has.
+// The errors that are thrown from many places: what a caller asks for cannot be, or what a model
+// has.
 
 #include <string>
 
@@ -7,7 +8,11 @@
 
 namespace dyn::runtime {
 
-[[noreturn]] inline void user_error(const std::string& message) { throw Error(ErrorKind::user, message); }
-[[noreturn]] inline void model_error(const std::string& message) { throw Error(ErrorKind::model, message); }
+[[noreturn]] inline void user_error(const std::string& message) {
+  throw Error(ErrorKind::user, message);
+}
+[[noreturn]] inline void model_error(const std::string& message) {
+  throw Error(ErrorKind::model, message);
+}
 
 }  // namespace dyn::runtime

@@ -7,8 +7,9 @@
 
 namespace dyn::runtime {
 
-/// Rounding to nearest, exceptions masked, denormals kept, whatever the host has set for its threads, so that every thread
-/// that works on a run gives the same bits. The host's setting comes back at the end of the scope.
+/// Rounding to nearest, exceptions masked, denormals kept, whatever the host has set for its
+/// threads, so that every thread that works on a run gives the same bits. The host's setting comes
+/// back at the end of the scope.
 class DefaultFloatingPoint {
  public:
 #if defined(__x86_64__)

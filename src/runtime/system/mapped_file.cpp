@@ -20,24 +20,27 @@ namespace {
   throw Error(ErrorKind::device, fmt::format("cannot read '{}': {}", path, std::strerror(error)));
 }
 
-std::int64_t nanoseconds(const struct timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+std::int64_t nanoseconds(const struct timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 FileState state_of(const struct stat& info) {
-  return {static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_ino), nanoseconds(info.st_mtim), nanoseconds(info.st_ctim),
+  return {static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_ino),
+          nanoseconds(info.st_mtim), nanoseconds(info.st_ctim),
           static_cast<unsigned>(info.st_mode & 0777)};
 }
 
 }  // namespace
 
 FileState file_state(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0 ? state_of(info) : FileState();
 }
 
 MappedFile::MappedFile(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) cannot_read(path, errno);
-  struct stat info {};
+  struct stat info{};
   int error = ::fstat(file, &info) == 0 ? 0 : errno;
   if (error == 0 && !S_ISREG(info.st_mode)) error = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
   state_ = state_of(info);
@@ -55,7 +58,9 @@ MappedFile::~MappedFile() {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), state_(other.state_) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      state_(other.state_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);

@@ -9,7 +9,8 @@
 
 namespace dyn::runtime {
 
-/// Which file, and in which state. Whoever writes to a file changes its `changed`; times are in nanoseconds.
+/// Which file, and in which state. Whoever writes to a file changes its `changed`; times are in
+/// nanoseconds.
 struct FileState {
   std::uint64_t size_bytes = 0, inode = 0;
   std::int64_t modified = 0, changed = 0;
@@ -30,7 +31,9 @@ class MappedFile {
 
   /// When it was mapped.
   const FileState& state() const noexcept { return state_; }
-  std::span<const std::byte> bytes() const noexcept { return {static_cast<const std::byte*>(data_), size_}; }
+  std::span<const std::byte> bytes() const noexcept {
+    return {static_cast<const std::byte*>(data_), size_};
+  }
 
  private:
   void* data_ = nullptr;

@@ -1,5 +1,6 @@
 #pragma once
-// Large memory straight from the system: zeroed, aligned to pages, with huge pages where the system grants them.
+// Large memory straight from the system: zeroed, aligned to pages, with huge pages where the system
+// grants them.
 
 #include <cstddef>
 
@@ -17,8 +18,9 @@ class MemoryBlock {
   std::byte* data() const noexcept { return static_cast<std::byte*>(data_); }
   std::size_t size() const noexcept { return size_; }
 
-  /// At least `bytes` long; pages that were touched stay so, so that growing step by step does not fault twice. The
-  /// address may change. Throws Error(device) and changes nothing where there is no memory.
+  /// At least `bytes` long; pages that were touched stay so, so that growing step by step does not
+  /// fault twice. The address may change. Throws Error(device) and changes nothing where there is
+  /// no memory.
   void grow(std::size_t bytes, const char* what);
 
  private:

@@ -10,7 +10,10 @@
 
 namespace dyn::runtime {
 
-int tbb_threads() { return static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism)); }
+int tbb_threads() {
+  return static_cast<int>(
+      tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+}
 
 void parallel_for(std::int64_t count, std::int64_t grain, int threads,
                   const std::function<void(std::int64_t, std::int64_t)>& body) {
@@ -21,7 +24,8 @@ void parallel_for(std::int64_t count, std::int64_t grain, int threads,
     body(0, count);
     return;
   }
-  // oneTBB orders the parts after the call's start and before its end, but is not built for the thread sanitizer; this tells it so.
+  // oneTBB orders the parts after the call's start and before its end, but is not built for the
+  // thread sanitizer; this tells it so.
   std::atomic<int> order{0};
   order.store(1, std::memory_order_release);
   tbb::task_arena arena(threads);

@@ -6,11 +6,12 @@
 
 namespace dyn::runtime {
 
-/// How many threads oneTBB may use in this process, the caller's included. It prints a warning where an arena asks for more.
+/// How many threads oneTBB may use in this process, the caller's included. It prints a warning
+/// where an arena asks for more.
 int tbb_threads();
 
-/// body(first, last) over parts of [0, count) of about `grain`, on `threads` threads, the caller's included. What a body throws
-/// is thrown here.
+/// body(first, last) over parts of [0, count) of about `grain`, on `threads` threads, the caller's
+/// included. What a body throws is thrown here.
 void parallel_for(std::int64_t count, std::int64_t grain, int threads,
                   const std::function<void(std::int64_t, std::int64_t)>& body);
 

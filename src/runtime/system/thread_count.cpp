@@ -32,8 +32,8 @@ double directory_limit(const std::string& directory) {
                   first_word(std::ifstream(directory + "/cpu.cfs_period_us")));
 }
 
-/// The limit of a group and of all its ancestors up to `root`. A path that is not visible in this mount counts by its
-/// ancestors alone.
+/// The limit of a group and of all its ancestors up to `root`. A path that is not visible in this
+/// mount counts by its ancestors alone.
 double path_limit(const std::string& root, std::string path) {
   double limit = 0;
   for (;;) {
@@ -57,12 +57,14 @@ std::string file_text(const char* path) {
 double cgroup_cpus(const std::string& cgroup_root, const std::string& membership) {
   double limit = 0;
   std::istringstream lines(membership);
-  for (std::string line; std::getline(lines, line);) {  // "0::/path" (v2) or "4:cpu,cpuacct:/path" (v1)
+  for (std::string line;
+       std::getline(lines, line);) {  // "0::/path" (v2) or "4:cpu,cpuacct:/path" (v1)
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
+    if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos)
+      continue;
     const std::string root = controllers.empty() ? cgroup_root : cgroup_root + "/" + controllers;
     std::string path = line.substr(second + 1);
     if (path == "/") path.clear();

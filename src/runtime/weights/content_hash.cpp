@@ -12,7 +12,8 @@
 namespace dyn::runtime {
 namespace {
 
-// Sixteen independent multiply-with-carry generators (Marsaglia), each of which takes one of sixteen words in turn: enough to hide their latency.
+// Sixteen independent multiply-with-carry generators (Marsaglia), each of which takes one of
+// sixteen words in turn: enough to hide their latency.
 constexpr std::size_t lanes = 16;
 constexpr std::size_t stripe_bytes = lanes * sizeof(std::uint64_t);
 /// For which the generator has its full period (D. Thomas, MWC64X).
@@ -27,7 +28,8 @@ void take(Lanes& state, const std::byte* first, std::size_t stripes) noexcept {
   const __m128i factor = _mm_set1_epi64x(static_cast<long long>(multiplier));
   __m128i vectors[pairs];
   std::memcpy(vectors, state.data(), stripe_bytes);
-  for (const std::byte* stripe = first; stripe != first + stripes * stripe_bytes; stripe += stripe_bytes) {
+  for (const std::byte* stripe = first; stripe != first + stripes * stripe_bytes;
+       stripe += stripe_bytes) {
     for (std::size_t pair = 0; pair < pairs; ++pair) {
       const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(stripe) + pair);
       const __m128i mixed = _mm_xor_si128(vectors[pair], words);
@@ -38,7 +40,8 @@ void take(Lanes& state, const std::byte* first, std::size_t stripes) noexcept {
 }
 #else
 void take(Lanes& state, const std::byte* first, std::size_t stripes) noexcept {
-  for (const std::byte* stripe = first; stripe != first + stripes * stripe_bytes; stripe += stripe_bytes) {
+  for (const std::byte* stripe = first; stripe != first + stripes * stripe_bytes;
+       stripe += stripe_bytes) {
     Lanes words;
     std::memcpy(words.data(), stripe, stripe_bytes);
     for (std::size_t lane = 0; lane < lanes; ++lane) {

@@ -1,5 +1,6 @@
 #pragma once
-// A 64-bit checksum at the speed of memory, to find damage on disks; no protection against an attacker.
+// A 64-bit checksum at the speed of memory, to find damage on disks; no protection against an
+// attacker.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace dyn::runtime {
 
-/// Depends on every byte, on their order and on their number. Alike on all machines with the same order of bytes.
+/// Depends on every byte, on their order and on their number. Alike on all machines with the same
+/// order of bytes.
 std::uint64_t content_hash(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace dyn::runtime

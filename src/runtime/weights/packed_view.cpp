@@ -29,7 +29,9 @@ std::int64_t PackedView::last_element() const {
 }
 
 bool gathers_from(const rkernel::Operand& operand, const PackedView& view) {
-  return operand.gathers && operand.form == rkernel::Form::Packed && operand.buffer == view.weight && operand.dtype == view.dtype && operand.gather_extent.constant() == view.n &&
+  return operand.gathers && operand.form == rkernel::Form::Packed &&
+         operand.buffer == view.weight && operand.dtype == view.dtype &&
+         operand.gather_extent.constant() == view.n &&
          operand.gather_stride.constant() == view.k * operand.gather_panel && view.batch.empty();
 }
 
@@ -38,15 +40,19 @@ PackedView packed_view(const rkernel::Problem& problem, std::size_t operand) {
   const auto constant = [&](graph::Dim dim) {
     const auto value = dim.constant();
     if (!value || *value < 0) {
-      throw Error(ErrorKind::internal, fmt::format("packed operand '{}' of '{}' has {} where a constant must be", source.name,
-                                                   problem.name, to_string(dim)));
+      throw Error(ErrorKind::internal,
+                  fmt::format("packed operand '{}' of '{}' has {} where a constant must be",
+                              source.name, problem.name, to_string(dim)));
     }
     return *value;
   };
-  const bool is_a = problem.contraction && static_cast<std::size_t>(problem.contraction->a) == operand;
-  const bool is_b = problem.contraction && static_cast<std::size_t>(problem.contraction->b) == operand;
+  const bool is_a =
+      problem.contraction && static_cast<std::size_t>(problem.contraction->a) == operand;
+  const bool is_b =
+      problem.contraction && static_cast<std::size_t>(problem.contraction->b) == operand;
   if ((!is_a && !is_b) || source.gathers || !source.guards.empty()) {
-    throw Error(ErrorKind::internal, fmt::format("operand '{}' of '{}' cannot be packed", source.name, problem.name));
+    throw Error(ErrorKind::internal,
+                fmt::format("operand '{}' of '{}' cannot be packed", source.name, problem.name));
   }
   const int k = problem.contraction->k;
   const int n = is_b ? problem.contraction->n : problem.contraction->m;

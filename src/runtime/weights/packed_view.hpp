@@ -9,8 +9,9 @@
 
 namespace dyn::runtime {
 
-/// For each batch (in row-major order of `batch`) a k by n matrix, in panels of `dtype`: element (k, n) at offset + batch strides + k * k_stride +
-/// n * n_stride. Two operands with equal views share one packed copy.
+/// For each batch (in row-major order of `batch`) a k by n matrix, in panels of `dtype`: element
+/// (k, n) at offset + batch strides + k * k_stride + n * n_stride. Two operands with equal views
+/// share one packed copy.
 struct PackedView {
   struct Batch {
     std::int64_t extent, stride;
@@ -24,14 +25,14 @@ struct PackedView {
 
   std::int64_t batch_count() const;
   std::int64_t batch_offset(std::int64_t index) const;  ///< of the first element of a batch
-  std::int64_t last_element() const;                    ///< the largest index that is read; -1: none
+  std::int64_t last_element() const;  ///< the largest index that is read; -1: none
 };
 
 /// Is this a gathering operand that reads these panels of its buffer?
 bool gathers_from(const rkernel::Operand& operand, const PackedView& view);
 
-/// The view of `problem.operands[operand]`, which must be a side of the contraction with constant geometry; throws
-/// Error(internal) where it is not.
+/// The view of `problem.operands[operand]`, which must be a side of the contraction with constant
+/// geometry; throws Error(internal) where it is not.
 PackedView packed_view(const rkernel::Problem& problem, std::size_t operand);
 
 }  // namespace dyn::runtime

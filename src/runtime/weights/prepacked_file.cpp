@@ -10,23 +10,25 @@
 #include <cstring>
 
 #include "src/base/huge_pages.hpp"
-#include "src/runtime/weights/content_hash.hpp"
 #include "src/runtime/system/parallel_for.hpp"
+#include "src/runtime/weights/content_hash.hpp"
 
 namespace dyn::runtime {
 namespace {
 
-constexpr std::array<char, 16> magic = {'d', 'y', 'n', ' ', 'p', 'r', 'e', 'p', 'a', 'c', 'k', 'e', 'd', ' ', '1', '\n'};
+constexpr std::array<char, 16> magic = {'d', 'y', 'n', ' ', 'p', 'r', 'e', 'p',
+                                        'a', 'c', 'k', 'e', 'd', ' ', '1', '\n'};
 /// One checksum for each; also what a thread checks at a time.
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
-/// At the beginning of the file, in the machine's order of bytes, as is the payload; the magic and the checksum refuse another one's.
+/// At the beginning of the file, in the machine's order of bytes, as is the payload; the magic and
+/// the checksum refuse another one's.
 struct Header {
   std::array<char, 16> magic;
   std::uint64_t identity_bytes;
-  std::uint64_t prefix_bytes;   ///< header, identity, checksums of the blocks, zeros up to a page
+  std::uint64_t prefix_bytes;  ///< header, identity, checksums of the blocks, zeros up to a page
   std::uint64_t payload_bytes;
-  std::uint64_t checksum;       ///< of the prefix with 0 here
+  std::uint64_t checksum;  ///< of the prefix with 0 here
 };
 
 std::size_t blocks_of(std::size_t bytes) { return (bytes + block_bytes - 1) / block_bytes; }
@@ -37,13 +39,15 @@ std::span<const std::byte> block_of(std::span<const std::byte> payload, std::siz
 }
 
 std::size_t prefix_size(std::size_t identity_bytes, std::size_t payload_bytes) {
-  const std::size_t bytes = sizeof(Header) + identity_bytes + blocks_of(payload_bytes) * sizeof(std::uint64_t);
+  const std::size_t bytes =
+      sizeof(Header) + identity_bytes + blocks_of(payload_bytes) * sizeof(std::uint64_t);
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
 std::uint64_t prefix_checksum(std::span<const std::byte> prefix, Header header) {
   header.checksum = 0;
-  const std::array<std::uint64_t, 2> parts = {content_hash(std::as_bytes(std::span(&header, 1))), content_hash(prefix.subspan(sizeof(Header)))};
+  const std::array<std::uint64_t, 2> parts = {content_hash(std::as_bytes(std::span(&header, 1))),
+                                              content_hash(prefix.subspan(sizeof(Header)))};
   return content_hash(std::as_bytes(std::span(parts)));
 }
 
@@ -52,10 +56,14 @@ std::optional<Header> checked_header(std::span<const std::byte> file) {
   Header header;
   if (file.size() < sizeof(header)) return std::nullopt;
   std::memcpy(&header, file.data(), sizeof(header));
-  if (header.magic != magic || header.identity_bytes > file.size() || header.payload_bytes > file.size()) return std::nullopt;
-  if (header.prefix_bytes != prefix_size(header.identity_bytes, header.payload_bytes)) return std::nullopt;
+  if (header.magic != magic || header.identity_bytes > file.size() ||
+      header.payload_bytes > file.size())
+    return std::nullopt;
+  if (header.prefix_bytes != prefix_size(header.identity_bytes, header.payload_bytes))
+    return std::nullopt;
   if (header.prefix_bytes + header.payload_bytes != file.size()) return std::nullopt;
-  if (prefix_checksum(file.first(header.prefix_bytes), header) != header.checksum) return std::nullopt;
+  if (prefix_checksum(file.first(header.prefix_bytes), header) != header.checksum)
+    return std::nullopt;
   return header;
 }
 
@@ -63,13 +71,14 @@ std::string_view identity_of(std::span<const std::byte> file, const Header& head
   return {reinterpret_cast<const char*>(file.data()) + sizeof(Header), header.identity_bytes};
 }
 
-/// Maps all pages at once, which is quicker than by faults. False where one cannot be read, as where the file has been cut meanwhile: to touch
-/// it would be fatal.
+/// Maps all pages at once, which is quicker than by faults. False where one cannot be read, as
+/// where the file has been cut meanwhile: to touch it would be fatal.
 bool readable([[maybe_unused]] std::span<const std::byte> bytes) {
 #ifdef MADV_POPULATE_READ
   const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
   const std::uintptr_t first = address / page_bytes * page_bytes;
-  const int result = ::madvise(reinterpret_cast<void*>(first), address - first + bytes.size(), MADV_POPULATE_READ);
+  const int result =
+      ::madvise(reinterpret_cast<void*>(first), address - first + bytes.size(), MADV_POPULATE_READ);
   return result == 0 || errno == EINVAL;  // unknown to Linux before 5.14
 #else
   return true;
@@ -78,17 +87,21 @@ bool readable([[maybe_unused]] std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::vector<std::byte> prepacked_prefix(std::string_view identity, std::span<const std::byte> payload, int threads) {
-  Header header{magic, identity.size(), prefix_size(identity.size(), payload.size()), payload.size(), 0};
+std::vector<std::byte> prepacked_prefix(std::string_view identity,
+                                        std::span<const std::byte> payload, int threads) {
+  Header header{magic, identity.size(), prefix_size(identity.size(), payload.size()),
+                payload.size(), 0};
   std::vector<std::byte> prefix(header.prefix_bytes);
   std::memcpy(prefix.data() + sizeof(header), identity.data(), identity.size());
   std::byte* const sums = prefix.data() + sizeof(header) + identity.size();
-  parallel_for(static_cast<std::int64_t>(blocks_of(payload.size())), 4, threads, [&](std::int64_t first, std::int64_t last) {
-    for (auto block = static_cast<std::size_t>(first); block < static_cast<std::size_t>(last); ++block) {
-      const std::uint64_t sum = content_hash(block_of(payload, block));
-      std::memcpy(sums + block * sizeof(sum), &sum, sizeof(sum));
-    }
-  });
+  parallel_for(static_cast<std::int64_t>(blocks_of(payload.size())), 4, threads,
+               [&](std::int64_t first, std::int64_t last) {
+                 for (auto block = static_cast<std::size_t>(first);
+                      block < static_cast<std::size_t>(last); ++block) {
+                   const std::uint64_t sum = content_hash(block_of(payload, block));
+                   std::memcpy(sums + block * sizeof(sum), &sum, sizeof(sum));
+                 }
+               });
   header.checksum = prefix_checksum(prefix, header);
   std::memcpy(prefix.data(), &header, sizeof(header));
   return prefix;
@@ -99,21 +112,28 @@ std::optional<std::string_view> prepacked_identity(std::span<const std::byte> fi
   return header ? std::optional(identity_of(file, *header)) : std::nullopt;
 }
 
-std::optional<std::span<const std::byte>> verified_payload(std::span<const std::byte> file, std::string_view identity, std::size_t payload_bytes,
-                                                           int threads) {
+std::optional<std::span<const std::byte>> verified_payload(std::span<const std::byte> file,
+                                                           std::string_view identity,
+                                                           std::size_t payload_bytes, int threads) {
   const std::optional<Header> header = checked_header(file);
-  if (!header || identity_of(file, *header) != identity || header->payload_bytes != payload_bytes) return std::nullopt;
+  if (!header || identity_of(file, *header) != identity || header->payload_bytes != payload_bytes)
+    return std::nullopt;
   const std::span<const std::byte> payload = file.subspan(header->prefix_bytes);
   const std::byte* const sums = file.data() + sizeof(Header) + identity.size();
-  ::madvise(const_cast<std::byte*>(file.data()), file.size(), MADV_HUGEPAGE);  // where the file system has them
+  ::madvise(const_cast<std::byte*>(file.data()), file.size(),
+            MADV_HUGEPAGE);  // where the file system has them
   std::atomic<bool> whole{true};
-  parallel_for(static_cast<std::int64_t>(blocks_of(payload.size())), 4, threads, [&](std::int64_t first, std::int64_t last) {
-    for (auto block = static_cast<std::size_t>(first); block < static_cast<std::size_t>(last) && whole; ++block) {
-      std::uint64_t sum = 0;
-      std::memcpy(&sum, sums + block * sizeof(sum), sizeof(sum));
-      if (!readable(block_of(payload, block)) || content_hash(block_of(payload, block)) != sum) whole = false;
-    }
-  });
+  parallel_for(
+      static_cast<std::int64_t>(blocks_of(payload.size())), 4, threads,
+      [&](std::int64_t first, std::int64_t last) {
+        for (auto block = static_cast<std::size_t>(first);
+             block < static_cast<std::size_t>(last) && whole; ++block) {
+          std::uint64_t sum = 0;
+          std::memcpy(&sum, sums + block * sizeof(sum), sizeof(sum));
+          if (!readable(block_of(payload, block)) || content_hash(block_of(payload, block)) != sum)
+            whole = false;
+        }
+      });
   if (!whole) return std::nullopt;
   return payload;
 }

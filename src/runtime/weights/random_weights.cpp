@@ -24,7 +24,9 @@ constexpr std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-constexpr std::uint64_t bits_at(std::uint64_t seed, std::uint64_t index) { return mix(seed + index * golden); }
+constexpr std::uint64_t bits_at(std::uint64_t seed, std::uint64_t index) {
+  return mix(seed + index * golden);
+}
 
 constexpr int quantile_bits = 11;
 constexpr std::size_t intervals = std::size_t{1} << quantile_bits;
@@ -39,7 +41,8 @@ double quantile_of_tail(double tail, double x) {
   return x;
 }
 
-/// Quantiles of the normal distribution at the middles of intervals + 1 equal parts; interpolated between.
+/// Quantiles of the normal distribution at the middles of intervals + 1 equal parts; interpolated
+/// between.
 const QuantileTable& quantiles() {
   static const QuantileTable table = [] {
     QuantileTable result{};
@@ -65,11 +68,13 @@ float normal(const QuantileTable& table, std::uint32_t bits) {
 }
 
 template <class T>
-void fill_normal(std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count, T* out) {
+void fill_normal(std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count,
+                 T* out) {
   const QuantileTable& table = quantiles();
   const auto half = [&](std::int64_t index) {
     const std::uint64_t bits = bits_at(seed, static_cast<std::uint64_t>(index) / 2);
-    return spread.mean + spread.scale * normal(table, static_cast<std::uint32_t>(index % 2 == 0 ? bits : bits >> 32));
+    return spread.mean + spread.scale * normal(table, static_cast<std::uint32_t>(
+                                                          index % 2 == 0 ? bits : bits >> 32));
   };
   std::int64_t i = 0;
   if (first % 2 != 0 && count > 0) out[i++] = half(first);
@@ -82,7 +87,8 @@ void fill_normal(std::uint64_t seed, NormalSpread spread, std::int64_t first, st
 }
 
 template <class T>
-void fill_uniform(std::uint64_t seed, std::int64_t low, std::uint64_t values, std::int64_t first, std::int64_t count, void* out) {
+void fill_uniform(std::uint64_t seed, std::int64_t low, std::uint64_t values, std::int64_t first,
+                  std::int64_t count, void* out) {
   T* elements = static_cast<T*>(out);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::uint64_t bits = bits_at(seed, static_cast<std::uint64_t>(first + i)) >> 32;
@@ -110,12 +116,17 @@ NormalSpread normal_spread(std::string_view key, std::span<const std::int64_t> s
   return {0, fan_in > 0 ? static_cast<float>(1 / std::sqrt(fan_in)) : 1.0f};
 }
 
-void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int64_t first, std::int64_t count, void* out) {
+void fill_random(DType dtype, std::uint64_t seed, NormalSpread spread, std::int64_t first,
+                 std::int64_t count, void* out) {
   const bool is_filled = graph::with_element_type(dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) fill_normal(seed, spread, first, count, static_cast<T*>(out));
-    else if constexpr (std::is_same_v<T, std::int8_t>) fill_uniform<T>(seed, -127, 255, first, count, out);
-    else fill_uniform<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(seed, 0, 2, first, count, out);
+    if constexpr (std::is_floating_point_v<T>)
+      fill_normal(seed, spread, first, count, static_cast<T*>(out));
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+      fill_uniform<T>(seed, -127, 255, first, count, out);
+    else
+      fill_uniform<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(seed, 0, 2, first,
+                                                                                 count, out);
   });
   if (is_filled) return;
   std::vector<float> numbers(static_cast<std::size_t>(count));

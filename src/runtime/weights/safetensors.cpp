@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/runtime/weights/content_hash.hpp"
 #include "src/runtime/system/errors.hpp"
+#include "src/runtime/weights/content_hash.hpp"
 #include "src/runtime/weights/safetensors_header.hpp"
 
 namespace dyn::runtime {
@@ -43,25 +43,30 @@ constexpr std::array<FileType, 15> file_types = {{{"F32", 4, DType::f32},
                                                   {"F8_E5M2", 1, std::nullopt}}};
 
 const FileType& file_type(const RawEntry& raw) {
-  const auto* found =
-      std::find_if(file_types.begin(), file_types.end(), [&](const FileType& type) { return type.name == raw.dtype; });
-  if (found == file_types.end()) model_error(fmt::format("tensor '{}' has the unknown dtype '{}'", raw.key, raw.dtype));
+  const auto* found = std::find_if(file_types.begin(), file_types.end(),
+                                   [&](const FileType& type) { return type.name == raw.dtype; });
+  if (found == file_types.end())
+    model_error(fmt::format("tensor '{}' has the unknown dtype '{}'", raw.key, raw.dtype));
   return *found;
 }
 
 std::string_view header_text(std::span<const std::byte> bytes) {
   if (bytes.empty()) model_error("the file is empty");
   if (bytes.size() < length_bytes)
-    model_error(fmt::format("the file has {} bytes; a safetensors file begins with 8 of header length", bytes.size()));
+    model_error(fmt::format(
+        "the file has {} bytes; a safetensors file begins with 8 of header length", bytes.size()));
   std::uint64_t length = 0;
-  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  for (std::size_t i = 0; i < length_bytes; ++i)
+    length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   const std::size_t rest = bytes.size() - length_bytes;
   if (length > max_header_bytes || length > rest) {
-    model_error(fmt::format(
-        "the header is said to have {} bytes, but the file has {} after its length: it is truncated or no safetensors file",
-        length, rest));
+    model_error(
+        fmt::format("the header is said to have {} bytes, but the file has {} after its length: it "
+                    "is truncated or no safetensors file",
+                    length, rest));
   }
-  return {reinterpret_cast<const char*>(bytes.data()) + length_bytes, static_cast<std::size_t>(length)};
+  return {reinterpret_cast<const char*>(bytes.data()) + length_bytes,
+          static_cast<std::size_t>(length)};
 }
 
 /// Bytes of the shape, with its sizes put into `shape`.
@@ -70,10 +75,12 @@ std::uint64_t shape_bytes(const RawEntry& raw, std::uint64_t element_bytes, Shap
   bool overflow = false, zero = false;
   for (const std::uint64_t size : raw.shape) {
     zero = zero || size == 0;
-    overflow = __builtin_mul_overflow(bytes, size, &bytes) || overflow || size > (std::uint64_t{1} << 62);
+    overflow =
+        __builtin_mul_overflow(bytes, size, &bytes) || overflow || size > (std::uint64_t{1} << 62);
     shape.push_back(static_cast<std::int64_t>(size));
   }
-  if (overflow) model_error(fmt::format("tensor '{}': the product of its sizes overflows", raw.key));
+  if (overflow)
+    model_error(fmt::format("tensor '{}': the product of its sizes overflows", raw.key));
   return zero ? 0 : bytes;
 }
 
@@ -81,15 +88,17 @@ SafetensorsEntry checked_entry(const RawEntry& raw, std::span<const std::byte> d
   const FileType& type = file_type(raw);
   SafetensorsEntry entry{type.dtype, raw.dtype, {}, {}};
   const std::uint64_t bytes = shape_bytes(raw, type.bytes, entry.shape);
-  if (raw.offsets.size() != 2) model_error(fmt::format("tensor '{}': data_offsets must be two numbers", raw.key));
+  if (raw.offsets.size() != 2)
+    model_error(fmt::format("tensor '{}': data_offsets must be two numbers", raw.key));
   const std::uint64_t begin = raw.offsets[0], end = raw.offsets[1];
   if (begin > end || end > data.size()) {
-    model_error(fmt::format("tensor '{}' lies at bytes {} to {}, outside of the file's {} bytes of data", raw.key, begin, end,
-                            data.size()));
+    model_error(
+        fmt::format("tensor '{}' lies at bytes {} to {}, outside of the file's {} bytes of data",
+                    raw.key, begin, end, data.size()));
   }
   if (end - begin != bytes) {
-    model_error(fmt::format("tensor '{}' of {} {} needs {} bytes, but its offsets give {}", raw.key, raw.dtype, to_string(entry.shape),
-                            bytes, end - begin));
+    model_error(fmt::format("tensor '{}' of {} {} needs {} bytes, but its offsets give {}", raw.key,
+                            raw.dtype, to_string(entry.shape), bytes, end - begin));
   }
   entry.bytes = data.subspan(begin, bytes);
   return entry;
@@ -100,7 +109,8 @@ void check_overlaps(const std::map<std::string, SafetensorsEntry, std::less<>>& 
   for (const auto& [key, entry] : entries) {
     if (!entry.bytes.empty()) ranges.emplace_back(entry.bytes, &key);
   }
-  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first.data() < b.first.data(); });
+  std::sort(ranges.begin(), ranges.end(),
+            [](const auto& a, const auto& b) { return a.first.data() < b.first.data(); });
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     const auto& before = ranges[i - 1];
     if (before.first.data() + before.first.size() > ranges[i].first.data()) {
@@ -118,17 +128,22 @@ Safetensors Safetensors::open(const std::string& path) {
   return result;
 }
 
-Safetensors Safetensors::from_bytes(const std::string& name, std::span<const std::byte> bytes) { return {name, bytes}; }
+Safetensors Safetensors::from_bytes(const std::string& name, std::span<const std::byte> bytes) {
+  return {name, bytes};
+}
 
-Safetensors::Safetensors(std::string name, std::span<const std::byte> bytes) : name_(std::move(name)) {
+Safetensors::Safetensors(std::string name, std::span<const std::byte> bytes)
+    : name_(std::move(name)) {
   try {
     const std::string_view header = header_text(bytes);
     header_hash_ = content_hash(std::as_bytes(std::span(header)));
     const std::span<const std::byte> data = bytes.subspan(length_bytes + header.size());
-    for (const RawEntry& raw : parse_safetensors_header(header)) entries_.emplace(raw.key, checked_entry(raw, data));
+    for (const RawEntry& raw : parse_safetensors_header(header))
+      entries_.emplace(raw.key, checked_entry(raw, data));
     check_overlaps(entries_);
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("weights file '{}': {}", name_, error.message()), error.where());
+    throw Error(error.kind(), fmt::format("weights file '{}': {}", name_, error.message()),
+                error.where());
   }
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Receives the tokens of the header. Depth 1 is the object of keys, 2 one entry, 3 a list of an entry.
+/// Receives the tokens of the header. Depth 1 is the object of keys, 2 one entry, 3 a list of an
+/// entry.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
   std::vector<RawEntry> take() { return std::move(entries_); }
@@ -21,7 +22,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool start_object(std::size_t) override {
     ++depth_;
     if (depth_ > 2) model_error(fmt::format("{} has an object where none may be", place()));
-    if (depth_ == 2 && !metadata_) entries_.push_back({.key = key_, .dtype = {}, .shape = {}, .offsets = {}});
+    if (depth_ == 2 && !metadata_)
+      entries_.push_back({.key = key_, .dtype = {}, .shape = {}, .offsets = {}});
     seen_.clear();
     return true;
   }
@@ -39,7 +41,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
   bool key(std::string& name) override {
     if (depth_ == 1) {
-      if (!keys_.insert(name).second) model_error(fmt::format("the header has key '{}' twice", name));
+      if (!keys_.insert(name).second)
+        model_error(fmt::format("the header has key '{}' twice", name));
       key_ = name;
       metadata_ = name == "__metadata__";
       return true;
@@ -59,7 +62,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool start_array(std::size_t) override {
-    if (depth_ != 2 || list() == nullptr || in_list_) model_error(fmt::format("{} has a list where none may be", place()));
+    if (depth_ != 2 || list() == nullptr || in_list_)
+      model_error(fmt::format("{} has a list where none may be", place()));
     in_list_ = true;
     return true;
   }
@@ -85,7 +89,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool null() override { unexpected("null"); }
   bool boolean(bool) override { unexpected("a boolean"); }
   bool number_integer(number_integer_t) override { unexpected("a negative number"); }
-  bool number_float(number_float_t, const std::string&) override { unexpected("a number that is no integer"); }
+  bool number_float(number_float_t, const std::string&) override {
+    unexpected("a number that is no integer");
+  }
   bool binary(binary_t&) override { unexpected("binary data"); }
 
   bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
@@ -96,10 +102,13 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   enum class Field { None, DType, Shape, Offsets };
 
   std::string place() const {
-    return depth_ >= 2 || !key_.empty() ? fmt::format("the header's entry '{}'", key_) : std::string("the header");
+    return depth_ >= 2 || !key_.empty() ? fmt::format("the header's entry '{}'", key_)
+                                        : std::string("the header");
   }
 
-  [[noreturn]] void unexpected(const char* what) const { model_error(fmt::format("{} has {} where none may be", place(), what)); }
+  [[noreturn]] void unexpected(const char* what) const {
+    model_error(fmt::format("{} has {} where none may be", place(), what));
+  }
 
   std::vector<std::uint64_t>* list() {
     if (metadata_ || entries_.empty()) return nullptr;

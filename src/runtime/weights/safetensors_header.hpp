@@ -1,5 +1,6 @@
 #pragma once
-// The JSON header of a safetensors file, as written: syntax and structure are checked here, meaning is not.
+// The JSON header of a safetensors file, as written: syntax and structure are checked here, meaning
+// is not.
 
 #include <cstdint>
 #include <string>
@@ -15,8 +16,8 @@ struct RawEntry {
   std::vector<std::uint64_t> offsets;  ///< begin and end within the data
 };
 
-/// In the order of the file. Nothing recurses, and nothing but these entries is built, whatever the text holds.
-/// Throws Error(model) with a message that does not name the file.
+/// In the order of the file. Nothing recurses, and nothing but these entries is built, whatever the
+/// text holds. Throws Error(model) with a message that does not name the file.
 std::vector<RawEntry> parse_safetensors_header(std::string_view json);
 
 }  // namespace dyn::runtime

@@ -29,16 +29,19 @@ constexpr std::size_t least_bytes = std::size_t{1} << 20;
 /// No process writes for so long: an unfinished file of this age was left by one that was killed.
 constexpr std::chrono::hours abandoned_after{1};
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
 
 std::string identity_of(const WeightKey& key) { return key.files + key.layout; }
 
-/// 0, or the system's error. `offset` is the position in the file, before and after. File systems with large folios keep in huge pages what is
-/// written in pieces that end where huge pages do.
+/// 0, or the system's error. `offset` is the position in the file, before and after. File systems
+/// with large folios keep in huge pages what is written in pieces that end where huge pages do.
 int write_all(int file, std::span<const std::byte> bytes, std::size_t& offset) {
   constexpr std::size_t piece_bytes = std::size_t{8} << 20;
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), std::min(bytes.size(), piece_bytes - offset % piece_bytes));
+    const ssize_t written =
+        ::write(file, bytes.data(), std::min(bytes.size(), piece_bytes - offset % piece_bytes));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return written < 0 ? errno : EIO;
     bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -48,7 +51,8 @@ int write_all(int file, std::span<const std::byte> bytes, std::size_t& offset) {
 }
 
 /// 0, or the system's error; then nothing is left behind.
-int write_file(const std::string& path, unsigned mode, std::span<const std::byte> prefix, std::span<const std::byte> payload) {
+int write_file(const std::string& path, unsigned mode, std::span<const std::byte> prefix,
+               std::span<const std::byte> payload) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (file < 0) return errno;
   std::size_t offset = 0;
@@ -69,7 +73,8 @@ struct CacheFile {
 std::vector<CacheFile> cache_files(const std::string& directory) {
   std::vector<CacheFile> files;
   std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
     if (!is_weight_cache_file(entry->path().filename().string())) continue;
     std::error_code no_size, no_time;
     const CacheFile file{entry->path(), entry->file_size(no_size), entry->last_write_time(no_time)};
@@ -83,7 +88,9 @@ std::vector<CacheFile> cache_files(const std::string& directory) {
 WeightCache::WeightCache(std::string directory, std::size_t budget_bytes, Log log)
     : directory_(std::move(directory)), budget_bytes_(budget_bytes), log_(std::move(log)) {}
 
-bool WeightCache::keeps(std::size_t bytes) const noexcept { return !directory_.empty() && bytes >= least_bytes && bytes <= budget_bytes_; }
+bool WeightCache::keeps(std::size_t bytes) const noexcept {
+  return !directory_.empty() && bytes >= least_bytes && bytes <= budget_bytes_;
+}
 
 std::string WeightCache::path_of(const WeightKey& key) const {
   const std::uint64_t low = content_hash(bytes_of(key.layout));
@@ -95,39 +102,50 @@ void WeightCache::log(LogLevel level, const std::string& message) const {
   if (log_) log_(level, message);
 }
 
-std::optional<MappedWeights> WeightCache::open(const std::string& path, const WeightKey& key, std::size_t bytes, int threads) const {
+std::optional<MappedWeights> WeightCache::open(const std::string& path, const WeightKey& key,
+                                               std::size_t bytes, int threads) const {
   try {
     MappedFile file(path);
     const auto payload = verified_payload(file.bytes(), identity_of(key), bytes, threads);
     if (!payload) return std::nullopt;
     std::error_code ignored;
-    fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // for make_room(); the directory may be read-only
+    fs::last_write_time(path, fs::file_time_type::clock::now(),
+                        ignored);  // for make_room(); the directory may be read-only
     return MappedWeights{std::move(file), *payload};
   } catch (const Error&) {  // it cannot be read
     return std::nullopt;
   }
 }
 
-std::optional<MappedWeights> WeightCache::find(const WeightKey& key, std::size_t bytes, int threads) const {
+std::optional<MappedWeights> WeightCache::find(const WeightKey& key, std::size_t bytes,
+                                               int threads) const {
   const std::string path = path_of(key);
   std::error_code error;
   if (!keeps(bytes) || !fs::exists(path, error)) return std::nullopt;
   std::optional<MappedWeights> found = open(path, key, bytes, threads);
-  if (!found) log(LogLevel::info, fmt::format("'{}' is of another state of the weights files, or damaged; the weights are packed anew", path));
+  if (!found)
+    log(LogLevel::info, fmt::format("'{}' is of another state of the weights files, or damaged; "
+                                    "the weights are packed anew",
+                                    path));
   return found;
 }
 
-std::optional<MappedWeights> WeightCache::keep(const WeightKey& key, std::span<const std::byte> weights, int threads) const {
+std::optional<MappedWeights> WeightCache::keep(const WeightKey& key,
+                                               std::span<const std::byte> weights,
+                                               int threads) const {
   if (!keeps(weights.size())) return std::nullopt;
   static std::atomic<unsigned> serial{0};
   const std::string path = path_of(key);
-  const std::string unfinished = fmt::format("{}.{}.{}{}", path, getpid(), serial.fetch_add(1), unfinished_end);
+  const std::string unfinished =
+      fmt::format("{}.{}.{}{}", path, getpid(), serial.fetch_add(1), unfinished_end);
   std::error_code error;
   fs::create_directories(directory_, error);
   make_room(weights.size(), path);
-  int failed = write_file(unfinished, key.mode, prepacked_prefix(identity_of(key), weights, threads), weights);
+  int failed = write_file(unfinished, key.mode,
+                          prepacked_prefix(identity_of(key), weights, threads), weights);
   if (failed == 0) {
-    // Another process may have been faster; then both use its file, so that the weights are in memory once.
+    // Another process may have been faster; then both use its file, so that the weights are in
+    // memory once.
     if (auto others = open(path, key, weights.size(), threads)) {
       ::unlink(unfinished.c_str());
       return others;
@@ -138,7 +156,8 @@ std::optional<MappedWeights> WeightCache::keep(const WeightKey& key, std::span<c
     }
   }
   if (failed != 0) {
-    log(LogLevel::warning, fmt::format("cannot write '{}' ({}); the weights are not kept on disk", path, std::strerror(failed)));
+    log(LogLevel::warning, fmt::format("cannot write '{}' ({}); the weights are not kept on disk",
+                                       path, std::strerror(failed)));
     return std::nullopt;
   }
   return open(path, key, weights.size(), threads);
@@ -146,13 +165,15 @@ std::optional<MappedWeights> WeightCache::keep(const WeightKey& key, std::span<c
 
 void WeightCache::make_room(std::size_t bytes, const std::string& except) const {
   std::vector<CacheFile> files = cache_files(directory_);
-  std::sort(files.begin(), files.end(), [](const CacheFile& a, const CacheFile& b) { return a.used < b.used; });
+  std::sort(files.begin(), files.end(),
+            [](const CacheFile& a, const CacheFile& b) { return a.used < b.used; });
   std::uintmax_t sum = bytes;
   for (const CacheFile& file : files) sum += file.path == except ? 0 : file.bytes;
   const auto now = fs::file_time_type::clock::now();
   for (const CacheFile& file : files) {
     const bool unfinished = file.path.native().ends_with(unfinished_end);
-    const bool removable = unfinished ? now - file.used > abandoned_after : sum > budget_bytes_ && file.path != except;
+    const bool removable =
+        unfinished ? now - file.used > abandoned_after : sum > budget_bytes_ && file.path != except;
     std::error_code error;
     if (removable && fs::remove(file.path, error)) sum -= file.bytes;
   }
@@ -163,7 +184,8 @@ bool is_weight_cache_file(std::string_view name) {
   if (!name.starts_with(name_start)) return false;
   name.remove_prefix(name_start.size());
   const std::string_view hash = name.substr(0, digits);
-  if (hash.size() != digits || hash.find_first_not_of("0123456789abcdef") != std::string_view::npos) return false;
+  if (hash.size() != digits || hash.find_first_not_of("0123456789abcdef") != std::string_view::npos)
+    return false;
   name.remove_prefix(digits);
   return name == name_end || (name.starts_with(name_end) && name.ends_with(unfinished_end));
 }
@@ -180,7 +202,8 @@ std::vector<KeptWeights> kept_weights(const std::string& directory) {
       continue;
     }
   }
-  std::sort(kept.begin(), kept.end(), [](const KeptWeights& a, const KeptWeights& b) { return a.path < b.path; });
+  std::sort(kept.begin(), kept.end(),
+            [](const KeptWeights& a, const KeptWeights& b) { return a.path < b.path; });
   return kept;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Prepacked weights in the cache directory: one file for each model, mapped by all processes that load it.
+// Prepacked weights in the cache directory: one file for each model, mapped by all processes that
+// load it.
 
 #include <cstddef>
 #include <functional>
@@ -16,9 +17,10 @@ namespace dyn::runtime {
 
 /// Which weights, and in which form.
 struct WeightKey {
-  std::string layout;     ///< every place and what lies there, the form of the packed ones, and where the weights come from
-  std::string files;      ///< which state of these files
-  unsigned mode = 0600;   ///< permissions of the file: no more than the weights files have
+  std::string layout;  ///< every place and what lies there, the form of the packed ones, and where
+                       ///< the weights come from
+  std::string files;   ///< which state of these files
+  unsigned mode = 0600;  ///< permissions of the file: no more than the weights files have
 };
 
 /// Prepacked weights in a mapped file.
@@ -27,7 +29,8 @@ struct MappedWeights {
   std::span<const std::byte> bytes;  ///< aligned to a page
 };
 
-/// Safe between processes: files appear whole, under their final names, and are removed without harm to those who have mapped them.
+/// Safe between processes: files appear whole, under their final names, and are removed without
+/// harm to those who have mapped them.
 class WeightCache {
  public:
   using Log = std::function<void(LogLevel, std::string_view)>;
@@ -38,17 +41,19 @@ class WeightCache {
   /// Is a file for so many bytes of weights worth its name, and within the budget?
   bool keeps(std::size_t bytes) const noexcept;
 
-  /// Weights that were kept under this key, verified; nothing where there are none, or where they are of another state of the weights
-  /// files, or damaged.
+  /// Weights that were kept under this key, verified; nothing where there are none, or where they
+  /// are of another state of the weights files, or damaged.
   std::optional<MappedWeights> find(const WeightKey& key, std::size_t bytes, int threads) const;
 
-  /// Writes them, removing those that were used least recently where the budget asks for it, and maps what was written. Nothing where it cannot be
-  /// written, which is logged.
-  std::optional<MappedWeights> keep(const WeightKey& key, std::span<const std::byte> weights, int threads) const;
+  /// Writes them, removing those that were used least recently where the budget asks for it, and
+  /// maps what was written. Nothing where it cannot be written, which is logged.
+  std::optional<MappedWeights> keep(const WeightKey& key, std::span<const std::byte> weights,
+                                    int threads) const;
 
  private:
   std::string path_of(const WeightKey& key) const;
-  std::optional<MappedWeights> open(const std::string& path, const WeightKey& key, std::size_t bytes, int threads) const;
+  std::optional<MappedWeights> open(const std::string& path, const WeightKey& key,
+                                    std::size_t bytes, int threads) const;
   void make_room(std::size_t bytes, const std::string& except) const;
   void log(LogLevel level, const std::string& message) const;
 

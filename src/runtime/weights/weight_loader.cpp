@@ -15,11 +15,15 @@ namespace dyn::runtime {
 namespace {
 
 std::int64_t now_nanoseconds() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 bool unchanged(const WeightSources& sources) {
-  return std::all_of(sources.files().begin(), sources.files().end(), [](const Safetensors& file) { return file.state() == file_state(file.name()); });
+  return std::all_of(sources.files().begin(), sources.files().end(), [](const Safetensors& file) {
+    return file.state() == file_state(file.name());
+  });
 }
 
 }  // namespace
@@ -29,15 +33,18 @@ bool is_settled(const FileState& state, std::int64_t now) {
   return now - state.changed >= tick_nanoseconds;
 }
 
-WeightLoader::WeightLoader(const graph::Module& module, const WeightSources& sources, const Options& options, int threads)
+WeightLoader::WeightLoader(const graph::Module& module, const WeightSources& sources,
+                           const Options& options, int threads)
     : module_(module),
       sources_(sources),
       threads_(threads),
       cache_(resolve_cache_dir(options.cache_dir), options.weight_cache_bytes, options.log) {}
 
-// Two models that read other parts of one file have files of their own; a changed weights file replaces what was kept of it.
+// Two models that read other parts of one file have files of their own; a changed weights file
+// replaces what was kept of it.
 std::optional<WeightKey> WeightLoader::key_of(const Weights& weights) const {
-  if (!cache_.keeps(weights.bytes()) || !sources_.only_files() || weights.packing().empty()) return std::nullopt;
+  if (!cache_.keeps(weights.bytes()) || !sources_.only_files() || weights.packing().empty())
+    return std::nullopt;
   WeightKey key;
   key.layout = fmt::format("dyn {} {}\n", version(), weights.packing());
   unsigned mode = 0666;
@@ -48,8 +55,9 @@ std::optional<WeightKey> WeightLoader::key_of(const Weights& weights) const {
     const FileState state = *file.state();
     if (error || !is_settled(state, now_nanoseconds())) return std::nullopt;
     paths += (paths.empty() ? "" : ", ") + path;
-    key.files += fmt::format("{} bytes, inode {}, modified {}, changed {}, header {:016x}\n", state.size_bytes, state.inode, state.modified,
-                             state.changed, file.header_hash());
+    key.files += fmt::format("{} bytes, inode {}, modified {}, changed {}, header {:016x}\n",
+                             state.size_bytes, state.inode, state.modified, state.changed,
+                             file.header_hash());
     mode &= state.permissions;
   }
   key.files = paths + "\n" + key.files;
@@ -60,7 +68,8 @@ std::optional<WeightKey> WeightLoader::key_of(const Weights& weights) const {
 
 void WeightLoader::load(Weights& weights, Weights::Times& times, LoadReport& report) const {
   const std::optional<WeightKey> key = key_of(weights);
-  std::optional<MappedWeights> mapped = key ? cache_.find(*key, weights.bytes(), threads_) : std::nullopt;
+  std::optional<MappedWeights> mapped =
+      key ? cache_.find(*key, weights.bytes(), threads_) : std::nullopt;
   report.weights_from_disk = mapped.has_value();
   if (!mapped) {
     weights.load(module_, sources_, threads_, times);

@@ -1,5 +1,6 @@
 #pragma once
-// Gets weights into memory: mapped from the cache where it has them, else filled, and kept there for the next time.
+// Gets weights into memory: mapped from the cache where it has them, else filled, and kept there
+// for the next time.
 
 #include <optional>
 
@@ -12,14 +13,16 @@
 
 namespace dyn::runtime {
 
-/// Would each later change of the file show in its state? The clock that stamps changes may be coarse, so a file that has just been written, at
-/// `now` (nanoseconds since 1970), may change once more without a sign.
+/// Would each later change of the file show in its state? The clock that stamps changes may be
+/// coarse, so a file that has just been written, at `now` (nanoseconds since 1970), may change once
+/// more without a sign.
 bool is_settled(const FileState& state, std::int64_t now);
 
 /// One load. All arguments must outlive it.
 class WeightLoader {
  public:
-  WeightLoader(const graph::Module& module, const WeightSources& sources, const Options& options, int threads);
+  WeightLoader(const graph::Module& module, const WeightSources& sources, const Options& options,
+               int threads);
 
   /// Throws what Weights::load() throws; of the cache nothing.
   void load(Weights& weights, Weights::Times& times, LoadReport& report) const;

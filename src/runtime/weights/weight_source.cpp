@@ -20,10 +20,13 @@ namespace {
 void fill_splat(DType dtype, double value, std::int64_t count, void* out) {
   const bool is_filled = graph::with_element_type(dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) std::fill_n(static_cast<T*>(out), count, static_cast<T>(value));
-    else std::fill_n(static_cast<T*>(out), count, static_cast<T>(graph::saturated(dtype, value)));
+    if constexpr (std::is_floating_point_v<T>)
+      std::fill_n(static_cast<T*>(out), count, static_cast<T>(value));
+    else
+      std::fill_n(static_cast<T*>(out), count, static_cast<T>(graph::saturated(dtype, value)));
   });
-  if (!is_filled) std::fill_n(static_cast<std::uint16_t*>(out), count, graph::half_bits(dtype, value));
+  if (!is_filled)
+    std::fill_n(static_cast<std::uint16_t*>(out), count, graph::half_bits(dtype, value));
 }
 
 }  // namespace
@@ -33,8 +36,11 @@ Shape weight_shape(const graph::Value& weight) {
   for (const graph::Dim dim : weight.type.dims) {
     const auto size = dim.constant();
     if (!size)
-      model_error(fmt::format("weight '{}' is {}: the sizes of a weight must be constants", weight.name, to_string(weight.type)));
-    if (*size < 0) model_error(fmt::format("weight '{}' is {}: a size is negative", weight.name, to_string(weight.type)));
+      model_error(fmt::format("weight '{}' is {}: the sizes of a weight must be constants",
+                              weight.name, to_string(weight.type)));
+    if (*size < 0)
+      model_error(fmt::format("weight '{}' is {}: a size is negative", weight.name,
+                              to_string(weight.type)));
     shape.push_back(*size);
   }
   try {
@@ -48,53 +54,65 @@ Shape weight_shape(const graph::Value& weight) {
 void store_constant(const graph::Value& value, void* out) {
   const bool is_stored = graph::with_element_type(value.type.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) *static_cast<T*>(out) = static_cast<T>(value.constant);
-    else *static_cast<T*>(out) = static_cast<T>(value.integer);
+    if constexpr (std::is_floating_point_v<T>)
+      *static_cast<T*>(out) = static_cast<T>(value.constant);
+    else
+      *static_cast<T*>(out) = static_cast<T>(value.integer);
   });
-  if (!is_stored) *static_cast<std::uint16_t*>(out) = graph::half_bits(value.type.dtype, value.constant);
+  if (!is_stored)
+    *static_cast<std::uint16_t*>(out) = graph::half_bits(value.type.dtype, value.constant);
 }
 
 namespace {
 
 Safetensors open_file(const std::string& path) {
   if (!std::filesystem::exists(path)) {
-    throw Error(ErrorKind::device, fmt::format("cannot read the model's weights file '{}': there is no such file. Options::random_weights "
-                                               "(dynrun --random-weights) needs none", path));
+    throw Error(ErrorKind::device, fmt::format("cannot read the model's weights file '{}': there "
+                                               "is no such file. Options::random_weights "
+                                               "(dynrun --random-weights) needs none",
+                                               path));
   }
   return Safetensors::open(path);
 }
 
 }  // namespace
 
-WeightSources::WeightSources(const graph::Module& module, const LoadRequest& request, const Options& options) : module_(module) {
+WeightSources::WeightSources(const graph::Module& module, const LoadRequest& request,
+                             const Options& options)
+    : module_(module) {
   if (!options.random_weights) open_files(module, request);
   for (std::size_t id = 0; id < module.values.size(); ++id) {
     const graph::Value& value = module.values[id];
-    if (value.kind == graph::ValueKind::Weight) entries_.emplace(static_cast<graph::ValueId>(id), make_entry(value, options));
+    if (value.kind == graph::ValueKind::Weight)
+      entries_.emplace(static_cast<graph::ValueId>(id), make_entry(value, options));
   }
 }
 
 void WeightSources::open_files(const graph::Module& module, const LoadRequest& request) {
   for (const std::string& name : module.weight_files) {
     if (request.files == nullptr) {
-      files_.push_back(open_file((std::filesystem::path(request.weight_directory) / name).string()));
+      files_.push_back(
+          open_file((std::filesystem::path(request.weight_directory) / name).string()));
       continue;
     }
     const auto found = request.files->find(name);
     if (found == request.files->end())
-      throw Error(ErrorKind::user, fmt::format("weights file '{}' is not among the files that were given", name));
+      throw Error(ErrorKind::user,
+                  fmt::format("weights file '{}' is not among the files that were given", name));
     files_.push_back(Safetensors::from_bytes(name, std::as_bytes(std::span(found->second))));
   }
 }
 
-WeightSources::Entry WeightSources::make_entry(const graph::Value& weight, const Options& options) const {
+WeightSources::Entry WeightSources::make_entry(const graph::Value& weight,
+                                               const Options& options) const {
   const Shape shape = weight_shape(weight);
   Entry entry;
   if (weight.weight.kind == graph::WeightSource::Kind::Parts) {
     entry.kind = Entry::Kind::Parts;
   } else if (options.random_weights || weight.weight.kind == graph::WeightSource::Kind::Random) {
     entry.kind = Entry::Kind::Random;
-    entry.seed = weight_seed(options.random_weights ? options.seed : weight.weight.seed, weight.name);
+    entry.seed =
+        weight_seed(options.random_weights ? options.seed : weight.weight.seed, weight.name);
     entry.spread = normal_spread(weight.name, shape);
   } else if (weight.weight.kind == graph::WeightSource::Kind::Splat) {
     entry.kind = Entry::Kind::Splat;
@@ -105,13 +123,17 @@ WeightSources::Entry WeightSources::make_entry(const graph::Value& weight, const
   return entry;
 }
 
-std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weight, const Shape& shape) const {
-  if (files_.empty()) model_error(fmt::format("weight '{}' comes from a file, but the model names no weights file", weight.name));
+std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weight,
+                                                        const Shape& shape) const {
+  if (files_.empty())
+    model_error(fmt::format("weight '{}' comes from a file, but the model names no weights file",
+                            weight.name));
   const Safetensors* owner = nullptr;
   for (const Safetensors& file : files_) {
     if (file.find(weight.name) == nullptr) continue;
     if (owner != nullptr)
-      model_error(fmt::format("weight '{}' is in two weights files, '{}' and '{}'", weight.name, owner->name(), file.name()));
+      model_error(fmt::format("weight '{}' is in two weights files, '{}' and '{}'", weight.name,
+                              owner->name(), file.name()));
     owner = &file;
   }
   if (owner == nullptr) {
@@ -121,17 +143,24 @@ std::span<const std::byte> WeightSources::find_in_files(const graph::Value& weig
   }
   const SafetensorsEntry& entry = *owner->find(weight.name);
   if (entry.dtype != weight.type.dtype || entry.shape != shape) {
-    model_error(fmt::format("weight '{}' is declared {}, but '{}' has {} {}", weight.name, to_string(weight.type), owner->name(),
-                            entry.dtype_name, to_string(entry.shape)));
+    model_error(fmt::format("weight '{}' is declared {}, but '{}' has {} {}", weight.name,
+                            to_string(weight.type), owner->name(), entry.dtype_name,
+                            to_string(entry.shape)));
   }
   return entry.bytes;
 }
 
-std::span<const std::byte> WeightSources::file_bytes(graph::ValueId weight) const { return entries_.at(weight).bytes; }
+std::span<const std::byte> WeightSources::file_bytes(graph::ValueId weight) const {
+  return entries_.at(weight).bytes;
+}
 
 bool WeightSources::only_files() const {
-  const bool no_random = std::none_of(entries_.begin(), entries_.end(), [](const auto& entry) { return entry.second.kind == Entry::Kind::Random; });
-  return no_random && !files_.empty() && std::all_of(files_.begin(), files_.end(), [](const Safetensors& file) { return file.state().has_value(); });
+  const bool no_random = std::none_of(entries_.begin(), entries_.end(), [](const auto& entry) {
+    return entry.second.kind == Entry::Kind::Random;
+  });
+  return no_random && !files_.empty() &&
+         std::all_of(files_.begin(), files_.end(),
+                     [](const Safetensors& file) { return file.state().has_value(); });
 }
 
 double WeightSources::splat(graph::ValueId weight) const { return entries_.at(weight).splat; }
@@ -139,23 +168,27 @@ double WeightSources::splat(graph::ValueId weight) const { return entries_.at(we
 bool WeightSources::is_random(graph::ValueId weight) const {
   const Entry& entry = entries_.at(weight);
   if (entry.kind != Entry::Kind::Parts) return entry.kind == Entry::Kind::Random;
-  return std::ranges::all_of(module_.value(weight).weight.parts, [this](graph::ValueId part) { return is_random(part); });
+  return std::ranges::all_of(module_.value(weight).weight.parts,
+                             [this](graph::ValueId part) { return is_random(part); });
 }
 
-void WeightSources::fill_part(graph::ValueId part, DType dtype, std::int64_t first, std::int64_t count, std::byte* out) const {
+void WeightSources::fill_part(graph::ValueId part, DType dtype, std::int64_t first,
+                              std::int64_t count, std::byte* out) const {
   const DType held = module_.value(part).type.dtype;
   if (held == dtype) return fill(part, first, count, out);
   std::array<std::uint16_t, 1024> bits;
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t some = std::min(count - done, static_cast<std::int64_t>(bits.size()));
     fill(part, first + done, some, bits.data());
-    rkernel::convert(held, bits.data(), dtype, out + done * static_cast<std::int64_t>(size_of(dtype)), some);
+    rkernel::convert(held, bits.data(), dtype,
+                     out + done * static_cast<std::int64_t>(size_of(dtype)), some);
     done += some;
   }
 }
 
 /// Row after row: a stretch of each part.
-void WeightSources::fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count, std::byte* out) const {
+void WeightSources::fill_from_parts(const graph::Value& weight, std::int64_t first,
+                                    std::int64_t count, std::byte* out) const {
   const std::int64_t columns = *weight.type.dims.back().constant();
   const auto element_bytes = static_cast<std::int64_t>(size_of(weight.type.dtype));
   const std::int64_t last = first + count;
@@ -164,13 +197,16 @@ void WeightSources::fill_from_parts(const graph::Value& weight, std::int64_t fir
     for (const graph::ValueId part : weight.weight.parts) {
       const std::int64_t width = *module_.value(part).type.dims.back().constant();
       const std::int64_t from = std::max(first, start), to = std::min(last, start + width);
-      if (from < to) fill_part(part, weight.type.dtype, row * width + (from - start), to - from, out + (from - first) * element_bytes);
+      if (from < to)
+        fill_part(part, weight.type.dtype, row * width + (from - start), to - from,
+                  out + (from - first) * element_bytes);
       start += width;
     }
   }
 }
 
-void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t count, void* out) const {
+void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t count,
+                         void* out) const {
   if (count == 0) return;
   const Entry& entry = entries_.at(weight);
   const DType dtype = module_.value(weight).type.dtype;
@@ -180,9 +216,7 @@ void WeightSources::fill(graph::ValueId weight, std::int64_t first, std::int64_t
       std::memcpy(out, entry.bytes.data() + static_cast<std::size_t>(first) * element_bytes,
                   static_cast<std::size_t>(count) * element_bytes);
       break;
-    case Entry::Kind::Splat:
-      fill_splat(dtype, entry.splat, count, out);
-      break;
+    case Entry::Kind::Splat: fill_splat(dtype, entry.splat, count, out); break;
     case Entry::Kind::Random:
       fill_random(dtype, entry.seed, entry.spread, first, count, out);
       break;

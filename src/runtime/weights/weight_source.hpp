@@ -1,5 +1,6 @@
 #pragma once
-// Where the elements of weights come from: files, a splat, or a seed. Checks every weight's declaration.
+// Where the elements of weights come from: files, a splat, or a seed. Checks every weight's
+// declaration.
 
 #include <cstdint>
 #include <deque>
@@ -24,8 +25,9 @@ void store_constant(const graph::Value& value, void* out);
 
 class WeightSources {
  public:
-  /// Opens the files that are needed and checks all weights of the module. Throws Error(model) naming key and file for one that
-  /// is missing, ambiguous, or of another dtype or shape than declared; Error(device) for a file that cannot be read.
+  /// Opens the files that are needed and checks all weights of the module. Throws Error(model)
+  /// naming key and file for one that is missing, ambiguous, or of another dtype or shape than
+  /// declared; Error(device) for a file that cannot be read.
   WeightSources(const graph::Module& module, const LoadRequest& request, const Options& options);
 
   /// The bytes in the file (perhaps unaligned); empty where the weight is not from a file.
@@ -51,8 +53,10 @@ class WeightSources {
     NormalSpread spread;
   };
   /// Elements of a part as those of a weight of `dtype`.
-  void fill_part(graph::ValueId part, DType dtype, std::int64_t first, std::int64_t count, std::byte* out) const;
-  void fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count, std::byte* out) const;
+  void fill_part(graph::ValueId part, DType dtype, std::int64_t first, std::int64_t count,
+                 std::byte* out) const;
+  void fill_from_parts(const graph::Value& weight, std::int64_t first, std::int64_t count,
+                       std::byte* out) const;
   void open_files(const graph::Module& module, const LoadRequest& request);
   Entry make_entry(const graph::Value& weight, const Options& options) const;
   std::span<const std::byte> find_in_files(const graph::Value& weight, const Shape& shape) const;

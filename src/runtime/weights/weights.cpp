@@ -16,7 +16,8 @@ namespace dyn::runtime {
 namespace {
 
 constexpr std::size_t weight_alignment = 64;
-/// Work of one part of a parallel loop: long against the cost of handing it out, short against a weight.
+/// Work of one part of a parallel loop: long against the cost of handing it out, short against a
+/// weight.
 constexpr std::int64_t part_bytes = std::int64_t{256} << 10;
 
 std::size_t plain_bytes(const graph::Value& value) {
@@ -24,7 +25,8 @@ std::size_t plain_bytes(const graph::Value& value) {
 }
 
 rkernel::PackedLayout layout_of(const rkernel::Target& target, const PackedView& view) {
-  return {view.dtype, target.panel_width(view.dtype), view.k, view.n, target.packed_rows(view.dtype, view.k, view.n)};
+  return {view.dtype, target.panel_width(view.dtype), view.k, view.n,
+          target.packed_rows(view.dtype, view.k, view.n)};
 }
 
 /// Runs `body` and adds its time to `sum`.
@@ -43,7 +45,8 @@ struct Weights::Filler {
   const WeightSources& sources;
   int threads;
   Times& times;
-  MemoryBlock staging;  ///< dense elements of the weight that is being packed, where they cannot be read in place
+  MemoryBlock staging;  ///< dense elements of the weight that is being packed, where they cannot be
+                        ///< read in place
 
   void plain(graph::ValueId id, void* out) {
     const graph::Value& value = module.value(id);
@@ -51,17 +54,22 @@ struct Weights::Filler {
     const auto element_bytes = static_cast<std::int64_t>(size_of(value.type.dtype));
     const std::int64_t count = element_count(weight_shape(value));
     timed(sources.is_random(id) ? times.random : times.other, [&] {
-      parallel_for(count, part_bytes / element_bytes, threads, [&](std::int64_t first, std::int64_t last) {
-        sources.fill(id, first, last - first, static_cast<std::byte*>(out) + first * element_bytes);
-      });
+      parallel_for(count, part_bytes / element_bytes, threads,
+                   [&](std::int64_t first, std::int64_t last) {
+                     sources.fill(id, first, last - first,
+                                  static_cast<std::byte*>(out) + first * element_bytes);
+                   });
     });
   }
 
-  /// The weight's dense elements at an address that is aligned for them: the file's where it is, else a copy.
+  /// The weight's dense elements at an address that is aligned for them: the file's where it is,
+  /// else a copy.
   const std::byte* aligned_elements(graph::ValueId id) {
     const graph::Value& value = module.value(id);
     const std::span<const std::byte> bytes = sources.file_bytes(id);
-    if (!bytes.empty() && reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(value.type.dtype) == 0) return bytes.data();
+    if (!bytes.empty() &&
+        reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(value.type.dtype) == 0)
+      return bytes.data();
     staging.grow(plain_bytes(value), "weights");
     plain(id, staging.data());
     return staging.data();
@@ -69,10 +77,15 @@ struct Weights::Filler {
 
   void packed(const PackedView& view, std::byte* out) {
     const graph::Value& value = module.value(view.weight);
-    if (value.type.dtype != DType::f32 || view.last_element() >= element_count(weight_shape(value))) {
-      throw Error(ErrorKind::internal, fmt::format("a packed operand of f32 reads beyond the end of weight '{}', or it is {}", value.name, to_string(value.type)));
+    if (value.type.dtype != DType::f32 ||
+        view.last_element() >= element_count(weight_shape(value))) {
+      throw Error(
+          ErrorKind::internal,
+          fmt::format("a packed operand of f32 reads beyond the end of weight '{}', or it is {}",
+                      value.name, to_string(value.type)));
     }
-    if (view.last_element() < 0) return;  // nothing but scales of columns without elements, which are 0 as fresh memory is
+    if (view.last_element() < 0)
+      return;  // nothing but scales of columns without elements, which are 0 as fresh memory is
     const auto* source = reinterpret_cast<const float*>(aligned_elements(view.weight));
     const rkernel::PackedLayout layout = layout_of(*target, view);
     const std::int64_t panel_bytes = std::max(layout.bytes() / layout.panels(), std::int64_t{1});
@@ -80,16 +93,18 @@ struct Weights::Filler {
       for (std::int64_t batch = 0; batch < view.batch_count(); ++batch) {
         const float* matrix = source + view.batch_offset(batch);
         std::byte* destination = out + batch * layout.bytes();
-        parallel_for(layout.panels(), part_bytes / panel_bytes, threads, [&](std::int64_t first, std::int64_t last) {
-          target->pack(layout, matrix, view.k_stride, view.n_stride, first, last, destination);
-        });
+        parallel_for(layout.panels(), part_bytes / panel_bytes, threads,
+                     [&](std::int64_t first, std::int64_t last) {
+                       target->pack(layout, matrix, view.k_stride, view.n_stride, first, last,
+                                    destination);
+                     });
       }
     });
   }
 };
 
-Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem>& problems, std::span<const std::size_t> groups,
-                 const rkernel::Target& target)
+Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem>& problems,
+                 std::span<const std::size_t> groups, const rkernel::Target& target)
     : target_(&target) {
   for (const std::size_t group : groups) {
     const rkernel::Problem& problem = problems[group];
@@ -97,8 +112,9 @@ Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem
       const rkernel::Operand& operand = problem.operands[i];
       const graph::ValueKind kind = module.value(operand.buffer).kind;
       if (kind != graph::ValueKind::Weight && kind != graph::ValueKind::Constant) continue;
-      if (operand.form == rkernel::Form::Packed && operand.gathers) continue;  // from panels that a contraction's operand has
-      if (operand.form == rkernel::Form::Scales) continue;                     // behind those panels
+      if (operand.form == rkernel::Form::Packed && operand.gathers)
+        continue;  // from panels that a contraction's operand has
+      if (operand.form == rkernel::Form::Scales) continue;  // behind those panels
       if (operand.form == rkernel::Form::Packed) {
         place_packed(target, packed_view(problem, i));
       } else {
@@ -110,7 +126,8 @@ Weights::Weights(const graph::Module& module, const std::vector<rkernel::Problem
 
 Weights::Weights(const graph::Module& module) {
   for (std::size_t id = 0; id < module.values.size(); ++id) {
-    if (module.values[id].kind == graph::ValueKind::Weight) place_plain(module, static_cast<graph::ValueId>(id));
+    if (module.values[id].kind == graph::ValueKind::Weight)
+      place_plain(module, static_cast<graph::ValueId>(id));
   }
 }
 
@@ -128,10 +145,12 @@ void Weights::place_plain(const graph::Module& module, graph::ValueId value) {
 
 void Weights::place_packed(const rkernel::Target& target, const PackedView& view) {
   if (packed_.contains(view)) return;
-  packed_[view] = place(static_cast<std::size_t>(layout_of(target, view).bytes() * view.batch_count()));
+  packed_[view] =
+      place(static_cast<std::size_t>(layout_of(target, view).bytes() * view.batch_count()));
 }
 
-void Weights::load(const graph::Module& module, const WeightSources& sources, int threads, Times& times) {
+void Weights::load(const graph::Module& module, const WeightSources& sources, int threads,
+                   Times& times) {
   block_ = MemoryBlock(std::max(next_, weight_alignment), "weights");
   Filler filler{module, target_, sources, threads, times, {}};
   for (const auto& [value, offset] : plain_) filler.plain(value, block_.data() + offset);
@@ -139,19 +158,23 @@ void Weights::load(const graph::Module& module, const WeightSources& sources, in
     try {
       filler.packed(view, block_.data() + offset);
     } catch (const Error& error) {
-      throw error.within(fmt::format("packing weight '{}' as {}", module.value(view.weight).name, name_of(view.dtype)));
+      throw error.within(fmt::format("packing weight '{}' as {}", module.value(view.weight).name,
+                                     name_of(view.dtype)));
     }
   }
 }
 
-const std::byte* Weights::base() const noexcept { return mapped_ ? mapped_->bytes.data() : block_.data(); }
+const std::byte* Weights::base() const noexcept {
+  return mapped_ ? mapped_->bytes.data() : block_.data();
+}
 
 std::span<const std::byte> Weights::content() const noexcept {
   return base() == nullptr ? std::span<const std::byte>() : std::span(base(), next_);
 }
 
 void Weights::adopt(MappedWeights mapped) {
-  if (mapped.bytes.size() != next_) throw Error(ErrorKind::internal, "mapped weights are of another layout");
+  if (mapped.bytes.size() != next_)
+    throw Error(ErrorKind::internal, "mapped weights are of another layout");
   mapped_.emplace(std::move(mapped));
   block_ = MemoryBlock();
 }
@@ -180,8 +203,11 @@ std::string Weights::layout(const graph::Module& module, const WeightSources& so
     add_source(add_source, value);
   }
   for (const auto& [view, offset] : packed_) {
-    lines += fmt::format("{} packed {} k={} n={} from {} strides {} {}", offset, name_of(view.dtype), view.k, view.n, view.offset, view.k_stride, view.n_stride);
-    for (const PackedView::Batch& batch : view.batch) lines += fmt::format(" batch {} stride {}", batch.extent, batch.stride);
+    lines +=
+        fmt::format("{} packed {} k={} n={} from {} strides {} {}", offset, name_of(view.dtype),
+                    view.k, view.n, view.offset, view.k_stride, view.n_stride);
+    for (const PackedView::Batch& batch : view.batch)
+      lines += fmt::format(" batch {} stride {}", batch.extent, batch.stride);
     const rkernel::PackedLayout layout = layout_of(*target_, view);
     lines += fmt::format(" panels {} rows {} ", layout.panel, layout.rows);
     add_source(add_source, view.weight);
@@ -193,18 +219,23 @@ std::size_t Weights::panels_of(const rkernel::Operand& gathering) const {
   for (const auto& [view, offset] : packed_) {
     if (gathers_from(gathering, view)) return offset;
   }
-  throw Error(ErrorKind::internal, fmt::format("operand '{}' gathers from panels that no contraction reads", gathering.name));
+  throw Error(
+      ErrorKind::internal,
+      fmt::format("operand '{}' gathers from panels that no contraction reads", gathering.name));
 }
 
 std::size_t Weights::offset_of(const rkernel::Problem& problem, std::size_t operand) const {
   const rkernel::Operand& source = problem.operands[operand];
   switch (source.form) {
     case rkernel::Form::Strided: return plain_.at(source.buffer);
-    case rkernel::Form::Packed: return source.gathers ? panels_of(source) : packed_.at(packed_view(problem, operand));
+    case rkernel::Form::Packed:
+      return source.gathers ? panels_of(source) : packed_.at(packed_view(problem, operand));
     case rkernel::Form::Scales: break;
   }
-  const PackedView view = packed_view(problem, static_cast<std::size_t>(problem.contraction.value().b));
-  return packed_.at(view) + static_cast<std::size_t>(layout_of(*target_, view).scales_offset_bytes());
+  const PackedView view =
+      packed_view(problem, static_cast<std::size_t>(problem.contraction.value().b));
+  return packed_.at(view) +
+         static_cast<std::size_t>(layout_of(*target_, view).scales_offset_bytes());
 }
 
 void* Weights::operand(const rkernel::Problem& problem, std::size_t operand) const {

@@ -1,6 +1,6 @@
 #pragma once
-// The resident form of all weights: as they lie where a kernel or the reference reads them so, packed where the target wants
-// panels.
+// The resident form of all weights: as they lie where a kernel or the reference reads them so,
+// packed where the target wants panels.
 
 #include <cstddef>
 #include <map>
@@ -27,10 +27,10 @@ class Weights {
   };
 
   Weights() = default;
-  /// Gives places to all weights that operands of these groups of `problems` read, in the forms in which they read them; `target`, which
-  /// must outlive load(), packs.
-  Weights(const graph::Module& module, const std::vector<rkernel::Problem>& problems, std::span<const std::size_t> groups,
-          const rkernel::Target& target);
+  /// Gives places to all weights that operands of these groups of `problems` read, in the forms in
+  /// which they read them; `target`, which must outlive load(), packs.
+  Weights(const graph::Module& module, const std::vector<rkernel::Problem>& problems,
+          std::span<const std::size_t> groups, const rkernel::Target& target);
   /// All weights of the module as they lie.
   explicit Weights(const graph::Module& module);
 
@@ -39,15 +39,17 @@ class Weights {
 
   /// Target::packing() of the target; empty where there is none.
   std::string packing() const { return target_ == nullptr ? std::string() : target_->packing(); }
-  /// A line for each place: what lies there, in which form, and where it comes from. Equal layouts of equal sources have equal bytes.
+  /// A line for each place: what lies there, in which form, and where it comes from. Equal layouts
+  /// of equal sources have equal bytes.
   std::string layout(const graph::Module& module, const WeightSources& sources) const;
   /// Filled ones, as they lie; empty before load().
   std::span<const std::byte> content() const noexcept;
   /// Takes the content of others of the same layout, and gives back the memory that load() took.
   void adopt(MappedWeights mapped);
 
-  /// The memory of a weight or constant operand, in the operand's form; nullptr before load(). A packed operand's pointer is that of its
-  /// first panel: the operand's offset and strides have been spent in packing. Never to be written to.
+  /// The memory of a weight or constant operand, in the operand's form; nullptr before load(). A
+  /// packed operand's pointer is that of its first panel: the operand's offset and strides have
+  /// been spent in packing. Never to be written to.
   void* operand(const rkernel::Problem& problem, std::size_t operand) const;
   /// As it lies; nullptr where nothing reads it so.
   const void* plain(graph::ValueId value) const;
@@ -65,7 +67,7 @@ class Weights {
   std::size_t offset_of(const rkernel::Problem& problem, std::size_t operand) const;
 
   const rkernel::Target* target_ = nullptr;
-  MemoryBlock block_;                            ///< of these two, one is filled
+  MemoryBlock block_;  ///< of these two, one is filled
   std::optional<MappedWeights> mapped_;
   std::size_t next_ = 0;                         ///< end of the last place that was given
   std::map<graph::ValueId, std::size_t> plain_;  ///< byte offsets into block_

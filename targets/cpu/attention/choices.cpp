@@ -14,15 +14,22 @@ int high_of(std::uint64_t pair) { return static_cast<int>(pair >> 32); }
 int low_of(std::uint64_t pair) { return static_cast<int>(pair & 0xffffffff); }
 
 std::array<std::uint64_t, attention_key_words> words_of(const AttentionShape& shape, int threads) {
-  const int flags = shape.causal | shape.masked << 1 | shape.keys_unit << 2 | shape.values_unit << 3 | shape.fixed_order << 4;
-  return {word(shape.batch), word(shape.queries), word(shape.keys), word(shape.depth), word(shape.value_depth), both(threads, flags)};
+  const int flags = shape.causal | shape.masked << 1 | shape.keys_unit << 2 |
+                    shape.values_unit << 3 | shape.fixed_order << 4;
+  return {word(shape.batch), word(shape.queries),     word(shape.keys),
+          word(shape.depth), word(shape.value_depth), both(threads, flags)};
 }
 
 std::array<std::uint64_t, attention_choice_words> words_of(const AttentionChoice& choice) {
   const AttentionStrategy& strategy = choice.strategy;
-  const std::uint64_t splits_and_form = word(strategy.splits) << 1 | word(strategy.form == choice::ScoreForm::Dots);
-  return {both(strategy.tile_rows, strategy.tile_columns), word(strategy.block_rows), word(strategy.block_keys), splits_and_form,
-          both(choice.threads, choice.considered), std::bit_cast<std::uint64_t>(choice.seconds)};
+  const std::uint64_t splits_and_form =
+      word(strategy.splits) << 1 | word(strategy.form == choice::ScoreForm::Dots);
+  return {both(strategy.tile_rows, strategy.tile_columns),
+          word(strategy.block_rows),
+          word(strategy.block_keys),
+          splits_and_form,
+          both(choice.threads, choice.considered),
+          std::bit_cast<std::uint64_t>(choice.seconds)};
 }
 
 AttentionChoice choice_of(const std::array<std::uint64_t, attention_choice_words>& words) {
@@ -41,7 +48,8 @@ AttentionChoice choice_of(const std::array<std::uint64_t, attention_choice_words
 
 }  // namespace
 
-AttentionChoice AttentionChoices::choose(const choice::Machine& machine, const AttentionShape& shape, int threads) const {
+AttentionChoice AttentionChoices::choose(const choice::Machine& machine,
+                                         const AttentionShape& shape, int threads) const {
   const Table::Key key(words_of(shape, threads));
   Table::Value known;
   if (memory_.find(key, known)) return choice_of(known);

@@ -14,26 +14,30 @@
 namespace dyn::cpu {
 namespace {
 
-using codegen::StrideClass;
 using choice::AttentionShape;
 using choice::AttentionStrategy;
 using choice::ScoreForm;
+using codegen::StrideClass;
 
-constexpr std::int64_t row_slack = 16;  ///< floats between rows in scratch, so that rows do not share cache sets
+constexpr std::int64_t row_slack =
+    16;  ///< floats between rows in scratch, so that rows do not share cache sets
 
 /// true, false, or both.
 std::vector<bool> unit_options(const rkernel::Problem& problem, int operand, int axis) {
-  const auto classes = codegen::possible_classes(problem.operands[static_cast<std::size_t>(operand)].strides[static_cast<std::size_t>(axis)]);
+  const auto classes = codegen::possible_classes(
+      problem.operands[static_cast<std::size_t>(operand)].strides[static_cast<std::size_t>(axis)]);
   const bool may = std::find(classes.begin(), classes.end(), StrideClass::Unit) != classes.end();
   if (!may) return {false};
   return classes.size() == 1 ? std::vector{true} : std::vector{true, false};
 }
 
 std::vector<StrideClass> options_along(const rkernel::Problem& problem, int operand, int axis) {
-  return codegen::possible_classes(problem.operands[static_cast<std::size_t>(operand)].strides[static_cast<std::size_t>(axis)]);
+  return codegen::possible_classes(
+      problem.operands[static_cast<std::size_t>(operand)].strides[static_cast<std::size_t>(axis)]);
 }
 
-/// Queries and results are touched once: a stride that is not known leaves them the general class alone.
+/// Queries and results are touched once: a stride that is not known leaves them the general class
+/// alone.
 AttentionClass common_class(const rkernel::Problem& problem) {
   const rkernel::Attention& attention = *problem.attention;
   AttentionClass made;
@@ -48,7 +52,8 @@ AttentionClass common_class(const rkernel::Problem& problem) {
 std::vector<AttentionClass> enumerate_attention_classes(const rkernel::Problem& problem) {
   const rkernel::Attention& attention = *problem.attention;
   const AttentionClass common = common_class(problem);
-  const auto masks = attention.mask < 0 ? std::vector{StrideClass::Zero} : options_along(problem, attention.mask, attention.keys);
+  const auto masks = attention.mask < 0 ? std::vector{StrideClass::Zero}
+                                        : options_along(problem, attention.mask, attention.keys);
   std::vector<AttentionClass> classes;
   for (const bool k_unit : unit_options(problem, attention.k, attention.d)) {
     for (const bool v_unit : unit_options(problem, attention.v, attention.n)) {
@@ -69,19 +74,27 @@ std::vector<AttentionClass> enumerate_attention_classes(const rkernel::Problem& 
 }
 
 std::string key_of(const AttentionClass& made) {
-  return fmt::format("{}{}{}{}{} {}", made.form == ScoreForm::Panels ? "panels" : "dots", int{made.q_unit}, int{made.k_unit}, int{made.v_unit},
+  return fmt::format("{}{}{}{}{} {}", made.form == ScoreForm::Panels ? "panels" : "dots",
+                     int{made.q_unit}, int{made.k_unit}, int{made.v_unit},
                      codegen::letter_of(made.mask), codegen::class_letters(made.lanes));
 }
 
 }  // namespace
 
-AttentionKernel::AttentionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context,
+AttentionKernel::AttentionKernel(const rkernel::Problem& problem,
+                                 std::shared_ptr<const ContractionContext> context,
                                  std::shared_ptr<const AttentionChoices> choices)
-    : problem_(std::make_shared<rkernel::Problem>(problem)), context_(std::move(context)), choices_(std::move(choices)), slots_(*problem_),
-      strategy_(add_attention_slots(slots_)), classes_(enumerate_attention_classes(*problem_)) {
+    : problem_(std::make_shared<rkernel::Problem>(problem)),
+      context_(std::move(context)),
+      choices_(std::move(choices)),
+      slots_(*problem_),
+      strategy_(add_attention_slots(slots_)),
+      classes_(enumerate_attention_classes(*problem_)) {
   for (const rkernel::Operand& operand : problem_->operands) {
     if (operand.dtype == DType::f32) continue;
-    throw Error(ErrorKind::unsupported, fmt::format("attention reads {} as {}; it takes f32 on a CPU", operand.name, name_of(operand.dtype)));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("attention reads {} as {}; it takes f32 on a CPU", operand.name,
+                            name_of(operand.dtype)));
   }
 }
 
@@ -89,15 +102,19 @@ std::vector<codegen::KernelSource> AttentionKernel::sources() const {
   const std::string structure = codegen::structure_key(*problem_, slots_);
   const auto emitted = [this](const AttentionClass& made, auto emit) {
     return [this, &made, emit](llvm::Module& module, const std::string& symbol) {
-      emit(module, symbol, attention_rkernel(*problem_, context_->isa(), made.form, 1), context_->isa(), slots_, strategy_, made);
+      emit(module, symbol, attention_rkernel(*problem_, context_->isa(), made.form, 1),
+           context_->isa(), slots_, strategy_, made);
     };
   };
   std::vector<codegen::KernelSource> sources;
   for (const AttentionClass& made : classes_) {
-    sources.push_back({fmt::format("attention {} {}", key_of(made), structure), emitted(made, emit_attention)});
+    sources.push_back(
+        {fmt::format("attention {} {}", key_of(made), structure), emitted(made, emit_attention)});
   }
   const AttentionClass& any = classes_.front();
-  sources.push_back({fmt::format("attention merge {} {}", codegen::class_letters(any.lanes), structure), emitted(any, emit_attention_merge)});
+  sources.push_back(
+      {fmt::format("attention merge {} {}", codegen::class_letters(any.lanes), structure),
+       emitted(any, emit_attention_merge)});
   return sources;
 }
 
@@ -118,12 +135,17 @@ AttentionShape AttentionKernel::shape_of(std::span<const std::int64_t> ints) con
   return shape;
 }
 
-AttentionShape AttentionKernel::shape(std::span<const std::int64_t> symbols) const { return shape_of(slots_.evaluate(symbols)); }
+AttentionShape AttentionKernel::shape(std::span<const std::int64_t> symbols) const {
+  return shape_of(slots_.evaluate(symbols));
+}
 
 std::size_t AttentionKernel::class_for(std::span<const std::int64_t> ints, ScoreForm form) const {
   const rkernel::Attention& attention = *problem_->attention;
-  const auto stride = [&](int operand, int axis) { return operand < 0 ? 0 : codegen::value_of(slots_.stride(operand, axis), ints); };
-  const bool k_unit = stride(attention.k, attention.d) == 1, v_unit = stride(attention.v, attention.n) == 1;
+  const auto stride = [&](int operand, int axis) {
+    return operand < 0 ? 0 : codegen::value_of(slots_.stride(operand, axis), ints);
+  };
+  const bool k_unit = stride(attention.k, attention.d) == 1,
+             v_unit = stride(attention.v, attention.n) == 1;
   const StrideClass mask = codegen::class_of(stride(attention.mask, attention.keys));
   // A class for strides that are not 1 is right for those that are, and Any for every mask.
   std::size_t usable = classes_.size();
@@ -134,22 +156,35 @@ std::size_t AttentionKernel::class_for(std::span<const std::int64_t> ints, Score
     if (made.k_unit == k_unit && made.v_unit == v_unit && made.mask == mask) return i;
     if (usable == classes_.size()) usable = i;
   }
-  if (usable == classes_.size()) throw Error(ErrorKind::internal, fmt::format("{} has no class for these strides", problem_->name));
+  if (usable == classes_.size())
+    throw Error(ErrorKind::internal,
+                fmt::format("{} has no class for these strides", problem_->name));
   return usable;
 }
 
-void AttentionKernel::fill_strategy(const AttentionShape& shape, const AttentionStrategy& strategy, rkernel::Launch& launch) const {
+void AttentionKernel::fill_strategy(const AttentionShape& shape, const AttentionStrategy& strategy,
+                                    rkernel::Launch& launch) const {
   const codegen::Isa& isa = context_->isa();
   const std::int64_t panel = isa.panel_f32, panels = ceil_div(shape.keys, panel);
-  const std::int64_t m_blocks = std::max<std::int64_t>(1, ceil_div(shape.queries, strategy.block_rows));
-  const std::int64_t splits = std::clamp<std::int64_t>(strategy.splits, 1, std::max<std::int64_t>(1, panels));
+  const std::int64_t m_blocks =
+      std::max<std::int64_t>(1, ceil_div(shape.queries, strategy.block_rows));
+  const std::int64_t splits =
+      std::clamp<std::int64_t>(strategy.splits, 1, std::max<std::int64_t>(1, panels));
   const std::int64_t block_rows = ceil_div(shape.queries, m_blocks);
-  const std::int64_t block_keys = std::min(round_up(strategy.block_keys, panel), std::max<std::int64_t>(1, ceil_div(panels, splits)) * panel);
+  const std::int64_t block_keys =
+      std::min(round_up(strategy.block_keys, panel),
+               std::max<std::int64_t>(1, ceil_div(panels, splits)) * panel);
   const std::int64_t q_row = round_up(shape.depth, isa.f32_lanes) + row_slack;
-  const std::int64_t acc_row = round_up(shape.value_depth, panel), score_row = block_keys + row_slack;
-  const std::int64_t packed_values = shape.values_unit ? shape.value_depth % isa.f32_lanes : shape.value_depth;
-  const double scale = problem_->attention->scale != 0 ? problem_->attention->scale : 1 / std::sqrt(static_cast<double>(shape.depth));
-  const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
+  const std::int64_t acc_row = round_up(shape.value_depth, panel),
+                     score_row = block_keys + row_slack;
+  const std::int64_t packed_values =
+      shape.values_unit ? shape.value_depth % isa.f32_lanes : shape.value_depth;
+  const double scale = problem_->attention->scale != 0
+                           ? problem_->attention->scale
+                           : 1 / std::sqrt(static_cast<double>(shape.depth));
+  const auto set = [&](int slot, std::int64_t value) {
+    launch.ints[static_cast<std::size_t>(slot)] = value;
+  };
   set(strategy_.m_blocks, m_blocks);
   set(strategy_.splits, splits);
   set(strategy_.block_keys, block_keys);
@@ -174,33 +209,40 @@ void AttentionKernel::fill_strategy(const AttentionShape& shape, const Attention
   place(strategy_.acc_scratch, block_rows * acc_row);
   place(strategy_.max_scratch, block_rows);
   place(strategy_.sum_scratch, block_rows);
-  place(strategy_.key_scratch, strategy.form == ScoreForm::Panels ? block_keys * round_up(shape.depth, isa.f32_lanes) : 0);
+  place(strategy_.key_scratch,
+        strategy.form == ScoreForm::Panels ? block_keys * round_up(shape.depth, isa.f32_lanes) : 0);
   place(strategy_.value_scratch, block_keys * round_up(packed_values, panel));
   launch.scratch_bytes = static_cast<std::size_t>(bytes);
   launch.tickets = shape.queries > 0 && shape.value_depth > 0 ? shape.batch * m_blocks * splits : 0;
   if (splits > 1) {
     launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.back());
     launch.merge_tickets = launch.tickets / splits;
-    launch.shared_bytes = static_cast<std::size_t>(shape.batch * shape.queries * splits * record * 4);
+    launch.shared_bytes =
+        static_cast<std::size_t>(shape.batch * shape.queries * splits * record * 4);
   }
 }
 
-rkernel::Launch AttentionKernel::plan_with(std::span<const std::int64_t> symbols, const AttentionStrategy& strategy) const {
+rkernel::Launch AttentionKernel::plan_with(std::span<const std::int64_t> symbols,
+                                           const AttentionStrategy& strategy) const {
   rkernel::Launch launch;
   launch.ints = slots_.evaluate(symbols);
   const AttentionShape shape = shape_of(launch.ints);
   fill_strategy(shape, strategy, launch);
-  launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(class_for(launch.ints, strategy.form)));
-  const double rows = static_cast<double>(shape.batch * shape.queries), keys = static_cast<double>(shape.batch * shape.keys);
+  launch.function = reinterpret_cast<rkernel::KernelFunction>(
+      addresses_.at(class_for(launch.ints, strategy.form)));
+  const double rows = static_cast<double>(shape.batch * shape.queries),
+               keys = static_cast<double>(shape.batch * shape.keys);
   const double depths = static_cast<double>(shape.depth + shape.value_depth);
-  const double seen = static_cast<double>(shape.keys) - (shape.causal ? static_cast<double>(shape.queries - 1) / 2 : 0);
+  const double seen = static_cast<double>(shape.keys) -
+                      (shape.causal ? static_cast<double>(shape.queries - 1) / 2 : 0);
   launch.flops = 2 * rows * seen * depths;
   launch.bytes = 4 * (rows + keys) * depths;
   return launch;
 }
 
 rkernel::Launch AttentionKernel::plan(const rkernel::PlanRequest& request) const {
-  const choice::AttentionChoice choice = choices_->choose(context_->machine(), shape(request.symbols), request.threads);
+  const choice::AttentionChoice choice =
+      choices_->choose(context_->machine(), shape(request.symbols), request.threads);
   rkernel::Launch launch = plan_with(request.symbols, choice.strategy);
   launch.threads = choice.threads;
   launch.predicted_seconds = choice.seconds;
@@ -213,14 +255,18 @@ std::string AttentionKernel::explain(const rkernel::PlanRequest& request) const 
   const choice::AttentionChoice choice = choices_->choose(machine, sizes, request.threads);
   choice::CostBreakdown breakdown;
   choice::attention_cost(machine, sizes, choice.strategy, choice.threads, &breakdown);
-  return fmt::format("  {}: batch {}, {} queries of {} keys, depth {} and {}{}\n  chosen of {}, {:.4g} us: {}, {} thread{}\n{}", problem_->name,
-                     sizes.batch, sizes.queries, sizes.keys, sizes.depth, sizes.value_depth, sizes.causal ? ", causal" : "", choice.considered,
-                     choice.seconds * 1e6, choice::to_string(choice.strategy), choice.threads, choice.threads == 1 ? "" : "s",
-                     choice::to_string(breakdown));
+  return fmt::format(
+      "  {}: batch {}, {} queries of {} keys, depth {} and {}{}\n  chosen of {}, {:.4g} us: {}, {} "
+      "thread{}\n{}",
+      problem_->name, sizes.batch, sizes.queries, sizes.keys, sizes.depth, sizes.value_depth,
+      sizes.causal ? ", causal" : "", choice.considered, choice.seconds * 1e6,
+      choice::to_string(choice.strategy), choice.threads, choice.threads == 1 ? "" : "s",
+      choice::to_string(breakdown));
 }
 
 std::string AttentionKernel::describe() const {
-  std::string text = rkernel::to_string(attention_rkernel(*problem_, context_->isa(), ScoreForm::Panels, context_->machine().threads));
+  std::string text = rkernel::to_string(attention_rkernel(
+      *problem_, context_->isa(), ScoreForm::Panels, context_->machine().threads));
   for (const AttentionClass& made : classes_) text += "class " + key_of(made) + "\n";
   return text;
 }

@@ -16,7 +16,8 @@ namespace dyn::cpu {
 class AttentionKernel final : public rkernel::Kernel {
  public:
   /// Throws Error(unsupported) for operands that are not f32.
-  AttentionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context,
+  AttentionKernel(const rkernel::Problem& problem,
+                  std::shared_ptr<const ContractionContext> context,
                   std::shared_ptr<const AttentionChoices> choices);
 
   /// For each class its kernel; the merges of all lane classes after them.
@@ -29,13 +30,16 @@ class AttentionKernel final : public rkernel::Kernel {
   std::string describe() const override;
 
   choice::AttentionShape shape(std::span<const std::int64_t> symbols) const;
-  /// A launch by a strategy that the cost model did not choose; every legal one gives the same result but for rounding.
-  rkernel::Launch plan_with(std::span<const std::int64_t> symbols, const choice::AttentionStrategy& strategy) const;
+  /// A launch by a strategy that the cost model did not choose; every legal one gives the same
+  /// result but for rounding.
+  rkernel::Launch plan_with(std::span<const std::int64_t> symbols,
+                            const choice::AttentionStrategy& strategy) const;
 
  private:
   choice::AttentionShape shape_of(std::span<const std::int64_t> ints) const;
   std::size_t class_for(std::span<const std::int64_t> ints, choice::ScoreForm form) const;
-  void fill_strategy(const choice::AttentionShape& shape, const choice::AttentionStrategy& strategy, rkernel::Launch& launch) const;
+  void fill_strategy(const choice::AttentionShape& shape, const choice::AttentionStrategy& strategy,
+                     rkernel::Launch& launch) const;
 
   std::shared_ptr<const rkernel::Problem> problem_;
   std::shared_ptr<const ContractionContext> context_;

@@ -1,4 +1,5 @@
-// Blocks of keys that lie with stride 1 along d: as dot products for few rows, or transposed into panels.
+// Blocks of keys that lie with stride 1 along d: as dot products for few rows, or transposed into
+// panels.
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -15,23 +16,26 @@ using codegen::Conditional;
 using codegen::CountedLoop;
 using Values = std::vector<llvm::Value*>;
 
-// How far ahead of those at work keys are asked for: the latency of memory. One request goes with the vectors of each line; as many at once would make the
-// arithmetic wait.
+// How far ahead of those at work keys are asked for: the latency of memory. One request goes with
+// the vectors of each line; as many at once would make the arithmetic wait.
 constexpr int floats_ahead = 2048;
 
 /// For each group of lanes: the first (second) half of a's, then that of b's.
-llvm::Value* halves(Builder& builder, llvm::Value* a, llvm::Value* b, int lanes, int group, bool second) {
+llvm::Value* halves(Builder& builder, llvm::Value* a, llvm::Value* b, int lanes, int group,
+                    bool second) {
   std::vector<int> mask;
   for (int start = 0; start < lanes; start += group) {
     for (const int from : {0, lanes}) {
-      for (int i = 0; i < group / 2; ++i) mask.push_back(from + start + (second ? group / 2 : 0) + i);
+      for (int i = 0; i < group / 2; ++i)
+        mask.push_back(from + start + (second ? group / 2 : 0) + i);
     }
   }
   return builder.CreateShuffleVector(a, b, mask);
 }
 
-/// One vector of the sums across each of as many vectors as there are lanes. Two vectors at a time, the halves of each group of lanes are
-/// added: after the step with groups of g lanes, a vector holds g / 2 partial sums of each of lanes / (g / 2) vectors.
+/// One vector of the sums across each of as many vectors as there are lanes. Two vectors at a time,
+/// the halves of each group of lanes are added: after the step with groups of g lanes, a vector
+/// holds g / 2 partial sums of each of lanes / (g / 2) vectors.
 llvm::Value* sums_across(VectorCode& code, Values vectors) {
   Builder& builder = code.builder();
   for (int group = code.lanes(); group > 1; group /= 2) {
@@ -39,7 +43,8 @@ llvm::Value* sums_across(VectorCode& code, Values vectors) {
     const std::size_t half = vectors.size() / 2;
     for (std::size_t i = 0; i < half; ++i) {
       llvm::Value *a = vectors[i], *b = vectors[i + half];
-      next.push_back(builder.CreateFAdd(halves(builder, a, b, code.lanes(), group, false), halves(builder, a, b, code.lanes(), group, true)));
+      next.push_back(builder.CreateFAdd(halves(builder, a, b, code.lanes(), group, false),
+                                        halves(builder, a, b, code.lanes(), group, true)));
     }
     vectors = std::move(next);
   }
@@ -59,11 +64,13 @@ Values key_rows(VectorCode& code, const KeyBlock& block, llvm::Value* first, llv
 }
 
 /// Adds the products of the vector at `offset` of each key.
-Values add_products(VectorCode& code, const Values& keys, llvm::Value* q, llvm::Value* offset, llvm::Value* lanes, const Values& so_far) {
+Values add_products(VectorCode& code, const Values& keys, llvm::Value* q, llvm::Value* offset,
+                    llvm::Value* lanes, const Values& so_far) {
   llvm::Value* query = code.load_vector(code.element(q, offset));
   Values next;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    next.push_back(code.fused(query, code.load_vector(code.element(keys[i], offset), lanes), so_far[i]));
+    next.push_back(
+        code.fused(query, code.load_vector(code.element(keys[i], offset), lanes), so_far[i]));
   }
   return next;
 }
@@ -74,10 +81,13 @@ struct Depth {
   int vectors;
 };
 
-/// Adds to `sums` the products of keys over that depth. `ahead`, where given, is the distance in floats of keys to ask for.
-Values add_dots(VectorCode& code, std::span<llvm::Value* const> keys, llvm::Value* q, const Depth& depth, llvm::Value* ahead, const Values& sums) {
+/// Adds to `sums` the products of keys over that depth. `ahead`, where given, is the distance in
+/// floats of keys to ask for.
+Values add_dots(VectorCode& code, std::span<llvm::Value* const> keys, llvm::Value* q,
+                const Depth& depth, llvm::Value* ahead, const Values& sums) {
   Builder& builder = code.builder();
-  CountedLoop steps(builder, depth.begin, depth.end, code.number(depth.vectors * code.lanes()), "dot", sums);
+  CountedLoop steps(builder, depth.begin, depth.end, code.number(depth.vectors * code.lanes()),
+                    "dot", sums);
   Values next;
   for (std::size_t i = 0; i < keys.size(); ++i) next.push_back(steps.carried(i));
   for (int vector = 0; vector < depth.vectors; ++vector) {
@@ -93,7 +103,8 @@ Values add_dots(VectorCode& code, std::span<llvm::Value* const> keys, llvm::Valu
 }
 
 /// The dot products of a group, `together` keys at a time: all of them where the keys are near.
-llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys, llvm::Value* q, std::size_t together, llvm::Value* ahead) {
+llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys, llvm::Value* q,
+                     std::size_t together, llvm::Value* ahead) {
   Builder& builder = code.builder();
   const int line_vectors = std::max(1, static_cast<int>(line_floats) / code.lanes());
   llvm::Value* lines = code.round_down(block.depth, line_vectors * code.lanes());
@@ -101,7 +112,8 @@ llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys
   Values sums;
   for (std::size_t first = 0; first < keys.size(); first += together) {
     const auto some = std::span(keys).subspan(first, together);
-    Values added = add_dots(code, some, q, {code.number(0), lines, line_vectors}, ahead, Values(together, code.splat(0.0)));
+    Values added = add_dots(code, some, q, {code.number(0), lines, line_vectors}, ahead,
+                            Values(together, code.splat(0.0)));
     if (line_vectors > 1) added = add_dots(code, some, q, {lines, whole, 1}, nullptr, added);
     sums.insert(sums.end(), added.begin(), added.end());
   }
@@ -111,46 +123,55 @@ llvm::Value* dots_of(VectorCode& code, const KeyBlock& block, const Values& keys
   return sums_across(code, tail.close(more, sums));
 }
 
-/// The keys of a group times all rows. The first row brings whole groups near; addresses beyond the last key are only hints.
-void emit_group(VectorCode& code, const KeyBlock& block, llvm::Value* first, llvm::Value* last, llvm::Value* q, llvm::Value* q_row,
-                llvm::Value* rows, llvm::Value* scores, llvm::Value* score_row) {
+/// The keys of a group times all rows. The first row brings whole groups near; addresses beyond the
+/// last key are only hints.
+void emit_group(VectorCode& code, const KeyBlock& block, llvm::Value* first, llvm::Value* last,
+                llvm::Value* q, llvm::Value* q_row, llvm::Value* rows, llvm::Value* scores,
+                llvm::Value* score_row) {
   Builder& builder = code.builder();
   const Values keys = key_rows(code, block, first, last);
   llvm::Value* begin = code.number(0);
   if (last == nullptr) {
-    llvm::Value* keys_ahead = builder.CreateUDiv(code.number(floats_ahead), code.maximum(block.depth, code.number(1)));
-    // Hardware foresees keys that are read in the order in which they lie. Of narrow vectors two keys share those of the query, which keys that
-    // are near already would wait for.
+    llvm::Value* keys_ahead =
+        builder.CreateUDiv(code.number(floats_ahead), code.maximum(block.depth, code.number(1)));
+    // Hardware foresees keys that are read in the order in which they lie. Of narrow vectors two
+    // keys share those of the query, which keys that are near already would wait for.
     const std::size_t together = code.lanes() < line_floats ? 2 : 1;
-    code.store(dots_of(code, block, keys, q, together, builder.CreateMul(keys_ahead, block.row_stride)), code.element(scores, first));
+    code.store(
+        dots_of(code, block, keys, q, together, builder.CreateMul(keys_ahead, block.row_stride)),
+        code.element(scores, first));
     begin = code.number(1);
   }
   CountedLoop row(builder, begin, rows, code.number(1), "dot_row");
   llvm::Value* query = code.element(q, builder.CreateMul(row.index(), q_row));
   llvm::Value* dots = dots_of(code, block, keys, query, keys.size(), nullptr);
-  code.store(dots, code.element(code.element(scores, builder.CreateMul(row.index(), score_row)), first));
+  code.store(dots,
+             code.element(code.element(scores, builder.CreateMul(row.index(), score_row)), first));
   row.close();
 }
 
 }  // namespace
 
-void emit_dots(VectorCode& code, const KeyBlock& block, llvm::Value* q, llvm::Value* q_row, llvm::Value* rows, llvm::Value* scores,
-               llvm::Value* score_row) {
+void emit_dots(VectorCode& code, const KeyBlock& block, llvm::Value* q, llvm::Value* q_row,
+               llvm::Value* rows, llvm::Value* scores, llvm::Value* score_row) {
   Builder& builder = code.builder();
   llvm::Value* whole = code.round_down(block.keys, code.lanes());
   CountedLoop groups(builder, code.number(0), whole, code.number(code.lanes()), "dots");
   emit_group(code, block, groups.index(), nullptr, q, q_row, rows, scores, score_row);
   groups.close();
   Conditional tail(builder, builder.CreateICmpSLT(whole, block.keys), "dots_tail");
-  emit_group(code, block, whole, builder.CreateSub(block.keys, code.number(1)), q, q_row, rows, scores, score_row);
+  emit_group(code, block, whole, builder.CreateSub(block.keys, code.number(1)), q, q_row, rows,
+             scores, score_row);
   tail.close();
 }
 
-void emit_key_panels(VectorCode& code, const KeyBlock& block, llvm::Value* to, llvm::Value* panel_stride) {
+void emit_key_panels(VectorCode& code, const KeyBlock& block, llvm::Value* to,
+                     llvm::Value* panel_stride) {
   Builder& builder = code.builder();
   const std::int64_t lanes = code.lanes(), panel = code.isa().panel_f32;
   CountedLoop groups(builder, code.number(0), block.keys, code.number(lanes), "key_group");
-  const Values keys = key_rows(code, block, groups.index(), builder.CreateSub(block.keys, code.number(1)));
+  const Values keys =
+      key_rows(code, block, groups.index(), builder.CreateSub(block.keys, code.number(1)));
   llvm::Value* panel_index = builder.CreateUDiv(groups.index(), code.number(panel));
   llvm::Value* target = code.element(to, builder.CreateMul(panel_index, panel_stride));
   target = code.element(target, builder.CreateURem(groups.index(), code.number(panel)));
@@ -160,7 +181,8 @@ void emit_key_panels(VectorCode& code, const KeyBlock& block, llvm::Value* to, l
     llvm::Value* first = code.element(target, builder.CreateMul(offset, code.number(panel)));
     const Values columns = codegen::transpose(builder, rows);
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      code.store(columns[i], code.element(first, code.number(static_cast<std::int64_t>(i) * panel)));
+      code.store(columns[i],
+                 code.element(first, code.number(static_cast<std::int64_t>(i) * panel)));
     }
   });
   groups.close();

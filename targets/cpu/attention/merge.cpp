@@ -1,4 +1,5 @@
-// The second stage of attention whose keys were split: partial results of a row to one, in the order of the keys.
+// The second stage of attention whose keys were split: partial results of a row to one, in the
+// order of the keys.
 
 #include <limits>
 
@@ -16,12 +17,15 @@ class AttentionMergeEmitter final : private AttentionFunction {
   void emit() {
     splits_ = slot(strategy_.splits);
     acc_row_ = slot(strategy_.acc_row);
-    CountedLoop tickets(builder_, function_->getArg(1), builder_.CreateAdd(function_->getArg(1), function_->getArg(2)), number(1), "ticket");
+    CountedLoop tickets(builder_, function_->getArg(1),
+                        builder_.CreateAdd(function_->getArg(1), function_->getArg(2)), number(1),
+                        "ticket");
     llvm::Value* ticket = tickets.index();
     llvm::Value* m_blocks = slot(strategy_.m_blocks);
     const codegen::Part block = part(extent(attention_.m), m_blocks, take(ticket, m_blocks));
     locate_batch(ticket);
-    CountedLoop rows(builder_, block.start, builder_.CreateAdd(block.start, block.size), number(1), "row");
+    CountedLoop rows(builder_, block.start, builder_.CreateAdd(block.start, block.size), number(1),
+                     "row");
     merge_row(ticket, rows.index());
     rows.close();
     tickets.close();
@@ -29,8 +33,13 @@ class AttentionMergeEmitter final : private AttentionFunction {
   }
 
  private:
-  llvm::Value* maximum_of(llvm::Value* part) { return code_.load(code_.element(record(batch_, row_, part), acc_row_)); }
-  llvm::Value* sum_of(llvm::Value* part) { return code_.load(code_.element(record(batch_, row_, part), builder_.CreateAdd(acc_row_, number(1)))); }
+  llvm::Value* maximum_of(llvm::Value* part) {
+    return code_.load(code_.element(record(batch_, row_, part), acc_row_));
+  }
+  llvm::Value* sum_of(llvm::Value* part) {
+    return code_.load(
+        code_.element(record(batch_, row_, part), builder_.CreateAdd(acc_row_, number(1))));
+  }
 
   void merge_row(llvm::Value* batch, llvm::Value* row) {
     batch_ = batch;
@@ -46,7 +55,8 @@ class AttentionMergeEmitter final : private AttentionFunction {
     // Weights of the parts stay in scratch, one each.
     CountedLoop weigh(builder_, number(0), splits_, number(1), "weigh", std::span(&zero, 1));
     llvm::Value* difference = builder_.CreateFSub(maximum_of(weigh.index()), maximum);
-    llvm::Value* weight = builder_.CreateExtractElement(math_.exp_not_positive(code_.splat(difference)), std::uint64_t{0});
+    llvm::Value* weight = builder_.CreateExtractElement(
+        math_.exp_not_positive(code_.splat(difference)), std::uint64_t{0});
     code_.store(weight, code_.element(function_->getArg(3), weigh.index()));
     llvm::Value* total = code_.fused(weight, sum_of(weigh.index()), weigh.carried(0));
     total = weigh.close(std::span(&total, 1))[0];
@@ -61,8 +71,10 @@ class AttentionMergeEmitter final : private AttentionFunction {
   llvm::Value* sum_at(llvm::Value* column) {
     llvm::Value* none = code_.splat(0.0);
     CountedLoop parts(builder_, number(0), splits_, number(1), "part", std::span(&none, 1));
-    llvm::Value* weight = code_.splat(code_.load(code_.element(function_->getArg(3), parts.index())));
-    llvm::Value* partial = code_.load_vector(code_.element(record(batch_, row_, parts.index()), column));
+    llvm::Value* weight =
+        code_.splat(code_.load(code_.element(function_->getArg(3), parts.index())));
+    llvm::Value* partial =
+        code_.load_vector(code_.element(record(batch_, row_, parts.index()), column));
     llvm::Value* sum = code_.fused(weight, partial, parts.carried(0));
     return parts.close(std::span(&sum, 1))[0];
   }
@@ -72,8 +84,10 @@ class AttentionMergeEmitter final : private AttentionFunction {
 
 }  // namespace
 
-void emit_attention_merge(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const codegen::Isa& isa,
-                          const codegen::SlotTable& slots, const AttentionSlots& strategy, const AttentionClass& shape_class) {
+void emit_attention_merge(llvm::Module& module, const std::string& symbol,
+                          const rkernel::RKernel& kernel, const codegen::Isa& isa,
+                          const codegen::SlotTable& slots, const AttentionSlots& strategy,
+                          const AttentionClass& shape_class) {
   AttentionMergeEmitter(module, symbol, kernel, isa, slots, strategy, shape_class).emit();
 }
 

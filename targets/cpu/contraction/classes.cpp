@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "src/choice/cost/rest_columns.hpp"
-#include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/move/pack.hpp"
+#include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/llvm/problem/instruction_counts.hpp"
 
 namespace dyn::cpu {
@@ -17,26 +17,33 @@ constexpr std::size_t most_contraction_classes = 32;
 // For one vector of outputs: a tile's rows become columns in registers.
 constexpr double transposed_epilogue_operations = 8;
 constexpr double store_operations = 2;  ///< the tile is read, the result stored
-// Full tiles of an epilogue of more instructions go through scratch as all others do: with less LLVM keeps a tile in registers from the loop over K to
-// the stores without spills, and what calls and scratch cost is little beside more.
+// Full tiles of an epilogue of more instructions go through scratch as all others do: with less
+// LLVM keeps a tile in registers from the loop over K to the stores without spills, and what calls
+// and scratch cost is little beside more.
 constexpr double most_inlined_operations = 8;
 
 bool may_be_unit(graph::Dim stride) {
   const auto classes = codegen::possible_classes(stride);
   return std::find(classes.begin(), classes.end(), codegen::StrideClass::Unit) != classes.end();
 }
-bool must_be_unit(graph::Dim stride) { return may_be_unit(stride) && codegen::possible_classes(stride).size() == 1; }
+bool must_be_unit(graph::Dim stride) {
+  return may_be_unit(stride) && codegen::possible_classes(stride).size() == 1;
+}
 
-// One class for each value that an undecided predicate may have; all undecided strides Any where that would be too many.
+// One class for each value that an undecided predicate may have; all undecided strides Any where
+// that would be too many.
 std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Problem& problem) {
   using codegen::StrideClass;
   const rkernel::Contraction& contraction = *problem.contraction;
   std::vector<std::vector<StrideClass>> options;
   std::size_t combinations = 1;
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
-    const bool factor = static_cast<int>(i) == contraction.a || static_cast<int>(i) == contraction.b;
-    options.push_back(factor ? std::vector{StrideClass::Any}
-                             : codegen::possible_classes(problem.operands[i].strides[static_cast<std::size_t>(problem.lane_axis)]));
+    const bool factor =
+        static_cast<int>(i) == contraction.a || static_cast<int>(i) == contraction.b;
+    options.push_back(
+        factor ? std::vector{StrideClass::Any}
+               : codegen::possible_classes(
+                     problem.operands[i].strides[static_cast<std::size_t>(problem.lane_axis)]));
     combinations *= options.back().size();
   }
   std::vector<ContractionClass> classes(1);
@@ -59,8 +66,14 @@ std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Probl
   for (const ContractionClass& known : classes) {
     for (const bool a_unit : {true, false}) {
       for (const bool b_unit : {true, false}) {
-        if (a.form == rkernel::Form::Packed ? a_unit : a_unit ? !may_be_unit(a_stride) : must_be_unit(a_stride)) continue;
-        if (b.form == rkernel::Form::Packed ? b_unit : b_unit ? !may_be_unit(b_stride) : must_be_unit(b_stride)) continue;
+        if (a.form == rkernel::Form::Packed ? a_unit
+            : a_unit                        ? !may_be_unit(a_stride)
+                                            : must_be_unit(a_stride))
+          continue;
+        if (b.form == rkernel::Form::Packed ? b_unit
+            : b_unit                        ? !may_be_unit(b_stride)
+                                            : must_be_unit(b_stride))
+          continue;
         all.push_back(known);
         all.back().a_unit = a_unit;
         all.back().b_unit = b_unit;
@@ -74,7 +87,9 @@ std::vector<ContractionClass> enumerate_contraction_classes(const rkernel::Probl
 double operations_of(const rkernel::Problem& problem, const ContractionClass& shape_class) {
   double operations = store_operations;
   for (const rkernel::Expr& expr : problem.exprs) {
-    const auto lane_class = expr.operand < 0 ? codegen::StrideClass::Unit : shape_class.lanes[static_cast<std::size_t>(expr.operand)];
+    const auto lane_class = expr.operand < 0
+                                ? codegen::StrideClass::Unit
+                                : shape_class.lanes[static_cast<std::size_t>(expr.operand)];
     operations += codegen::instructions_of(problem, expr, lane_class);
   }
   return operations;
@@ -84,7 +99,8 @@ double operations_of(const rkernel::Problem& problem, const ContractionClass& sh
 double dense_bytes(const rkernel::Problem& problem) {
   double bytes = 0;
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
-    if (is_dense(problem, static_cast<int>(i))) bytes += static_cast<double>(size_of(problem.operands[i].dtype));
+    if (is_dense(problem, static_cast<int>(i)))
+      bytes += static_cast<double>(size_of(problem.operands[i].dtype));
   }
   return bytes;
 }
@@ -100,7 +116,8 @@ rkernel::Problem with_sides_exchanged(rkernel::Problem problem) {
 std::vector<ContractionClass> dot_classes(const rkernel::Problem& problem) {
   std::vector<ContractionClass> classes = enumerate_contraction_classes(problem);
   // Both values of b_unit stand there, or one alone.
-  const bool both = std::ranges::any_of(classes, &ContractionClass::b_unit) && !std::ranges::all_of(classes, &ContractionClass::b_unit);
+  const bool both = std::ranges::any_of(classes, &ContractionClass::b_unit) &&
+                    !std::ranges::all_of(classes, &ContractionClass::b_unit);
   if (both) std::erase_if(classes, std::mem_fn(&ContractionClass::b_unit));
   for (ContractionClass& shape_class : classes) {
     shape_class.b_unit = false;
@@ -109,31 +126,42 @@ std::vector<ContractionClass> dot_classes(const rkernel::Problem& problem) {
   return classes;
 }
 
-// Where nothing but stores follows, the largest tile; else one that leaves registers to operands and constants of the epilogue.
+// Where nothing but stores follows, the largest tile; else one that leaves registers to operands
+// and constants of the epilogue.
 int inlined_rows(const codegen::Isa& isa, double operations) {
   constexpr int registers_of_epilogue = 3;
   const int vectors = isa.panel_f32 / isa.f32_lanes;
-  const int most = (isa.vector_registers - vectors - 1 - (operations > store_operations ? registers_of_epilogue : 0)) / vectors;
-  return std::ranges::count_if(main_loop_tiles(isa), [&](const Tile& tile) { return tile.columns == isa.panel_f32 && tile.rows <= most; });
+  const int most = (isa.vector_registers - vectors - 1 -
+                    (operations > store_operations ? registers_of_epilogue : 0)) /
+                   vectors;
+  return std::ranges::count_if(main_loop_tiles(isa), [&](const Tile& tile) {
+    return tile.columns == isa.panel_f32 && tile.rows <= most;
+  });
 }
 
-// Of whole panels, and of a last one with at most a vector of columns, as far as the output may have them.
-std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa, double operations) {
+// Of whole panels, and of a last one with at most a vector of columns, as far as the output may
+// have them.
+std::vector<Tile> full_tiles(const rkernel::Problem& problem, const codegen::Isa& isa,
+                             double operations) {
   if (operations > most_inlined_operations) return {};
   const int rows = inlined_rows(isa, operations);
-  const std::optional<std::int64_t> n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
+  const std::optional<std::int64_t> n =
+      problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
   std::vector<Tile> tiles;
-  if (!n || *n >= isa.panel_f32 || (*n > isa.f32_lanes && isa.mask_registers)) tiles.push_back({rows, isa.panel_f32});
+  if (!n || *n >= isa.panel_f32 || (*n > isa.f32_lanes && isa.mask_registers))
+    tiles.push_back({rows, isa.panel_f32});
   const std::int64_t rest = n ? *n % isa.panel_f32 : 1;
   if (rest > 0 && rest <= isa.f32_lanes) tiles.push_back({rows, isa.f32_lanes});
   return tiles;
 }
 
-ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& problem, const codegen::Isa& isa) {
+ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& problem,
+                          const codegen::Isa& isa) {
   ContractionForm form;
   form.problem = problem;
   form.lanes = lanes;
-  form.classes = lanes == rkernel::LaneAxis::K ? dot_classes(problem) : enumerate_contraction_classes(problem);
+  form.classes =
+      lanes == rkernel::LaneAxis::K ? dot_classes(problem) : enumerate_contraction_classes(problem);
   form.least_columns = lanes == rkernel::LaneAxis::K ? 1 : 0;
   form.most_columns = lanes == rkernel::LaneAxis::K   ? most_dot_columns(isa)
                       : lanes == rkernel::LaneAxis::M ? isa.f32_lanes
@@ -141,8 +169,10 @@ ContractionForm make_form(rkernel::LaneAxis lanes, const rkernel::Problem& probl
   if (lanes == rkernel::LaneAxis::N) {
     for (ContractionClass& shape_class : form.classes) {
       shape_class.full_tiles = full_tiles(problem, isa, operations_of(problem, shape_class));
-      const auto& windows = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
-      shape_class.strips = !shape_class.full_tiles.empty() && windows && rkernel::lie_in_strips(*windows, problem.contraction->m);
+      const auto& windows =
+          problem.operands[static_cast<std::size_t>(problem.contraction->a)].window;
+      shape_class.strips = !shape_class.full_tiles.empty() && windows &&
+                           rkernel::lie_in_strips(*windows, problem.contraction->m);
       shape_class.rest_as_rows = has_rest_as_rows(problem, isa);
       shape_class.dot_rest = !shape_class.rest_as_rows && may_have_rest(problem, isa);
     }
@@ -166,61 +196,83 @@ bool is_dense(const rkernel::Problem& problem, int index) {
   const rkernel::Contraction& contraction = *problem.contraction;
   if (index == contraction.a || index == contraction.b) return false;
   const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(index)];
-  const auto varies = [&](int axis) { return operand.strides[static_cast<std::size_t>(axis)].constant() != 0; };
+  const auto varies = [&](int axis) {
+    return operand.strides[static_cast<std::size_t>(axis)].constant() != 0;
+  };
   return varies(contraction.m) && varies(contraction.n);
 }
 
 bool may_have_rest(const rkernel::Problem& problem, const codegen::Isa& isa) {
-  // Dots add in another order, and pay for many rows alone: where runs have other numbers of rows, a row would have other bits in one batch than in another.
+  // Dots add in another order, and pay for many rows alone: where runs have other numbers of rows,
+  // a row would have other bits in one batch than in another.
   for (std::size_t axis = 0; axis < problem.axes.size(); ++axis) {
-    const bool rows = problem.axes[axis].kind == rkernel::AxisKind::Parallel && axis != static_cast<std::size_t>(problem.contraction->n);
+    const bool rows = problem.axes[axis].kind == rkernel::AxisKind::Parallel &&
+                      axis != static_cast<std::size_t>(problem.contraction->n);
     if (rows && !problem.axes[axis].extent.constant()) return false;
   }
-  const std::optional<std::int64_t> n = problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
+  const std::optional<std::int64_t> n =
+      problem.axes[static_cast<std::size_t>(problem.contraction->n)].extent.constant();
   return !n || choice::rest_columns(isa.f32_lanes, *n) > 0;
 }
 
 bool has_rest_as_rows(const rkernel::Problem& problem, const codegen::Isa& isa) {
   const rkernel::Contraction& contraction = *problem.contraction;
-  const auto extent = [&](int axis) { return problem.axes[static_cast<std::size_t>(axis)].extent.constant(); };
+  const auto extent = [&](int axis) {
+    return problem.axes[static_cast<std::size_t>(axis)].extent.constant();
+  };
   const rkernel::Operand& a = problem.operands[static_cast<std::size_t>(contraction.a)];
   const rkernel::Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
-  if (b.form != rkernel::Form::Packed || !extent(contraction.n) || !extent(contraction.k)) return false;
+  if (b.form != rkernel::Form::Packed || !extent(contraction.n) || !extent(contraction.k))
+    return false;
   // Copies of A hold a block of K, these dots read a slice.
   if (!must_be_unit(a.strides[static_cast<std::size_t>(contraction.k)])) return false;
   return packed_rows(isa, b.dtype, *extent(contraction.k), *extent(contraction.n)) > 0;
 }
 
-bool has_dot_form(const rkernel::Problem& problem, const codegen::Isa& isa) { return may_have_only(problem, most_dot_columns(isa)); }
+bool has_dot_form(const rkernel::Problem& problem, const codegen::Isa& isa) {
+  return may_have_only(problem, most_dot_columns(isa));
+}
 
-std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem, const codegen::Isa& isa) {
+std::vector<ContractionForm> contraction_forms(const rkernel::Problem& problem,
+                                               const codegen::Isa& isa) {
   using rkernel::LaneAxis;
   std::vector<ContractionForm> forms{make_form(LaneAxis::N, problem, isa)};
   // Panels of windows are not made.
-  const bool has_windows = problem.operands[static_cast<std::size_t>(problem.contraction->a)].window.has_value();
-  if (!has_windows && may_have_only(problem, isa.f32_lanes)) forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem), isa));
+  const bool has_windows =
+      problem.operands[static_cast<std::size_t>(problem.contraction->a)].window.has_value();
+  if (!has_windows && may_have_only(problem, isa.f32_lanes))
+    forms.push_back(make_form(LaneAxis::M, with_sides_exchanged(problem), isa));
   if (has_dot_form(problem, isa)) forms.push_back(make_form(LaneAxis::K, problem, isa));
   return forms;
 }
 
-std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) {
-  const auto stride = [&](int operand, int axis) { return codegen::value_of(slots.stride(operand, axis), ints); };
+std::size_t class_for(const ContractionForm& form, const codegen::SlotTable& slots,
+                      std::span<const std::int64_t> ints) {
+  const auto stride = [&](int operand, int axis) {
+    return codegen::value_of(slots.stride(operand, axis), ints);
+  };
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
-  const bool a_packed = problem.operands[static_cast<std::size_t>(contraction.a)].form == rkernel::Form::Packed;
-  const bool packed = form.lanes == rkernel::LaneAxis::K || problem.operands[static_cast<std::size_t>(contraction.b)].form == rkernel::Form::Packed;
+  const bool a_packed =
+      problem.operands[static_cast<std::size_t>(contraction.a)].form == rkernel::Form::Packed;
+  const bool packed =
+      form.lanes == rkernel::LaneAxis::K ||
+      problem.operands[static_cast<std::size_t>(contraction.b)].form == rkernel::Form::Packed;
   const bool a_unit = !a_packed && stride(contraction.a, contraction.k) == 1;
   const bool b_unit = stride(contraction.b, contraction.n) == 1;
   std::size_t generic = 0;
   for (std::size_t i = 0; i < form.classes.size(); ++i) {
     const ContractionClass& candidate = form.classes[i];
     if ((candidate.a_unit && !a_unit) || (!packed && candidate.b_unit && !b_unit)) continue;
-    bool exact = candidate.a_unit == a_unit && (packed || candidate.b_unit == b_unit), possible = true;
+    bool exact = candidate.a_unit == a_unit && (packed || candidate.b_unit == b_unit),
+         possible = true;
     for (std::size_t operand = 0; operand < candidate.lanes.size(); ++operand) {
       const auto actual = codegen::class_of(stride(static_cast<int>(operand), problem.lane_axis));
-      if (static_cast<int>(operand) == contraction.a || static_cast<int>(operand) == contraction.b) continue;
+      if (static_cast<int>(operand) == contraction.a || static_cast<int>(operand) == contraction.b)
+        continue;
       exact = exact && candidate.lanes[operand] == actual;
-      possible = possible && (candidate.lanes[operand] == actual || candidate.lanes[operand] == codegen::StrideClass::Any);
+      possible = possible && (candidate.lanes[operand] == actual ||
+                              candidate.lanes[operand] == codegen::StrideClass::Any);
     }
     if (exact) return i;
     if (possible) generic = i;

@@ -7,14 +7,16 @@
 namespace dyn::cpu {
 namespace {
 
-// Of the memory of choices: more than a thousand of them. Layers of one model share choices, and shapes seen before have plans.
+// Of the memory of choices: more than a thousand of them. Layers of one model share choices, and
+// shapes seen before have plans.
 constexpr std::size_t memory_bytes = 1 << 19;
 
 std::unordered_map<int, std::vector<MainLoop>> by_columns(const MainLoopTable& loops) {
   std::unordered_map<int, std::vector<MainLoop>> tables;
   for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
     std::vector<MainLoop>& table = tables[loops.tiles[i].columns];
-    table.resize(std::max(table.size(), static_cast<std::size_t>(loops.tiles[i].rows) + 1), nullptr);
+    table.resize(std::max(table.size(), static_cast<std::size_t>(loops.tiles[i].rows) + 1),
+                 nullptr);
     table[static_cast<std::size_t>(loops.tiles[i].rows)] = loops.functions[i];
   }
   return tables;
@@ -22,29 +24,43 @@ std::unordered_map<int, std::vector<MainLoop>> by_columns(const MainLoopTable& l
 
 }  // namespace
 
-ContractionContext::ContractionContext(const codegen::Isa& isa, choice::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
-                                       bool deterministic, const std::map<DType, MainLoopTable>& narrow_loops)
-    : isa_(isa), machine_(std::move(machine)), deterministic_(deterministic), candidates_(choice::make_candidates(machine_)),
-      dot_tables_(by_columns(dot_loops)), memory_(memory_bytes) {
+ContractionContext::ContractionContext(const codegen::Isa& isa, choice::Machine machine,
+                                       const MainLoopTable& loops, const MainLoopTable& dot_loops,
+                                       bool deterministic,
+                                       const std::map<DType, MainLoopTable>& narrow_loops)
+    : isa_(isa),
+      machine_(std::move(machine)),
+      deterministic_(deterministic),
+      candidates_(choice::make_candidates(machine_)),
+      dot_tables_(by_columns(dot_loops)),
+      memory_(memory_bytes) {
   tables_.emplace(DType::f32, by_columns(loops));
   for (const auto& [dtype, narrow] : narrow_loops) tables_.emplace(dtype, by_columns(narrow));
   machine_.dot_rows.assign(static_cast<std::size_t>(most_dot_columns(isa)) + 1, 0);
-  for (const Tile& tile : dot_tiles(isa)) machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
+  for (const Tile& tile : dot_tiles(isa))
+    machine_.dot_rows[static_cast<std::size_t>(tile.columns)] = tile.rows;
 }
 
 void ContractionContext::set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds) {
   policy_ = policy;
-  policies_ = rkernel::uses_micro_kernels(policy) ? std::make_unique<const PolicyBook>(machine_, speeds, policy) : nullptr;
+  policies_ = rkernel::uses_micro_kernels(policy)
+                  ? std::make_unique<const PolicyBook>(machine_, speeds, policy)
+                  : nullptr;
 }
 
 std::int64_t ContractionContext::address(const Tables& tables, int columns) {
   const auto found = tables.find(columns);
-  return found == tables.end() ? 0 : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(found->second.data()));
+  return found == tables.end()
+             ? 0
+             : static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(found->second.data()));
 }
 
-std::int64_t ContractionContext::table(int columns, DType weights) const { return address(tables_.at(weights), columns); }
+std::int64_t ContractionContext::table(int columns, DType weights) const {
+  return address(tables_.at(weights), columns);
+}
 
-choice::Choice ContractionContext::choose(const choice::ContractionShape& shape, int threads) const {
+choice::Choice ContractionContext::choose(const choice::ContractionShape& shape,
+                                          int threads) const {
   const choice::ChoiceKey key(shape, threads);
   if (auto known = memory_.find(key)) return *std::move(known);
   choice::Choice choice = choice::select(machine_, candidates_, shape, threads);

@@ -1,5 +1,6 @@
 #pragma once
-// What the contraction kernels of one target share: main loops, the machine, and the memory of choices.
+// What the contraction kernels of one target share: main loops, the machine, and the memory of
+// choices.
 
 #include <map>
 #include <unordered_map>
@@ -7,10 +8,10 @@
 
 #include "src/choice/cpu/choice_memory.hpp"
 #include "src/choice/cpu/select.hpp"
-#include "targets/llvm/jit/isa.hpp"
-#include "targets/cpu/tile/main_loop.hpp"
 #include "targets/cpu/contraction/policy_book.hpp"
+#include "targets/cpu/tile/main_loop.hpp"
 #include "targets/cpu/vendor/cost.hpp"
+#include "targets/llvm/jit/isa.hpp"
 #include "targets/vendor/onednn.hpp"
 
 namespace dyn::cpu {
@@ -23,14 +24,18 @@ struct Vendor {
   bool beside_dyn = false;  ///< policy Dyn takes it where it is expected to be faster
 };
 
-/// What all contraction kernels of one target share. Immutable after load but for the memory of choices, which is thread-safe.
+/// What all contraction kernels of one target share. Immutable after load but for the memory of
+/// choices, which is thread-safe.
 class ContractionContext {
  public:
   /// `dot_loops` may be empty where no contraction has a form with lanes along K.
-  /// `deterministic`: K is split by the shape alone. `narrow_loops`: main loops for weights in other dtypes than f32.
-  ContractionContext(const codegen::Isa& isa, choice::Machine machine, const MainLoopTable& loops, const MainLoopTable& dot_loops,
-                     bool deterministic = false, const std::map<DType, MainLoopTable>& narrow_loops = {});
-  /// Choices are made by this policy from now on; before the context is shared. `speeds`: of block_kernels(machine()), where it uses micro-kernels.
+  /// `deterministic`: K is split by the shape alone. `narrow_loops`: main loops for weights in
+  /// other dtypes than f32.
+  ContractionContext(const codegen::Isa& isa, choice::Machine machine, const MainLoopTable& loops,
+                     const MainLoopTable& dot_loops, bool deterministic = false,
+                     const std::map<DType, MainLoopTable>& narrow_loops = {});
+  /// Choices are made by this policy from now on; before the context is shared. `speeds`: of
+  /// block_kernels(machine()), where it uses micro-kernels.
   void set_policy(rkernel::Policy policy, const std::vector<BlockSpeed>& speeds);
   /// Before kernels are made.
   void set_vendor(Vendor vendor) { vendor_ = std::move(vendor); }
@@ -49,7 +54,8 @@ class ContractionContext {
   /// Whether any choice may split K.
   bool splits() const noexcept { return deterministic_ || machine_.threads > 1; }
   const choice::CandidateSet& candidates() const noexcept { return candidates_; }
-  /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this dtype; 0: none.
+  /// Addresses of tables of main loops by rows, for tiles of so many columns and weights in this
+  /// dtype; 0: none.
   std::int64_t table(int columns, DType weights = DType::f32) const;
   std::int64_t dot_table(int columns) const { return address(dot_tables_, columns); }
   /// The choice for a shape, remembered.
@@ -68,7 +74,8 @@ class ContractionContext {
   mutable choice::ChoiceMemory memory_;
   rkernel::Policy policy_ = rkernel::Policy::Dyn;
   std::unique_ptr<const PolicyBook> policies_;
-  Vendor vendor_{.library = nullptr, .why_not = "this policy uses no vendor's library", .figures = {}};
+  Vendor vendor_{
+      .library = nullptr, .why_not = "this policy uses no vendor's library", .figures = {}};
 };
 
 }  // namespace dyn::cpu

@@ -1,5 +1,6 @@
 #pragma once
-// The kernel of a contraction around its main loops: tickets, blocks, moves into scratch, epilogue; as IR.
+// The kernel of a contraction around its main loops: tickets, blocks, moves into scratch, epilogue;
+// as IR.
 
 #include <string>
 #include <vector>
@@ -30,47 +31,59 @@ struct RestSlots {
 
 /// Slots of KernelArgs::ints that the program fills, after those of the problem.
 struct StrategySlots {
-  int regions;                 ///< at least 1
-  int sums_row;                ///< elements between rows of a slice's sums in KernelArgs::shared: [slice][batch][m][sums_row]
-  int merge_rows;              ///< rows of one ticket of the second stage
-  int first_of_region;         ///< no slot, but the first of those below, which exist for the first region
-  int slots_of_region;         ///< no slot, but how many these are: by so much a region's lie behind those of the one before it
-  int first_ticket;            ///< of the region; tickets of regions follow each other
-  int m_begin, m_size;         ///< its rows
+  int regions;          ///< at least 1
+  int sums_row;         ///< elements between rows of a slice's sums in KernelArgs::shared:
+                        ///< [slice][batch][m][sums_row]
+  int merge_rows;       ///< rows of one ticket of the second stage
+  int first_of_region;  ///< no slot, but the first of those below, which exist for the first region
+  int slots_of_region;  ///< no slot, but how many these are: by so much a region's lie behind those
+                        ///< of the one before it
+  int first_ticket;     ///< of the region; tickets of regions follow each other
+  int m_begin, m_size;  ///< its rows
   int first_panel, panels;     ///< its columns
   int k_slices;                ///< at least 1; more only in a program of one region
   int m_blocks, n_blocks;      ///< blocks along m and n, as equal as they can be; n in panels
   int tile_rows, tile_panels;  ///< the main loops' tile: rows at most, panels
-  RowSlots larger, smaller;    ///< of blocks along m with the one more row that does not divide, and of the others
-  int block_k;                 ///< depth of one block of K; the last of a slice may be shorter
-  int k_blocks;                ///< of one slice; at least 1
-  int copy_a;                  ///< 0 or 1
-  int ask_ahead;               ///< 0 or 1: row tiles ask for the columns that come next, each for its share
-  int direct_b;                ///< 0 or 1: B's whole panels are read as they lie
-  int wide_table;              ///< address of the main loops by rows, for tile_panels panels
-  int narrow_table;            ///< the same for one panel
-  int half_table;              ///< the same for one vector: the last panel where no more of it exists
-  int a_row;                   ///< elements between rows of A's copy
-  int a_scratch, b_scratch;    ///< byte offsets in scratch; tiles lie at 0
-  int reads_strip;             ///< 0 or 1: full tiles read A's windows in a strip (Strip)
-  int strip_scratch, offsets_scratch;  ///< byte offsets of it, and of where each row's window begins there
-  int turned_scratch;          ///< the same, of a tile whose rows are lanes; only with sides exchanged
-  int rest_columns;            ///< columns of the last panel whose lanes run along K; 0: the region has none
-  int rest_place, rest_row;    ///< B's, as rows: byte offset in scratch, or of packed B, and elements from one to the next
+  RowSlots larger,
+      smaller;  ///< of blocks along m with the one more row that does not divide, and of the others
+  int block_k;  ///< depth of one block of K; the last of a slice may be shorter
+  int k_blocks;      ///< of one slice; at least 1
+  int copy_a;        ///< 0 or 1
+  int ask_ahead;     ///< 0 or 1: row tiles ask for the columns that come next, each for its share
+  int direct_b;      ///< 0 or 1: B's whole panels are read as they lie
+  int wide_table;    ///< address of the main loops by rows, for tile_panels panels
+  int narrow_table;  ///< the same for one panel
+  int half_table;    ///< the same for one vector: the last panel where no more of it exists
+  int a_row;         ///< elements between rows of A's copy
+  int a_scratch, b_scratch;  ///< byte offsets in scratch; tiles lie at 0
+  int reads_strip;           ///< 0 or 1: full tiles read A's windows in a strip (Strip)
+  int strip_scratch,
+      offsets_scratch;  ///< byte offsets of it, and of where each row's window begins there
+  int turned_scratch;   ///< the same, of a tile whose rows are lanes; only with sides exchanged
+  int rest_columns;  ///< columns of the last panel whose lanes run along K; 0: the region has none
+  int rest_place, rest_row;  ///< B's, as rows: byte offset in scratch, or of packed B, and elements
+                             ///< from one to the next
   RestSlots rest_first, rest_second;  ///< their groups
 };
 StrategySlots add_strategy_slots(codegen::SlotTable& slots);
 
 /// Layers of a contraction's rKernel on a CPU, above the registers (0) and L1 (1).
 inline constexpr int l2_layer = 2, threads_layer = 3;
-rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa, int threads, bool dot);
+rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa,
+                                     int threads, bool dot);
 
-/// Writes the second stage of a split K: tickets are blocks of rows of all of the batch. Lanes run along n.
-void emit_contraction_merge(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const codegen::Isa& isa,
-                            const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class);
+/// Writes the second stage of a split K: tickets are blocks of rows of all of the batch. Lanes run
+/// along n.
+void emit_contraction_merge(llvm::Module& module, const std::string& symbol,
+                            const rkernel::Problem& problem, const codegen::Isa& isa,
+                            const codegen::SlotTable& slots, const StrategySlots& strategy,
+                            const ContractionClass& shape_class);
 
-/// Writes the function `symbol` (a KernelFunction) for this problem and class, by a walk over its rKernel.
-void emit_contraction(llvm::Module& module, const std::string& symbol, const rkernel::RKernel& kernel, const codegen::Isa& isa,
-                      const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class);
+/// Writes the function `symbol` (a KernelFunction) for this problem and class, by a walk over its
+/// rKernel.
+void emit_contraction(llvm::Module& module, const std::string& symbol,
+                      const rkernel::RKernel& kernel, const codegen::Isa& isa,
+                      const codegen::SlotTable& slots, const StrategySlots& strategy,
+                      const ContractionClass& shape_class);
 
 }  // namespace dyn::cpu

@@ -8,21 +8,24 @@ using codegen::axis_bit;
 using codegen::Conditional;
 using codegen::CountedLoop;
 
-ContractionEpilogue::ContractionEpilogue(codegen::Builder& builder, const rkernel::Problem& problem, const codegen::Isa& isa, codegen::Operands& operands,
+ContractionEpilogue::ContractionEpilogue(codegen::Builder& builder, const rkernel::Problem& problem,
+                                         const codegen::Isa& isa, codegen::Operands& operands,
                                          codegen::ExprCompiler& compiler)
     : builder_(builder), problem_(problem), isa_(isa), operands_(operands), compiler_(compiler) {
   for (const rkernel::Store& store : problem.stores) roots_.push_back(store.expr);
 }
 
 void ContractionEpilogue::emit(const TileOutputs& outputs) {
-  const codegen::AxisSet rows_axis = axis_bit(outputs.row_axis), lanes_axis = axis_bit(outputs.lane_axis);
+  const codegen::AxisSet rows_axis = axis_bit(outputs.row_axis),
+                         lanes_axis = axis_bit(outputs.lane_axis);
   llvm::Value* width = builder_.getInt64(static_cast<std::uint64_t>(isa_.f32_lanes));
   llvm::Value* none = builder_.getInt64(0);
   llvm::Value* whole = builder_.CreateAnd(outputs.lanes, builder_.CreateNeg(width));
   compiler_.enter(rows_axis | lanes_axis, roots_);
   CountedLoop rows(builder_, none, outputs.rows, builder_.getInt64(1), "epilogue_row");
   operands_.set_index(outputs.row_axis, builder_.CreateAdd(outputs.first_row, rows.index()));
-  llvm::Value* tile_row = builder_.CreateGEP(builder_.getFloatTy(), outputs.tile, builder_.CreateMul(rows.index(), outputs.tile_row));
+  llvm::Value* tile_row = builder_.CreateGEP(builder_.getFloatTy(), outputs.tile,
+                                             builder_.CreateMul(rows.index(), outputs.tile_row));
   compiler_.enter(lanes_axis, roots_);
   CountedLoop vectors(builder_, none, whole, width, "epilogue_vector");
   emit_vector(outputs, tile_row, vectors.index(), nullptr);
@@ -30,7 +33,8 @@ void ContractionEpilogue::emit(const TileOutputs& outputs) {
   llvm::Value* rest = builder_.CreateSub(outputs.lanes, whole);
   Conditional tail(builder_, builder_.CreateICmpSGT(rest, none), "epilogue_tail");
   llvm::Value* lanes = codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes);
-  emit_vector(outputs, tile_row, whole, builder_.CreateICmpSLT(lanes, codegen::broadcast(builder_, rest, isa_.f32_lanes)));
+  emit_vector(outputs, tile_row, whole,
+              builder_.CreateICmpSLT(lanes, codegen::broadcast(builder_, rest, isa_.f32_lanes)));
   tail.close();
   compiler_.leave();
   rows.close();
@@ -46,11 +50,15 @@ void ContractionEpilogue::emit_registers(const TileRegisters& tile) {
     operands_.set_index(contraction.n, builder_.CreateAdd(tile.first_column, column));
     compiler_.enter(axis_bit(contraction.m), roots_);
     for (int row = 0; row < rows; ++row) {
-      // A block of its own, as instructions are ordered within blocks: sums leave their registers one after the other, and nothing is spilled.
-      llvm::BasicBlock* next = llvm::BasicBlock::Create(builder_.getContext(), "row", builder_.GetInsertBlock()->getParent());
+      // A block of its own, as instructions are ordered within blocks: sums leave their registers
+      // one after the other, and nothing is spilled.
+      llvm::BasicBlock* next = llvm::BasicBlock::Create(builder_.getContext(), "row",
+                                                        builder_.GetInsertBlock()->getParent());
       builder_.CreateBr(next);
       builder_.SetInsertPoint(next);
-      operands_.set_index(contraction.m, builder_.CreateAdd(tile.first_row, builder_.getInt64(static_cast<std::uint64_t>(row))));
+      operands_.set_index(
+          contraction.m,
+          builder_.CreateAdd(tile.first_row, builder_.getInt64(static_cast<std::uint64_t>(row))));
       store_vector(tile.sums[static_cast<std::size_t>(row * tile.vectors + vector)]);
     }
     compiler_.leave();
@@ -58,10 +66,12 @@ void ContractionEpilogue::emit_registers(const TileRegisters& tile) {
   operands_.set_mask(nullptr);
 }
 
-void ContractionEpilogue::emit_vector(const TileOutputs& outputs, llvm::Value* tile_row, llvm::Value* column, llvm::Value* mask) {
+void ContractionEpilogue::emit_vector(const TileOutputs& outputs, llvm::Value* tile_row,
+                                      llvm::Value* column, llvm::Value* mask) {
   operands_.set_index(outputs.lane_axis, builder_.CreateAdd(outputs.first_lane, column));
   operands_.set_mask(mask);
-  auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
+  auto* vector =
+      llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
   llvm::Value* address = builder_.CreateGEP(builder_.getFloatTy(), tile_row, column);
   store_vector(builder_.CreateAlignedLoad(vector, address, llvm::Align(4)));
   operands_.set_mask(nullptr);

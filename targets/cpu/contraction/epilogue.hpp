@@ -1,5 +1,6 @@
 #pragma once
-// What follows the sums of a contraction: the group's expressions and stores, from a tile in scratch or in registers, as IR.
+// What follows the sums of a contraction: the group's expressions and stores, from a tile in
+// scratch or in registers, as IR.
 
 #include <span>
 #include <vector>
@@ -21,20 +22,23 @@ struct TileRegisters {
   std::span<llvm::Value* const> sums;  ///< row by row
   int vectors;                         ///< of one row
   llvm::Value *first_row, *first_column;
-  std::span<llvm::Value* const> masks; ///< of the lanes that exist in each vector of a row; empty: all
+  std::span<llvm::Value* const>
+      masks;  ///< of the lanes that exist in each vector of a row; empty: all
 };
 
 /// Emits where the builder of the compiler stands; indices of batch axes have been set.
 class ContractionEpilogue {
  public:
-  ContractionEpilogue(codegen::Builder& builder, const rkernel::Problem& problem, const codegen::Isa& isa, codegen::Operands& operands,
+  ContractionEpilogue(codegen::Builder& builder, const rkernel::Problem& problem,
+                      const codegen::Isa& isa, codegen::Operands& operands,
                       codegen::ExprCompiler& compiler);
 
   void emit(const TileOutputs& outputs);
   void emit_registers(const TileRegisters& tile);
 
  private:
-  void emit_vector(const TileOutputs& outputs, llvm::Value* tile_row, llvm::Value* column, llvm::Value* mask);
+  void emit_vector(const TileOutputs& outputs, llvm::Value* tile_row, llvm::Value* column,
+                   llvm::Value* mask);
   void store_vector(llvm::Value* sums);
 
   codegen::Builder& builder_;

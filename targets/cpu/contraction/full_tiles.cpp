@@ -16,7 +16,8 @@ using llvm::Value;
 llvm::Function* create(llvm::Module& module, const std::string& symbol, std::size_t batch_axes) {
   Builder builder(module.getContext());
   llvm::Type *pointer = builder.getPtrTy(), *i64 = builder.getInt64Ty();
-  std::vector<llvm::Type*> types{pointer, pointer, i64, pointer, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, pointer, i64};
+  std::vector<llvm::Type*> types{pointer, pointer, i64, pointer, i64, i64, i64,     i64,
+                                 i64,     i64,     i64, i64,     i64, i64, pointer, i64};
   types.resize(types.size() + batch_axes, i64);
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), types, false);
   return llvm::Function::Create(type, llvm::Function::InternalLinkage, symbol, module);
@@ -24,11 +25,19 @@ llvm::Function* create(llvm::Module& module, const std::string& symbol, std::siz
 
 class FullTilesEmitter {
  public:
-  FullTilesEmitter(llvm::Function* function, const rkernel::Problem& problem, const codegen::Isa& isa, const codegen::SlotTable& slots,
+  FullTilesEmitter(llvm::Function* function, const rkernel::Problem& problem,
+                   const codegen::Isa& isa, const codegen::SlotTable& slots,
                    const ContractionClass& shape_class, const Tile& tile, bool masks)
-      : builder_(function->getContext()), function_(function), problem_(problem), isa_(isa), tile_(tile), strips_(shape_class.strips), masks_(masks) {
+      : builder_(function->getContext()),
+        function_(function),
+        problem_(problem),
+        isa_(isa),
+        tile_(tile),
+        strips_(shape_class.strips),
+        masks_(masks) {
     builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", function_));
-    const codegen::KernelArgsValues args = codegen::load_kernel_args(builder_, argument(kernel_argument));
+    const codegen::KernelArgsValues args =
+        codegen::load_kernel_args(builder_, argument(kernel_argument));
     operands_.emplace(builder_, problem_, slots, shape_class.lanes, args, isa_.f32_lanes);
     compiler_.emplace(builder_, problem_, *operands_, codegen::MathOptions{.fma = isa_.fma});
     epilogue_.emplace(builder_, problem_, isa_, *operands_, *compiler_);
@@ -37,19 +46,30 @@ class FullTilesEmitter {
   void emit() {
     unsigned next = batch_argument;
     for (const int axis : batch_axes(problem_)) operands_->set_index(axis, argument(next++));
-    const DType weights = problem_.operands[static_cast<std::size_t>(problem_.contraction->b)].dtype;
-    TileLoop loop(builder_, isa_, tile_, {strips_ ? nullptr : argument(a_row_argument), argument(b_k_argument), argument(panel_argument), is_packed(problem_.contraction->b)}, weights);
+    const DType weights =
+        problem_.operands[static_cast<std::size_t>(problem_.contraction->b)].dtype;
+    TileLoop loop(builder_, isa_, tile_,
+                  {strips_ ? nullptr : argument(a_row_argument), argument(b_k_argument),
+                   argument(panel_argument), is_packed(problem_.contraction->b)},
+                  weights);
     Value* tile_rows = builder_.getInt64(static_cast<std::uint64_t>(tile_.rows));
     Value* first[]{argument(strips_ ? offsets_argument : a_argument), argument(row_argument)};
     const std::vector<Value*> masks = lane_masks(loop);
-    codegen::CountedLoop tiles(builder_, builder_.getInt64(0), argument(tiles_argument), builder_.getInt64(1), "tile", first);
-    const std::vector<Value*> zeros(static_cast<std::size_t>(loop.rows() * loop.vectors()), llvm::Constant::getNullValue(loop.vector()));
+    codegen::CountedLoop tiles(builder_, builder_.getInt64(0), argument(tiles_argument),
+                               builder_.getInt64(1), "tile", first);
+    const std::vector<Value*> zeros(static_cast<std::size_t>(loop.rows() * loop.vectors()),
+                                    llvm::Constant::getNullValue(loop.vector()));
     prefetch_outputs(builder_.CreateAdd(tiles.carried(1), tile_rows));
     const Ahead ahead = ahead_of(tiles.index(), tile_rows);
-    const std::vector<Value*> sums = strips_ ? emit_segments(loop, tiles.carried(0), ahead, zeros) : loop.emit({tiles.carried(0)}, argument(b_argument), argument(k_argument), ahead, zeros);
-    epilogue_->emit_registers({sums, loop.vectors(), tiles.carried(1), argument(column_argument), masks});
-    Value* next_rows = strips_ ? builder_.CreateGEP(builder_.getInt64Ty(), tiles.carried(0), tile_rows)
-                                : builder_.CreateGEP(builder_.getFloatTy(), tiles.carried(0), builder_.CreateMul(argument(a_row_argument), tile_rows));
+    const std::vector<Value*> sums = strips_ ? emit_segments(loop, tiles.carried(0), ahead, zeros)
+                                             : loop.emit({tiles.carried(0)}, argument(b_argument),
+                                                         argument(k_argument), ahead, zeros);
+    epilogue_->emit_registers(
+        {sums, loop.vectors(), tiles.carried(1), argument(column_argument), masks});
+    Value* next_rows =
+        strips_ ? builder_.CreateGEP(builder_.getInt64Ty(), tiles.carried(0), tile_rows)
+                : builder_.CreateGEP(builder_.getFloatTy(), tiles.carried(0),
+                                     builder_.CreateMul(argument(a_row_argument), tile_rows));
     Value* following[]{next_rows, builder_.CreateAdd(tiles.carried(1), tile_rows)};
     tiles.close(following);
     builder_.CreateRetVoid();
@@ -57,43 +77,77 @@ class FullTilesEmitter {
 
  private:
   enum Argument : unsigned {
-    kernel_argument, a_argument, a_row_argument, b_argument, b_k_argument, panel_argument, k_argument, ahead_argument, share_argument, ahead_step_argument, row_argument, tiles_argument, column_argument,
-    columns_argument, offsets_argument, segments_argument, batch_argument
+    kernel_argument,
+    a_argument,
+    a_row_argument,
+    b_argument,
+    b_k_argument,
+    panel_argument,
+    k_argument,
+    ahead_argument,
+    share_argument,
+    ahead_step_argument,
+    row_argument,
+    tiles_argument,
+    column_argument,
+    columns_argument,
+    offsets_argument,
+    segments_argument,
+    batch_argument
   };
 
   Value* argument(unsigned index) { return function_->getArg(index); }
 
-  bool is_packed(int operand) const { return problem_.operands[static_cast<std::size_t>(operand)].form == rkernel::Form::Packed; }
-
-  Ahead ahead_of(Value* tile, Value* tile_rows) {
-    Value* distance = builder_.CreateAdd(argument(ahead_argument), builder_.CreateMul(tile, argument(share_argument)));
-    if (strips_) return {distance, argument(ahead_step_argument)};
-    Value* is_only = builder_.CreateICmpEQ(argument(tiles_argument), builder_.getInt64(1));
-    return {distance, argument(ahead_step_argument), rows_ahead(builder_, {tile_rows, argument(a_row_argument), argument(k_argument), is_only})};
+  bool is_packed(int operand) const {
+    return problem_.operands[static_cast<std::size_t>(operand)].form == rkernel::Form::Packed;
   }
 
-  // K in the order of B's rows: one row of taps of all windows of the tile after the other. The places that a tile asks for move on as if K were one run.
-  std::vector<Value*> emit_segments(TileLoop& loop, Value* offsets, const Ahead& ahead, const std::vector<Value*>& zeros) {
+  Ahead ahead_of(Value* tile, Value* tile_rows) {
+    Value* distance = builder_.CreateAdd(argument(ahead_argument),
+                                         builder_.CreateMul(tile, argument(share_argument)));
+    if (strips_) return {distance, argument(ahead_step_argument)};
+    Value* is_only = builder_.CreateICmpEQ(argument(tiles_argument), builder_.getInt64(1));
+    return {
+        distance, argument(ahead_step_argument),
+        rows_ahead(builder_, {tile_rows, argument(a_row_argument), argument(k_argument), is_only})};
+  }
+
+  // K in the order of B's rows: one row of taps of all windows of the tile after the other. The
+  // places that a tile asks for move on as if K were one run.
+  std::vector<Value*> emit_segments(TileLoop& loop, Value* offsets, const Ahead& ahead,
+                                    const std::vector<Value*>& zeros) {
     std::vector<Value*> windows;
     for (int row = 0; row < tile_.rows; ++row) {
-      Value* place = builder_.CreateConstGEP1_64(builder_.getInt64Ty(), offsets, static_cast<std::uint64_t>(row));
-      windows.push_back(builder_.CreateGEP(builder_.getFloatTy(), argument(a_argument), builder_.CreateAlignedLoad(builder_.getInt64Ty(), place, llvm::Align(8))));
+      Value* place = builder_.CreateConstGEP1_64(builder_.getInt64Ty(), offsets,
+                                                 static_cast<std::uint64_t>(row));
+      windows.push_back(builder_.CreateGEP(
+          builder_.getFloatTy(), argument(a_argument),
+          builder_.CreateAlignedLoad(builder_.getInt64Ty(), place, llvm::Align(8))));
     }
-    codegen::CountedLoop segments(builder_, builder_.getInt64(0), argument(segments_argument), builder_.getInt64(1), "segment", zeros);
+    codegen::CountedLoop segments(builder_, builder_.getInt64(0), argument(segments_argument),
+                                  builder_.getInt64(1), "segment", zeros);
     Value* before = builder_.CreateMul(segments.index(), argument(k_argument));
     Value* rows_before = builder_.CreateMul(before, argument(b_k_argument));
     std::vector<Value*> rows, sums;
-    for (Value* window : windows) rows.push_back(builder_.CreateGEP(builder_.getFloatTy(), window, builder_.CreateMul(segments.index(), argument(a_row_argument))));
+    for (Value* window : windows)
+      rows.push_back(
+          builder_.CreateGEP(builder_.getFloatTy(), window,
+                             builder_.CreateMul(segments.index(), argument(a_row_argument))));
     for (std::size_t i = 0; i < zeros.size(); ++i) sums.push_back(segments.carried(i));
-    Value* moved = builder_.CreateMul(builder_.CreateUDiv(before, builder_.getInt64(steps_of_ahead)), ahead.step);
+    Value* moved = builder_.CreateMul(
+        builder_.CreateUDiv(before, builder_.getInt64(steps_of_ahead)), ahead.step);
     Value* distance = builder_.CreateAdd(ahead.distance, builder_.CreateSub(moved, rows_before));
-    distance = builder_.CreateSelect(builder_.CreateICmpEQ(ahead.distance, builder_.getInt64(0)), ahead.distance, distance);
-    const DType weights = problem_.operands[static_cast<std::size_t>(problem_.contraction->b)].dtype;
-    sums = loop.emit(rows, element_of(builder_, weights, argument(b_argument), rows_before), argument(k_argument), {distance, ahead.step}, sums);
+    distance = builder_.CreateSelect(builder_.CreateICmpEQ(ahead.distance, builder_.getInt64(0)),
+                                     ahead.distance, distance);
+    const DType weights =
+        problem_.operands[static_cast<std::size_t>(problem_.contraction->b)].dtype;
+    sums = loop.emit(rows, element_of(builder_, weights, argument(b_argument), rows_before),
+                     argument(k_argument), {distance, ahead.step}, sums);
     return segments.close(sums);
   }
 
-  // The lines of the next tile: a store that waits for its line holds up those behind it, and of a row's few lines no prefetcher of the CPU sees a stream.
+  // The lines of the next tile: a store that waits for its line holds up those behind it, and of a
+  // row's few lines no prefetcher of the CPU sees a stream.
   void prefetch_outputs(Value* first_row) {
     constexpr int line_floats = 16;
     const rkernel::Contraction& contraction = *problem_.contraction;
@@ -109,7 +163,9 @@ class FullTilesEmitter {
       Value* row = operands_->pointer(operand);
       for (int i = 0; i < tile_.rows; ++i) {
         for (int column = 0; column < tile_.columns; column += line_floats) {
-          codegen::prefetch(builder_, builder_.CreateConstGEP1_64(builder_.getFloatTy(), row, static_cast<std::uint64_t>(column)));
+          codegen::prefetch(builder_,
+                            builder_.CreateConstGEP1_64(builder_.getFloatTy(), row,
+                                                        static_cast<std::uint64_t>(column)));
         }
         row = builder_.CreateGEP(builder_.getInt8Ty(), row, row_bytes);
       }
@@ -122,8 +178,11 @@ class FullTilesEmitter {
     std::vector<Value*> masks;
     Value* lanes = codegen::iota(builder_, builder_.getInt64Ty(), isa_.f32_lanes);
     for (int vector = 0; masks_ && vector < loop.vectors(); ++vector) {
-      Value* left = builder_.CreateSub(argument(columns_argument), builder_.getInt64(static_cast<std::uint64_t>(vector * isa_.f32_lanes)));
-      masks.push_back(builder_.CreateICmpSLT(lanes, codegen::broadcast(builder_, left, isa_.f32_lanes)));
+      Value* left = builder_.CreateSub(
+          argument(columns_argument),
+          builder_.getInt64(static_cast<std::uint64_t>(vector * isa_.f32_lanes)));
+      masks.push_back(
+          builder_.CreateICmpSLT(lanes, codegen::broadcast(builder_, left, isa_.f32_lanes)));
     }
     return masks;
   }
@@ -145,20 +204,29 @@ std::vector<int> batch_axes(const rkernel::Problem& problem) {
   const rkernel::Contraction& contraction = *problem.contraction;
   std::vector<int> axes;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-    if (axis != contraction.m && axis != contraction.n && axis != contraction.k) axes.push_back(axis);
+    if (axis != contraction.m && axis != contraction.n && axis != contraction.k)
+      axes.push_back(axis);
   }
   return axes;
 }
 
-FullTiles::FullTiles(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const codegen::Isa& isa,
-                     const codegen::SlotTable& slots, const ContractionClass& shape_class, const Tile& tile)
-    : function_(create(module, symbol, batch_axes(problem).size())), tile_(tile), masks_(tile.columns == isa.f32_lanes || isa.mask_registers) {
+FullTiles::FullTiles(llvm::Module& module, const std::string& symbol,
+                     const rkernel::Problem& problem, const codegen::Isa& isa,
+                     const codegen::SlotTable& slots, const ContractionClass& shape_class,
+                     const Tile& tile)
+    : function_(create(module, symbol, batch_axes(problem).size())),
+      tile_(tile),
+      masks_(tile.columns == isa.f32_lanes || isa.mask_registers) {
   FullTilesEmitter(function_, problem, isa, slots, shape_class, tile_, masks_).emit();
 }
 
-void FullTiles::call(Builder& builder, Value* kernel_args, const Run& run, const std::vector<Value*>& batch) const {
-  std::vector<Value*> arguments{kernel_args, run.a, run.a_row_stride, run.b, run.b_k_stride, run.panel_stride, run.k, run.ahead.distance, run.ahead_share, run.ahead.step,
-                                run.first_row, run.tiles, run.first_column, run.columns, run.offsets, run.segments};
+void FullTiles::call(Builder& builder, Value* kernel_args, const Run& run,
+                     const std::vector<Value*>& batch) const {
+  std::vector<Value*> arguments{
+      kernel_args,      run.a,     run.a_row_stride,   run.b,           run.b_k_stride,
+      run.panel_stride, run.k,     run.ahead.distance, run.ahead_share, run.ahead.step,
+      run.first_row,    run.tiles, run.first_column,   run.columns,     run.offsets,
+      run.segments};
   arguments.insert(arguments.end(), batch.begin(), batch.end());
   builder.CreateCall(function_, arguments);
 }

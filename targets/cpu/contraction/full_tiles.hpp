@@ -1,5 +1,6 @@
 #pragma once
-// Runs of full tiles with the epilogue inlined: sums go from registers through the group's expressions to memory.
+// Runs of full tiles with the epilogue inlined: sums go from registers through the group's
+// expressions to memory.
 
 #include <string>
 #include <vector>
@@ -8,8 +9,8 @@
 #include "targets/cpu/contraction/classes.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 #include "targets/cpu/tile/tile_loop.hpp"
-#include "targets/llvm/problem/slots.hpp"
 #include "targets/llvm/code/types.hpp"
+#include "targets/llvm/problem/slots.hpp"
 
 namespace llvm {
 class Module;
@@ -20,8 +21,9 @@ namespace dyn::cpu {
 /// A function of the module: tiles one below the other, each over all of K.
 class FullTiles {
  public:
-  /// What one call needs; strides as a MainLoop gets them. In a strip, `a` is its first element, every row's window begins `offsets` elements (i64, a row's behind the other's) from
-  /// it, and of each of its `segments` k elements lie together, a_row_stride from one segment to the next.
+  /// What one call needs; strides as a MainLoop gets them. In a strip, `a` is its first element,
+  /// every row's window begins `offsets` elements (i64, a row's behind the other's) from it, and of
+  /// each of its `segments` k elements lie together, a_row_stride from one segment to the next.
   struct Run {
     llvm::Value *a, *a_row_stride, *b, *b_k_stride, *panel_stride, *k;
     llvm::Value *offsets, *segments;
@@ -31,11 +33,14 @@ class FullTiles {
   };
 
   /// Writes the function. Lanes run along n.
-  FullTiles(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const codegen::Isa& isa, const codegen::SlotTable& slots,
+  FullTiles(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem,
+            const codegen::Isa& isa, const codegen::SlotTable& slots,
             const ContractionClass& shape_class, const Tile& tile);
 
-  /// Calls it where the builder stands: with the kernel's arguments, and an index for each batch axis of the problem, in their order.
-  void call(codegen::Builder& builder, llvm::Value* kernel_args, const Run& run, const std::vector<llvm::Value*>& batch) const;
+  /// Calls it where the builder stands: with the kernel's arguments, and an index for each batch
+  /// axis of the problem, in their order.
+  void call(codegen::Builder& builder, llvm::Value* kernel_args, const Run& run,
+            const std::vector<llvm::Value*>& batch) const;
 
   const Tile& tile() const { return tile_; }
   /// Whether its columns may be fewer than the tile's.

@@ -13,13 +13,18 @@ namespace dyn::cpu {
 
 using rkernel::LaneAxis;
 
-ContractionKernel::ContractionKernel(const rkernel::Problem& problem, std::shared_ptr<const ContractionContext> context,
+ContractionKernel::ContractionKernel(const rkernel::Problem& problem,
+                                     std::shared_ptr<const ContractionContext> context,
                                      std::size_t constant_level)
-    : context_(std::move(context)), slots_(problem), strategy_(add_strategy_slots(slots_)), constant_level_(constant_level) {
+    : context_(std::move(context)),
+      slots_(problem),
+      strategy_(add_strategy_slots(slots_)),
+      constant_level_(constant_level) {
   std::size_t address = 0;
   for (ContractionForm& form : contraction_forms(problem, context_->isa())) {
     const std::size_t classes = form.classes.size();
-    const bool splits = (context_->splits() && form.lanes != LaneAxis::M) || (context_->vendor() && form.lanes == LaneAxis::N);
+    const bool splits = (context_->splits() && form.lanes != LaneAxis::M) ||
+                        (context_->vendor() && form.lanes == LaneAxis::N);
     forms_.push_back({std::move(form), address, splits});
     address += splits ? 2 * classes : classes;
   }
@@ -33,19 +38,30 @@ std::vector<codegen::KernelSource> ContractionKernel::sources() const {
     std::vector<codegen::KernelSource> merges;
     for (const ContractionClass& shape_class : bound.form.classes) {
       std::string full;
-      for (const Tile& tile : shape_class.full_tiles) full += fmt::format(" {}x{}", tile.rows, tile.columns);
+      for (const Tile& tile : shape_class.full_tiles)
+        full += fmt::format(" {}x{}", tile.rows, tile.columns);
       if (shape_class.strips) full += " strips";
-      sources.push_back({fmt::format("contraction {}{}{} {} {} full{}", shape_class.dot ? "dot " : shape_class.dot_rest ? "rest " : shape_class.rest_as_rows ? "rows " : "", int{shape_class.a_unit}, int{shape_class.b_unit},
-                                     codegen::class_letters(shape_class.lanes), structure, full),
-                         [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
-                           emit_contraction(module, symbol, contraction_rkernel(problem, context_->isa(), 1, shape_class.dot), context_->isa(), slots_, strategy_,
-                                            shape_class);
-                         }});
+      sources.push_back(
+          {fmt::format("contraction {}{}{} {} {} full{}",
+                       shape_class.dot            ? "dot "
+                       : shape_class.dot_rest     ? "rest "
+                       : shape_class.rest_as_rows ? "rows "
+                                                  : "",
+                       int{shape_class.a_unit}, int{shape_class.b_unit},
+                       codegen::class_letters(shape_class.lanes), structure, full),
+           [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
+             emit_contraction(module, symbol,
+                              contraction_rkernel(problem, context_->isa(), 1, shape_class.dot),
+                              context_->isa(), slots_, strategy_, shape_class);
+           }});
       if (!bound.splits) continue;
-      merges.push_back({fmt::format("contraction merge {} {}", codegen::class_letters(shape_class.lanes), structure),
-                        [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
-                          emit_contraction_merge(module, symbol, problem, context_->isa(), slots_, strategy_, shape_class);
-                        }});
+      merges.push_back(
+          {fmt::format("contraction merge {} {}", codegen::class_letters(shape_class.lanes),
+                       structure),
+           [this, &problem, &shape_class](llvm::Module& module, const std::string& symbol) {
+             emit_contraction_merge(module, symbol, problem, context_->isa(), slots_, strategy_,
+                                    shape_class);
+           }});
     }
     sources.insert(sources.end(), merges.begin(), merges.end());
   }
@@ -53,57 +69,78 @@ std::vector<codegen::KernelSource> ContractionKernel::sources() const {
 }
 
 // Of a row of A: what lies together in the tensor that its window slides over.
-std::int64_t ContractionKernel::runs_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const {
+std::int64_t ContractionKernel::runs_of_a(const rkernel::WindowRows& window,
+                                          std::span<const std::int64_t> ints) const {
   const codegen::WindowSlots& slots = slots_.window(forms_.front().form.problem.contraction->a);
-  std::int64_t runs = window.channel_step.constant() == 1 ? 1 : codegen::value_of(slots.channels, ints);
-  for (const codegen::WindowAxisSlots& axis : slots.axes) runs *= codegen::value_of(axis.size, ints);
-  return rkernel::is_run(window) ? runs / std::max<std::int64_t>(1, codegen::value_of(slots.axes.back().size, ints)) : runs;
+  std::int64_t runs =
+      window.channel_step.constant() == 1 ? 1 : codegen::value_of(slots.channels, ints);
+  for (const codegen::WindowAxisSlots& axis : slots.axes)
+    runs *= codegen::value_of(axis.size, ints);
+  return rkernel::is_run(window)
+             ? runs / std::max<std::int64_t>(1, codegen::value_of(slots.axes.back().size, ints))
+             : runs;
 }
 
-choice::WindowStrips ContractionKernel::strips_of_a(const rkernel::WindowRows& window, std::span<const std::int64_t> ints) const {
+choice::WindowStrips ContractionKernel::strips_of_a(const rkernel::WindowRows& window,
+                                                    std::span<const std::int64_t> ints) const {
   const codegen::WindowSlots& slots = slots_.window(forms_.front().form.problem.contraction->a);
   const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
-  const codegen::WindowAxisSlots &down = slots.axes[window.axes.size() - 2], &along = slots.axes.back();
+  const codegen::WindowAxisSlots &down = slots.axes[window.axes.size() - 2],
+                                 &along = slots.axes.back();
   choice::WindowStrips strips;
   strips.windows = std::max<std::int64_t>(1, value(along.count));
-  strips.row_elements = ((strips.windows - 1) * value(along.stride) + value(along.size)) * value(slots.channels);
+  strips.row_elements =
+      ((strips.windows - 1) * value(along.stride) + value(along.size)) * value(slots.channels);
   strips.step = value(down.stride);
   strips.taps = (value(down.size) - 1) * value(down.dilation) + 1;
   return strips;
 }
 
-std::int64_t ContractionKernel::elements_of_a(const ContractionForm& form, std::span<const std::int64_t> ints) const {
+std::int64_t ContractionKernel::elements_of_a(const ContractionForm& form,
+                                              std::span<const std::int64_t> ints) const {
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
   const auto& window = problem.operands[static_cast<std::size_t>(contraction.a)].window;
   std::int64_t elements = 1;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-    const bool slides = window && (axis == contraction.k || std::ranges::find(window->axes, axis, &rkernel::WindowAxis::axis) != window->axes.end());
+    const bool slides =
+        window &&
+        (axis == contraction.k ||
+         std::ranges::find(window->axes, axis, &rkernel::WindowAxis::axis) != window->axes.end());
     if (axis != contraction.n && !slides) elements *= codegen::value_of(slots_.extent(axis), ints);
   }
   if (!window) return elements;
-  for (const codegen::WindowAxisSlots& axis : slots_.window(contraction.a).axes) elements *= codegen::value_of(axis.extent, ints);
+  for (const codegen::WindowAxisSlots& axis : slots_.window(contraction.a).axes)
+    elements *= codegen::value_of(axis.extent, ints);
   return elements * codegen::value_of(slots_.window(contraction.a).channels, ints);
 }
 
-choice::ContractionShape ContractionKernel::shape_of(const ContractionForm& form, std::span<const std::int64_t> ints) const {
+choice::ContractionShape ContractionKernel::shape_of(const ContractionForm& form,
+                                                     std::span<const std::int64_t> ints) const {
   const rkernel::Problem& problem = form.problem;
   const rkernel::Contraction& contraction = *problem.contraction;
   const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
-  const auto packed = [&](int operand) { return problem.operands[static_cast<std::size_t>(operand)].form == rkernel::Form::Packed; };
+  const auto packed = [&](int operand) {
+    return problem.operands[static_cast<std::size_t>(operand)].form == rkernel::Form::Packed;
+  };
   choice::ContractionShape shape;
   shape.lanes = form.lanes;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
     const std::int64_t extent = value(slots_.extent(axis));
-    if (axis == contraction.m) shape.m = extent;
-    else if (axis == contraction.n) shape.n = extent;
-    else if (axis == contraction.k) shape.k = extent;
-    else shape.batch *= extent;
+    if (axis == contraction.m)
+      shape.m = extent;
+    else if (axis == contraction.n)
+      shape.n = extent;
+    else if (axis == contraction.k)
+      shape.k = extent;
+    else
+      shape.batch *= extent;
   }
   shape.a_dtype = problem.operands[static_cast<std::size_t>(contraction.a)].dtype;
   shape.b_dtype = problem.operands[static_cast<std::size_t>(contraction.b)].dtype;
   shape.b_packed = packed(contraction.b);
-  shape.must_copy_a = packed(contraction.a) || value(slots_.stride(contraction.a, contraction.k)) != 1;
+  shape.must_copy_a =
+      packed(contraction.a) || value(slots_.stride(contraction.a, contraction.k)) != 1;
   shape.a_row_bytes = 4 * value(slots_.stride(contraction.a, contraction.m));
   if (!shape.b_packed) {
     shape.must_pack_b = value(slots_.stride(contraction.b, contraction.n)) != 1;
@@ -115,34 +152,46 @@ choice::ContractionShape ContractionKernel::shape_of(const ContractionForm& form
   // Lanes along K add in another order.
   shape.may_dot_rest = form.classes.front().dot_rest && !context_->deterministic();
   shape.rest_as_rows = form.classes.front().rest_as_rows;
-  if (!context_->splits()) shape.fixed_slices = 1;
-  else if (context_->deterministic()) shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
+  if (!context_->splits())
+    shape.fixed_slices = 1;
+  else if (context_->deterministic())
+    shape.fixed_slices = rkernel::fixed_slices(shape.batch * shape.m * shape.n, shape.k);
   const choice::Machine& machine = context_->machine();
-  const auto level = [&](int operand, std::int64_t elements) { return packed(operand) ? constant_level_ : machine.level_of(4 * elements); };
+  const auto level = [&](int operand, std::int64_t elements) {
+    return packed(operand) ? constant_level_ : machine.level_of(4 * elements);
+  };
   const std::int64_t elements = elements_of_a(form, ints);
   shape.a_level = level(contraction.a, elements);
   if (const auto& window = problem.operands[static_cast<std::size_t>(contraction.a)].window) {
-    const auto taps = static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.k);
+    const auto taps = static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+                      static_cast<double>(shape.k);
     shape.a_slides = true;
-    shape.a_distinct = static_cast<float>(std::min(1.0, static_cast<double>(elements) / std::max(taps, 1.0)));
-    if (std::ranges::all_of(form.classes, &ContractionClass::strips)) shape.a_strips = strips_of_a(*window, ints);
-    shape.a_runs = static_cast<int>(std::min<std::int64_t>(runs_of_a(*window, ints), std::numeric_limits<int>::max()));
+    shape.a_distinct =
+        static_cast<float>(std::min(1.0, static_cast<double>(elements) / std::max(taps, 1.0)));
+    if (std::ranges::all_of(form.classes, &ContractionClass::strips))
+      shape.a_strips = strips_of_a(*window, ints);
+    shape.a_runs = static_cast<int>(
+        std::min<std::int64_t>(runs_of_a(*window, ints), std::numeric_limits<int>::max()));
   }
   shape.b_level = level(contraction.b, shape.batch * shape.n * shape.k);
   return shape;
 }
 
 const ContractionKernel::BoundForm& ContractionKernel::form_with(LaneAxis lanes) const {
-  return *std::ranges::find_if(forms_, [&](const BoundForm& form) { return form.form.lanes == lanes; });
+  return *std::ranges::find_if(forms_,
+                               [&](const BoundForm& form) { return form.form.lanes == lanes; });
 }
 
-std::vector<choice::ContractionShape> ContractionKernel::shapes_of(std::span<const std::int64_t> ints) const {
+std::vector<choice::ContractionShape> ContractionKernel::shapes_of(
+    std::span<const std::int64_t> ints) const {
   std::vector<choice::ContractionShape> shapes{shape_of(forms_.front().form, ints)};
   const std::int64_t columns = shapes.front().n;
   for (std::size_t i = 1; i < forms_.size(); ++i) {
     // Lanes along K add in another order, and lanes along M cannot cut K in slices.
     const LaneAxis lanes = forms_[i].form.lanes;
-    if (context_->deterministic() && (lanes == LaneAxis::K || (lanes == LaneAxis::M && shapes.front().fixed_slices > 1))) continue;
+    if (context_->deterministic() &&
+        (lanes == LaneAxis::K || (lanes == LaneAxis::M && shapes.front().fixed_slices > 1)))
+      continue;
     if (covers(forms_[i].form, columns)) shapes.push_back(shape_of(forms_[i].form, ints));
   }
   return shapes;
@@ -156,16 +205,19 @@ rkernel::Launch ContractionKernel::plan(const rkernel::PlanRequest& request) con
   }
   const choice::Choice choice = choose(ints, request.threads, context_->policy(), true);
   if (context_->policy() == rkernel::Policy::Dyn) {
-    if (auto made = vendor_beside(ints, request.threads, choice.seconds)) return std::move(made->launch);
+    if (auto made = vendor_beside(ints, request.threads, choice.seconds))
+      return std::move(made->launch);
   }
   return launch_with(std::move(ints), choice);
 }
 
-rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& request, const choice::Choice& choice) const {
+rkernel::Launch ContractionKernel::launch_with(const rkernel::PlanRequest& request,
+                                               const choice::Choice& choice) const {
   return launch_with(slots_.evaluate(request.symbols), choice);
 }
 
-rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, const choice::Choice& choice) const {
+rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints,
+                                               const choice::Choice& choice) const {
   const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
   const BoundForm& bound = form_with(strategy.lanes);
   rkernel::Launch launch;
@@ -173,13 +225,16 @@ rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, c
   const choice::ContractionShape shape = shape_of(bound.form, launch.ints);
   write_program(*context_, strategy_, shape, choice.program, launch);
   const std::size_t shape_class = class_for(bound.form, slots_, launch.ints);
-  launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + shape_class));
+  launch.function =
+      reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + shape_class));
   if (strategy.split_k > 1 && launch.tickets > 0) {
     write_merge(*context_, strategy_, shape, strategy, choice.threads, launch);
-    launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(bound.first_address + bound.form.classes.size() + shape_class));
+    launch.merge = reinterpret_cast<rkernel::KernelFunction>(
+        addresses_.at(bound.first_address + bound.form.classes.size() + shape_class));
   }
   launch.threads = choice.threads;
-  // Batches of small matrices have many tickets: several at a time keep the counter cheap, and the last ones balanced.
+  // Batches of small matrices have many tickets: several at a time keep the counter cheap, and the
+  // last ones balanced.
   launch.grain = std::max<std::int64_t>(1, launch.tickets / (8 * choice.threads));
   launch.predicted_seconds = choice.seconds;
   launch.unused_lanes = choice::unused_lanes(context_->machine(), shape, choice.program);
@@ -187,19 +242,26 @@ rkernel::Launch ContractionKernel::launch_with(std::vector<std::int64_t> ints, c
   return launch;
 }
 
-void ContractionKernel::set_work(const choice::ContractionShape& shape, const ContractionForm& form, rkernel::Launch& launch) {
-  launch.flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+void ContractionKernel::set_work(const choice::ContractionShape& shape, const ContractionForm& form,
+                                 rkernel::Launch& launch) {
+  launch.flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+                 static_cast<double>(shape.n) * static_cast<double>(shape.k);
   // Constant operands are there once for all batches.
-  const bool a_packed = form.problem.operands[static_cast<std::size_t>(form.problem.contraction->a)].form == rkernel::Form::Packed;
+  const bool a_packed =
+      form.problem.operands[static_cast<std::size_t>(form.problem.contraction->a)].form ==
+      rkernel::Form::Packed;
   const auto bytes_of = [&](DType dtype, bool shared, std::int64_t elements) {
-    return static_cast<double>(size_of(dtype)) * static_cast<double>(shared ? 1 : shape.batch) * static_cast<double>(elements);
+    return static_cast<double>(size_of(dtype)) * static_cast<double>(shared ? 1 : shape.batch) *
+           static_cast<double>(elements);
   };
-  launch.bytes = bytes_of(shape.a_dtype, a_packed, shape.m * shape.k) + bytes_of(shape.b_dtype, shape.b_packed, shape.n * shape.k) +
+  launch.bytes = bytes_of(shape.a_dtype, a_packed, shape.m * shape.k) +
+                 bytes_of(shape.b_dtype, shape.b_packed, shape.n * shape.k) +
                  bytes_of(DType::f32, false, shape.m * shape.n);
 }
 
 std::string ContractionKernel::describe() const {
-  std::string text = rkernel::to_string(contraction_rkernel(forms_.front().form.problem, context_->isa(), context_->machine().threads, false));
+  std::string text = rkernel::to_string(contraction_rkernel(
+      forms_.front().form.problem, context_->isa(), context_->machine().threads, false));
   for (const codegen::KernelSource& source : sources()) text += "class " + source.key + "\n";
   return text;
 }

@@ -1,4 +1,5 @@
-// The second stage of a contraction whose K was split: sums of the slices, in their order, then the epilogue.
+// The second stage of a contraction whose K was split: sums of the slices, in their order, then the
+// epilogue.
 
 #include <llvm/IR/Module.h>
 
@@ -16,12 +17,19 @@ using llvm::Value;
 
 class ContractionMergeEmitter {
  public:
-  ContractionMergeEmitter(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const codegen::Isa& isa, const codegen::SlotTable& slots,
-                          const StrategySlots& strategy, const ContractionClass& shape_class)
-      : builder_(module.getContext()), problem_(problem), contraction_(*problem.contraction), isa_(isa),
+  ContractionMergeEmitter(llvm::Module& module, const std::string& symbol,
+                          const rkernel::Problem& problem, const codegen::Isa& isa,
+                          const codegen::SlotTable& slots, const StrategySlots& strategy,
+                          const ContractionClass& shape_class)
+      : builder_(module.getContext()),
+        problem_(problem),
+        contraction_(*problem.contraction),
+        isa_(isa),
         function_(create_kernel_function(builder_, module, symbol)),
-        operands_(builder_, problem, slots, shape_class.lanes, codegen::load_kernel_args(builder_, function_->getArg(0)), isa.f32_lanes),
-        compiler_(builder_, problem, operands_, codegen::MathOptions{.fma = isa.fma}), epilogue_(builder_, problem, isa, operands_, compiler_),
+        operands_(builder_, problem, slots, shape_class.lanes,
+                  codegen::load_kernel_args(builder_, function_->getArg(0)), isa.f32_lanes),
+        compiler_(builder_, problem, operands_, codegen::MathOptions{.fma = isa.fma}),
+        epilogue_(builder_, problem, isa, operands_, compiler_),
         strategy_(strategy) {}
 
   void emit() {
@@ -29,26 +37,36 @@ class ContractionMergeEmitter {
     rows_ = extent(contraction_.m);
     sums_row_ = operands_.slot(strategy_.sums_row);
     Value* block_rows = operands_.slot(strategy_.merge_rows);
-    Value* blocks = builder_.CreateUDiv(builder_.CreateAdd(rows_, builder_.CreateSub(block_rows, number(1))), block_rows);
-    CountedLoop tickets(builder_, function_->getArg(1), builder_.CreateAdd(function_->getArg(1), function_->getArg(2)), number(1), "ticket");
+    Value* blocks = builder_.CreateUDiv(
+        builder_.CreateAdd(rows_, builder_.CreateSub(block_rows, number(1))), block_rows);
+    CountedLoop tickets(builder_, function_->getArg(1),
+                        builder_.CreateAdd(function_->getArg(1), function_->getArg(2)), number(1),
+                        "ticket");
     Value* first = builder_.CreateMul(builder_.CreateURem(tickets.index(), blocks), block_rows);
     Value* beyond = builder_.CreateAdd(first, block_rows);
     locate_batch(builder_.CreateUDiv(tickets.index(), blocks));
-    CountedLoop rows(builder_, first, builder_.CreateSelect(builder_.CreateICmpSLT(beyond, rows_), beyond, rows_), number(1), "row");
+    CountedLoop rows(builder_, first,
+                     builder_.CreateSelect(builder_.CreateICmpSLT(beyond, rows_), beyond, rows_),
+                     number(1), "row");
     add_slices(rows.index());
-    epilogue_.emit({contraction_.m, contraction_.n, rows.index(), number(1), number(0), extent(contraction_.n), function_->getArg(3), sums_row_});
+    epilogue_.emit({contraction_.m, contraction_.n, rows.index(), number(1), number(0),
+                    extent(contraction_.n), function_->getArg(3), sums_row_});
     rows.close();
     tickets.close();
     builder_.CreateRetVoid();
   }
 
  private:
-  llvm::ConstantInt* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
+  llvm::ConstantInt* number(std::int64_t value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  }
   Value* extent(int axis) {
     const int slot = operands_.slots().extent(axis);
     return slot == codegen::SlotTable::none ? number(0) : operands_.slot(slot);
   }
-  Value* element(Value* base, Value* index) { return builder_.CreateGEP(builder_.getFloatTy(), base, index); }
+  Value* element(Value* base, Value* index) {
+    return builder_.CreateGEP(builder_.getFloatTy(), base, index);
+  }
 
   void locate_batch(Value* index) {
     batch_ = index;
@@ -67,14 +85,20 @@ class ContractionMergeEmitter {
     Value* row_of_batch = builder_.CreateAdd(builder_.CreateMul(batch_, rows_), row);
     Value* sums = element(shared_, builder_.CreateMul(row_of_batch, sums_row_));
     Value* slice_size = builder_.CreateMul(builder_.CreateMul(batches_, rows_), sums_row_);
-    auto* vector = llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
+    auto* vector =
+        llvm::FixedVectorType::get(builder_.getFloatTy(), static_cast<unsigned>(isa_.f32_lanes));
     CountedLoop columns(builder_, number(0), sums_row_, number(isa_.f32_lanes), "column");
     Value* zero = llvm::Constant::getNullValue(vector);
-    CountedLoop slices(builder_, number(0), operands_.slot(strategy_.k_slices), number(1), "slice", std::span(&zero, 1));
-    Value* offset = builder_.CreateAdd(builder_.CreateMul(slices.index(), slice_size), columns.index());
-    Value* next = builder_.CreateFAdd(slices.carried(0), builder_.CreateAlignedLoad(vector, element(sums, offset), llvm::Align(4)));
+    CountedLoop slices(builder_, number(0), operands_.slot(strategy_.k_slices), number(1), "slice",
+                       std::span(&zero, 1));
+    Value* offset =
+        builder_.CreateAdd(builder_.CreateMul(slices.index(), slice_size), columns.index());
+    Value* next = builder_.CreateFAdd(
+        slices.carried(0),
+        builder_.CreateAlignedLoad(vector, element(sums, offset), llvm::Align(4)));
     Value* total = slices.close(std::span(&next, 1))[0];
-    builder_.CreateAlignedStore(total, element(function_->getArg(3), columns.index()), llvm::Align(4));
+    builder_.CreateAlignedStore(total, element(function_->getArg(3), columns.index()),
+                                llvm::Align(4));
     columns.close();
   }
 
@@ -87,13 +111,16 @@ class ContractionMergeEmitter {
   codegen::ExprCompiler compiler_;
   ContractionEpilogue epilogue_;
   const StrategySlots& strategy_;
-  Value *shared_ = nullptr, *rows_ = nullptr, *sums_row_ = nullptr, *batch_ = nullptr, *batches_ = nullptr;
+  Value *shared_ = nullptr, *rows_ = nullptr, *sums_row_ = nullptr, *batch_ = nullptr,
+        *batches_ = nullptr;
 };
 
 }  // namespace
 
-void emit_contraction_merge(llvm::Module& module, const std::string& symbol, const rkernel::Problem& problem, const codegen::Isa& isa,
-                            const codegen::SlotTable& slots, const StrategySlots& strategy, const ContractionClass& shape_class) {
+void emit_contraction_merge(llvm::Module& module, const std::string& symbol,
+                            const rkernel::Problem& problem, const codegen::Isa& isa,
+                            const codegen::SlotTable& slots, const StrategySlots& strategy,
+                            const ContractionClass& shape_class) {
   ContractionMergeEmitter(module, symbol, problem, isa, slots, strategy, shape_class).emit();
 }
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "src/base/bytes.hpp"
-#include "src/choice/cost/copy_cost.hpp"
 #include "src/base/rounding.hpp"
+#include "src/choice/cost/copy_cost.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -15,20 +15,30 @@ using choice::BlockKernel;
 using choice::ContractionShape;
 using rkernel::Policy;
 
-constexpr std::int64_t step_k = 64;  ///< of one micro-kernel: what MikPoly counts along the reduction
-constexpr std::array paper_policies{Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode};
+constexpr std::int64_t step_k =
+    64;  ///< of one micro-kernel: what MikPoly counts along the reduction
+constexpr std::array paper_policies{Policy::Vortex, Policy::MikPoly, Policy::FTuner,
+                                    Policy::TSCompiler, Policy::DietCode};
 
-choice::ProductShape sizes_of(const ContractionShape& shape) { return {shape.batch, shape.m, shape.n, shape.k}; }
+choice::ProductShape sizes_of(const ContractionShape& shape) {
+  return {shape.batch, shape.m, shape.n, shape.k};
+}
 
 }  // namespace
 
-BlockMoves moves_of(const ContractionShape& shape) { return {shape.must_copy_a, !shape.b_packed && shape.must_pack_b}; }
+BlockMoves moves_of(const ContractionShape& shape) {
+  return {shape.must_copy_a, !shape.b_packed && shape.must_pack_b};
+}
 
-CpuMicroKernels::CpuMicroKernels(const choice::Machine& machine, std::vector<BlockSpeed> speeds, DType weights, BlockMoves moves)
+CpuMicroKernels::CpuMicroKernels(const choice::Machine& machine, std::vector<BlockSpeed> speeds,
+                                 DType weights, BlockMoves moves)
     : machine_(machine), speeds_(std::move(speeds)), weights_(weights), moves_(moves) {
   for (BlockSpeed& speed : speeds_) {
-    const double plain = machine.find_tile(speed.block.tile_rows, speed.block.tile_columns)->seconds_per_k;
-    const double ratio = machine.find_tile(speed.block.tile_rows, speed.block.tile_columns, weights)->seconds_per_k / plain;
+    const double plain =
+        machine.find_tile(speed.block.tile_rows, speed.block.tile_columns)->seconds_per_k;
+    const double ratio =
+        machine.find_tile(speed.block.tile_rows, speed.block.tile_columns, weights)->seconds_per_k /
+        plain;
     for (double& seconds : speed.alone) seconds *= ratio;
     for (double& seconds : speed.together) seconds *= ratio;
   }
@@ -39,11 +49,13 @@ choice::MicroKernel CpuMicroKernels::operator[](std::size_t kernel) const {
 }
 
 double CpuMicroKernels::task_seconds(std::size_t kernel, std::int64_t k) const {
-  return at_depth(speeds_[kernel].alone, k) + move_seconds(speeds_[kernel].block, k, 1) + machine_.seconds_per_ticket;
+  return at_depth(speeds_[kernel].alone, k) + move_seconds(speeds_[kernel].block, k, 1) +
+         machine_.seconds_per_ticket;
 }
 
 double CpuMicroKernels::wave_seconds(std::size_t kernel, std::int64_t k) const {
-  return at_depth(speeds_[kernel].together, k) + move_seconds(speeds_[kernel].block, k, units()) + machine_.seconds_per_ticket;
+  return at_depth(speeds_[kernel].together, k) + move_seconds(speeds_[kernel].block, k, units()) +
+         machine_.seconds_per_ticket;
 }
 
 // Read from beyond L2.
@@ -51,43 +63,63 @@ double CpuMicroKernels::move_seconds(const BlockKernel& block, std::int64_t k, i
   const double depth = static_cast<double>(k);
   const std::size_t level = std::min<std::size_t>(2, machine_.levels.size() - 1);
   const auto moved = [&](std::int64_t width, bool packs) {
-    return choice::block_move_seconds(machine_, static_cast<double>(width) * depth, DType::f32, level, packs, active);
+    return choice::block_move_seconds(machine_, static_cast<double>(width) * depth, DType::f32,
+                                      level, packs, active);
   };
-  return (moves_.copies_a ? moved(block.rows, false) : 0) + (moves_.packs_b ? moved(block.columns, true) : 0);
+  return (moves_.copies_a ? moved(block.rows, false) : 0) +
+         (moves_.packs_b ? moved(block.columns, true) : 0);
 }
 
 double CpuMicroKernels::compute_seconds(const BlockKernel& block, std::int64_t k) const {
-  const double tiles = static_cast<double>(block.rows / block.tile_rows * (block.columns / block.tile_columns));
-  return tiles * static_cast<double>(k) * machine_.find_tile(block.tile_rows, block.tile_columns, weights_)->seconds_per_k;
+  const double tiles =
+      static_cast<double>(block.rows / block.tile_rows * (block.columns / block.tile_columns));
+  return tiles * static_cast<double>(k) *
+         machine_.find_tile(block.tile_rows, block.tile_columns, weights_)->seconds_per_k;
 }
 
 double CpuMicroKernels::compute_to_memory(std::size_t kernel, std::int64_t k) const {
   const BlockKernel& block = speeds_[kernel].block;
-  const double operands = static_cast<double>(block.rows + block.columns) * static_cast<double>(k) * float_bytes;
+  const double operands =
+      static_cast<double>(block.rows + block.columns) * static_cast<double>(k) * float_bytes;
   const double outputs = static_cast<double>(block.rows * block.columns) * float_bytes;
   const std::size_t shared = machine_.levels.size() - 1;
-  return compute_seconds(block, k) / ((operands + outputs) / machine_.bandwidth_per_thread(shared, machine_.threads));
+  return compute_seconds(block, k) /
+         ((operands + outputs) / machine_.bandwidth_per_thread(shared, machine_.threads));
 }
 
-double CpuMicroKernels::vortex_seconds(std::size_t kernel, const choice::ProductShape& shape) const {
+double CpuMicroKernels::vortex_seconds(std::size_t kernel,
+                                       const choice::ProductShape& shape) const {
   const BlockKernel& block = speeds_[kernel].block;
-  const auto bandwidth = [&](std::size_t level) { return machine_.bandwidth_per_thread(std::min(level, machine_.levels.size() - 1), 1); };
+  const auto bandwidth = [&](std::size_t level) {
+    return machine_.bandwidth_per_thread(std::min(level, machine_.levels.size() - 1), 1);
+  };
   const double steps = static_cast<double>(ceil_div(std::max<std::int64_t>(shape.k, 1), step_k));
   const double tile_rows = block.tile_rows, tile_columns = block.tile_columns;
-  // Each layer: T_load + (n - 1) * max(T_load, below) + below + T_store. Registers over the steps of K, from L1's data that come from L2.
-  const double step = static_cast<double>(step_k) * machine_.find_tile(block.tile_rows, block.tile_columns, weights_)->seconds_per_k;
-  const double tile_load = (tile_rows + tile_columns) * static_cast<double>(step_k) * float_bytes / bandwidth(1);
-  const double tile = tile_load + (steps - 1) * std::max(tile_load, step) + step + tile_rows * tile_columns * float_bytes / bandwidth(1);
+  // Each layer: T_load + (n - 1) * max(T_load, below) + below + T_store. Registers over the steps
+  // of K, from L1's data that come from L2.
+  const double step =
+      static_cast<double>(step_k) *
+      machine_.find_tile(block.tile_rows, block.tile_columns, weights_)->seconds_per_k;
+  const double tile_load =
+      (tile_rows + tile_columns) * static_cast<double>(step_k) * float_bytes / bandwidth(1);
+  const double tile = tile_load + (steps - 1) * std::max(tile_load, step) + step +
+                      tile_rows * tile_columns * float_bytes / bandwidth(1);
   // The block's tiles, whose operands come from L3.
-  const double tiles = static_cast<double>(block.rows / block.tile_rows * (block.columns / block.tile_columns));
-  const double block_load = static_cast<double>(block.rows + block.columns) * static_cast<double>(shape.k) * float_bytes / bandwidth(2) / tiles;
-  const double outputs = static_cast<double>(block.rows * block.columns) * float_bytes / bandwidth(2);
-  const double block_seconds = block_load + (tiles - 1) * std::max(block_load, tile) + tile + outputs;
-  const double blocks = static_cast<double>(shape.batch * ceil_div(shape.m, block.rows) * ceil_div(shape.n, block.columns));
+  const double tiles =
+      static_cast<double>(block.rows / block.tile_rows * (block.columns / block.tile_columns));
+  const double block_load = static_cast<double>(block.rows + block.columns) *
+                            static_cast<double>(shape.k) * float_bytes / bandwidth(2) / tiles;
+  const double outputs =
+      static_cast<double>(block.rows * block.columns) * float_bytes / bandwidth(2);
+  const double block_seconds =
+      block_load + (tiles - 1) * std::max(block_load, tile) + tile + outputs;
+  const double blocks = static_cast<double>(shape.batch * ceil_div(shape.m, block.rows) *
+                                            ceil_div(shape.n, block.columns));
   return std::ceil(blocks / units()) * (move_seconds(block, shape.k, 1) + block_seconds);
 }
 
-rkernel::Strategy CpuMicroKernels::strategy(std::size_t kernel, const ContractionShape& shape) const {
+rkernel::Strategy CpuMicroKernels::strategy(std::size_t kernel,
+                                            const ContractionShape& shape) const {
   const BlockKernel& block = speeds_[kernel].block;
   rkernel::Strategy strategy;
   strategy.tile_rows = block.tile_rows;
@@ -101,12 +133,16 @@ rkernel::Strategy CpuMicroKernels::strategy(std::size_t kernel, const Contractio
   return strategy;
 }
 
-PolicyBook::PolicyBook(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds, Policy policy) : machine_(machine) {
+PolicyBook::PolicyBook(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds,
+                       Policy policy)
+    : machine_(machine) {
   const auto add_page = [&](DType weights, BlockMoves moves) {
     Page& page = pages_[{weights, moves}];
     page.kernels = std::make_unique<CpuMicroKernels>(machine, speeds, weights, moves);
     for (const Policy paper : paper_policies) {
-      if (policy == Policy::Oracle || policy == paper) page.policies.emplace(paper, choice::make_paper_policy(paper, *page.kernels, machine.panel));
+      if (policy == Policy::Oracle || policy == paper)
+        page.policies.emplace(paper,
+                              choice::make_paper_policy(paper, *page.kernels, machine.panel));
     }
   };
   for (const bool copies_a : {false, true}) {
@@ -120,20 +156,23 @@ const PolicyBook::Page* PolicyBook::find(const ContractionShape& shape, Policy p
   return page == pages_.end() || !page->second.policies.contains(policy) ? nullptr : &page->second;
 }
 
-choice::Choice PolicyBook::choice_of(const Page& page, const ContractionShape& shape, const choice::KernelProgram& program) const {
+choice::Choice PolicyBook::choice_of(const Page& page, const ContractionShape& shape,
+                                     const choice::KernelProgram& program) const {
   choice::Choice choice;
   std::int64_t tickets = 0;
   for (const choice::KernelRegion& region : program.regions) {
     const rkernel::Strategy strategy = page.kernels->strategy(region.kernel, shape);
     choice.program.regions.push_back({region.m0, region.m, region.n0, region.n, strategy});
-    tickets += shape.batch * ceil_div(region.m, strategy.block_m) * ceil_div(region.n, strategy.block_n);
+    tickets +=
+        shape.batch * ceil_div(region.m, strategy.block_m) * ceil_div(region.n, strategy.block_n);
   }
   choice.threads = static_cast<int>(std::clamp<std::int64_t>(tickets, 1, machine_.threads));
   choice.seconds = program.seconds.value_or(0);
   return choice;
 }
 
-bool PolicyBook::choose(Policy policy, const ContractionShape& shape, choice::Choice& choice, double& merit) const {
+bool PolicyBook::choose(Policy policy, const ContractionShape& shape, choice::Choice& choice,
+                        double& merit) const {
   const Page* page = find(shape, policy);
   if (page == nullptr) return false;
   const choice::KernelProgram program = page->policies.at(policy)->choose(sizes_of(shape));

@@ -1,29 +1,33 @@
 #pragma once
-// The papers' policies on this CPU: their micro-kernels are blocks of register tiles, timed on this machine.
+// The papers' policies on this CPU: their micro-kernels are blocks of register tiles, timed on this
+// machine.
 
 #include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "src/choice/policies/paper_policy.hpp"
 #include "src/choice/cpu/select.hpp"
+#include "src/choice/policies/paper_policy.hpp"
 #include "targets/cpu/measure/block_speeds.hpp"
 
 namespace dyn::cpu {
 
-/// How the operands of blocks come: what a block moves into its scratch is part of its time, as loading is of MikPoly's pipelined task.
+/// How the operands of blocks come: what a block moves into its scratch is part of its time, as
+/// loading is of MikPoly's pipelined task.
 struct BlockMoves {
   bool copies_a = false, packs_b = false;
   auto operator<=>(const BlockMoves&) const = default;
 };
 BlockMoves moves_of(const choice::ContractionShape& shape);
 
-/// Blocks that read weights of one dtype, with the same moves. Timed with f32; others by what one step of K of their tile takes, against f32.
+/// Blocks that read weights of one dtype, with the same moves. Timed with f32; others by what one
+/// step of K of their tile takes, against f32.
 class CpuMicroKernels final : public choice::MicroKernels {
  public:
   /// `machine` must outlive it.
-  CpuMicroKernels(const choice::Machine& machine, std::vector<BlockSpeed> speeds, DType weights, BlockMoves moves);
+  CpuMicroKernels(const choice::Machine& machine, std::vector<BlockSpeed> speeds, DType weights,
+                  BlockMoves moves);
 
   std::size_t size() const override { return speeds_.size(); }
   choice::MicroKernel operator[](std::size_t kernel) const override;
@@ -34,7 +38,8 @@ class CpuMicroKernels final : public choice::MicroKernels {
   double compute_to_memory(std::size_t kernel, std::int64_t k) const override;
   double vortex_seconds(std::size_t kernel, const choice::ProductShape& shape) const override;
 
-  /// The kernel as a strategy for sums over all of K. Operands are moved into scratch only where they must be.
+  /// The kernel as a strategy for sums over all of K. Operands are moved into scratch only where
+  /// they must be.
   rkernel::Strategy strategy(std::size_t kernel, const choice::ContractionShape& shape) const;
 
  private:
@@ -50,26 +55,35 @@ class CpuMicroKernels final : public choice::MicroKernels {
 /// Immutable; thread-safe.
 class PolicyBook {
  public:
-  /// The policies that `policy` names: one, or all of the papers' for Oracle. `machine` must outlive it.
-  PolicyBook(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds, rkernel::Policy policy);
+  /// The policies that `policy` names: one, or all of the papers' for Oracle. `machine` must
+  /// outlive it.
+  PolicyBook(const choice::Machine& machine, const std::vector<BlockSpeed>& speeds,
+             rkernel::Policy policy);
 
-  /// What the policy takes for a shape with lanes along N or M, in `choice`, and its merit; false where it is not in the book, or has nothing to choose.
-  bool choose(rkernel::Policy policy, const choice::ContractionShape& shape, choice::Choice& choice, double& merit) const;
+  /// What the policy takes for a shape with lanes along N or M, in `choice`, and its merit; false
+  /// where it is not in the book, or has nothing to choose.
+  bool choose(rkernel::Policy policy, const choice::ContractionShape& shape, choice::Choice& choice,
+              double& merit) const;
   /// Every program that it considers; `predicted` where it predicts time.
   using Visit = std::function<void(const choice::Choice& choice, bool predicted)>;
-  void for_each(rkernel::Policy policy, const choice::ContractionShape& shape, const Visit& visit) const;
+  void for_each(rkernel::Policy policy, const choice::ContractionShape& shape,
+                const Visit& visit) const;
 
  private:
   struct Page {
     std::unique_ptr<CpuMicroKernels> kernels;
     std::map<rkernel::Policy, std::unique_ptr<const choice::PaperPolicy>> policies;
   };
-  choice::Choice choice_of(const Page& page, const choice::ContractionShape& shape, const choice::KernelProgram& program) const;
-  static std::pair<DType, BlockMoves> page_of(const choice::ContractionShape& shape) { return {shape.b_dtype, moves_of(shape)}; }
+  choice::Choice choice_of(const Page& page, const choice::ContractionShape& shape,
+                           const choice::KernelProgram& program) const;
+  static std::pair<DType, BlockMoves> page_of(const choice::ContractionShape& shape) {
+    return {shape.b_dtype, moves_of(shape)};
+  }
   const Page* find(const choice::ContractionShape& shape, rkernel::Policy policy) const;
 
   const choice::Machine& machine_;
-  std::map<std::pair<DType, BlockMoves>, Page> pages_;  ///< by the dtype of weights, and what is moved
+  std::map<std::pair<DType, BlockMoves>, Page>
+      pages_;  ///< by the dtype of weights, and what is moved
 };
 
 }  // namespace dyn::cpu

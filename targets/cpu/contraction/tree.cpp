@@ -2,8 +2,8 @@
 #include <cstddef>
 
 #include "targets/cpu/contraction/emitter.hpp"
-#include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/contraction/full_tiles.hpp"
+#include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 
 namespace dyn::cpu {
@@ -12,16 +12,26 @@ using rkernel::LoopKind;
 
 StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   StrategySlots strategy;
-  for (int* slot : {&strategy.regions, &strategy.sums_row, &strategy.merge_rows}) *slot = slots.add_strategy_slot();
-  // Those of one region stand together, and last: KernelArgs::ints ends with one such group for each region.
+  for (int* slot : {&strategy.regions, &strategy.sums_row, &strategy.merge_rows})
+    *slot = slots.add_strategy_slot();
+  // Those of one region stand together, and last: KernelArgs::ints ends with one such group for
+  // each region.
   strategy.first_of_region = slots.size();
-  for (int* slot : {&strategy.first_ticket, &strategy.m_begin, &strategy.m_size, &strategy.first_panel, &strategy.panels, &strategy.k_slices, &strategy.m_blocks, &strategy.n_blocks, &strategy.tile_rows, &strategy.tile_panels, &strategy.block_k, &strategy.k_blocks,
-                    &strategy.copy_a, &strategy.ask_ahead, &strategy.direct_b, &strategy.wide_table, &strategy.narrow_table, &strategy.half_table, &strategy.a_row,
-                    &strategy.a_scratch, &strategy.b_scratch, &strategy.reads_strip, &strategy.strip_scratch, &strategy.offsets_scratch, &strategy.turned_scratch, &strategy.rest_columns, &strategy.rest_place, &strategy.rest_row}) {
+  for (int* slot : {&strategy.first_ticket,   &strategy.m_begin,       &strategy.m_size,
+                    &strategy.first_panel,    &strategy.panels,        &strategy.k_slices,
+                    &strategy.m_blocks,       &strategy.n_blocks,      &strategy.tile_rows,
+                    &strategy.tile_panels,    &strategy.block_k,       &strategy.k_blocks,
+                    &strategy.copy_a,         &strategy.ask_ahead,     &strategy.direct_b,
+                    &strategy.wide_table,     &strategy.narrow_table,  &strategy.half_table,
+                    &strategy.a_row,          &strategy.a_scratch,     &strategy.b_scratch,
+                    &strategy.reads_strip,    &strategy.strip_scratch, &strategy.offsets_scratch,
+                    &strategy.turned_scratch, &strategy.rest_columns,  &strategy.rest_place,
+                    &strategy.rest_row}) {
     *slot = slots.add_strategy_slot();
   }
   for (RowSlots* rows : {&strategy.larger, &strategy.smaller}) {
-    for (int* slot : {&rows->first_rows, &rows->first_tiles, &rows->second_rows, &rows->tiles}) *slot = slots.add_strategy_slot();
+    for (int* slot : {&rows->first_rows, &rows->first_tiles, &rows->second_rows, &rows->tiles})
+      *slot = slots.add_strategy_slot();
   }
   for (RestSlots* rest : {&strategy.rest_first, &strategy.rest_second}) {
     for (int* slot : {&rest->columns, &rest->rows, &rest->table}) *slot = slots.add_strategy_slot();
@@ -30,18 +40,32 @@ StrategySlots add_strategy_slots(codegen::SlotTable& slots) {
   return strategy;
 }
 
-rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa, int threads, bool dot) {
+rkernel::RKernel contraction_rkernel(const rkernel::Problem& problem, const codegen::Isa& isa,
+                                     int threads, bool dot) {
   using rkernel::Analysis;
   const rkernel::Contraction& contraction = *problem.contraction;
-  const Tile largest = dot ? std::ranges::max(dot_tiles(isa), {}, &Tile::rows) : largest_panel_tile(isa);
+  const Tile largest =
+      dot ? std::ranges::max(dot_tiles(isa), {}, &Tile::rows) : largest_panel_tile(isa);
   rkernel::RKernel kernel{&problem, {}, isa.f32_lanes};
-  kernel.layers.push_back(register_layer({largest.rows, largest.columns}, contraction, dot ? isa.f32_lanes : 1));
-  kernel.layers.push_back({"L1", {{contraction.n, LoopKind::TemporalSpatial, 0}, {contraction.m, LoopKind::TemporalSpatial, 0}}, {}, Analysis::Analytical, 1});
-  rkernel::Layer l2{"L2", {{contraction.k, LoopKind::TemporalReduction, 0}}, {{contraction.a, threads_layer, l2_layer, rkernel::MoveForm::RowCopy}}, Analysis::Analytical, 1};
-  l2.carried = {{"sum", {contraction.m, contraction.n}, 0, "sum + a * b", "sum over slices, in their order"}};
+  kernel.layers.push_back(
+      register_layer({largest.rows, largest.columns}, contraction, dot ? isa.f32_lanes : 1));
+  kernel.layers.push_back({"L1",
+                           {{contraction.n, LoopKind::TemporalSpatial, 0},
+                            {contraction.m, LoopKind::TemporalSpatial, 0}},
+                           {},
+                           Analysis::Analytical,
+                           1});
+  rkernel::Layer l2{"L2",
+                    {{contraction.k, LoopKind::TemporalReduction, 0}},
+                    {{contraction.a, threads_layer, l2_layer, rkernel::MoveForm::RowCopy}},
+                    Analysis::Analytical,
+                    1};
+  l2.carried = {
+      {"sum", {contraction.m, contraction.n}, 0, "sum + a * b", "sum over slices, in their order"}};
   if (dot) {
     l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::RowCopy});
-  } else if (problem.operands[static_cast<std::size_t>(contraction.b)].form != rkernel::Form::Packed) {
+  } else if (problem.operands[static_cast<std::size_t>(contraction.b)].form !=
+             rkernel::Form::Packed) {
     l2.moves.push_back({contraction.b, threads_layer, l2_layer, rkernel::MoveForm::Panels});
   }
   kernel.layers.push_back(std::move(l2));

@@ -27,7 +27,8 @@ std::vector<int> border_slots(const rkernel::Problem& problem, const codegen::Sl
     }
   }
   for (int expr = 0; expr < static_cast<int>(problem.exprs.size()); ++expr)
-    if (codegen::is_border(problem, expr)) borders.push_back(slots.dim_value(problem.exprs[static_cast<std::size_t>(expr)].args[1]));
+    if (codegen::is_border(problem, expr))
+      borders.push_back(slots.dim_value(problem.exprs[static_cast<std::size_t>(expr)].args[1]));
   return borders;
 }
 
@@ -39,8 +40,10 @@ void LoopCode::emit_chunk() {
   gathers_ahead_ = gathers_ahead();
   compiler_->set_segmented(!borders.empty());
   compiler_->enter(inner_, roots);
-  if (borders.empty()) emit_lanes_of_chunk(lanes_);
-  else emit_segments(borders);
+  if (borders.empty())
+    emit_lanes_of_chunk(lanes_);
+  else
+    emit_segments(borders);
   compiler_->leave();
   compiler_->set_segmented(false);
 }
@@ -57,31 +60,36 @@ void LoopCode::emit_segments(const std::vector<int>& borders) {
   Value* end = lanes_.end;
   for (const int border : borders) {
     Value* place = operands_->slot(border);
-    Value* nearer = builder_.CreateAnd(builder_.CreateICmpSGT(place, begin), builder_.CreateICmpSLT(place, end));
+    Value* nearer = builder_.CreateAnd(builder_.CreateICmpSGT(place, begin),
+                                       builder_.CreateICmpSLT(place, end));
     end = builder_.CreateSelect(nearer, place, end);
   }
   emit_lanes_of_chunk({begin, end});
   begin->addIncoming(end, builder_.GetInsertBlock());
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(builder_.getContext(), "segments.end", function_);
+  llvm::BasicBlock* after =
+      llvm::BasicBlock::Create(builder_.getContext(), "segments.end", function_);
   builder_.CreateCondBr(builder_.CreateICmpSLT(end, lanes_.end), body, after);
   builder_.SetInsertPoint(after);
   any.close();
 }
 
 void LoopCode::emit_lanes_of_chunk(const Part& lanes) {
-  over_range(lanes, streaming(passes_.final_stores, lanes), vectors(), [&](Value* begin, int count, Value* mask) {
-    for (int i = 0; i < count; ++i) {
-      Value* lane = builder_.CreateAdd(begin, number(i * width_));
-      for (const auto& [operand, start] : gathers_ahead_) {
-        const DType dtype = problem_.operands[static_cast<std::size_t>(operand)].dtype;
-        codegen::prefetch(builder_, builder_.CreateGEP(codegen::memory_type(builder_.getContext(), dtype), start, lane));
-      }
-      // What is one run hardware follows better alone.
-      operands_->set_reading_ahead(next_ticket_axis() >= 0);
-      in_body({lane, mask, {}}, [&] { store_all(passes_.final_stores); });
-      operands_->set_reading_ahead(false);
-    }
-  });
+  over_range(lanes, streaming(passes_.final_stores, lanes), vectors(),
+             [&](Value* begin, int count, Value* mask) {
+               for (int i = 0; i < count; ++i) {
+                 Value* lane = builder_.CreateAdd(begin, number(i * width_));
+                 for (const auto& [operand, start] : gathers_ahead_) {
+                   const DType dtype = problem_.operands[static_cast<std::size_t>(operand)].dtype;
+                   codegen::prefetch(builder_, builder_.CreateGEP(codegen::memory_type(
+                                                                      builder_.getContext(), dtype),
+                                                                  start, lane));
+                 }
+                 // What is one run hardware follows better alone.
+                 operands_->set_reading_ahead(next_ticket_axis() >= 0);
+                 in_body({lane, mask, {}}, [&] { store_all(passes_.final_stores); });
+                 operands_->set_reading_ahead(false);
+               }
+             });
 }
 
 /// Hardware cannot guess which slice an index names.
@@ -91,14 +99,20 @@ std::vector<std::pair<int, Value*>> LoopCode::gathers_ahead() {
   if (axis < 0) return starts;
   Value* here = operands_->index(axis);
   Value* later = builder_.CreateAdd(here, operands_->slot(loop_.ahead_slot));
-  operands_->set_index(axis, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, later, builder_.CreateSub(extent(axis), number(1))));
+  operands_->set_index(axis,
+                       builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, later,
+                                                      builder_.CreateSub(extent(axis), number(1))));
   compiler_->enter(inner_);
   for (const rkernel::Expr& expr : problem_.exprs) {
     if (expr.op != rkernel::ExprOp::Load || expr.args[0] < 0) continue;
-    const bool unit = class_.lane_classes[static_cast<std::size_t>(expr.operand)] == codegen::StrideClass::Unit;
-    if (!unit || compiler_->varies_along_lanes(expr.args[0]) || (compiler_->varies(expr.args[0]) & codegen::axis_bit(axis)) == 0) continue;
+    const bool unit =
+        class_.lane_classes[static_cast<std::size_t>(expr.operand)] == codegen::StrideClass::Unit;
+    if (!unit || compiler_->varies_along_lanes(expr.args[0]) ||
+        (compiler_->varies(expr.args[0]) & codegen::axis_bit(axis)) == 0)
+      continue;
     const DType dtype = problem_.exprs[static_cast<std::size_t>(expr.args[0])].dtype;
-    Value* index = codegen::Math(builder_, math_).cast(dtype, DType::i64, compiler_->compile_natural(expr.args[0]));
+    Value* index = codegen::Math(builder_, math_)
+                       .cast(dtype, DType::i64, compiler_->compile_natural(expr.args[0]));
     starts.emplace_back(expr.operand, operands_->gathered_pointer(expr.operand, index));
   }
   compiler_->leave();
@@ -106,37 +120,45 @@ std::vector<std::pair<int, Value*>> LoopCode::gathers_ahead() {
   return starts;
 }
 
-/// Serial axes outside, lanes inside, accumulators in scratch: memory is read in long runs, whatever the strides of the serial axes.
+/// Serial axes outside, lanes inside, accumulators in scratch: memory is read in long runs,
+/// whatever the strides of the serial axes.
 void LoopCode::emit_reduced_chunk() {
   if (reduces_few()) return emit_few_rows(passes_.passes.front());
   compiler_->enter(inner_);
   accumulators_row_ = operands_->slot(chunk_slot());
   if (loop_.sliced && !merging_) accumulate_in_partials();
   for (const LoopPass& pass : passes_.passes) {
-    if (merging_) merge_lanes(pass);
-    else accumulate_lanes(pass);
+    if (merging_)
+      merge_lanes(pass);
+    else
+      accumulate_lanes(pass);
     // What is the same in all lanes is hoisted out of bodies, and so must be found outside of them.
     for (const int expr : pass.reductions) {
       if (compiler_->varies_along_lanes(expr)) continue;
-      compiler_->bind(expr, load_scratch(problem_.exprs[static_cast<std::size_t>(expr)].dtype, accumulator_at(expr, lanes_.begin)));
+      compiler_->bind(expr, load_scratch(problem_.exprs[static_cast<std::size_t>(expr)].dtype,
+                                         accumulator_at(expr, lanes_.begin)));
     }
   }
   when_whole([&] {
-    over_range(lanes_, streaming(passes_.final_stores, lanes_), 1, [&](Value* begin, int, Value* mask) {
-      Body body{begin, mask, {}};
-      bind_reductions(body, nullptr);
-      in_body(body, [&] { store_all(passes_.final_stores); });
-    });
+    over_range(lanes_, streaming(passes_.final_stores, lanes_), 1,
+               [&](Value* begin, int, Value* mask) {
+                 Body body{begin, mask, {}};
+                 bind_reductions(body, nullptr);
+                 in_body(body, [&] { store_all(passes_.final_stores); });
+               });
   });
   compiler_->leave();
 }
 
 void LoopCode::accumulate_lanes(const LoopPass& pass) {
   CountedLoop clear(builder_, lanes_.begin, lanes_.end, number(width_), "clear");
-  for (const int expr : pass.reductions) store_scratch(reduction(expr).neutral(width_), accumulator_at(expr, clear.index()));
+  for (const int expr : pass.reductions)
+    store_scratch(reduction(expr).neutral(width_), accumulator_at(expr, clear.index()));
   clear.close();
-  if (pass.stores.empty()) reduce_rows(pass);
-  else store_rows(pass);
+  if (pass.stores.empty())
+    reduce_rows(pass);
+  else
+    store_rows(pass);
 }
 
 void LoopCode::reduce_rows(const LoopPass& pass) {
@@ -147,7 +169,8 @@ void LoopCode::reduce_rows(const LoopPass& pass) {
   over_serial_axes(pass, 0, {}, nullptr, [&](const Values&, Value*) -> Values {
     Value* grouped = builder_.CreateICmpNE(operands_->slot(loop_.grouped_slot), number(0));
     const Part part = part_of(axis);
-    Value* in_groups = builder_.CreateAdd(part.begin, rounded_down(builder_.CreateSub(part.end, part.begin), rows_at_once));
+    Value* in_groups = builder_.CreateAdd(
+        part.begin, rounded_down(builder_.CreateSub(part.end, part.begin), rows_at_once));
     Value* whole = builder_.CreateSelect(grouped, in_groups, part.begin);
     CountedLoop rows(builder_, part.begin, whole, number(rows_at_once), "rows");
     add_rows(pass, axis, rows.index(), rows_at_once);
@@ -162,22 +185,24 @@ void LoopCode::reduce_rows(const LoopPass& pass) {
 
 void LoopCode::add_rows(const LoopPass& pass, int axis, Value* first, int count) {
   // Either several rows or several vectors are independent work.
-  over_range(lanes_, {}, count > 1 ? 1 : vectors(), [&](Value* begin, int vectors_here, Value* mask) {
-    for (int vector = 0; vector < vectors_here; ++vector) {
-      Body body{builder_.CreateAdd(begin, number(vector * width_)), mask, {}};
-      bind_reductions(body, &pass);
-      Values accumulators = load_accumulators(pass, body.begin);
-      for (int i = 0; i < count; ++i) {
-        if (axis != no_axis) operands_->set_index(axis, builder_.CreateAdd(first, number(i)));
-        if (count > 1) ask_for_later_rows(body, axis);
-        operands_->set_reading_ahead(count == 1);
-        sweep(pass, body, 0, 1, accumulators, nullptr);
-        operands_->set_reading_ahead(false);
-      }
-      if (axis != no_axis) operands_->set_index(axis, nullptr);
-      store_accumulators(pass, accumulators, body.begin);
-    }
-  });
+  over_range(lanes_, {}, count > 1 ? 1 : vectors(),
+             [&](Value* begin, int vectors_here, Value* mask) {
+               for (int vector = 0; vector < vectors_here; ++vector) {
+                 Body body{builder_.CreateAdd(begin, number(vector * width_)), mask, {}};
+                 bind_reductions(body, &pass);
+                 Values accumulators = load_accumulators(pass, body.begin);
+                 for (int i = 0; i < count; ++i) {
+                   if (axis != no_axis)
+                     operands_->set_index(axis, builder_.CreateAdd(first, number(i)));
+                   if (count > 1) ask_for_later_rows(body, axis);
+                   operands_->set_reading_ahead(count == 1);
+                   sweep(pass, body, 0, 1, accumulators, nullptr);
+                   operands_->set_reading_ahead(false);
+                 }
+                 if (axis != no_axis) operands_->set_index(axis, nullptr);
+                 store_accumulators(pass, accumulators, body.begin);
+               }
+             });
 }
 
 void LoopCode::store_rows(const LoopPass& pass) {
@@ -201,19 +226,22 @@ void LoopCode::store_rows(const LoopPass& pass) {
 void LoopCode::ask_for_later_rows(const Body& body, int axis) {
   in_body(body, [&] {
     for (int operand = 0; operand < static_cast<int>(problem_.operands.size()); ++operand)
-      if (is_streamed_in(operand)) operands_->prefetch_ahead(operand, axis, operands_->slot(loop_.ahead_slot));
+      if (is_streamed_in(operand))
+        operands_->prefetch_ahead(operand, axis, operands_->slot(loop_.ahead_slot));
   });
 }
 
 LoopCode::Values LoopCode::load_accumulators(const LoopPass& pass, Value* lane) {
   Values accumulators;
   for (const int expr : pass.reductions)
-    accumulators.push_back(load_scratch(problem_.exprs[static_cast<std::size_t>(expr)].dtype, accumulator_at(expr, lane)));
+    accumulators.push_back(load_scratch(problem_.exprs[static_cast<std::size_t>(expr)].dtype,
+                                        accumulator_at(expr, lane)));
   return accumulators;
 }
 
 void LoopCode::store_accumulators(const LoopPass& pass, const Values& accumulators, Value* lane) {
-  for (std::size_t r = 0; r < pass.reductions.size(); ++r) store_scratch(accumulators[r], accumulator_at(pass.reductions[r], lane));
+  for (std::size_t r = 0; r < pass.reductions.size(); ++r)
+    store_scratch(accumulators[r], accumulator_at(pass.reductions[r], lane));
 }
 
 /// The results of the passes before one (nullptr: of all).
@@ -221,7 +249,9 @@ void LoopCode::bind_reductions(Body& body, const LoopPass* before) {
   for (const LoopPass& pass : passes_.passes) {
     if (&pass == before) return;
     for (const int expr : pass.reductions)
-      body.bound.emplace_back(expr, load_scratch(problem_.exprs[static_cast<std::size_t>(expr)].dtype, accumulator_at(expr, body.begin)));
+      body.bound.emplace_back(expr,
+                              load_scratch(problem_.exprs[static_cast<std::size_t>(expr)].dtype,
+                                           accumulator_at(expr, body.begin)));
   }
 }
 
@@ -231,7 +261,8 @@ Value* LoopCode::accumulator_at(int reduction, Value* lane) {
   for (const LoopPass& pass : passes_.passes)
     for (const int expr : pass.reductions) {
       if (expr == reduction)
-        return builder_.CreateAdd(builder_.CreateMul(accumulators_row_, number(position)), builder_.CreateSub(lane, lanes_.begin));
+        return builder_.CreateAdd(builder_.CreateMul(accumulators_row_, number(position)),
+                                  builder_.CreateSub(lane, lanes_.begin));
       ++position;
     }
   return nullptr;

@@ -16,25 +16,34 @@ using codegen::StrideClass;
 namespace {
 
 constexpr std::size_t most_loop_classes = 32;
-/// Vectors of an element-wise body: enough independent work to hide latencies. Functions have chains of their own, and constants that need
-/// registers.
+/// Vectors of an element-wise body: enough independent work to hide latencies. Functions have
+/// chains of their own, and constants that need registers.
 constexpr int elementwise_vectors = 4, function_vectors = 2;
 constexpr int most_vectors_of_row = 6;
 
 int vectors_of_body(const rkernel::Problem& problem, int width) {
   // Windows over few channels, as many in all shapes: one body has all of them.
-  const std::int64_t whole = problem.axes[static_cast<std::size_t>(problem.lane_axis)].extent.constant().value_or(0) / width;
-  const auto reductions = std::ranges::count_if(problem.exprs, [](const rkernel::Expr& expr) { return is_reduction(expr.op); });
-  if (reduces_window(problem) && whole > 0 && whole <= most_vectors_of_row && whole * reductions <= window_accumulators) return static_cast<int>(whole);
+  const std::int64_t whole =
+      problem.axes[static_cast<std::size_t>(problem.lane_axis)].extent.constant().value_or(0) /
+      width;
+  const auto reductions = std::ranges::count_if(
+      problem.exprs, [](const rkernel::Expr& expr) { return is_reduction(expr.op); });
+  if (reduces_window(problem) && whole > 0 && whole <= most_vectors_of_row &&
+      whole * reductions <= window_accumulators)
+    return static_cast<int>(whole);
   const bool functions = std::ranges::any_of(problem.exprs, [&](const rkernel::Expr& expr) {
-    return expr.op != rkernel::ExprOp::Load && codegen::instructions_of(problem, expr, StrideClass::Unit) >= graph::function_instructions;
+    return expr.op != rkernel::ExprOp::Load &&
+           codegen::instructions_of(problem, expr, StrideClass::Unit) >=
+               graph::function_instructions;
   });
   return functions ? function_vectors : elementwise_vectors;
 }
 
 bool is_turned(const rkernel::Operand& operand, int lane_axis, int axis) {
-  const graph::Dim along = operand.strides[static_cast<std::size_t>(axis)], lanes = operand.strides[static_cast<std::size_t>(lane_axis)];
-  return !operand.written && !operand.gathers && operand.guards.empty() && along.constant() == 1 && lanes.constant() != 0 && lanes.constant() != 1;
+  const graph::Dim along = operand.strides[static_cast<std::size_t>(axis)],
+                   lanes = operand.strides[static_cast<std::size_t>(lane_axis)];
+  return !operand.written && !operand.gathers && operand.guards.empty() && along.constant() == 1 &&
+         lanes.constant() != 0 && lanes.constant() != 1;
 }
 
 /// The axis of the largest operand that is turned; -1: there is none.
@@ -42,10 +51,13 @@ int find_turned_axis(const rkernel::Problem& problem) {
   int found = -1;
   std::ptrdiff_t most = 0;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
-    if (axis == problem.lane_axis || problem.axes[static_cast<std::size_t>(axis)].kind != rkernel::AxisKind::Parallel) continue;
+    if (axis == problem.lane_axis ||
+        problem.axes[static_cast<std::size_t>(axis)].kind != rkernel::AxisKind::Parallel)
+      continue;
     for (const rkernel::Operand& operand : problem.operands) {
       if (!is_turned(operand, problem.lane_axis, axis)) continue;
-      const auto varying = std::ranges::count_if(operand.strides, [](graph::Dim stride) { return stride.constant() != 0; });
+      const auto varying = std::ranges::count_if(
+          operand.strides, [](graph::Dim stride) { return stride.constant() != 0; });
       if (varying > most) most = varying, found = axis;
     }
   }
@@ -62,18 +74,23 @@ rkernel::RKernel make_tree(const LoopProblem& loop) {
   rkernel::Layer threads{.name = "threads", .loops = {}, .moves = {}};
   if (loop.sliced) {
     // Outermost, so that the tickets of one slice follow each other.
-    for (const SliceSlots::Axis& sliced : loop.sliced->axes) threads.loops.push_back({sliced.axis, rkernel::LoopKind::Parallel, 0});
+    for (const SliceSlots::Axis& sliced : loop.sliced->axes)
+      threads.loops.push_back({sliced.axis, rkernel::LoopKind::Parallel, 0});
     registers.carried = carried_values(problem);
   }
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
     const bool lanes = axis == problem.lane_axis;
     if (problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction) {
-      registers.loops.push_back({axis, rkernel::LoopKind::TemporalReduction, lanes ? reduction_lanes : 1});
+      registers.loops.push_back(
+          {axis, rkernel::LoopKind::TemporalReduction, lanes ? reduction_lanes : 1});
     } else {
       const bool turned = axis == loop.turned_axis;
       threads.loops.push_back({axis, rkernel::LoopKind::Parallel, lanes || turned ? 0 : 1});
-      if (turned || (lanes && loop.turned_axis >= 0)) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, width});
-      else if (lanes) registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, vectors_of_body(problem, width) * width});
+      if (turned || (lanes && loop.turned_axis >= 0))
+        registers.loops.push_back({axis, rkernel::LoopKind::TemporalSpatial, width});
+      else if (lanes)
+        registers.loops.push_back(
+            {axis, rkernel::LoopKind::TemporalSpatial, vectors_of_body(problem, width) * width});
     }
   }
   tree.layers = {std::move(registers), std::move(threads)};
@@ -85,7 +102,8 @@ std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& 
   std::vector<std::vector<StrideClass>> possible;
   std::size_t count = 1;
   for (const rkernel::Operand& operand : problem.operands) {
-    possible.push_back(codegen::possible_classes(operand.strides[static_cast<std::size_t>(problem.lane_axis)]));
+    possible.push_back(
+        codegen::possible_classes(operand.strides[static_cast<std::size_t>(problem.lane_axis)]));
     count = std::min(count * possible.back().size(), most_loop_classes + 1);
   }
   std::vector<std::vector<StrideClass>> combinations(1);
@@ -104,34 +122,45 @@ std::vector<std::vector<StrideClass>> lane_combinations(const rkernel::Problem& 
   return combinations;
 }
 
-/// Whether nothing is stored before all reductions are known, and each of them comes from the operands alone.
+/// Whether nothing is stored before all reductions are known, and each of them comes from the
+/// operands alone.
 bool passes_once(const LoopProblem& loop) {
-  return std::ranges::all_of(lane_combinations(loop.problem), [&](const std::vector<StrideClass>& lane_classes) {
-    const codegen::LoopPasses plan = codegen::plan_passes(loop.problem, loop.slots, lane_classes, false);
-    return plan.passes.size() == 1 && plan.passes.front().stores.empty();
-  });
+  return std::ranges::all_of(
+      lane_combinations(loop.problem), [&](const std::vector<StrideClass>& lane_classes) {
+        const codegen::LoopPasses plan =
+            codegen::plan_passes(loop.problem, loop.slots, lane_classes, false);
+        return plan.passes.size() == 1 && plan.passes.front().stores.empty();
+      });
 }
 
 /// Of all reductions, and of all values that some passes may keep.
 int largest_kept_bytes(const LoopProblem& loop) {
   std::size_t bytes = sizeof(float);
-  const auto keep = [&](const rkernel::Expr& expr) { bytes = std::max(bytes, size_of(expr.dtype)); };
+  const auto keep = [&](const rkernel::Expr& expr) {
+    bytes = std::max(bytes, size_of(expr.dtype));
+  };
   for (const rkernel::Expr& expr : loop.problem.exprs)
     if (rkernel::is_reduction(expr.op)) keep(expr);
   if (!loop.lanes_reduced()) return static_cast<int>(bytes);
   for (const std::vector<StrideClass>& lane_classes : lane_combinations(loop.problem))
-    for (const int expr : codegen::plan_passes(loop.problem, loop.slots, lane_classes, true).scratch) keep(loop.problem.exprs[static_cast<std::size_t>(expr)]);
+    for (const int expr :
+         codegen::plan_passes(loop.problem, loop.slots, lane_classes, true).scratch)
+      keep(loop.problem.exprs[static_cast<std::size_t>(expr)]);
   return static_cast<int>(bytes);
 }
 
-/// Numbers of values in scratch to have code for: none where scratch may become too large, all where it may fit.
-std::vector<int> scratch_choices(const LoopProblem& loop, const std::vector<StrideClass>& lane_classes) {
+/// Numbers of values in scratch to have code for: none where scratch may become too large, all
+/// where it may fit.
+std::vector<int> scratch_choices(const LoopProblem& loop,
+                                 const std::vector<StrideClass>& lane_classes) {
   if (!loop.lanes_reduced()) return {0};
-  const int values = static_cast<int>(codegen::plan_passes(loop.problem, loop.slots, lane_classes, true).scratch.size());
+  const int values = static_cast<int>(
+      codegen::plan_passes(loop.problem, loop.slots, lane_classes, true).scratch.size());
   if (values == 0) return {0};
   double largest = static_cast<double>(values) * loop.scratch_element_bytes;
   for (const rkernel::Axis& axis : loop.problem.axes)
-    if (axis.kind == rkernel::AxisKind::Reduction) largest *= static_cast<double>(graph::bounds(axis.extent).high);
+    if (axis.kind == rkernel::AxisKind::Reduction)
+      largest *= static_cast<double>(graph::bounds(axis.extent).high);
   if (largest <= static_cast<double>(scratch_limit_bytes)) return {values};
   return {values, 0};
 }
@@ -150,8 +179,11 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const codegen::Isa& use
   turned_chunks_slot = slots.add_strategy_slot();
   if (!reduces()) turned_axis = find_turned_axis(problem);
   if (may_slice(problem) && passes_once(*this)) sliced = add_slice_slots(problem, slots);
-  for (int operand = 0; turned_axis >= 0 && operand < static_cast<int>(problem.operands.size()); ++operand)
-    if (is_turned(problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis, turned_axis)) turned_operands.push_back(operand);
+  for (int operand = 0; turned_axis >= 0 && operand < static_cast<int>(problem.operands.size());
+       ++operand)
+    if (is_turned(problem.operands[static_cast<std::size_t>(operand)], problem.lane_axis,
+                  turned_axis))
+      turned_operands.push_back(operand);
   scratch_element_bytes = largest_kept_bytes(*this);
   tree = make_tree(*this);
 }
@@ -159,15 +191,19 @@ LoopProblem::LoopProblem(const rkernel::Problem& source, const codegen::Isa& use
 bool reduces_window(const rkernel::Problem& problem) {
   // Windows of 7 x 7; beyond, chunks of lanes that stay in L1 are read in long runs.
   constexpr std::int64_t most = 49;
-  if (!problem.has_reduction() || problem.axes[static_cast<std::size_t>(problem.lane_axis)].kind == rkernel::AxisKind::Reduction) return false;
+  if (!problem.has_reduction() || problem.axes[static_cast<std::size_t>(problem.lane_axis)].kind ==
+                                      rkernel::AxisKind::Reduction)
+    return false;
   std::int64_t elements = 1;
   for (const rkernel::Axis& axis : problem.axes)
-    if (axis.kind == rkernel::AxisKind::Reduction) elements *= std::min(axis.extent.constant().value_or(most + 1), most + 1);
+    if (axis.kind == rkernel::AxisKind::Reduction)
+      elements *= std::min(axis.extent.constant().value_or(most + 1), most + 1);
   return elements <= most;
 }
 
 bool LoopProblem::lanes_reduced() const {
-  return problem.axes[static_cast<std::size_t>(problem.lane_axis)].kind == rkernel::AxisKind::Reduction;
+  return problem.axes[static_cast<std::size_t>(problem.lane_axis)].kind ==
+         rkernel::AxisKind::Reduction;
 }
 
 bool LoopProblem::reduces() const {
@@ -180,16 +216,22 @@ std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
   std::vector<LoopClass> classes;
   for (const auto& combination : lane_combinations(loop.problem))
     for (const int scratch : scratch_choices(loop, combination)) {
-      std::string key = fmt::format("loop {} {} {}", scratch > 0 ? "scratch" : "plain", codegen::class_letters(combination),
+      std::string key = fmt::format("loop {} {} {}", scratch > 0 ? "scratch" : "plain",
+                                    codegen::class_letters(combination),
                                     codegen::structure_key(loop.problem, loop.slots));
-      for (const rkernel::Loop& step : loop.tree.layers.front().loops) key += fmt::format("; tile {} of {}", step.tile, step.axis);
-      for (const int operand : loop.turned_operands) key += fmt::format("; turned {} along {}", operand, loop.turned_axis);
+      for (const rkernel::Loop& step : loop.tree.layers.front().loops)
+        key += fmt::format("; tile {} of {}", step.tile, step.axis);
+      for (const int operand : loop.turned_operands)
+        key += fmt::format("; turned {} along {}", operand, loop.turned_axis);
       if (loop.sliced) key += "; sliced";
       if (loop.reduces()) key += fmt::format("; scratch of {}", loop.scratch_element_bytes);
-      const codegen::LoopPasses plan = codegen::plan_passes(loop.problem, loop.slots, combination, scratch > 0);
+      const codegen::LoopPasses plan =
+          codegen::plan_passes(loop.problem, loop.slots, combination, scratch > 0);
       int reductions = 0;
-      for (const codegen::LoopPass& pass : plan.passes) reductions += static_cast<int>(pass.reductions.size());
-      classes.push_back({combination, static_cast<int>(plan.passes.size()), reductions, scratch, std::move(key)});
+      for (const codegen::LoopPass& pass : plan.passes)
+        reductions += static_cast<int>(pass.reductions.size());
+      classes.push_back(
+          {combination, static_cast<int>(plan.passes.size()), reductions, scratch, std::move(key)});
     }
   return classes;
 }
@@ -197,20 +239,28 @@ std::vector<LoopClass> loop_classes(const LoopProblem& loop) {
 std::int64_t scratch_elements(const LoopProblem& loop, std::span<const std::int64_t> ints) {
   std::int64_t elements = 1;
   for (int axis = 0; axis < static_cast<int>(loop.problem.axes.size()); ++axis) {
-    if (loop.problem.axes[static_cast<std::size_t>(axis)].kind != rkernel::AxisKind::Reduction) continue;
+    if (loop.problem.axes[static_cast<std::size_t>(axis)].kind != rkernel::AxisKind::Reduction)
+      continue;
     std::int64_t extent = ints[static_cast<std::size_t>(loop.slots.extent(axis))];
-    if (axis == loop.problem.lane_axis) extent = (extent + reduction_lanes - 1) / reduction_lanes * reduction_lanes;
+    if (axis == loop.problem.lane_axis)
+      extent = (extent + reduction_lanes - 1) / reduction_lanes * reduction_lanes;
     elements *= extent;
   }
   return elements;
 }
 
-std::int64_t scratch_bytes(const LoopProblem& loop, const LoopClass& loop_class, std::span<const std::int64_t> ints) {
+std::int64_t scratch_bytes(const LoopProblem& loop, const LoopClass& loop_class,
+                           std::span<const std::int64_t> ints) {
   const std::int64_t lanes = loop.isa.f32_lanes, element_bytes = loop.scratch_element_bytes;
-  if (loop.turned_axis >= 0) return static_cast<std::int64_t>(loop.turned_operands.size()) * lanes * lanes * 8;
-  // Vectors that do not begin at a whole block, for the sake of streams, may end behind the last one.
+  if (loop.turned_axis >= 0)
+    return static_cast<std::int64_t>(loop.turned_operands.size()) * lanes * lanes * 8;
+  // Vectors that do not begin at a whole block, for the sake of streams, may end behind the last
+  // one.
   if (!loop.lanes_reduced())
-    return loop_class.reductions == 0 ? 0 : (ints[static_cast<std::size_t>(loop.chunk_slot)] * loop_class.reductions + lanes) * element_bytes;
+    return loop_class.reductions == 0
+               ? 0
+               : (ints[static_cast<std::size_t>(loop.chunk_slot)] * loop_class.reductions + lanes) *
+                     element_bytes;
   if (loop_class.scratch_values == 0) return 0;
   return (scratch_elements(loop, ints) * loop_class.scratch_values + lanes) * element_bytes;
 }

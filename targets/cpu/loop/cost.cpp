@@ -17,7 +17,8 @@ constexpr double elements_per_grain = 8192, most_elements_per_grain = 1 << 20;
 // A thread finds this many grains at least, so that the last ones end together.
 constexpr std::int64_t grains_per_thread = 32;
 // What is asked for this early has come when it is needed.
-// Longer rows repay that accumulators are loaded and stored for each of them by being read in one run, where a ticket has whole rows.
+// Longer rows repay that accumulators are loaded and stored for each of them by being read in one
+// run, where a ticket has whole rows.
 constexpr std::int64_t most_grouped_row_bytes = 256;
 constexpr std::int64_t bytes_ahead = 8192, most_rows_ahead = 64;
 // Fewer partial results are merged by one thread.
@@ -29,75 +30,103 @@ constexpr std::int64_t turned_lanes = 1024, turned_steps = 64;
 // Rows shorter than this leave too many lines that are not stored whole.
 constexpr std::int64_t least_streamed_row_bytes = 1024;
 
-std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
-std::int64_t chunks_of(std::int64_t extent, std::int64_t chunk) { return (extent + chunk - 1) / chunk; }
+std::int64_t chunks_of(std::int64_t extent, std::int64_t chunk) {
+  return (extent + chunk - 1) / chunk;
+}
 
 // Elements of the lane axis in one ticket, where lanes run along a parallel axis.
-std::int64_t chunk_for(const LoopProblem& loop, const LoopCost& cost, int passes, const choice::Machine& machine, int threads) {
-  const auto share = static_cast<std::int64_t>(cost.elements / static_cast<double>(threads * tickets_per_thread));
+std::int64_t chunk_for(const LoopProblem& loop, const LoopCost& cost, int passes,
+                       const choice::Machine& machine, int threads) {
+  const auto share =
+      static_cast<std::int64_t>(cost.elements / static_cast<double>(threads * tickets_per_thread));
   if (loop.turned_axis >= 0) return turned_lanes;
   if (!loop.reduces()) return std::clamp(share, least_chunk, most_chunk);
-  // Rows outside, lanes inside: long runs of lanes, unless later passes should find the rows in cache.
+  // Rows outside, lanes inside: long runs of lanes, unless later passes should find the rows in
+  // cache.
   std::int64_t most = most_accumulators;
-  const std::int64_t fair = threads == 1 || cost.slices.count > 1 ? cost.lanes : cost.lanes * cost.rows / (threads * 2);
-  if (passes > 1) most = std::min(most, machine.levels[1].bytes / 2 / std::max<std::int64_t>(cost.reduced * 4, 1));
+  const std::int64_t fair =
+      threads == 1 || cost.slices.count > 1 ? cost.lanes : cost.lanes * cost.rows / (threads * 2);
+  if (passes > 1)
+    most =
+        std::min(most, machine.levels[1].bytes / 2 / std::max<std::int64_t>(cost.reduced * 4, 1));
   return std::clamp(fair, chunk_multiple, std::max(most, chunk_multiple));
 }
 
 // Chunks, tickets and grain for this many threads.
-void divide(const LoopProblem& loop, LoopCost& cost, int passes, const choice::Machine& machine, int threads) {
+void divide(const LoopProblem& loop, LoopCost& cost, int passes, const choice::Machine& machine,
+            int threads) {
   cost.threads = threads;
   if (!loop.lanes_reduced()) {
     cost.chunk = rounded_up(chunk_for(loop, cost, passes, machine, threads), chunk_multiple);
     cost.chunks = chunks_of(cost.lanes, cost.chunk);
   }
-  const std::int64_t row_bytes = 4 * (loop.lanes_reduced() ? cost.lanes : std::min(cost.chunk, cost.lanes));
+  const std::int64_t row_bytes =
+      4 * (loop.lanes_reduced() ? cost.lanes : std::min(cost.chunk, cost.lanes));
   cost.grouped = row_bytes <= most_grouped_row_bytes || cost.chunks > 1;
-  const std::int64_t at_once = loop.reduces() && !loop.lanes_reduced() ? LoopProblem::rows_at_once : 1;
-  cost.ahead = std::clamp(chunks_of(bytes_ahead, std::max<std::int64_t>(row_bytes, 1)), at_once, most_rows_ahead);
-  if (loop.lanes_reduced() && 4 * row_bytes > machine.levels[0].bytes) std::swap(cost.ahead, cost.far_ahead);
+  const std::int64_t at_once =
+      loop.reduces() && !loop.lanes_reduced() ? LoopProblem::rows_at_once : 1;
+  cost.ahead = std::clamp(chunks_of(bytes_ahead, std::max<std::int64_t>(row_bytes, 1)), at_once,
+                          most_rows_ahead);
+  if (loop.lanes_reduced() && 4 * row_bytes > machine.levels[0].bytes)
+    std::swap(cost.ahead, cost.far_ahead);
   if (loop.turned_axis >= 0) {
     cost.turned_chunk = turned_steps;
     cost.turned_chunks = chunks_of(cost.turned, cost.turned_chunk);
   }
   cost.tickets = cost.rows * cost.chunks * cost.turned_chunks * cost.slices.count;
-  cost.threads = static_cast<int>(std::min<std::int64_t>(threads, std::max<std::int64_t>(cost.tickets, 1)));
-  const double per_ticket = cost.elements / static_cast<double>(std::max<std::int64_t>(cost.tickets, 1));
+  cost.threads =
+      static_cast<int>(std::min<std::int64_t>(threads, std::max<std::int64_t>(cost.tickets, 1)));
+  const double per_ticket =
+      cost.elements / static_cast<double>(std::max<std::int64_t>(cost.tickets, 1));
   const auto fair = (cost.tickets + cost.threads - 1) / cost.threads;
   // Long runs for each thread: hardware, and the code too, read ahead of what they need.
-  const double elements = std::clamp(cost.elements / static_cast<double>(cost.threads * grains_per_thread), elements_per_grain, most_elements_per_grain);
+  const double elements =
+      std::clamp(cost.elements / static_cast<double>(cost.threads * grains_per_thread),
+                 elements_per_grain, most_elements_per_grain);
   cost.grain = static_cast<std::int64_t>(elements / std::max(per_ticket, 1.0));
-  cost.grain = std::max<std::int64_t>(cost.threads == 1 ? cost.tickets : std::min(cost.grain, fair), 1);
+  cost.grain =
+      std::max<std::int64_t>(cost.threads == 1 ? cost.tickets : std::min(cost.grain, fair), 1);
 }
 
 // The second stage: partial results are written, then read by all threads.
-void predict_merge(const LoopProblem& loop, LoopCost& cost, int reductions, const choice::Machine& machine) {
+void predict_merge(const LoopProblem& loop, LoopCost& cost, int reductions,
+                   const choice::Machine& machine) {
   if (cost.slices.count == 1) return;
   const bool lanes = !loop.lanes_reduced();
   if (lanes) {
     cost.partials_row = rounded_up(cost.lanes, chunk_multiple);
-    cost.merge_chunk = std::min(rounded_up(chunks_of(cost.lanes, 2 * cost.threads), chunk_multiple), cost.chunk);
+    cost.merge_chunk =
+        std::min(rounded_up(chunks_of(cost.lanes, 2 * cost.threads), chunk_multiple), cost.chunk);
     cost.merge_chunks = chunks_of(cost.lanes, cost.merge_chunk);
   }
   const std::int64_t tickets = cost.rows * cost.merge_chunks;
-  const double merged = static_cast<double>(cost.slices.count * cost.rows * cost.partials_row * reductions);
+  const double merged =
+      static_cast<double>(cost.slices.count * cost.rows * cost.partials_row * reductions);
   const bool alone = cost.threads == 1 || merged < least_merged;
   cost.merge_grain = alone ? tickets : 1;
   const int active = alone ? 1 : cost.threads;
   const double bytes = merged * loop.scratch_element_bytes;
-  const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(bytes)));
-  const double operations = merged / (lanes ? loop.isa.f32_lanes : 1) * machine.seconds_per_vector_operation;
+  const std::size_t level =
+      std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(bytes)));
+  const double operations =
+      merged / (lanes ? loop.isa.f32_lanes : 1) * machine.seconds_per_vector_operation;
   cost.merge_seconds = (alone ? 0 : machine.seconds_per_wakeup) + machine.seconds_per_ticket +
-                       operations / active + 2 * bytes / active / machine.bandwidth_per_thread(level, active);
+                       operations / active +
+                       2 * bytes / active / machine.bandwidth_per_thread(level, active);
   cost.seconds += cost.merge_seconds;
 }
 
-// Vectors of points stream through the registers while the next ones are loaded; tickets are taken `grain` at a time.
+// Vectors of points stream through the registers while the next ones are loaded; tickets are taken
+// `grain` at a time.
 void predict(const LoopProblem& loop, LoopCost& cost, const choice::Machine& machine) {
   const double vectors = std::max(1.0, cost.elements / loop.isa.f32_lanes);
   const double tickets = static_cast<double>(std::max<std::int64_t>(cost.tickets, 1));
-  const std::size_t level = std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(cost.bytes)));
+  const std::size_t level =
+      std::max<std::size_t>(1, machine.level_of(static_cast<std::int64_t>(cost.bytes)));
   cost.vector_seconds = cost.instructions * machine.seconds_per_vector_operation;
   cost.lane_terms = {.name = "lanes"};
   cost.lane_terms.spatial_trips = vectors / tickets;
@@ -109,30 +138,37 @@ void predict(const LoopProblem& loop, LoopCost& cost, const choice::Machine& mac
   cost.thread_terms.parallel_trips = tickets / grain;
   cost.thread_terms.units = cost.threads;
   cost.thread_terms.fixed = machine.seconds_per_ticket;
-  cost.seconds = choice::layer_cost(cost.thread_terms, grain * cost.lane_seconds, false) + (cost.threads > 1 ? machine.seconds_per_wakeup : 0);
+  cost.seconds = choice::layer_cost(cost.thread_terms, grain * cost.lane_seconds, false) +
+                 (cost.threads > 1 ? machine.seconds_per_wakeup : 0);
 }
 
 }  // namespace
 
-LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::span<const std::int64_t> ints,
-                   const choice::Machine& machine, int threads) {
+LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class,
+                   std::span<const std::int64_t> ints, const choice::Machine& machine,
+                   int threads) {
   LoopCost cost;
   cost.elements = 1;
   for (int axis = 0; axis < static_cast<int>(loop.problem.axes.size()); ++axis) {
     const std::int64_t extent = ints[static_cast<std::size_t>(loop.slots.extent(axis))];
     cost.elements *= static_cast<double>(extent);
     if (axis == loop.problem.lane_axis) cost.lanes = extent;
-    if (loop.problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction) cost.reduced *= extent;
-    else if (axis == loop.turned_axis) cost.turned = extent;
-    else if (axis != loop.problem.lane_axis) cost.rows *= extent;
+    if (loop.problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction)
+      cost.reduced *= extent;
+    else if (axis == loop.turned_axis)
+      cost.turned = extent;
+    else if (axis != loop.problem.lane_axis)
+      cost.rows *= extent;
   }
   cost.bytes = codegen::bytes_of(loop.problem, loop.slots, loop_class.lane_classes, ints);
   cost.instructions = codegen::instructions_of(loop.problem, loop.slots, loop_class.lane_classes);
   cost.written = codegen::bytes_of(loop.problem, loop.slots, loop_class.lane_classes, ints, true);
-  // What is stored exceeds the last cache: it would only push out what is there, and be read before it is written.
+  // What is stored exceeds the last cache: it would only push out what is there, and be read before
+  // it is written.
   const auto last_cache = static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
   const std::int64_t row_bytes = cost.lanes * 4;
-  cost.streams = cost.written > last_cache * 3 / 4 && (row_bytes >= least_streamed_row_bytes || row_bytes % line_bytes == 0);
+  cost.streams = cost.written > last_cache * 3 / 4 &&
+                 (row_bytes >= least_streamed_row_bytes || row_bytes % line_bytes == 0);
   if (loop.sliced) cost.slices = slices_of(loop, ints);
   LoopCost best = cost;
   divide(loop, best, loop_class.passes, machine, 1);
@@ -148,13 +184,21 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class, std::sp
 }
 
 std::string to_string(const LoopCost& cost) {
-  const choice::CostBreakdown breakdown{cost.vector_seconds, {cost.lane_terms, cost.thread_terms}, {cost.lane_seconds, cost.seconds},
-                                         cost.tickets, cost.seconds};
-  return fmt::format("  rows {}, lanes {}, reduced {}; {:.0f} bytes, {:.0f} instructions a vector\n", cost.rows, cost.lanes, cost.reduced,
-                     cost.bytes, cost.instructions) +
-         fmt::format("  chosen {:.4g} us: {} thread{}, {} tickets, grain {}, chunk {}\n", cost.seconds * 1e6, cost.threads,
-                     cost.threads == 1 ? "" : "s", cost.tickets, cost.grain, cost.chunk) +
-         (cost.slices.count == 1 ? std::string() : fmt::format("  {} slices of the reduction, merged in {:.4g} us\n", cost.slices.count, cost.merge_seconds * 1e6)) +
+  const choice::CostBreakdown breakdown{cost.vector_seconds,
+                                        {cost.lane_terms, cost.thread_terms},
+                                        {cost.lane_seconds, cost.seconds},
+                                        cost.tickets,
+                                        cost.seconds};
+  return fmt::format(
+             "  rows {}, lanes {}, reduced {}; {:.0f} bytes, {:.0f} instructions a vector\n",
+             cost.rows, cost.lanes, cost.reduced, cost.bytes, cost.instructions) +
+         fmt::format("  chosen {:.4g} us: {} thread{}, {} tickets, grain {}, chunk {}\n",
+                     cost.seconds * 1e6, cost.threads, cost.threads == 1 ? "" : "s", cost.tickets,
+                     cost.grain, cost.chunk) +
+         (cost.slices.count == 1
+              ? std::string()
+              : fmt::format("  {} slices of the reduction, merged in {:.4g} us\n",
+                            cost.slices.count, cost.merge_seconds * 1e6)) +
          choice::to_string(breakdown);
 }
 

@@ -3,8 +3,8 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
-#include "targets/cpu/x86/functions.hpp"
 #include "targets/cpu/loop/code.hpp"
+#include "targets/cpu/x86/functions.hpp"
 
 namespace dyn::cpu {
 
@@ -18,13 +18,21 @@ constexpr int avx512_lanes = 16;
 
 }  // namespace
 
-LoopCode::LoopCode(llvm::Module& module, const std::string& symbol, const LoopProblem& loop, const LoopClass& loop_class, LoopStage stage)
-    : loop_(loop), problem_(loop.problem), class_(loop_class), width_(loop.isa.f32_lanes), builder_(module.getContext()),
-      math_{.fma = loop.isa.fma, .scalef = loop.isa.f32_lanes == avx512_lanes}, passes_(codegen::plan_passes(problem_, loop.slots, loop_class.lane_classes, loop_class.scratch_values > 0)),
+LoopCode::LoopCode(llvm::Module& module, const std::string& symbol, const LoopProblem& loop,
+                   const LoopClass& loop_class, LoopStage stage)
+    : loop_(loop),
+      problem_(loop.problem),
+      class_(loop_class),
+      width_(loop.isa.f32_lanes),
+      builder_(module.getContext()),
+      math_{.fma = loop.isa.fma, .scalef = loop.isa.f32_lanes == avx512_lanes},
+      passes_(codegen::plan_passes(problem_, loop.slots, loop_class.lane_classes,
+                                   loop_class.scratch_values > 0)),
       merging_(stage == LoopStage::Merge) {
   function_ = create_kernel_function(builder_, module, symbol);
   function_->setDoesNotThrow();
-  operands_.emplace(builder_, problem_, loop.slots, class_.lane_classes, codegen::load_kernel_args(builder_, function_->getArg(0)), width_);
+  operands_.emplace(builder_, problem_, loop.slots, class_.lane_classes,
+                    codegen::load_kernel_args(builder_, function_->getArg(0)), width_);
   compiler_.emplace(builder_, problem_, *operands_, math_);
   scratch_ = function_->getArg(3);
   if (loop.sliced) shared_ = codegen::load_shared_memory(builder_, function_->getArg(0));
@@ -52,7 +60,10 @@ void LoopCode::open(int, const rkernel::Loop& loop) {
     Value* digit = digits_[next_digit_++];
     Value* chunk = operands_->slot(slice_of(loop.axis)->chunk);
     Value* begin = builder_.CreateMul(digit, chunk);
-    parts_.push_back({loop.axis, {begin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateAdd(begin, chunk), extent(loop.axis))}});
+    parts_.push_back(
+        {loop.axis,
+         {begin, builder_.CreateBinaryIntrinsic(
+                     llvm::Intrinsic::smin, builder_.CreateAdd(begin, chunk), extent(loop.axis))}});
     slice_digits_.emplace_back(loop.axis, digit);
     return;
   }
@@ -65,7 +76,8 @@ void LoopCode::open(int, const rkernel::Loop& loop) {
   Value* chunk = operands_->slot(lanes ? chunk_slot() : loop_.turned_chunk_slot);
   Part& part = lanes ? lanes_ : steps_;
   part.begin = builder_.CreateMul(digit, chunk);
-  part.end = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateAdd(part.begin, chunk), extent(loop.axis));
+  part.end = builder_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smin, builder_.CreateAdd(part.begin, chunk), extent(loop.axis));
 }
 
 void LoopCode::close(int, const rkernel::Loop& loop) { operands_->set_index(loop.axis, nullptr); }
@@ -73,18 +85,25 @@ void LoopCode::close(int, const rkernel::Loop& loop) { operands_->set_index(loop
 void LoopCode::leaf(const rkernel::Layer& registers) {
   for (const rkernel::Loop& loop : registers.loops) {
     inner_ |= axis_bit(loop.axis);
-    if (loop.axis == problem_.lane_axis) block_ = static_cast<int>(loop.tile);
-    else if (loop.axis != loop_.turned_axis) serial_axes_.push_back(loop.axis);
+    if (loop.axis == problem_.lane_axis)
+      block_ = static_cast<int>(loop.tile);
+    else if (loop.axis != loop_.turned_axis)
+      serial_axes_.push_back(loop.axis);
   }
-  if (loop_.turned_axis >= 0) emit_tiles();
-  else if (loop_.lanes_reduced()) emit_reduced_row();
-  else if (passes_.passes.empty()) emit_chunk();
-  else emit_reduced_chunk();
+  if (loop_.turned_axis >= 0)
+    emit_tiles();
+  else if (loop_.lanes_reduced())
+    emit_reduced_row();
+  else if (passes_.passes.empty())
+    emit_chunk();
+  else
+    emit_reduced_chunk();
 }
 
 std::vector<rkernel::Loop> LoopCode::ticket_loops() const {
   std::vector<rkernel::Loop> loops = loop_.tree.layers.back().loops;
-  if (merging_) std::erase_if(loops, [&](const rkernel::Loop& loop) { return is_reduced(loop.axis); });
+  if (merging_)
+    std::erase_if(loops, [&](const rkernel::Loop& loop) { return is_reduced(loop.axis); });
   return loops;
 }
 
@@ -92,10 +111,14 @@ std::vector<rkernel::Loop> LoopCode::ticket_loops() const {
 std::vector<int> LoopCode::digit_slots() const {
   std::vector<int> slots;
   for (const rkernel::Loop& loop : ticket_loops()) {
-    if (is_reduced(loop.axis)) slots.push_back(slice_of(loop.axis)->chunks);
-    else if (loop.axis == problem_.lane_axis) slots.push_back(merging_ ? loop_.sliced->merge_chunks : loop_.chunks_slot);
-    else if (loop.axis == loop_.turned_axis) slots.push_back(loop_.turned_chunks_slot);
-    else slots.push_back(loop_.slots.extent(loop.axis));
+    if (is_reduced(loop.axis))
+      slots.push_back(slice_of(loop.axis)->chunks);
+    else if (loop.axis == problem_.lane_axis)
+      slots.push_back(merging_ ? loop_.sliced->merge_chunks : loop_.chunks_slot);
+    else if (loop.axis == loop_.turned_axis)
+      slots.push_back(loop_.turned_chunks_slot);
+    else
+      slots.push_back(loop_.slots.extent(loop.axis));
   }
   return slots;
 }
@@ -103,7 +126,8 @@ std::vector<int> LoopCode::digit_slots() const {
 int LoopCode::next_ticket_axis() const {
   int axis = -1;
   for (const rkernel::Loop& loop : loop_.tree.layers.back().loops)
-    if (loop.axis != problem_.lane_axis && loop.axis != loop_.turned_axis && !is_reduced(loop.axis)) axis = loop.axis;
+    if (loop.axis != problem_.lane_axis && loop.axis != loop_.turned_axis && !is_reduced(loop.axis))
+      axis = loop.axis;
   return axis;
 }
 
@@ -137,17 +161,20 @@ LoopCode::Values LoopCode::following_digits() {
 
 // Streaming stores are not ordered with the store by which a thread says that its tickets are done.
 void LoopCode::fence_streams() {
-  codegen::Conditional streamed(builder_, builder_.CreateICmpNE(operands_->slot(loop_.stream_slot), number(0)), "fence");
+  codegen::Conditional streamed(
+      builder_, builder_.CreateICmpNE(operands_->slot(loop_.stream_slot), number(0)), "fence");
   builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   streamed.close();
 }
 
-void emit_loop_kernel(llvm::Module& module, const std::string& symbol, const LoopProblem& problem, const LoopClass& loop_class) {
+void emit_loop_kernel(llvm::Module& module, const std::string& symbol, const LoopProblem& problem,
+                      const LoopClass& loop_class) {
   rkernel::legalise(problem.tree, {.vector_registers = problem.isa.vector_registers});
   LoopCode(module, symbol, problem, loop_class, LoopStage::First).emit();
 }
 
-void emit_loop_merge(llvm::Module& module, const std::string& symbol, const LoopProblem& problem, const LoopClass& loop_class) {
+void emit_loop_merge(llvm::Module& module, const std::string& symbol, const LoopProblem& problem,
+                     const LoopClass& loop_class) {
   rkernel::legalise(problem.tree, {.vector_registers = problem.isa.vector_registers});
   LoopCode(module, symbol, problem, loop_class, LoopStage::Merge).emit();
 }

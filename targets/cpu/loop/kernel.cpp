@@ -10,10 +10,14 @@ namespace dyn::cpu {
 
 using codegen::StrideClass;
 
-LoopKernel::LoopKernel(const rkernel::Problem& problem, const codegen::Isa& isa, std::shared_ptr<const choice::Machine> machine)
-    : problem_(std::make_shared<LoopProblem>(problem, isa)), machine_(std::move(machine)), classes_(loop_classes(*problem_)) {}
+LoopKernel::LoopKernel(const rkernel::Problem& problem, const codegen::Isa& isa,
+                       std::shared_ptr<const choice::Machine> machine)
+    : problem_(std::make_shared<LoopProblem>(problem, isa)),
+      machine_(std::move(machine)),
+      classes_(loop_classes(*problem_)) {}
 
-std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const codegen::Isa& isa,
+std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem,
+                                               const codegen::Isa& isa,
                                                std::shared_ptr<const choice::Machine> machine) {
   return std::unique_ptr<LoopKernel>(new LoopKernel(problem, isa, std::move(machine)));
 }
@@ -21,14 +25,17 @@ std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, 
 std::vector<codegen::KernelSource> LoopKernel::sources() const {
   std::vector<codegen::KernelSource> sources;
   for (const LoopClass& loop_class : classes_)
-    sources.push_back({loop_class.key, [problem = problem_, loop_class](llvm::Module& module, const std::string& symbol) {
+    sources.push_back({loop_class.key, [problem = problem_, loop_class](llvm::Module& module,
+                                                                        const std::string& symbol) {
                          emit_loop_kernel(module, symbol, *problem, loop_class);
                        }});
   if (!problem_->sliced) return sources;
   for (const LoopClass& loop_class : classes_)
-    sources.push_back({merge_prefix + loop_class.key, [problem = problem_, loop_class](llvm::Module& module, const std::string& symbol) {
-                         emit_loop_merge(module, symbol, *problem, loop_class);
-                       }});
+    sources.push_back(
+        {merge_prefix + loop_class.key,
+         [problem = problem_, loop_class](llvm::Module& module, const std::string& symbol) {
+           emit_loop_merge(module, symbol, *problem, loop_class);
+         }});
   return sources;
 }
 
@@ -45,7 +52,8 @@ std::size_t LoopKernel::class_for(std::span<const std::int64_t> ints) const {
     for (std::size_t operand = 0; operand < classes_[i].lane_classes.size(); ++operand) {
       const StrideClass wanted = classes_[i].lane_classes[operand];
       if (wanted == StrideClass::Any) continue;
-      fits = fits && codegen::class_of(codegen::value_of(problem_->slots.stride(static_cast<int>(operand), lane), ints)) == wanted;
+      fits = fits && codegen::class_of(codegen::value_of(
+                         problem_->slots.stride(static_cast<int>(operand), lane), ints)) == wanted;
       ++specific;
     }
     if (!fits) continue;
@@ -54,7 +62,8 @@ std::size_t LoopKernel::class_for(std::span<const std::int64_t> ints) const {
     if (specific > best_specific) best = i, best_specific = specific;
   }
   if (best == classes_.size())
-    throw Error(ErrorKind::internal, fmt::format("no shape class of {} fits its strides", problem_->problem.name));
+    throw Error(ErrorKind::internal,
+                fmt::format("no shape class of {} fits its strides", problem_->problem.name));
   return best;
 }
 
@@ -62,7 +71,8 @@ rkernel::Launch LoopKernel::plan(const rkernel::PlanRequest& request) const {
   rkernel::Launch launch;
   launch.ints = problem_->slots.evaluate(request.symbols);
   const std::size_t chosen = class_for(launch.ints);
-  const LoopCost cost = loop_cost(*problem_, classes_[chosen], launch.ints, *machine_, request.threads);
+  const LoopCost cost =
+      loop_cost(*problem_, classes_[chosen], launch.ints, *machine_, request.threads);
   launch.function = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(chosen));
   launch.tickets = cost.tickets;
   launch.grain = cost.grain;
@@ -77,14 +87,18 @@ rkernel::Launch LoopKernel::plan(const rkernel::PlanRequest& request) const {
   launch.ints[static_cast<std::size_t>(problem_->far_ahead_slot)] = cost.far_ahead;
   launch.ints[static_cast<std::size_t>(problem_->turned_chunk_slot)] = cost.turned_chunk;
   launch.ints[static_cast<std::size_t>(problem_->turned_chunks_slot)] = cost.turned_chunks;
-  launch.scratch_bytes = static_cast<std::size_t>(scratch_bytes(*problem_, classes_[chosen], launch.ints));
+  launch.scratch_bytes =
+      static_cast<std::size_t>(scratch_bytes(*problem_, classes_[chosen], launch.ints));
   if (problem_->sliced) fill_slices(chosen, cost, launch);
   return launch;
 }
 
-void LoopKernel::fill_slices(std::size_t chosen, const LoopCost& cost, rkernel::Launch& launch) const {
+void LoopKernel::fill_slices(std::size_t chosen, const LoopCost& cost,
+                             rkernel::Launch& launch) const {
   const SliceSlots& slots = *problem_->sliced;
-  const auto set = [&](int slot, std::int64_t value) { launch.ints[static_cast<std::size_t>(slot)] = value; };
+  const auto set = [&](int slot, std::int64_t value) {
+    launch.ints[static_cast<std::size_t>(slot)] = value;
+  };
   for (std::size_t i = 0; i < slots.axes.size(); ++i) {
     set(slots.axes[i].chunk, cost.slices.chunk[i]);
     set(slots.axes[i].chunks, cost.slices.chunks[i]);
@@ -98,14 +112,17 @@ void LoopKernel::fill_slices(std::size_t chosen, const LoopCost& cost, rkernel::
   launch.merge = reinterpret_cast<rkernel::KernelFunction>(addresses_.at(classes_.size() + chosen));
   launch.merge_tickets = cost.rows * cost.merge_chunks;
   launch.merge_grain = cost.merge_grain;
-  launch.shared_bytes = static_cast<std::size_t>(cost.slices.count * cost.rows * cost.partials_row * classes_[chosen].reductions * problem_->scratch_element_bytes);
+  launch.shared_bytes =
+      static_cast<std::size_t>(cost.slices.count * cost.rows * cost.partials_row *
+                               classes_[chosen].reductions * problem_->scratch_element_bytes);
 }
 
 std::string LoopKernel::explain(const rkernel::PlanRequest& request) const {
   const std::vector<std::int64_t> ints = problem_->slots.evaluate(request.symbols);
   const std::size_t chosen = class_for(ints);
-  return fmt::format("  {}: class {} of {}\n{}", problem_->problem.name, chosen, classes_.size(),
-                     to_string(loop_cost(*problem_, classes_[chosen], ints, *machine_, request.threads)));
+  return fmt::format(
+      "  {}: class {} of {}\n{}", problem_->problem.name, chosen, classes_.size(),
+      to_string(loop_cost(*problem_, classes_[chosen], ints, *machine_, request.threads)));
 }
 
 std::string LoopKernel::target_name() const { return "cpu/" + problem_->isa.name; }

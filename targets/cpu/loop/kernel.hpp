@@ -1,29 +1,33 @@
 #pragma once
-// Kernels of problems without a contraction: element-wise work, reductions, softmax, normalisation, gathers, copies.
+// Kernels of problems without a contraction: element-wise work, reductions, softmax, normalisation,
+// gathers, copies.
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "src/rkernel/tree/layer.hpp"
 #include "src/choice/cost/machine.hpp"
 #include "src/rkernel/target/target.hpp"
+#include "src/rkernel/tree/layer.hpp"
+#include "targets/cpu/loop/class.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "targets/llvm/jit/jit.hpp"
-#include "targets/cpu/loop/class.hpp"
 
 namespace dyn::cpu {
 
 struct LoopCost;
 
-/// One problem with all its shape classes. plan() evaluates the slots and picks the class by the strides' values.
+/// One problem with all its shape classes. plan() evaluates the slots and picks the class by the
+/// strides' values.
 class LoopKernel : public rkernel::Kernel {
  public:
   /// Throws Error(unsupported) for dtypes without code generation.
-  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem, const codegen::Isa& isa,
+  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem,
+                                            const codegen::Isa& isa,
                                             std::shared_ptr<const choice::Machine> machine);
 
-  /// The manifest: one source for each class that a shape can need, then one for the second stage of each, where there is one.
+  /// The manifest: one source for each class that a shape can need, then one for the second stage
+  /// of each, where there is one.
   std::vector<codegen::KernelSource> sources() const;
   /// The functions of sources(), in that order.
   void bind(std::vector<void*> addresses);
@@ -34,7 +38,8 @@ class LoopKernel : public rkernel::Kernel {
   std::string describe() const override;
 
  private:
-  LoopKernel(const rkernel::Problem& problem, const codegen::Isa& isa, std::shared_ptr<const choice::Machine> machine);
+  LoopKernel(const rkernel::Problem& problem, const codegen::Isa& isa,
+             std::shared_ptr<const choice::Machine> machine);
   std::size_t class_for(std::span<const std::int64_t> ints) const;
   void fill_slices(std::size_t chosen, const LoopCost& cost, rkernel::Launch& launch) const;
 

@@ -14,12 +14,15 @@ using llvm::Value;
 void LoopCode::emit_reduced_row() {
   compiler_->enter(inner_);
   Value* lanes = extent(problem_.lane_axis);
-  padded_lanes_ = rounded_down(builder_.CreateAdd(lanes, number(reduction_lanes - 1)), reduction_lanes);
+  padded_lanes_ =
+      rounded_down(builder_.CreateAdd(lanes, number(reduction_lanes - 1)), reduction_lanes);
   scratch_size_ = padded_lanes_;
-  for (const int axis : serial_axes_) scratch_size_ = builder_.CreateMul(scratch_size_, extent(axis));
+  for (const int axis : serial_axes_)
+    scratch_size_ = builder_.CreateMul(scratch_size_, extent(axis));
   for (const LoopPass& pass : passes_.passes) {
     const Values results = merging_ ? merged_row(pass) : reduced_row(pass);
-    for (std::size_t r = 0; r < pass.reductions.size(); ++r) compiler_->bind(pass.reductions[r], results[r]);
+    for (std::size_t r = 0; r < pass.reductions.size(); ++r)
+      compiler_->bind(pass.reductions[r], results[r]);
     if (loop_.sliced && !merging_) store_partials(results);
   }
   when_whole([&] {
@@ -33,13 +36,17 @@ void LoopCode::emit_reduced_row() {
 /// The results of a pass, a scalar for each reduction.
 LoopCode::Values LoopCode::reduced_row(const LoopPass& pass) {
   compiler_->enter(inner_, pass.roots);
-  const auto lane_loops = [&](const Values& accumulators, Value* row) { return over_lanes(pass, accumulators, row); };
-  const Values accumulators = over_serial_axes(pass, 0, neutral(pass, vectors()), number(0), lane_loops);
+  const auto lane_loops = [&](const Values& accumulators, Value* row) {
+    return over_lanes(pass, accumulators, row);
+  };
+  const Values accumulators =
+      over_serial_axes(pass, 0, neutral(pass, vectors()), number(0), lane_loops);
   compiler_->leave();
   const auto parts = static_cast<std::size_t>(vectors());
   Values results;
   for (std::size_t r = 0; r < pass.reductions.size(); ++r)
-    results.push_back(reduction(pass.reductions[r]).merge(std::span<Value* const>(accumulators).subspan(r * parts, parts)));
+    results.push_back(reduction(pass.reductions[r])
+                          .merge(std::span<Value* const>(accumulators).subspan(r * parts, parts)));
   return results;
 }
 
@@ -48,23 +55,26 @@ LoopCode::Values LoopCode::over_lanes(const LoopPass& pass, const Values& initia
   if (pass.reductions.empty() && pass.saved.empty()) {
     // Which lane an element has matters only to sums.
     const Part all{number(0), extent(problem_.lane_axis)};
-    over_range(all, streaming(pass.stores, all), vectors(), [&](Value* begin, int vectors_here, Value* mask) {
-      Values none;
-      for (int i = 0; i < vectors_here; ++i) {
-        const Body body{builder_.CreateAdd(begin, number(i * width_)), mask, {}};
-        if (mask == nullptr) prefetch_next_row(pass, body, i);
-        sweep(pass, body, 0, 1, none, row);
-      }
-    });
+    over_range(all, streaming(pass.stores, all), vectors(),
+               [&](Value* begin, int vectors_here, Value* mask) {
+                 Values none;
+                 for (int i = 0; i < vectors_here; ++i) {
+                   const Body body{builder_.CreateAdd(begin, number(i * width_)), mask, {}};
+                   if (mask == nullptr) prefetch_next_row(pass, body, i);
+                   sweep(pass, body, 0, 1, none, row);
+                 }
+               });
     return {};
   }
   const Part part = part_of(problem_.lane_axis);
-  Value* whole = builder_.CreateAdd(part.begin, rounded_down(builder_.CreateSub(part.end, part.begin), block_));
+  Value* whole = builder_.CreateAdd(part.begin,
+                                    rounded_down(builder_.CreateSub(part.end, part.begin), block_));
   CountedLoop main(builder_, part.begin, whole, number(block_), "lanes", initial);
   Values accumulators;
   for (std::size_t i = 0; i < initial.size(); ++i) accumulators.push_back(main.carried(i));
   for (std::size_t i = 0; i < count; ++i) {
-    const Body body{builder_.CreateAdd(main.index(), number(static_cast<int>(i) * width_)), nullptr, {}};
+    const Body body{
+        builder_.CreateAdd(main.index(), number(static_cast<int>(i) * width_)), nullptr, {}};
     prefetch_next_row(pass, body, static_cast<int>(i));
     sweep(pass, body, i, count, accumulators, row);
   }
@@ -80,10 +90,12 @@ LoopCode::Values LoopCode::over_lanes(const LoopPass& pass, const Values& initia
   return accumulators;
 }
 
-/// The first pass waits for memory, later ones compute: while they do, what the next row's first pass will read comes nearer, spread
-/// over all of them, since only so many lines can be on their way at a time. One of the two distances is 0, for a line that is there.
+/// The first pass waits for memory, later ones compute: while they do, what the next row's first
+/// pass will read comes nearer, spread over all of them, since only so many lines can be on their
+/// way at a time. One of the two distances is 0, for a line that is there.
 void LoopCode::prefetch_next_row(const LoopPass& pass, const Body& body, int index) {
-  const auto number = static_cast<int>(&pass - passes_.passes.data()), later = static_cast<int>(passes_.passes.size()) - 1;
+  const auto number = static_cast<int>(&pass - passes_.passes.data()),
+             later = static_cast<int>(passes_.passes.size()) - 1;
   if (number == 0 || index % std::min(later, vectors()) != (number - 1) % vectors()) return;
   const int axis = next_ticket_axis();
   if (axis < 0) return;
@@ -91,12 +103,14 @@ void LoopCode::prefetch_next_row(const LoopPass& pass, const Body& body, int ind
     if (!is_streamed_in(operand)) continue;
     in_body(body, [&] {
       operands_->prefetch_ahead(operand, axis, operands_->slot(loop_.ahead_slot));
-      operands_->prefetch_ahead(operand, axis, operands_->slot(loop_.far_ahead_slot), codegen::CacheLevel::Second);
+      operands_->prefetch_ahead(operand, axis, operands_->slot(loop_.far_ahead_slot),
+                                codegen::CacheLevel::Second);
     });
   }
 }
 
-/// Place in scratch of a kept expression's element: all elements of the reduction axes, the lane axis padded to whole blocks.
+/// Place in scratch of a kept expression's element: all elements of the reduction axes, the lane
+/// axis padded to whole blocks.
 Value* LoopCode::kept(int expr, Value* row, Value* begin) {
   std::size_t position = 0;
   while (passes_.scratch[position] != expr) ++position;

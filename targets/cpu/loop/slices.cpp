@@ -13,10 +13,12 @@ namespace {
 using rkernel::AxisKind;
 using rkernel::ExprOp;
 
-// Enough for the last ones to end together on many threads; so many partial results are still merged in next to no time.
+// Enough for the last ones to end together on many threads; so many partial results are still
+// merged in next to no time.
 constexpr double most_tickets = 64;
-// Of a slice, so that a second stage and what each slice begins and ends with are next to nothing beside what it reads. Many lanes along a
-// parallel axis can be divided instead, which is as good where the data is in a cache.
+// Of a slice, so that a second stage and what each slice begins and ends with are next to nothing
+// beside what it reads. Many lanes along a parallel axis can be divided instead, which is as good
+// where the data is in a cache.
 constexpr double least_elements = 1 << 17, least_elements_of_wide = 1 << 18, least_rows = 256;
 constexpr double wide_lanes = 256;
 // Lanes along a parallel axis: one ticket's accumulators stay in L1.
@@ -31,14 +33,19 @@ struct Sizes {
 std::int64_t slice_count(const Sizes& sizes, bool lanes_reduced) {
   if (sizes.rows < 1 || sizes.lanes < 1) return 1;
   const double tickets = sizes.rows * std::ceil(sizes.lanes / lanes_of_ticket);
-  const double elements = std::ceil((sizes.lanes < wide_lanes ? least_elements : least_elements_of_wide) / sizes.lanes);
+  const double elements =
+      std::ceil((sizes.lanes < wide_lanes ? least_elements : least_elements_of_wide) / sizes.lanes);
   const double least = lanes_reduced ? elements : std::max(least_rows, elements);
-  return static_cast<std::int64_t>(std::max(std::min(std::floor(most_tickets / tickets), std::floor(sizes.reduced / least)), 1.0));
+  return static_cast<std::int64_t>(std::max(
+      std::min(std::floor(most_tickets / tickets), std::floor(sizes.reduced / least)), 1.0));
 }
 
 double neutral_of(ExprOp op) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  return op == ExprOp::ReduceMax ? -infinity : op == ExprOp::ReduceMin ? infinity : op == ExprOp::ReduceProd ? 1 : 0;
+  return op == ExprOp::ReduceMax    ? -infinity
+         : op == ExprOp::ReduceMin  ? infinity
+         : op == ExprOp::ReduceProd ? 1
+                                    : 0;
 }
 
 }  // namespace
@@ -55,7 +62,8 @@ bool may_slice(const rkernel::Problem& problem) {
       lanes_reduced = lanes_reduced || lanes;
     } else if (lanes) {
       // Most slices are made where lanes fill one ticket.
-      sizes.lanes = std::clamp(lanes_of_ticket, static_cast<double>(bounds.low), static_cast<double>(bounds.high));
+      sizes.lanes = std::clamp(lanes_of_ticket, static_cast<double>(bounds.low),
+                               static_cast<double>(bounds.high));
     } else {
       sizes.rows *= static_cast<double>(std::max<std::int64_t>(bounds.low, 1));
     }
@@ -72,30 +80,38 @@ SliceSlots add_slice_slots(const rkernel::Problem& problem, codegen::SlotTable& 
     sliced.chunks = slots.add_strategy_slot();
     made.axes.push_back(sliced);
   }
-  for (int* slot : {&made.slices, &made.slice_elements, &made.row_elements, &made.merge_chunk, &made.merge_chunks}) *slot = slots.add_strategy_slot();
+  for (int* slot : {&made.slices, &made.slice_elements, &made.row_elements, &made.merge_chunk,
+                    &made.merge_chunks})
+    *slot = slots.add_strategy_slot();
   return made;
 }
 
 std::vector<rkernel::Carried> carried_values(const rkernel::Problem& problem) {
   std::vector<int> axes;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis)
-    if (problem.axes[static_cast<std::size_t>(axis)].kind == AxisKind::Parallel) axes.push_back(axis);
+    if (problem.axes[static_cast<std::size_t>(axis)].kind == AxisKind::Parallel)
+      axes.push_back(axis);
   std::vector<rkernel::Carried> carried;
   for (const rkernel::Expr& expr : problem.exprs) {
     if (!rkernel::is_reduction(expr.op)) continue;
     const std::string name(rkernel::name_of(expr.op));
-    carried.push_back({name, axes, neutral_of(expr.op), fmt::format("{} of elements", name), fmt::format("{} of slices", name)});
+    carried.push_back({name, axes, neutral_of(expr.op), fmt::format("{} of elements", name),
+                       fmt::format("{} of slices", name)});
   }
   return carried;
 }
 
 LoopSlices slices_of(const LoopProblem& loop, std::span<const std::int64_t> ints) {
   const rkernel::Problem& problem = loop.problem;
-  const auto extent_of = [&](int axis) { return ints[static_cast<std::size_t>(loop.slots.extent(axis))]; };
+  const auto extent_of = [&](int axis) {
+    return ints[static_cast<std::size_t>(loop.slots.extent(axis))];
+  };
   Sizes sizes;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
     const bool reduced = problem.axes[static_cast<std::size_t>(axis)].kind == AxisKind::Reduction;
-    (reduced ? sizes.reduced : axis == problem.lane_axis ? sizes.lanes : sizes.rows) *= static_cast<double>(extent_of(axis));
+    (reduced                     ? sizes.reduced
+     : axis == problem.lane_axis ? sizes.lanes
+                                 : sizes.rows) *= static_cast<double>(extent_of(axis));
   }
   LoopSlices slices;
   std::int64_t left = slice_count(sizes, loop.lanes_reduced());

@@ -1,7 +1,7 @@
 #pragma once
-// Reductions of so much to so few results that one ticket for each would leave threads without work: the points of the reduction axes are
-// cut in slices, and a second stage merges the slices' results in their order. The sizes alone say how, so that the number of threads
-// changes no bit.
+// Reductions of so much to so few results that one ticket for each would leave threads without
+// work: the points of the reduction axes are cut in slices, and a second stage merges the slices'
+// results in their order. The sizes alone say how, so that the number of threads changes no bit.
 
 #include <cstdint>
 #include <span>
@@ -17,7 +17,8 @@ SliceSlots add_slice_slots(const rkernel::Problem& problem, codegen::SlotTable& 
 /// What the slices of each reduction leave, for the tree.
 std::vector<rkernel::Carried> carried_values(const rkernel::Problem& problem);
 
-/// A division in slices: for each of SliceSlots::axes the points of one slice along it, and how many slices that makes.
+/// A division in slices: for each of SliceSlots::axes the points of one slice along it, and how
+/// many slices that makes.
 struct LoopSlices {
   std::int64_t count = 1;  ///< in all
   std::vector<std::int64_t> chunk, chunks;

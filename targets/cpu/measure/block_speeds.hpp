@@ -1,5 +1,6 @@
 #pragma once
-// How long blocks of outputs take on this machine: what the papers' policies know of their micro-kernels.
+// How long blocks of outputs take on this machine: what the papers' policies know of their
+// micro-kernels.
 
 #include <array>
 #include <functional>
@@ -10,8 +11,8 @@
 #include "dyn/options.hpp"
 #include "src/choice/cpu/block_kernels.hpp"
 #include "src/rkernel/target/target.hpp"
-#include "targets/llvm/jit/isa.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
+#include "targets/llvm/jit/isa.hpp"
 
 namespace dyn::cpu {
 
@@ -25,16 +26,21 @@ struct BlockSpeed {
   DepthSeconds together{};  ///< every thread has one
 };
 
-/// Seconds at any depth: linear between the measured ones, as the nearest two beyond them; never below 0 (MikPoly's g_predict, section 3.3).
+/// Seconds at any depth: linear between the measured ones, as the nearest two beyond them; never
+/// below 0 (MikPoly's g_predict, section 3.3).
 double at_depth(const DepthSeconds& seconds, std::int64_t depth);
 
-/// Times every block on f32 operands, packed right sides, with warm caches: the least of several runs. About a second.
-std::vector<BlockSpeed> measure_blocks(const codegen::Isa& isa, const MainLoopTable& loops, const std::vector<choice::BlockKernel>& blocks, int threads);
+/// Times every block on f32 operands, packed right sides, with warm caches: the least of several
+/// runs. About a second.
+std::vector<BlockSpeed> measure_blocks(const codegen::Isa& isa, const MainLoopTable& loops,
+                                       const std::vector<choice::BlockKernel>& blocks, int threads);
 
-/// The same, kept in `cache_dir` as the machine's figures are. A file that is damaged, or about another machine or other blocks, is told to `log`, and replaced
-/// by what is measured anew.
-std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Machine& machine, const std::function<MainLoopTable()>& loops,
-                                      const std::string& cache_dir, const std::function<void(LogLevel, std::string_view)>& log,
+/// The same, kept in `cache_dir` as the machine's figures are. A file that is damaged, or about
+/// another machine or other blocks, is told to `log`, and replaced by what is measured anew.
+std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Machine& machine,
+                                      const std::function<MainLoopTable()>& loops,
+                                      const std::string& cache_dir,
+                                      const std::function<void(LogLevel, std::string_view)>& log,
                                       rkernel::CompileReport& report);
 
 }  // namespace dyn::cpu

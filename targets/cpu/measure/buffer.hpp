@@ -14,7 +14,9 @@ namespace dyn::cpu {
 /// From which a figure is taken: most are the best of them.
 inline constexpr int measured_rounds = 7;
 
-inline double now_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+inline double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// Anonymous memory with pages in it, huge ones where the system has them.
 class MeasureBuffer {

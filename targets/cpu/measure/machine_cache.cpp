@@ -11,11 +11,11 @@
 #include <optional>
 
 #include "targets/cpu/measure/block_speeds.hpp"
-#include "targets/llvm/jit/code_stamp.hpp"
-#include "targets/cpu/x86/cpu_info.hpp"
 #include "targets/cpu/measure/measure.hpp"
-#include "targets/llvm/jit/object_cache.hpp"
 #include "targets/cpu/measure/vendor_figures.hpp"
+#include "targets/cpu/x86/cpu_info.hpp"
+#include "targets/llvm/jit/code_stamp.hpp"
+#include "targets/llvm/jit/object_cache.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -36,7 +36,9 @@ std::vector<choice::TileSpeed> tiles_from(const json& value) {
 
 json to_json(const choice::Machine& machine) {
   json levels = json::array();
-  for (const auto& level : machine.levels) levels.push_back({{"name", level.name}, {"bytes", level.bytes}, {"bandwidth", level.bandwidth}});
+  for (const auto& level : machine.levels)
+    levels.push_back(
+        {{"name", level.name}, {"bytes", level.bytes}, {"bandwidth", level.bandwidth}});
   return {{"name", machine.name},
           {"threads", machine.threads},
           {"vector_width", machine.vector_width},
@@ -53,7 +55,9 @@ json to_json(const std::vector<BlockSpeed>& speeds) {
   json blocks = json::array();
   for (const BlockSpeed& speed : speeds) {
     const choice::BlockKernel& block = speed.block;
-    blocks.push_back({{"block", {block.tile_rows, block.tile_columns, block.rows, block.columns}}, {"alone", speed.alone}, {"together", speed.together}});
+    blocks.push_back({{"block", {block.tile_rows, block.tile_columns, block.rows, block.columns}},
+                      {"alone", speed.alone},
+                      {"together", speed.together}});
   }
   return {{"name", cpu_name()}, {"depths", measured_depths}, {"blocks", blocks}};
 }
@@ -62,16 +66,21 @@ std::vector<BlockSpeed> blocks_from(const json& value) {
   std::vector<BlockSpeed> speeds;
   for (const json& of : value.at("blocks")) {
     const json& block = of.at("block");
-    speeds.push_back({{block.at(0), block.at(1), block.at(2), block.at(3)}, of.at("alone").get<DepthSeconds>(), of.at("together").get<DepthSeconds>()});
+    speeds.push_back({{block.at(0), block.at(1), block.at(2), block.at(3)},
+                      of.at("alone").get<DepthSeconds>(),
+                      of.at("together").get<DepthSeconds>()});
   }
   return speeds;
 }
 
 bool fits(const std::vector<BlockSpeed>& speeds, const std::vector<choice::BlockKernel>& blocks) {
-  const auto positive = [](const DepthSeconds& seconds) { return std::ranges::all_of(seconds, [](double of) { return of > 0; }); };
-  return std::ranges::equal(speeds, blocks, [&](const BlockSpeed& speed, const choice::BlockKernel& block) {
-    return speed.block == block && positive(speed.alone) && positive(speed.together);
-  });
+  const auto positive = [](const DepthSeconds& seconds) {
+    return std::ranges::all_of(seconds, [](double of) { return of > 0; });
+  };
+  return std::ranges::equal(
+      speeds, blocks, [&](const BlockSpeed& speed, const choice::BlockKernel& block) {
+        return speed.block == block && positive(speed.alone) && positive(speed.together);
+      });
 }
 
 choice::Machine from_json(const json& value) {
@@ -85,7 +94,8 @@ choice::Machine from_json(const json& value) {
   machine.seconds_per_ticket = value.at("seconds_per_ticket");
   machine.seconds_per_wakeup = value.at("seconds_per_wakeup");
   for (const json& level : value.at("levels")) {
-    machine.levels.push_back({level.at("name"), level.at("bytes"), level.at("bandwidth").get<std::vector<double>>()});
+    machine.levels.push_back(
+        {level.at("name"), level.at("bytes"), level.at("bandwidth").get<std::vector<double>>()});
   }
   machine.tiles = tiles_from(value.at("tiles"));
   return machine;
@@ -98,30 +108,45 @@ struct KeptVendor {
 };
 
 json to_json(const KeptVendor& kept) {
-  const auto rate = [](const VendorRate& of) { return json{{"flops_per_second", of.flops_per_second}, {"seconds_per_execution", of.seconds_per_execution}}; };
-  return {{"name", kept.machine}, {"library", kept.version}, {"fresh", rate(kept.figures.fresh)}, {"packed", rate(kept.figures.packed)}};
+  const auto rate = [](const VendorRate& of) {
+    return json{{"flops_per_second", of.flops_per_second},
+                {"seconds_per_execution", of.seconds_per_execution}};
+  };
+  return {{"name", kept.machine},
+          {"library", kept.version},
+          {"fresh", rate(kept.figures.fresh)},
+          {"packed", rate(kept.figures.packed)}};
 }
 
 KeptVendor vendor_from(const json& value) {
-  const auto rate = [](const json& of) { return VendorRate{of.at("flops_per_second"), of.at("seconds_per_execution")}; };
-  return {value.at("name"), value.at("library"), {rate(value.at("fresh")), rate(value.at("packed"))}};
+  const auto rate = [](const json& of) {
+    return VendorRate{of.at("flops_per_second"), of.at("seconds_per_execution")};
+  };
+  return {
+      value.at("name"), value.at("library"), {rate(value.at("fresh")), rate(value.at("packed"))}};
 }
 
 bool fits(const KeptVendor& kept, const std::string& version) {
-  const auto positive = [](const VendorRate& of) { return of.flops_per_second > 0 && of.seconds_per_execution > 0; };
-  return kept.machine == cpu_name() && kept.version == version && positive(kept.figures.fresh) && positive(kept.figures.packed);
+  const auto positive = [](const VendorRate& of) {
+    return of.flops_per_second > 0 && of.seconds_per_execution > 0;
+  };
+  return kept.machine == cpu_name() && kept.version == version && positive(kept.figures.fresh) &&
+         positive(kept.figures.packed);
 }
 
 bool fits(const std::vector<choice::TileSpeed>& speeds, const codegen::Isa& isa) {
   const std::vector<Tile> tiles = main_loop_tiles(isa);
-  return std::equal(speeds.begin(), speeds.end(), tiles.begin(), tiles.end(), [](const choice::TileSpeed& speed, const Tile& tile) {
-    return speed.rows == tile.rows && speed.columns == tile.columns && speed.seconds_per_k > 0;
-  });
+  return std::equal(speeds.begin(), speeds.end(), tiles.begin(), tiles.end(),
+                    [](const choice::TileSpeed& speed, const Tile& tile) {
+                      return speed.rows == tile.rows && speed.columns == tile.columns &&
+                             speed.seconds_per_k > 0;
+                    });
 }
 
 // A file is believed only where it is about these tiles, this CPU and these threads.
 bool fits(const choice::Machine& machine, const codegen::Isa& isa, int threads) {
-  if (machine.name != cpu_name() || machine.threads != threads || machine.vector_width != isa.f32_lanes || machine.panel != isa.panel_f32) {
+  if (machine.name != cpu_name() || machine.threads != threads ||
+      machine.vector_width != isa.f32_lanes || machine.panel != isa.panel_f32) {
     return false;
   }
   if (machine.levels.size() != 4) return false;
@@ -140,9 +165,7 @@ void write(const std::string& path, const std::string& text) {
   file << text;
   file.close();
   std::error_code error;
-  if (file) {
-    std::filesystem::rename(temporary, path, error);
-  }
+  if (file) { std::filesystem::rename(temporary, path, error); }
   if (!file || error) std::filesystem::remove(temporary, error);
 }
 
@@ -153,9 +176,11 @@ struct Made {
   bool lasting;
 };
 
-/// What is found under `name` in this process or in the directory and is fit, else what is made, which is kept there. `damaged` hears of a file that cannot be read.
+/// What is found under `name` in this process or in the directory and is fit, else what is made,
+/// which is kept there. `damaged` hears of a file that cannot be read.
 template <class Figures, class Read, class Make>
-Figures kept_figures(const std::string& name, const std::string& cache_dir, const Read& read, const Make& make,
+Figures kept_figures(const std::string& name, const std::string& cache_dir, const Read& read,
+                     const Make& make,
                      const std::function<void(const std::string&)>& damaged = {}) {
   static std::mutex mutex;
   static std::map<std::string, Figures> known;
@@ -180,9 +205,12 @@ Figures kept_figures(const std::string& name, const std::string& cache_dir, cons
 
 }  // namespace
 
-choice::Machine machine_figures(const codegen::Isa& isa, int threads, const std::function<MainLoopTable()>& loops, codegen::CodeStore& store,
-                                 const std::string& cache_dir, rkernel::CompileReport& report) {
-  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, threads, codegen::checksum(cpu_name() + codegen::code_stamp()));
+choice::Machine machine_figures(const codegen::Isa& isa, int threads,
+                                const std::function<MainLoopTable()>& loops,
+                                codegen::CodeStore& store, const std::string& cache_dir,
+                                rkernel::CompileReport& report) {
+  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, threads,
+                                       codegen::checksum(cpu_name() + codegen::code_stamp()));
   const auto read = [&](const json& value) {
     choice::Machine machine = from_json(value);
     return fits(machine, isa, threads) ? std::optional(std::move(machine)) : std::nullopt;
@@ -193,10 +221,13 @@ choice::Machine machine_figures(const codegen::Isa& isa, int threads, const std:
   });
 }
 
-std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa, DType weights, const std::function<MainLoopTable()>& loops, const std::string& cache_dir,
-                                             rkernel::CompileReport& report) {
+std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa, DType weights,
+                                            const std::function<MainLoopTable()>& loops,
+                                            const std::string& cache_dir,
+                                            rkernel::CompileReport& report) {
   using Tiles = std::vector<choice::TileSpeed>;
-  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, name_of(weights), codegen::checksum(cpu_name() + codegen::code_stamp()));
+  const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, name_of(weights),
+                                       codegen::checksum(cpu_name() + codegen::code_stamp()));
   const auto read = [&](const json& value) {
     Tiles tiles = tiles_from(value);
     return fits(tiles, isa) ? std::optional(std::move(tiles)) : std::nullopt;
@@ -205,48 +236,62 @@ std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa, DType weigh
     const MainLoopTable table = loops();
     const auto start = std::chrono::steady_clock::now();
     Tiles tiles = measure_tiles(isa, table);
-    report.measure_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.measure_seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return Made<Tiles>{std::move(tiles), true};
   });
 }
 
-std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Machine& machine, const std::function<MainLoopTable()>& loops,
-                                      const std::string& cache_dir, const std::function<void(LogLevel, std::string_view)>& log,
+std::vector<BlockSpeed> block_figures(const codegen::Isa& isa, const choice::Machine& machine,
+                                      const std::function<MainLoopTable()>& loops,
+                                      const std::string& cache_dir,
+                                      const std::function<void(LogLevel, std::string_view)>& log,
                                       rkernel::CompileReport& report) {
   using Blocks = std::vector<BlockSpeed>;
-  const std::string name = fmt::format("blocks-{}-{}-{:016x}.json", isa.name, machine.threads, codegen::checksum(cpu_name() + codegen::code_stamp()));
+  const std::string name = fmt::format("blocks-{}-{}-{:016x}.json", isa.name, machine.threads,
+                                       codegen::checksum(cpu_name() + codegen::code_stamp()));
   const std::vector<choice::BlockKernel> wanted = choice::block_kernels(machine);
   const auto read = [&](const json& value) -> std::optional<Blocks> {
     const std::string measured_on = value.at("name");
     Blocks blocks = blocks_from(value);
     if (measured_on == cpu_name() && fits(blocks, wanted)) return blocks;
-    if (log) log(LogLevel::warning, fmt::format("{}/{} was measured on '{}' or for other blocks; measuring again on '{}'", cache_dir, name, measured_on, cpu_name()));
+    if (log)
+      log(LogLevel::warning,
+          fmt::format("{}/{} was measured on '{}' or for other blocks; measuring again on '{}'",
+                      cache_dir, name, measured_on, cpu_name()));
     return std::nullopt;
   };
   const auto make = [&] {
     const auto start = std::chrono::steady_clock::now();
     const MainLoopTable table = loops();
     Blocks blocks = measure_blocks(isa, table, wanted, machine.threads);
-    report.measure_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.measure_seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return Made<Blocks>{std::move(blocks), true};
   };
   return kept_figures<Blocks>(name, cache_dir, read, make, [&](const std::string& why) {
-    if (log) log(LogLevel::warning, fmt::format("{}/{} is damaged ({}); measuring again", cache_dir, name, why));
+    if (log)
+      log(LogLevel::warning,
+          fmt::format("{}/{} is damaged ({}); measuring again", cache_dir, name, why));
   });
 }
 
 std::string vendor_figures_file(const codegen::Isa& isa, const std::string& version) {
-  return fmt::format("vendor-{}-{:016x}.json", isa.name, codegen::checksum(cpu_name() + codegen::code_stamp() + version));
+  return fmt::format("vendor-{}-{:016x}.json", isa.name,
+                     codegen::checksum(cpu_name() + codegen::code_stamp() + version));
 }
 
-VendorFigures vendor_figures(const codegen::Isa& isa, const std::string& version, const std::string& cache_dir, const std::function<VendorFigures()>& measure) {
+VendorFigures vendor_figures(const codegen::Isa& isa, const std::string& version,
+                             const std::string& cache_dir,
+                             const std::function<VendorFigures()>& measure) {
   const auto read = [&](const json& value) {
     KeptVendor kept = vendor_from(value);
     return fits(kept, version) ? std::optional(std::move(kept)) : std::nullopt;
   };
-  return kept_figures<KeptVendor>(vendor_figures_file(isa, version), cache_dir, read, [&] {
-    return Made<KeptVendor>{{cpu_name(), version, measure()}, true};
-  }).figures;
+  return kept_figures<KeptVendor>(
+             vendor_figures_file(isa, version), cache_dir, read,
+             [&] { return Made<KeptVendor>{{cpu_name(), version, measure()}, true}; })
+      .figures;
 }
 
 }  // namespace dyn::cpu

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "targets/cpu/x86/cpu_info.hpp"
 #include "targets/cpu/measure/buffer.hpp"
 #include "targets/cpu/measure/overheads.hpp"
 #include "targets/cpu/measure/read_bandwidth.hpp"
+#include "targets/cpu/x86/cpu_info.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -15,19 +15,22 @@ constexpr std::int64_t measured_depth = 256;
 
 // The largest tile of one panel.
 std::size_t standard_tile(const codegen::Isa& isa, const MainLoopTable& loops) {
-  return static_cast<std::size_t>(std::ranges::find(loops.tiles, largest_panel_tile(isa)) - loops.tiles.begin());
+  return static_cast<std::size_t>(std::ranges::find(loops.tiles, largest_panel_tile(isa)) -
+                                  loops.tiles.begin());
 }
 
 }  // namespace
 
 std::vector<choice::TileSpeed> measure_tiles(const codegen::Isa& isa, const MainLoopTable& loops) {
   const MeasureBuffer a(1 << 20), b(1 << 20), c(1 << 20);
-  // All steps of K read one row of B, so that operands stay in an L1 of any size: a panel of this depth may fill one.
+  // All steps of K read one row of B, so that operands stay in an L1 of any size: a panel of this
+  // depth may fill one.
   constexpr std::int64_t same_row = 0;
   const auto run = [&](std::size_t i) {
     const double start = now_seconds();
     for (int repeat = 0; repeat < 4; ++repeat) {
-      loops.functions[i](reinterpret_cast<const float*>(a.data()), measured_depth, b.data(), same_row, isa.panel_f32, measured_depth,
+      loops.functions[i](reinterpret_cast<const float*>(a.data()), measured_depth, b.data(),
+                         same_row, isa.panel_f32, measured_depth,
                          reinterpret_cast<float*>(c.data()), loops.tiles[i].columns, 0, 0, 0);
     }
     return (now_seconds() - start) / 4;
@@ -49,15 +52,18 @@ std::vector<choice::TileSpeed> measure_tiles(const codegen::Isa& isa, const Main
   std::vector<choice::TileSpeed> speeds;
   for (std::size_t i = 0; i < loops.tiles.size(); ++i) {
     std::sort(ratios[i].begin(), ratios[i].end());
-    // The spread of the better half: an interrupt may spoil some rounds, a noisy machine spoils most, and with them the least ratio, whose divisor it made too long.
+    // The spread of the better half: an interrupt may spoil some rounds, a noisy machine spoils
+    // most, and with them the least ratio, whose divisor it made too long.
     const bool spoilt = ratios[i][measured_rounds / 2] > ratios[i].front() * (1 + largest_spread);
     const double least = spoilt ? seconds[i] : ratios[i].front() * standard_seconds;
-    speeds.push_back({loops.tiles[i].rows, loops.tiles[i].columns, least / static_cast<double>(measured_depth)});
+    speeds.push_back(
+        {loops.tiles[i].rows, loops.tiles[i].columns, least / static_cast<double>(measured_depth)});
   }
   return speeds;
 }
 
-MeasuredMachine measure_machine(const codegen::Isa& isa, int threads, const MainLoopTable& loops, codegen::CodeStore& store, rkernel::CompileReport& report) {
+MeasuredMachine measure_machine(const codegen::Isa& isa, int threads, const MainLoopTable& loops,
+                                codegen::CodeStore& store, rkernel::CompileReport& report) {
   MeasuredMachine measured;
   choice::Machine& machine = measured.machine;
   machine.name = cpu_name();
@@ -82,15 +88,18 @@ MeasuredMachine measure_machine(const codegen::Isa& isa, int threads, const Main
   report.measure_seconds += now_seconds() - start;
   double cycle = 1;
   for (const choice::TileSpeed& tile : machine.tiles) {
-    cycle = std::min(cycle, tile.seconds_per_k * 2 * isa.f32_lanes / (static_cast<double>(tile.rows) * tile.columns));
+    cycle = std::min(cycle, tile.seconds_per_k * 2 * isa.f32_lanes /
+                                (static_cast<double>(tile.rows) * tile.columns));
   }
-  // Cycles, from counting instructions of the generated code: what a kernel does for each tile and ticket beside what is measured.
+  // Cycles, from counting instructions of the generated code: what a kernel does for each tile and
+  // ticket beside what is measured.
   constexpr double vector_operation_cycles = 0.75, tile_cycles = 15, ticket_cycles = 150;
   // A stage's description goes to the helper, and its report comes back.
   constexpr double handovers_of_stage = 2;
   start = now_seconds();
   const std::size_t standard = standard_tile(isa, loops);
-  const Overheads overheads = measure_overheads(loops.functions[standard], loops.tiles[standard], threads, processors);
+  const Overheads overheads =
+      measure_overheads(loops.functions[standard], loops.tiles[standard], threads, processors);
   report.machine_seconds += now_seconds() - start;
   machine.seconds_per_vector_operation = vector_operation_cycles * cycle;
   machine.seconds_per_call = overheads.call_seconds + tile_cycles * cycle;

@@ -15,7 +15,8 @@
 namespace dyn::cpu {
 namespace {
 
-constexpr double scheduled_handover_seconds = 1e-3;  // of threads that share a processor: a scheduler's tick
+constexpr double scheduled_handover_seconds =
+    1e-3;  // of threads that share a processor: a scheduler's tick
 
 double measure_call(MainLoop loop, const Tile& tile) {
   constexpr int calls = 256;
@@ -24,13 +25,16 @@ double measure_call(MainLoop loop, const Tile& tile) {
   double best = std::numeric_limits<double>::infinity();
   for (int round = 0; round < measured_rounds; ++round) {
     const Clock::time_point start = Clock::now();
-    for (int i = 0; i < calls; ++i) loop(operands.data(), 1, operands.data(), tile.columns, 0, 0, sums.data(), tile.columns, 0, 0, 0);
+    for (int i = 0; i < calls; ++i)
+      loop(operands.data(), 1, operands.data(), tile.columns, 0, 0, sums.data(), tile.columns, 0, 0,
+           0);
     best = std::min(best, seconds_since(start) / calls);
   }
   return best;
 }
 
-// By the caller and others, who begin and end each round together; by fewer where the system refuses threads.
+// By the caller and others, who begin and end each round together; by fewer where the system
+// refuses threads.
 double measure_ticket(int threads) {
   constexpr std::int64_t tickets = 4096;
   double best = std::numeric_limits<double>::infinity();
@@ -51,14 +55,14 @@ double measure_ticket(int threads) {
           take_all();
         });
       }
-    } catch (const std::system_error&) {
-    }
+    } catch (const std::system_error&) {}
     while (ready.load() < static_cast<int>(others.size())) std::this_thread::yield();
     const Clock::time_point start = Clock::now();
     counter = tickets;
     begun = true;
     take_all();
-    best = std::min(best, seconds_since(start) * static_cast<double>(others.size() + 1) / static_cast<double>(tickets));
+    best = std::min(best, seconds_since(start) * static_cast<double>(others.size() + 1) /
+                              static_cast<double>(tickets));
   }
   return best;
 }
@@ -75,9 +79,7 @@ double measure_handover() {
         answer.store(i, std::memory_order_release);
       }
     });
-  } catch (const std::system_error&) {
-    return scheduled_handover_seconds;
-  }
+  } catch (const std::system_error&) { return scheduled_handover_seconds; }
   double best = std::numeric_limits<double>::infinity();
   int sent = 0;
   for (int round = 0; round < measured_rounds; ++round) {
@@ -94,7 +96,9 @@ double measure_handover() {
 }  // namespace
 
 Overheads measure_overheads(MainLoop loop, const Tile& tile, int threads, int processors) {
-  const double handover = threads == 1 ? 0 : processors == 1 ? scheduled_handover_seconds : measure_handover();
+  const double handover = threads == 1      ? 0
+                          : processors == 1 ? scheduled_handover_seconds
+                                            : measure_handover();
   return {measure_call(loop, tile), measure_ticket(std::min(threads, processors)), handover};
 }
 

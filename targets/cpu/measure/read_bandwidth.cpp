@@ -6,12 +6,11 @@
 #include <system_error>
 #include <thread>
 
-#include "targets/cpu/x86/cpu_info.hpp"
 #include "targets/cpu/measure/buffer.hpp"
+#include "targets/cpu/x86/cpu_info.hpp"
 
 namespace dyn::cpu {
 namespace {
-
 
 std::int64_t cache_bytes(int level, std::int64_t otherwise) {
   for (const Cache& cache : cpu_caches()) {
@@ -20,13 +19,16 @@ std::int64_t cache_bytes(int level, std::int64_t otherwise) {
   return otherwise;
 }
 
-/// Bytes per second of `threads` threads, each reading its own `bytes`, of each round in ascending order; of fewer, where the system refuses some.
-std::vector<double> read_bandwidths(ReadLoop loop, const MeasureBuffer& buffer, std::int64_t bytes, int threads) {
+/// Bytes per second of `threads` threads, each reading its own `bytes`, of each round in ascending
+/// order; of fewer, where the system refuses some.
+std::vector<double> read_bandwidths(ReadLoop loop, const MeasureBuffer& buffer, std::int64_t bytes,
+                                    int threads) {
   bytes = std::clamp<std::int64_t>(bytes / 1024 * 1024, 1024, buffer.bytes());
   const std::int64_t passes = std::max<std::int64_t>(1, (std::int64_t{4} << 20) / bytes);
   std::vector<double> figures;
   for (int round = 0; round < measured_rounds; ++round) {
-    std::vector<double> ends(static_cast<std::size_t>(threads)), starts(static_cast<std::size_t>(threads));
+    std::vector<double> ends(static_cast<std::size_t>(threads)),
+        starts(static_cast<std::size_t>(threads));
     std::atomic<int> ready{0}, expected{threads};
     const auto work = [&](int thread) {
       const char* data = buffer.data() + part_offset(buffer.bytes(), bytes, thread);
@@ -42,13 +44,12 @@ std::vector<double> read_bandwidths(ReadLoop loop, const MeasureBuffer& buffer, 
       others.reserve(static_cast<std::size_t>(threads));
       try {
         for (int thread = 1; thread < threads; ++thread) others.emplace_back(work, thread);
-      } catch (const std::system_error&) {
-        expected = static_cast<int>(others.size()) + 1;
-      }
+      } catch (const std::system_error&) { expected = static_cast<int>(others.size()) + 1; }
       work(0);
     }
     const auto active = expected.load();
-    const double elapsed = *std::max_element(ends.begin(), ends.begin() + active) - *std::min_element(starts.begin(), starts.begin() + active);
+    const double elapsed = *std::max_element(ends.begin(), ends.begin() + active) -
+                           *std::min_element(starts.begin(), starts.begin() + active);
     figures.push_back(static_cast<double>(bytes * passes * active) / elapsed);
   }
   std::sort(figures.begin(), figures.end());
@@ -69,7 +70,8 @@ std::vector<int> measured_thread_counts(int threads, int processors) {
   return counts;
 }
 
-std::vector<double> for_each_count(const std::vector<int>& counts, const std::vector<double>& values, int threads) {
+std::vector<double> for_each_count(const std::vector<int>& counts,
+                                   const std::vector<double>& values, int threads) {
   std::vector<double> all;
   std::size_t next = 0;
   for (int count = 1; count <= threads; ++count) {
@@ -78,7 +80,8 @@ std::vector<double> for_each_count(const std::vector<int>& counts, const std::ve
       all.push_back(values[next]);
       continue;
     }
-    const double share = static_cast<double>(count - counts[next - 1]) / (counts[next] - counts[next - 1]);
+    const double share =
+        static_cast<double>(count - counts[next - 1]) / (counts[next] - counts[next - 1]);
     all.push_back(values[next - 1] + share * (values[next] - values[next - 1]));
   }
   return all;
@@ -91,23 +94,27 @@ bool is_disturbed(const std::vector<choice::MemoryLevel>& levels, int cores) {
     if (first[i] < least_share * static_cast<double>(i + 1) * first.front()) return true;
   }
   for (const choice::MemoryLevel& level : levels) {
-    for (std::size_t i = 1; i < std::min(level.bandwidth.size(), static_cast<std::size_t>(cores)); ++i) {
+    for (std::size_t i = 1; i < std::min(level.bandwidth.size(), static_cast<std::size_t>(cores));
+         ++i) {
       if (level.bandwidth[i] < least_of_fewer * level.bandwidth[i - 1]) return true;
     }
   }
   return false;
 }
 
-std::vector<choice::MemoryLevel> best_of(std::vector<choice::MemoryLevel> levels, const std::vector<choice::MemoryLevel>& others) {
+std::vector<choice::MemoryLevel> best_of(std::vector<choice::MemoryLevel> levels,
+                                         const std::vector<choice::MemoryLevel>& others) {
   for (std::size_t level = 0; level < levels.size(); ++level) {
     for (std::size_t i = 0; i < levels[level].bandwidth.size(); ++i) {
-      levels[level].bandwidth[i] = std::max(levels[level].bandwidth[i], others.at(level).bandwidth.at(i));
+      levels[level].bandwidth[i] =
+          std::max(levels[level].bandwidth[i], others.at(level).bandwidth.at(i));
     }
   }
   return levels;
 }
 
-std::vector<choice::MemoryLevel> without_disturbance(std::vector<choice::MemoryLevel> levels, int cores) {
+std::vector<choice::MemoryLevel> without_disturbance(std::vector<choice::MemoryLevel> levels,
+                                                     int cores) {
   constexpr std::size_t private_levels = 2;
   for (std::size_t level = 0; level < levels.size(); ++level) {
     std::vector<double>& bandwidth = levels[level].bandwidth;
@@ -121,12 +128,14 @@ std::vector<choice::MemoryLevel> without_disturbance(std::vector<choice::MemoryL
 
 std::vector<choice::MemoryLevel> never_slower(std::vector<choice::MemoryLevel> levels) {
   for (choice::MemoryLevel& level : levels) {
-    for (std::size_t i = 1; i < level.bandwidth.size(); ++i) level.bandwidth[i] = std::max(level.bandwidth[i], level.bandwidth[i - 1]);
+    for (std::size_t i = 1; i < level.bandwidth.size(); ++i)
+      level.bandwidth[i] = std::max(level.bandwidth[i], level.bandwidth[i - 1]);
   }
   return levels;
 }
 
-std::int64_t usable_bytes(std::int64_t cache, double near_bandwidth, double far_bandwidth, const std::function<double(std::int64_t)>& bandwidth) {
+std::int64_t usable_bytes(std::int64_t cache, double near_bandwidth, double far_bandwidth,
+                          const std::function<double(std::int64_t)>& bandwidth) {
   // Half of the cache is what its own bandwidth is measured with.
   constexpr std::int64_t parts = 8;
   const double least = std::sqrt(near_bandwidth * far_bandwidth);
@@ -145,9 +154,13 @@ std::vector<choice::MemoryLevel> measure_levels(ReadLoop loop, int threads, int 
   const MeasureBuffer buffer(static_cast<std::size_t>(dram));
   const std::vector<int> counts = measured_thread_counts(threads, processors);
   std::vector<double> measured[4];
-  const auto best = [&](std::int64_t bytes, int active) { return read_bandwidths(loop, buffer, bytes, active).back(); };
+  const auto best = [&](std::int64_t bytes, int active) {
+    return read_bandwidths(loop, buffer, bytes, active).back();
+  };
   // What others leave of a shared cache changes all the time: the middle round says what is usual.
-  const auto usual = [&](std::int64_t bytes) { return read_bandwidths(loop, buffer, bytes, 1)[measured_rounds / 2]; };
+  const auto usual = [&](std::int64_t bytes) {
+    return read_bandwidths(loop, buffer, bytes, 1)[measured_rounds / 2];
+  };
   for (const int active : counts) {
     // Shared levels are read in parts, private ones by each thread for itself.
     measured[0].push_back(best(l1 / 2, active));

@@ -6,7 +6,8 @@
 
 namespace dyn::cpu {
 
-/// Reads `bytes` (a multiple of 1024) from `data`, `passes` times; the result depends on all of them.
+/// Reads `bytes` (a multiple of 1024) from `data`, `passes` times; the result depends on all of
+/// them.
 using ReadLoop = std::int64_t (*)(const void* data, std::int64_t bytes, std::int64_t passes);
 
 codegen::KernelSource read_loop_source(const codegen::Isa& isa);

@@ -21,7 +21,8 @@ struct View {
 std::optional<View> packed_view(const Problem& problem) {
   const rkernel::Contraction& contraction = *problem.contraction;
   const Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
-  const auto k = static_cast<std::size_t>(contraction.k), n = static_cast<std::size_t>(contraction.n);
+  const auto k = static_cast<std::size_t>(contraction.k),
+             n = static_cast<std::size_t>(contraction.n);
   const auto depth = problem.axes[k].extent.constant(), columns = problem.axes[n].extent.constant();
   const auto k_stride = b.strides[k].constant(), n_stride = b.strides[n].constant();
   if (!depth || !columns || !k_stride || !n_stride || b.offset.constant() != 0) return std::nullopt;
@@ -41,12 +42,15 @@ std::optional<std::size_t> row_axis(const Operand& operand) {
 
 bool reads_columns(const Problem& problem, const Operand& operand, const View& view) {
   const std::optional<std::size_t> axis = row_axis(operand);
-  return operand.gathers && !operand.written && operand.guards.empty() && operand.dtype == DType::f32 && axis &&
-         problem.axes[*axis].extent.constant() == view.k && operand.strides[*axis].constant() == view.k_stride &&
-         operand.gather_extent.constant() == view.n && operand.gather_stride.constant() == view.n_stride && operand.offset.constant() == 0;
+  return operand.gathers && !operand.written && operand.guards.empty() &&
+         operand.dtype == DType::f32 && axis && problem.axes[*axis].extent.constant() == view.k &&
+         operand.strides[*axis].constant() == view.k_stride &&
+         operand.gather_extent.constant() == view.n &&
+         operand.gather_stride.constant() == view.n_stride && operand.offset.constant() == 0;
 }
 
-/// Of each buffer that contractions read packed: their view; nothing where there are several, or where a reader cannot use panels.
+/// Of each buffer that contractions read packed: their view; nothing where there are several, or
+/// where a reader cannot use panels.
 std::map<graph::ValueId, std::optional<View>> common_views(const std::vector<Problem>& problems) {
   std::map<graph::ValueId, std::optional<View>> views;
   for (const Problem& problem : problems) {
@@ -76,7 +80,8 @@ void gather_from_panels(std::vector<Problem>& problems, std::int64_t panel) {
       const auto known = views.find(operand.buffer);
       if (operand.form == Form::Packed || known == views.end() || !known->second) continue;
       operand.strides[*row_axis(operand)] = problem.axes.front().extent.table().constant(panel);
-      operand.gather_stride = problem.axes.front().extent.table().constant(known->second->k * panel);
+      operand.gather_stride =
+          problem.axes.front().extent.table().constant(known->second->k * panel);
       operand.gather_panel = panel;
       operand.form = Form::Packed;
     }

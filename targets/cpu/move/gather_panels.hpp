@@ -1,5 +1,6 @@
 #pragma once
-// Tied embeddings: a table that a contraction reads in panels is gathered from the panels, so that it is in memory once.
+// Tied embeddings: a table that a contraction reads in panels is gathered from the panels, so that
+// it is in memory once.
 
 #include <cstdint>
 #include <vector>
@@ -8,8 +9,9 @@
 
 namespace dyn::cpu {
 
-/// Makes gathering operands read panels of `panel` columns where contractions read their buffer only so, through one view, whose columns are what
-/// is gathered, and where nothing else reads it. To be called when the operands of contractions have been marked.
+/// Makes gathering operands read panels of `panel` columns where contractions read their buffer
+/// only so, through one view, whose columns are what is gathered, and where nothing else reads it.
+/// To be called when the operands of contractions have been marked.
 void gather_from_panels(std::vector<rkernel::Problem>& problems, std::int64_t panel);
 
 }  // namespace dyn::cpu

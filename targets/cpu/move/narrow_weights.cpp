@@ -58,7 +58,8 @@ void multiply_by_scales(Problem& problem) {
     }
     moved.push_back(static_cast<int>(exprs.size()) - 1);
   }
-  for (rkernel::Store& store : problem.stores) store.expr = moved[static_cast<std::size_t>(store.expr)];
+  for (rkernel::Store& store : problem.stores)
+    store.expr = moved[static_cast<std::size_t>(store.expr)];
   problem.exprs = std::move(exprs);
 }
 
@@ -69,11 +70,15 @@ void narrow_weights(std::vector<Problem>& problems, DType dtype, const codegen::
   for (Problem& problem : problems) {
     for (Operand& operand : problem.operands) {
       if (operand.form != Form::Packed) continue;
-      const bool stays = dtype != DType::i8 && operand.held != DType::f32 && codegen::can_widen(isa, operand.held);
-      const DType wanted = dtype == DType::i8 && gathered.contains(operand.buffer) ? DType::bf16 : dtype;
+      const bool stays =
+          dtype != DType::i8 && operand.held != DType::f32 && codegen::can_widen(isa, operand.held);
+      const DType wanted =
+          dtype == DType::i8 && gathered.contains(operand.buffer) ? DType::bf16 : dtype;
       operand.dtype = stays ? operand.held : wanted;
     }
-    if (problem.contraction && problem.operands[static_cast<std::size_t>(problem.contraction->b)].dtype == DType::i8) multiply_by_scales(problem);
+    if (problem.contraction &&
+        problem.operands[static_cast<std::size_t>(problem.contraction->b)].dtype == DType::i8)
+      multiply_by_scales(problem);
   }
 }
 

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "src/rkernel/expr/narrow.hpp"
 #include "src/choice/cost/rest_columns.hpp"
+#include "src/rkernel/expr/narrow.hpp"
 
 namespace dyn::cpu {
 namespace {
@@ -30,17 +30,21 @@ void pack_columns(const Columns& columns, std::int64_t width, float* out) {
   for (std::int64_t start = 0; start < columns.k; start += depth_block) {
     const std::int64_t end = std::min(columns.k, start + depth_block);
     for (std::int64_t column = 0; column < columns.count; ++column) {
-      for (std::int64_t row = start; row < end; ++row) out[row * width + column] = columns.from[row * columns.k_stride + column * columns.n_stride];
+      for (std::int64_t row = start; row < end; ++row)
+        out[row * width + column] =
+            columns.from[row * columns.k_stride + column * columns.n_stride];
     }
   }
 }
 
 void pack_panel(const Columns& columns, std::int64_t width, float* out) {
   if (columns.k == 0) return;  // there may be no memory
-  if (columns.count < width) std::memset(out, 0, static_cast<std::size_t>(columns.k * width) * sizeof(float));
+  if (columns.count < width)
+    std::memset(out, 0, static_cast<std::size_t>(columns.k * width) * sizeof(float));
   if (columns.n_stride != 1) return pack_columns(columns, width, out);
   for (std::int64_t row = 0; row < columns.k; ++row) {
-    std::memcpy(out + row * width, columns.from + row * columns.k_stride, static_cast<std::size_t>(columns.count) * sizeof(float));
+    std::memcpy(out + row * width, columns.from + row * columns.k_stride,
+                static_cast<std::size_t>(columns.count) * sizeof(float));
   }
 }
 
@@ -50,12 +54,14 @@ float nearest(float value) {
   return value + shift - shift;
 }
 
-/// The largest magnitude in each column of a panel. As integers the bits of magnitudes are in their order, infinity and NaN above all numbers.
+/// The largest magnitude in each column of a panel. As integers the bits of magnitudes are in their
+/// order, infinity and NaN above all numbers.
 std::vector<float> largest_magnitudes(const std::vector<float>& panel, std::size_t width) {
   std::vector<std::uint32_t> largest(width, 0);
   for (std::size_t row = 0; row < panel.size(); row += width) {
     for (std::size_t column = 0; column < width; ++column) {
-      largest[column] = std::max(largest[column], std::bit_cast<std::uint32_t>(panel[row + column]) & 0x7fff'ffffu);
+      largest[column] = std::max(largest[column],
+                                 std::bit_cast<std::uint32_t>(panel[row + column]) & 0x7fff'ffffu);
     }
   }
   std::vector<float> magnitudes;
@@ -64,18 +70,23 @@ std::vector<float> largest_magnitudes(const std::vector<float>& panel, std::size
 }
 
 /// A panel of f32 as multiples of its columns' scales; `first_column` is for the message.
-void quantise(const std::vector<float>& panel, std::int64_t columns, std::int64_t first_column, std::int8_t* out, float* scales) {
+void quantise(const std::vector<float>& panel, std::int64_t columns, std::int64_t first_column,
+              std::int8_t* out, float* scales) {
   constexpr float most = 127;
   const auto width = static_cast<std::size_t>(columns);
   const std::vector<float> largest = largest_magnitudes(panel, width);
   std::vector<float> divisors;
   for (std::size_t column = 0; column < width; ++column) {
     if (!std::isfinite(largest[column])) {
-      throw Error(ErrorKind::model, fmt::format("column {} holds {}, which has no place in i8; load with precision bf16 or f32",
-                                                first_column + static_cast<std::int64_t>(column), largest[column]));
+      throw Error(
+          ErrorKind::model,
+          fmt::format(
+              "column {} holds {}, which has no place in i8; load with precision bf16 or f32",
+              first_column + static_cast<std::int64_t>(column), largest[column]));
     }
     scales[column] = largest[column] / most;
-    divisors.push_back(scales[column] == 0 ? std::numeric_limits<float>::infinity() : scales[column]);
+    divisors.push_back(scales[column] == 0 ? std::numeric_limits<float>::infinity()
+                                           : scales[column]);
   }
   for (std::size_t row = 0; row < panel.size(); row += width) {
     for (std::size_t column = 0; column < width; ++column) {
@@ -86,9 +97,11 @@ void quantise(const std::vector<float>& panel, std::int64_t columns, std::int64_
   }
 }
 
-void pack_rows(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, float* out) {
+void pack_rows(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
+               std::int64_t n_stride, float* out) {
   for (std::int64_t row = 0; row < layout.rows; ++row) {
-    const Columns column{source + (layout.n - layout.rows + row) * n_stride, layout.k, 1, k_stride, n_stride};
+    const Columns column{source + (layout.n - layout.rows + row) * n_stride, layout.k, 1, k_stride,
+                         n_stride};
     pack_columns(column, 1, out + row * layout.row_stride());
   }
 }
@@ -99,14 +112,19 @@ std::int64_t packed_rows(const codegen::Isa& isa, DType dtype, std::int64_t k, s
   return dtype == DType::f32 ? choice::packed_rest(isa.f32_lanes, isa.panel_f32, n, k) : 0;
 }
 
-void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first_panel,
-                 std::int64_t last_panel, void* destination) {
+void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
+                 std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
+                 void* destination) {
   const std::int64_t width = layout.panel, panel_elements = layout.k * width;
   auto* out = static_cast<std::byte*>(destination);
-  if (layout.rows > 0 && last_panel == layout.panels()) pack_rows(layout, source, k_stride, n_stride, reinterpret_cast<float*>(out + layout.rows_offset_bytes()));
-  std::vector<float> panel(layout.dtype == DType::f32 ? 0 : static_cast<std::size_t>(panel_elements));
+  if (layout.rows > 0 && last_panel == layout.panels())
+    pack_rows(layout, source, k_stride, n_stride,
+              reinterpret_cast<float*>(out + layout.rows_offset_bytes()));
+  std::vector<float> panel(layout.dtype == DType::f32 ? 0
+                                                      : static_cast<std::size_t>(panel_elements));
   for (std::int64_t i = first_panel; i < last_panel; ++i) {
-    const Columns columns{source + i * width * n_stride, layout.k, std::min(width, layout.n - i * width), k_stride, n_stride};
+    const Columns columns{source + i * width * n_stride, layout.k,
+                          std::min(width, layout.n - i * width), k_stride, n_stride};
     std::byte* to = out + i * panel_elements * static_cast<std::int64_t>(size_of(layout.dtype));
     if (layout.dtype == DType::f32) {
       pack_panel(columns, width, reinterpret_cast<float*>(to));
@@ -114,7 +132,8 @@ void pack_panels(const rkernel::PackedLayout& layout, const float* source, std::
     }
     pack_panel(columns, width, panel.data());
     if (layout.dtype == DType::i8) {
-      quantise(panel, width, i * width, reinterpret_cast<std::int8_t*>(to), reinterpret_cast<float*>(out + layout.scales_offset_bytes()) + i * width);
+      quantise(panel, width, i * width, reinterpret_cast<std::int8_t*>(to),
+               reinterpret_cast<float*>(out + layout.scales_offset_bytes()) + i * width);
     } else {
       rkernel::convert(DType::f32, panel.data(), layout.dtype, to, panel_elements);
     }

@@ -1,12 +1,15 @@
 #pragma once
-// The rows of a tensor in which a block's windows lie, brought into scratch with their padding, as IR: each once, however many windows it is in.
+// The rows of a tensor in which a block's windows lie, brought into scratch with their padding, as
+// IR: each once, however many windows it is in.
 
 #include "targets/cpu/move/window_copy.hpp"
 
 namespace dyn::cpu {
 
-/// A block of windows that lie in a strip (rkernel::lie_in_strips). k0 and k_size of the block are not used here. Rows of the strip are those that the windows of one index of the outer
-/// axes touch, with their padding, one index after the other; of a block within one row of windows only the columns that these touch.
+/// A block of windows that lie in a strip (rkernel::lie_in_strips). k0 and k_size of the block are
+/// not used here. Rows of the strip are those that the windows of one index of the outer axes
+/// touch, with their padding, one index after the other; of a block within one row of windows only
+/// the columns that these touch.
 class Strip {
  public:
   /// Computes here what later calls use.
@@ -19,13 +22,20 @@ class Strip {
 
   const WindowBlock& block() const { return block_; }
 
-  /// Writes the strip (f32), and for each row of the block where its window begins, in elements (i64).
+  /// Writes the strip (f32), and for each row of the block where its window begins, in elements
+  /// (i64).
   void emit_copy(llvm::Value* strip, llvm::Value* offsets);
 
  private:
-  const WindowAxisValues& last(std::size_t after) const { return block_.axes[block_.axes.size() - 1 - after]; }
-  llvm::Value* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
-  llvm::Value* element(llvm::Value* base, llvm::Value* index) { return builder_.CreateGEP(builder_.getFloatTy(), base, index); }
+  const WindowAxisValues& last(std::size_t after) const {
+    return block_.axes[block_.axes.size() - 1 - after];
+  }
+  llvm::Value* number(std::int64_t value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  }
+  llvm::Value* element(llvm::Value* base, llvm::Value* index) {
+    return builder_.CreateGEP(builder_.getFloatTy(), base, index);
+  }
   llvm::Value* window_reach(const WindowAxisValues& axis);
   llvm::Value* first_strip_row(llvm::Value* window_row);
   void emit_rows(llvm::Value* strip);
@@ -34,8 +44,9 @@ class Strip {
   codegen::Builder& builder_;
   const codegen::Isa& isa_;
   WindowBlock block_;
-  llvm::Value *first_, *last_;             ///< rows of windows: indices of all axes but the last
-  llvm::Value *rows_of_index_, *begin_;    ///< padded rows of one index of the outer axes; the strip's first
+  llvm::Value *first_, *last_;  ///< rows of windows: indices of all axes but the last
+  llvm::Value *rows_of_index_,
+      *begin_;  ///< padded rows of one index of the outer axes; the strip's first
   llvm::Value *first_column_, *row_size_;  ///< of the padded row, in elements
   llvm::Value *segment_stride_, *segment_size_;
 };

@@ -12,13 +12,18 @@ using codegen::Conditional;
 using codegen::CountedLoop;
 using llvm::Value;
 
-/// body(offset, type) for whole vectors of `count` elements, then for each element that is left: stores with masks took some hundred cycles where they cut a line (Zen 4).
+/// body(offset, type) for whole vectors of `count` elements, then for each element that is left:
+/// stores with masks took some hundred cycles where they cut a line (Zen 4).
 template <typename Body>
-void over_vectors(Builder& builder, const codegen::Isa& isa, Value* count, const char* name, const Body& body) {
-  const auto number = [&](std::int64_t value) { return builder.getInt64(static_cast<std::uint64_t>(value)); };
+void over_vectors(Builder& builder, const codegen::Isa& isa, Value* count, const char* name,
+                  const Body& body) {
+  const auto number = [&](std::int64_t value) {
+    return builder.getInt64(static_cast<std::uint64_t>(value));
+  };
   Value* whole = builder.CreateAnd(count, number(-isa.f32_lanes));
   CountedLoop vectors(builder, number(0), whole, number(isa.f32_lanes), name);
-  body(vectors.index(), llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes)));
+  body(vectors.index(),
+       llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes)));
   vectors.close();
   CountedLoop rest(builder, whole, count, number(1), name);
   body(rest.index(), builder.getFloatTy());
@@ -26,20 +31,31 @@ void over_vectors(Builder& builder, const codegen::Isa& isa, Value* count, const
 }
 
 void move_element(Builder& builder, llvm::Type* type, Value* from, Value* to, Value* offset) {
-  const auto element = [&](Value* base) { return builder.CreateGEP(builder.getFloatTy(), base, offset); };
-  builder.CreateAlignedStore(builder.CreateAlignedLoad(type, element(from), llvm::Align(4)), element(to), llvm::Align(4));
+  const auto element = [&](Value* base) {
+    return builder.CreateGEP(builder.getFloatTy(), base, offset);
+  };
+  builder.CreateAlignedStore(builder.CreateAlignedLoad(type, element(from), llvm::Align(4)),
+                             element(to), llvm::Align(4));
 }
 
 class WindowCopier {
  public:
-  WindowCopier(Builder& builder, const codegen::Isa& isa, const WindowBlock& block, Value* to, Value* to_row)
-      : builder_(builder), isa_(isa), block_(block), to_(to), to_row_(to_row),
-        vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
+  WindowCopier(Builder& builder, const codegen::Isa& isa, const WindowBlock& block, Value* to,
+               Value* to_row)
+      : builder_(builder),
+        isa_(isa),
+        block_(block),
+        to_(to),
+        to_row_(to_row),
+        vector_(llvm::FixedVectorType::get(builder.getFloatTy(),
+                                           static_cast<unsigned>(isa.f32_lanes))) {
     k_end_ = builder_.CreateAdd(block_.k0, block_.k_size);
   }
 
   void emit() {
-    Value* has_all_of_k = builder_.CreateAnd(builder_.CreateICmpEQ(block_.k0, number(0)), builder_.CreateICmpEQ(block_.k_size, elements_of_window()));
+    Value* has_all_of_k =
+        builder_.CreateAnd(builder_.CreateICmpEQ(block_.k0, number(0)),
+                           builder_.CreateICmpEQ(block_.k_size, elements_of_window()));
     CountedLoop rows(builder_, number(0), block_.rows, number(1), "window_row");
     target_ = element(to_, builder_.CreateMul(rows.index(), to_row_));
     locate(builder_.CreateAdd(block_.first_row, rows.index()));
@@ -55,10 +71,18 @@ class WindowCopier {
 
  private:
   Value* number(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
-  Value* element(Value* base, Value* index) { return builder_.CreateGEP(builder_.getFloatTy(), base, index); }
-  Value* least(Value* a, Value* b) { return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }
-  Value* most(Value* a, Value* b) { return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b); }
-  Value* product_sum(Value* sum, Value* a, Value* b) { return builder_.CreateAdd(sum, builder_.CreateMul(a, b)); }
+  Value* element(Value* base, Value* index) {
+    return builder_.CreateGEP(builder_.getFloatTy(), base, index);
+  }
+  Value* least(Value* a, Value* b) {
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  }
+  Value* most(Value* a, Value* b) {
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+  }
+  Value* product_sum(Value* sum, Value* a, Value* b) {
+    return builder_.CreateAdd(sum, builder_.CreateMul(a, b));
+  }
   bool is_run_axis(std::size_t axis) const { return block_.run && axis + 1 == block_.axes.size(); }
 
   /// Where the row's window begins along each axis.
@@ -89,7 +113,10 @@ class WindowCopier {
     Value* within = builder_.getTrue();
     for (std::size_t i = 0; i < block_.axes.size(); ++i) {
       const WindowAxisValues& axis = block_.axes[i];
-      Value* last = axis.has_taps ? product_sum(origins_[i], builder_.CreateSub(axis.size, number(1)), axis.dilation) : origins_[i];
+      Value* last =
+          axis.has_taps
+              ? product_sum(origins_[i], builder_.CreateSub(axis.size, number(1)), axis.dilation)
+              : origins_[i];
       within = builder_.CreateAnd(within, builder_.CreateICmpSGE(origins_[i], number(0)));
       within = builder_.CreateAnd(within, builder_.CreateICmpSLT(last, axis.extent));
     }
@@ -98,38 +125,52 @@ class WindowCopier {
 
   Value* first_element() {
     Value* offset = number(0);
-    for (std::size_t i = 0; i < block_.axes.size(); ++i) offset = product_sum(offset, origins_[i], block_.axes[i].step);
+    for (std::size_t i = 0; i < block_.axes.size(); ++i)
+      offset = product_sum(offset, origins_[i], block_.axes[i].step);
     return offset;
   }
 
-  /// All taps of axes from `axis` on, of which `from` is the first. Returns where the next one goes.
+  /// All taps of axes from `axis` on, of which `from` is the first. Returns where the next one
+  /// goes.
   Value* emit_whole(std::size_t axis, Value* from, Value* to) {
     if (axis == block_.axes.size()) return move_whole(from, to, block_.channels);
     const WindowAxisValues& along = block_.axes[axis];
-    if (is_run_axis(axis)) return move_whole(from, to, builder_.CreateMul(along.size, block_.channels));
+    if (is_run_axis(axis))
+      return move_whole(from, to, builder_.CreateMul(along.size, block_.channels));
     if (!along.has_taps) return emit_whole(axis + 1, from, to);
     Value* first[]{from, to};
     CountedLoop taps(builder_, number(0), along.size, number(1), "whole_tap", first);
-    Value* following[]{element(taps.carried(0), builder_.CreateMul(along.dilation, along.step)), emit_whole(axis + 1, taps.carried(0), taps.carried(1))};
+    Value* following[]{element(taps.carried(0), builder_.CreateMul(along.dilation, along.step)),
+                       emit_whole(axis + 1, taps.carried(0), taps.carried(1))};
     return taps.close(following).back();
   }
 
   Value* move_whole(Value* from, Value* to, Value* count) {
-    if (block_.segment > 0) move_segment(from, to);
-    else move_channels(from, to, count);
+    if (block_.segment > 0)
+      move_segment(from, to);
+    else
+      move_channels(from, to, count);
     return element(to, count);
   }
 
-  /// For all taps of axes from `axis` on. `position`: how many taps come before in k; `offset`: of the element from the batch's first.
+  /// For all taps of axes from `axis` on. `position`: how many taps come before in k; `offset`: of
+  /// the element from the batch's first.
   void emit_taps(std::size_t axis, Value* position, Value* exists, Value* offset) {
     if (axis == block_.axes.size()) return emit_segment(position, exists, offset);
     const WindowAxisValues& along = block_.axes[axis];
-    if (is_run_axis(axis)) return emit_run(along, builder_.CreateMul(position, along.size), exists, product_sum(offset, origins_[axis], along.step), origins_[axis]);
-    const auto inside = [&](Value* place) { return builder_.CreateAnd(exists, builder_.CreateICmpULT(place, along.extent)); };
-    if (!along.has_taps) return emit_taps(axis + 1, position, inside(origins_[axis]), product_sum(offset, origins_[axis], along.step));
+    if (is_run_axis(axis))
+      return emit_run(along, builder_.CreateMul(position, along.size), exists,
+                      product_sum(offset, origins_[axis], along.step), origins_[axis]);
+    const auto inside = [&](Value* place) {
+      return builder_.CreateAnd(exists, builder_.CreateICmpULT(place, along.extent));
+    };
+    if (!along.has_taps)
+      return emit_taps(axis + 1, position, inside(origins_[axis]),
+                       product_sum(offset, origins_[axis], along.step));
     CountedLoop taps(builder_, number(0), along.size, number(1), "tap");
     Value* place = product_sum(origins_[axis], taps.index(), along.dilation);
-    emit_taps(axis + 1, product_sum(taps.index(), position, along.size), inside(place), product_sum(offset, place, along.step));
+    emit_taps(axis + 1, product_sum(taps.index(), position, along.size), inside(place),
+              product_sum(offset, place, along.step));
     taps.close();
   }
 
@@ -141,10 +182,12 @@ class WindowCopier {
   }
 
   /// The channels of all taps of the last axis, of which those between the axis' ends exist.
-  void emit_run(const WindowAxisValues& along, Value* position, Value* exists, Value* offset, Value* origin) {
+  void emit_run(const WindowAxisValues& along, Value* position, Value* exists, Value* offset,
+                Value* origin) {
     Value* start = builder_.CreateMul(position, block_.channels);
     const auto tap = [&](Value* place) {
-      Value* inside = builder_.CreateSelect(exists, least(most(place, number(0)), along.size), number(0));
+      Value* inside =
+          builder_.CreateSelect(exists, least(most(place, number(0)), along.size), number(0));
       return product_sum(start, inside, block_.channels);
     };
     Value* first = tap(builder_.CreateNeg(origin));
@@ -152,14 +195,16 @@ class WindowCopier {
     copy(start, product_sum(start, along.size, block_.channels), first, last, offset);
   }
 
-  /// Columns [start, end) of k as far as the block has them: those in [first, last) from `offset` on, which belongs to `start`; others are 0.
+  /// Columns [start, end) of k as far as the block has them: those in [first, last) from `offset`
+  /// on, which belongs to `start`; others are 0.
   void copy(Value* start, Value* end, Value* first, Value* last, Value* offset) {
     Value *low = most(start, block_.k0), *high = least(end, k_end_);
     Conditional any(builder_, builder_.CreateICmpSLT(low, high), "segment");
     Value* from = least(most(first, low), high);
     Value* until = least(most(last, from), high);
     if (block_.segment > 0) {
-      Value* is_whole = builder_.CreateAnd(builder_.CreateICmpEQ(from, start), builder_.CreateICmpEQ(until, end));
+      Value* is_whole =
+          builder_.CreateAnd(builder_.CreateICmpEQ(from, start), builder_.CreateICmpEQ(until, end));
       Conditional whole(builder_, is_whole, "whole_segment");
       move_segment(element(block_.data, offset), place_of(start));
       whole.close();
@@ -172,34 +217,48 @@ class WindowCopier {
     any.close();
   }
 
-  /// Zeros in [low, from) and [until, high), and between them what lies from `offset` on, which belongs to `start`.
+  /// Zeros in [low, from) and [until, high), and between them what lies from `offset` on, which
+  /// belongs to `start`.
   void copy_cut(Value* low, Value* high, Value* from, Value* until, Value* start, Value* offset) {
     clear(low, from);
-    move(element(block_.data, builder_.CreateAdd(offset, builder_.CreateMul(builder_.CreateSub(from, start), block_.channel_step))), from, until);
+    move(element(block_.data,
+                 builder_.CreateAdd(offset, builder_.CreateMul(builder_.CreateSub(from, start),
+                                                               block_.channel_step))),
+         from, until);
     clear(until, high);
   }
 
   /// All of a segment of known length. A last vector that it does not fill overlaps the one before.
   void move_segment(Value* from, Value* to) {
-    const std::int64_t lanes = isa_.f32_lanes, vectors = block_.segment / lanes, rest = block_.segment % lanes;
-    const auto move_vector = [&](std::int64_t offset) { move_element(builder_, vector_, from, to, number(offset)); };
+    const std::int64_t lanes = isa_.f32_lanes, vectors = block_.segment / lanes,
+                       rest = block_.segment % lanes;
+    const auto move_vector = [&](std::int64_t offset) {
+      move_element(builder_, vector_, from, to, number(offset));
+    };
     for (std::int64_t i = 0; i < vectors; ++i) move_vector(i * lanes);
     if (rest == 0) return;
     if (vectors > 0) return move_vector(block_.segment - lanes);
-    for (std::int64_t i = 0; i < rest; ++i) move_element(builder_, builder_.getFloatTy(), from, to, number(i));
+    for (std::int64_t i = 0; i < rest; ++i)
+      move_element(builder_, builder_.getFloatTy(), from, to, number(i));
   }
 
   Value* place_of(Value* k) { return element(target_, builder_.CreateSub(k, block_.k0)); }
 
-  void clear(Value* begin, Value* end) { clear_elements(builder_, isa_, place_of(begin), builder_.CreateSub(end, begin)); }
+  void clear(Value* begin, Value* end) {
+    clear_elements(builder_, isa_, place_of(begin), builder_.CreateSub(end, begin));
+  }
 
-  void move(Value* from, Value* begin, Value* end) { move_channels(from, place_of(begin), builder_.CreateSub(end, begin)); }
+  void move(Value* from, Value* begin, Value* end) {
+    move_channels(from, place_of(begin), builder_.CreateSub(end, begin));
+  }
 
   void move_channels(Value* from, Value* to, Value* count) {
     if (block_.unit_channels) return move_elements(builder_, isa_, from, to, count);
     CountedLoop channels(builder_, number(0), count, number(1), "channel");
     Value* source = element(from, builder_.CreateMul(channels.index(), block_.channel_step));
-    builder_.CreateAlignedStore(builder_.CreateAlignedLoad(builder_.getFloatTy(), source, llvm::Align(4)), element(to, channels.index()), llvm::Align(4));
+    builder_.CreateAlignedStore(
+        builder_.CreateAlignedLoad(builder_.getFloatTy(), source, llvm::Align(4)),
+        element(to, channels.index()), llvm::Align(4));
     channels.close();
   }
 
@@ -213,16 +272,23 @@ class WindowCopier {
 
 }  // namespace
 
-void move_elements(Builder& builder, const codegen::Isa& isa, Value* from, Value* to, Value* count) {
-  over_vectors(builder, isa, count, "elements", [&](Value* offset, llvm::Type* type) { move_element(builder, type, from, to, offset); });
+void move_elements(Builder& builder, const codegen::Isa& isa, Value* from, Value* to,
+                   Value* count) {
+  over_vectors(builder, isa, count, "elements", [&](Value* offset, llvm::Type* type) {
+    move_element(builder, type, from, to, offset);
+  });
 }
 
 void clear_elements(Builder& builder, const codegen::Isa& isa, Value* to, Value* count) {
   over_vectors(builder, isa, count, "padding", [&](Value* offset, llvm::Type* type) {
-    builder.CreateAlignedStore(llvm::Constant::getNullValue(type), builder.CreateGEP(builder.getFloatTy(), to, offset), llvm::Align(4));
+    builder.CreateAlignedStore(llvm::Constant::getNullValue(type),
+                               builder.CreateGEP(builder.getFloatTy(), to, offset), llvm::Align(4));
   });
 }
 
-void emit_window_copy(Builder& builder, const codegen::Isa& isa, const WindowBlock& block, Value* to, Value* to_row) { WindowCopier(builder, isa, block, to, to_row).emit(); }
+void emit_window_copy(Builder& builder, const codegen::Isa& isa, const WindowBlock& block,
+                      Value* to, Value* to_row) {
+  WindowCopier(builder, isa, block, to, to_row).emit();
+}
 
 }  // namespace dyn::cpu

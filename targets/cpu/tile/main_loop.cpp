@@ -5,23 +5,33 @@
 
 #include <algorithm>
 
-#include "targets/cpu/x86/functions.hpp"
 #include "targets/cpu/tile/tile_loop.hpp"
+#include "targets/cpu/x86/functions.hpp"
 
 namespace dyn::cpu {
 namespace {
 
 class MainLoopEmitter {
  public:
-  MainLoopEmitter(llvm::Module& module, const std::string& symbol, const codegen::Isa& isa, const Tile& tile, DType weights)
-      : builder_(module.getContext()), isa_(isa), tile_(tile), weights_(weights), function_(create_main_loop(builder_, module, symbol)) {}
+  MainLoopEmitter(llvm::Module& module, const std::string& symbol, const codegen::Isa& isa,
+                  const Tile& tile, DType weights)
+      : builder_(module.getContext()),
+        isa_(isa),
+        tile_(tile),
+        weights_(weights),
+        function_(create_main_loop(builder_, module, symbol)) {}
 
   void emit() {
     builder_.SetInsertPoint(llvm::BasicBlock::Create(builder_.getContext(), "entry", function_));
-    TileLoop loop(builder_, isa_, tile_, {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)}, weights_);
-    const Values sums = loop.emit({argument(a_argument)}, argument(b_argument), argument(k_argument), {argument(ahead_argument), argument(ahead_step_argument)}, initial_accumulators(loop));
+    TileLoop loop(builder_, isa_, tile_,
+                  {argument(a_row_argument), argument(b_k_argument), argument(panel_argument)},
+                  weights_);
+    const Values sums = loop.emit(
+        {argument(a_argument)}, argument(b_argument), argument(k_argument),
+        {argument(ahead_argument), argument(ahead_step_argument)}, initial_accumulators(loop));
     std::size_t next = 0;
-    for (llvm::Value* address : tile_addresses(loop)) builder_.CreateAlignedStore(sums[next++], address, llvm::Align(4));
+    for (llvm::Value* address : tile_addresses(loop))
+      builder_.CreateAlignedStore(sums[next++], address, llvm::Align(4));
     builder_.CreateRetVoid();
   }
 
@@ -36,19 +46,21 @@ class MainLoopEmitter {
     llvm::Value* row = argument(c_argument);
     for (int i = 0; i < loop.rows(); ++i) {
       for (int vector = 0; vector < loop.vectors(); ++vector) {
-        addresses.push_back(builder_.CreateConstGEP1_64(builder_.getFloatTy(), row, static_cast<std::uint64_t>(vector * isa_.f32_lanes)));
+        addresses.push_back(builder_.CreateConstGEP1_64(
+            builder_.getFloatTy(), row, static_cast<std::uint64_t>(vector * isa_.f32_lanes)));
       }
       row = builder_.CreateGEP(builder_.getFloatTy(), row, argument(c_row_argument));
     }
     return addresses;
   }
 
-  // Zeros, or the tile as an earlier block of K left it: masked, not branched, as the merge of two register files of
-  // accumulators would go through the stack.
+  // Zeros, or the tile as an earlier block of K left it: masked, not branched, as the merge of two
+  // register files of accumulators would go through the stack.
   Values initial_accumulators(const TileLoop& loop) {
     auto* bits = llvm::VectorType::getInteger(loop.vector());
     llvm::Value* keep = builder_.CreateICmpNE(argument(accumulate_argument), builder_.getInt64(0));
-    llvm::Value* mask = builder_.CreateVectorSplat(static_cast<unsigned>(isa_.f32_lanes), builder_.CreateSExt(keep, builder_.getInt32Ty()));
+    llvm::Value* mask = builder_.CreateVectorSplat(
+        static_cast<unsigned>(isa_.f32_lanes), builder_.CreateSExt(keep, builder_.getInt32Ty()));
     Values accumulators;
     for (llvm::Value* address : tile_addresses(loop)) {
       llvm::Value* tile = builder_.CreateAlignedLoad(bits, address, llvm::Align(4));
@@ -75,17 +87,23 @@ MainLoopTable main_loop_table(std::vector<Tile> tiles, std::span<void* const> ad
 std::vector<Tile> main_loop_tiles(const codegen::Isa& isa) {
   std::vector<Tile> tiles;
   std::vector<int> widths{isa.f32_lanes};
-  for (int columns = isa.panel_f32; columns <= 4 * isa.panel_f32; columns *= 2) widths.push_back(columns);
+  for (int columns = isa.panel_f32; columns <= 4 * isa.panel_f32; columns *= 2)
+    widths.push_back(columns);
   for (const int columns : widths) {
-    // A tile of one vector takes the place of one of a panel where no more columns exist: it has as many rows.
-    const int vectors = columns / isa.f32_lanes, counted = std::max(columns, isa.panel_f32) / isa.f32_lanes;
+    // A tile of one vector takes the place of one of a panel where no more columns exist: it has as
+    // many rows.
+    const int vectors = columns / isa.f32_lanes,
+              counted = std::max(columns, isa.panel_f32) / isa.f32_lanes;
     for (int rows = 1;; ++rows) {
-      // Accumulators, the broadcast, and B's vectors; a single row uses each vector of B once, straight from memory.
-      // Without fused multiply-add each vector's product needs a register as well.
-      const int registers = rows * counted + 1 + (rows > 1 ? counted : 0) + (isa.fma ? 0 : 2 * counted);
+      // Accumulators, the broadcast, and B's vectors; a single row uses each vector of B once,
+      // straight from memory. Without fused multiply-add each vector's product needs a register as
+      // well.
+      const int registers =
+          rows * counted + 1 + (rows > 1 ? counted : 0) + (isa.fma ? 0 : 2 * counted);
       if (registers > isa.vector_registers) break;
-      // Between its two loops LLVM permutes the accumulators of wide tiles through the stack where they fill three quarters of
-      // the registers (6 x 64 on AVX-512); narrower tiles cover the same rows as fast.
+      // Between its two loops LLVM permutes the accumulators of wide tiles through the stack where
+      // they fill three quarters of the registers (6 x 64 on AVX-512); narrower tiles cover the
+      // same rows as fast.
       if (vectors > 2 && 4 * rows * vectors >= 3 * isa.vector_registers) break;
       tiles.push_back({rows, columns});
     }
@@ -94,10 +112,13 @@ std::vector<Tile> main_loop_tiles(const codegen::Isa& isa) {
 }
 
 Tile largest_panel_tile(const codegen::Isa& isa) {
-  return std::ranges::max(main_loop_tiles(isa), {}, [&](const Tile& tile) { return tile.columns == isa.panel_f32 ? tile.rows : 0; });
+  return std::ranges::max(main_loop_tiles(isa), {}, [&](const Tile& tile) {
+    return tile.columns == isa.panel_f32 ? tile.rows : 0;
+  });
 }
 
-rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction, int k_tile) {
+rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction,
+                              int k_tile) {
   using rkernel::LoopKind;
   return {"registers",
           {{contraction.k, LoopKind::TemporalReduction, k_tile},
@@ -109,19 +130,24 @@ rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& cont
 }
 
 Tile tile_of(const rkernel::Layer& registers) {
-  return {static_cast<int>(registers.loops.at(1).tile), static_cast<int>(registers.loops.at(2).tile)};
+  return {static_cast<int>(registers.loops.at(1).tile),
+          static_cast<int>(registers.loops.at(2).tile)};
 }
 
-codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers, DType weights) {
+codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers,
+                                       DType weights) {
   const Tile tile = tile_of(registers);
   return {fmt::format("main loop {} {}x{}", name_of(weights), tile.rows, tile.columns),
-          [&isa, tile, weights](llvm::Module& module, const std::string& symbol) { MainLoopEmitter(module, symbol, isa, tile, weights).emit(); }};
+          [&isa, tile, weights](llvm::Module& module, const std::string& symbol) {
+            MainLoopEmitter(module, symbol, isa, tile, weights).emit();
+          }};
 }
 
 std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa, DType weights) {
   const rkernel::Contraction contraction{.a = 0, .b = 1, .m = 0, .n = 1, .k = 2};
   std::vector<codegen::KernelSource> sources;
-  for (const Tile& tile : main_loop_tiles(isa)) sources.push_back(main_loop_source(isa, register_layer(tile, contraction), weights));
+  for (const Tile& tile : main_loop_tiles(isa))
+    sources.push_back(main_loop_source(isa, register_layer(tile, contraction), weights));
   return sources;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Main loops: the layer-0 kernels of contractions. They belong to the machine; all models share them.
+// Main loops: the layer-0 kernels of contractions. They belong to the machine; all models share
+// them.
 
 #include <cstdint>
 #include <span>
@@ -11,14 +12,19 @@
 
 namespace dyn::cpu {
 
-/// c[r * c_row_stride + j] = (accumulate ? c[...] : 0) + sum over k of a[r * a_row_stride + k] * B(k, j), f32, K in order with one
-/// accumulator for each element. B(k, j) = b[(j / P) * panel_stride + k * b_k_stride + j % P], P the ISA's panel width: packed panels
-/// have b_k_stride = P, rows as they lie have panel_stride = P. Strides in elements. Whole vectors of B are read, up to the tile's columns. B is
-/// f32, or packed weights of f16, bf16 or i8 that become f32 (exactly) before they are multiplied.
-/// `ahead`: how far beyond B, in elements, lines are asked for, and by how much the place moves in 4 steps of K; 0: as far as hides the latency of memory, with B.
-/// Tiles of several panels know 0 only. With lanes along K it is A that is asked for, dot_rows_ahead() beyond its place; 0: not at all.
-using MainLoop = void (*)(const float* a, std::int64_t a_row_stride, const void* b, std::int64_t b_k_stride, std::int64_t panel_stride,
-                          std::int64_t k, float* c, std::int64_t c_row_stride, std::int64_t accumulate, std::int64_t ahead, std::int64_t ahead_step);
+/// c[r * c_row_stride + j] = (accumulate ? c[...] : 0) + sum over k of a[r * a_row_stride + k] *
+/// B(k, j), f32, K in order with one accumulator for each element. B(k, j) = b[(j / P) *
+/// panel_stride + k * b_k_stride + j % P], P the ISA's panel width: packed panels have b_k_stride =
+/// P, rows as they lie have panel_stride = P. Strides in elements. Whole vectors of B are read, up
+/// to the tile's columns. B is f32, or packed weights of f16, bf16 or i8 that become f32 (exactly)
+/// before they are multiplied. `ahead`: how far beyond B, in elements, lines are asked for, and by
+/// how much the place moves in 4 steps of K; 0: as far as hides the latency of memory, with B.
+/// Tiles of several panels know 0 only. With lanes along K it is A that is asked for,
+/// dot_rows_ahead() beyond its place; 0: not at all.
+using MainLoop = void (*)(const float* a, std::int64_t a_row_stride, const void* b,
+                          std::int64_t b_k_stride, std::int64_t panel_stride, std::int64_t k,
+                          float* c, std::int64_t c_row_stride, std::int64_t accumulate,
+                          std::int64_t ahead, std::int64_t ahead_step);
 
 /// A layer-0 tile: rows x columns of the output in registers.
 struct Tile {
@@ -31,7 +37,8 @@ struct MainLoopTable {
   std::vector<Tile> tiles;
   std::vector<MainLoop> functions;  ///< parallel to tiles
 };
-/// `addresses`: of the functions of these tiles, in their order; kernels with lanes along K have the same type.
+/// `addresses`: of the functions of these tiles, in their order; kernels with lanes along K have
+/// the same type.
 MainLoopTable main_loop_table(std::vector<Tile> tiles, std::span<void* const> addresses);
 
 /// All tiles that the ISA's registers hold: columns are one vector, or j panels, j a power of two.
@@ -39,14 +46,18 @@ std::vector<Tile> main_loop_tiles(const codegen::Isa& isa);
 /// The one of a panel with the most rows.
 Tile largest_panel_tile(const codegen::Isa& isa);
 
-/// The layer 0 of an rKernel for a contraction whose tile this is, and back: the tile that such a layer describes.
-rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction, int k_tile = 1);
+/// The layer 0 of an rKernel for a contraction whose tile this is, and back: the tile that such a
+/// layer describes.
+rkernel::Layer register_layer(const Tile& tile, const rkernel::Contraction& contraction,
+                              int k_tile = 1);
 Tile tile_of(const rkernel::Layer& registers);
 
 /// The source of the main loop that a register layer describes.
-codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers, DType weights = DType::f32);
+codegen::KernelSource main_loop_source(const codegen::Isa& isa, const rkernel::Layer& registers,
+                                       DType weights = DType::f32);
 
 /// The sources for all tiles of an ISA, in the order of main_loop_tiles().
-std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa, DType weights = DType::f32);
+std::vector<codegen::KernelSource> main_loop_sources(const codegen::Isa& isa,
+                                                     DType weights = DType::f32);
 
 }  // namespace dyn::cpu

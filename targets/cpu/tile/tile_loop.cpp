@@ -11,27 +11,37 @@
 namespace dyn::cpu {
 namespace {
 
-// Steps of K in one iteration: 4 hides the loop's overhead (97 % of the peak against 74 % for 1); 8 loses to decoding.
+// Steps of K in one iteration: 4 hides the loop's overhead (97 % of the peak against 74 % for 1); 8
+// loses to decoding.
 constexpr int k_unroll = steps_of_ahead;
-// Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a second register.
+// Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a
+// second register.
 constexpr int most_rows_per_base = 4;
-// How far ahead B is asked for, so that it comes from memory in time. Measured from 1 to 64 KiB: tiles of up to 8 rows lose 10 % with half or twice of it, taller
-// ones gain 6 % with half as much again.
+// How far ahead B is asked for, so that it comes from memory in time. Measured from 1 to 64 KiB:
+// tiles of up to 8 rows lose 10 % with half or twice of it, taller ones gain 6 % with half as much
+// again.
 constexpr int prefetch_bytes = 8192, prefetch_bytes_of_tall_tiles = 12288, tall_rows = 9;
-// Rows of B as they lie seldom begin on a line, and end in one more: asking for it too, 14 rows of 4796 x 1153 from memory took 7.3 to 5.0 ms, 4 rows 3.4 to 2.6 (Zen 4). Tiles
-// of two rows would lose 3 % over packed panels, which have no such line; only f32 is ever read as it lies.
+// Rows of B as they lie seldom begin on a line, and end in one more: asking for it too, 14 rows of
+// 4796 x 1153 from memory took 7.3 to 5.0 ms, 4 rows 3.4 to 2.6 (Zen 4). Tiles of two rows would
+// lose 3 % over packed panels, which have no such line; only f32 is ever read as it lies.
 constexpr int least_rows_to_ask_last_line = 3;
-// Of A's rows in one tile, that those of the next one stay in L2 beside panels of B; and how far ahead within rows else: some hundred steps of K. 14 rows of K = 3703 took 20 %
-// less with the second, of K = 1433 5 % less with the first (Zen 4, 1 MB of L2).
+// Of A's rows in one tile, that those of the next one stay in L2 beside panels of B; and how far
+// ahead within rows else: some hundred steps of K. 14 rows of K = 3703 took 20 % less with the
+// second, of K = 1433 5 % less with the first (Zen 4, 1 MB of L2).
 constexpr std::int64_t most_elements_of_near_tile = (128 << 10) / 4;
 constexpr std::uint64_t elements_ahead_in_rows = 128;
-// The same with lanes along K: where tiles fill L1, lines asked for had left it before their use, and 64 to 3072 rows of K from 500 to 1408 in L2 took 1.1 to 1.9 times as long.
-// In longer rows hardware keeps up (Zen 4, 32 KB of L1).
+// The same with lanes along K: where tiles fill L1, lines asked for had left it before their use,
+// and 64 to 3072 rows of K from 500 to 1408 in L2 took 1.1 to 1.9 times as long. In longer rows
+// hardware keeps up (Zen 4, 32 KB of L1).
 constexpr std::int64_t most_elements_of_near_dots = (8 << 10) / 4;
 
-llvm::Value* next_rows(codegen::Builder& builder, const TileRows& tile, std::int64_t most_elements, std::uint64_t ahead_in_rows) {
-  llvm::Value* is_deep = builder.CreateICmpSGT(builder.CreateMul(tile.rows, tile.k), builder.getInt64(static_cast<std::uint64_t>(most_elements)));
-  llvm::Value* ahead = builder.CreateSelect(is_deep, builder.getInt64(ahead_in_rows), builder.CreateMul(tile.rows, tile.stride));
+llvm::Value* next_rows(codegen::Builder& builder, const TileRows& tile, std::int64_t most_elements,
+                       std::uint64_t ahead_in_rows) {
+  llvm::Value* is_deep =
+      builder.CreateICmpSGT(builder.CreateMul(tile.rows, tile.k),
+                            builder.getInt64(static_cast<std::uint64_t>(most_elements)));
+  llvm::Value* ahead = builder.CreateSelect(is_deep, builder.getInt64(ahead_in_rows),
+                                            builder.CreateMul(tile.rows, tile.stride));
   return builder.CreateSelect(tile.is_only, builder.getInt64(0), ahead);
 }
 
@@ -41,32 +51,50 @@ llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile) {
   return next_rows(builder, tile, most_elements_of_near_tile, elements_ahead_in_rows);
 }
 
-llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile) { return next_rows(builder, tile, most_elements_of_near_dots, 0); }
+llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile) {
+  return next_rows(builder, tile, most_elements_of_near_dots, 0);
+}
 
-TileLoop::TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile, const TileStrides& strides, DType weights)
-    : builder_(builder), isa_(isa), rows_(tile.rows), columns_(tile.columns), vectors_(tile.columns / isa.f32_lanes), rows_per_base_(strides.a_row == nullptr ? 1 : most_rows_per_base),
-      packed_b_(strides.packed_b), weights_(weights),
-      vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
-  llvm::Value* row_bytes = strides.a_row == nullptr ? builder_.getInt64(0) : builder_.CreateShl(strides.a_row, 2);
+TileLoop::TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile,
+                   const TileStrides& strides, DType weights)
+    : builder_(builder),
+      isa_(isa),
+      rows_(tile.rows),
+      columns_(tile.columns),
+      vectors_(tile.columns / isa.f32_lanes),
+      rows_per_base_(strides.a_row == nullptr ? 1 : most_rows_per_base),
+      packed_b_(strides.packed_b),
+      weights_(weights),
+      vector_(
+          llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {
+  llvm::Value* row_bytes =
+      strides.a_row == nullptr ? builder_.getInt64(0) : builder_.CreateShl(strides.a_row, 2);
   row_offsets_ = multiples(row_bytes);
   llvm::Value* step_bytes = bytes_of(builder_, weights_, strides.b_k);
   step_offsets_ = multiples(step_bytes);
   unrolled_bytes_ = builder_.CreateShl(step_bytes, 2);
-  const std::size_t row_of_panel_bytes = size_of(weights_) * static_cast<std::size_t>(isa_.panel_f32);
+  const std::size_t row_of_panel_bytes =
+      size_of(weights_) * static_cast<std::size_t>(isa_.panel_f32);
   const int bytes_ahead = rows_ >= tall_rows ? prefetch_bytes_of_tall_tiles : prefetch_bytes;
-  near_ahead_ = builder_.CreateMul(step_bytes, builder_.getInt64(static_cast<std::size_t>(bytes_ahead) / row_of_panel_bytes));
+  near_ahead_ = builder_.CreateMul(
+      step_bytes, builder_.getInt64(static_cast<std::size_t>(bytes_ahead) / row_of_panel_bytes));
   group_bytes_ = builder_.CreateShl(row_bytes, 2);
   panel_bytes_ = bytes_of(builder_, weights_, strides.panel);
 }
 
-TileLoop::Values TileLoop::emit(const Values& a, llvm::Value* b, llvm::Value* k, const Ahead& ahead, const Values& accumulators) {
+TileLoop::Values TileLoop::emit(const Values& a, llvm::Value* b, llvm::Value* k, const Ahead& ahead,
+                                const Values& accumulators) {
   llvm::Value* is_near = builder_.CreateICmpEQ(ahead.distance, builder_.getInt64(0));
-  llvm::Value* distance = builder_.CreateSelect(is_near, near_ahead_, bytes_of(builder_, weights_, ahead.distance));
-  asked_step_ = builder_.CreateSelect(is_near, unrolled_bytes_, bytes_of(builder_, weights_, ahead.step));
+  llvm::Value* distance =
+      builder_.CreateSelect(is_near, near_ahead_, bytes_of(builder_, weights_, ahead.distance));
+  asked_step_ =
+      builder_.CreateSelect(is_near, unrolled_bytes_, bytes_of(builder_, weights_, ahead.step));
   rows_ahead_ = ahead.rows == nullptr ? nullptr : builder_.CreateShl(ahead.rows, 2);
   Values state;
-  if (a.size() > 1) state = a;
-  else append_series(state, a.front(), group_bytes_, static_cast<int>(row_groups()));
+  if (a.size() > 1)
+    state = a;
+  else
+    append_series(state, a.front(), group_bytes_, static_cast<int>(row_groups()));
   append_series(state, b, panel_bytes_, panel_count());
   if (shares_asking()) state.push_back(add_bytes(b, distance));
   state.insert(state.end(), accumulators.begin(), accumulators.end());
@@ -79,39 +107,50 @@ TileLoop::Values TileLoop::emit(const Values& a, llvm::Value* b, llvm::Value* k,
   return {state.begin() + static_cast<std::ptrdiff_t>(pointer_count()), state.end()};
 }
 
-// Conversions take long, so LLVM begins those of the next step early where steps stand in one block: with more accumulators it spills.
+// Conversions take long, so LLVM begins those of the next step early where steps stand in one
+// block: with more accumulators it spills.
 int TileLoop::unroll() const {
   constexpr int most_accumulators_of_f16 = 26;
   return weights_ == DType::f16 && rows_ * vectors_ > most_accumulators_of_f16 ? 1 : k_unroll;
 }
 
-std::size_t TileLoop::row_groups() const { return static_cast<std::size_t>((rows_ + rows_per_base_ - 1) / rows_per_base_); }
+std::size_t TileLoop::row_groups() const {
+  return static_cast<std::size_t>((rows_ + rows_per_base_ - 1) / rows_per_base_);
+}
 
 llvm::BasicBlock* TileLoop::block(const char* name) {
-  return llvm::BasicBlock::Create(builder_.getContext(), name, builder_.GetInsertBlock()->getParent());
+  return llvm::BasicBlock::Create(builder_.getContext(), name,
+                                  builder_.GetInsertBlock()->getParent());
 }
 
 TileLoop::Values TileLoop::multiples(llvm::Value* bytes) {
-  return {builder_.getInt64(0), bytes, builder_.CreateShl(bytes, 1), builder_.CreateMul(bytes, builder_.getInt64(3))};
+  return {builder_.getInt64(0), bytes, builder_.CreateShl(bytes, 1),
+          builder_.CreateMul(bytes, builder_.getInt64(3))};
 }
 
-llvm::Value* TileLoop::add_bytes(llvm::Value* pointer, llvm::Value* bytes) { return builder_.CreateGEP(builder_.getInt8Ty(), pointer, bytes); }
+llvm::Value* TileLoop::add_bytes(llvm::Value* pointer, llvm::Value* bytes) {
+  return builder_.CreateGEP(builder_.getInt8Ty(), pointer, bytes);
+}
 
 llvm::Value* TileLoop::advance(llvm::Value* pointer, int elements) {
-  return builder_.CreateConstGEP1_64(builder_.getFloatTy(), pointer, static_cast<std::uint64_t>(elements));
+  return builder_.CreateConstGEP1_64(builder_.getFloatTy(), pointer,
+                                     static_cast<std::uint64_t>(elements));
 }
 
-void TileLoop::append_series(Values& pointers, llvm::Value* first, llvm::Value* step_bytes, int count) {
+void TileLoop::append_series(Values& pointers, llvm::Value* first, llvm::Value* step_bytes,
+                             int count) {
   for (int i = 0; i < count; ++i) {
     pointers.push_back(first);
     first = add_bytes(first, step_bytes);
   }
 }
 
-// `count` steps of K, `steps` at a time; state is the pointers of A's row groups and B's panels, then the accumulators.
-// The test stands in the header, so that the values after the loop are its phis: a second set of phis would make the
-// register allocator permute full register files through the stack.
-TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, int steps, const char* name) {
+// `count` steps of K, `steps` at a time; state is the pointers of A's row groups and B's panels,
+// then the accumulators. The test stands in the header, so that the values after the loop are its
+// phis: a second set of phis would make the register allocator permute full register files through
+// the stack.
+TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, int steps,
+                                     const char* name) {
   auto* before = builder_.GetInsertBlock();
   auto* header = block("header");
   auto* body = block(name);
@@ -133,68 +172,90 @@ TileLoop::Values TileLoop::emit_loop(const Values& state, llvm::Value* count, in
   if (steps > 1 && asks()) prefetch_panels(current);
   for (std::size_t i = 0; i < row_groups(); ++i) current[i] = advance(current[i], steps);
   llvm::Value* b_bytes = steps == 1 ? step_offsets_[1] : unrolled_bytes_;
-  for (std::size_t i = row_groups(); i < first_asked(); ++i) current[i] = add_bytes(current[i], b_bytes);
-  for (std::size_t i = first_asked(); steps > 1 && i < pointer_count(); ++i) current[i] = add_bytes(current[i], asked_step_);
-  remaining->addIncoming(builder_.CreateSub(remaining, builder_.getInt64(static_cast<std::uint64_t>(steps))), body);
+  for (std::size_t i = row_groups(); i < first_asked(); ++i)
+    current[i] = add_bytes(current[i], b_bytes);
+  for (std::size_t i = first_asked(); steps > 1 && i < pointer_count(); ++i)
+    current[i] = add_bytes(current[i], asked_step_);
+  remaining->addIncoming(
+      builder_.CreateSub(remaining, builder_.getInt64(static_cast<std::uint64_t>(steps))), body);
   for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(current[i], body);
   builder_.CreateBr(header);
   builder_.SetInsertPoint(after);
   return {phis.begin(), phis.end()};
 }
 
-// The lines of B that a later iteration reads. Packed panels lie one after the other, so that the end of one asks for the start of
-// the next; addresses beyond the last are only hints. Hardware prefetchers stop at pages, and fall behind where few rows leave little
-// time for each line.
+// The lines of B that a later iteration reads. Packed panels lie one after the other, so that the
+// end of one asks for the start of the next; addresses beyond the last are only hints. Hardware
+// prefetchers stop at pages, and fall behind where few rows leave little time for each line.
 void TileLoop::prefetch_panels(const Values& state) {
   const int line_elements = static_cast<int>(line_bytes) / static_cast<int>(size_of(weights_));
   // Steps of K share a line where a panel's row is shorter.
   const int steps_of_line = std::max(1, line_elements / isa_.panel_f32);
   const int tile_columns = std::min(columns_, isa_.panel_f32);
   for (int panel = 0; panel < panel_count(); ++panel) {
-    llvm::Value* asked = shares_asking() ? state[first_asked()] : add_bytes(state[row_groups() + static_cast<std::size_t>(panel)], near_ahead_);
+    llvm::Value* asked =
+        shares_asking()
+            ? state[first_asked()]
+            : add_bytes(state[row_groups() + static_cast<std::size_t>(panel)], near_ahead_);
     for (int step = 0; step < k_unroll; step += steps_of_line) {
       for (int column = 0; column < tile_columns; column += line_elements) {
         llvm::Value* row = add_bytes(asked, step_offsets_[static_cast<std::size_t>(step)]);
-        llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column)));
+        llvm::Value* address = element_of(builder_, weights_, row,
+                                          builder_.getInt64(static_cast<std::uint64_t>(column)));
         codegen::prefetch(builder_, address);
       }
       if (rows_ >= least_rows_to_ask_last_line && weights_ == DType::f32 && !packed_b_) {
         llvm::Value* row = add_bytes(asked, step_offsets_[static_cast<std::size_t>(step)]);
-        codegen::prefetch(builder_, element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(tile_columns - 1))));
+        codegen::prefetch(
+            builder_, element_of(builder_, weights_, row,
+                                 builder_.getInt64(static_cast<std::uint64_t>(tile_columns - 1))));
       }
     }
   }
 }
 
-// A line of each row of A comes into use every 16 steps of K, in all rows at once, and no hardware (Zen 4) follows that many rows: 169343 x 16 with K = 128 took 17.4 ms, and
-// 10.5 with lines that were asked for. Each iteration asks for those of one group of rows, before its steps: after them LLVM spills accumulators.
+// A line of each row of A comes into use every 16 steps of K, in all rows at once, and no hardware
+// (Zen 4) follows that many rows: 169343 x 16 with K = 128 took 17.4 ms, and 10.5 with lines that
+// were asked for. Each iteration asks for those of one group of rows, before its steps: after them
+// LLVM spills accumulators.
 void TileLoop::prefetch_rows(const Values& state, llvm::Value* remaining) {
   const std::uint64_t groups = std::bit_ceil(row_groups());
-  llvm::Value* row = builder_.CreateAnd(builder_.CreateNeg(remaining), builder_.getInt64((groups - 1) * rows_per_base_));
-  llvm::Value* asked = add_bytes(add_bytes(state[0], rows_ahead_), builder_.CreateMul(row, row_offsets_[1]));
-  for (int i = 0; i < std::min(rows_, rows_per_base_); ++i) codegen::prefetch(builder_, add_bytes(asked, row_offsets_[static_cast<std::size_t>(i)]));
+  llvm::Value* row = builder_.CreateAnd(builder_.CreateNeg(remaining),
+                                        builder_.getInt64((groups - 1) * rows_per_base_));
+  llvm::Value* asked =
+      add_bytes(add_bytes(state[0], rows_ahead_), builder_.CreateMul(row, row_offsets_[1]));
+  for (int i = 0; i < std::min(rows_, rows_per_base_); ++i)
+    codegen::prefetch(builder_, add_bytes(asked, row_offsets_[static_cast<std::size_t>(i)]));
 }
 
 llvm::Value* TileLoop::load_b(const Values& state, int step, int vector) {
   const int column = vector * isa_.f32_lanes;
   llvm::Value* panel = state[row_groups() + static_cast<std::size_t>(column / isa_.panel_f32)];
   llvm::Value* row = add_bytes(panel, step_offsets_[static_cast<std::size_t>(step)]);
-  llvm::Value* address = element_of(builder_, weights_, row, builder_.getInt64(static_cast<std::uint64_t>(column % isa_.panel_f32)));
+  llvm::Value* address =
+      element_of(builder_, weights_, row,
+                 builder_.getInt64(static_cast<std::uint64_t>(column % isa_.panel_f32)));
   return load_widened(builder_, weights_, address, isa_.f32_lanes);
 }
 
-// One step of K: B's vectors, then for each row a broadcast of A and its multiply-adds. A single row takes each vector of B when it needs it.
+// One step of K: B's vectors, then for each row a broadcast of A and its multiply-adds. A single
+// row takes each vector of B when it needs it.
 void TileLoop::emit_step(Values& state, int step) {
   Values b;
-  for (int vector = 0; rows_ > 1 && vector < vectors_; ++vector) b.push_back(load_b(state, step, vector));
+  for (int vector = 0; rows_ > 1 && vector < vectors_; ++vector)
+    b.push_back(load_b(state, step, vector));
   for (int row = 0; row < rows_; ++row) {
     llvm::Value* base = state[static_cast<std::size_t>(row / rows_per_base_)];
-    llvm::Value* address = add_bytes(base, row_offsets_[static_cast<std::size_t>(row % rows_per_base_)]);
-    llvm::Value* a = builder_.CreateAlignedLoad(builder_.getFloatTy(), advance(address, step), llvm::Align(4));
+    llvm::Value* address =
+        add_bytes(base, row_offsets_[static_cast<std::size_t>(row % rows_per_base_)]);
+    llvm::Value* a =
+        builder_.CreateAlignedLoad(builder_.getFloatTy(), advance(address, step), llvm::Align(4));
     llvm::Value* broadcast = builder_.CreateVectorSplat(static_cast<unsigned>(isa_.f32_lanes), a);
     for (int vector = 0; vector < vectors_; ++vector) {
-      llvm::Value*& accumulator = state[pointer_count() + static_cast<std::size_t>(row * vectors_ + vector)];
-      llvm::Value* factor = rows_ > 1 ? b[static_cast<std::size_t>(vector)] : load_b(state, step, vector);
+      llvm::Value*& accumulator =
+          state[pointer_count() + static_cast<std::size_t>(row * vectors_ + vector)];
+      llvm::Value* factor =
+          rows_ > 1 ? b[static_cast<std::size_t>(vector)] : load_b(state, step, vector);
       accumulator = codegen::multiply_add(builder_, isa_.fma, broadcast, factor, accumulator);
     }
   }

@@ -3,13 +3,14 @@
 
 #include <vector>
 
-#include "targets/llvm/jit/isa.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
 #include "targets/llvm/code/types.hpp"
+#include "targets/llvm/jit/isa.hpp"
 
 namespace dyn::cpu {
 
-/// Distances in elements, as a MainLoop gets them. a_row nullptr: each row of A has a pointer of its own.
+/// Distances in elements, as a MainLoop gets them. a_row nullptr: each row of A has a pointer of
+/// its own.
 struct TileStrides {
   llvm::Value *a_row, *b_k, *panel;
   bool packed_b = false;  ///< known to be: B's rows begin on lines, and end with one
@@ -18,21 +19,25 @@ struct TileStrides {
 /// Steps of K in which the place moves once.
 constexpr int steps_of_ahead = 4;
 
-/// Where operands are asked for ahead of their use: B as a MainLoop gets it, and A by rows_ahead() elements, or none: not at all.
+/// Where operands are asked for ahead of their use: B as a MainLoop gets it, and A by rows_ahead()
+/// elements, or none: not at all.
 struct Ahead {
   llvm::Value *distance, *step, *rows = nullptr;
 };
 
-/// A tile's rows of A, `stride` elements apart, tile below tile. `is_only`: its block has no other tile.
+/// A tile's rows of A, `stride` elements apart, tile below tile. `is_only`: its block has no other
+/// tile.
 struct TileRows {
   llvm::Value *rows, *stride, *k, *is_only;
 };
 
-/// How many elements beyond its place a full tile asks for A's rows: for those of the next tile; further on in its own where tiles are so large that lines would leave L2
-/// before that; 0 where it is the only one. Below the last tile the next block begins.
+/// How many elements beyond its place a full tile asks for A's rows: for those of the next tile;
+/// further on in its own where tiles are so large that lines would leave L2 before that; 0 where it
+/// is the only one. Below the last tile the next block begins.
 llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile);
 
-/// The same of a tile with lanes along K, which computes too little to ask for lines that it need not: for those of the next tile where rows are short; else 0.
+/// The same of a tile with lanes along K, which computes too little to ask for lines that it need
+/// not: for those of the next tile where rows are short; else 0.
 llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile);
 
 /// Emits the steps of K of a tile into the function in which the builder stands.
@@ -40,11 +45,15 @@ class TileLoop {
  public:
   using Values = std::vector<llvm::Value*>;
 
-  /// Computes here what the strides give to all tiles. B's elements are `weights`; only packed ones may be narrower than f32.
-  TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile, const TileStrides& strides, DType weights = DType::f32);
+  /// Computes here what the strides give to all tiles. B's elements are `weights`; only packed ones
+  /// may be narrower than f32.
+  TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile,
+           const TileStrides& strides, DType weights = DType::f32);
 
-  /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row by row; ends where they are complete. `a`: the first row, or every row.
-  Values emit(const Values& a, llvm::Value* b, llvm::Value* k, const Ahead& ahead, const Values& accumulators);
+  /// Adds k steps to the accumulators: one vector for each row and each vector of its columns, row
+  /// by row; ends where they are complete. `a`: the first row, or every row.
+  Values emit(const Values& a, llvm::Value* b, llvm::Value* k, const Ahead& ahead,
+              const Values& accumulators);
 
   llvm::FixedVectorType* vector() const { return vector_; }
   int rows() const { return rows_; }
@@ -55,7 +64,8 @@ class TileLoop {
   int unroll() const;  ///< steps of K in one iteration
   /// A single row of f32 is left to the hardware.
   bool asks() const { return rows_ > 1 || weights_ != DType::f32; }
-  /// Tiles of several panels always ask near by: there are no registers left for pointers of their own.
+  /// Tiles of several panels always ask near by: there are no registers left for pointers of their
+  /// own.
   bool shares_asking() const { return asks() && panel_count() == 1; }
   std::size_t row_groups() const;
   std::size_t first_asked() const { return row_groups() + static_cast<std::size_t>(panel_count()); }
@@ -78,7 +88,8 @@ class TileLoop {
   DType weights_;
   llvm::FixedVectorType* vector_;
   Values row_offsets_, step_offsets_;  ///< bytes of 0 to 3 rows of A, and steps of K of B
-  llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr, *near_ahead_ = nullptr, *asked_step_ = nullptr, *rows_ahead_ = nullptr;
+  llvm::Value *group_bytes_ = nullptr, *panel_bytes_ = nullptr, *unrolled_bytes_ = nullptr,
+              *near_ahead_ = nullptr, *asked_step_ = nullptr, *rows_ahead_ = nullptr;
 };
 
 }  // namespace dyn::cpu

@@ -24,12 +24,15 @@ llvm::Value* load_widened(codegen::Builder& builder, DType dtype, llvm::Value* a
   switch (dtype) {
     case DType::bf16: return codegen::half_to_float(builder, dtype, value);
     case DType::f16: return builder.CreateFPExt(value, wide);
-    case DType::i8: return builder.CreateSIToFP(builder.CreateSExt(value, codegen::lanes_of(builder.getInt32Ty(), width)), wide);
+    case DType::i8:
+      return builder.CreateSIToFP(
+          builder.CreateSExt(value, codegen::lanes_of(builder.getInt32Ty(), width)), wide);
     default: return value;
   }
 }
 
-llvm::Value* element_of(codegen::Builder& builder, DType dtype, llvm::Value* base, llvm::Value* index) {
+llvm::Value* element_of(codegen::Builder& builder, DType dtype, llvm::Value* base,
+                        llvm::Value* index) {
   return builder.CreateGEP(element_type(builder, dtype), base, index);
 }
 

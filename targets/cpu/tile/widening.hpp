@@ -1,16 +1,18 @@
 #pragma once
 // Elements of packed weights, on their way into registers of f32.
 
-#include "targets/llvm/jit/isa.hpp"
 #include "targets/llvm/code/types.hpp"
+#include "targets/llvm/jit/isa.hpp"
 
 namespace dyn::cpu {
 
-/// `width` elements of `dtype` at `address`, as f32; i8 without its scale. The ISA must be able to (can_widen).
+/// `width` elements of `dtype` at `address`, as f32; i8 without its scale. The ISA must be able to
+/// (can_widen).
 llvm::Value* load_widened(codegen::Builder& builder, DType dtype, llvm::Value* address, int width);
 
 /// The address of element `index`.
-llvm::Value* element_of(codegen::Builder& builder, DType dtype, llvm::Value* base, llvm::Value* index);
+llvm::Value* element_of(codegen::Builder& builder, DType dtype, llvm::Value* base,
+                        llvm::Value* index);
 /// Bytes of so many elements.
 llvm::Value* bytes_of(codegen::Builder& builder, DType dtype, llvm::Value* elements);
 

@@ -16,7 +16,8 @@ struct VendorBlocks {
   std::int64_t count() const noexcept { return m_blocks * n_blocks; }
 };
 
-/// As many blocks as keep the threads busy, cut where they read least of A and B again. Borders along n are multiples of `panel`.
+/// As many blocks as keep the threads busy, cut where they read least of A and B again. Borders
+/// along n are multiples of `panel`.
 VendorBlocks cut_blocks(const VendorSizes& sizes, std::int64_t panel, int threads);
 
 }  // namespace dyn::cpu

@@ -7,7 +7,8 @@
 
 namespace dyn::cpu {
 
-/// Of executions on one thread whose operands are in caches: seconds_per_execution + operations / flops_per_second.
+/// Of executions on one thread whose operands are in caches: seconds_per_execution + operations /
+/// flops_per_second.
 struct VendorRate {
   double flops_per_second = 0, seconds_per_execution = 0;
 };
@@ -18,9 +19,12 @@ struct VendorFigures {
   VendorRate packed;  ///< it is constant, in panels
 };
 
-/// Seconds of `tickets` equal blocks of a contraction on `threads` threads: products at the library's rate, or the reading of A and B from where they are
-/// expected, whichever is longer; the call of a primitive for each block; where `epilogue` follows in a second stage, the sums written and read.
-double vendor_seconds(const choice::Machine& machine, const VendorFigures& figures, const choice::ContractionShape& shape, int threads, std::int64_t tickets,
+/// Seconds of `tickets` equal blocks of a contraction on `threads` threads: products at the
+/// library's rate, or the reading of A and B from where they are expected, whichever is longer; the
+/// call of a primitive for each block; where `epilogue` follows in a second stage, the sums written
+/// and read.
+double vendor_seconds(const choice::Machine& machine, const VendorFigures& figures,
+                      const choice::ContractionShape& shape, int threads, std::int64_t tickets,
                       bool epilogue);
 
 /// How a launch of the vendor's primitives is dealt out.
@@ -30,10 +34,16 @@ struct VendorChoice {
   double seconds = 0;        ///< vendor_seconds()
 };
 
-/// One thread or `threads`, whichever is expected to be faster; ties go to one, so that equal inputs choose the same.
-VendorChoice choose_vendor_threads(const choice::Machine& machine, const VendorFigures& figures, const choice::ContractionShape& shape, int threads, bool epilogue);
+/// One thread or `threads`, whichever is expected to be faster; ties go to one, so that equal
+/// inputs choose the same.
+VendorChoice choose_vendor_threads(const choice::Machine& machine, const VendorFigures& figures,
+                                   const choice::ContractionShape& shape, int threads,
+                                   bool epilogue);
 
-/// Whether policy Dyn takes the vendor's program: expected to be faster by more than 3 %. Both predictions err, and making primitives is not for nothing.
-constexpr bool vendor_pays(double vendor_seconds, double own_seconds) { return vendor_seconds < 0.97 * own_seconds; }
+/// Whether policy Dyn takes the vendor's program: expected to be faster by more than 3 %. Both
+/// predictions err, and making primitives is not for nothing.
+constexpr bool vendor_pays(double vendor_seconds, double own_seconds) {
+  return vendor_seconds < 0.97 * own_seconds;
+}
 
 }  // namespace dyn::cpu

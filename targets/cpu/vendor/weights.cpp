@@ -9,15 +9,19 @@
 namespace dyn::cpu {
 namespace {
 
-
 constexpr std::int64_t depth_step = 16;  ///< of K in oneDNN's blocks of weights
 
 }  // namespace
 
 VendorWeights::VendorWeights(const vendor::OneDnn& library, const rkernel::PackedLayout& layout)
-    : layout_(layout), tag_(library.panel_tag(layout.panel)),
-      form_(tag_ == 0 ? Form::Rows : layout.k % depth_step == 0 ? Form::AsTheyLie : Form::DeeperPanels), depth_(round_up(layout.k, depth_step)),
-      row_(round_up(layout.n, layout.panel)), copy_(nullptr, [](float* memory) { std::free(memory); }) {}
+    : layout_(layout),
+      tag_(library.panel_tag(layout.panel)),
+      form_(tag_ == 0                    ? Form::Rows
+            : layout.k % depth_step == 0 ? Form::AsTheyLie
+                                         : Form::DeeperPanels),
+      depth_(round_up(layout.k, depth_step)),
+      row_(round_up(layout.n, layout.panel)),
+      copy_(nullptr, [](float* memory) { std::free(memory); }) {}
 
 void VendorWeights::describe(vendor::ProductForm& form) const {
   form.b_tag = tag_;
@@ -45,7 +49,8 @@ void VendorWeights::copy(const float* packed) const {
       std::fill(std::copy(from, from + panel_elements, to), to + depth_ * width, 0.0f);
       continue;
     }
-    for (std::int64_t k = 0; k < layout_.k; ++k) std::copy(from + k * width, from + (k + 1) * width, copy_.get() + k * row_ + panel * width);
+    for (std::int64_t k = 0; k < layout_.k; ++k)
+      std::copy(from + k * width, from + (k + 1) * width, copy_.get() + k * row_ + panel * width);
   }
 }
 

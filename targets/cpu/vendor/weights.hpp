@@ -20,12 +20,13 @@ class VendorWeights {
 
   /// Sets tag or strides of B in `form`.
   void describe(vendor::ProductForm& form) const;
-  /// Element (0, column) of the weights that were packed at `packed`; a multiple of the panel. The first call may copy all of them: throws
-  /// std::bad_alloc.
+  /// Element (0, column) of the weights that were packed at `packed`; a multiple of the panel. The
+  /// first call may copy all of them: throws std::bad_alloc.
   const float* from_column(const float* packed, std::int64_t column) const;
 
  private:
-  /// K in panels is what oneDNN's blocks are; else panels with K rounded up, or, where its fast code takes no panels, rows.
+  /// K in panels is what oneDNN's blocks are; else panels with K rounded up, or, where its fast
+  /// code takes no panels, rows.
   enum class Form { AsTheyLie, DeeperPanels, Rows };
   void copy(const float* packed) const;
 

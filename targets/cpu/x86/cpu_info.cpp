@@ -29,13 +29,16 @@ std::vector<Cache> cpu_caches() {
 int cpu_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return static_cast<int>(std::thread::hardware_concurrency());
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return static_cast<int>(std::thread::hardware_concurrency());
   std::set<std::pair<int, int>> cores;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;
     const std::string directory = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", cpu);
     int package = 0, core = 0;
-    if (!(std::ifstream(directory + "physical_package_id") >> package) || !(std::ifstream(directory + "core_id") >> core)) return CPU_COUNT(&allowed);
+    if (!(std::ifstream(directory + "physical_package_id") >> package) ||
+        !(std::ifstream(directory + "core_id") >> core))
+      return CPU_COUNT(&allowed);
     cores.emplace(package, core);
   }
   return static_cast<int>(cores.size());

@@ -13,15 +13,26 @@ namespace dyn::cpu {
 
 /// Arguments of a MainLoop.
 enum MainLoopArgument : unsigned {
-  a_argument, a_row_argument, b_argument, b_k_argument, panel_argument, k_argument, c_argument, c_row_argument, accumulate_argument,
-  ahead_argument, ahead_step_argument
+  a_argument,
+  a_row_argument,
+  b_argument,
+  b_k_argument,
+  panel_argument,
+  k_argument,
+  c_argument,
+  c_row_argument,
+  accumulate_argument,
+  ahead_argument,
+  ahead_step_argument
 };
 
 /// The type of a MainLoop, for calls through a table.
 llvm::FunctionType* main_loop_type(codegen::Builder& builder);
 /// A MainLoop without a body; a, b and c do not overlap.
-llvm::Function* create_main_loop(codegen::Builder& builder, llvm::Module& module, const std::string& symbol);
+llvm::Function* create_main_loop(codegen::Builder& builder, llvm::Module& module,
+                                 const std::string& symbol);
 /// An rkernel::KernelFunction whose entry block is empty; the builder stands there.
-llvm::Function* create_kernel_function(codegen::Builder& builder, llvm::Module& module, const std::string& symbol);
+llvm::Function* create_kernel_function(codegen::Builder& builder, llvm::Module& module,
+                                       const std::string& symbol);
 
 }  // namespace dyn::cpu

@@ -19,9 +19,14 @@ constexpr int chains = 4;
 }  // namespace
 
 VectorCode::VectorCode(codegen::Builder& builder, const codegen::Isa& isa)
-    : builder_(builder), isa_(isa), vector_(llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {}
+    : builder_(builder),
+      isa_(isa),
+      vector_(
+          llvm::FixedVectorType::get(builder.getFloatTy(), static_cast<unsigned>(isa.f32_lanes))) {}
 
-llvm::Value* VectorCode::round_down(llvm::Value* value, std::int64_t power_of_two) { return builder_.CreateAnd(value, number(-power_of_two)); }
+llvm::Value* VectorCode::round_down(llvm::Value* value, std::int64_t power_of_two) {
+  return builder_.CreateAnd(value, number(-power_of_two));
+}
 
 llvm::Value* VectorCode::round_up(llvm::Value* value, std::int64_t power_of_two) {
   return round_down(builder_.CreateAdd(value, number(power_of_two - 1)), power_of_two);
@@ -33,7 +38,8 @@ llvm::Value* VectorCode::ceil_div(llvm::Value* value, std::int64_t divisor) {
 
 llvm::Value* VectorCode::load_vector(llvm::Value* address, llvm::Value* mask) {
   if (mask == nullptr) return builder_.CreateAlignedLoad(vector_, address, llvm::Align(4));
-  return builder_.CreateMaskedLoad(vector_, address, llvm::Align(4), mask, llvm::Constant::getNullValue(vector_));
+  return builder_.CreateMaskedLoad(vector_, address, llvm::Align(4), mask,
+                                   llvm::Constant::getNullValue(vector_));
 }
 
 llvm::Value* VectorCode::first_lanes(llvm::Value* count) {
@@ -54,19 +60,22 @@ llvm::Value* VectorCode::across(llvm::Value* vector, const Combine& combine) {
     std::vector<int> low(static_cast<std::size_t>(width / 2)), high(low.size());
     std::iota(low.begin(), low.end(), 0);
     std::iota(high.begin(), high.end(), width / 2);
-    vector = combine(builder_.CreateShuffleVector(vector, low), builder_.CreateShuffleVector(vector, high));
+    vector = combine(builder_.CreateShuffleVector(vector, low),
+                     builder_.CreateShuffleVector(vector, high));
   }
   return builder_.CreateExtractElement(vector, std::uint64_t{0});
 }
 
-llvm::Value* VectorCode::fold(llvm::Value* count, llvm::Value* initial, const char* name, const Step& step, const Combine& combine) {
+llvm::Value* VectorCode::fold(llvm::Value* count, llvm::Value* initial, const char* name,
+                              const Step& step, const Combine& combine) {
   llvm::Value* whole = round_down(count, lanes());
   llvm::Value* together = round_down(count, chains * lanes());
   const std::vector<llvm::Value*> start(chains, initial);
   CountedLoop several(builder_, number(0), together, number(chains * lanes()), name, start);
   std::vector<llvm::Value*> next;
   for (std::size_t i = 0; i < chains; ++i) {
-    llvm::Value* offset = builder_.CreateAdd(several.index(), number(static_cast<std::int64_t>(i) * lanes()));
+    llvm::Value* offset =
+        builder_.CreateAdd(several.index(), number(static_cast<std::int64_t>(i) * lanes()));
     next.push_back(step(offset, nullptr, several.carried(i)));
   }
   const std::vector<llvm::Value*> parts = several.close(next);
@@ -80,7 +89,8 @@ llvm::Value* VectorCode::fold(llvm::Value* count, llvm::Value* initial, const ch
   return tail.close(std::span(&last, 1), std::span(&so_far, 1))[0];
 }
 
-void VectorCode::for_each_vector(llvm::Value* count, const char* name, const std::function<void(llvm::Value*, llvm::Value*)>& body) {
+void VectorCode::for_each_vector(llvm::Value* count, const char* name,
+                                 const std::function<void(llvm::Value*, llvm::Value*)>& body) {
   llvm::Value* whole = round_down(count, lanes());
   CountedLoop vectors(builder_, number(0), whole, number(lanes()), name);
   body(vectors.index(), nullptr);

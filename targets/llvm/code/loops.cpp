@@ -5,14 +5,19 @@ namespace dyn::codegen {
 namespace {
 
 llvm::BasicBlock* new_block(Builder& builder, const std::string& name) {
-  return llvm::BasicBlock::Create(builder.getContext(), name, builder.GetInsertBlock()->getParent());
+  return llvm::BasicBlock::Create(builder.getContext(), name,
+                                  builder.GetInsertBlock()->getParent());
 }
 
 }  // namespace
 
 CountedLoop::CountedLoop(Builder& builder, llvm::Value* begin, llvm::Value* end, llvm::Value* step,
                          const std::string& name, std::span<llvm::Value* const> initial)
-    : builder_(builder), end_(end), step_(step), name_(name), initial_(initial.begin(), initial.end()) {
+    : builder_(builder),
+      end_(end),
+      step_(step),
+      name_(name),
+      initial_(initial.begin(), initial.end()) {
   before_ = builder.GetInsertBlock();
   body_ = new_block(builder, name);
   after_ = llvm::BasicBlock::Create(builder.getContext(), name + ".after");
@@ -27,7 +32,8 @@ CountedLoop::CountedLoop(Builder& builder, llvm::Value* begin, llvm::Value* end,
 }
 
 std::vector<llvm::Value*> CountedLoop::close(std::span<llvm::Value* const> next) {
-  llvm::Value* following = builder_.CreateAdd(index_, step_, name_ + ".next", /*HasNUW=*/false, /*HasNSW=*/true);
+  llvm::Value* following =
+      builder_.CreateAdd(index_, step_, name_ + ".next", /*HasNUW=*/false, /*HasNSW=*/true);
   llvm::BasicBlock* latch = builder_.GetInsertBlock();
   after_->insertInto(latch->getParent());
   builder_.CreateCondBr(builder_.CreateICmpSLT(following, end_), body_, after_);
@@ -44,7 +50,8 @@ std::vector<llvm::Value*> CountedLoop::close(std::span<llvm::Value* const> next)
   return results;
 }
 
-Conditional::Conditional(Builder& builder, llvm::Value* condition, const std::string& name) : builder_(builder) {
+Conditional::Conditional(Builder& builder, llvm::Value* condition, const std::string& name)
+    : builder_(builder) {
   before_ = builder.GetInsertBlock();
   llvm::BasicBlock* body = new_block(builder, name);
   after_ = llvm::BasicBlock::Create(builder.getContext(), name + ".after");
@@ -71,9 +78,11 @@ std::vector<llvm::Value*> Conditional::close(std::span<llvm::Value* const> insid
 Part equal_part(Builder& builder, llvm::Value* extent, llvm::Value* parts, llvm::Value* index) {
   llvm::Value* size = builder.CreateUDiv(extent, parts);
   llvm::Value* larger = builder.CreateURem(extent, parts);
-  llvm::Value* larger_before = builder.CreateSelect(builder.CreateICmpSLT(index, larger), index, larger);
+  llvm::Value* larger_before =
+      builder.CreateSelect(builder.CreateICmpSLT(index, larger), index, larger);
   llvm::Value* start = builder.CreateAdd(builder.CreateMul(index, size), larger_before);
-  llvm::Value* one_more = builder.CreateZExt(builder.CreateICmpULT(index, larger), builder.getInt64Ty());
+  llvm::Value* one_more =
+      builder.CreateZExt(builder.CreateICmpULT(index, larger), builder.getInt64Ty());
   return {start, builder.CreateAdd(size, one_more)};
 }
 

@@ -9,16 +9,17 @@
 
 namespace dyn::codegen {
 
-/// for (i = begin; i < end; i += step), signed, with values carried from iteration to iteration. The constructor leaves the
-/// builder in the body, close() after the loop. Bodies may add blocks.
+/// for (i = begin; i < end; i += step), signed, with values carried from iteration to iteration.
+/// The constructor leaves the builder in the body, close() after the loop. Bodies may add blocks.
 class CountedLoop {
  public:
-  CountedLoop(Builder& builder, llvm::Value* begin, llvm::Value* end, llvm::Value* step, const std::string& name,
-              std::span<llvm::Value* const> initial = {});
+  CountedLoop(Builder& builder, llvm::Value* begin, llvm::Value* end, llvm::Value* step,
+              const std::string& name, std::span<llvm::Value* const> initial = {});
 
   llvm::Value* index() const { return index_; }
   llvm::Value* carried(std::size_t i) const { return carried_[i]; }
-  /// Ends the body; returns the carried values after the loop (the initial ones where it never ran).
+  /// Ends the body; returns the carried values after the loop (the initial ones where it never
+  /// ran).
   std::vector<llvm::Value*> close(std::span<llvm::Value* const> next = {});
 
  private:
@@ -36,7 +37,8 @@ class Conditional {
  public:
   Conditional(Builder& builder, llvm::Value* condition, const std::string& name);
   /// Ends the body: for each pair, `inside` where it ran, else `outside`.
-  std::vector<llvm::Value*> close(std::span<llvm::Value* const> inside = {}, std::span<llvm::Value* const> outside = {});
+  std::vector<llvm::Value*> close(std::span<llvm::Value* const> inside = {},
+                                  std::span<llvm::Value* const> outside = {});
 
  private:
   Builder& builder_;

@@ -22,7 +22,8 @@ void run_jobs(std::size_t count, int threads, const std::function<void(std::size
       next = count;
     }
   };
-  const std::size_t workers = std::min<std::size_t>(count, static_cast<std::size_t>(std::max(threads, 1)));
+  const std::size_t workers =
+      std::min<std::size_t>(count, static_cast<std::size_t>(std::max(threads, 1)));
   std::vector<std::jthread> pool;
   for (std::size_t i = 1; i < workers; ++i) pool.emplace_back(work);
   work();

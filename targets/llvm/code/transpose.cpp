@@ -11,11 +11,13 @@ constexpr int lane_bits = 128;
 
 using Indices = std::vector<int>;
 
-/// Of two vectors of `count` elements, in every lane: the elements of its lower (upper) half, alternately.
+/// Of two vectors of `count` elements, in every lane: the elements of its lower (upper) half,
+/// alternately.
 Indices interleaved_halves(int count, int lane, bool upper) {
   Indices indices;
   for (int start = 0; start < count; start += lane)
-    for (int i = 0; i < lane; ++i) indices.push_back(start + i / 2 + (upper ? lane / 2 : 0) + (i % 2) * count);
+    for (int i = 0; i < lane; ++i)
+      indices.push_back(start + i / 2 + (upper ? lane / 2 : 0) + (i % 2) * count);
   return indices;
 }
 
@@ -28,7 +30,8 @@ Indices alternate_lanes(int count, int lane, bool odd) {
 }
 
 /// Replaces each two rows that are `distance` apart by two shuffles of them.
-void exchange(Builder& builder, std::vector<llvm::Value*>& rows, int distance, const Indices& first, const Indices& second) {
+void exchange(Builder& builder, std::vector<llvm::Value*>& rows, int distance, const Indices& first,
+              const Indices& second) {
   for (int i = 0; i < static_cast<int>(rows.size()); ++i) {
     if ((i & distance) != 0) continue;
     llvm::Value*& a = rows[static_cast<std::size_t>(i)];
@@ -41,18 +44,22 @@ void exchange(Builder& builder, std::vector<llvm::Value*>& rows, int distance, c
 
 }  // namespace
 
-// Each stage moves one bit of a row's number into the element's position, and one bit of the position into the row's number. An
-// interleaving takes the highest bit of the position within a lane and puts the other in lowest; a choice of alternate lanes takes
-// the lowest bit of the lane's number and puts the other in highest. So each bit ends where its counterpart was.
+// Each stage moves one bit of a row's number into the element's position, and one bit of the
+// position into the row's number. An interleaving takes the highest bit of the position within a
+// lane and puts the other in lowest; a choice of alternate lanes takes the lowest bit of the lane's
+// number and puts the other in highest. So each bit ends where its counterpart was.
 std::vector<llvm::Value*> transpose(Builder& builder, std::span<llvm::Value* const> rows) {
   std::vector<llvm::Value*> result(rows.begin(), rows.end());
   const int count = static_cast<int>(rows.size());
   if (count == 1) return result;
-  const int lane = std::min(count, lane_bits / static_cast<int>(rows[0]->getType()->getScalarSizeInBits()));
+  const int lane =
+      std::min(count, lane_bits / static_cast<int>(rows[0]->getType()->getScalarSizeInBits()));
   for (int distance = lane / 2; distance >= 1; distance /= 2)
-    exchange(builder, result, distance, interleaved_halves(count, lane, false), interleaved_halves(count, lane, true));
+    exchange(builder, result, distance, interleaved_halves(count, lane, false),
+             interleaved_halves(count, lane, true));
   for (int distance = lane; distance < count; distance *= 2)
-    exchange(builder, result, distance, alternate_lanes(count, lane, false), alternate_lanes(count, lane, true));
+    exchange(builder, result, distance, alternate_lanes(count, lane, false),
+             alternate_lanes(count, lane, true));
   return result;
 }
 

@@ -23,7 +23,8 @@ llvm::Type* register_type(llvm::LLVMContext& context, DType dtype) {
     case DType::f16:
     case DType::bf16: break;
   }
-  throw Error(ErrorKind::unsupported, "no code can be generated for " + std::string(name_of(dtype)) +
+  throw Error(ErrorKind::unsupported, "no code can be generated for " +
+                                          std::string(name_of(dtype)) +
                                           " values; cast to f32 in the model");
 }
 
@@ -67,7 +68,8 @@ llvm::Value* both(Builder& builder, llvm::Value* a, llvm::Value* b) {
   return builder.CreateAnd(broadcast(builder, a, width), broadcast(builder, b, width));
 }
 
-llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Value* b,
+                          llvm::Value* c) {
   if (fma) return builder.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
   return builder.CreateFAdd(builder.CreateFMul(a, b), c);
 }
@@ -75,8 +77,9 @@ llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Valu
 void prefetch(Builder& builder, llvm::Value* pointer, CacheLevel to) {
   constexpr std::uint32_t read = 0, data = 1;
   const std::uint32_t keep = to == CacheLevel::First ? 3 : 2;
-  builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
-                          {pointer, builder.getInt32(read), builder.getInt32(keep), builder.getInt32(data)});
+  builder.CreateIntrinsic(
+      llvm::Intrinsic::prefetch, {pointer->getType()},
+      {pointer, builder.getInt32(read), builder.getInt32(keep), builder.getInt32(data)});
 }
 
 }  // namespace dyn::codegen

@@ -11,7 +11,8 @@ namespace dyn::codegen {
 
 using Builder = llvm::IRBuilder<>;
 
-/// float, double, an integer of the dtype's bits (signs are the operators' business), or i1 for boolean. Throws Error(unsupported) for dtypes without code generation.
+/// float, double, an integer of the dtype's bits (signs are the operators' business), or i1 for
+/// boolean. Throws Error(unsupported) for dtypes without code generation.
 llvm::Type* register_type(llvm::LLVMContext& context, DType dtype);
 /// The same, but i8 for boolean; i16 for f16 and bf16, which registers hold as float (half.hpp).
 llvm::Type* memory_type(llvm::LLVMContext& context, DType dtype);
@@ -32,7 +33,8 @@ llvm::Value* any_lane(Builder& builder, llvm::Value* mask);
 llvm::Value* both(Builder& builder, llvm::Value* a, llvm::Value* b);
 
 /// a * b + c of floats; rounded once with `fma`.
-llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Value* b,
+                          llvm::Value* c);
 
 /// Where a line comes that is asked for ahead.
 enum class CacheLevel : std::uint8_t { First, Second };

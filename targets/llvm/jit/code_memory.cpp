@@ -24,7 +24,8 @@ std::size_t page_bytes() {
   return bytes;
 }
 
-/// One piece of address space that is written through `working` and used at `target`; the same for Protect.
+/// One piece of address space that is written through `working` and used at `target`; the same for
+/// Protect.
 struct Block {
   char* working = nullptr;
   char* target = nullptr;
@@ -68,13 +69,17 @@ void unmap(Block& block) {
 }
 
 llvm::Error system_error(const char* what) {
-  return llvm::make_error<llvm::StringError>(fmt::format("{}: {}", what, std::strerror(errno)), llvm::inconvertibleErrorCode());
+  return llvm::make_error<llvm::StringError>(fmt::format("{}: {}", what, std::strerror(errno)),
+                                             llvm::inconvertibleErrorCode());
 }
 
 int system_protection(llvm::orc::MemProt protection) {
   using llvm::orc::MemProt;
-  const auto has = [&](MemProt bit) { return (static_cast<unsigned>(protection) & static_cast<unsigned>(bit)) != 0; };
-  return (has(MemProt::Read) ? PROT_READ : 0) | (has(MemProt::Write) ? PROT_WRITE : 0) | (has(MemProt::Exec) ? PROT_EXEC : 0);
+  const auto has = [&](MemProt bit) {
+    return (static_cast<unsigned>(protection) & static_cast<unsigned>(bit)) != 0;
+  };
+  return (has(MemProt::Read) ? PROT_READ : 0) | (has(MemProt::Write) ? PROT_WRITE : 0) |
+         (has(MemProt::Exec) ? PROT_EXEC : 0);
 }
 
 class CodeMemory final : public JITLinkMemoryManager {
@@ -98,7 +103,8 @@ class CodeMemory final : public JITLinkMemoryManager {
     for (auto& [group, segment] : layout.segments()) {
       segment.Addr = llvm::orc::ExecutorAddr::fromPtr(block.target + offset);
       segment.WorkingMem = block.working + offset;
-      const std::size_t bytes = (segment.ContentSize + segment.ZeroFillSize + page_bytes() - 1) / page_bytes() * page_bytes();
+      const std::size_t bytes = (segment.ContentSize + segment.ZeroFillSize + page_bytes() - 1) /
+                                page_bytes() * page_bytes();
       pieces.push_back({block.target + offset, bytes, group.getMemProt()});
       offset += bytes;
     }
@@ -110,11 +116,13 @@ class CodeMemory final : public JITLinkMemoryManager {
     on_allocated(std::make_unique<InFlight>(mapping_, block, std::move(pieces), graph));
   }
 
-  void deallocate(std::vector<FinalizedAlloc> allocations, OnDeallocatedFunction on_deallocated) override {
+  void deallocate(std::vector<FinalizedAlloc> allocations,
+                  OnDeallocatedFunction on_deallocated) override {
     llvm::Error errors = llvm::Error::success();
     for (FinalizedAlloc& allocation : allocations) {
       std::unique_ptr<Finished> finished(allocation.release().toPtr<Finished*>());
-      errors = llvm::joinErrors(std::move(errors), llvm::orc::shared::runDeallocActions(finished->actions));
+      errors = llvm::joinErrors(std::move(errors),
+                                llvm::orc::shared::runDeallocActions(finished->actions));
       unmap(finished->block);
     }
     on_deallocated(std::move(errors));
@@ -188,7 +196,8 @@ CodeMapping allowed_mapping() {
   if (works(CodeMapping::Protect)) return CodeMapping::Protect;
   if (works(CodeMapping::Dual)) return CodeMapping::Dual;
   throw Error(ErrorKind::unsupported,
-              "this system refuses executable memory to the process, so no code can be generated; allow it (for SELinux: execmem, for "
+              "this system refuses executable memory to the process, so no code can be generated; "
+              "allow it (for SELinux: execmem, for "
               "systemd: MemoryDenyWriteExecute=no)");
 }
 
@@ -196,11 +205,11 @@ std::string code_memory_refusal() {
   try {
     allowed_mapping();
     return {};
-  } catch (const Error& error) {
-    return error.message();
-  }
+  } catch (const Error& error) { return error.message(); }
 }
 
-std::unique_ptr<JITLinkMemoryManager> make_code_memory(CodeMapping mapping) { return std::make_unique<CodeMemory>(mapping); }
+std::unique_ptr<JITLinkMemoryManager> make_code_memory(CodeMapping mapping) {
+  return std::make_unique<CodeMemory>(mapping);
+}
 
 }  // namespace dyn::codegen

@@ -1,5 +1,6 @@
 #pragma once
-// Memory for generated code: written while it is linked, executable afterwards, never both through one mapping.
+// Memory for generated code: written while it is linked, executable afterwards, never both through
+// one mapping.
 
 #include <memory>
 #include <string>
@@ -12,11 +13,13 @@ class JITLinkMemoryManager;
 
 namespace dyn::codegen {
 
-/// Which mapping this system allows: Protect where pages that were written may become executable, else Dual where an
-/// anonymous file may be mapped a second time to be executed. Throws Error(unsupported) where it allows neither.
+/// Which mapping this system allows: Protect where pages that were written may become executable,
+/// else Dual where an anonymous file may be mapped a second time to be executed. Throws
+/// Error(unsupported) where it allows neither.
 CodeMapping allowed_mapping();
 
-/// Why this system lets no code be generated (what refuses, and how to allow it); empty where it does.
+/// Why this system lets no code be generated (what refuses, and how to allow it); empty where it
+/// does.
 std::string code_memory_refusal();
 
 /// `mapping` must not be Automatic.

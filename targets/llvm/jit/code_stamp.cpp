@@ -7,6 +7,8 @@
 
 namespace dyn::codegen {
 
-std::string code_stamp() { return fmt::format("dyn {} {} llvm {}", version(), DYN_CODE_STAMP, llvm_version()); }
+std::string code_stamp() {
+  return fmt::format("dyn {} {} llvm {}", version(), DYN_CODE_STAMP, llvm_version());
+}
 
 }  // namespace dyn::codegen

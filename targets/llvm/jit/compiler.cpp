@@ -39,11 +39,13 @@ void initialize_llvm() {
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 struct Compiler::Impl {
-  // Loop strength reduction rewrites the main loops' addressing until accumulators spill. A gate refuses it for one context;
-  // the command-line option would be the host program's as well.
+  // Loop strength reduction rewrites the main loops' addressing until accumulators spill. A gate
+  // refuses it for one context; the command-line option would be the host program's as well.
   class RefuseLoopStrengthReduction : public llvm::OptPassGate {
    public:
-    bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override { return pass != "Loop Strength Reduction"; }
+    bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override {
+      return pass != "Loop Strength Reduction";
+    }
     bool isEnabled() const override { return true; }
   };
 
@@ -55,14 +57,17 @@ struct Compiler::Impl {
     if (target == nullptr) throw Error(ErrorKind::internal, "LLVM has no x86 target: " + error);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-    const auto level = effort == CodeEffort::Quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
-    machine.reset(target->createTargetMachine(triple, isa.llvm_cpu, isa.llvm_features, options, llvm::Reloc::PIC_,
-                                              llvm::CodeModel::Small, level, true));
+    const auto level =
+        effort == CodeEffort::Quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+    machine.reset(target->createTargetMachine(triple, isa.llvm_cpu, isa.llvm_features, options,
+                                              llvm::Reloc::PIC_, llvm::CodeModel::Small, level,
+                                              true));
     if (!machine) throw Error(ErrorKind::internal, "LLVM cannot generate code for " + isa.name);
     vector_bits = std::to_string(isa.f32_lanes * 32);
   }
 
-  std::unique_ptr<llvm::Module> make_module(llvm::LLVMContext& context, const KernelSource& source, const std::string& symbol) {
+  std::unique_ptr<llvm::Module> make_module(llvm::LLVMContext& context, const KernelSource& source,
+                                            const std::string& symbol) {
     context.setOptPassGate(gate);
     auto module = std::make_unique<llvm::Module>(symbol, context);
     module->setDataLayout(machine->createDataLayout());
@@ -77,12 +82,14 @@ struct Compiler::Impl {
     std::string text;
     llvm::raw_string_ostream stream(text);
     if (llvm::verifyModule(*module, &stream)) {
-      throw Error(ErrorKind::internal, fmt::format("generated code is not valid ({}): {}", source.key, text));
+      throw Error(ErrorKind::internal,
+                  fmt::format("generated code is not valid ({}): {}", source.key, text));
     }
     return module;
   }
 
-  llvm::SmallVector<char, 0> generate(const KernelSource& source, const std::string& symbol, llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> generate(const KernelSource& source, const std::string& symbol,
+                                      llvm::CodeGenFileType type) {
     llvm::LLVMContext context;
     const auto module = make_module(context, source, symbol);
     llvm::SmallVector<char, 0> bytes;
@@ -100,7 +107,8 @@ struct Compiler::Impl {
   std::string vector_bits;
 };
 
-Compiler::Compiler(const Isa& isa, CodeEffort effort) : impl_(std::make_unique<Impl>(isa, effort)) {}
+Compiler::Compiler(const Isa& isa, CodeEffort effort)
+    : impl_(std::make_unique<Impl>(isa, effort)) {}
 Compiler::~Compiler() = default;
 Compiler::Compiler(Compiler&&) noexcept = default;
 

@@ -8,7 +8,8 @@
 
 namespace dyn::codegen {
 
-/// Not thread-safe; each compiling thread has its own. Throws Error(internal) where LLVM refuses the module.
+/// Not thread-safe; each compiling thread has its own. Throws Error(internal) where LLVM refuses
+/// the module.
 class Compiler {
  public:
   explicit Compiler(const Isa& isa, CodeEffort effort = CodeEffort::Full);

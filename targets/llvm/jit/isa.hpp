@@ -11,23 +11,24 @@
 namespace dyn::codegen {
 
 struct Isa {
-  std::string name;            ///< "avx512", "avx2", "sse2"
-  int f32_lanes;               ///< of one vector register
+  std::string name;  ///< "avx512", "avx2", "sse2"
+  int f32_lanes;     ///< of one vector register
   int vector_registers;
   bool fma;
-  bool mask_registers;         ///< masks are no vectors: a masked store costs what any store costs
-  int panel_f32;               ///< columns of a packed f32 panel
-  std::string llvm_cpu;        ///< -mcpu
-  std::string llvm_features;   ///< -mattr, "+avx2,+fma,..."
+  bool mask_registers;        ///< masks are no vectors: a masked store costs what any store costs
+  int panel_f32;              ///< columns of a packed f32 panel
+  std::string llvm_cpu;       ///< -mcpu
+  std::string llvm_features;  ///< -mattr, "+avx2,+fma,..."
 };
 
 /// Best first.
 std::span<const Isa> all_isas();
-/// The ISA with this name, or for "" the best that this CPU has. Throws Error(user) for an unknown name,
-/// Error(unsupported) for one that the CPU lacks.
+/// The ISA with this name, or for "" the best that this CPU has. Throws Error(user) for an unknown
+/// name, Error(unsupported) for one that the CPU lacks.
 const Isa& select_isa(std::string_view name);
 bool cpu_has(const Isa& isa);
-/// Whether there are instructions for weights in this dtype: f32, bf16, i8, and f16 where it can be converted.
+/// Whether there are instructions for weights in this dtype: f32, bf16, i8, and f16 where it can be
+/// converted.
 bool can_widen(const Isa& isa, DType dtype);
 
 }  // namespace dyn::codegen

@@ -45,7 +45,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Links objects into this process. Memory is writable while it is filled and executable afterwards, never both.
+// Links objects into this process. Memory is writable while it is filled and executable afterwards,
+// never both.
 class Linker {
  public:
   Linker(bool debugger, CodeMapping mapping)
@@ -56,13 +57,16 @@ class Linker {
     define_math_functions();
     // Failures come back from lookup(); nothing is printed.
     session_.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
-    // Math functions that an ISA has no instruction for (floorf on SSE2, powf) come from the host process.
-    library_.addGenerator(must("finding the process's symbols",
-                               llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0')));
+    // Math functions that an ISA has no instruction for (floorf on SSE2, powf) come from the host
+    // process.
+    library_.addGenerator(
+        must("finding the process's symbols",
+             llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0')));
     if (debugger) {
       const auto address = llvm::orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBWrapper);
       layer_.addPlugin(std::make_unique<llvm::orc::DebugObjectManagerPlugin>(
-          session_, std::make_unique<llvm::orc::EPCDebugObjectRegistrar>(session_, address), false, true));
+          session_, std::make_unique<llvm::orc::EPCDebugObjectRegistrar>(session_, address), false,
+          true));
     }
   }
 
@@ -70,16 +74,22 @@ class Linker {
   void define_math_functions() {
     using Unary = double (*)(double);
     using Binary = double (*)(double, double);
-    constexpr std::pair<const char*, Unary> unary[] = {{"exp", std::exp}, {"log", std::log}, {"tanh", std::tanh}, {"erf", std::erf}, {"sin", std::sin}, {"cos", std::cos},
-                                                          {"tan", std::tan}, {"asin", std::asin}, {"acos", std::acos}, {"atan", std::atan}, {"sinh", std::sinh}, {"cosh", std::cosh}, {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh}};
+    constexpr std::pair<const char*, Unary> unary[] = {
+        {"exp", std::exp},     {"log", std::log},     {"tanh", std::tanh},  {"erf", std::erf},
+        {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},    {"asin", std::asin},
+        {"acos", std::acos},   {"atan", std::atan},   {"sinh", std::sinh},  {"cosh", std::cosh},
+        {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh}};
     constexpr std::pair<const char*, Binary> binary[] = {{"pow", std::pow}, {"fmod", std::fmod}};
     llvm::orc::SymbolMap symbols;
     const auto add = [&](const char* name, auto function) {
-      symbols[session_.intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+      symbols[session_.intern(name)] = {
+          llvm::orc::ExecutorAddr::fromPtr(function),
+          llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
     };
     for (const auto& [name, function] : unary) add(name, function);
     for (const auto& [name, function] : binary) add(name, function);
-    if (llvm::Error error = library_.define(llvm::orc::absoluteSymbols(std::move(symbols)))) fail("starting the JIT", std::move(error));
+    if (llvm::Error error = library_.define(llvm::orc::absoluteSymbols(std::move(symbols))))
+      fail("starting the JIT", std::move(error));
   }
 
   ~Linker() {
@@ -87,13 +97,16 @@ class Linker {
   }
 
   void add(const std::string& symbol, const std::string& object) {
-    if (llvm::Error error = layer_.add(library_, llvm::MemoryBuffer::getMemBufferCopy(object, symbol))) {
+    if (llvm::Error error =
+            layer_.add(library_, llvm::MemoryBuffer::getMemBufferCopy(object, symbol))) {
       fail("linking generated code", std::move(error));
     }
   }
 
   void* address(const std::string& symbol) {
-    return must("linking generated code", session_.lookup({&library_}, symbol)).getAddress().toPtr<void*>();
+    return must("linking generated code", session_.lookup({&library_}, symbol))
+        .getAddress()
+        .toPtr<void*>();
   }
 
  private:
@@ -108,12 +121,14 @@ class Store final : public CodeStore {
   Store(const Isa& isa, const CodeStoreOptions& options)
       : isa_(isa),
         options_(options),
-        disk_(options.cache_dir, code_stamp() + " " + isa.name + (options.effort == CodeEffort::Quick ? " quick" : "")),
+        disk_(options.cache_dir, code_stamp() + " " + isa.name +
+                                     (options.effort == CodeEffort::Quick ? " quick" : "")),
         linker_(options.debugger, options.mapping) {
     if (!disk_.problem().empty()) warn(disk_.problem());
   }
 
-  std::vector<void*> resolve(std::span<const KernelSource> sources, int threads, rkernel::CompileReport& report) override {
+  std::vector<void*> resolve(std::span<const KernelSource> sources, int threads,
+                             rkernel::CompileReport& report) override {
     const std::lock_guard lock(mutex_);
     std::vector<const KernelSource*> missing;
     std::map<std::string_view, bool> seen;
@@ -135,7 +150,8 @@ class Store final : public CodeStore {
   }
 
  private:
-  std::vector<std::string> build(const std::vector<const KernelSource*>& missing, int threads, rkernel::CompileReport& report) {
+  std::vector<std::string> build(const std::vector<const KernelSource*>& missing, int threads,
+                                 rkernel::CompileReport& report) {
     const auto start = std::chrono::steady_clock::now();
     std::vector<std::string> objects(missing.size());
     std::vector<std::size_t> to_compile;
@@ -153,8 +169,9 @@ class Store final : public CodeStore {
     return objects;
   }
 
-  void compile_all(const std::vector<const KernelSource*>& missing, const std::vector<std::size_t>& which,
-                   std::vector<std::string>& objects, int threads) {
+  void compile_all(const std::vector<const KernelSource*>& missing,
+                   const std::vector<std::size_t>& which, std::vector<std::string>& objects,
+                   int threads) {
     std::atomic<std::size_t> next{0};
     std::mutex failure_mutex;
     std::exception_ptr failure;
@@ -178,7 +195,8 @@ class Store final : public CodeStore {
         next = which.size();
       }
     };
-    const std::size_t helpers = std::min<std::size_t>(which.size(), static_cast<std::size_t>(std::max(threads, 1)));
+    const std::size_t helpers =
+        std::min<std::size_t>(which.size(), static_cast<std::size_t>(std::max(threads, 1)));
     if (helpers == 0) return;
     std::vector<std::jthread> pool;
     for (std::size_t i = 1; i < helpers; ++i) pool.emplace_back(work);
@@ -188,7 +206,8 @@ class Store final : public CodeStore {
     if (failure) std::rethrow_exception(failure);
   }
 
-  void link(const std::vector<const KernelSource*>& missing, const std::vector<std::string>& objects) {
+  void link(const std::vector<const KernelSource*>& missing,
+            const std::vector<std::string>& objects) {
     for (std::size_t i = 0; i < missing.size(); ++i) {
       const std::string symbol = symbol_of(missing[i]->key);
       linker_.add(symbol, objects[i]);
@@ -198,15 +217,22 @@ class Store final : public CodeStore {
     }
   }
 
-  bool dumps() const { return options_.dump.wants(DumpKind::Llvm) || options_.dump.wants(DumpKind::Assembly); }
+  bool dumps() const {
+    return options_.dump.wants(DumpKind::Llvm) || options_.dump.wants(DumpKind::Assembly);
+  }
 
   void dump(Compiler& compiler, const KernelSource& source) const {
     const std::string symbol = symbol_of(source.key);
-    if (options_.dump.wants(DumpKind::Llvm)) options_.dump.write(symbol + ".ll", "; " + source.key + "\n" + compiler.ir(source, symbol));
-    if (options_.dump.wants(DumpKind::Assembly)) options_.dump.write(symbol + ".s", "# " + source.key + "\n" + compiler.assembly(source, symbol));
+    if (options_.dump.wants(DumpKind::Llvm))
+      options_.dump.write(symbol + ".ll", "; " + source.key + "\n" + compiler.ir(source, symbol));
+    if (options_.dump.wants(DumpKind::Assembly))
+      options_.dump.write(symbol + ".s",
+                          "# " + source.key + "\n" + compiler.assembly(source, symbol));
   }
 
-  static std::string symbol_of(const std::string& key) { return fmt::format("dyn_{:016x}", checksum(key)); }
+  static std::string symbol_of(const std::string& key) {
+    return fmt::format("dyn_{:016x}", checksum(key));
+  }
 
   void warn(const std::string& message) const {
     if (options_.log) options_.log(LogLevel::warning, message);
@@ -226,8 +252,9 @@ std::shared_ptr<CodeStore> CodeStore::open(const Isa& isa, const CodeStoreOption
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<CodeStore>> stores;
   const std::lock_guard lock(mutex);
-  const std::string name = fmt::format("{}|{}|{}|{}|{}|{}|{}", isa.name, options.cache_dir, options.perf_map, options.debugger,
-                                       static_cast<int>(options.mapping), static_cast<int>(options.effort), options.dump.identity());
+  const std::string name = fmt::format(
+      "{}|{}|{}|{}|{}|{}|{}", isa.name, options.cache_dir, options.perf_map, options.debugger,
+      static_cast<int>(options.mapping), static_cast<int>(options.effort), options.dump.identity());
   std::shared_ptr<CodeStore> store = stores[name].lock();
   if (!store) {
     store = std::make_shared<Store>(isa, options);

@@ -16,12 +16,13 @@ namespace dyn::codegen {
 
 struct Isa;
 
-
-/// How pages of generated code are mapped. Protect: written first, made executable then. Dual: mapped twice, for systems that
-/// refuse to make written pages executable. Automatic: the first of the two that this system allows.
+/// How pages of generated code are mapped. Protect: written first, made executable then. Dual:
+/// mapped twice, for systems that refuse to make written pages executable. Automatic: the first of
+/// the two that this system allows.
 enum class CodeMapping { Automatic, Protect, Dual };
 
-/// Full: code that runs often. Quick: code whose time goes elsewhere, compiled in a fraction of the time.
+/// Full: code that runs often. Quick: code whose time goes elsewhere, compiled in a fraction of the
+/// time.
 enum class CodeEffort { Full, Quick };
 
 struct CodeStoreOptions {
@@ -39,8 +40,10 @@ class CodeStore {
  public:
   static std::shared_ptr<CodeStore> open(const Isa& isa, const CodeStoreOptions& options);
   virtual ~CodeStore() = default;
-  /// The addresses, in the order of `sources`, valid while the store lives. Compiles what is missing on `threads` threads.
-  virtual std::vector<void*> resolve(std::span<const KernelSource> sources, int threads, rkernel::CompileReport& report) = 0;
+  /// The addresses, in the order of `sources`, valid while the store lives. Compiles what is
+  /// missing on `threads` threads.
+  virtual std::vector<void*> resolve(std::span<const KernelSource> sources, int threads,
+                                     rkernel::CompileReport& report) = 0;
 };
 
 }  // namespace dyn::codegen

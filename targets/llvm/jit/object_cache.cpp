@@ -39,13 +39,16 @@ std::uint64_t checksum(std::string_view bytes, std::uint64_t seed) noexcept {
   return hash;
 }
 
-ObjectCache::ObjectCache(std::string directory, std::string stamp) : directory_(std::move(directory)), stamp_(std::move(stamp)) {
+ObjectCache::ObjectCache(std::string directory, std::string stamp)
+    : directory_(std::move(directory)), stamp_(std::move(stamp)) {
   if (directory_.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   if (error || !std::filesystem::is_directory(directory_, error)) {
-    problem_ = fmt::format("the cache directory '{}' cannot be used ({}); generated code is not kept between processes",
-                           directory_, error ? error.message() : "not a directory");
+    problem_ = fmt::format(
+        "the cache directory '{}' cannot be used ({}); generated code is not kept between "
+        "processes",
+        directory_, error ? error.message() : "not a directory");
     directory_.clear();
   }
 }
@@ -56,9 +59,11 @@ std::string ObjectCache::path_of(std::string_view key) const {
   return fmt::format("{}/{:016x}{:016x}.o", directory_, high, low);
 }
 
-// The header repeats the whole key, so that neither a collision of names nor another version can give wrong code.
+// The header repeats the whole key, so that neither a collision of names nor another version can
+// give wrong code.
 std::string ObjectCache::header_of(std::string_view key, std::string_view object) const {
-  return fmt::format("{}{} {} {} {:016x}\n{}{}", magic, stamp_.size(), key.size(), object.size(), checksum(object), stamp_, key);
+  return fmt::format("{}{} {} {} {:016x}\n{}{}", magic, stamp_.size(), key.size(), object.size(),
+                     checksum(object), stamp_, key);
 }
 
 std::optional<std::string> ObjectCache::load(std::string_view key) const {
@@ -86,7 +91,8 @@ std::string ObjectCache::store(std::string_view key, std::string_view object) co
     const std::string reason = std::strerror(errno);
     std::error_code ignored;
     std::filesystem::remove(temporary, ignored);
-    return fmt::format("cannot write '{}' ({}); generated code is not kept between processes", temporary, reason);
+    return fmt::format("cannot write '{}' ({}); generated code is not kept between processes",
+                       temporary, reason);
   }
   std::error_code error;
   std::filesystem::rename(temporary, path, error);

@@ -1,5 +1,6 @@
 #pragma once
-// Objects on disk, one file per kernel class: written atomically, verified when read, rebuilt when broken.
+// Objects on disk, one file per kernel class: written atomically, verified when read, rebuilt when
+// broken.
 
 #include <cstdint>
 #include <optional>
@@ -8,11 +9,12 @@
 
 namespace dyn::codegen {
 
-/// Thread-safe between threads and processes. A directory that cannot be used is no error: the cache is then empty, and
-/// `problem()` says why.
+/// Thread-safe between threads and processes. A directory that cannot be used is no error: the
+/// cache is then empty, and `problem()` says why.
 class ObjectCache {
  public:
-  /// `stamp` is what all keys depend on (ISA, versions). An empty directory name switches the cache off.
+  /// `stamp` is what all keys depend on (ISA, versions). An empty directory name switches the cache
+  /// off.
   ObjectCache(std::string directory, std::string stamp);
 
   /// The object stored for `key`; nothing where there is none or its file is broken.
@@ -31,6 +33,7 @@ class ObjectCache {
 };
 
 /// 64-bit FNV-1a, used for file names and checksums.
-std::uint64_t checksum(std::string_view bytes, std::uint64_t seed = 14695981039346656037ull) noexcept;
+std::uint64_t checksum(std::string_view bytes,
+                       std::uint64_t seed = 14695981039346656037ull) noexcept;
 
 }  // namespace dyn::codegen

@@ -10,7 +10,8 @@
 
 namespace dyn::codegen {
 
-void append_to_perf_map(const std::string& object, const std::string& symbol, const std::string& name, const void* address) {
+void append_to_perf_map(const std::string& object, const std::string& symbol,
+                        const std::string& name, const void* address) {
   auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, symbol));
   if (!file) {
     llvm::consumeError(file.takeError());
@@ -26,7 +27,8 @@ void append_to_perf_map(const std::string& object, const std::string& symbol, co
     }
   }
   std::ofstream map(fmt::format("/tmp/perf-{}.map", getpid()), std::ios::app);
-  map << fmt::format("{:x} {:x} {} {}\n", reinterpret_cast<std::uintptr_t>(address), size, symbol, name.substr(0, name.find('\n')));
+  map << fmt::format("{:x} {:x} {} {}\n", reinterpret_cast<std::uintptr_t>(address), size, symbol,
+                     name.substr(0, name.find('\n')));
 }
 
 }  // namespace dyn::codegen

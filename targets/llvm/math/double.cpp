@@ -1,4 +1,5 @@
-// Functions of f64, which are libm's, and f32 functions whose argument reduction needs more bits than a float has: computed in double, rounded once.
+// Functions of f64, which are libm's, and f32 functions whose argument reduction needs more bits
+// than a float has: computed in double, rounded once.
 
 #include <llvm/IR/Module.h>
 
@@ -13,21 +14,24 @@ namespace dyn::codegen {
 namespace {
 
 constexpr double pi_half = 1.5707963267948966;
-/// Exponents from which a float is an integer multiple of a power of two that is scaled away, up to the largest.
+/// Exponents from which a float is an integer multiple of a power of two that is scaled away, up to
+/// the largest.
 constexpr int first_scaled_exponent = 24, last_exponent = 127;
 constexpr int table_rows = last_exponent - first_scaled_exponent + 2;
 
-/// Bits [first, first + 28) after the binary point of 2 / pi, as a number of that size; first may be negative.
+/// Bits [first, first + 28) after the binary point of 2 / pi, as a number of that size; first may
+/// be negative.
 double two_over_pi_bits(int first, int count) {
-  constexpr std::uint64_t words[] = {0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561};
+  constexpr std::uint64_t words[] = {0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
+                                     0xfe5163abdebbc561};
   double value = 0;
   for (int bit = std::max(first, 0); bit < first + count; ++bit)
     if ((words[bit / 64] >> (63 - bit % 64) & 1) != 0) value += std::ldexp(1.0, -bit - 1);
   return value;
 }
 
-/// Row i: 2^i * 2 / pi without the multiples of 4, as three doubles of 28 bits each; the product of the first two with
-/// a float is exact.
+/// Row i: 2^i * 2 / pi without the multiples of 4, as three doubles of 28 bits each; the product of
+/// the first two with a float is exact.
 llvm::GlobalVariable* reduction_table(llvm::Module& module) {
   constexpr const char* name = "two_over_pi";
   if (llvm::GlobalVariable* known = module.getNamedGlobal(name)) return known;
@@ -35,8 +39,10 @@ llvm::GlobalVariable* reduction_table(llvm::Module& module) {
   for (int row = 0; row < table_rows; ++row)
     for (int part = 0; part < 3; ++part)
       entries.push_back(std::ldexp(two_over_pi_bits(row - 2 + 28 * part, 28), row));
-  llvm::Constant* data = llvm::ConstantDataArray::get(module.getContext(), llvm::ArrayRef<double>(entries));
-  return new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, name);
+  llvm::Constant* data =
+      llvm::ConstantDataArray::get(module.getContext(), llvm::ArrayRef<double>(entries));
+  return new llvm::GlobalVariable(module, data->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                                  data, name);
 }
 
 }  // namespace
@@ -45,7 +51,8 @@ Math::Circular Math::circular(llvm::Value* x) {
   // x = m * 2^row with row = 0 or m an integer; t = x * 2 / pi modulo 4.
   const int width = width_of(x);
   llvm::Value* exponent = builder_.CreateSub(
-      builder_.CreateAnd(builder_.CreateLShr(as_bits(x), bits(x, 23)), bits(x, 0xff)), bits(x, 127 + first_scaled_exponent - 1));
+      builder_.CreateAnd(builder_.CreateLShr(as_bits(x), bits(x, 23)), bits(x, 0xff)),
+      bits(x, 127 + first_scaled_exponent - 1));
   llvm::Value* row = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, exponent, bits(x, 0));
   row = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, row, bits(x, table_rows - 1));
   llvm::Value* wide = to_double(x);
@@ -55,7 +62,8 @@ Math::Circular Math::circular(llvm::Value* x) {
   llvm::GlobalVariable* table = reduction_table(*builder_.GetInsertBlock()->getModule());
   llvm::Value* product[3];
   for (int part = 0; part < 3; ++part) {
-    llvm::Value* entry = builder_.CreateAdd(builder_.CreateMul(row_bits, bits(wide, 3)), bits(wide, part));
+    llvm::Value* entry =
+        builder_.CreateAdd(builder_.CreateMul(row_bits, bits(wide, 3)), bits(wide, part));
     llvm::Value* pointer = builder_.CreateGEP(builder_.getDoubleTy(), table, entry);
     llvm::Type* type = lanes_of(builder_.getDoubleTy(), width);
     llvm::Value* factor = width == 1 ? static_cast<llvm::Value*>(builder_.CreateLoad(type, pointer))
@@ -74,8 +82,8 @@ Math::Circular Math::circular(llvm::Value* x) {
   llvm::Value* square = builder_.CreateFMul(r, r);
   llvm::Value* sin = builder_.CreateFMul(
       r, polynomial(square, {-1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1}));
-  llvm::Value* cos =
-      polynomial(square, {1.0 / 479001600, -1.0 / 3628800, 1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5, 1});
+  llvm::Value* cos = polynomial(
+      square, {1.0 / 479001600, -1.0 / 3628800, 1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5, 1});
   return {sin, cos, q.bits};
 }
 
@@ -97,7 +105,8 @@ llvm::Value* Math::sine(llvm::Value* x, int quadrant) {
 
 llvm::Value* Math::tan(llvm::Value* x) {
   const Circular of = circular(x);
-  llvm::Value* odd = builder_.CreateICmpNE(builder_.CreateAnd(of.quarter, bits(of.sin, 1)), bits(of.sin, 0));
+  llvm::Value* odd =
+      builder_.CreateICmpNE(builder_.CreateAnd(of.quarter, bits(of.sin, 1)), bits(of.sin, 0));
   llvm::Value* above = builder_.CreateSelect(odd, builder_.CreateFNeg(of.cos), of.sin);
   llvm::Value* below = builder_.CreateSelect(odd, of.sin, of.cos);
   return where_finite(x, to_single(builder_.CreateFDiv(above, below)));
@@ -108,16 +117,21 @@ llvm::Value* Math::log2_double(llvm::Value* x) {
   llvm::Value* root_half = bits(x, 0x3fe6a09e667f3bcd);
   llvm::Value* distance = builder_.CreateSub(as_bits(x), root_half);
   llvm::Value* exponent = builder_.CreateAShr(distance, bits(x, 52));
-  llvm::Value* m = as_float(builder_.CreateAdd(builder_.CreateAnd(distance, bits(x, 0xfffffffffffff)), root_half));
-  llvm::Value* s = builder_.CreateFDiv(builder_.CreateFSub(m, number(x, 1)), builder_.CreateFAdd(m, number(x, 1)));
+  llvm::Value* m = as_float(
+      builder_.CreateAdd(builder_.CreateAnd(distance, bits(x, 0xfffffffffffff)), root_half));
+  llvm::Value* s = builder_.CreateFDiv(builder_.CreateFSub(m, number(x, 1)),
+                                       builder_.CreateFAdd(m, number(x, 1)));
   llvm::Value* square = builder_.CreateFMul(s, s);
   llvm::Value* series = polynomial(
       square, {1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1});
   constexpr double two_log2_e = 2.8853900817779268;
-  llvm::Value* fraction = builder_.CreateFMul(builder_.CreateFMul(s, number(x, two_log2_e)), series);
-  // The integer as a double through the mantissa: there is no vector conversion from i64 before AVX-512.
+  llvm::Value* fraction =
+      builder_.CreateFMul(builder_.CreateFMul(s, number(x, two_log2_e)), series);
+  // The integer as a double through the mantissa: there is no vector conversion from i64 before
+  // AVX-512.
   llvm::Value* shift = number(x, 0x1.8p52);
-  llvm::Value* e = builder_.CreateFSub(as_float(builder_.CreateAdd(exponent, as_bits(shift))), shift);
+  llvm::Value* e =
+      builder_.CreateFSub(as_float(builder_.CreateAdd(exponent, as_bits(shift))), shift);
   return builder_.CreateFAdd(e, fraction);
 }
 
@@ -125,14 +139,16 @@ llvm::Value* Math::exp2_double(llvm::Value* x) {
   constexpr double ln2 = 0.69314718055994531;
   const Nearest n = nearest(x);
   llvm::Value* r = builder_.CreateFMul(builder_.CreateFSub(x, n.value), number(x, ln2));
-  llvm::Value* p = polynomial(r, {1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1});
+  llvm::Value* p = polynomial(r, {1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
+                                  1.0 / 24, 1.0 / 6, 0.5, 1, 1});
   return builder_.CreateFMul(p, power_of_two(n.bits, x));
 }
 
 llvm::Value* Math::call(std::string_view function, std::initializer_list<llvm::Value*> arguments) {
   llvm::Module& module = *builder_.GetInsertBlock()->getModule();
   const std::vector<llvm::Type*> types(arguments.size(), builder_.getDoubleTy());
-  llvm::FunctionCallee callee = module.getOrInsertFunction(function, llvm::FunctionType::get(builder_.getDoubleTy(), types, false));
+  llvm::FunctionCallee callee = module.getOrInsertFunction(
+      function, llvm::FunctionType::get(builder_.getDoubleTy(), types, false));
   llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
   llvm::Value* first = *arguments.begin();
   const int width = width_of(first);
@@ -140,8 +156,10 @@ llvm::Value* Math::call(std::string_view function, std::initializer_list<llvm::V
   llvm::Value* result = llvm::PoisonValue::get(first->getType());
   for (int lane = 0; lane < width; ++lane) {
     std::vector<llvm::Value*> elements;
-    for (llvm::Value* argument : arguments) elements.push_back(builder_.CreateExtractElement(argument, static_cast<std::uint64_t>(lane)));
-    result = builder_.CreateInsertElement(result, builder_.CreateCall(callee, elements), static_cast<std::uint64_t>(lane));
+    for (llvm::Value* argument : arguments)
+      elements.push_back(builder_.CreateExtractElement(argument, static_cast<std::uint64_t>(lane)));
+    result = builder_.CreateInsertElement(result, builder_.CreateCall(callee, elements),
+                                          static_cast<std::uint64_t>(lane));
   }
   return result;
 }
@@ -149,7 +167,8 @@ llvm::Value* Math::call(std::string_view function, std::initializer_list<llvm::V
 llvm::Value* Math::double_mod(llvm::Value* a, llvm::Value* b) {
   llvm::Value* zero = number(a, 0);
   llvm::Value* rest = call("fmod", {a, b});
-  llvm::Value* wrong_sign = builder_.CreateICmpSLT(builder_.CreateXor(as_bits(rest), as_bits(b)), bits(b, 0));
+  llvm::Value* wrong_sign =
+      builder_.CreateICmpSLT(builder_.CreateXor(as_bits(rest), as_bits(b)), bits(b, 0));
   llvm::Value* wrong = builder_.CreateAnd(builder_.CreateFCmpONE(rest, zero), wrong_sign);
   return builder_.CreateSelect(wrong, builder_.CreateFAdd(rest, b), rest);
 }
@@ -162,8 +181,10 @@ llvm::Value* Math::pow(llvm::Value* x, llvm::Value* y) {
   llvm::Value* logarithm = log2_double(to_double(magnitude));
   llvm::Value* is_zero = builder_.CreateFCmpOEQ(magnitude, zero);
   llvm::Value* is_finite = builder_.CreateFCmpOLT(magnitude, infinity);
-  llvm::Value* edge = builder_.CreateSelect(is_zero, number(logarithm, -__builtin_inf()), to_double(magnitude));
-  logarithm = builder_.CreateSelect(builder_.CreateAnd(is_finite, builder_.CreateNot(is_zero)), logarithm, edge);
+  llvm::Value* edge =
+      builder_.CreateSelect(is_zero, number(logarithm, -__builtin_inf()), to_double(magnitude));
+  logarithm = builder_.CreateSelect(builder_.CreateAnd(is_finite, builder_.CreateNot(is_zero)),
+                                    logarithm, edge);
   llvm::Value* power = builder_.CreateFMul(to_double(y), logarithm);
   // Far outside f32's exponents, within double's.
   llvm::Value* result = to_single(exp2_double(at_least(at_most(power, 200), -200)));
@@ -173,13 +194,15 @@ llvm::Value* Math::pow(llvm::Value* x, llvm::Value* y) {
   llvm::Value* odd = builder_.CreateAnd(integral, builder_.CreateFCmpUNE(floor(half), half));
   result = builder_.CreateSelect(odd, copysign(result, x), result);
   llvm::Value* negative = builder_.CreateFCmpOLT(x, zero);
-  llvm::Value* undefined = builder_.CreateAnd(builder_.CreateAnd(negative, is_finite), builder_.CreateNot(integral));
+  llvm::Value* undefined =
+      builder_.CreateAnd(builder_.CreateAnd(negative, is_finite), builder_.CreateNot(integral));
   result = builder_.CreateSelect(undefined, number(x, __builtin_nan("")), result);
 
   llvm::Value* one = number(x, 1);
-  llvm::Value* minus_one_to_infinity =
-      builder_.CreateAnd(builder_.CreateFCmpOEQ(magnitude, one), builder_.CreateFCmpOEQ(abs(y), infinity));
-  llvm::Value* is_one = builder_.CreateOr(builder_.CreateFCmpOEQ(x, one), builder_.CreateFCmpOEQ(y, zero));
+  llvm::Value* minus_one_to_infinity = builder_.CreateAnd(builder_.CreateFCmpOEQ(magnitude, one),
+                                                          builder_.CreateFCmpOEQ(abs(y), infinity));
+  llvm::Value* is_one =
+      builder_.CreateOr(builder_.CreateFCmpOEQ(x, one), builder_.CreateFCmpOEQ(y, zero));
   return builder_.CreateSelect(builder_.CreateOr(is_one, minus_one_to_infinity), one, result);
 }
 
@@ -194,11 +217,12 @@ llvm::Value* Math::float_mod(llvm::Value* a, llvm::Value* b) {
     rest = builder_.CreateFSub(rest, builder_.CreateFMul(quotient, step));
   }
   llvm::Value* infinity = number(b, __builtin_inf());
-  llvm::Value* infinite =
-      builder_.CreateAnd(builder_.CreateFCmpOEQ(abs(b), infinity), builder_.CreateFCmpOLT(abs(a), infinity));
+  llvm::Value* infinite = builder_.CreateAnd(builder_.CreateFCmpOEQ(abs(b), infinity),
+                                             builder_.CreateFCmpOLT(abs(a), infinity));
   rest = builder_.CreateSelect(infinite, to_double(a), rest);
   llvm::Value* zero = number(divisor, 0);
-  llvm::Value* wrong_sign = builder_.CreateICmpSLT(builder_.CreateXor(as_bits(rest), as_bits(divisor)), bits(divisor, 0));
+  llvm::Value* wrong_sign =
+      builder_.CreateICmpSLT(builder_.CreateXor(as_bits(rest), as_bits(divisor)), bits(divisor, 0));
   llvm::Value* wrong = builder_.CreateAnd(builder_.CreateFCmpONE(rest, zero), wrong_sign);
   return to_single(builder_.CreateSelect(wrong, builder_.CreateFAdd(rest, divisor), rest));
 }

@@ -1,5 +1,5 @@
-// exp and what is made of it. Coefficients: minimax (Remez) fits of the relative error of the whole function; the errors
-// of the fits are below 2^-28.
+// exp and what is made of it. Coefficients: minimax (Remez) fits of the relative error of the whole
+// function; the errors of the fits are below 2^-28.
 
 #include "targets/llvm/math/math.hpp"
 
@@ -17,9 +17,10 @@ Math::Exponential Math::exp_parts(llvm::Value* x) {
   const Nearest n = nearest(builder_.CreateFMul(x, number(x, log2_e)));
   llvm::Value* r = fused(n.value, number(x, -ln2_high), x);
   r = fused(n.value, number(x, -ln2_low), r);
-  llvm::Value* p =
-      polynomial(r, {0.00138144712302, 0.0083687806896, 0.0416683941486, 0.166665201048, 0.499999934127});
-  return {builder_.CreateFAdd(fused(builder_.CreateFMul(r, r), p, r), number(x, 1)), n.bits, n.value};
+  llvm::Value* p = polynomial(
+      r, {0.00138144712302, 0.0083687806896, 0.0416683941486, 0.166665201048, 0.499999934127});
+  return {builder_.CreateFAdd(fused(builder_.CreateFMul(r, r), p, r), number(x, 1)), n.bits,
+          n.value};
 }
 
 llvm::Value* Math::exp_normal(llvm::Value* x) {
@@ -48,17 +49,20 @@ llvm::Value* Math::exp_not_positive(llvm::Value* x) {
 llvm::Value* Math::log(llvm::Value* x) {
   // x = 2^e * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); subnormal x are scaled up first.
   llvm::Value* subnormal = builder_.CreateFCmpOLT(x, number(x, 0x1p-126));
-  llvm::Value* scaled = builder_.CreateSelect(subnormal, builder_.CreateFMul(x, number(x, 0x1p23)), x);
+  llvm::Value* scaled =
+      builder_.CreateSelect(subnormal, builder_.CreateFMul(x, number(x, 0x1p23)), x);
   llvm::Value* root_half = bits(x, 0x3f3504f3);
   llvm::Value* distance = builder_.CreateSub(as_bits(scaled), root_half);
   llvm::Value* exponent = builder_.CreateAShr(distance, bits(x, 23));
-  llvm::Value* mantissa = builder_.CreateAdd(builder_.CreateAnd(distance, bits(x, 0x7fffff)), root_half);
+  llvm::Value* mantissa =
+      builder_.CreateAdd(builder_.CreateAnd(distance, bits(x, 0x7fffff)), root_half);
   llvm::Value* f = builder_.CreateFSub(as_float(mantissa), number(x, 1));
   llvm::Value* e = builder_.CreateSIToFP(exponent, x->getType());
   e = builder_.CreateFSub(e, builder_.CreateSelect(subnormal, number(x, 23), number(x, 0)));
 
-  llvm::Value* p = polynomial(f, {0.0674663755625, -0.116756507021, 0.118881628854, -0.124055896002, 0.142195525372,
-                                  -0.166679957799, 0.200021186275, -0.250000096016, 0.333333126053});
+  llvm::Value* p = polynomial(
+      f, {0.0674663755625, -0.116756507021, 0.118881628854, -0.124055896002, 0.142195525372,
+          -0.166679957799, 0.200021186275, -0.250000096016, 0.333333126053});
   llvm::Value* square = builder_.CreateFMul(f, f);
   llvm::Value* tail = builder_.CreateFMul(builder_.CreateFMul(square, f), p);
   tail = fused(e, number(x, ln2_low), tail);
@@ -68,25 +72,30 @@ llvm::Value* Math::log(llvm::Value* x) {
   // inf and NaN stay; 0 gives -inf, negative numbers NaN.
   llvm::Value* finite = builder_.CreateFCmpOLT(x, number(x, __builtin_inf()));
   result = builder_.CreateSelect(finite, result, x);
-  result = builder_.CreateSelect(builder_.CreateFCmpOLT(x, number(x, 0)), number(x, __builtin_nan("")), result);
-  return builder_.CreateSelect(builder_.CreateFCmpOEQ(x, number(x, 0)), number(x, -__builtin_inf()), result);
+  result = builder_.CreateSelect(builder_.CreateFCmpOLT(x, number(x, 0)),
+                                 number(x, __builtin_nan("")), result);
+  return builder_.CreateSelect(builder_.CreateFCmpOEQ(x, number(x, 0)), number(x, -__builtin_inf()),
+                               result);
 }
 
 llvm::Value* Math::sigmoid(llvm::Value* x) {
   // Both sides from e^-|x|, which cannot overflow.
   llvm::Value* exponent = builder_.CreateFNeg(abs(x));
-  return sigmoid_of(x, x->getType()->getScalarType()->isDoubleTy() ? call("exp", {exponent}) : exp(exponent));
+  return sigmoid_of(
+      x, x->getType()->getScalarType()->isDoubleTy() ? call("exp", {exponent}) : exp(exponent));
 }
 
 llvm::Value* Math::sigmoid_of(llvm::Value* x, llvm::Value* e) {
-  llvm::Value* numerator = builder_.CreateSelect(builder_.CreateFCmpOGE(x, number(x, 0)), number(x, 1), e);
+  llvm::Value* numerator =
+      builder_.CreateSelect(builder_.CreateFCmpOGE(x, number(x, 0)), number(x, 1), e);
   return builder_.CreateFDiv(numerator, builder_.CreateFAdd(e, number(x, 1)));
 }
 
 llvm::Value* Math::tanh(llvm::Value* x) {
   llvm::Value* magnitude = abs(x);
   llvm::Value* square = builder_.CreateFMul(x, x);
-  llvm::Value* p = polynomial(square, {-0.00627423771422, 0.0210716778521, -0.0538523096373, 0.133325861359, -0.333333175596});
+  llvm::Value* p = polynomial(square, {-0.00627423771422, 0.0210716778521, -0.0538523096373,
+                                       0.133325861359, -0.333333175596});
   llvm::Value* small = fused(builder_.CreateFMul(p, square), x, x);
 
   // 1 - 2 / (e^2|x| + 1), which is 1 from |x| = 9.02 on.
@@ -100,14 +109,16 @@ llvm::Value* Math::tanh(llvm::Value* x) {
 llvm::Value* Math::erf(llvm::Value* x) {
   llvm::Value* magnitude = abs(x);
   llvm::Value* square = builder_.CreateFMul(x, x);
-  llvm::Value* p = polynomial(square, {7.85385721171e-5, -0.000801019253692, 0.00518832758764, -0.0268538119041,
-                                       0.112835851487, -0.376126258243, 0.128379165727});
+  llvm::Value* p =
+      polynomial(square, {7.85385721171e-5, -0.000801019253692, 0.00518832758764, -0.0268538119041,
+                          0.112835851487, -0.376126258243, 0.128379165727});
   llvm::Value* small = fused(p, x, x);
 
   // 1 - e^(q(t) - t) with q a polynomial without constant term; 1 from t = 3.92 on.
   llvm::Value* t = at_most(magnitude, 3.95);
-  llvm::Value* q = polynomial(t, {-1.12313107659e-5, 0.000322803790307, -0.00364245831213, 0.0237620605247,
-                                  -0.106236873949, -0.635151319142, -0.128648489471});
+  llvm::Value* q =
+      polynomial(t, {-1.12313107659e-5, 0.000322803790307, -0.00364245831213, 0.0237620605247,
+                     -0.106236873949, -0.635151319142, -0.128648489471});
   llvm::Value* e = exp_normal(fused(q, t, builder_.CreateFNeg(t)));
   llvm::Value* large = copysign(builder_.CreateFSub(number(x, 1), e), x);
   return builder_.CreateSelect(builder_.CreateFCmpOLT(magnitude, number(x, 1)), small, large);

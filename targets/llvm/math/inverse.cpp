@@ -1,4 +1,5 @@
-// Hyperbolic functions, and the inverses of these and of the circular ones: of f32, computed in double, rounded once.
+// Hyperbolic functions, and the inverses of these and of the circular ones: of f32, computed in
+// double, rounded once.
 
 #include <numbers>
 
@@ -16,13 +17,15 @@ constexpr double near_zero = 1e-4;
 llvm::Value* Math::odd_near_zero(llvm::Value* x, double cube, llvm::Value* result) {
   llvm::Value* square = builder_.CreateFMul(x, x);
   llvm::Value* series = builder_.CreateFMul(x, polynomial(square, {cube, 1}));
-  return builder_.CreateSelect(builder_.CreateFCmpOLT(abs(x), number(x, near_zero)), series, result);
+  return builder_.CreateSelect(builder_.CreateFCmpOLT(abs(x), number(x, near_zero)), series,
+                               result);
 }
 
 std::pair<llvm::Value*, llvm::Value*> Math::exp_both_signs(llvm::Value* x) {
   // Far outside f32's exponents, within double's.
   constexpr double most = 200;
-  llvm::Value* bounded = builder_.CreateFMul(at_least(at_most(to_double(x), most), -most), number(to_double(x), std::numbers::log2e));
+  llvm::Value* bounded = builder_.CreateFMul(at_least(at_most(to_double(x), most), -most),
+                                             number(to_double(x), std::numbers::log2e));
   return {exp2_double(bounded), exp2_double(builder_.CreateFNeg(bounded))};
 }
 
@@ -49,10 +52,13 @@ llvm::Value* Math::atan_double(llvm::Value* x) {
   };
   llvm::Value* above = by_part(t, builder_.CreateFSub(t, one), number(x, -1));
   llvm::Value* below = by_part(one, builder_.CreateFAdd(t, one), t);
-  llvm::Value* turn = by_part(zero, number(x, std::numbers::pi / 4), number(x, std::numbers::pi / 2));
+  llvm::Value* turn =
+      by_part(zero, number(x, std::numbers::pi / 4), number(x, std::numbers::pi / 2));
   llvm::Value* u = builder_.CreateFDiv(above, below);
   // Taylor: errors below 2^-37 of u.
-  llvm::Value* series = polynomial(builder_.CreateFMul(u, u), {1.0 / 25, -1.0 / 23, 1.0 / 21, -1.0 / 19, 1.0 / 17, -1.0 / 15, 1.0 / 13, -1.0 / 11, 1.0 / 9, -1.0 / 7, 1.0 / 5, -1.0 / 3, 1});
+  llvm::Value* series = polynomial(builder_.CreateFMul(u, u),
+                                   {1.0 / 25, -1.0 / 23, 1.0 / 21, -1.0 / 19, 1.0 / 17, -1.0 / 15,
+                                    1.0 / 13, -1.0 / 11, 1.0 / 9, -1.0 / 7, 1.0 / 5, -1.0 / 3, 1});
   return copysign(builder_.CreateFAdd(turn, builder_.CreateFMul(u, series)), x);
 }
 
@@ -61,7 +67,8 @@ llvm::Value* Math::atan(llvm::Value* x) { return to_single(atan_double(to_double
 llvm::Value* Math::asin_double(llvm::Value* x) {
   llvm::Value* one = number(x, 1);
   llvm::Value* rest = builder_.CreateFMul(builder_.CreateFSub(one, x), builder_.CreateFAdd(one, x));
-  return atan_double(builder_.CreateFDiv(x, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, rest)));
+  return atan_double(
+      builder_.CreateFDiv(x, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, rest)));
 }
 
 llvm::Value* Math::asin(llvm::Value* x) { return to_single(asin_double(to_double(x))); }
@@ -71,32 +78,43 @@ llvm::Value* Math::acos(llvm::Value* x) {
   return to_single(builder_.CreateFSub(number(sine, std::numbers::pi / 2), sine));
 }
 
-llvm::Value* Math::log_double(llvm::Value* x) { return builder_.CreateFMul(log2_double(x), number(x, std::numbers::ln2)); }
+llvm::Value* Math::log_double(llvm::Value* x) {
+  return builder_.CreateFMul(log2_double(x), number(x, std::numbers::ln2));
+}
 
 llvm::Value* Math::asinh(llvm::Value* x) {
   llvm::Value* wide = to_double(x);
-  llvm::Value* root = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, builder_.CreateFAdd(builder_.CreateFMul(wide, wide), number(wide, 1)));
+  llvm::Value* root = builder_.CreateUnaryIntrinsic(
+      llvm::Intrinsic::sqrt, builder_.CreateFAdd(builder_.CreateFMul(wide, wide), number(wide, 1)));
   llvm::Value* logarithm = copysign(log_double(builder_.CreateFAdd(abs(wide), root)), wide);
   llvm::Value* result = to_single(odd_near_zero(wide, -1.0 / 6, logarithm));
-  return builder_.CreateSelect(builder_.CreateFCmpOLT(abs(x), number(x, __builtin_inf())), result, x);
+  return builder_.CreateSelect(builder_.CreateFCmpOLT(abs(x), number(x, __builtin_inf())), result,
+                               x);
 }
 
 llvm::Value* Math::acosh(llvm::Value* x) {
   llvm::Value* wide = to_double(x);
   llvm::Value* one = number(wide, 1);
-  llvm::Value* square = builder_.CreateFMul(builder_.CreateFSub(wide, one), builder_.CreateFAdd(wide, one));
-  llvm::Value* logarithm = to_single(log_double(builder_.CreateFAdd(wide, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, square))));
-  llvm::Value* result = builder_.CreateSelect(builder_.CreateFCmpOGE(x, number(x, 1)), logarithm, number(x, __builtin_nan("")));
+  llvm::Value* square =
+      builder_.CreateFMul(builder_.CreateFSub(wide, one), builder_.CreateFAdd(wide, one));
+  llvm::Value* logarithm = to_single(log_double(
+      builder_.CreateFAdd(wide, builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, square))));
+  llvm::Value* result = builder_.CreateSelect(builder_.CreateFCmpOGE(x, number(x, 1)), logarithm,
+                                              number(x, __builtin_nan("")));
   return builder_.CreateSelect(builder_.CreateFCmpOEQ(x, number(x, __builtin_inf())), x, result);
 }
 
 llvm::Value* Math::atanh(llvm::Value* x) {
   llvm::Value* wide = to_double(x);
   llvm::Value* one = number(wide, 1);
-  llvm::Value* logarithm = log_double(builder_.CreateFDiv(builder_.CreateFAdd(one, wide), builder_.CreateFSub(one, wide)));
-  llvm::Value* result = to_single(odd_near_zero(wide, 1.0 / 3, builder_.CreateFMul(logarithm, number(wide, 0.5))));
+  llvm::Value* logarithm = log_double(
+      builder_.CreateFDiv(builder_.CreateFAdd(one, wide), builder_.CreateFSub(one, wide)));
+  llvm::Value* result =
+      to_single(odd_near_zero(wide, 1.0 / 3, builder_.CreateFMul(logarithm, number(wide, 0.5))));
   llvm::Value* magnitude = abs(x);
-  llvm::Value* end = builder_.CreateSelect(builder_.CreateFCmpOEQ(magnitude, number(x, 1)), copysign(number(x, __builtin_inf()), x), number(x, __builtin_nan("")));
+  llvm::Value* end =
+      builder_.CreateSelect(builder_.CreateFCmpOEQ(magnitude, number(x, 1)),
+                            copysign(number(x, __builtin_inf()), x), number(x, __builtin_nan("")));
   return builder_.CreateSelect(builder_.CreateFCmpOLT(magnitude, number(x, 1)), result, end);
 }
 

@@ -12,8 +12,8 @@ using rkernel::ExprOp;
 namespace {
 
 [[noreturn]] void refuse(ExprOp op, DType dtype) {
-  throw Error(ErrorKind::unsupported, "no code can be generated for " + std::string(name_of(op)) + " of " +
-                                          std::string(name_of(dtype)) + " values");
+  throw Error(ErrorKind::unsupported, "no code can be generated for " + std::string(name_of(op)) +
+                                          " of " + std::string(name_of(dtype)) + " values");
 }
 
 /// Whether order depends on the upper bit as a sign.
@@ -34,18 +34,24 @@ llvm::Value* Math::cast(DType from, DType to, llvm::Value* value) {
   llvm::Type* type = lanes_of(register_type(builder_.getContext(), to), width_of(value));
   llvm::Constant* zero = llvm::Constant::getNullValue(value->getType());
   if (to == DType::boolean)
-    return is_float(from) ? builder_.CreateFCmpUNE(value, zero) : builder_.CreateICmpNE(value, zero);
+    return is_float(from) ? builder_.CreateFCmpUNE(value, zero)
+                          : builder_.CreateICmpNE(value, zero);
   if (is_float(from) && is_float(to)) return builder_.CreateFPCast(value, type);
-  if (from == DType::boolean) return is_float(to) ? builder_.CreateUIToFP(value, type) : builder_.CreateZExt(value, type);
-  if (is_float(to)) return is_unsigned(from) ? builder_.CreateUIToFP(value, type) : builder_.CreateSIToFP(value, type);
+  if (from == DType::boolean)
+    return is_float(to) ? builder_.CreateUIToFP(value, type) : builder_.CreateZExt(value, type);
+  if (is_float(to))
+    return is_unsigned(from) ? builder_.CreateUIToFP(value, type)
+                             : builder_.CreateSIToFP(value, type);
   if (is_float(from)) {
-    const llvm::Intrinsic::ID to_integer = is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
+    const llvm::Intrinsic::ID to_integer =
+        is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
     return builder_.CreateIntrinsic(to_integer, {type, value->getType()}, {value});
   }
   return builder_.CreateIntCast(value, type, !is_unsigned(from));
 }
 
-llvm::Value* Math::apply(ExprOp op, DType from, DType to, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+llvm::Value* Math::apply(ExprOp op, DType from, DType to, llvm::Value* a, llvm::Value* b,
+                         llvm::Value* c) {
   switch (op) {
     case ExprOp::Select: return builder_.CreateSelect(a, b, c);
     case ExprOp::Cast: return cast(from, to, a);
@@ -62,18 +68,24 @@ llvm::Value* Math::scalar(ExprOp op, DType dtype, llvm::Value* x, [[maybe_unused
   if (!known) refuse(op, dtype);
   const graph::ScalarOpInfo& info = graph::info_of(*known);
   if (dtype == DType::boolean && !info.has(graph::Logic)) refuse(op, dtype);
-  if (x->getType()->getScalarType()->isDoubleTy() && !info.libm.empty()) return call(info.libm, {x});
+  if (x->getType()->getScalarType()->isDoubleTy() && !info.libm.empty())
+    return call(info.libm, {x});
   const bool of_floats = is_float(dtype);
   const auto none = [&]() -> llvm::Value* { refuse(op, dtype); };
   switch (op) {
-#define DYN_SCALAR_OP(name, text, operands, takes, traits, instructions, onnx, libm, value, integer, float_code, integer_code, summary) \
-  case ExprOp::name: return of_floats ? static_cast<llvm::Value*>(float_code) : static_cast<llvm::Value*>(integer_code);
+#define DYN_SCALAR_OP(name, text, operands, takes, traits, instructions, onnx, libm, value, \
+                      integer, float_code, integer_code, summary)                           \
+  case ExprOp::name:                                                                        \
+    return of_floats ? static_cast<llvm::Value*>(float_code)                                \
+                     : static_cast<llvm::Value*>(integer_code);
 #include "graph/ops/scalar_ops.def"
     default: refuse(op, dtype);
   }
 }
 
-llvm::Value* Math::sqrt(llvm::Value* x) { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); }
+llvm::Value* Math::sqrt(llvm::Value* x) {
+  return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
+}
 
 llvm::Value* Math::inverse(llvm::Value* x) { return builder_.CreateFDiv(number(x, 1), x); }
 
@@ -94,7 +106,8 @@ llvm::Value* Math::integer_sign(DType dtype, llvm::Value* x) {
                             builder_.CreateZExt(builder_.CreateICmpSLT(x, zero), x->getType()));
 }
 
-llvm::Value* Math::of_truths(DType dtype, llvm::Instruction::BinaryOps operation, llvm::Value* a, llvm::Value* b) {
+llvm::Value* Math::of_truths(DType dtype, llvm::Instruction::BinaryOps operation, llvm::Value* a,
+                             llvm::Value* b) {
   llvm::Value* left = cast(dtype, DType::boolean, a);
   llvm::Value* right = cast(dtype, DType::boolean, b);
   return cast(DType::boolean, dtype, builder_.CreateBinOp(operation, left, right));
@@ -102,14 +115,18 @@ llvm::Value* Math::of_truths(DType dtype, llvm::Instruction::BinaryOps operation
 
 llvm::Value* Math::integer_extremum(DType dtype, bool greater, llvm::Value* a, llvm::Value* b) {
   if (dtype == DType::boolean) return greater ? builder_.CreateOr(a, b) : builder_.CreateAnd(a, b);
-  if (is_unsigned(dtype)) return builder_.CreateBinaryIntrinsic(greater ? llvm::Intrinsic::umax : llvm::Intrinsic::umin, a, b);
-  return builder_.CreateBinaryIntrinsic(greater ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, a, b);
+  if (is_unsigned(dtype))
+    return builder_.CreateBinaryIntrinsic(greater ? llvm::Intrinsic::umax : llvm::Intrinsic::umin,
+                                          a, b);
+  return builder_.CreateBinaryIntrinsic(greater ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, a,
+                                        b);
 }
 
 llvm::Value* Math::extremum(bool greater, llvm::Value* a, llvm::Value* b) {
   // One instruction, whose result is b where either is NaN; then a where it is NaN.
   llvm::Value* ordered = greater ? builder_.CreateFCmpOGT(a, b) : builder_.CreateFCmpOLT(a, b);
-  return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, builder_.CreateSelect(ordered, a, b));
+  return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a,
+                               builder_.CreateSelect(ordered, a, b));
 }
 
 llvm::Value* Math::quotient(DType dtype, llvm::Value* a, llvm::Value* b) {
@@ -121,12 +138,15 @@ llvm::Value* Math::quotient(DType dtype, llvm::Value* a, llvm::Value* b) {
   }
   llvm::Value* by_minus_one = builder_.CreateICmpEQ(b, bits(a, -1));
   llvm::Value* divided = builder_.CreateSDiv(a, safe_divisor(b));
-  return builder_.CreateSelect(by_zero, zero, builder_.CreateSelect(by_minus_one, builder_.CreateNeg(a), divided));
+  return builder_.CreateSelect(by_zero, zero,
+                               builder_.CreateSelect(by_minus_one, builder_.CreateNeg(a), divided));
 }
 
 llvm::Value* Math::remainder(DType dtype, llvm::Value* a, llvm::Value* b) {
   llvm::Value* zero = bits(a, 0);
-  if (is_unsigned(dtype)) return builder_.CreateURem(a, builder_.CreateSelect(builder_.CreateICmpEQ(b, zero), bits(a, 1), b));
+  if (is_unsigned(dtype))
+    return builder_.CreateURem(
+        a, builder_.CreateSelect(builder_.CreateICmpEQ(b, zero), bits(a, 1), b));
   llvm::Value* rest = builder_.CreateSRem(a, safe_divisor(b));
   llvm::Value* other_sign = builder_.CreateICmpSLT(builder_.CreateXor(rest, b), zero);
   llvm::Value* wrong = builder_.CreateAnd(builder_.CreateICmpNE(rest, zero), other_sign);
@@ -134,7 +154,8 @@ llvm::Value* Math::remainder(DType dtype, llvm::Value* a, llvm::Value* b) {
 }
 
 llvm::Value* Math::safe_divisor(llvm::Value* b) {
-  llvm::Value* overflows = builder_.CreateOr(builder_.CreateICmpEQ(b, bits(b, 0)), builder_.CreateICmpEQ(b, bits(b, -1)));
+  llvm::Value* overflows = builder_.CreateOr(builder_.CreateICmpEQ(b, bits(b, 0)),
+                                             builder_.CreateICmpEQ(b, bits(b, -1)));
   return builder_.CreateSelect(overflows, bits(b, 1), b);
 }
 
@@ -142,9 +163,12 @@ llvm::Value* Math::shift(ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b)
   // More than the last bit is no shift in IR.
   const std::int64_t width = a->getType()->getScalarSizeInBits();
   llvm::Value* inside = builder_.CreateICmpULT(b, bits(a, width));
-  if (op == ExprOp::ShiftRight && !is_unsigned(dtype)) return builder_.CreateAShr(a, builder_.CreateSelect(inside, b, bits(a, width - 1)));
+  if (op == ExprOp::ShiftRight && !is_unsigned(dtype))
+    return builder_.CreateAShr(a, builder_.CreateSelect(inside, b, bits(a, width - 1)));
   llvm::Value* by = builder_.CreateSelect(inside, b, bits(a, 0));
-  return builder_.CreateSelect(inside, op == ExprOp::ShiftLeft ? builder_.CreateShl(a, by) : builder_.CreateLShr(a, by), bits(a, 0));
+  return builder_.CreateSelect(
+      inside, op == ExprOp::ShiftLeft ? builder_.CreateShl(a, by) : builder_.CreateLShr(a, by),
+      bits(a, 0));
 }
 
 llvm::Value* Math::integer_power(bool is_unsigned, llvm::Value* base, llvm::Value* exponent) {
@@ -155,7 +179,9 @@ llvm::Value* Math::integer_power(bool is_unsigned, llvm::Value* base, llvm::Valu
   const unsigned width = base->getType()->getScalarSizeInBits();
   for (unsigned bit = 0; bit + (is_unsigned ? 0 : 1) < width; ++bit) {
     // The last bit alone is the least signed integer.
-    llvm::Value* mask = bits(base, static_cast<std::int64_t>((bit + 1 < width ? std::uint64_t{1} : ~std::uint64_t{0}) << bit));
+    llvm::Value* mask = bits(
+        base,
+        static_cast<std::int64_t>((bit + 1 < width ? std::uint64_t{1} : ~std::uint64_t{0}) << bit));
     llvm::Value* set = builder_.CreateICmpNE(builder_.CreateAnd(exponent, mask), bits(base, 0));
     result = builder_.CreateSelect(set, builder_.CreateMul(result, square), result);
     square = builder_.CreateMul(square, square);
@@ -165,7 +191,8 @@ llvm::Value* Math::integer_power(bool is_unsigned, llvm::Value* base, llvm::Valu
   llvm::Value* is_one = builder_.CreateICmpEQ(base, one);
   llvm::Value* is_minus_one = builder_.CreateICmpEQ(base, bits(base, -1));
   llvm::Value* sign = builder_.CreateSelect(odd, bits(base, -1), one);
-  llvm::Value* inverse = builder_.CreateSelect(is_minus_one, sign, builder_.CreateSelect(is_one, one, bits(base, 0)));
+  llvm::Value* inverse =
+      builder_.CreateSelect(is_minus_one, sign, builder_.CreateSelect(is_one, one, bits(base, 0)));
   return builder_.CreateSelect(builder_.CreateICmpSLT(exponent, bits(base, 0)), inverse, result);
 }
 

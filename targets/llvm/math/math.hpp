@@ -1,5 +1,6 @@
 #pragma once
-// Scalar operators as IR at any width. Every function gives the same bits at every width, and on every ISA with FMA.
+// Scalar operators as IR at any width. Every function gives the same bits at every width, and on
+// every ISA with FMA.
 
 #include <initializer_list>
 
@@ -11,24 +12,27 @@ namespace dyn::codegen {
 /// What the mathematics may use.
 struct MathOptions {
   bool fma = true;  ///< llvm.fma is one instruction; such CPUs have rounding instructions as well
-  bool scalef = false;  ///< AVX-512's multiplication of 16 floats by powers of two, whatever their exponents; it gives the bits that several steps give
+  bool scalef = false;  ///< AVX-512's multiplication of 16 floats by powers of two, whatever their
+                        ///< exponents; it gives the bits that several steps give
 };
 
-/// Emits operators on f32, f64, integer and i1 values, scalar or vector. NaN propagates, integers wrap, integer division by zero
-/// gives 0. No function branches or uses approximating instructions, and none calls but those of f64 that no instruction computes: they are
-/// libm's, lane by lane.
+/// Emits operators on f32, f64, integer and i1 values, scalar or vector. NaN propagates, integers
+/// wrap, integer division by zero gives 0. No function branches or uses approximating instructions,
+/// and none calls but those of f64 that no instruction computes: they are libm's, lane by lane.
 class Math {
  public:
   Math(Builder& builder, MathOptions options) : builder_(builder), options_(options) {}
 
-  /// `op` on arguments of its arity, all of one width. `from` is the arguments' dtype (of Select: of the last two).
-  llvm::Value* apply(rkernel::ExprOp op, DType from, DType to, llvm::Value* a, llvm::Value* b = nullptr,
-                     llvm::Value* c = nullptr);
+  /// `op` on arguments of its arity, all of one width. `from` is the arguments' dtype (of Select:
+  /// of the last two).
+  llvm::Value* apply(rkernel::ExprOp op, DType from, DType to, llvm::Value* a,
+                     llvm::Value* b = nullptr, llvm::Value* c = nullptr);
 
   llvm::Constant* constant(DType dtype, double number, std::int64_t integer);
   llvm::Value* cast(DType from, DType to, llvm::Value* value);
 
-  // f32, and pow, floor, ceil and round of f64 too. Largest errors over the whole range, with and without FMA: tests/unit/llvm/math/math_test.cpp.
+  // f32, and pow, floor, ceil and round of f64 too. Largest errors over the whole range, with and
+  // without FMA: tests/unit/llvm/math/math_test.cpp.
   llvm::Value* exp(llvm::Value* x);
   /// The same for x <= 0 (or NaN), in fewer instructions: 0 where the result is no normal number.
   llvm::Value* exp_not_positive(llvm::Value* x);
@@ -63,7 +67,8 @@ class Math {
   llvm::Value* relu(llvm::Value* x);
   llvm::Value* sign(llvm::Value* x);
   llvm::Value* integer_sign(DType dtype, llvm::Value* x);
-  llvm::Value* of_truths(DType dtype, llvm::Instruction::BinaryOps operation, llvm::Value* a, llvm::Value* b);
+  llvm::Value* of_truths(DType dtype, llvm::Instruction::BinaryOps operation, llvm::Value* a,
+                         llvm::Value* b);
   /// Truncated toward zero; 0 where b is 0.
   llvm::Value* quotient(DType dtype, llvm::Value* a, llvm::Value* b);
   /// With the divisor's sign; 0 where b is 0.
@@ -103,7 +108,8 @@ class Math {
   /// `result` but near 0, where it loses bits: there x + cube * x^3; both in double.
   llvm::Value* odd_near_zero(llvm::Value* x, double cube, llvm::Value* result);
   struct Exponential {
-    llvm::Value *fraction, *exponent, *exponent_float;  ///< e^x = fraction * 2^exponent, fraction within [0.7, 1.5]
+    llvm::Value *fraction, *exponent,
+        *exponent_float;  ///< e^x = fraction * 2^exponent, fraction within [0.7, 1.5]
   };
   Exponential exp_parts(llvm::Value* x);
   /// For |x| < 87, NaN gives NaN: one scaling, no special values.
@@ -126,7 +132,8 @@ class Math {
   llvm::Value* at_least(llvm::Value* x, double limit);
   llvm::Value* polynomial(llvm::Value* x, std::initializer_list<double> highest_first);
   struct Nearest {
-    llvm::Value *value, *bits;  ///< the integer as a float; an integer congruent to it modulo 2^22 (2^51)
+    llvm::Value *value,
+        *bits;  ///< the integer as a float; an integer congruent to it modulo 2^22 (2^51)
   };
   /// Without poison for any x; meaningful for |x| < 2^22 (2^51).
   Nearest nearest(llvm::Value* x);

@@ -17,17 +17,22 @@ double integer_shift(llvm::Value* x) { return is_double(x) ? 0x1.8p52 : 0x1.8p23
 
 }  // namespace
 
-llvm::Value* Math::number(llvm::Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
+llvm::Value* Math::number(llvm::Value* like, double value) {
+  return llvm::ConstantFP::get(like->getType(), value);
+}
 
 llvm::Value* Math::bits(llvm::Value* like, std::int64_t value) {
   llvm::Type* element = builder_.getIntNTy(like->getType()->getScalarSizeInBits());
   return llvm::ConstantInt::getSigned(lanes_of(element, width_of(like)), value);
 }
 
-llvm::Value* Math::as_bits(llvm::Value* x) { return builder_.CreateBitCast(x, bits(x, 0)->getType()); }
+llvm::Value* Math::as_bits(llvm::Value* x) {
+  return builder_.CreateBitCast(x, bits(x, 0)->getType());
+}
 
 llvm::Value* Math::as_float(llvm::Value* x) {
-  llvm::Type* element = x->getType()->getScalarSizeInBits() == 64 ? builder_.getDoubleTy() : builder_.getFloatTy();
+  llvm::Type* element =
+      x->getType()->getScalarSizeInBits() == 64 ? builder_.getDoubleTy() : builder_.getFloatTy();
   return builder_.CreateBitCast(x, lanes_of(element, width_of(x)));
 }
 
@@ -39,7 +44,9 @@ llvm::Value* Math::to_single(llvm::Value* x) {
   return builder_.CreateFPTrunc(x, lanes_of(builder_.getFloatTy(), width_of(x)));
 }
 
-llvm::Value* Math::abs(llvm::Value* x) { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
+llvm::Value* Math::abs(llvm::Value* x) {
+  return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+}
 
 llvm::Value* Math::copysign(llvm::Value* magnitude, llvm::Value* sign) {
   return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign);
@@ -69,25 +76,29 @@ llvm::Value* Math::polynomial(llvm::Value* x, std::initializer_list<double> high
 Math::Nearest Math::nearest(llvm::Value* x) {
   llvm::Value* shift = number(x, integer_shift(x));
   llvm::Value* shifted = builder_.CreateFAdd(x, shift);
-  return {builder_.CreateFSub(shifted, shift), builder_.CreateSub(as_bits(shifted), as_bits(shift))};
+  return {builder_.CreateFSub(shifted, shift),
+          builder_.CreateSub(as_bits(shifted), as_bits(shift))};
 }
 
 llvm::Value* Math::scaled(llvm::Value* fraction, llvm::Value* n) {
   constexpr int lanes = 16, rounding_of_mxcsr = 4;
   if (!options_.scalef || width_of(fraction) != lanes || is_double(fraction)) return nullptr;
-  return builder_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                                  {fraction, n, fraction, builder_.getInt16(0xffff), builder_.getInt32(rounding_of_mxcsr)});
+  return builder_.CreateIntrinsic(
+      llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+      {fraction, n, fraction, builder_.getInt16(0xffff), builder_.getInt32(rounding_of_mxcsr)});
 }
 
 llvm::Value* Math::power_of_two(llvm::Value* n, llvm::Value* like) {
   const int mantissa = is_double(like) ? 52 : 23;
   const int bias = is_double(like) ? 1023 : 127;
-  return as_float(builder_.CreateShl(builder_.CreateAdd(n, bits(like, bias)), bits(like, mantissa)));
+  return as_float(
+      builder_.CreateShl(builder_.CreateAdd(n, bits(like, bias)), bits(like, mantissa)));
 }
 
 llvm::Value* Math::rounded(int direction, llvm::Value* x) {
   if (options_.fma) {
-    constexpr llvm::Intrinsic::ID intrinsics[] = {llvm::Intrinsic::floor, llvm::Intrinsic::roundeven, llvm::Intrinsic::ceil};
+    constexpr llvm::Intrinsic::ID intrinsics[] = {
+        llvm::Intrinsic::floor, llvm::Intrinsic::roundeven, llvm::Intrinsic::ceil};
     return builder_.CreateUnaryIntrinsic(intrinsics[direction + 1], x);
   }
   llvm::Value* magnitude = abs(x);
@@ -95,7 +106,8 @@ llvm::Value* Math::rounded(int direction, llvm::Value* x) {
   llvm::Value* result = builder_.CreateFSub(builder_.CreateFAdd(magnitude, shift), shift);
   result = copysign(result, x);
   if (direction != 0) {
-    llvm::Value* overshot = direction < 0 ? builder_.CreateFCmpOGT(result, x) : builder_.CreateFCmpOLT(result, x);
+    llvm::Value* overshot =
+        direction < 0 ? builder_.CreateFCmpOGT(result, x) : builder_.CreateFCmpOLT(result, x);
     llvm::Value* stepped = builder_.CreateFAdd(result, number(x, direction));
     result = copysign(builder_.CreateSelect(overshot, stepped, result), x);
   }

@@ -5,9 +5,14 @@ namespace dyn::codegen {
 using rkernel::Expr;
 using rkernel::ExprOp;
 
-ExprCompiler::ExprCompiler(Builder& builder, const rkernel::Problem& problem, Operands& operands, MathOptions options)
-    : builder_(builder), problem_(problem), operands_(operands), math_(builder, options),
-      varies_(expr_axes(problem, operands.slots(), operands.lane_classes())), scopes_(1) {}
+ExprCompiler::ExprCompiler(Builder& builder, const rkernel::Problem& problem, Operands& operands,
+                           MathOptions options)
+    : builder_(builder),
+      problem_(problem),
+      operands_(operands),
+      math_(builder, options),
+      varies_(expr_axes(problem, operands.slots(), operands.lane_classes())),
+      scopes_(1) {}
 
 void ExprCompiler::set_segmented(bool segmented) {
   segmented_ = segmented;
@@ -31,12 +36,15 @@ void ExprCompiler::hoist(int expr, AxisSet inner) {
   const bool leaf = definition.op == ExprOp::Accumulator || definition.op == ExprOp::Index;
   if ((varies(expr) & inner) == 0 && !leaf && !rkernel::is_reduction(definition.op)) {
     // Lanes are made here, not in every body.
-    if (varies_along_lanes(expr) || (inner & axis_bit(problem_.lane_axis)) != 0) compile(expr);
-    else compile_natural(expr);
+    if (varies_along_lanes(expr) || (inner & axis_bit(problem_.lane_axis)) != 0)
+      compile(expr);
+    else
+      compile_natural(expr);
     return;
   }
   if (rkernel::is_reduction(definition.op)) return;
-  if (definition.op == ExprOp::Load && definition.args[0] >= 0 && (varies(definition.args[0]) & inner) == 0 && operands_.width() > 1)
+  if (definition.op == ExprOp::Load && definition.args[0] >= 0 &&
+      (varies(definition.args[0]) & inner) == 0 && operands_.width() > 1)
     operands_.prepare_gather(definition.operand, compile_natural(definition.args[0]));
   for (const int arg : definition.args)
     if (arg >= 0) hoist(arg, inner);
@@ -49,8 +57,10 @@ const ExprCompiler::Entry* ExprCompiler::find(int expr) const {
 }
 
 void ExprCompiler::bind(int expr, llvm::Value* value) {
-  if (varies_along_lanes(expr) || width_of(value) == 1) scopes_.back()[expr] = Entry{value, nullptr};
-  else scopes_.back()[expr] = Entry{builder_.CreateExtractElement(value, std::uint64_t{0}), value};
+  if (varies_along_lanes(expr) || width_of(value) == 1)
+    scopes_.back()[expr] = Entry{value, nullptr};
+  else
+    scopes_.back()[expr] = Entry{builder_.CreateExtractElement(value, std::uint64_t{0}), value};
 }
 
 void ExprCompiler::bind_accumulator(llvm::Value* value) {
@@ -60,7 +70,8 @@ void ExprCompiler::bind_accumulator(llvm::Value* value) {
 
 llvm::Value* ExprCompiler::compile_natural(int expr) {
   if (const Entry* entry = find(expr)) return entry->natural;
-  llvm::Value* value = emit(problem_.exprs[static_cast<std::size_t>(expr)], varies_along_lanes(expr));
+  llvm::Value* value =
+      emit(problem_.exprs[static_cast<std::size_t>(expr)], varies_along_lanes(expr));
   scopes_.back()[expr] = Entry{value, nullptr};
   return value;
 }
@@ -74,18 +85,23 @@ llvm::Value* ExprCompiler::compile(int expr) {
   return lanes;
 }
 
-bool ExprCompiler::find_choices(int expr, llvm::Value* condition, std::vector<Operands::Choice>& choices) {
+bool ExprCompiler::find_choices(int expr, llvm::Value* condition,
+                                std::vector<Operands::Choice>& choices) {
   const Expr& definition = problem_.exprs[static_cast<std::size_t>(expr)];
   if (find(expr) != nullptr) return false;
   if (definition.op == ExprOp::Load) {
-    if (definition.args[0] >= 0 || !operands_.are_alike(definition.operand, choices.empty() ? definition.operand : choices.front().operand)) return false;
+    if (definition.args[0] >= 0 ||
+        !operands_.are_alike(definition.operand,
+                             choices.empty() ? definition.operand : choices.front().operand))
+      return false;
     choices.push_back({condition, definition.operand});
     return true;
   }
   if (definition.op != ExprOp::Select || varies_along_lanes(definition.args[0])) return false;
   llvm::Value* first = compile_natural(definition.args[0]);
   llvm::Value* both = condition == nullptr ? first : builder_.CreateAnd(condition, first);
-  return find_choices(definition.args[1], both, choices) && find_choices(definition.args[2], condition, choices);
+  return find_choices(definition.args[1], both, choices) &&
+         find_choices(definition.args[2], condition, choices);
 }
 
 llvm::Value* ExprCompiler::emit(const Expr& expr, bool lanes) {
@@ -97,23 +113,29 @@ llvm::Value* ExprCompiler::emit(const Expr& expr, bool lanes) {
     case ExprOp::Constant: return math_.constant(expr.dtype, expr.number, expr.integer);
     case ExprOp::DimValue: {
       const auto position = static_cast<int>(&expr - problem_.exprs.data());
-      return math_.cast(DType::i64, expr.dtype, operands_.slot(operands_.slots().dim_value(position)));
+      return math_.cast(DType::i64, expr.dtype,
+                        operands_.slot(operands_.slots().dim_value(position)));
     }
     case ExprOp::Index: return math_.cast(DType::i64, expr.dtype, operands_.index(expr.axis));
     case ExprOp::Load: {
       llvm::Value* gather = expr.args[0] < 0 ? nullptr : compile_natural(expr.args[0]);
       if (gather != nullptr)
-        gather = math_.cast(problem_.exprs[static_cast<std::size_t>(expr.args[0])].dtype, DType::i64, gather);
+        gather = math_.cast(problem_.exprs[static_cast<std::size_t>(expr.args[0])].dtype,
+                            DType::i64, gather);
       return operands_.load(expr.operand, gather, lanes);
     }
     default: break;
   }
   const auto position = static_cast<int>(&expr - problem_.exprs.data());
-  if (std::vector<Operands::Choice> choices; lanes && expr.op == ExprOp::Select && operands_.width() > 1 && find_choices(position, nullptr, choices))
+  if (std::vector<Operands::Choice> choices; lanes && expr.op == ExprOp::Select &&
+                                             operands_.width() > 1 &&
+                                             find_choices(position, nullptr, choices))
     return operands_.load_one_of(choices);
   if (segmented_ && is_border(problem_, position))
-    return math_.apply(expr.op, DType::i64, DType::boolean, operands_.lane_start(), compile_natural(expr.args[1]));
-  const DType dtype = problem_.exprs[static_cast<std::size_t>(expr.args[expr.op == ExprOp::Select ? 1 : 0])].dtype;
+    return math_.apply(expr.op, DType::i64, DType::boolean, operands_.lane_start(),
+                       compile_natural(expr.args[1]));
+  const DType dtype =
+      problem_.exprs[static_cast<std::size_t>(expr.args[expr.op == ExprOp::Select ? 1 : 0])].dtype;
   return math_.apply(expr.op, dtype, expr.dtype, argument(0), argument(1), argument(2));
 }
 

@@ -9,7 +9,8 @@ using rkernel::ExprOp;
 namespace {
 
 double instructions_of(ExprOp op) {
-  if (const std::optional<graph::ScalarOp> scalar = rkernel::scalar_op(op)) return graph::info_of(*scalar).instructions;
+  if (const std::optional<graph::ScalarOp> scalar = rkernel::scalar_op(op))
+    return graph::info_of(*scalar).instructions;
   switch (op) {
     case ExprOp::Constant:
     case ExprOp::DimValue:
@@ -24,7 +25,8 @@ double instructions_of(ExprOp op) {
 
 }  // namespace
 
-double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& expr, StrideClass lane_class) {
+double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& expr,
+                       StrideClass lane_class) {
   if (expr.op == ExprOp::Load) {
     const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(expr.operand)];
     const double direct = lane_class == StrideClass::Any || operand.gathers ? 12 : 1;
@@ -37,26 +39,32 @@ double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& exp
   return count < graph::function_instructions ? 2 * count : call_of_lanes * count;
 }
 
-double instructions_of(const rkernel::Problem& problem, const SlotTable& slots, std::span<const StrideClass> lane_classes) {
+double instructions_of(const rkernel::Problem& problem, const SlotTable& slots,
+                       std::span<const StrideClass> lane_classes) {
   const auto varies = expr_axes(problem, slots, lane_classes);
   double sum = static_cast<double>(problem.stores.size());
   for (std::size_t i = 0; i < varies.size(); ++i) {
     const rkernel::Expr& expr = problem.exprs[i];
     if ((varies[i] & axis_bit(problem.lane_axis)) == 0 && !is_reduction(expr.op)) continue;
-    sum += instructions_of(problem, expr, expr.operand < 0 ? StrideClass::Unit : lane_classes[static_cast<std::size_t>(expr.operand)]);
+    sum += instructions_of(problem, expr,
+                           expr.operand < 0 ? StrideClass::Unit
+                                            : lane_classes[static_cast<std::size_t>(expr.operand)]);
   }
   return sum;
 }
 
-double bytes_of(const rkernel::Problem& problem, const SlotTable& slots, std::span<const StrideClass> lane_classes,
-                std::span<const std::int64_t> ints, bool only_written) {
+double bytes_of(const rkernel::Problem& problem, const SlotTable& slots,
+                std::span<const StrideClass> lane_classes, std::span<const std::int64_t> ints,
+                bool only_written) {
   double bytes = 0;
   for (std::size_t operand = 0; operand < problem.operands.size(); ++operand) {
     if (only_written && !problem.operands[operand].written) continue;
-    const AxisSet axes = operand_axes(problem, slots, static_cast<int>(operand), lane_classes[operand]);
+    const AxisSet axes =
+        operand_axes(problem, slots, static_cast<int>(operand), lane_classes[operand]);
     double elements = 1;
     for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis)
-      if ((axes & axis_bit(axis)) != 0) elements *= static_cast<double>(ints[static_cast<std::size_t>(slots.extent(axis))]);
+      if ((axes & axis_bit(axis)) != 0)
+        elements *= static_cast<double>(ints[static_cast<std::size_t>(slots.extent(axis))]);
     bytes += elements * static_cast<double>(size_of(problem.operands[operand].dtype));
   }
   return bytes;

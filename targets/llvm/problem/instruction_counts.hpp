@@ -1,5 +1,6 @@
 #pragma once
-// How many instructions an expression takes, and how many bytes a problem moves: the arithmetic of every cost.
+// How many instructions an expression takes, and how many bytes a problem moves: the arithmetic of
+// every cost.
 
 #include <span>
 
@@ -8,15 +9,20 @@
 
 namespace dyn::codegen {
 
-/// Vector instructions of one expression for one vector, its arguments not counted; `lane_class` is that of the operand that a Load
-/// reads.
-double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& expr, StrideClass lane_class);
+/// Vector instructions of one expression for one vector, its arguments not counted; `lane_class` is
+/// that of the operand that a Load reads.
+double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& expr,
+                       StrideClass lane_class);
 
-/// Of all expressions and stores of a problem without a contraction, for one vector of points; what does not vary along the lanes is free.
-double instructions_of(const rkernel::Problem& problem, const SlotTable& slots, std::span<const StrideClass> lane_classes);
+/// Of all expressions and stores of a problem without a contraction, for one vector of points; what
+/// does not vary along the lanes is free.
+double instructions_of(const rkernel::Problem& problem, const SlotTable& slots,
+                       std::span<const StrideClass> lane_classes);
 
-/// Compulsory traffic: each element of each operand once. `ints`: the values of the slots. `only_written`: of stores alone.
-double bytes_of(const rkernel::Problem& problem, const SlotTable& slots, std::span<const StrideClass> lane_classes,
-                std::span<const std::int64_t> ints, bool only_written = false);
+/// Compulsory traffic: each element of each operand once. `ints`: the values of the slots.
+/// `only_written`: of stores alone.
+double bytes_of(const rkernel::Problem& problem, const SlotTable& slots,
+                std::span<const StrideClass> lane_classes, std::span<const std::int64_t> ints,
+                bool only_written = false);
 
 }  // namespace dyn::codegen

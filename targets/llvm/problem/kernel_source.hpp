@@ -11,8 +11,8 @@ class Module;
 
 namespace dyn::codegen {
 
-/// `key` is everything that the code depends on besides the machine and the versions of dyn and LLVM; `emit` writes a function named
-/// `symbol`, external, nounwind, into the (empty) module.
+/// `key` is everything that the code depends on besides the machine and the versions of dyn and
+/// LLVM; `emit` writes a function named `symbol`, external, nounwind, into the (empty) module.
 struct KernelSource {
   std::string key;
   std::function<void(llvm::Module& module, const std::string& symbol)> emit;

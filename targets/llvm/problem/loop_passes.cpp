@@ -16,16 +16,21 @@ constexpr double scratch_threshold = 3;
 AxisSet reduction_axes(const rkernel::Problem& problem) {
   AxisSet axes = 0;
   for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis)
-    if (problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction) axes |= axis_bit(axis);
+    if (problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction)
+      axes |= axis_bit(axis);
   return axes;
 }
 
 class Planner {
  public:
-  Planner(const rkernel::Problem& problem, const SlotTable& slots, std::span<const StrideClass> lane_classes,
-          bool scratch)
-      : problem_(problem), slots_(slots), lane_classes_(lane_classes), scratch_(scratch),
-        varies_(expr_axes(problem, slots, lane_classes)), level_(problem.exprs.size(), -1),
+  Planner(const rkernel::Problem& problem, const SlotTable& slots,
+          std::span<const StrideClass> lane_classes, bool scratch)
+      : problem_(problem),
+        slots_(slots),
+        lane_classes_(lane_classes),
+        scratch_(scratch),
+        varies_(expr_axes(problem, slots, lane_classes)),
+        level_(problem.exprs.size(), -1),
         computed_in_(problem.exprs.size(), -1) {
     plan_.problem = &problem;
   }
@@ -38,7 +43,8 @@ class Planner {
         last = std::max(last, level_[expr] - 1);
         pass(level_[expr] - 1).reductions.push_back(static_cast<int>(expr));
       }
-    for (std::size_t store = 0; store < problem_.stores.size(); ++store) place(static_cast<int>(store));
+    for (std::size_t store = 0; store < problem_.stores.size(); ++store)
+      place(static_cast<int>(store));
     for (std::size_t i = 0; i < plan_.passes.size(); ++i) close(static_cast<int>(i));
     return std::move(plan_);
   }
@@ -58,7 +64,8 @@ class Planner {
   }
 
   LoopPass& pass(int index) {
-    if (static_cast<int>(plan_.passes.size()) <= index) plan_.passes.resize(static_cast<std::size_t>(index) + 1);
+    if (static_cast<int>(plan_.passes.size()) <= index)
+      plan_.passes.resize(static_cast<std::size_t>(index) + 1);
     return plan_.passes[static_cast<std::size_t>(index)];
   }
 
@@ -68,25 +75,31 @@ class Planner {
     const AxisSet axes = operand_axes(problem_, slots_, target.operand, lane_classes_[operand]);
     // The value alone varies where an operand is empty, so that its strides are 0.
     const AxisSet value_axes = varies_[static_cast<std::size_t>(target.expr)];
-    if (((axes | value_axes) & reduction_axes(problem_)) == 0) plan_.final_stores.push_back(store);
-    else pass(level(target.expr)).stores.push_back(store);
+    if (((axes | value_axes) & reduction_axes(problem_)) == 0)
+      plan_.final_stores.push_back(store);
+    else
+      pass(level(target.expr)).stores.push_back(store);
   }
 
   void close(int index) {
     LoopPass& current = plan_.passes[static_cast<std::size_t>(index)];
     for (const int reduction : current.reductions) current.roots.push_back(at(reduction).args[0]);
-    for (const int store : current.stores) current.roots.push_back(problem_.stores[static_cast<std::size_t>(store)].expr);
+    for (const int store : current.stores)
+      current.roots.push_back(problem_.stores[static_cast<std::size_t>(store)].expr);
     for (const int root : current.roots) need(root, index);
   }
 
   void need(int expr, int index) {
     int& first = computed_in_[static_cast<std::size_t>(expr)];
     if (first == index || is_reduction(at(expr).op)) return;
-    const bool in_lanes = (varies_[static_cast<std::size_t>(expr)] & axis_bit(problem_.lane_axis)) != 0;
+    const bool in_lanes =
+        (varies_[static_cast<std::size_t>(expr)] & axis_bit(problem_.lane_axis)) != 0;
     if (!in_lanes) return;
     LoopPass& current = plan_.passes[static_cast<std::size_t>(index)];
-    if (first >= 0 && scratch_ && at(expr).dtype != DType::boolean && cost(expr) > scratch_threshold) {
-      if (std::find(current.loaded.begin(), current.loaded.end(), expr) != current.loaded.end()) return;
+    if (first >= 0 && scratch_ && at(expr).dtype != DType::boolean &&
+        cost(expr) > scratch_threshold) {
+      if (std::find(current.loaded.begin(), current.loaded.end(), expr) != current.loaded.end())
+        return;
       current.loaded.push_back(expr);
       if (std::find(plan_.scratch.begin(), plan_.scratch.end(), expr) == plan_.scratch.end()) {
         plan_.scratch.push_back(expr);
@@ -102,8 +115,9 @@ class Planner {
   double cost(int expr) const {
     if ((varies_[static_cast<std::size_t>(expr)] & axis_bit(problem_.lane_axis)) == 0) return 0;
     const int operand = at(expr).operand;
-    double sum = instructions_of(problem_, at(expr),
-                                 operand < 0 ? StrideClass::Unit : lane_classes_[static_cast<std::size_t>(operand)]);
+    double sum = instructions_of(
+        problem_, at(expr),
+        operand < 0 ? StrideClass::Unit : lane_classes_[static_cast<std::size_t>(operand)]);
     for (const int arg : at(expr).args)
       if (arg >= 0) sum += cost(arg);
     return sum;
@@ -131,7 +145,8 @@ rkernel::Problem with_lanes(rkernel::Problem problem) {
 
 std::vector<int> LoopPasses::final_roots() const {
   std::vector<int> roots;
-  for (const int store : final_stores) roots.push_back(problem->stores[static_cast<std::size_t>(store)].expr);
+  for (const int store : final_stores)
+    roots.push_back(problem->stores[static_cast<std::size_t>(store)].expr);
   return roots;
 }
 

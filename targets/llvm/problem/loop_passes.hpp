@@ -13,24 +13,25 @@ rkernel::Problem with_lanes(rkernel::Problem problem);
 
 /// One sweep over all reduction axes.
 struct LoopPass {
-  std::vector<int> reductions;    ///< expressions that it finishes
-  std::vector<int> stores;        ///< indices of stores of values that vary along reduction axes
-  std::vector<int> saved;         ///< expressions whose values go to scratch
-  std::vector<int> loaded;        ///< expressions whose values come from scratch
-  std::vector<int> roots;         ///< all expressions that it needs
+  std::vector<int> reductions;  ///< expressions that it finishes
+  std::vector<int> stores;      ///< indices of stores of values that vary along reduction axes
+  std::vector<int> saved;       ///< expressions whose values go to scratch
+  std::vector<int> loaded;      ///< expressions whose values come from scratch
+  std::vector<int> roots;       ///< all expressions that it needs
 };
 
 struct LoopPasses {
   std::vector<LoopPass> passes;
-  std::vector<int> final_stores;  ///< indices of stores of values that do not vary along reduction axes
-  std::vector<int> scratch;       ///< expressions with a place in scratch, in order
+  std::vector<int>
+      final_stores;          ///< indices of stores of values that do not vary along reduction axes
+  std::vector<int> scratch;  ///< expressions with a place in scratch, in order
   std::vector<int> final_roots() const;
 
   const rkernel::Problem* problem = nullptr;
 };
 
-/// Reductions that depend on others come in later passes; a store comes in the first pass that has its value. With `scratch`,
-/// what is expensive and needed by several passes is computed once.
+/// Reductions that depend on others come in later passes; a store comes in the first pass that has
+/// its value. With `scratch`, what is expensive and needed by several passes is computed once.
 LoopPasses plan_passes(const rkernel::Problem& problem, const SlotTable& slots,
                        std::span<const StrideClass> lane_classes, bool scratch);
 

@@ -12,8 +12,10 @@ llvm::Value* Operands::lanes_between(llvm::Value* low, llvm::Value* high) {
   llvm::Type* narrow = builder_.getInt32Ty();
   const auto relative = [&](llvm::Value* bound) {
     llvm::Value* from_start = builder_.CreateSub(bound, start);
-    llvm::Value* above = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, from_start, builder_.getInt64(0));
-    llvm::Value* clamped = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, above, builder_.getInt64(width_));
+    llvm::Value* above =
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, from_start, builder_.getInt64(0));
+    llvm::Value* clamped =
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, above, builder_.getInt64(width_));
     return broadcast(builder_, builder_.CreateTrunc(clamped, narrow), width_);
   };
   llvm::Value* lane = iota(builder_, narrow, width_);
@@ -25,20 +27,27 @@ llvm::Value* Operands::lanes_between(llvm::Value* low, llvm::Value* high) {
 
 void Operands::add_guards(int operand, Access& access, bool lanes) {
   for (int guard = 0; guard < static_cast<int>(operand_at(operand).guards.size()); ++guard) {
-    if (operand == held_operand_ && std::ranges::find(held_guards_, guard) != held_guards_.end()) continue;
+    if (operand == held_operand_ && std::ranges::find(held_guards_, guard) != held_guards_.end())
+      continue;
     const rkernel::Guard& range = operand_at(operand).guards[static_cast<std::size_t>(guard)];
-    const int low_slot = slots_.guard_low(operand, guard), high_slot = slots_.guard_high(operand, guard);
+    const int low_slot = slots_.guard_low(operand, guard),
+              high_slot = slots_.guard_high(operand, guard);
     llvm::Value* low = low_slot == SlotTable::none ? nullptr : slot(low_slot);
     llvm::Value* high = high_slot == SlotTable::none ? nullptr : slot(high_slot);
     if (lanes && range.range_axis() == problem_.lane_axis && !segmented_) {
       access.mask = both(builder_, access.mask, lanes_between(low, high));
       continue;
     }
-    llvm::Value* place = guarded_place(operand, guard, lanes && !(segmented_ && range.range_axis()));
+    llvm::Value* place =
+        guarded_place(operand, guard, lanes && !(segmented_ && range.range_axis()));
     const int width = width_of(place);
     llvm::Value*& condition = width > 1 ? access.mask : access.all;
-    if (low != nullptr) condition = both(builder_, condition, builder_.CreateICmpSGE(place, broadcast(builder_, low, width)));
-    if (high != nullptr) condition = both(builder_, condition, builder_.CreateICmpSLT(place, broadcast(builder_, high, width)));
+    if (low != nullptr)
+      condition =
+          both(builder_, condition, builder_.CreateICmpSGE(place, broadcast(builder_, low, width)));
+    if (high != nullptr)
+      condition = both(builder_, condition,
+                       builder_.CreateICmpSLT(place, broadcast(builder_, high, width)));
   }
 }
 
@@ -49,7 +58,8 @@ Operands::Range Operands::indices_within(int operand, int guard, int axis) {
   index = here;
   const int low = slots_.guard_low(operand, guard), high = slots_.guard_high(operand, guard);
   llvm::Value* begin = low == SlotTable::none ? builder_.getInt64(0) : slot(low);
-  llvm::Value* end = high == SlotTable::none ? slot(slots_.extent(axis)) : builder_.CreateSub(slot(high), first);
+  llvm::Value* end =
+      high == SlotTable::none ? slot(slots_.extent(axis)) : builder_.CreateSub(slot(high), first);
   return {builder_.CreateSub(begin, first), end};
 }
 
@@ -58,9 +68,11 @@ llvm::Value* Operands::guarded_place(int operand, int guard, bool lanes) {
   const auto& terms = operand_at(operand).guards[static_cast<std::size_t>(guard)].terms;
   llvm::Value* sum = nullptr;
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    llvm::Value* value = lanes ? index(terms[i].axis) : indices_[static_cast<std::size_t>(terms[i].axis)];
+    llvm::Value* value =
+        lanes ? index(terms[i].axis) : indices_[static_cast<std::size_t>(terms[i].axis)];
     const int factor = slots_.guard_factor(operand, guard, i);
-    if (factor != SlotTable::none) value = builder_.CreateMul(value, broadcast(builder_, slot(factor), width_of(value)));
+    if (factor != SlotTable::none)
+      value = builder_.CreateMul(value, broadcast(builder_, slot(factor), width_of(value)));
     if (sum == nullptr) {
       sum = value;
       continue;
@@ -71,6 +83,8 @@ llvm::Value* Operands::guarded_place(int operand, int guard, bool lanes) {
   return sum == nullptr ? builder_.getInt64(0) : sum;
 }
 
-llvm::Value* Operands::whole_mask(const Access& access) { return both(builder_, access.mask, access.all); }
+llvm::Value* Operands::whole_mask(const Access& access) {
+  return both(builder_, access.mask, access.all);
+}
 
 }  // namespace dyn::codegen

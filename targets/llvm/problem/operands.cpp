@@ -8,8 +8,8 @@
 
 #include "graph/ir/scalars.hpp"
 #include "src/rkernel/target/target.hpp"
-#include "targets/llvm/math/half.hpp"
 #include "targets/llvm/code/loops.hpp"
+#include "targets/llvm/math/half.hpp"
 
 namespace dyn::codegen {
 
@@ -22,13 +22,15 @@ constexpr std::uint64_t read_ahead_bytes = 8192;
 
 /// Nothing writes there while the kernel runs.
 llvm::LoadInst* invariant(llvm::LoadInst* load) {
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                    llvm::MDNode::get(load->getContext(), {}));
   return load;
 }
 
 llvm::Value* load_field(Builder& builder, llvm::Value* block, unsigned index) {
   llvm::Type* pointer = block->getType();  // what the table holds lies in the table's address space
-  return invariant(builder.CreateAlignedLoad(pointer, builder.CreateConstGEP1_64(pointer, block, index), llvm::Align(8)));
+  return invariant(builder.CreateAlignedLoad(
+      pointer, builder.CreateConstGEP1_64(pointer, block, index), llvm::Align(8)));
 }
 
 /// In every lane of `type`, as memory holds elements; 16-bit floats get theirs in registers.
@@ -36,32 +38,43 @@ llvm::Constant* fill_of(const rkernel::Operand& operand, llvm::Type* type) {
   if (type->isFPOrFPVectorTy()) return llvm::ConstantFP::get(type, operand.fill);
   if (is_half(operand.dtype)) return llvm::Constant::getNullValue(type);
   const std::int64_t fill = graph::saturated(operand.dtype, operand.fill);
-  return is_unsigned(operand.dtype) ? llvm::ConstantInt::get(type, static_cast<std::uint64_t>(fill)) : llvm::ConstantInt::getSigned(type, fill);
+  return is_unsigned(operand.dtype) ? llvm::ConstantInt::get(type, static_cast<std::uint64_t>(fill))
+                                    : llvm::ConstantInt::getSigned(type, fill);
 }
 
 }  // namespace
 
 KernelArgsValues load_kernel_args(Builder& builder, llvm::Value* kernel_args) {
-  return {load_field(builder, kernel_args, 0), load_field(builder, kernel_args, 1), load_field(builder, kernel_args, 2)};
+  return {load_field(builder, kernel_args, 0), load_field(builder, kernel_args, 1),
+          load_field(builder, kernel_args, 2)};
 }
 
-llvm::Value* load_shared_memory(Builder& builder, llvm::Value* kernel_args) { return load_field(builder, kernel_args, 3); }
+llvm::Value* load_shared_memory(Builder& builder, llvm::Value* kernel_args) {
+  return load_field(builder, kernel_args, 3);
+}
 
 Operands::Operands(Builder& builder, const rkernel::Problem& problem, const SlotTable& slots,
                    std::vector<StrideClass> lane_classes, KernelArgsValues args, int width)
-    : builder_(builder), problem_(problem), slots_(slots), lane_classes_(std::move(lane_classes)), args_(args),
-      width_(width), indices_(problem.axes.size(), nullptr) {}
+    : builder_(builder),
+      problem_(problem),
+      slots_(slots),
+      lane_classes_(std::move(lane_classes)),
+      args_(args),
+      width_(width),
+      indices_(problem.axes.size(), nullptr) {}
 
 llvm::Value* Operands::slot(int slot) {
   llvm::Type* type = builder_.getInt64Ty();
-  llvm::Value* pointer = builder_.CreateConstInBoundsGEP1_64(type, args_.ints, static_cast<std::uint64_t>(slot));
+  llvm::Value* pointer =
+      builder_.CreateConstInBoundsGEP1_64(type, args_.ints, static_cast<std::uint64_t>(slot));
   return invariant(builder_.CreateAlignedLoad(type, pointer, llvm::Align(8)));
 }
 
 llvm::Value* Operands::index(int axis) {
   llvm::Value* start = indices_[static_cast<std::size_t>(axis)];
   if (axis != problem_.lane_axis || width_ == 1) return start;
-  return builder_.CreateAdd(broadcast(builder_, start, width_), iota(builder_, builder_.getInt64Ty(), width_));
+  return builder_.CreateAdd(broadcast(builder_, start, width_),
+                            iota(builder_, builder_.getInt64Ty(), width_));
 }
 
 llvm::Type* Operands::element_type(int operand) const {
@@ -69,9 +82,10 @@ llvm::Type* Operands::element_type(int operand) const {
 }
 
 bool Operands::is_read_only(int operand) const {
-  return std::none_of(problem_.operands.begin(), problem_.operands.end(), [&](const rkernel::Operand& other) {
-    return other.written && other.buffer == operand_at(operand).buffer;
-  });
+  return std::none_of(problem_.operands.begin(), problem_.operands.end(),
+                      [&](const rkernel::Operand& other) {
+                        return other.written && other.buffer == operand_at(operand).buffer;
+                      });
 }
 
 llvm::Value* Operands::with_terms(int operand, Address& address, AxisSet inner) {
@@ -90,7 +104,8 @@ llvm::Value* Operands::with_terms(int operand, Address& address, AxisSet inner) 
     const int stride = slots_.stride(operand, axis);
     if (stride == SlotTable::none || (lanes && lane_class(operand) == StrideClass::Zero)) continue;
     const bool unit = lanes && lane_class(operand) == StrideClass::Unit;
-    address.base = builder_.CreateGEP(type, address.base, unit ? index : builder_.CreateMul(index, slot(stride)));
+    address.base = builder_.CreateGEP(type, address.base,
+                                      unit ? index : builder_.CreateMul(index, slot(stride)));
   }
   return address.base;
 }
@@ -103,10 +118,13 @@ void Operands::enter(AxisSet inner) {
     Address& address = addresses[static_cast<std::size_t>(operand)];
     if (operand_at(operand).form == rkernel::Form::Packed && !operand_at(operand).gathers) continue;
     with_terms(operand, address, inner);
-    if (address.steps != nullptr || lane_class(operand) != StrideClass::Any || width_ == 1) continue;
-    llvm::Value* stride = slots_.stride(operand, lane) == SlotTable::none ? builder_.getInt64(0)
-                                                                          : slot(slots_.stride(operand, lane));
-    address.steps = builder_.CreateMul(iota(builder_, builder_.getInt64Ty(), width_), broadcast(builder_, stride, width_));
+    if (address.steps != nullptr || lane_class(operand) != StrideClass::Any || width_ == 1)
+      continue;
+    llvm::Value* stride = slots_.stride(operand, lane) == SlotTable::none
+                              ? builder_.getInt64(0)
+                              : slot(slots_.stride(operand, lane));
+    address.steps = builder_.CreateMul(iota(builder_, builder_.getInt64Ty(), width_),
+                                       broadcast(builder_, stride, width_));
   }
   addresses_.push_back(std::move(addresses));
   gathers_.push_back(gathers_.empty() ? Gathers() : gathers_.back());
@@ -125,19 +143,25 @@ llvm::Value* Operands::pointer(int operand) {
 void Operands::prefetch_ahead(int operand, int axis, llvm::Value* steps, CacheLevel to) {
   const int stride = slots_.stride(operand, axis);
   if (stride == SlotTable::none) return;
-  codegen::prefetch(builder_, builder_.CreateGEP(element_type(operand), pointer(operand), builder_.CreateMul(slot(stride), steps)), to);
+  codegen::prefetch(builder_,
+                    builder_.CreateGEP(element_type(operand), pointer(operand),
+                                       builder_.CreateMul(slot(stride), steps)),
+                    to);
 }
 
 llvm::Value* Operands::gathered_pointer(int operand, llvm::Value* gather) {
   llvm::Value* from_end = builder_.CreateAdd(gather, slot(slots_.gather_extent(operand)));
-  llvm::Value* index = builder_.CreateSelect(builder_.CreateICmpSLT(gather, builder_.getInt64(0)), from_end, gather);
-  return builder_.CreateGEP(element_type(operand), pointer(operand), gather_distance(operand, index));
+  llvm::Value* index =
+      builder_.CreateSelect(builder_.CreateICmpSLT(gather, builder_.getInt64(0)), from_end, gather);
+  return builder_.CreateGEP(element_type(operand), pointer(operand),
+                            gather_distance(operand, index));
 }
 
 void Operands::report_where(llvm::Value* bad) {
   Conditional report(builder_, any_lane(builder_, bad), "out_of_range");
   llvm::StoreInst* store = builder_.CreateAlignedStore(
-      builder_.getInt32(static_cast<std::uint32_t>(rkernel::Status::IndexOutOfRange)), args_.status, llvm::Align(4));
+      builder_.getInt32(static_cast<std::uint32_t>(rkernel::Status::IndexOutOfRange)), args_.status,
+      llvm::Align(4));
   store->setAtomic(llvm::AtomicOrdering::Monotonic);
   report.close();
 }
@@ -147,7 +171,8 @@ Operands::Gathered Operands::check_gather(int operand, llvm::Value* gather, llvm
   llvm::Value* extent = broadcast(builder_, slot(slots_.gather_extent(operand)), width);
   llvm::Value* zero = llvm::ConstantInt::get(gather->getType(), 0);
   llvm::Value* from_end = builder_.CreateAdd(gather, extent);
-  llvm::Value* index = builder_.CreateSelect(builder_.CreateICmpSLT(gather, zero), from_end, gather);
+  llvm::Value* index =
+      builder_.CreateSelect(builder_.CreateICmpSLT(gather, zero), from_end, gather);
   llvm::Value* inside = builder_.CreateICmpULT(index, extent);
   llvm::Value* outside = builder_.CreateNot(inside);
   report_where(both(builder_, outside, mask));
@@ -159,18 +184,23 @@ llvm::Value* Operands::gather_distance(int operand, llvm::Value* index) {
   const std::int64_t panel = operand_at(operand).gather_panel;
   if (panel == 1) return builder_.CreateMul(index, stride);
   const auto unsigned_panel = static_cast<std::uint64_t>(panel);
-  llvm::Value* start = builder_.CreateMul(builder_.CreateLShr(index, llvm::Log2_64(unsigned_panel)), stride);
+  llvm::Value* start =
+      builder_.CreateMul(builder_.CreateLShr(index, llvm::Log2_64(unsigned_panel)), stride);
   return builder_.CreateAdd(start, builder_.CreateAnd(index, unsigned_panel - 1));
 }
 
 void Operands::prepare_gather(int operand, llvm::Value* gather) {
-  if (!operand_at(operand).guards.empty() || width_of(gather) > 1 || gathers_.back().contains({operand, gather})) return;
+  if (!operand_at(operand).guards.empty() || width_of(gather) > 1 ||
+      gathers_.back().contains({operand, gather}))
+    return;
   gathers_.back()[{operand, gather}] = check_gather(operand, gather, nullptr);
 }
 
 llvm::Value* Operands::checked_gather(int operand, llvm::Value* gather, Access& access) {
   const auto prepared = gathers_.back().find({operand, gather});
-  const Gathered checked = prepared != gathers_.back().end() ? prepared->second : check_gather(operand, gather, whole_mask(access));
+  const Gathered checked = prepared != gathers_.back().end()
+                               ? prepared->second
+                               : check_gather(operand, gather, whole_mask(access));
   llvm::Value*& condition = width_of(checked.inside) > 1 ? access.mask : access.all;
   condition = both(builder_, condition, checked.inside);
   return checked.distance;
@@ -188,25 +218,31 @@ Operands::Access Operands::access(int operand, llvm::Value* gather, bool lanes) 
     llvm::Value* distance = checked_gather(operand, gather, result);
     if (steps == nullptr && lane_class(operand) == StrideClass::Unit && width_of(distance) > 1)
       steps = iota(builder_, builder_.getInt64Ty(), width_);
-    steps = steps == nullptr ? distance : builder_.CreateAdd(steps, broadcast(builder_, distance, width_of(steps)));
+    steps = steps == nullptr
+                ? distance
+                : builder_.CreateAdd(steps, broadcast(builder_, distance, width_of(steps)));
   }
-  if (steps != nullptr) result.pointer = builder_.CreateGEP(element_type(operand), result.pointer, steps);
+  if (steps != nullptr)
+    result.pointer = builder_.CreateGEP(element_type(operand), result.pointer, steps);
   return result;
 }
 
 /// A fill is a number of the register's type: a 16-bit float may not have it.
 llvm::Value* Operands::in_register(int operand, llvm::Value* stored, llvm::Value* mask) {
   const rkernel::Operand& source = operand_at(operand);
-  if (source.dtype == DType::boolean) return builder_.CreateICmpNE(stored, llvm::ConstantInt::get(stored->getType(), 0));
+  if (source.dtype == DType::boolean)
+    return builder_.CreateICmpNE(stored, llvm::ConstantInt::get(stored->getType(), 0));
   if (!is_half(source.dtype)) return stored;
   llvm::Value* value = half_to_float(builder_, source.dtype, stored);
   if (mask == nullptr || source.fill == 0) return value;
-  return builder_.CreateSelect(broadcast(builder_, mask, width_of(value)), value, llvm::ConstantFP::get(value->getType(), source.fill));
+  return builder_.CreateSelect(broadcast(builder_, mask, width_of(value)), value,
+                               llvm::ConstantFP::get(value->getType(), source.fill));
 }
 
 llvm::Value* Operands::in_memory(int operand, llvm::Value* value) {
   const DType dtype = operand_at(operand).dtype;
-  if (dtype == DType::boolean) return builder_.CreateZExt(value, lanes_of(element_type(operand), width_of(value)));
+  if (dtype == DType::boolean)
+    return builder_.CreateZExt(value, lanes_of(element_type(operand), width_of(value)));
   return is_half(dtype) ? float_to_half(builder_, dtype, value) : value;
 }
 
@@ -214,7 +250,8 @@ llvm::Value* Operands::fill_block(int operand, llvm::Constant* fill) {
   llvm::Module& module = *builder_.GetInsertBlock()->getModule();
   const std::string name = "fill_of_operand_" + std::to_string(operand);
   if (llvm::GlobalVariable* known = module.getNamedGlobal(name)) return known;
-  return new llvm::GlobalVariable(module, fill->getType(), true, llvm::GlobalValue::PrivateLinkage, fill, name);
+  return new llvm::GlobalVariable(module, fill->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                                  fill, name);
 }
 
 llvm::Value* Operands::load_vector(int operand, const Access& from) {
@@ -225,7 +262,8 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
   llvm::Constant* fill = fill_of(source, type);
   if (width_of(from.pointer) > 1) {
     llvm::Value* mask = whole_mask(from);
-    mask = mask == nullptr ? llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_)) : broadcast(builder_, mask, width_);
+    mask = mask == nullptr ? llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_))
+                           : broadcast(builder_, mask, width_);
     return builder_.CreateMaskedGather(type, from.pointer, align, mask, fill);
   }
   if (lane_class(operand) == StrideClass::Zero) {
@@ -233,25 +271,35 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
     llvm::Value* mask = whole_mask(from);
     llvm::Value* any = mask == nullptr ? builder_.getTrue() : any_lane(builder_, mask);
     llvm::Value* pointer = builder_.CreateSelect(any, from.pointer, args_.ints);
-    llvm::Value* value = broadcast(builder_, builder_.CreateAlignedLoad(element, pointer, align), width_);
-    return mask == nullptr ? value : builder_.CreateSelect(broadcast(builder_, mask, width_), value, fill);
+    llvm::Value* value =
+        broadcast(builder_, builder_.CreateAlignedLoad(element, pointer, align), width_);
+    return mask == nullptr ? value
+                           : builder_.CreateSelect(broadcast(builder_, mask, width_), value, fill);
   }
-  // A masked load that loads nothing may still walk page tables, slowly: a condition for all lanes chooses an address instead.
-  llvm::Value* pointer = from.all == nullptr ? from.pointer : builder_.CreateSelect(from.all, from.pointer, fill_block(operand, fill));
+  // A masked load that loads nothing may still walk page tables, slowly: a condition for all lanes
+  // chooses an address instead.
+  llvm::Value* pointer = from.all == nullptr ? from.pointer
+                                             : builder_.CreateSelect(from.all, from.pointer,
+                                                                     fill_block(operand, fill));
   if (from.mask != nullptr) return builder_.CreateMaskedLoad(type, pointer, align, from.mask, fill);
-  if (reading_ahead_ && !source.gathers) codegen::prefetch(builder_, builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from.pointer, read_ahead_bytes));
+  if (reading_ahead_ && !source.gathers)
+    codegen::prefetch(builder_, builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from.pointer,
+                                                            read_ahead_bytes));
   return builder_.CreateAlignedLoad(type, pointer, align);
 }
 
 llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
   const Access from = access(operand, gather, lanes && width_ > 1);
-  if (lanes && width_ > 1) return in_register(operand, load_vector(operand, from), whole_mask(from));
+  if (lanes && width_ > 1)
+    return in_register(operand, load_vector(operand, from), whole_mask(from));
   llvm::Type* type = element_type(operand);
   const rkernel::Operand& source = operand_at(operand);
   // A load that must not happen reads the slots instead, which are always there.
   llvm::Value* mask = whole_mask(from);
-  llvm::Value* pointer = mask == nullptr ? from.pointer : builder_.CreateSelect(mask, from.pointer, args_.ints);
-  llvm::LoadInst* load = builder_.CreateAlignedLoad(type, pointer, llvm::Align(size_of(source.dtype)));
+  llvm::Value* pointer =
+      mask == nullptr ? from.pointer : builder_.CreateSelect(mask, from.pointer, args_.ints);
+  llvm::LoadInst* load =
+      builder_.CreateAlignedLoad(type, pointer, llvm::Align(size_of(source.dtype)));
   llvm::Value* value = is_read_only(operand) ? invariant(load) : load;
   if (mask != nullptr) value = builder_.CreateSelect(mask, value, fill_of(source, type));
   return in_register(operand, value, mask);
@@ -259,21 +307,28 @@ llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
 
 bool Operands::are_alike(int first, int second) const {
   const rkernel::Operand &a = operand_at(first), &b = operand_at(second);
-  return a.dtype == b.dtype && a.fill == b.fill && lane_class(first) == StrideClass::Unit && lane_class(second) == StrideClass::Unit;
+  return a.dtype == b.dtype && a.fill == b.fill && lane_class(first) == StrideClass::Unit &&
+         lane_class(second) == StrideClass::Unit;
 }
 
 llvm::Value* Operands::load_one_of(std::span<const Choice> choices) {
   const auto either = [&](llvm::Value* condition, llvm::Value* yes, llvm::Value* no) {
     const int width = std::max(width_of(yes), width_of(no));
-    return yes == no ? yes : builder_.CreateSelect(condition, broadcast(builder_, yes, width), broadcast(builder_, no, width));
+    return yes == no ? yes
+                     : builder_.CreateSelect(condition, broadcast(builder_, yes, width),
+                                             broadcast(builder_, no, width));
   };
-  const auto or_all = [&](llvm::Value* mask) -> llvm::Value* { return mask == nullptr ? builder_.getTrue() : mask; };
+  const auto or_all = [&](llvm::Value* mask) -> llvm::Value* {
+    return mask == nullptr ? builder_.getTrue() : mask;
+  };
   Access from = access(choices.back().operand, nullptr, true);
   for (std::size_t i = choices.size() - 1; i-- > 0;) {
     const Access here = access(choices[i].operand, nullptr, true);
     from.pointer = either(choices[i].condition, here.pointer, from.pointer);
-    if (here.mask != from.mask) from.mask = either(choices[i].condition, or_all(here.mask), or_all(from.mask));
-    if (here.all != from.all) from.all = either(choices[i].condition, or_all(here.all), or_all(from.all));
+    if (here.mask != from.mask)
+      from.mask = either(choices[i].condition, or_all(here.mask), or_all(from.mask));
+    if (here.all != from.all)
+      from.all = either(choices[i].condition, or_all(here.all), or_all(from.all));
   }
   const int operand = choices.front().operand;
   return in_register(operand, load_vector(operand, from), whole_mask(from));
@@ -287,7 +342,8 @@ void Operands::store(int operand, llvm::Value* value) {
   value = in_memory(operand, value);
   llvm::Value* all = llvm::ConstantInt::getTrue(lanes_of(builder_.getInt1Ty(), width_));
   if (width_of(to.pointer) > 1) {
-    builder_.CreateMaskedScatter(value, to.pointer, align, mask == nullptr ? all : broadcast(builder_, mask, width_));
+    builder_.CreateMaskedScatter(value, to.pointer, align,
+                                 mask == nullptr ? all : broadcast(builder_, mask, width_));
   } else if (mask == nullptr && lanes && holding_) {
     held_stores_.push_back({value, to.pointer, align.value()});
   } else if (mask == nullptr) {
@@ -304,12 +360,16 @@ void Operands::store(int operand, llvm::Value* value) {
 void Operands::release_stores(llvm::Value* streams) {
   const auto write = [&](bool streaming) {
     for (const HeldStore& store : held_stores_) {
-      const std::uint64_t bytes = store.element_bytes * static_cast<std::uint64_t>(width_of(store.value));
-      const std::uint64_t align = streaming ? std::min<std::uint64_t>(bytes, stream_align) : store.element_bytes;
-      llvm::StoreInst* written = builder_.CreateAlignedStore(store.value, store.pointer, llvm::Align(align));
+      const std::uint64_t bytes =
+          store.element_bytes * static_cast<std::uint64_t>(width_of(store.value));
+      const std::uint64_t align =
+          streaming ? std::min<std::uint64_t>(bytes, stream_align) : store.element_bytes;
+      llvm::StoreInst* written =
+          builder_.CreateAlignedStore(store.value, store.pointer, llvm::Align(align));
       if (!streaming) continue;
       llvm::Metadata* one = llvm::ConstantAsMetadata::get(builder_.getInt32(1));
-      written->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(builder_.getContext(), one));
+      written->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                           llvm::MDNode::get(builder_.getContext(), one));
     }
   };
   if (streams != nullptr && !held_stores_.empty()) {

@@ -1,5 +1,6 @@
 #pragma once
-// Operands of a problem in generated code: addresses, loads, stores, guards, gathers. Shared by all emitters.
+// Operands of a problem in generated code: addresses, loads, stores, guards, gathers. Shared by all
+// emitters.
 
 #include <cstdint>
 #include <map>
@@ -8,13 +9,14 @@
 #include <vector>
 
 #include "src/rkernel/problem/problem.hpp"
-#include "targets/llvm/problem/slots.hpp"
 #include "targets/llvm/code/types.hpp"
+#include "targets/llvm/problem/slots.hpp"
 #include "targets/llvm/problem/variation.hpp"
 
 namespace dyn::codegen {
 
-/// The fields of KernelArgs, loaded. All are pointers of one address space, in which the operands lie too.
+/// The fields of KernelArgs, loaded. All are pointers of one address space, in which the operands
+/// lie too.
 struct KernelArgsValues {
   llvm::Value *pointers = nullptr, *ints = nullptr, *status = nullptr;
 };
@@ -23,9 +25,9 @@ KernelArgsValues load_kernel_args(Builder& builder, llvm::Value* kernel_args);
 /// KernelArgs::shared, for host kernels of two stages.
 llvm::Value* load_shared_memory(Builder& builder, llvm::Value* kernel_args);
 
-/// Emits accesses at the current indices. The emitter sets the index of each axis (along the lane axis: of lane 0) as its
-/// loops open, and the mask of lanes that exist. Memory is never touched for lanes that are masked, outside a guard,
-/// or whose gathered index is out of range.
+/// Emits accesses at the current indices. The emitter sets the index of each axis (along the lane
+/// axis: of lane 0) as its loops open, and the mask of lanes that exist. Memory is never touched
+/// for lanes that are masked, outside a guard, or whose gathered index is out of range.
 class Operands {
  public:
   /// `width`: lanes of the vectors that the emitter works with.
@@ -40,8 +42,11 @@ class Operands {
   /// Guards along the lane axis are alike for all lanes of each body.
   void set_segmented(bool segmented) { segmented_ = segmented; }
   /// The emitter sees to it that these guards of one operand hold: they are not tested.
-  void set_held(int operand, std::vector<int> guards) { held_operand_ = operand, held_guards_ = std::move(guards); }
-  /// Of the indices of an axis without lanes those in [begin, end) for which a guard holds where all other axes are; its factor of that axis is 1.
+  void set_held(int operand, std::vector<int> guards) {
+    held_operand_ = operand, held_guards_ = std::move(guards);
+  }
+  /// Of the indices of an axis without lanes those in [begin, end) for which a guard holds where
+  /// all other axes are; its factor of that axis is 1.
   struct Range {
     llvm::Value *begin, *end;
   };
@@ -54,11 +59,13 @@ class Operands {
   /// Indices along `axis`: along the lane axis ascending lanes, else one scalar.
   llvm::Value* index(int axis);
 
-  /// The elements at the current indices, as registers hold them (f16 and bf16 as float): one scalar where `lanes` is false (the emitter's width is 1,
-  /// or the element does not vary along the lane axis), else a vector. `gather` is nullptr, or the gathered index, i64.
+  /// The elements at the current indices, as registers hold them (f16 and bf16 as float): one
+  /// scalar where `lanes` is false (the emitter's width is 1, or the element does not vary along
+  /// the lane axis), else a vector. `gather` is nullptr, or the gathered index, i64.
   llvm::Value* load(int operand, llvm::Value* gather, bool lanes);
-  /// One of several operands of one dtype, fill and class of stride: the first whose condition, a scalar, holds (the last one's is nullptr).
-  /// A vector from one place: a masked load, which a choice between loaded vectors becomes, keeps hardware from reading ahead.
+  /// One of several operands of one dtype, fill and class of stride: the first whose condition, a
+  /// scalar, holds (the last one's is nullptr). A vector from one place: a masked load, which a
+  /// choice between loaded vectors becomes, keeps hardware from reading ahead.
   struct Choice {
     llvm::Value* condition = nullptr;
     int operand = 0;
@@ -70,26 +77,31 @@ class Operands {
 
   /// Holds back the stores of whole vectors to consecutive elements until release_stores().
   void hold_stores() { holding_ = true; }
-  /// Writes what was held back, past the caches where `streams` (an i1; nullptr: nowhere) says so: each vector, or each 64 bytes of a
-  /// larger one, must then be aligned to its size, and the kernel must end with a store fence.
+  /// Writes what was held back, past the caches where `streams` (an i1; nullptr: nowhere) says so:
+  /// each vector, or each 64 bytes of a larger one, must then be aligned to its size, and the
+  /// kernel must end with a store fence.
   void release_stores(llvm::Value* streams);
 
-  /// The address of the element at the current indices (along the lane axis: of lane 0), whatever the guards say; nothing is gathered.
+  /// The address of the element at the current indices (along the lane axis: of lane 0), whatever
+  /// the guards say; nothing is gathered.
   llvm::Value* pointer(int operand);
   /// Elements as they lie in memory, as registers hold them.
   llvm::Value* in_register(int operand, llvm::Value* stored, llvm::Value* mask = nullptr);
   /// Brings the line of the element `steps` ahead along `axis` nearer; it need not exist.
   void prefetch_ahead(int operand, int axis, llvm::Value* steps, CacheLevel to = CacheLevel::First);
-  /// The same as pointer(), of the slice that a gathered index, one scalar, chooses; the index may be out of range, the address is then none.
+  /// The same as pointer(), of the slice that a gathered index, one scalar, chooses; the index may
+  /// be out of range, the address is then none.
   llvm::Value* gathered_pointer(int operand, llvm::Value* gather);
-  /// Loads of whole vectors of consecutive elements also ask for the line some KiB further on, where the operand's next row may lie: hardware
-  /// loses a stream at the end of a row, a page, or a run of stores.
+  /// Loads of whole vectors of consecutive elements also ask for the line some KiB further on,
+  /// where the operand's next row may lie: hardware loses a stream at the end of a row, a page, or
+  /// a run of stores.
   void set_reading_ahead(bool reading_ahead) { reading_ahead_ = reading_ahead; }
-  /// Checks a gathered index that is one scalar and computes its distance now, for the loads in this scope and inside of it.
+  /// Checks a gathered index that is one scalar and computes its distance now, for the loads in
+  /// this scope and inside of it.
   void prepare_gather(int operand, llvm::Value* gather);
 
-  /// Sums what is known of each address: offset and the terms of all axes that have an index and are not in `inner`.
-  /// leave() forgets the sums made since the matching enter().
+  /// Sums what is known of each address: offset and the terms of all axes that have an index and
+  /// are not in `inner`. leave() forgets the sums made since the matching enter().
   void enter(AxisSet inner);
   void leave();
 
@@ -100,7 +112,7 @@ class Operands {
 
  private:
   struct Address {
-    llvm::Value* base = nullptr;   ///< pointer to the element with the summed axes' terms
+    llvm::Value* base = nullptr;  ///< pointer to the element with the summed axes' terms
     AxisSet summed = 0;
     llvm::Value* steps = nullptr;  ///< of class Any: iota * stride along the lane axis
   };
@@ -116,8 +128,12 @@ class Operands {
     llvm::Value* mask = nullptr;     ///< nullptr: all lanes
     llvm::Value* all = nullptr;      ///< an i1: the lanes exist at all; nullptr: they do
   };
-  StrideClass lane_class(int operand) const { return lane_classes_[static_cast<std::size_t>(operand)]; }
-  const rkernel::Operand& operand_at(int operand) const { return problem_.operands[static_cast<std::size_t>(operand)]; }
+  StrideClass lane_class(int operand) const {
+    return lane_classes_[static_cast<std::size_t>(operand)];
+  }
+  const rkernel::Operand& operand_at(int operand) const {
+    return problem_.operands[static_cast<std::size_t>(operand)];
+  }
   llvm::Type* element_type(int operand) const;
   /// No operand of the problem writes to its memory.
   bool is_read_only(int operand) const;

@@ -36,7 +36,10 @@ double neutral_number(ExprOp op) {
 }
 
 llvm::Value* Reduction::neutral(int width) {
-  return broadcast(builder_, math_.constant(expr_.dtype, neutral_number(expr_.op), neutral_integer(expr_.op, expr_.dtype)), width);
+  return broadcast(
+      builder_,
+      math_.constant(expr_.dtype, neutral_number(expr_.op), neutral_integer(expr_.op, expr_.dtype)),
+      width);
 }
 
 llvm::Value* Reduction::step(llvm::Value* so_far, llvm::Value* next) {
@@ -65,7 +68,8 @@ llvm::Value* Reduction::merge(std::span<llvm::Value* const> parts) {
       lanes = step(builder_.CreateExtractElement(lanes, std::uint64_t{0}),
                    builder_.CreateExtractElement(lanes, std::uint64_t{1}));
     } else {
-      lanes = step(builder_.CreateShuffleVector(lanes, low), builder_.CreateShuffleVector(lanes, high));
+      lanes =
+          step(builder_.CreateShuffleVector(lanes, low), builder_.CreateShuffleVector(lanes, high));
     }
   }
   return lanes;

@@ -11,7 +11,8 @@ namespace dyn::codegen {
 /// What a reduction of floating-point numbers gives over no elements.
 double neutral_number(rkernel::ExprOp op);
 
-/// One reduction's arithmetic: its value over no elements, a step, and the merge of partial results in a fixed order.
+/// One reduction's arithmetic: its value over no elements, a step, and the merge of partial results
+/// in a fixed order.
 class Reduction {
  public:
   Reduction(Builder& builder, MathOptions options, const rkernel::Expr& expr)
@@ -22,8 +23,8 @@ class Reduction {
   llvm::Value* step(llvm::Value* so_far, llvm::Value* next);
   /// Lanes outside `mask` (nullptr: none are) keep what they have.
   llvm::Value* masked_step(llvm::Value* so_far, llvm::Value* next, llvm::Value* mask);
-  /// One scalar from all lanes of all parts: halves are combined until one lane is left, so that the order of the additions
-  /// depends on the number of lanes alone.
+  /// One scalar from all lanes of all parts: halves are combined until one lane is left, so that
+  /// the order of the additions depends on the number of lanes alone.
   llvm::Value* merge(std::span<llvm::Value* const> parts);
 
  private:

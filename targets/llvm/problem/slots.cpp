@@ -32,7 +32,8 @@ SlotTable::SlotTable(const rkernel::Problem& problem) {
     OperandSlots slots;
     slots.offset = add_unless_zero(operand.offset);
     for (graph::Dim stride : operand.strides) slots.strides.push_back(add_unless_zero(stride));
-    for (const rkernel::Guard& guard : operand.guards) slots.guards.push_back(add_guard(problem, guard));
+    for (const rkernel::Guard& guard : operand.guards)
+      slots.guards.push_back(add_guard(problem, guard));
     if (operand.window) slots.window = add_window(*operand.window);
     if (operand.gathers) {
       slots.gather = add(operand.gather_extent);
@@ -61,13 +62,16 @@ WindowSlots SlotTable::add_window(const rkernel::WindowRows& rows) {
 }
 
 /// Factors are positive, so that no sum is below 0, and the greatest is that of the last indices.
-SlotTable::GuardSlots SlotTable::add_guard(const rkernel::Problem& problem, const rkernel::Guard& guard) {
+SlotTable::GuardSlots SlotTable::add_guard(const rkernel::Problem& problem,
+                                           const rkernel::Guard& guard) {
   GuardSlots bounds;
   bounds.low = add_unless_zero(guard.low);
   graph::Dim end = guard.low.table().constant(1);
-  for (const graph::CoordTerm& term : guard.terms) end = end + (problem.axes[static_cast<std::size_t>(term.axis)].extent - 1) * term.factor;
+  for (const graph::CoordTerm& term : guard.terms)
+    end = end + (problem.axes[static_cast<std::size_t>(term.axis)].extent - 1) * term.factor;
   if (graph::prove_less_equal(end, guard.high) != true) bounds.high = add(guard.high);
-  for (const graph::CoordTerm& term : guard.terms) bounds.factors.push_back(term.factor.constant() == 1 ? none : add(term.factor));
+  for (const graph::CoordTerm& term : guard.terms)
+    bounds.factors.push_back(term.factor.constant() == 1 ? none : add(term.factor));
   return bounds;
 }
 
@@ -90,7 +94,8 @@ std::vector<std::int64_t> SlotTable::evaluate(std::span<const std::int64_t> symb
   program_.run(symbols, steps);
   std::vector<std::int64_t> values;
   values.reserve(program_slots_.size());
-  for (const int slot : program_slots_) values.push_back(slot == none ? 0 : steps[static_cast<std::size_t>(slot)]);
+  for (const int slot : program_slots_)
+    values.push_back(slot == none ? 0 : steps[static_cast<std::size_t>(slot)]);
   return values;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Which i64 of KernelArgs::ints holds what. The numbering follows from the structure of a problem alone, never from its
-// dims, so that problems of one shape class share their code.
+// Which i64 of KernelArgs::ints holds what. The numbering follows from the structure of a problem
+// alone, never from its dims, so that problems of one shape class share their code.
 
 #include <cstdint>
 #include <optional>
@@ -13,13 +13,14 @@
 
 namespace dyn::codegen {
 
-/// What is known about an operand's stride along the lane axis: it decides which instructions load and store.
-/// Any is right for every value, 0 and 1 included.
+/// What is known about an operand's stride along the lane axis: it decides which instructions load
+/// and store. Any is right for every value, 0 and 1 included.
 enum class StrideClass : std::uint8_t { Zero, Unit, Any };
 
 char letter_of(StrideClass stride_class) noexcept;  ///< '0', '1', '?'
 
-/// The classes that a stride may have at run time: one where it is proven, else all that are possible.
+/// The classes that a stride may have at run time: one where it is proven, else all that are
+/// possible.
 std::vector<StrideClass> possible_classes(graph::Dim stride);
 StrideClass class_of(std::int64_t stride) noexcept;
 
@@ -33,7 +34,8 @@ struct WindowSlots {
   int channels, channel_step;
 };
 
-/// The slots of one problem: extents, offsets, strides, guard bounds, gathers, dim values, and those that an emitter adds.
+/// The slots of one problem: extents, offsets, strides, guard bounds, gathers, dim values, and
+/// those that an emitter adds.
 class SlotTable {
  public:
   static constexpr int none = -1;  ///< of a value that is provably 0
@@ -42,13 +44,17 @@ class SlotTable {
 
   int extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
   int offset(int operand) const { return operand_slots(operand).offset; }
-  int stride(int operand, int axis) const { return operand_slots(operand).strides[static_cast<std::size_t>(axis)]; }
+  int stride(int operand, int axis) const {
+    return operand_slots(operand).strides[static_cast<std::size_t>(axis)];
+  }
   /// none: no index is below it.
   int guard_low(int operand, int guard) const { return guard_slots(operand, guard).low; }
   /// none: no index is above it.
   int guard_high(int operand, int guard) const { return guard_slots(operand, guard).high; }
   /// none: the factor is 1.
-  int guard_factor(int operand, int guard, std::size_t term) const { return guard_slots(operand, guard).factors[term]; }
+  int guard_factor(int operand, int guard, std::size_t term) const {
+    return guard_slots(operand, guard).factors[term];
+  }
   /// Of an operand with windows.
   const WindowSlots& window(int operand) const { return *operand_slots(operand).window; }
   int gather_extent(int operand) const { return operand_slots(operand).gather; }
@@ -76,7 +82,9 @@ class SlotTable {
   const GuardSlots& guard_slots(int operand, int guard) const {
     return operand_slots(operand).guards[static_cast<std::size_t>(guard)];
   }
-  const OperandSlots& operand_slots(int operand) const { return operands_[static_cast<std::size_t>(operand)]; }
+  const OperandSlots& operand_slots(int operand) const {
+    return operands_[static_cast<std::size_t>(operand)];
+  }
   int add(graph::Dim dim);
   int add_unless_zero(graph::Dim dim);
   WindowSlots add_window(const rkernel::WindowRows& rows);
@@ -89,6 +97,8 @@ class SlotTable {
 };
 
 /// Of a slot among those of SlotTable::evaluate().
-inline std::int64_t value_of(int slot, std::span<const std::int64_t> ints) { return slot == SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)]; }
+inline std::int64_t value_of(int slot, std::span<const std::int64_t> ints) {
+  return slot == SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)];
+}
 
 }  // namespace dyn::codegen

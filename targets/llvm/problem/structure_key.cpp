@@ -9,21 +9,31 @@ char presence(int slot) { return slot == SlotTable::none ? '0' : 's'; }
 
 std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots, int index) {
   const rkernel::Operand& operand = problem.operands[static_cast<std::size_t>(index)];
-  std::string key = fmt::format("{}{}{}{}", name_of(operand.dtype), operand.written ? "w" : "r",
-                                operand.form == rkernel::Form::Packed ? "p" : "", presence(slots.offset(index)));
-  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) key += presence(slots.stride(index, axis));
+  std::string key =
+      fmt::format("{}{}{}{}", name_of(operand.dtype), operand.written ? "w" : "r",
+                  operand.form == rkernel::Form::Packed ? "p" : "", presence(slots.offset(index)));
+  for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis)
+    key += presence(slots.stride(index, axis));
   for (int guard = 0; guard < static_cast<int>(operand.guards.size()); ++guard) {
-    key += fmt::format("g{}{}", presence(slots.guard_low(index, guard)), presence(slots.guard_high(index, guard)));
+    key += fmt::format("g{}{}", presence(slots.guard_low(index, guard)),
+                       presence(slots.guard_high(index, guard)));
     const auto& terms = operand.guards[static_cast<std::size_t>(guard)].terms;
-    for (std::size_t term = 0; term < terms.size(); ++term) key += fmt::format("{}{}", terms[term].axis, presence(slots.guard_factor(index, guard, term)));
+    for (std::size_t term = 0; term < terms.size(); ++term)
+      key +=
+          fmt::format("{}{}", terms[term].axis, presence(slots.guard_factor(index, guard, term)));
   }
   if (operand.window) {
-    for (const rkernel::WindowAxis& axis : operand.window->axes) key += fmt::format("w{}{}", axis.axis, axis.size.constant() == 1 ? "" : "t");
-    if (const std::int64_t elements = rkernel::short_segment(*operand.window); elements > 0) key += fmt::format("e{}", elements);
-    key += fmt::format("{}{}", rkernel::is_run(*operand.window) ? "r" : "", operand.window->channel_step.constant() == 1 ? "u" : "");
+    for (const rkernel::WindowAxis& axis : operand.window->axes)
+      key += fmt::format("w{}{}", axis.axis, axis.size.constant() == 1 ? "" : "t");
+    if (const std::int64_t elements = rkernel::short_segment(*operand.window); elements > 0)
+      key += fmt::format("e{}", elements);
+    key += fmt::format("{}{}", rkernel::is_run(*operand.window) ? "r" : "",
+                       operand.window->channel_step.constant() == 1 ? "u" : "");
   }
-  if (!operand.guards.empty()) key += operand.absent_outside ? "a" : fmt::format("f{:a}", operand.fill);
-  if (operand.gathers) key += operand.gather_panel > 1 ? fmt::format("i{}", operand.gather_panel) : "i";
+  if (!operand.guards.empty())
+    key += operand.absent_outside ? "a" : fmt::format("f{:a}", operand.fill);
+  if (operand.gathers)
+    key += operand.gather_panel > 1 ? fmt::format("i{}", operand.gather_panel) : "i";
   return key;
 }
 
@@ -31,7 +41,8 @@ std::string operand_key(const rkernel::Problem& problem, const SlotTable& slots,
 
 std::string structure_key(const rkernel::Problem& problem, const SlotTable& slots) {
   std::string key;
-  for (const rkernel::Axis& axis : problem.axes) key += axis.kind == rkernel::AxisKind::Parallel ? 'P' : 'R';
+  for (const rkernel::Axis& axis : problem.axes)
+    key += axis.kind == rkernel::AxisKind::Parallel ? 'P' : 'R';
   key += fmt::format(" lane{}", problem.lane_axis);
   if (problem.contraction) {
     const rkernel::Contraction& c = *problem.contraction;
@@ -39,16 +50,21 @@ std::string structure_key(const rkernel::Problem& problem, const SlotTable& slot
   }
   if (problem.attention) {
     const rkernel::Attention& a = *problem.attention;
-    key += fmt::format(" attention {},{},{},{},{},{},{},{},{}", a.q, a.k, a.v, a.mask, a.m, a.n, a.keys, a.d, int{a.causal});
+    key += fmt::format(" attention {},{},{},{},{},{},{},{},{}", a.q, a.k, a.v, a.mask, a.m, a.n,
+                       a.keys, a.d, int{a.causal});
   }
-  for (int i = 0; i < static_cast<int>(problem.operands.size()); ++i) key += " " + operand_key(problem, slots, i);
+  for (int i = 0; i < static_cast<int>(problem.operands.size()); ++i)
+    key += " " + operand_key(problem, slots, i);
   for (const rkernel::Expr& expr : problem.exprs) {
-    key += fmt::format("; {} {} {},{},{}", name_of(expr.op), name_of(expr.dtype), expr.args[0], expr.args[1], expr.args[2]);
-    if (expr.op == rkernel::ExprOp::Constant) key += fmt::format(" {:a} {}", expr.number, expr.integer);
+    key += fmt::format("; {} {} {},{},{}", name_of(expr.op), name_of(expr.dtype), expr.args[0],
+                       expr.args[1], expr.args[2]);
+    if (expr.op == rkernel::ExprOp::Constant)
+      key += fmt::format(" {:a} {}", expr.number, expr.integer);
     if (expr.operand >= 0) key += fmt::format(" o{}", expr.operand);
     if (expr.axis >= 0) key += fmt::format(" a{}", expr.axis);
   }
-  for (const rkernel::Store& store : problem.stores) key += fmt::format("; store {} to {}", store.expr, store.operand);
+  for (const rkernel::Store& store : problem.stores)
+    key += fmt::format("; store {} to {}", store.expr, store.operand);
   return key;
 }
 

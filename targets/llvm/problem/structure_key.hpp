@@ -1,5 +1,6 @@
 #pragma once
-// The part of a shape class that a problem's structure gives: problems with equal keys share their generated code.
+// The part of a shape class that a problem's structure gives: problems with equal keys share their
+// generated code.
 
 #include <span>
 #include <string>
@@ -9,8 +10,9 @@
 
 namespace dyn::codegen {
 
-/// Operators, dtypes, constants, operands (which strides, offsets and bounds are provably 0), stores and axes; no names, no
-/// dims. Together with the lane classes and the ISA it decides the code.
+/// Operators, dtypes, constants, operands (which strides, offsets and bounds are provably 0),
+/// stores and axes; no names, no dims. Together with the lane classes and the ISA it decides the
+/// code.
 std::string structure_key(const rkernel::Problem& problem, const SlotTable& slots);
 
 /// "01?1": one letter for each operand.

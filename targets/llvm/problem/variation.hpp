@@ -15,13 +15,16 @@ using AxisSet = std::uint64_t;
 constexpr AxisSet axis_bit(int axis) noexcept { return AxisSet{1} << axis; }
 
 /// Axes along which the elements of an operand vary, its guards included.
-AxisSet operand_axes(const rkernel::Problem& problem, const SlotTable& slots, int operand, StrideClass lane_class);
+AxisSet operand_axes(const rkernel::Problem& problem, const SlotTable& slots, int operand,
+                     StrideClass lane_class);
 
-/// The same for each expression. A reduction does not vary along reduction axes, an Accumulator along all parallel ones.
+/// The same for each expression. A reduction does not vary along reduction axes, an Accumulator
+/// along all parallel ones.
 std::vector<AxisSet> expr_axes(const rkernel::Problem& problem, const SlotTable& slots,
                                std::span<const StrideClass> lane_classes);
 
-/// A comparison of the index along the lane axis with a dim (is it below, is it not?): equal for all lanes between two such borders.
+/// A comparison of the index along the lane axis with a dim (is it below, is it not?): equal for
+/// all lanes between two such borders.
 bool is_border(const rkernel::Problem& problem, int expr);
 
 }  // namespace dyn::codegen

@@ -13,8 +13,8 @@
 
 namespace dyn::ptx {
 
-/// A contraction at one shape, as each tile meets it. What its strides allow of vector copies, and whether there is code of pairs for them, is the same
-/// wherever `vectors` is.
+/// A contraction at one shape, as each tile meets it. What its strides allow of vector copies, and
+/// whether there is code of pairs for them, is the same wherever `vectors` is.
 struct MetContraction {
   choice::GpuContraction shape;
   choice::GpuShapeFor for_tile;
@@ -27,19 +27,23 @@ struct ConsideredProgram {
   std::optional<double> seconds;  ///< that the policy predicts, if it predicts time
 };
 
-/// Policies over the tiles of one contraction. Programs have two regions only of those pairs of tiles that one launch can run. Vendor and Oracle choose
-/// as Dyn. Thread-safe; policies are made when they are first asked.
+/// Policies over the tiles of one contraction. Programs have two regions only of those pairs of
+/// tiles that one launch can run. Vendor and Oracle choose as Dyn. Thread-safe; policies are made
+/// when they are first asked.
 class TilePolicies {
  public:
-  TilePolicies(const choice::GpuMachine& machine, const std::vector<choice::GpuTile>& tiles, const std::vector<choice::GpuPair>& pairs);
+  TilePolicies(const choice::GpuMachine& machine, const std::vector<choice::GpuTile>& tiles,
+               const std::vector<choice::GpuPair>& pairs);
   ~TilePolicies();
 
   /// Who chooses where this policy is asked.
   static rkernel::Policy acting(rkernel::Policy policy);
-  /// The program that a policy takes, and its seconds by dyn's cost, whoever chooses. A contraction without outputs has any.
+  /// The program that a policy takes, and its seconds by dyn's cost, whoever chooses. A contraction
+  /// without outputs has any.
   choice::GpuProgram choose(rkernel::Policy policy, const MetContraction& met) const;
   /// All that a policy considers, each program once.
-  std::vector<ConsideredProgram> considered(rkernel::Policy policy, const MetContraction& met) const;
+  std::vector<ConsideredProgram> considered(rkernel::Policy policy,
+                                            const MetContraction& met) const;
 
  private:
   struct Paper;

@@ -7,28 +7,31 @@
 #include "dyn/error.hpp"
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/contraction/region.hpp"
-#include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
+#include "targets/ptx/tile/tree.hpp"
 
 namespace dyn::ptx {
 namespace {
 
 GridSlots window_slots(codegen::SlotTable& slots) {
   GridSlots grid = add_grid_slots(slots);
-  for (int* slot : {&grid.m_begin, &grid.m_end, &grid.n_begin, &grid.n_end}) *slot = slots.add_strategy_slot();
+  for (int* slot : {&grid.m_begin, &grid.m_end, &grid.n_begin, &grid.n_end})
+    *slot = slots.add_strategy_slot();
   return grid;
 }
 
 std::string name_of_tiles(const GpuContractionClass& shape_class) {
-  return shape_class.tile.to_string() + (shape_class.second ? " and " + shape_class.second->to_string() : "");
+  return shape_class.tile.to_string() +
+         (shape_class.second ? " and " + shape_class.second->to_string() : "");
 }
 
 }  // namespace
 
 GridSlots add_grid_slots(codegen::SlotTable& slots) {
   GridSlots grid{};
-  for (int* slot : {&grid.m_blocks, &grid.n_blocks, &grid.tickets}) *slot = slots.add_strategy_slot();
+  for (int* slot : {&grid.m_blocks, &grid.n_blocks, &grid.tickets})
+    *slot = slots.add_strategy_slot();
   return grid;
 }
 
@@ -40,24 +43,33 @@ PairSlots add_pair_slots(codegen::SlotTable& slots) {
 std::string to_string(const GpuContractionClass& shape_class) {
   const auto letter = [](Copy copy) { return copy == Copy::Vectors ? 'v' : 'e'; };
   return name_of_tiles(shape_class) + ", copies " + letter(shape_class.a) + letter(shape_class.b) +
-         (shape_class.b_order == BOrder::RowsAlongN ? ", B along n" : ", B along k") + ", lanes " + codegen::class_letters(shape_class.lanes);
+         (shape_class.b_order == BOrder::RowsAlongN ? ", B along n" : ", B along k") + ", lanes " +
+         codegen::class_letters(shape_class.lanes);
 }
 
-void emit_gpu_contraction(llvm::Module& module, const std::string& symbol, std::span<const RegionTree> regions, const codegen::SlotTable& slots,
+void emit_gpu_contraction(llvm::Module& module, const std::string& symbol,
+                          std::span<const RegionTree> regions, const codegen::SlotTable& slots,
                           const GpuContractionClass& shape_class) {
   const int threads = tile_of(regions.front().kernel).threads();
   int shared_bytes = 0;
   for (const RegionTree& region : regions) {
     rkernel::legalise(region.kernel, architecture_limits());
     const choice::GpuTile tile = tile_of(region.kernel);
-    if (tile.threads() != threads) throw Error(ErrorKind::internal, "tiles of " + name_of_tiles(shape_class) + " have blocks of unequal threads");
+    if (tile.threads() != threads)
+      throw Error(ErrorKind::internal,
+                  "tiles of " + name_of_tiles(shape_class) + " have blocks of unequal threads");
     shared_bytes = std::max(shared_bytes, tile.shared_bytes());
   }
   codegen::Builder builder(module.getContext());
   llvm::Function* function = create_kernel(builder, module, symbol, threads, shared_bytes);
-  KernelFrame frame{builder, slots, {function->getArg(0), function->getArg(1), function->getArg(2)}, call(builder, Op::Thread), nullptr};
+  KernelFrame frame{builder,
+                    slots,
+                    {function->getArg(0), function->getArg(1), function->getArg(2)},
+                    call(builder, Op::Thread),
+                    nullptr};
   frame.shared = call(builder, Op::Shared);
-  for (std::size_t i = 0; i < regions.size(); ++i) emit_region(frame, regions[i], shape_class, i == 0 ? nullptr : &regions[i - 1].grid);
+  for (std::size_t i = 0; i < regions.size(); ++i)
+    emit_region(frame, regions[i], shape_class, i == 0 ? nullptr : &regions[i - 1].grid);
   builder.CreateRetVoid();
 }
 

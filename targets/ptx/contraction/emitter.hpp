@@ -16,16 +16,19 @@ namespace dyn::ptx {
 
 /// How an operand's tile comes to shared memory.
 enum class Copy : unsigned char {
-  Vectors,  ///< cp.async of 16 bytes: dtype as the tile's, innermost stride 1, every row 16-byte aligned
+  Vectors,  ///< cp.async of 16 bytes: dtype as the tile's, innermost stride 1, every row 16-byte
+            ///< aligned
   Elements  ///< one by one: any strides, any dtype, converted on the way
 };
 
 /// Slots of the ints that the plan fills, after those of the problem, for one region of the output.
 struct GridSlots {
   int m_blocks, n_blocks;  ///< blocks of the region's tile along m and n
-  int tickets;             ///< batch * m_blocks * n_blocks, and those of the region before; blocks take them round robin
+  int tickets;  ///< batch * m_blocks * n_blocks, and those of the region before; blocks take them
+                ///< round robin
   /// Rows and columns of the region, for each of the batch. none: all.
-  int m_begin = codegen::SlotTable::none, m_end = codegen::SlotTable::none, n_begin = codegen::SlotTable::none, n_end = codegen::SlotTable::none;
+  int m_begin = codegen::SlotTable::none, m_end = codegen::SlotTable::none,
+      n_begin = codegen::SlotTable::none, n_end = codegen::SlotTable::none;
 };
 GridSlots add_grid_slots(codegen::SlotTable& slots);  ///< of a program of one region
 using PairSlots = std::array<GridSlots, 2>;
@@ -43,15 +46,19 @@ struct GpuContractionClass {
   Copy a = Copy::Elements, b = Copy::Elements;
   BOrder b_order = BOrder::RowsAlongN;
   std::vector<codegen::StrideClass> lanes;  ///< of each operand along n, for the epilogue
-  /// Of the second region, where the code is for programs of two; its engine and operands are the first's, and so are its copies.
+  /// Of the second region, where the code is for programs of two; its engine and operands are the
+  /// first's, and so are its copies.
   std::optional<choice::GpuTile> second = std::nullopt;
 };
 std::string to_string(const GpuContractionClass& shape_class);
 
-/// Writes `symbol` (device_module.hpp) for the problem of the trees and this class. Tickets of the first region come before those of the second, and
-/// blocks take them round robin through both: which block idles at the end depends on all tickets together. Blocks of both have equal threads; the kernel
-/// has the registers and the shared memory of the one that needs more. Columns of a region begin at a multiple of 16.
-void emit_gpu_contraction(llvm::Module& module, const std::string& symbol, std::span<const RegionTree> regions, const codegen::SlotTable& slots,
+/// Writes `symbol` (device_module.hpp) for the problem of the trees and this class. Tickets of the
+/// first region come before those of the second, and blocks take them round robin through both:
+/// which block idles at the end depends on all tickets together. Blocks of both have equal threads;
+/// the kernel has the registers and the shared memory of the one that needs more. Columns of a
+/// region begin at a multiple of 16.
+void emit_gpu_contraction(llvm::Module& module, const std::string& symbol,
+                          std::span<const RegionTree> regions, const codegen::SlotTable& slots,
                           const GpuContractionClass& shape_class);
 
 }  // namespace dyn::ptx

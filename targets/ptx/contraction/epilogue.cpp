@@ -24,34 +24,39 @@ std::vector<int> roots_of(const rkernel::Problem& problem) {
 }  // namespace
 
 llvm::Value* Epilogue::place(llvm::Value* shared, llvm::Value* row, llvm::Value* column) {
-  llvm::Value* element = builder_.CreateAdd(builder_.CreateMul(row, number(tile_.block_n + padding_floats)), column);
+  llvm::Value* element =
+      builder_.CreateAdd(builder_.CreateMul(row, number(tile_.block_n + padding_floats)), column);
   return builder_.CreateGEP(builder_.getFloatTy(), shared, element);
 }
 
-void Epilogue::publish(const Leaf& leaf, std::span<llvm::Value* const> accumulators, llvm::Value* shared) {
+void Epilogue::publish(const Leaf& leaf, std::span<llvm::Value* const> accumulators,
+                       llvm::Value* shared) {
   for (std::size_t i = 0; i < accumulators.size(); ++i) {
     const Leaf::Place at = leaf.place(builder_, i);
     builder_.CreateAlignedStore(accumulators[i], place(shared, at.row, at.column), llvm::Align(4));
   }
 }
 
-void Epilogue::emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators, llvm::Value* shared, llvm::Value* thread,
-                    const BlockWindow& window) {
+void Epilogue::emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators,
+                    llvm::Value* shared, llvm::Value* thread, const BlockWindow& window) {
   const auto [a, b, m, n, k] = *problem_.contraction;
   call(builder_, Op::Barrier);
   publish(leaf, accumulators, shared);
   call(builder_, Op::Barrier);
   compiler_.enter(codegen::axis_bit(m) | codegen::axis_bit(n), roots_of(problem_));
-  // Neighbouring threads take neighbouring columns; those that are left over when whole rows are taken have none.
+  // Neighbouring threads take neighbouring columns; those that are left over when whole rows are
+  // taken have none.
   const int row_step = std::max(1, tile_.threads() / tile_.block_n);
   llvm::Value *column = thread, *row = number(0);
   if (tile_.threads() > tile_.block_n) {
     llvm::Value* has_row = builder_.CreateICmpULT(thread, number(row_step * tile_.block_n));
-    column = builder_.CreateSelect(has_row, builder_.CreateURem(thread, number(tile_.block_n)), window.columns);
+    column = builder_.CreateSelect(has_row, builder_.CreateURem(thread, number(tile_.block_n)),
+                                   window.columns);
     row = builder_.CreateUDiv(thread, number(tile_.block_n));
   }
   CountedLoop columns(builder_, column, window.columns, number(tile_.threads()), "epilogue_column");
-  operands_.set_index(n, builder_.CreateAdd(window.n, builder_.CreateZExt(columns.index(), builder_.getInt64Ty())));
+  operands_.set_index(
+      n, builder_.CreateAdd(window.n, builder_.CreateZExt(columns.index(), builder_.getInt64Ty())));
   compiler_.enter(codegen::axis_bit(m), roots_of(problem_));
   emit_rows(shared, columns.index(), row, row_step, window);
   compiler_.leave();
@@ -60,23 +65,28 @@ void Epilogue::emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators
   call(builder_, Op::Barrier);
 }
 
-void Epilogue::emit_rows(llvm::Value* shared, llvm::Value* column, llvm::Value* first_row, int row_step, const BlockWindow& window) {
+void Epilogue::emit_rows(llvm::Value* shared, llvm::Value* column, llvm::Value* first_row,
+                         int row_step, const BlockWindow& window) {
   const int straight = std::min(straight_rows, std::max(1, tile_.block_m / row_step));
   CountedLoop rows(builder_, first_row, window.rows, number(row_step * straight), "epilogue_row");
   const auto at = [&](int i) {
     llvm::Value* row = builder_.CreateAdd(rows.index(), number(i * row_step));
     llvm::Value* exists = i == 0 ? nullptr : builder_.CreateICmpSLT(row, window.rows);
     operands_.set_mask(exists);
-    operands_.set_index(problem_.contraction->m, builder_.CreateAdd(window.m, builder_.CreateZExt(row, builder_.getInt64Ty())));
+    operands_.set_index(
+        problem_.contraction->m,
+        builder_.CreateAdd(window.m, builder_.CreateZExt(row, builder_.getInt64Ty())));
     return exists == nullptr ? row : builder_.CreateSelect(exists, row, rows.index());
   };
   std::vector<std::vector<llvm::Value*>> values;
   for (int i = 0; i < straight; ++i) {
     llvm::Value* row = at(i);
     compiler_.enter(0);
-    compiler_.bind_accumulator(builder_.CreateAlignedLoad(builder_.getFloatTy(), place(shared, row, column), llvm::Align(4)));
+    compiler_.bind_accumulator(builder_.CreateAlignedLoad(
+        builder_.getFloatTy(), place(shared, row, column), llvm::Align(4)));
     values.emplace_back();
-    for (const rkernel::Store& store : problem_.stores) values.back().push_back(compiler_.compile(store.expr));
+    for (const rkernel::Store& store : problem_.stores)
+      values.back().push_back(compiler_.compile(store.expr));
     compiler_.leave();
   }
   for (int i = 0; i < straight; ++i) {

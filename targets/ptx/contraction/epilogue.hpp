@@ -1,6 +1,6 @@
 #pragma once
-// What happens to the outputs of a block after the reduction: through shared memory to neighbouring threads, the group's expressions,
-// its stores.
+// What happens to the outputs of a block after the reduction: through shared memory to neighbouring
+// threads, the group's expressions, its stores.
 
 #include <span>
 
@@ -12,25 +12,34 @@ namespace dyn::ptx {
 
 /// The outputs of one block.
 struct BlockWindow {
-  llvm::Value *m, *n;             ///< its first row and column, i64
-  llvm::Value *rows, *columns;    ///< how many exist, i32, no more than the block has
+  llvm::Value *m, *n;           ///< its first row and column, i64
+  llvm::Value *rows, *columns;  ///< how many exist, i32, no more than the block has
 };
 
 /// A tile of f32 in shared memory, block_m rows of block_n + 4.
 class Epilogue {
  public:
-  Epilogue(codegen::Builder& builder, const rkernel::Problem& problem, const choice::GpuTile& tile, codegen::Operands& operands,
-           codegen::ExprCompiler& compiler)
-      : builder_(builder), problem_(problem), tile_(tile), operands_(operands), compiler_(compiler) {}
+  Epilogue(codegen::Builder& builder, const rkernel::Problem& problem, const choice::GpuTile& tile,
+           codegen::Operands& operands, codegen::ExprCompiler& compiler)
+      : builder_(builder),
+        problem_(problem),
+        tile_(tile),
+        operands_(operands),
+        compiler_(compiler) {}
 
-  /// All threads of the block, which have left the stages that lie at `shared`; afterwards the memory is free again.
-  void emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators, llvm::Value* shared, llvm::Value* thread, const BlockWindow& window);
+  /// All threads of the block, which have left the stages that lie at `shared`; afterwards the
+  /// memory is free again.
+  void emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators, llvm::Value* shared,
+            llvm::Value* thread, const BlockWindow& window);
 
  private:
-  llvm::ConstantInt* number(int value) { return builder_.getInt32(static_cast<std::uint32_t>(value)); }
+  llvm::ConstantInt* number(int value) {
+    return builder_.getInt32(static_cast<std::uint32_t>(value));
+  }
   llvm::Value* place(llvm::Value* shared, llvm::Value* row, llvm::Value* column);
   void publish(const Leaf& leaf, std::span<llvm::Value* const> accumulators, llvm::Value* shared);
-  void emit_rows(llvm::Value* shared, llvm::Value* column, llvm::Value* first_row, int row_step, const BlockWindow& window);
+  void emit_rows(llvm::Value* shared, llvm::Value* column, llvm::Value* first_row, int row_step,
+                 const BlockWindow& window);
 
   codegen::Builder& builder_;
   const rkernel::Problem& problem_;

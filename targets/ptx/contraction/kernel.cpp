@@ -1,5 +1,5 @@
-#include "targets/ptx/lowering/listing.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
+#include "targets/ptx/lowering/listing.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,9 +10,9 @@
 #include "targets/llvm/problem/structure_key.hpp"
 #include "targets/ptx/contraction/choice.hpp"
 #include "targets/ptx/contraction/kernel_text.hpp"
-#include "targets/ptx/tile/tree.hpp"
-#include "targets/ptx/ir/dtypes.hpp"
 #include "targets/ptx/contraction/program_memory.hpp"
+#include "targets/ptx/ir/dtypes.hpp"
+#include "targets/ptx/tile/tree.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -29,7 +29,10 @@ using rkernel::Problem;
 // Of a kernel's memory of choices: more than four hundred of them. Shapes seen before have plans.
 constexpr std::size_t memory_bytes = 1 << 16;
 
-bool is_plain_factor(const Operand& operand) { return is_float(operand.dtype) && can_load(operand.dtype) && operand.guards.empty() && !operand.gathers && !operand.window; }
+bool is_plain_factor(const Operand& operand) {
+  return is_float(operand.dtype) && can_load(operand.dtype) && operand.guards.empty() &&
+         !operand.gathers && !operand.window;
+}
 
 // What device code can run.
 bool supported(const Problem& problem, DType compute) {
@@ -37,31 +40,43 @@ bool supported(const Problem& problem, DType compute) {
   for (const int factor : {problem.contraction->a, problem.contraction->b}) {
     if (!is_plain_factor(problem.operands[static_cast<std::size_t>(factor)])) return false;
   }
-  const auto readable = [](const Operand& operand) { return can_load(operand.dtype) && operand.form == rkernel::Form::Strided; };
+  const auto readable = [](const Operand& operand) {
+    return can_load(operand.dtype) && operand.form == rkernel::Form::Strided;
+  };
   const auto computable = [](const rkernel::Expr& expr) { return can_compute(expr.dtype); };
-  return std::all_of(problem.operands.begin(), problem.operands.end(), readable) && std::all_of(problem.exprs.begin(), problem.exprs.end(), computable);
+  return std::all_of(problem.operands.begin(), problem.operands.end(), readable) &&
+         std::all_of(problem.exprs.begin(), problem.exprs.end(), computable);
 }
 
-// Pairs whose first tile can fill a wave at some size of the problem: others never run, and code takes time to make.
-std::vector<choice::GpuPair> useful_pairs(const Problem& problem, const GpuMachine& machine, const std::vector<GpuTile>& tiles,
-                                           std::vector<choice::GpuPair> pairs) {
+// Pairs whose first tile can fill a wave at some size of the problem: others never run, and code
+// takes time to make.
+std::vector<choice::GpuPair> useful_pairs(const Problem& problem, const GpuMachine& machine,
+                                          const std::vector<GpuTile>& tiles,
+                                          std::vector<choice::GpuPair> pairs) {
   std::erase_if(pairs, [&](const choice::GpuPair& pair) {
     const GpuTile& first = tiles.at(pair.first);
     double blocks = 1;
     for (int axis = 0; axis < static_cast<int>(problem.axes.size()); ++axis) {
       if (axis == problem.contraction->k) continue;
-      const int block = axis == problem.contraction->m ? first.block_m : axis == problem.contraction->n ? first.block_n : 1;
-      blocks *= std::ceil(static_cast<double>(graph::bounds(problem.axes[static_cast<std::size_t>(axis)].extent).high) / block);
+      const int block = axis == problem.contraction->m   ? first.block_m
+                        : axis == problem.contraction->n ? first.block_n
+                                                         : 1;
+      blocks *=
+          std::ceil(static_cast<double>(
+                        graph::bounds(problem.axes[static_cast<std::size_t>(axis)].extent).high) /
+                    block);
     }
     const GpuTile both[] = {first, tiles.at(pair.second)};
-    return blocks <= static_cast<double>(machine.multiprocessors) * choice::program_occupancy(machine, both).blocks;
+    return blocks <= static_cast<double>(machine.multiprocessors) *
+                         choice::program_occupancy(machine, both).blocks;
   });
   return pairs;
 }
 
 class GpuContractionKernel final : public ContractionKernel {
  public:
-  GpuContractionKernel(const Problem& problem, const GpuMachine& machine, const std::vector<GpuTile>& tiles, const std::vector<choice::GpuPair>& pairs,
+  GpuContractionKernel(const Problem& problem, const GpuMachine& machine,
+                       const std::vector<GpuTile>& tiles, const std::vector<choice::GpuPair>& pairs,
                        Policy policy, const std::string& target_name)
       : problem_(std::make_shared<const Problem>(problem)),
         machine_(machine),
@@ -76,10 +91,12 @@ class GpuContractionKernel final : public ContractionKernel {
         policies_(machine, manifest_.tiles(), manifest_.pairs()) {
     const auto [a, b, m, n, k] = *problem_->contraction;
     epilogue_operations_ = 2;  // the tile is read, the result stored
-    for (const rkernel::Expr& expr : problem_->exprs) epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit);
+    for (const rkernel::Expr& expr : problem_->exprs)
+      epilogue_operations_ += codegen::instructions_of(*problem_, expr, codegen::StrideClass::Unit);
     for (int i = 0; i < static_cast<int>(problem_->operands.size()); ++i) {
       const Operand& operand = problem_->operands[static_cast<std::size_t>(i)];
-      const bool dense = operand.strides[static_cast<std::size_t>(m)].constant() != 0 && operand.strides[static_cast<std::size_t>(n)].constant() != 0;
+      const bool dense = operand.strides[static_cast<std::size_t>(m)].constant() != 0 &&
+                         operand.strides[static_cast<std::size_t>(n)].constant() != 0;
       if (i != a && i != b && dense) epilogue_bytes_ += static_cast<double>(size_of(operand.dtype));
     }
   }
@@ -89,10 +106,14 @@ class GpuContractionKernel final : public ContractionKernel {
     std::vector<codegen::KernelSource> sources;
     for (const GpuContractionClass& shape_class : manifest_.classes()) {
       const bool pair = shape_class.second.has_value();
-      const auto emit = [problem = problem_, machine = machine_, slots = pair ? pair_slots_ : slots_,
-                         grids = pair ? pair_grid_ : PairSlots{grid_, grid_}, shape_class](llvm::Module& module, const std::string& symbol) {
-        std::vector<RegionTree> regions{{contraction_tree(*problem, shape_class.tile, machine), grids[0]}};
-        if (shape_class.second) regions.push_back({contraction_tree(*problem, *shape_class.second, machine), grids[1]});
+      const auto emit = [problem = problem_, machine = machine_,
+                         slots = pair ? pair_slots_ : slots_,
+                         grids = pair ? pair_grid_ : PairSlots{grid_, grid_},
+                         shape_class](llvm::Module& module, const std::string& symbol) {
+        std::vector<RegionTree> regions{
+            {contraction_tree(*problem, shape_class.tile, machine), grids[0]}};
+        if (shape_class.second)
+          regions.push_back({contraction_tree(*problem, *shape_class.second, machine), grids[1]});
         emit_gpu_contraction(module, symbol, regions, slots, shape_class);
       };
       sources.push_back({"gpu contraction " + to_string(shape_class) + " " + structure, emit});
@@ -109,42 +130,54 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   rkernel::Choices choices(const rkernel::PlanRequest& request, Policy policy) const override {
-    if (policy == Policy::Vendor) return {{}, 0, "no vendor library runs on this device: oneDNN is for CPUs"};
-    if (policy == Policy::Oracle) return {{}, 0, "the oracle takes its candidates from all other policies"};
+    if (policy == Policy::Vendor)
+      return {{}, 0, "no vendor library runs on this device: oneDNN is for CPUs"};
+    if (policy == Policy::Oracle)
+      return {{}, 0, "the oracle takes its candidates from all other policies"};
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
     const GpuContraction shape = sizes_of(ints);
-    if (shape.batch * shape.m * shape.n == 0) return {{}, 0, "there is nothing to compute: the output is empty"};
+    if (shape.batch * shape.m * shape.n == 0)
+      return {{}, 0, "there is nothing to compute: the output is empty"};
     const MetContraction met = met_at(shape, ints);
     const GpuProgram choice = policies_.choose(policy, met);
     rkernel::Choices choices;
     for (ConsideredProgram& considered : policies_.considered(policy, met)) {
-      const double seconds = choice::gpu_program_cost(machine_, met.for_tile, manifest_.tiles(), considered.regions);
+      const double seconds =
+          choice::gpu_program_cost(machine_, met.for_tile, manifest_.tiles(), considered.regions);
       if (considered.regions == choice.regions) choices.chosen = choices.candidates.size();
       const GpuProgram program{std::move(considered.regions), seconds};
       rkernel::Launch launch = launch_of(program, ints);
-      std::string text = program_text(manifest_.tiles(), program.regions, met, launch.tickets, launch.grid.blocks);
+      std::string text =
+          program_text(manifest_.tiles(), program.regions, met, launch.tickets, launch.grid.blocks);
       choices.candidates.push_back({std::move(text), considered.seconds, std::move(launch)});
     }
     return choices;
   }
 
-  void rehearse(const rkernel::PlanRequest& request, Policy policy, bool remembered) const override {
+  void rehearse(const rkernel::PlanRequest& request, Policy policy,
+                bool remembered) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
-    if (remembered && TilePolicies::acting(policy) == policy_) remembered_choice(ints);
-    else policies_.choose(policy, met_at(sizes_of(ints), ints));
+    if (remembered && TilePolicies::acting(policy) == policy_)
+      remembered_choice(ints);
+    else
+      policies_.choose(policy, met_at(sizes_of(ints), ints));
   }
 
   std::string explain(const rkernel::PlanRequest& request) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
     const MetContraction met = met_at(sizes_of(ints), ints);
-    const std::string by = policy_ == Policy::Dyn ? "" : "  by policy " + std::string(name_of(policy_)) + "\n";
-    return by + explain_choice(machine_, manifest_.tiles(), met, policies_.considered(Policy::Dyn, met), remembered_choice(ints).regions);
+    const std::string by =
+        policy_ == Policy::Dyn ? "" : "  by policy " + std::string(name_of(policy_)) + "\n";
+    return by + explain_choice(machine_, manifest_.tiles(), met,
+                               policies_.considered(Policy::Dyn, met),
+                               remembered_choice(ints).regions);
   }
 
   std::string target_name() const override { return target_name_; }
 
   std::string describe() const override {
-    std::string text = rkernel::to_string(contraction_tree(*problem_, manifest_.tiles().back(), machine_));
+    std::string text =
+        rkernel::to_string(contraction_tree(*problem_, manifest_.tiles().back(), machine_));
     for (const codegen::KernelSource& source : sources()) text += "class " + source.key + "\n";
     return text;
   }
@@ -152,21 +185,25 @@ class GpuContractionKernel final : public ContractionKernel {
   std::vector<rkernel::CodeListing> listings() const override {
     std::vector<rkernel::CodeListing> listings;
     const std::vector<codegen::KernelSource> all = sources();
-    for (std::size_t i = 0; i < all.size(); ++i) listings.push_back(list_code(listing_name(problem_->name, manifest_.classes()[i]), all[i]));
+    for (std::size_t i = 0; i < all.size(); ++i)
+      listings.push_back(list_code(listing_name(problem_->name, manifest_.classes()[i]), all[i]));
     return listings;
   }
 
   std::string listings_key() const override { return codegen::joined_keys(sources()); }
 
  private:
-  std::int64_t extent(std::span<const std::int64_t> ints, int axis) const { return ints[static_cast<std::size_t>(slots_.extent(axis))]; }
+  std::int64_t extent(std::span<const std::int64_t> ints, int axis) const {
+    return ints[static_cast<std::size_t>(slots_.extent(axis))];
+  }
 
   // B is one matrix for all batches.
   bool b_shared() const {
     const auto [a, b, m, n, k] = *problem_->contraction;
     const Operand& operand = problem_->operands[static_cast<std::size_t>(b)];
     for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
-      if (axis != n && axis != k && slots_.stride(b, axis) != codegen::SlotTable::none) return false;
+      if (axis != n && axis != k && slots_.stride(b, axis) != codegen::SlotTable::none)
+        return false;
     }
     return true;
   }
@@ -180,31 +217,38 @@ class GpuContractionKernel final : public ContractionKernel {
     shape.m = extent(ints, m);
     shape.n = extent(ints, n);
     shape.k = extent(ints, k);
-    shape.a_element_bytes = static_cast<double>(size_of(problem_->operands[static_cast<std::size_t>(a)].dtype));
-    shape.b_element_bytes = static_cast<double>(size_of(problem_->operands[static_cast<std::size_t>(b)].dtype));
+    shape.a_element_bytes =
+        static_cast<double>(size_of(problem_->operands[static_cast<std::size_t>(a)].dtype));
+    shape.b_element_bytes =
+        static_cast<double>(size_of(problem_->operands[static_cast<std::size_t>(b)].dtype));
     shape.epilogue_operations = epilogue_operations_;
     shape.epilogue_bytes = epilogue_bytes_;
     return shape;
   }
 
-  GpuContraction shape_for(const GpuTile& tile, GpuContraction shape, std::span<const std::int64_t> ints) const {
+  GpuContraction shape_for(const GpuTile& tile, GpuContraction shape,
+                           std::span<const std::int64_t> ints) const {
     shape.a_vectors = manifest_.a_vectors(tile, slots_, ints);
     shape.b_vectors = manifest_.b_vectors(tile, slots_, ints);
     return shape;
   }
 
-  // Tiles of one engine agree on what can be copied as vectors: the first and the last stand for both.
+  // Tiles of one engine agree on what can be copied as vectors: the first and the last stand for
+  // both.
   int vectors_of(std::span<const std::int64_t> ints) const {
     int vectors = 0;
     for (const GpuTile& tile : {manifest_.tiles().front(), manifest_.tiles().back()}) {
-      vectors = 4 * vectors + 2 * manifest_.a_vectors(tile, slots_, ints) + manifest_.b_vectors(tile, slots_, ints);
+      vectors = 4 * vectors + 2 * manifest_.a_vectors(tile, slots_, ints) +
+                manifest_.b_vectors(tile, slots_, ints);
     }
     return vectors;
   }
 
   // `ints` must outlive it.
   MetContraction met_at(const GpuContraction& shape, std::span<const std::int64_t> ints) const {
-    return {shape, [this, shape, ints](const GpuTile& tile) { return shape_for(tile, shape, ints); }, vectors_of(ints), manifest_.runs_pairs(slots_, ints)};
+    return {shape,
+            [this, shape, ints](const GpuTile& tile) { return shape_for(tile, shape, ints); },
+            vectors_of(ints), manifest_.runs_pairs(slots_, ints)};
   }
 
   // By the kernel's own policy.
@@ -218,7 +262,8 @@ class GpuContractionKernel final : public ContractionKernel {
   }
 
   // Tickets of the regions one after another; a region's slots say where its own end.
-  std::int64_t place_regions(const std::vector<GpuRegion>& regions, std::int64_t batch, std::vector<std::int64_t>& ints) const {
+  std::int64_t place_regions(const std::vector<GpuRegion>& regions, std::int64_t batch,
+                             std::vector<std::int64_t>& ints) const {
     const bool pair = regions.size() > 1;
     if (pair) ints.resize(static_cast<std::size_t>(pair_slots_.size()));
     const auto set = [&](int slot, std::int64_t value) {
@@ -242,13 +287,19 @@ class GpuContractionKernel final : public ContractionKernel {
     return tickets;
   }
 
-  std::size_t class_of(const std::vector<GpuRegion>& regions, std::span<const std::int64_t> ints) const {
-    if (regions.size() == 1) return manifest_.class_for(manifest_.tiles().at(regions.front().tile), slots_, ints);
-    return manifest_.class_for(choice::GpuPair{regions.front().tile, regions.back().tile}, slots_, ints).value();
+  std::size_t class_of(const std::vector<GpuRegion>& regions,
+                       std::span<const std::int64_t> ints) const {
+    if (regions.size() == 1)
+      return manifest_.class_for(manifest_.tiles().at(regions.front().tile), slots_, ints);
+    return manifest_
+        .class_for(choice::GpuPair{regions.front().tile, regions.back().tile}, slots_, ints)
+        .value();
   }
 
   rkernel::Launch launch_of(const GpuProgram& program, std::vector<std::int64_t> ints) const {
-    if (program.regions.empty()) throw Error(ErrorKind::internal, "no tile of " + problem_->name + " fits " + machine_.product);
+    if (program.regions.empty())
+      throw Error(ErrorKind::internal,
+                  "no tile of " + problem_->name + " fits " + machine_.product);
     rkernel::Launch launch;
     launch.ints = std::move(ints);
     const GpuContraction shape = sizes_of(launch.ints);
@@ -256,13 +307,18 @@ class GpuContractionKernel final : public ContractionKernel {
     launch.tickets = place_regions(program.regions, shape.batch, launch.ints);
     std::vector<GpuTile> tiles;
     for (const GpuRegion& region : program.regions) tiles.push_back(manifest_.tiles()[region.tile]);
-    launch.grid.blocks = std::min(launch.tickets, std::int64_t{machine_.multiprocessors} * choice::program_occupancy(machine_, tiles).blocks);
+    launch.grid.blocks =
+        std::min(launch.tickets, std::int64_t{machine_.multiprocessors} *
+                                     choice::program_occupancy(machine_, tiles).blocks);
     launch.grid.threads = tiles.front().threads();
-    for (const GpuTile& tile : tiles) launch.grid.shared_bytes = std::max(launch.grid.shared_bytes, tile.shared_bytes());
+    for (const GpuTile& tile : tiles)
+      launch.grid.shared_bytes = std::max(launch.grid.shared_bytes, tile.shared_bytes());
     launch.predicted_seconds = program.seconds;
-    const double batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+    const double batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m),
+                 n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
     launch.flops = 2 * batch * m * n * k;
-    launch.bytes = batch * (m * k * shape.a_element_bytes + m * n * shape.epilogue_bytes) + (b_shared() ? 1 : batch) * n * k * shape.b_element_bytes;
+    launch.bytes = batch * (m * k * shape.a_element_bytes + m * n * shape.epilogue_bytes) +
+                   (b_shared() ? 1 : batch) * n * k * shape.b_element_bytes;
     return launch;
   }
 
@@ -283,16 +339,21 @@ class GpuContractionKernel final : public ContractionKernel {
 
 }  // namespace
 
-std::unique_ptr<ContractionKernel> ContractionKernel::create(const Problem& problem, const GpuMachine& machine, DType compute, bool allow_tf32,
+std::unique_ptr<ContractionKernel> ContractionKernel::create(const Problem& problem,
+                                                             const GpuMachine& machine,
+                                                             DType compute, bool allow_tf32,
                                                              const std::string& target_name) {
-  return create(problem, machine, compute, choice::gpu_tiles(machine, compute, allow_tf32), target_name);
+  return create(problem, machine, compute, choice::gpu_tiles(machine, compute, allow_tf32),
+                target_name);
 }
 
-std::unique_ptr<ContractionKernel> ContractionKernel::create(const Problem& problem, const GpuMachine& machine, DType compute,
-                                                             const std::vector<GpuTile>& tiles, const std::string& target_name, Policy policy,
-                                                             const std::vector<choice::GpuPair>& pairs) {
+std::unique_ptr<ContractionKernel> ContractionKernel::create(
+    const Problem& problem, const GpuMachine& machine, DType compute,
+    const std::vector<GpuTile>& tiles, const std::string& target_name, Policy policy,
+    const std::vector<choice::GpuPair>& pairs) {
   if (tiles.empty() || !supported(problem, compute)) return nullptr;
-  return std::make_unique<GpuContractionKernel>(problem, machine, tiles, pairs, policy, target_name);
+  return std::make_unique<GpuContractionKernel>(problem, machine, tiles, pairs, policy,
+                                                target_name);
 }
 
 }  // namespace dyn::ptx

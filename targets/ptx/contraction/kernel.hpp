@@ -13,14 +13,20 @@ namespace dyn::ptx {
 
 class ContractionKernel : public rkernel::Kernel {
  public:
-  /// Programs of one region. `compute`: the dtype that the contraction multiplies in. nullptr where device code cannot run the problem.
-  static std::unique_ptr<ContractionKernel> create(const rkernel::Problem& problem, const choice::GpuMachine& machine, DType compute,
+  /// Programs of one region. `compute`: the dtype that the contraction multiplies in. nullptr where
+  /// device code cannot run the problem.
+  static std::unique_ptr<ContractionKernel> create(const rkernel::Problem& problem,
+                                                   const choice::GpuMachine& machine, DType compute,
                                                    bool allow_tf32, const std::string& target_name);
-  /// The same with the candidates for `compute` that gpu_tiles() gives, for callers with many problems. `policy`: who chooses in plan(); Vendor and
-  /// Oracle: as Dyn. `pairs`: of tiles, for programs of two regions (gpu_pairs()).
-  static std::unique_ptr<ContractionKernel> create(const rkernel::Problem& problem, const choice::GpuMachine& machine, DType compute,
-                                                   const std::vector<choice::GpuTile>& tiles, const std::string& target_name,
-                                                   rkernel::Policy policy = rkernel::Policy::Dyn, const std::vector<choice::GpuPair>& pairs = {});
+  /// The same with the candidates for `compute` that gpu_tiles() gives, for callers with many
+  /// problems. `policy`: who chooses in plan(); Vendor and Oracle: as Dyn. `pairs`: of tiles, for
+  /// programs of two regions (gpu_pairs()).
+  static std::unique_ptr<ContractionKernel> create(const rkernel::Problem& problem,
+                                                   const choice::GpuMachine& machine, DType compute,
+                                                   const std::vector<choice::GpuTile>& tiles,
+                                                   const std::string& target_name,
+                                                   rkernel::Policy policy = rkernel::Policy::Dyn,
+                                                   const std::vector<choice::GpuPair>& pairs = {});
   virtual std::vector<codegen::KernelSource> sources() const = 0;
   virtual void bind(std::vector<const void*> functions) = 0;
   rkernel::Space space() const override { return rkernel::Space::Device; }

@@ -15,16 +15,20 @@ using rkernel::Problem;
 
 constexpr std::int64_t vector_bytes = 16;
 
-std::int64_t elements_of_vector(const Operand& operand) { return vector_bytes / static_cast<std::int64_t>(size_of(operand.dtype)); }
+std::int64_t elements_of_vector(const Operand& operand) {
+  return vector_bytes / static_cast<std::int64_t>(size_of(operand.dtype));
+}
 
-// Vectors need: the dtype of the tile, stride 1 along `inner`, and a start of every row that is a multiple of 16 bytes. Buffers begin at
-// such an address (rkernel::Device::allocate).
+// Vectors need: the dtype of the tile, stride 1 along `inner`, and a start of every row that is a
+// multiple of 16 bytes. Buffers begin at such an address (rkernel::Device::allocate).
 std::optional<bool> provably_vectors(const Operand& operand, int inner, DType tile_dtype) {
   if (operand.dtype != tile_dtype) return false;
   std::optional<bool> all = true;
   const auto demand = [&](std::optional<bool> answer) {
-    if (answer == false) all = false;
-    else if (!answer && all == true) all = std::nullopt;
+    if (answer == false)
+      all = false;
+    else if (!answer && all == true)
+      all = std::nullopt;
   };
   const auto aligned = [&](graph::Dim dim) {
     if (dim.valid()) demand(graph::prove_multiple(dim, elements_of_vector(operand)));
@@ -32,13 +36,16 @@ std::optional<bool> provably_vectors(const Operand& operand, int inner, DType ti
   aligned(operand.offset);
   for (int axis = 0; axis < static_cast<int>(operand.strides.size()); ++axis) {
     const graph::Dim stride = operand.strides[static_cast<std::size_t>(axis)];
-    if (axis != inner) aligned(stride);
-    else demand(stride.valid() ? graph::prove_equal(stride, stride.table().constant(1)) : false);
+    if (axis != inner)
+      aligned(stride);
+    else
+      demand(stride.valid() ? graph::prove_equal(stride, stride.table().constant(1)) : false);
   }
   return all;
 }
 
-bool vectors_now(const Problem& problem, int index, int inner, DType tile_dtype, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) {
+bool vectors_now(const Problem& problem, int index, int inner, DType tile_dtype,
+                 const codegen::SlotTable& slots, std::span<const std::int64_t> ints) {
   const Operand& operand = problem.operands[static_cast<std::size_t>(index)];
   if (operand.dtype != tile_dtype) return false;
   const auto value = [&](int slot) { return codegen::value_of(slot, ints); };
@@ -63,17 +70,22 @@ bool may_be_unit(graph::Dim stride) {
 
 }  // namespace
 
-ContractionManifest::ContractionManifest(const Problem& problem, const std::vector<GpuTile>& tiles, const std::vector<choice::GpuPair>& pairs)
+ContractionManifest::ContractionManifest(const Problem& problem, const std::vector<GpuTile>& tiles,
+                                         const std::vector<choice::GpuPair>& pairs)
     : problem_(problem) {
   const rkernel::Contraction& contraction = *problem.contraction;
   const Operand& b = problem.operands[static_cast<std::size_t>(contraction.b)];
-  k_first_ = may_be_unit(b.strides[static_cast<std::size_t>(contraction.k)]) && !may_be_unit(b.strides[static_cast<std::size_t>(contraction.n)]);
+  k_first_ = may_be_unit(b.strides[static_cast<std::size_t>(contraction.k)]) &&
+             !may_be_unit(b.strides[static_cast<std::size_t>(contraction.n)]);
   for (int i = 0; i < static_cast<int>(problem.operands.size()); ++i) {
-    const auto possible = codegen::possible_classes(problem.operands[static_cast<std::size_t>(i)].strides[static_cast<std::size_t>(contraction.n)]);
+    const auto possible =
+        codegen::possible_classes(problem.operands[static_cast<std::size_t>(i)]
+                                      .strides[static_cast<std::size_t>(contraction.n)]);
     const bool decided = possible.size() == 1 && i != contraction.a && i != contraction.b;
     lanes_.push_back(decided ? possible.front() : codegen::StrideClass::Any);
   }
-  // The last tiles are those of the engine that serves as a fallback: they go first where there would be too many classes.
+  // The last tiles are those of the engine that serves as a fallback: they go first where there
+  // would be too many classes.
   for (const GpuTile& tile : tiles) {
     std::vector<GpuContractionClass> of_tile;
     add_classes(tile, of_tile);
@@ -92,12 +104,14 @@ int ContractionManifest::b_inner(const GpuTile& tile) const {
   return b_order(tile) == BOrder::RowsAlongK ? problem_.contraction->k : problem_.contraction->n;
 }
 
-void ContractionManifest::add_classes(const GpuTile& tile, std::vector<GpuContractionClass>& classes) const {
+void ContractionManifest::add_classes(const GpuTile& tile,
+                                      std::vector<GpuContractionClass>& classes) const {
   const rkernel::Contraction& contraction = *problem_.contraction;
   const Operand& a = problem_.operands[static_cast<std::size_t>(contraction.a)];
   const Operand& b = problem_.operands[static_cast<std::size_t>(contraction.b)];
   for (const Copy a_copy : copies_for(provably_vectors(a, contraction.k, tile.operands))) {
-    for (const Copy b_copy : copies_for(provably_vectors(b, b_inner(tile), tile.operands))) classes.push_back({tile, a_copy, b_copy, b_order(tile), lanes_});
+    for (const Copy b_copy : copies_for(provably_vectors(b, b_inner(tile), tile.operands)))
+      classes.push_back({tile, a_copy, b_copy, b_order(tile), lanes_});
   }
 }
 
@@ -110,15 +124,20 @@ void ContractionManifest::add_pair(const choice::GpuPair& pair) {
   pairs_.push_back(pair);
 }
 
-bool ContractionManifest::a_vectors(const GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
-  return vectors_now(problem_, problem_.contraction->a, problem_.contraction->k, tile.operands, slots, ints);
+bool ContractionManifest::a_vectors(const GpuTile& tile, const codegen::SlotTable& slots,
+                                    std::span<const std::int64_t> ints) const {
+  return vectors_now(problem_, problem_.contraction->a, problem_.contraction->k, tile.operands,
+                     slots, ints);
 }
 
-bool ContractionManifest::b_vectors(const GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
+bool ContractionManifest::b_vectors(const GpuTile& tile, const codegen::SlotTable& slots,
+                                    std::span<const std::int64_t> ints) const {
   return vectors_now(problem_, problem_.contraction->b, b_inner(tile), tile.operands, slots, ints);
 }
 
-std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile, const std::optional<GpuTile>& second, const codegen::SlotTable& slots,
+std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile,
+                                                     const std::optional<GpuTile>& second,
+                                                     const codegen::SlotTable& slots,
                                                      std::span<const std::int64_t> ints) const {
   const Copy a = a_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
   const Copy b = b_vectors(tile, slots, ints) ? Copy::Vectors : Copy::Elements;
@@ -129,13 +148,16 @@ std::optional<std::size_t> ContractionManifest::find(const GpuTile& tile, const 
   return std::nullopt;
 }
 
-std::size_t ContractionManifest::class_for(const GpuTile& tile, const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
+std::size_t ContractionManifest::class_for(const GpuTile& tile, const codegen::SlotTable& slots,
+                                           std::span<const std::int64_t> ints) const {
   if (const auto found = find(tile, std::nullopt, slots, ints)) return *found;
-  throw Error(ErrorKind::internal, "no shape class of " + problem_.name + " is for its strides with " + tile.to_string());
+  throw Error(ErrorKind::internal, "no shape class of " + problem_.name +
+                                       " is for its strides with " + tile.to_string());
 }
 
-std::optional<std::size_t> ContractionManifest::class_for(const choice::GpuPair& pair, const codegen::SlotTable& slots,
-                                                          std::span<const std::int64_t> ints) const {
+std::optional<std::size_t> ContractionManifest::class_for(
+    const choice::GpuPair& pair, const codegen::SlotTable& slots,
+    std::span<const std::int64_t> ints) const {
   return find(tiles_.at(pair.first), tiles_.at(pair.second), slots, ints);
 }
 

@@ -38,9 +38,14 @@ llvm::Value* converted(Builder& builder, DType from, DType to, llvm::Value* valu
 }
 
 // As it lies in memory: 2-byte elements as their bits.
-llvm::Type* element_type(Builder& builder, DType dtype) { return dtype == DType::f32 ? builder.getFloatTy() : static_cast<llvm::Type*>(builder.getInt16Ty()); }
+llvm::Type* element_type(Builder& builder, DType dtype) {
+  return dtype == DType::f32 ? builder.getFloatTy()
+                             : static_cast<llvm::Type*>(builder.getInt16Ty());
+}
 
-llvm::Align alignment_of(DType dtype, int elements) { return llvm::Align(static_cast<std::uint64_t>(bytes_of(dtype) * elements)); }
+llvm::Align alignment_of(DType dtype, int elements) {
+  return llvm::Align(static_cast<std::uint64_t>(bytes_of(dtype) * elements));
+}
 
 /// if (condition), where there is one.
 std::optional<codegen::Conditional> where(Builder& builder, llvm::Value* condition) {
@@ -53,7 +58,9 @@ std::optional<codegen::Conditional> where(Builder& builder, llvm::Value* conditi
 template <class Yes, class No>
 void choose(Builder& builder, llvm::Value* condition, const char* name, Yes yes, No no) {
   llvm::Function* function = builder.GetInsertBlock()->getParent();
-  const auto block = [&](const char* suffix) { return llvm::BasicBlock::Create(builder.getContext(), std::string(name) + suffix, function); };
+  const auto block = [&](const char* suffix) {
+    return llvm::BasicBlock::Create(builder.getContext(), std::string(name) + suffix, function);
+  };
   llvm::BasicBlock *then = block(""), *otherwise = block(".else"), *after = block(".after");
   builder.CreateCondBr(condition, then, otherwise);
   builder.SetInsertPoint(then);
@@ -67,7 +74,9 @@ void choose(Builder& builder, llvm::Value* condition, const char* name, Yes yes,
 
 /// Of a power of two.
 llvm::Value* is_multiple(Builder& builder, llvm::Value* value, int of) {
-  return builder.CreateICmpEQ(builder.CreateAnd(value, builder.getInt64(static_cast<std::uint64_t>(of - 1))), builder.getInt64(0));
+  return builder.CreateICmpEQ(
+      builder.CreateAnd(value, builder.getInt64(static_cast<std::uint64_t>(of - 1))),
+      builder.getInt64(0));
 }
 
 int largest_divisor(int value, int most) {
@@ -78,7 +87,8 @@ int largest_divisor(int value, int most) {
 
 }  // namespace
 
-TileCopy::TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy, int threads, DepthAlong depth_along)
+TileCopy::TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy,
+                   int threads, DepthAlong depth_along)
     : tile_(tile),
       tile_dtype_(tile_dtype),
       source_dtype_(source_dtype),
@@ -87,14 +97,19 @@ TileCopy::TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype,
       depth_along_(depth_along),
       units_in_row_(copy == Copy::Vectors ? tile.chunks() : tile.row_bytes / bytes_of(tile_dtype)) {
   for (const DType dtype : {tile_dtype, source_dtype}) {
-    if (!is_float(dtype)) throw Error(ErrorKind::unsupported, "a contraction on a GPU does not copy elements of " + std::string(name_of(dtype)));
+    if (!is_float(dtype))
+      throw Error(ErrorKind::unsupported, "a contraction on a GPU does not copy elements of " +
+                                              std::string(name_of(dtype)));
   }
   if (copy == Copy::Vectors && tile_dtype != source_dtype) {
-    throw Error(ErrorKind::internal, "a copy of vectors from " + std::string(name_of(source_dtype)) + " to " + std::string(name_of(tile_dtype)));
+    throw Error(ErrorKind::internal, "a copy of vectors from " +
+                                         std::string(name_of(source_dtype)) + " to " +
+                                         std::string(name_of(tile_dtype)));
   }
 }
 
-void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_stride, llvm::Value* column_stride, llvm::Value* depth) {
+void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_stride,
+                       llvm::Value* column_stride, llvm::Value* depth) {
   thread_ = thread;
   depth_ = depth;
   llvm::Value* bytes = builder.getInt64(size_of(source_dtype_));
@@ -103,21 +118,30 @@ void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_s
   along_rows_ = builder.CreateICmpEQ(row_stride, builder.getInt64(1));
   // What is loaded must exist, and what lies outside of the tile may not.
   if (!asynchronous() && units(walked_in_row()) % threads_ != 0) return;
-  walk_ = vectors() || tile_.swizzled || !asynchronous() ? walk_down(builder) : walk_either_way(builder);
+  walk_ = vectors() || tile_.swizzled || !asynchronous() ? walk_down(builder)
+                                                         : walk_either_way(builder);
 }
 
 int TileCopy::elements_walked() const { return asynchronous() ? 1 : group; }
-int TileCopy::walked_in_row() const { return vectors() ? units_in_row_ : units_in_row_ / elements_walked(); }
+int TileCopy::walked_in_row() const {
+  return vectors() ? units_in_row_ : units_in_row_ / elements_walked();
+}
 int TileCopy::copies(int in_row) const { return (units(in_row) + threads_ - 1) / threads_; }
-int TileCopy::straight_copies(int in_row) const { return largest_divisor(copies(in_row), most_straight_copies); }
-int TileCopy::depth_of_tile() const { return depth_along_ == DepthAlong::Rows ? tile_.rows : tile_.row_bytes / bytes_of(tile_dtype_); }
+int TileCopy::straight_copies(int in_row) const {
+  return largest_divisor(copies(in_row), most_straight_copies);
+}
+int TileCopy::depth_of_tile() const {
+  return depth_along_ == DepthAlong::Rows ? tile_.rows : tile_.row_bytes / bytes_of(tile_dtype_);
+}
 
 llvm::Value* TileCopy::index_of(Builder& builder, llvm::Value* first, int copy) const {
   return copy == 0 ? first : builder.CreateAdd(first, number(builder, copy * threads_));
 }
 
 llvm::Value* TileCopy::inside(Builder& builder, llvm::Value* first, int copy, int in_row) const {
-  return units(in_row) % threads_ == 0 ? nullptr : builder.CreateICmpULT(index_of(builder, first, copy), number(builder, units(in_row)));
+  return units(in_row) % threads_ == 0 ? nullptr
+                                       : builder.CreateICmpULT(index_of(builder, first, copy),
+                                                               number(builder, units(in_row)));
 }
 
 TileCopy::Unit TileCopy::unit_at(Builder& builder, llvm::Value* index) const {
@@ -134,8 +158,12 @@ llvm::Value* TileCopy::place_of(Builder& builder, const Unit& unit) const {
 }
 
 llvm::Value* TileCopy::source_of(Builder& builder, const Unit& unit) const {
-  const auto wide = [&](llvm::Value* value) { return builder.CreateZExt(value, builder.getInt64Ty()); };
-  llvm::Value* column = vectors() ? wide(builder.CreateMul(unit.column, number(builder, chunk_bytes))) : builder.CreateMul(wide(unit.column), column_bytes_);
+  const auto wide = [&](llvm::Value* value) {
+    return builder.CreateZExt(value, builder.getInt64Ty());
+  };
+  llvm::Value* column = vectors()
+                            ? wide(builder.CreateMul(unit.column, number(builder, chunk_bytes)))
+                            : builder.CreateMul(wide(unit.column), column_bytes_);
   return builder.CreateAdd(builder.CreateMul(wide(unit.row), row_bytes_), column);
 }
 
@@ -145,132 +173,185 @@ std::optional<TileCopy::Walk> TileCopy::walk_down(Builder& builder) const {
   if (threads_ % in_row != 0 && copies(in_row) > 1) return std::nullopt;
   const int rows = std::max(1, threads_ / in_row);
   const int places = tile_.period() / std::gcd(rows, tile_.period());
-  if (straight_copies(in_row) != copies(in_row) && straight_copies(in_row) % places != 0) return std::nullopt;
-  llvm::Value* column = builder.CreateMul(builder.CreateURem(thread_, number(builder, in_row)), number(builder, vectors() ? 1 : elements_walked()));
+  if (straight_copies(in_row) != copies(in_row) && straight_copies(in_row) % places != 0)
+    return std::nullopt;
+  llvm::Value* column = builder.CreateMul(builder.CreateURem(thread_, number(builder, in_row)),
+                                          number(builder, vectors() ? 1 : elements_walked()));
   const Unit first{builder.CreateUDiv(thread_, number(builder, in_row)), column};
-  Walk walk{source_of(builder, first), builder.CreateMul(row_bytes_, builder.getInt64(static_cast<std::uint64_t>(rows))), {},
-            number(builder, places * rows * tile_.stride_bytes()), walks_down(builder)};
+  Walk walk{source_of(builder, first),
+            builder.CreateMul(row_bytes_, builder.getInt64(static_cast<std::uint64_t>(rows))),
+            {},
+            number(builder, places * rows * tile_.stride_bytes()),
+            walks_down(builder)};
   for (int i = 0; i < std::min(places, copies(in_row)); ++i) {
-    walk.places.push_back(place_of(builder, {i == 0 ? first.row : builder.CreateAdd(first.row, number(builder, i * rows)), first.column}));
+    walk.places.push_back(place_of(
+        builder, {i == 0 ? first.row : builder.CreateAdd(first.row, number(builder, i * rows)),
+                  first.column}));
   }
   return walk;
 }
 
-// Whether a source's elements want to be read along rows; groups of them, where each row begins with a whole one.
+// Whether a source's elements want to be read along rows; groups of them, where each row begins
+// with a whole one.
 llvm::Value* TileCopy::walks_down(Builder& builder) const {
   if (vectors()) return nullptr;
   if (asynchronous()) return builder.CreateNot(along_rows_);
-  llvm::Value* neighbours = builder.CreateICmpEQ(column_bytes_, builder.getInt64(size_of(source_dtype_)));
-  return builder.CreateAnd(neighbours, is_multiple(builder, row_bytes_, group * bytes_of(source_dtype_)));
+  llvm::Value* neighbours =
+      builder.CreateICmpEQ(column_bytes_, builder.getInt64(size_of(source_dtype_)));
+  return builder.CreateAnd(neighbours,
+                           is_multiple(builder, row_bytes_, group * bytes_of(source_dtype_)));
 }
 
 // Elements of rows that are not permuted: down or along, as the source's strides want.
 std::optional<TileCopy::Walk> TileCopy::walk_either_way(Builder& builder) const {
-  if ((threads_ % units_in_row_ != 0 || threads_ % tile_.rows != 0) && copies(units_in_row_) > 1) return std::nullopt;
+  if ((threads_ % units_in_row_ != 0 || threads_ % tile_.rows != 0) && copies(units_in_row_) > 1)
+    return std::nullopt;
   const int rows = threads_ / units_in_row_, columns = threads_ / tile_.rows;
   const Unit first = unit_at(builder, thread_);
-  const auto scaled = [&](llvm::Value* bytes, int by) { return builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(by))); };
-  return Walk{source_of(builder, first), builder.CreateSelect(along_rows_, scaled(column_bytes_, columns), scaled(row_bytes_, rows)),
-              {place_of(builder, first)},
-              builder.CreateSelect(along_rows_, number(builder, columns * bytes_of(tile_dtype_)), number(builder, rows * tile_.stride_bytes())), nullptr};
+  const auto scaled = [&](llvm::Value* bytes, int by) {
+    return builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(by)));
+  };
+  return Walk{
+      source_of(builder, first),
+      builder.CreateSelect(along_rows_, scaled(column_bytes_, columns), scaled(row_bytes_, rows)),
+      {place_of(builder, first)},
+      builder.CreateSelect(along_rows_, number(builder, columns * bytes_of(tile_dtype_)),
+                           number(builder, rows * tile_.stride_bytes())),
+      nullptr};
 }
 
-// The position is that of the thread's first chunk, or of the tile where there is none, or for elements.
+// The position is that of the thread's first chunk, or of the tile where there is none, or for
+// elements.
 llvm::Value* TileCopy::enter(Builder& builder, const TileBand& band) {
   across_ = band.across;
   if (!walk_) return band.origin;
-  const int extent = depth_along_ == DepthAlong::Rows ? tile_.row_bytes / bytes_of(tile_dtype_) : tile_.rows;
+  const int extent =
+      depth_along_ == DepthAlong::Rows ? tile_.row_bytes / bytes_of(tile_dtype_) : tile_.rows;
   llvm::Value* whole = builder.CreateICmpEQ(across_, number(builder, extent));
   if (walk_->usable != nullptr) whole = builder.CreateAnd(whole, walk_->usable);
   if (!asynchronous()) {
     llvm::Value* origin = builder.CreatePtrToInt(band.origin, builder.getInt64Ty());
     whole = builder.CreateAnd(whole, is_multiple(builder, origin, group * bytes_of(source_dtype_)));
   }
-  llvm::Value* steps = builder.CreateUDiv(depth_, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile())));
-  whole_steps_ = builder.CreateSelect(whole, builder.CreateTrunc(steps, builder.getInt32Ty()), number(builder, 0));
+  llvm::Value* steps =
+      builder.CreateUDiv(depth_, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile())));
+  whole_steps_ = builder.CreateSelect(whole, builder.CreateTrunc(steps, builder.getInt32Ty()),
+                                      number(builder, 0));
   return vectors() ? at_byte(builder, band.origin, walk_->first) : band.origin;
 }
 
 llvm::Value* TileCopy::next(Builder& builder, llvm::Value* position) const {
   llvm::Value* bytes = depth_along_ == DepthAlong::Rows ? row_bytes_ : column_bytes_;
-  return at_byte(builder, position, builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile()))));
+  return at_byte(
+      builder, position,
+      builder.CreateMul(bytes, builder.getInt64(static_cast<std::uint64_t>(depth_of_tile()))));
 }
 
-void TileCopy::issue(Builder& builder, llvm::Value* position, llvm::Value* step, llvm::Value* destination) const {
+void TileCopy::issue(Builder& builder, llvm::Value* position, llvm::Value* step,
+                     llvm::Value* destination) const {
   if (!walk_) return copy_singly(builder, position, destination, existing(builder, step));
-  const auto whole = [&] { copy_walking(builder, vectors() ? position : at_byte(builder, position, walk_->first), destination, nullptr); };
+  const auto whole = [&] {
+    copy_walking(builder, vectors() ? position : at_byte(builder, position, walk_->first),
+                 destination, nullptr);
+  };
   const auto part = [&] {
     const Extents extents = existing(builder, step);
-    if (vectors()) copy_walking(builder, position, destination, &extents);
-    else copy_singly(builder, position, destination, extents);
+    if (vectors())
+      copy_walking(builder, position, destination, &extents);
+    else
+      copy_singly(builder, position, destination, extents);
   };
   choose(builder, builder.CreateICmpSLT(step, whole_steps_), "whole", whole, part);
 }
 
 TileCopy::Extents TileCopy::existing(Builder& builder, llvm::Value* step) const {
   const auto wide = [&](int value) { return builder.getInt64(static_cast<std::uint64_t>(value)); };
-  llvm::Value* before = builder.CreateMul(builder.CreateZExt(step, builder.getInt64Ty()), wide(depth_of_tile()));
-  llvm::Value* left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder.CreateSub(depth_, before), wide(depth_of_tile()));
+  llvm::Value* before =
+      builder.CreateMul(builder.CreateZExt(step, builder.getInt64Ty()), wide(depth_of_tile()));
+  llvm::Value* left = builder.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smin, builder.CreateSub(depth_, before), wide(depth_of_tile()));
   llvm::Value* depth = builder.CreateTrunc(left, builder.getInt32Ty());
   return depth_along_ == DepthAlong::Rows ? Extents{depth, across_} : Extents{across_, depth};
 }
 
-llvm::Value* TileCopy::existing_bytes(Builder& builder, const Extents& extents, const Unit& chunk) const {
-  llvm::Value* columns = builder.CreateMul(extents.columns, number(builder, bytes_of(source_dtype_)));
-  llvm::Value* left = builder.CreateSub(columns, builder.CreateMul(chunk.column, number(builder, chunk_bytes)));
+llvm::Value* TileCopy::existing_bytes(Builder& builder, const Extents& extents,
+                                      const Unit& chunk) const {
+  llvm::Value* columns =
+      builder.CreateMul(extents.columns, number(builder, bytes_of(source_dtype_)));
+  llvm::Value* left =
+      builder.CreateSub(columns, builder.CreateMul(chunk.column, number(builder, chunk_bytes)));
   left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, number(builder, 0));
   left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, number(builder, chunk_bytes));
-  return builder.CreateSelect(builder.CreateICmpSLT(chunk.row, extents.rows), left, number(builder, 0));
+  return builder.CreateSelect(builder.CreateICmpSLT(chunk.row, extents.rows), left,
+                              number(builder, 0));
 }
 
-void TileCopy::copy_walking(Builder& builder, llvm::Value* from, llvm::Value* destination, const Extents* extents) const {
+void TileCopy::copy_walking(Builder& builder, llvm::Value* from, llvm::Value* destination,
+                            const Extents* extents) const {
   const int all = copies(walked_in_row()), straight = straight_copies(walked_in_row());
   if (straight == all) return copy(builder, walk(builder, from, destination, thread_, extents));
   llvm::Value* carried[] = {thread_, from, destination};
-  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, all), number(builder, straight), "copy", carried);
+  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, all),
+                             number(builder, straight), "copy", carried);
   copy(builder, walk(builder, trips.carried(1), trips.carried(2), trips.carried(0), extents));
   const int turns = straight / static_cast<int>(walk_->places.size());
   carried[0] = index_of(builder, trips.carried(0), straight);
-  carried[1] = at_byte(builder, trips.carried(1), builder.CreateMul(walk_->step, builder.getInt64(static_cast<std::uint64_t>(straight))));
-  carried[2] = at_byte(builder, trips.carried(2), builder.CreateMul(walk_->turn, number(builder, turns)));
+  carried[1] = at_byte(
+      builder, trips.carried(1),
+      builder.CreateMul(walk_->step, builder.getInt64(static_cast<std::uint64_t>(straight))));
+  carried[2] =
+      at_byte(builder, trips.carried(2), builder.CreateMul(walk_->turn, number(builder, turns)));
   trips.close(carried);
 }
 
-std::vector<TileCopy::Piece> TileCopy::walk(Builder& builder, llvm::Value* from, llvm::Value* destination, llvm::Value* first, const Extents* extents) const {
+std::vector<TileCopy::Piece> TileCopy::walk(Builder& builder, llvm::Value* from,
+                                            llvm::Value* destination, llvm::Value* first,
+                                            const Extents* extents) const {
   std::vector<Piece> pieces;
-  const int places = static_cast<int>(walk_->places.size()), straight = straight_copies(walked_in_row());
+  const int places = static_cast<int>(walk_->places.size()),
+            straight = straight_copies(walked_in_row());
   Unit unit = extents == nullptr ? Unit{} : unit_at(builder, first);
   for (int i = 0; i < straight; ++i) {
     if (i > 0) from = at_byte(builder, from, walk_->step);
-    if (i > 0 && extents != nullptr) unit.row = builder.CreateAdd(unit.row, number(builder, threads_ / units_in_row_));
-    llvm::Value* place = at_byte(builder, destination, walk_->places[static_cast<std::size_t>(i % places)]);
-    if (i >= places) place = at_byte(builder, place, builder.CreateMul(walk_->turn, number(builder, i / places)));
-    llvm::Value* bytes = extents == nullptr ? number(builder, chunk_bytes) : existing_bytes(builder, *extents, unit);
-    pieces.push_back({from, place, nullptr, bytes, inside(builder, first, i, walked_in_row()), elements_walked()});
+    if (i > 0 && extents != nullptr)
+      unit.row = builder.CreateAdd(unit.row, number(builder, threads_ / units_in_row_));
+    llvm::Value* place =
+        at_byte(builder, destination, walk_->places[static_cast<std::size_t>(i % places)]);
+    if (i >= places)
+      place = at_byte(builder, place, builder.CreateMul(walk_->turn, number(builder, i / places)));
+    llvm::Value* bytes =
+        extents == nullptr ? number(builder, chunk_bytes) : existing_bytes(builder, *extents, unit);
+    pieces.push_back({from, place, nullptr, bytes, inside(builder, first, i, walked_in_row()),
+                      elements_walked()});
   }
   return pieces;
 }
 
-void TileCopy::copy_singly(Builder& builder, llvm::Value* position, llvm::Value* destination, const Extents& extents) const {
+void TileCopy::copy_singly(Builder& builder, llvm::Value* position, llvm::Value* destination,
+                           const Extents& extents) const {
   const int all = copies(units_in_row_), straight = straight_copies(units_in_row_);
   const auto run = [&](llvm::Value* first) {
     std::vector<Piece> pieces;
-    for (int i = 0; i < straight; ++i) pieces.push_back(piece_at(builder, extents, position, destination, first, i));
+    for (int i = 0; i < straight; ++i)
+      pieces.push_back(piece_at(builder, extents, position, destination, first, i));
     copy(builder, pieces);
   };
   if (straight == all) return run(thread_);
-  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, all), number(builder, straight), "copy");
+  codegen::CountedLoop trips(builder, number(builder, 0), number(builder, all),
+                             number(builder, straight), "copy");
   run(builder.CreateAdd(thread_, builder.CreateMul(trips.index(), number(builder, threads_))));
   trips.close();
 }
 
-TileCopy::Piece TileCopy::piece_at(Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* first, int copy) const {
+TileCopy::Piece TileCopy::piece_at(Builder& builder, const Extents& extents, llvm::Value* position,
+                                   llvm::Value* destination, llvm::Value* first, int copy) const {
   const Unit unit = unit_at(builder, index_of(builder, first, copy));
   llvm::Value* from = at_byte(builder, position, source_of(builder, unit));
   llvm::Value* place = at_byte(builder, destination, place_of(builder, unit));
   llvm::Value* within = inside(builder, first, copy, units_in_row_);
   if (vectors()) return {from, place, nullptr, existing_bytes(builder, extents, unit), within, 1};
-  llvm::Value* exists = builder.CreateAnd(builder.CreateICmpSLT(unit.row, extents.rows), builder.CreateICmpSLT(unit.column, extents.columns));
+  llvm::Value* exists = builder.CreateAnd(builder.CreateICmpSLT(unit.row, extents.rows),
+                                          builder.CreateICmpSLT(unit.column, extents.columns));
   if (within != nullptr) exists = builder.CreateAnd(exists, within);
   return {builder.CreateSelect(exists, from, position), place, exists, nullptr, within, 1};
 }
@@ -278,15 +359,20 @@ TileCopy::Piece TileCopy::piece_at(Builder& builder, const Extents& extents, llv
 // Synchronous copies: all loads before the first store.
 void TileCopy::copy(Builder& builder, const std::vector<Piece>& pieces) const {
   std::vector<llvm::Value*> values;
-  for (const Piece& piece : pieces) values.push_back(asynchronous() ? nullptr : load(builder, piece));
+  for (const Piece& piece : pieces)
+    values.push_back(asynchronous() ? nullptr : load(builder, piece));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
     std::optional<codegen::Conditional> within = where(builder, piece.inside);
     llvm::Value* bytes = number(builder, bytes_of(DType::f32));
-    if (asynchronous() && piece.exists != nullptr) bytes = builder.CreateSelect(piece.exists, bytes, number(builder, 0));
-    if (vectors()) call(builder, Op::CopyAsync16, {piece.place, piece.from, piece.bytes});
-    else if (!asynchronous()) builder.CreateAlignedStore(values[i], piece.place, alignment_of(tile_dtype_, piece.elements));
-    else call(builder, Op::CopyAsync4, {piece.place, piece.from, bytes});
+    if (asynchronous() && piece.exists != nullptr)
+      bytes = builder.CreateSelect(piece.exists, bytes, number(builder, 0));
+    if (vectors())
+      call(builder, Op::CopyAsync16, {piece.place, piece.from, piece.bytes});
+    else if (!asynchronous())
+      builder.CreateAlignedStore(values[i], piece.place, alignment_of(tile_dtype_, piece.elements));
+    else
+      call(builder, Op::CopyAsync4, {piece.place, piece.from, bytes});
     if (within) within->close();
   }
 }
@@ -294,12 +380,17 @@ void TileCopy::copy(Builder& builder, const std::vector<Piece>& pieces) const {
 llvm::Value* TileCopy::load(Builder& builder, const Piece& piece) const {
   llvm::Type* type = element_type(builder, source_dtype_);
   const llvm::Align alignment = alignment_of(source_dtype_, piece.elements);
-  llvm::Value* loaded = builder.CreateAlignedLoad(codegen::lanes_of(type, piece.elements), piece.from, alignment);
-  if (piece.exists != nullptr) loaded = builder.CreateSelect(piece.exists, loaded, llvm::Constant::getNullValue(type));
+  llvm::Value* loaded =
+      builder.CreateAlignedLoad(codegen::lanes_of(type, piece.elements), piece.from, alignment);
+  if (piece.exists != nullptr)
+    loaded = builder.CreateSelect(piece.exists, loaded, llvm::Constant::getNullValue(type));
   if (piece.elements == 1) return converted(builder, source_dtype_, tile_dtype_, loaded);
-  llvm::Value* values = llvm::PoisonValue::get(codegen::lanes_of(element_type(builder, tile_dtype_), piece.elements));
+  llvm::Value* values =
+      llvm::PoisonValue::get(codegen::lanes_of(element_type(builder, tile_dtype_), piece.elements));
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(piece.elements); ++i) {
-    values = builder.CreateInsertElement(values, converted(builder, source_dtype_, tile_dtype_, builder.CreateExtractElement(loaded, i)), i);
+    values = builder.CreateInsertElement(
+        values,
+        converted(builder, source_dtype_, tile_dtype_, builder.CreateExtractElement(loaded, i)), i);
   }
   return values;
 }

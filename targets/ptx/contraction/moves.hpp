@@ -16,31 +16,40 @@ enum class DepthAlong : unsigned char { Rows, Columns };
 /// What a ticket reads of a matrix: a band of tiles, one for each step of the reduction.
 struct TileBand {
   llvm::Value* origin = nullptr;  ///< its first element, which exists
-  llvm::Value* across = nullptr;  ///< i32: rows or columns that exist of those that the reduction does not run along; no more than the tile has
+  llvm::Value* across = nullptr;  ///< i32: rows or columns that exist of those that the reduction
+                                  ///< does not run along; no more than the tile has
 };
 
-/// The copies that the threads of a block make together for one tile. What does not exist is 0 in shared memory, and is never read.
+/// The copies that the threads of a block make together for one tile. What does not exist is 0 in
+/// shared memory, and is never read.
 ///
-/// A thread goes through its part of a tile in equal steps. Where the whole tile exists it goes from a pointer that moves from tile to tile,
-/// and asks nothing; only at the edges of the matrix is every copy compared with what exists. What is converted is then taken four
-/// elements at a time, if the source's rows are aligned for that.
+/// A thread goes through its part of a tile in equal steps. Where the whole tile exists it goes
+/// from a pointer that moves from tile to tile, and asks nothing; only at the edges of the matrix
+/// is every copy compared with what exists. What is converted is then taken four elements at a
+/// time, if the source's rows are aligned for that.
 class TileCopy {
  public:
   /// `tile_dtype`: of the elements in shared memory, `source_dtype`: in global memory.
-  TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy, int threads, DepthAlong depth_along);
+  TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy, int threads,
+           DepthAlong depth_along);
 
   /// Copies are cp.async; else each thread loads, converts and stores before issue() ends.
-  bool asynchronous() const { return copy_ == Copy::Vectors || (tile_dtype_ == DType::f32 && source_dtype_ == DType::f32); }
+  bool asynchronous() const {
+    return copy_ == Copy::Vectors || (tile_dtype_ == DType::f32 && source_dtype_ == DType::f32);
+  }
   bool vectors() const { return copy_ == Copy::Vectors; }
-  /// The thread's part, at the builder's place. Strides of the source in elements, i64; for vectors that of columns is 1. `depth`: the
-  /// extent of the reduction, i64.
-  void prepare(codegen::Builder& builder, llvm::Value* thread, llvm::Value* row_stride, llvm::Value* column_stride, llvm::Value* depth);
+  /// The thread's part, at the builder's place. Strides of the source in elements, i64; for vectors
+  /// that of columns is 1. `depth`: the extent of the reduction, i64.
+  void prepare(codegen::Builder& builder, llvm::Value* thread, llvm::Value* row_stride,
+               llvm::Value* column_stride, llvm::Value* depth);
   /// Goes to a ticket's band; gives the position of its first tile.
   llvm::Value* enter(codegen::Builder& builder, const TileBand& band);
   /// The position of the next tile.
   llvm::Value* next(codegen::Builder& builder, llvm::Value* position) const;
-  /// Issues all copies of the thread for tile `step` (i32) of the band, which is at `position`. `destination`: ptr addrspace(3) to the tile.
-  void issue(codegen::Builder& builder, llvm::Value* position, llvm::Value* step, llvm::Value* destination) const;
+  /// Issues all copies of the thread for tile `step` (i32) of the band, which is at `position`.
+  /// `destination`: ptr addrspace(3) to the tile.
+  void issue(codegen::Builder& builder, llvm::Value* position, llvm::Value* step,
+             llvm::Value* destination) const;
 
  private:
   struct Unit {
@@ -48,10 +57,13 @@ class TileCopy {
   };
   /// The thread's units of a whole tile, each a fixed distance after the one before.
   struct Walk {
-    llvm::Value *first, *step;         ///< byte offset in the source of the first, and from one to the next: i64
-    std::vector<llvm::Value*> places;  ///< byte offsets of the first ones in the tile, i32; then they repeat,
-    llvm::Value* turn;                 ///< so much further each time: i32
-    llvm::Value* usable;               ///< i1: threads that are neighbours meet neighbours in memory; nullptr: always
+    llvm::Value *first,
+        *step;  ///< byte offset in the source of the first, and from one to the next: i64
+    std::vector<llvm::Value*>
+        places;         ///< byte offsets of the first ones in the tile, i32; then they repeat,
+    llvm::Value* turn;  ///< so much further each time: i32
+    llvm::Value*
+        usable;  ///< i1: threads that are neighbours meet neighbours in memory; nullptr: always
   };
   /// What exists of a tile, i32.
   struct Extents {
@@ -72,7 +84,8 @@ class TileCopy {
   int walked_in_row() const;
   int depth_of_tile() const;
   Unit unit_at(codegen::Builder& builder, llvm::Value* index) const;
-  // `first`: the index, in the order of threads, of the unit that the thread begins with; then `copy` units of the thread further on.
+  // `first`: the index, in the order of threads, of the unit that the thread begins with; then
+  // `copy` units of the thread further on.
   llvm::Value* index_of(codegen::Builder& builder, llvm::Value* first, int copy) const;
   llvm::Value* inside(codegen::Builder& builder, llvm::Value* first, int copy, int in_row) const;
   llvm::Value* place_of(codegen::Builder& builder, const Unit& unit) const;
@@ -82,13 +95,17 @@ class TileCopy {
   std::optional<Walk> walk_either_way(codegen::Builder& builder) const;
 
   Extents existing(codegen::Builder& builder, llvm::Value* step) const;
-  llvm::Value* existing_bytes(codegen::Builder& builder, const Extents& extents, const Unit& chunk) const;
+  llvm::Value* existing_bytes(codegen::Builder& builder, const Extents& extents,
+                              const Unit& chunk) const;
   /// `extents`: of a tile at the matrix's edge, whose units are chunks; nullptr: all exists.
-  void copy_walking(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination, const Extents* extents) const;
-  std::vector<Piece> walk(codegen::Builder& builder, llvm::Value* from, llvm::Value* destination, llvm::Value* first, const Extents* extents) const;
-  void copy_singly(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination, const Extents& extents) const;
-  Piece piece_at(codegen::Builder& builder, const Extents& extents, llvm::Value* position, llvm::Value* destination, llvm::Value* first,
-                 int copy) const;
+  void copy_walking(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination,
+                    const Extents* extents) const;
+  std::vector<Piece> walk(codegen::Builder& builder, llvm::Value* from, llvm::Value* destination,
+                          llvm::Value* first, const Extents* extents) const;
+  void copy_singly(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination,
+                   const Extents& extents) const;
+  Piece piece_at(codegen::Builder& builder, const Extents& extents, llvm::Value* position,
+                 llvm::Value* destination, llvm::Value* first, int copy) const;
   void copy(codegen::Builder& builder, const std::vector<Piece>& pieces) const;
   llvm::Value* load(codegen::Builder& builder, const Piece& piece) const;
 
@@ -99,11 +116,14 @@ class TileCopy {
   DepthAlong depth_along_;
   int units_in_row_;  ///< chunks or elements
   llvm::Value* thread_ = nullptr;
-  llvm::Value *row_bytes_ = nullptr, *column_bytes_ = nullptr;  ///< from one to the next in the source, i64
-  llvm::Value* along_rows_ = nullptr;  ///< neighbouring threads take neighbouring rows, since those are neighbours in memory
+  llvm::Value *row_bytes_ = nullptr,
+              *column_bytes_ = nullptr;  ///< from one to the next in the source, i64
+  llvm::Value* along_rows_ = nullptr;  ///< neighbouring threads take neighbouring rows, since those
+                                       ///< are neighbours in memory
   llvm::Value* depth_ = nullptr;
-  std::optional<Walk> walk_;            ///< none: the thread's units are not equally far apart
-  llvm::Value* whole_steps_ = nullptr;  ///< of the band, i32: tiles before this one exist as a whole and are walked through
+  std::optional<Walk> walk_;  ///< none: the thread's units are not equally far apart
+  llvm::Value* whole_steps_ =
+      nullptr;  ///< of the band, i32: tiles before this one exist as a whole and are walked through
   llvm::Value* across_ = nullptr;
 };
 

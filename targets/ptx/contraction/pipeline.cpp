@@ -16,13 +16,17 @@ using codegen::Conditional;
 constexpr int mbarrier_bytes = 8;
 constexpr int most_stages = pipeline_bytes / (2 * mbarrier_bytes);
 
-/// A step's barrier also says that every thread has left the step before, whose stage is the next one to be filled.
+/// A step's barrier also says that every thread has left the step before, whose stage is the next
+/// one to be filled.
 class GroupPipeline final : public Pipeline {
  public:
   using Pipeline::Pipeline;
   void prepare(Builder&, llvm::Value*, llvm::Value*) override {}
-  void begin_write(Builder& builder, const Cursor&, llvm::Value* exists) override { writing_.emplace(builder, exists, "write"); }
-  // A group for each step, empty or not, so that the count of groups in flight tells which steps are complete.
+  void begin_write(Builder& builder, const Cursor&, llvm::Value* exists) override {
+    writing_.emplace(builder, exists, "write");
+  }
+  // A group for each step, empty or not, so that the count of groups in flight tells which steps
+  // are complete.
   void end_write(Builder& builder) override {
     writing_->close();
     call(builder, Op::CopyCommit);
@@ -37,31 +41,42 @@ class GroupPipeline final : public Pipeline {
   std::optional<Conditional> writing_;
 };
 
-/// full[stage]: completes a phase when all copies into the stage have arrived. empty[stage]: when all threads have read it.
+/// full[stage]: completes a phase when all copies into the stage have arrived. empty[stage]: when
+/// all threads have read it.
 class BarrierPipeline final : public Pipeline {
  public:
   BarrierPipeline(int stages, int threads, bool asynchronous, bool synchronous)
-      : Pipeline(stages), threads_(threads), asynchronous_(asynchronous), synchronous_(synchronous) {
-    if (stages > most_stages) throw Error(ErrorKind::internal, "a pipeline of " + std::to_string(stages) + " stages, " + std::to_string(most_stages) + " at most");
+      : Pipeline(stages),
+        threads_(threads),
+        asynchronous_(asynchronous),
+        synchronous_(synchronous) {
+    if (stages > most_stages)
+      throw Error(ErrorKind::internal, "a pipeline of " + std::to_string(stages) + " stages, " +
+                                           std::to_string(most_stages) + " at most");
   }
 
   void prepare(Builder& builder, llvm::Value* memory, llvm::Value* thread) override {
     memory_ = memory;
     Conditional first(builder, builder.CreateICmpEQ(thread, number(builder, 0)), "barriers");
-    const int arrivals = threads_ * (static_cast<int>(asynchronous_) + static_cast<int>(synchronous_));
+    const int arrivals =
+        threads_ * (static_cast<int>(asynchronous_) + static_cast<int>(synchronous_));
     for (int stage = 0; stage < stages(); ++stage) {
-      call(builder, Op::BarrierInit, {full(builder, number(builder, stage)), number(builder, arrivals)});
-      call(builder, Op::BarrierInit, {empty(builder, number(builder, stage)), number(builder, threads_)});
+      call(builder, Op::BarrierInit,
+           {full(builder, number(builder, stage)), number(builder, arrivals)});
+      call(builder, Op::BarrierInit,
+           {empty(builder, number(builder, stage)), number(builder, threads_)});
     }
     first.close();
     call(builder, Op::Barrier);
   }
 
-  // In the first round nobody has to leave: a barrier's phase before its first counts as complete, with parity 1.
+  // In the first round nobody has to leave: a barrier's phase before its first counts as complete,
+  // with parity 1.
   void begin_write(Builder& builder, const Cursor& cursor, llvm::Value* exists) override {
     writing_.emplace(builder, exists, "write");
     cursor_ = cursor;
-    wait(builder, empty(builder, cursor.stage), builder.CreateXor(cursor.parity, number(builder, 1)), "wait_empty");
+    wait(builder, empty(builder, cursor.stage),
+         builder.CreateXor(cursor.parity, number(builder, 1)), "wait_empty");
   }
 
   void end_write(Builder& builder) override {
@@ -71,21 +86,29 @@ class BarrierPipeline final : public Pipeline {
     writing_->close();
   }
 
-  void begin_read(Builder& builder, const Cursor& cursor) override { wait(builder, full(builder, cursor.stage), cursor.parity, "wait_full"); }
-  void end_read(Builder& builder, const Cursor& cursor) override { call(builder, Op::BarrierArrive, {empty(builder, cursor.stage)}); }
+  void begin_read(Builder& builder, const Cursor& cursor) override {
+    wait(builder, full(builder, cursor.stage), cursor.parity, "wait_full");
+  }
+  void end_read(Builder& builder, const Cursor& cursor) override {
+    call(builder, Op::BarrierArrive, {empty(builder, cursor.stage)});
+  }
 
  private:
   llvm::Value* barrier_at(Builder& builder, int first_byte, llvm::Value* stage) {
-    llvm::Value* bytes = builder.CreateAdd(builder.CreateMul(stage, number(builder, mbarrier_bytes)), number(builder, first_byte));
+    llvm::Value* bytes = builder.CreateAdd(
+        builder.CreateMul(stage, number(builder, mbarrier_bytes)), number(builder, first_byte));
     return builder.CreateGEP(builder.getInt8Ty(), memory_, bytes);
   }
   llvm::Value* full(Builder& builder, llvm::Value* stage) { return barrier_at(builder, 0, stage); }
-  llvm::Value* empty(Builder& builder, llvm::Value* stage) { return barrier_at(builder, most_stages * mbarrier_bytes, stage); }
+  llvm::Value* empty(Builder& builder, llvm::Value* stage) {
+    return barrier_at(builder, most_stages * mbarrier_bytes, stage);
+  }
 
   static void wait(Builder& builder, llvm::Value* barrier, llvm::Value* parity, const char* name) {
     llvm::Function* function = builder.GetInsertBlock()->getParent();
     llvm::BasicBlock* spin = llvm::BasicBlock::Create(builder.getContext(), name, function);
-    llvm::BasicBlock* after = llvm::BasicBlock::Create(builder.getContext(), std::string(name) + ".after", function);
+    llvm::BasicBlock* after =
+        llvm::BasicBlock::Create(builder.getContext(), std::string(name) + ".after", function);
     builder.CreateBr(spin);
     builder.SetInsertPoint(spin);
     builder.CreateCondBr(call(builder, Op::BarrierTestWait, {barrier, parity}), after, spin);
@@ -102,11 +125,15 @@ class BarrierPipeline final : public Pipeline {
 }  // namespace
 
 Pipeline::Pipeline(int stages) : stages_(stages) {
-  if (stages < 2) throw Error(ErrorKind::internal, "a pipeline of " + std::to_string(stages) + " stages, 2 at least");
+  if (stages < 2)
+    throw Error(ErrorKind::internal,
+                "a pipeline of " + std::to_string(stages) + " stages, 2 at least");
 }
 
 unsigned barrier_offset(int taken, int stages) {
-  if (taken + stages > most_stages) throw Error(ErrorKind::internal, "pipelines of " + std::to_string(taken + stages) + " stages together");
+  if (taken + stages > most_stages)
+    throw Error(ErrorKind::internal,
+                "pipelines of " + std::to_string(taken + stages) + " stages together");
   return static_cast<unsigned>(taken * mbarrier_bytes);
 }
 
@@ -116,19 +143,24 @@ Cursor Pipeline::next(Builder& builder, const Cursor& cursor) const {
   llvm::Value* stage = builder.CreateAdd(cursor.stage, number(builder, 1));
   llvm::Value* wraps = builder.CreateICmpEQ(stage, number(builder, stages_));
   llvm::Value* turned = builder.CreateXor(cursor.parity, number(builder, 1));
-  return {builder.CreateSelect(wraps, number(builder, 0), stage), builder.CreateSelect(wraps, turned, cursor.parity)};
+  return {builder.CreateSelect(wraps, number(builder, 0), stage),
+          builder.CreateSelect(wraps, turned, cursor.parity)};
 }
 
 Cursor Pipeline::last_ahead(Builder& builder, const Cursor& cursor) const {
   llvm::Value* same_round = builder.CreateICmpEQ(cursor.stage, number(builder, 0));
   llvm::Value* before = builder.CreateSub(cursor.stage, number(builder, 1));
   llvm::Value* turned = builder.CreateXor(cursor.parity, number(builder, 1));
-  return {builder.CreateSelect(same_round, number(builder, stages_ - 1), before), builder.CreateSelect(same_round, cursor.parity, turned)};
+  return {builder.CreateSelect(same_round, number(builder, stages_ - 1), before),
+          builder.CreateSelect(same_round, cursor.parity, turned)};
 }
 
-std::unique_ptr<Pipeline> make_group_pipeline(int stages) { return std::make_unique<GroupPipeline>(stages); }
+std::unique_ptr<Pipeline> make_group_pipeline(int stages) {
+  return std::make_unique<GroupPipeline>(stages);
+}
 
-std::unique_ptr<Pipeline> make_barrier_pipeline(int stages, int threads, bool asynchronous, bool synchronous) {
+std::unique_ptr<Pipeline> make_barrier_pipeline(int stages, int threads, bool asynchronous,
+                                                bool synchronous) {
   return std::make_unique<BarrierPipeline>(stages, threads, asynchronous, synchronous);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// How the threads of a block agree on the stages in shared memory: which are filled, which may be filled again.
+// How the threads of a block agree on the stages in shared memory: which are filled, which may be
+// filled again.
 
 #include <memory>
 #include <vector>
@@ -8,14 +9,16 @@
 
 namespace dyn::ptx {
 
-/// A place in the ring of stages, i32 values: the stage, and the parity of the rounds made so far. It goes on from ticket to ticket.
+/// A place in the ring of stages, i32 values: the stage, and the parity of the rounds made so far.
+/// It goes on from ticket to ticket.
 struct Cursor {
   llvm::Value *stage = nullptr, *parity = nullptr;
 };
 
 /// Every thread copies and computes. For each step of the reduction, in this order:
 ///   begin_read(step's cursor);
-///   begin_write(cursor of the step that is stages - 1 later, whether there is one); ... its copies ...; end_write();
+///   begin_write(cursor of the step that is stages - 1 later, whether there is one); ... its copies
+///   ...; end_write();
 ///   ... the step's multiplications ...; end_read(step's cursor)
 /// after begin_write() and end_write() for the first stages - 1 steps.
 class Pipeline {
@@ -24,9 +27,11 @@ class Pipeline {
   explicit Pipeline(int stages);
   virtual ~Pipeline() = default;
 
-  /// Once, at the start of the kernel. `memory`: the block's shared memory, of which the first 128 bytes are the pipeline's.
+  /// Once, at the start of the kernel. `memory`: the block's shared memory, of which the first 128
+  /// bytes are the pipeline's.
   virtual void prepare(codegen::Builder& builder, llvm::Value* memory, llvm::Value* thread) = 0;
-  virtual void begin_write(codegen::Builder& builder, const Cursor& cursor, llvm::Value* exists) = 0;
+  virtual void begin_write(codegen::Builder& builder, const Cursor& cursor,
+                           llvm::Value* exists) = 0;
   virtual void end_write(codegen::Builder& builder) = 0;
   virtual void begin_read(codegen::Builder& builder, const Cursor& cursor) = 0;
   virtual void end_read(codegen::Builder& builder, const Cursor& cursor) = 0;
@@ -44,13 +49,15 @@ class Pipeline {
 /// Groups of copies and one barrier of the block for each step.
 std::unique_ptr<Pipeline> make_group_pipeline(int stages);
 
-/// Two mbarriers for each stage: threads wait for each other only where one would overtake the ring. What arrives at a full stage: the
-/// thread's asynchronous copies, its own stores, or both.
-std::unique_ptr<Pipeline> make_barrier_pipeline(int stages, int threads, bool asynchronous, bool synchronous);
+/// Two mbarriers for each stage: threads wait for each other only where one would overtake the
+/// ring. What arrives at a full stage: the thread's asynchronous copies, its own stores, or both.
+std::unique_ptr<Pipeline> make_barrier_pipeline(int stages, int threads, bool asynchronous,
+                                                bool synchronous);
 
 /// Bytes at the start of shared memory for mbarriers.
 inline constexpr int pipeline_bytes = 128;
-/// Where the memory of a pipeline begins, `taken` stages after that of the first. Throws Error(internal) where `stages` more do not fit.
+/// Where the memory of a pipeline begins, `taken` stages after that of the first. Throws
+/// Error(internal) where `stages` more do not fit.
 unsigned barrier_offset(int taken, int stages);
 
 }  // namespace dyn::ptx

@@ -3,14 +3,15 @@
 
 #include <optional>
 
-#include "src/choice/gpu/programs.hpp"
 #include "src/base/word_table.hpp"
+#include "src/choice/gpu/programs.hpp"
 
 namespace dyn::ptx {
 
 inline constexpr std::size_t program_key_words = 5;
 
-/// What a choice of one kernel depends on: sizes, and what its strides allow of vector copies (MetContraction::vectors).
+/// What a choice of one kernel depends on: sizes, and what its strides allow of vector copies
+/// (MetContraction::vectors).
 class ProgramKey : public WordKey<program_key_words> {
  public:
   ProgramKey(const choice::GpuContraction& shape, int vectors);
@@ -23,7 +24,8 @@ class ProgramMemory {
   explicit ProgramMemory(std::size_t bytes) : table_(bytes) {}
 
   std::optional<choice::GpuProgram> find(const ProgramKey& key) const;
-  /// Programs of more than `most_regions` are not remembered. Where its places are taken, the oldest program is forgotten.
+  /// Programs of more than `most_regions` are not remembered. Where its places are taken, the
+  /// oldest program is forgotten.
   void insert(const ProgramKey& key, const choice::GpuProgram& program);
   /// Of the table, whether it is full or not.
   std::size_t bytes() const noexcept { return table_.bytes(); }

@@ -14,9 +14,11 @@ struct GridSizes {
   std::map<int, llvm::Value*> batch;
 };
 
-/// The index along each axis of the grid's loops. Batch axes vary slowest, the last of them fastest; within a batch, tickets go down a
-/// group of a few rows of blocks before the next column of the group, so that what runs at one time reads few tiles of A and of B, again
-/// and again, from L2.
-std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder, const rkernel::RKernel& kernel, const GridSizes& sizes, llvm::Value* ticket);
+/// The index along each axis of the grid's loops. Batch axes vary slowest, the last of them
+/// fastest; within a batch, tickets go down a group of a few rows of blocks before the next column
+/// of the group, so that what runs at one time reads few tiles of A and of B, again and again, from
+/// L2.
+std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder, const rkernel::RKernel& kernel,
+                                          const GridSizes& sizes, llvm::Value* ticket);
 
 }  // namespace dyn::ptx

@@ -12,8 +12,8 @@
 #include "targets/ptx/contraction/moves.hpp"
 #include "targets/ptx/contraction/pipeline.hpp"
 #include "targets/ptx/contraction/raster.hpp"
-#include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
+#include "targets/ptx/tile/tree.hpp"
 
 namespace dyn::ptx {
 namespace {
@@ -27,7 +27,8 @@ constexpr int all_lanes = -1;
 
 class RegionEmitter final : public rkernel::Emitter {
  public:
-  RegionEmitter(KernelFrame& frame, const RegionTree& region, const GpuContractionClass& shape_class)
+  RegionEmitter(KernelFrame& frame, const RegionTree& region,
+                const GpuContractionClass& shape_class)
       : builder_(frame.builder),
         frame_(frame),
         kernel_(region.kernel),
@@ -39,33 +40,40 @@ class RegionEmitter final : public rkernel::Emitter {
         leaf_(make_leaf(kernel_, tile_, shape_class.b_order)),
         b_rows_are_k_(shape_class.b_order == BOrder::RowsAlongN),
         a_(copy_of(contraction_.a, leaf_->a_tile(), shape_class.a, DepthAlong::Columns)),
-        b_(copy_of(contraction_.b, leaf_->b_tile(), shape_class.b, b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)),
+        b_(copy_of(contraction_.b, leaf_->b_tile(), shape_class.b,
+                   b_rows_are_k_ ? DepthAlong::Rows : DepthAlong::Columns)),
         pipeline_(make_pipeline()),
         operands_(builder_, problem_, slots_, shape_class.lanes, frame.args, 1),
         compiler_(builder_, problem_, operands_, codegen::MathOptions{.fma = true}) {
-    if (leaf_->a_tile().bytes() != tile_.a_stage_bytes() || leaf_->b_tile().bytes() != tile_.b_stage_bytes()) {
+    if (leaf_->a_tile().bytes() != tile_.a_stage_bytes() ||
+        leaf_->b_tile().bytes() != tile_.b_stage_bytes()) {
       throw Error(ErrorKind::internal, "the leaf's tiles are not those of " + tile_.to_string());
     }
   }
 
   void emit(const GridSlots* before) {
     llvm::Value* first_ticket = before == nullptr ? nullptr : slot(before->tickets);
-    stages_ = builder_.CreateConstInBoundsGEP1_32(builder_.getInt8Ty(), frame_.shared, pipeline_bytes);
+    stages_ =
+        builder_.CreateConstInBoundsGEP1_32(builder_.getInt8Ty(), frame_.shared, pipeline_bytes);
     leaf_->prepare(builder_);
     prepare_operands();
     pipeline_->prepare(builder_, take_barriers(), frame_.thread);
     llvm::Value* block = builder_.CreateZExt(call(builder_, Op::Block), builder_.getInt64Ty());
     llvm::Value* blocks = builder_.CreateZExt(call(builder_, Op::Blocks), builder_.getInt64Ty());
     const Cursor first = pipeline_->first(builder_);
-    CountedLoop tickets(builder_, first_of_block(first_ticket, block, blocks), slot(grid_.tickets), blocks, "ticket", Values{first.stage, first.parity});
+    CountedLoop tickets(builder_, first_of_block(first_ticket, block, blocks), slot(grid_.tickets),
+                        blocks, "ticket", Values{first.stage, first.parity});
     cursor_ = {tickets.carried(0), tickets.carried(1)};
-    llvm::Value* ticket = first_ticket == nullptr ? tickets.index() : builder_.CreateSub(tickets.index(), first_ticket);
+    llvm::Value* ticket = first_ticket == nullptr
+                              ? tickets.index()
+                              : builder_.CreateSub(tickets.index(), first_ticket);
     block_index_ = locate_ticket(builder_, kernel_, grid_sizes(), ticket);
     rkernel::walk(kernel_, *this);
     tickets.close(Values{cursor_.stage, cursor_.parity});
   }
 
-  // The ticket is one iteration of all loops of the grid; warps and lanes are the leaf's, which knows the thread's place in them.
+  // The ticket is one iteration of all loops of the grid; warps and lanes are the leaf's, which
+  // knows the thread's place in them.
   void open(int layer, const rkernel::Loop& loop) override {
     if (layer == grid_layer) open_block(loop.axis);
     if (layer == shared_layer) open_step();
@@ -74,12 +82,14 @@ class RegionEmitter final : public rkernel::Emitter {
   void close(int layer, const rkernel::Loop&) override {
     if (layer != shared_layer) return;
     close_step();
-    Epilogue(builder_, problem_, tile_, operands_, compiler_).emit(*leaf_, accumulators_, stages_, frame_.thread, window_);
+    Epilogue(builder_, problem_, tile_, operands_, compiler_)
+        .emit(*leaf_, accumulators_, stages_, frame_.thread, window_);
   }
 
   void run_ahead(int, std::span<const rkernel::Move> moves) override {
     enter_bands();
-    CountedLoop ahead(builder_, number(0), number(tile_.stages - 1), number(1), "ahead", Values{cursor_.stage, cursor_.parity, a_.position, b_.position});
+    CountedLoop ahead(builder_, number(0), number(tile_.stages - 1), number(1), "ahead",
+                      Values{cursor_.stage, cursor_.parity, a_.position, b_.position});
     const Cursor cursor{ahead.carried(0), ahead.carried(1)};
     a_.position = ahead.carried(2);
     b_.position = ahead.carried(3);
@@ -87,7 +97,8 @@ class RegionEmitter final : public rkernel::Emitter {
     for (const rkernel::Move& move : moves) issue(move);
     pipeline_->end_write(builder_);
     const Cursor next = pipeline_->next(builder_, cursor);
-    const Values after = ahead.close(Values{next.stage, next.parity, next_position(a_), next_position(b_)});
+    const Values after =
+        ahead.close(Values{next.stage, next.parity, next_position(a_), next_position(b_)});
     a_.position = after[2];
     b_.position = after[3];
   }
@@ -96,10 +107,13 @@ class RegionEmitter final : public rkernel::Emitter {
 
   void leaf(const rkernel::Layer&) override {
     pipeline_->end_write(builder_);
-    // What follows is done by all lanes of a warp together, who have waited and copied each by itself.
-    if (tile_.engine == choice::Engine::TensorCores) call(builder_, Op::WarpSync, {number(all_lanes)});
+    // What follows is done by all lanes of a warp together, who have waited and copied each by
+    // itself.
+    if (tile_.engine == choice::Engine::TensorCores)
+      call(builder_, Op::WarpSync, {number(all_lanes)});
     llvm::Value* stage = stage_at(step_cursor_);
-    accumulators_ = leaf_->multiply(builder_, stage, at_byte(stage, number(tile_.a_stage_bytes())), accumulators_);
+    accumulators_ = leaf_->multiply(builder_, stage, at_byte(stage, number(tile_.a_stage_bytes())),
+                                    accumulators_);
     pipeline_->end_read(builder_, step_cursor_);
   }
 
@@ -108,26 +122,31 @@ class RegionEmitter final : public rkernel::Emitter {
   struct Matrix {
     TileCopy copy;
     llvm::Value *base = nullptr, *stride_i = nullptr, *stride_k = nullptr;  ///< base: of batch 0
-    llvm::Value* position = nullptr;                                        ///< of the tile that is to be copied next
+    llvm::Value* position = nullptr;  ///< of the tile that is to be copied next
   };
 
-  static std::unique_ptr<Leaf> make_leaf(const rkernel::RKernel& kernel, const choice::GpuTile& tile, BOrder b_order) {
-    if (tile.engine == choice::Engine::TensorCores) return make_tensor_core_leaf(kernel, tile.operands, b_order);
-    if (b_order != BOrder::RowsAlongN) throw Error(ErrorKind::internal, "CUDA cores read rows of B along n");
+  static std::unique_ptr<Leaf> make_leaf(const rkernel::RKernel& kernel,
+                                         const choice::GpuTile& tile, BOrder b_order) {
+    if (tile.engine == choice::Engine::TensorCores)
+      return make_tensor_core_leaf(kernel, tile.operands, b_order);
+    if (b_order != BOrder::RowsAlongN)
+      throw Error(ErrorKind::internal, "CUDA cores read rows of B along n");
     return make_cuda_core_leaf(kernel);
   }
 
   Matrix copy_of(int operand, const SharedTile& tile, Copy copy, DepthAlong depth_along) const {
     const rkernel::Operand& source = problem_.operands[static_cast<std::size_t>(operand)];
     if (!source.guards.empty() || source.gathers || source.form == rkernel::Form::Packed) {
-      throw Error(ErrorKind::internal, "operand " + source.name + " of the contraction " + problem_.name + " is no plain matrix");
+      throw Error(ErrorKind::internal, "operand " + source.name + " of the contraction " +
+                                           problem_.name + " is no plain matrix");
     }
     for (const rkernel::Move& move : kernel_.layers[shared_layer].moves) {
       if (move.operand == operand && (move.form == rkernel::MoveForm::Swizzled) == tile.swizzled) {
         return {TileCopy(tile, move.dtype, source.dtype, copy, tile_.threads(), depth_along)};
       }
     }
-    throw Error(ErrorKind::internal, "the tree of " + problem_.name + " moves " + source.name + " in another form than its leaf reads");
+    throw Error(ErrorKind::internal, "the tree of " + problem_.name + " moves " + source.name +
+                                         " in another form than its leaf reads");
   }
 
   std::unique_ptr<Pipeline> make_pipeline() const {
@@ -137,53 +156,80 @@ class RegionEmitter final : public rkernel::Emitter {
     return make_barrier_pipeline(tile_.stages, tile_.threads(), asynchronous, synchronous);
   }
 
-  llvm::ConstantInt* number(int value) { return builder_.getInt32(static_cast<std::uint32_t>(value)); }
-  llvm::ConstantInt* wide(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
-  llvm::Value* slot(int index) { return index == codegen::SlotTable::none ? wide(0) : operands_.slot(index); }
+  llvm::ConstantInt* number(int value) {
+    return builder_.getInt32(static_cast<std::uint32_t>(value));
+  }
+  llvm::ConstantInt* wide(std::int64_t value) {
+    return builder_.getInt64(static_cast<std::uint64_t>(value));
+  }
+  llvm::Value* slot(int index) {
+    return index == codegen::SlotTable::none ? wide(0) : operands_.slot(index);
+  }
   llvm::Value* extent(int axis) { return slot(slots_.extent(axis)); }
   llvm::Value* stride(int operand, int axis) { return slot(slots_.stride(operand, axis)); }
-  llvm::Value* minimum(llvm::Value* a, llvm::Value* b) { return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b); }
-  llvm::Value* at_byte(llvm::Value* base, llvm::Value* bytes) { return builder_.CreateGEP(builder_.getInt8Ty(), base, bytes); }
+  llvm::Value* minimum(llvm::Value* a, llvm::Value* b) {
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  }
+  llvm::Value* at_byte(llvm::Value* base, llvm::Value* bytes) {
+    return builder_.CreateGEP(builder_.getInt8Ty(), base, bytes);
+  }
   llvm::Value* element(int operand, llvm::Value* base, llvm::Value* index) {
-    const auto bytes = static_cast<std::int64_t>(size_of(problem_.operands[static_cast<std::size_t>(operand)].dtype));
+    const auto bytes = static_cast<std::int64_t>(
+        size_of(problem_.operands[static_cast<std::size_t>(operand)].dtype));
     return at_byte(base, builder_.CreateMul(index, wide(bytes)));
   }
   /// How many of `size` from `first` on exist, as i32.
   llvm::Value* existing(llvm::Value* extent, llvm::Value* first, int size) {
-    return builder_.CreateTrunc(minimum(builder_.CreateSub(extent, first), wide(size)), builder_.getInt32Ty());
+    return builder_.CreateTrunc(minimum(builder_.CreateSub(extent, first), wide(size)),
+                                builder_.getInt32Ty());
   }
-  llvm::Value* after(int begin, llvm::Value* distance) { return begin == codegen::SlotTable::none ? distance : builder_.CreateAdd(slot(begin), distance); }
-  llvm::Value* end(int end, int axis) { return end == codegen::SlotTable::none ? extent(axis) : slot(end); }
+  llvm::Value* after(int begin, llvm::Value* distance) {
+    return begin == codegen::SlotTable::none ? distance : builder_.CreateAdd(slot(begin), distance);
+  }
+  llvm::Value* end(int end, int axis) {
+    return end == codegen::SlotTable::none ? extent(axis) : slot(end);
+  }
   llvm::Value* stage_at(const Cursor& cursor) {
-    return at_byte(stages_, builder_.CreateMul(cursor.stage, number(tile_.a_stage_bytes() + tile_.b_stage_bytes())));
+    return at_byte(stages_, builder_.CreateMul(cursor.stage, number(tile_.a_stage_bytes() +
+                                                                    tile_.b_stage_bytes())));
   }
 
   /// Barriers of its own: those of the region before have phases of which nobody knows the parity.
   llvm::Value* take_barriers() {
     const int first = frame_.barriers_taken;
     frame_.barriers_taken += tile_.stages;
-    return first == 0 ? frame_.shared : builder_.CreateConstInBoundsGEP1_32(builder_.getInt8Ty(), frame_.shared, barrier_offset(first, tile_.stages));
+    return first == 0 ? frame_.shared
+                      : builder_.CreateConstInBoundsGEP1_32(builder_.getInt8Ty(), frame_.shared,
+                                                            barrier_offset(first, tile_.stages));
   }
 
   /// Blocks go on round robin where the region before ended.
   llvm::Value* first_of_block(llvm::Value* first_ticket, llvm::Value* block, llvm::Value* blocks) {
     if (first_ticket == nullptr) return block;
-    llvm::Value* passed = builder_.CreateSub(builder_.CreateAdd(block, blocks), builder_.CreateURem(first_ticket, blocks));
+    llvm::Value* passed = builder_.CreateSub(builder_.CreateAdd(block, blocks),
+                                             builder_.CreateURem(first_ticket, blocks));
     return builder_.CreateAdd(first_ticket, builder_.CreateURem(passed, blocks));
   }
 
   void prepare_operands() {
     llvm::Value* depth = extent(contraction_.k);
     // Fewer than 2^31: more could not be copied in the time that there is.
-    steps_ = builder_.CreateTrunc(builder_.CreateUDiv(builder_.CreateAdd(depth, wide(tile_.block_k - 1)), wide(tile_.block_k)), builder_.getInt32Ty());
+    steps_ =
+        builder_.CreateTrunc(builder_.CreateUDiv(builder_.CreateAdd(depth, wide(tile_.block_k - 1)),
+                                                 wide(tile_.block_k)),
+                             builder_.getInt32Ty());
     for (Matrix* matrix : {&a_, &b_}) {
       const bool is_a = matrix == &a_;
       const int operand = is_a ? contraction_.a : contraction_.b;
       llvm::Type* pointer = frame_.args.pointers->getType();
-      llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, frame_.args.pointers, static_cast<std::uint64_t>(operand));
+      llvm::Value* field = builder_.CreateConstInBoundsGEP1_64(pointer, frame_.args.pointers,
+                                                               static_cast<std::uint64_t>(operand));
       const bool rows_along_k = !is_a && b_rows_are_k_, vectors = matrix->copy.vectors();
-      matrix->base = element(operand, builder_.CreateAlignedLoad(pointer, field, llvm::Align(8)), slot(slots_.offset(operand)));
-      matrix->stride_i = vectors && rows_along_k ? wide(1) : stride(operand, is_a ? contraction_.m : contraction_.n);
+      matrix->base = element(operand, builder_.CreateAlignedLoad(pointer, field, llvm::Align(8)),
+                             slot(slots_.offset(operand)));
+      matrix->stride_i = vectors && rows_along_k
+                             ? wide(1)
+                             : stride(operand, is_a ? contraction_.m : contraction_.n);
       matrix->stride_k = vectors && !rows_along_k ? wide(1) : stride(operand, contraction_.k);
       llvm::Value *rows = matrix->stride_i, *columns = matrix->stride_k;
       if (rows_along_k) std::swap(rows, columns);
@@ -199,7 +245,9 @@ class RegionEmitter final : public rkernel::Emitter {
 
   std::vector<rkernel::Loop> batch_loops() const {
     std::vector<rkernel::Loop> loops = kernel_.layers[grid_layer].loops;
-    std::erase_if(loops, [&](const rkernel::Loop& loop) { return loop.axis == contraction_.m || loop.axis == contraction_.n; });
+    std::erase_if(loops, [&](const rkernel::Loop& loop) {
+      return loop.axis == contraction_.m || loop.axis == contraction_.n;
+    });
     return loops;
   }
 
@@ -222,13 +270,17 @@ class RegionEmitter final : public rkernel::Emitter {
       const int operand = is_a ? contraction_.a : contraction_.b;
       llvm::Value* offset = builder_.CreateMul(is_a ? window_.m : window_.n, matrix->stride_i);
       for (const rkernel::Loop& loop : batch_loops()) {
-        offset = builder_.CreateAdd(offset, builder_.CreateMul(block_index_.at(loop.axis), stride(operand, loop.axis)));
+        offset = builder_.CreateAdd(
+            offset, builder_.CreateMul(block_index_.at(loop.axis), stride(operand, loop.axis)));
       }
-      matrix->position = matrix->copy.enter(builder_, {element(operand, matrix->base, offset), is_a ? window_.rows : window_.columns});
+      matrix->position = matrix->copy.enter(builder_, {element(operand, matrix->base, offset),
+                                                       is_a ? window_.rows : window_.columns});
     }
   }
 
-  llvm::Value* next_position(const Matrix& matrix) { return matrix.copy.next(builder_, matrix.position); }
+  llvm::Value* next_position(const Matrix& matrix) {
+    return matrix.copy.next(builder_, matrix.position);
+  }
 
   void begin_write(const Cursor& cursor, llvm::Value* step) {
     pipeline_->begin_write(builder_, cursor, builder_.CreateICmpSLT(step, steps_));
@@ -239,7 +291,8 @@ class RegionEmitter final : public rkernel::Emitter {
   void issue(const rkernel::Move& move) {
     const bool is_a = move.operand == contraction_.a;
     const Matrix& matrix = is_a ? a_ : b_;
-    matrix.copy.issue(builder_, matrix.position, write_step_, is_a ? write_stage_ : at_byte(write_stage_, number(tile_.a_stage_bytes())));
+    matrix.copy.issue(builder_, matrix.position, write_step_,
+                      is_a ? write_stage_ : at_byte(write_stage_, number(tile_.a_stage_bytes())));
   }
 
   // Beside the accumulators a step carries the cursor and both positions.
@@ -254,7 +307,8 @@ class RegionEmitter final : public rkernel::Emitter {
     a_.position = loop_->carried(sums + 2);
     b_.position = loop_->carried(sums + 3);
     pipeline_->begin_read(builder_, step_cursor_);
-    begin_write(pipeline_->last_ahead(builder_, step_cursor_), builder_.CreateAdd(loop_->index(), number(tile_.stages - 1)));
+    begin_write(pipeline_->last_ahead(builder_, step_cursor_),
+                builder_.CreateAdd(loop_->index(), number(tile_.stages - 1)));
   }
 
   void close_step() {
@@ -293,7 +347,8 @@ class RegionEmitter final : public rkernel::Emitter {
 
 }  // namespace
 
-void emit_region(KernelFrame& frame, const RegionTree& region, const GpuContractionClass& shape_class, const GridSlots* before) {
+void emit_region(KernelFrame& frame, const RegionTree& region,
+                 const GpuContractionClass& shape_class, const GridSlots* before) {
   RegionEmitter(frame, region, shape_class).emit(before);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The part of a contraction's kernel that computes one region of the output, by a walk over the tree of its tile.
+// The part of a contraction's kernel that computes one region of the output, by a walk over the
+// tree of its tile.
 
 #include "targets/llvm/problem/operands.hpp"
 #include "targets/ptx/contraction/emitter.hpp"
@@ -15,7 +16,9 @@ struct KernelFrame {
   int barriers_taken = 0;        ///< by regions so far
 };
 
-/// The loop over the region's tickets, at the builder's place. `before`: of the region whose tickets come before its own, else nullptr.
-void emit_region(KernelFrame& frame, const RegionTree& region, const GpuContractionClass& shape_class, const GridSlots* before);
+/// The loop over the region's tickets, at the builder's place. `before`: of the region whose
+/// tickets come before its own, else nullptr.
+void emit_region(KernelFrame& frame, const RegionTree& region,
+                 const GpuContractionClass& shape_class, const GridSlots* before);
 
 }  // namespace dyn::ptx

@@ -15,11 +15,11 @@ Context::Context(std::shared_ptr<const Driver> driver, int index)
   label_ = fmt::format("{} (cuda {})", machine_.product, index);
   const int capability = machine_.compute_capability;
   if (capability < least_compute_capability) {
-    throw Error(
-        ErrorKind::unsupported,
-        fmt::format(
-            "{} has compute capability {}.{}; dyn needs {}.{} or more (Ampere and later): use another GPU, or --device cpu",
-            label_, capability / 10, capability % 10, least_compute_capability / 10, least_compute_capability % 10));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} has compute capability {}.{}; dyn needs {}.{} or more (Ampere and "
+                            "later): use another GPU, or --device cpu",
+                            label_, capability / 10, capability % 10, least_compute_capability / 10,
+                            least_compute_capability % 10));
   }
   check(driver_->cuDevicePrimaryCtxRetain(&handle_, device_), "making a context");
 }
@@ -31,7 +31,8 @@ void Context::fail(Result result, const std::string& doing) const {
   std::string message = fmt::format("{}: {}: {}", label_, doing, driver_->text(result));
   if (lost_) {
     message +=
-        "\n  the device is lost, and with it all that is in its memory: destroy every graph on it and load the model again, or "
+        "\n  the device is lost, and with it all that is in its memory: destroy every graph on it "
+        "and load the model again, or "
         "restart the process";
   }
   throw Error(ErrorKind::device, std::move(message));
@@ -42,7 +43,8 @@ Context::Scope::Scope(const Context& context) : context_(context), active_(true)
 }
 
 Context::Scope::Scope(const Context& context, std::nothrow_t) noexcept
-    : context_(context), active_(context.driver_->cuCtxPushCurrent(context.handle_) == Result::Success) {}
+    : context_(context),
+      active_(context.driver_->cuCtxPushCurrent(context.handle_) == Result::Success) {}
 
 Context::Scope::~Scope() {
   ContextHandle popped = nullptr;

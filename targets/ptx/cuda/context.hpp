@@ -11,7 +11,8 @@
 
 namespace dyn::ptx::cuda {
 
-/// Holds the primary context. Thread-safe. Shared by the device and its streams: the last one gives it back.
+/// Holds the primary context. Thread-safe. Shared by the device and its streams: the last one gives
+/// it back.
 class Context {
  public:
   /// Throws Error(unsupported) where the GPU is too old.
@@ -27,13 +28,15 @@ class Context {
   /// Whether a failure has made everything in the context unusable.
   bool lost() const noexcept { return lost_; }
 
-  /// Throws Error(device) unless the result is Success: "LABEL: DOING: TEXT". Notes a lost context, and says what to do then.
+  /// Throws Error(device) unless the result is Success: "LABEL: DOING: TEXT". Notes a lost context,
+  /// and says what to do then.
   void check(Result result, const std::string& doing) const {
     if (result != Result::Success) fail(result, doing);
   }
   [[noreturn]] void fail(Result result, const std::string& doing) const;
 
-  /// Makes the context current on the calling thread until the end of the scope; what was current before is so again afterwards.
+  /// Makes the context current on the calling thread until the end of the scope; what was current
+  /// before is so again afterwards.
   class Scope {
    public:
     explicit Scope(const Context& context);

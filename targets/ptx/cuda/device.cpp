@@ -23,7 +23,8 @@ using cuda::Result;
 
 class CudaDevice final : public PtxDevice {
  public:
-  explicit CudaDevice(std::shared_ptr<const Context> context) : context_(std::move(context)), modules_(context_) {}
+  explicit CudaDevice(std::shared_ptr<const Context> context)
+      : context_(std::move(context)), modules_(context_) {}
 
   std::string name() const override { return context_->machine().product; }
   const choice::GpuMachine& machine() const override { return context_->machine(); }
@@ -54,13 +55,13 @@ class CudaDevice final : public PtxDevice {
  private:
   [[noreturn]] void out_of_memory(std::size_t bytes, std::string_view what) const {
     std::size_t free_bytes = 0, total_bytes = 0;
-    context_->check(context_->driver().cuMemGetInfo(&free_bytes, &total_bytes), "asking for free memory");
-    throw Error(
-        ErrorKind::device,
-        fmt::format(
-            "{}: out of device memory: {} bytes wanted for {}, {} of {} bytes free; use smaller shapes, a narrower precision, or "
-            "--device cpu",
-            context_->label(), bytes, what, free_bytes, total_bytes));
+    context_->check(context_->driver().cuMemGetInfo(&free_bytes, &total_bytes),
+                    "asking for free memory");
+    throw Error(ErrorKind::device,
+                fmt::format("{}: out of device memory: {} bytes wanted for {}, {} of {} bytes "
+                            "free; use smaller shapes, a narrower precision, or "
+                            "--device cpu",
+                            context_->label(), bytes, what, free_bytes, total_bytes));
   }
 
   std::shared_ptr<const Context> context_;
@@ -75,18 +76,22 @@ int parse_index(const std::string& gpu, int count) {
   if (number && index >= 0 && index < count) return index;
   throw Error(ErrorKind::user,
               fmt::format("there is no GPU \"{}\": --device cuda takes {}", gpu,
-                          count == 1 ? std::string("index 0 only") : fmt::format("an index from 0 to {}", count - 1)));
+                          count == 1 ? std::string("index 0 only")
+                                     : fmt::format("an index from 0 to {}", count - 1)));
 }
 
 int count_of(const Driver& driver) {
   const int count = cuda::device_count(driver);
-  if (count == 0) throw Error(ErrorKind::device, "the NVIDIA driver finds no GPU: check nvidia-smi and CUDA_VISIBLE_DEVICES");
+  if (count == 0)
+    throw Error(ErrorKind::device,
+                "the NVIDIA driver finds no GPU: check nvidia-smi and CUDA_VISIBLE_DEVICES");
   return count;
 }
 
 }  // namespace
 
-std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, std::shared_ptr<const Driver> driver) {
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu,
+                                            std::shared_ptr<const Driver> driver) {
   static std::mutex mutex;
   static auto& devices = *new std::map<std::pair<const Driver*, int>, std::weak_ptr<CudaDevice>>;
   const std::lock_guard lock(mutex);
@@ -94,21 +99,28 @@ std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, std::shared_
   std::weak_ptr<CudaDevice>& known = devices[{driver.get(), index}];
   std::shared_ptr<CudaDevice> device = known.lock();
   if (device == nullptr) {
-    device = std::make_shared<CudaDevice>(std::make_shared<const Context>(std::move(driver), index));
+    device =
+        std::make_shared<CudaDevice>(std::make_shared<const Context>(std::move(driver), index));
     known = device;
   } else if (device->lost()) {
-    throw Error(ErrorKind::device,
-                fmt::format("{} is lost after a failure: destroy every graph on it before loading one again", device->name()));
+    throw Error(
+        ErrorKind::device,
+        fmt::format(
+            "{} is lost after a failure: destroy every graph on it before loading one again",
+            device->name()));
   }
   return device;
 }
 
-std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu) { return open_cuda_device(gpu, cuda::system_driver()); }
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu) {
+  return open_cuda_device(gpu, cuda::system_driver());
+}
 
 std::vector<choice::GpuMachine> cuda_devices(const Driver& driver) {
   std::vector<choice::GpuMachine> machines;
   const int count = count_of(driver);
-  for (int index = 0; index < count; ++index) machines.push_back(cuda::query_machine(driver, cuda::device_at(driver, index)));
+  for (int index = 0; index < count; ++index)
+    machines.push_back(cuda::query_machine(driver, cuda::device_at(driver, index)));
   return machines;
 }
 

@@ -11,15 +11,16 @@
 
 namespace dyn::ptx {
 
-/// The GPU with this index ("0", "1", ...; "": the first). All who hold one GPU at the same time share one device, and its code.
-/// Throws Error(device) where there is no driver or no GPU, Error(unsupported) where one of them is too old, Error(user) where
-/// the index is.
+/// The GPU with this index ("0", "1", ...; "": the first). All who hold one GPU at the same time
+/// share one device, and its code. Throws Error(device) where there is no driver or no GPU,
+/// Error(unsupported) where one of them is too old, Error(user) where the index is.
 std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu);
 /// The same through a driver of the caller's choice.
-std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu, std::shared_ptr<const cuda::Driver> driver);
+std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu,
+                                            std::shared_ptr<const cuda::Driver> driver);
 
-/// All GPUs of this machine, in the driver's order, those included that are too old for dyn. Where there are none, `why_none`
-/// says why.
+/// All GPUs of this machine, in the driver's order, those included that are too old for dyn. Where
+/// there are none, `why_none` says why.
 std::vector<choice::GpuMachine> cuda_devices(std::string* why_none);
 std::vector<choice::GpuMachine> cuda_devices(const cuda::Driver& driver);
 

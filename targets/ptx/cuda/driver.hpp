@@ -1,6 +1,7 @@
 #pragma once
-// The CUDA driver API as far as dyn uses it, redeclared, and found at run time: dyn builds without a CUDA toolkit and runs
-// without a GPU. Values and signatures are those of NVIDIA's cuda.h; a test compares them where that header is installed.
+// The CUDA driver API as far as dyn uses it, redeclared, and found at run time: dyn builds without
+// a CUDA toolkit and runs without a GPU. Values and signatures are those of NVIDIA's cuda.h; a test
+// compares them where that header is installed.
 
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +66,12 @@ enum class Attribute : int {
 };
 
 /// CUjit_option.
-enum class JitOption : int { InfoLogBuffer = 3, InfoLogBufferSizeBytes = 4, ErrorLogBuffer = 5, ErrorLogBufferSizeBytes = 6 };
+enum class JitOption : int {
+  InfoLogBuffer = 3,
+  InfoLogBufferSizeBytes = 4,
+  ErrorLogBuffer = 5,
+  ErrorLogBufferSizeBytes = 6
+};
 
 /// CUfunction_attribute.
 enum class FunctionAttribute : int { MaxDynamicSharedSizeBytes = 8 };
@@ -81,12 +87,13 @@ using FunctionHandle = struct FunctionTag*;
 using StreamHandle = struct StreamTag*;
 using EventHandle = struct EventTag*;
 
-/// The version of the API that is asked for, 1000 * major + 10 * minor: the first that has cuGetProcAddress, and later than the
-/// newest form of every function in the table.
+/// The version of the API that is asked for, 1000 * major + 10 * minor: the first that has
+/// cuGetProcAddress, and later than the newest form of every function in the table.
 inline constexpr int driver_api_version = 11030;
 
 /// The function that finds all others, in its form of CUDA 11.3 (later drivers keep it).
-using GetProcAddress = Result (*)(const char* symbol, void** function, int api_version, std::uint64_t flags);
+using GetProcAddress = Result (*)(const char* symbol, void** function, int api_version,
+                                  std::uint64_t flags);
 using DriverGetVersion = Result (*)(int* version);
 
 struct DriverFunctions {
@@ -95,7 +102,8 @@ struct DriverFunctions {
 #undef DYN_CUDA_FUNCTION
 };
 
-/// An opened and initialised driver: every function is there. Closes the library with its last owner.
+/// An opened and initialised driver: every function is there. Closes the library with its last
+/// owner.
 class Driver : public DriverFunctions {
  public:
   Driver() = default;
@@ -116,19 +124,20 @@ class Driver : public DriverFunctions {
   int version_ = 0;
 };
 
-/// Opens and initialises a driver from a library file. Throws Error(device) where the library or a GPU is missing or broken, and
-/// Error(unsupported) where it is older than the PTX that dyn writes.
+/// Opens and initialises a driver from a library file. Throws Error(device) where the library or a
+/// GPU is missing or broken, and Error(unsupported) where it is older than the PTX that dyn writes.
 std::shared_ptr<const Driver> open_driver(const std::string& library);
 
-/// The process's driver, libcuda.so.1: opened by the first call that succeeds, and never closed, as its own threads may outlive
-/// everything else. Thread-safe.
+/// The process's driver, libcuda.so.1: opened by the first call that succeeds, and never closed, as
+/// its own threads may outlive everything else. Thread-safe.
 std::shared_ptr<const Driver> system_driver();
 
 /// The oldest driver that will do, 1000 * major + 10 * minor.
 int least_driver_version() noexcept;
 /// "11.3" of 11030.
 std::string version_text(int version);
-/// Whether this result means that the context, and with it all memory and code on the device, is lost.
+/// Whether this result means that the context, and with it all memory and code on the device, is
+/// lost.
 bool is_fatal(Result result) noexcept;
 
 }  // namespace dyn::ptx::cuda

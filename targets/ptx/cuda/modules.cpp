@@ -20,8 +20,8 @@
 namespace dyn::ptx::cuda {
 namespace {
 
-// What a block may have without asking, on every GPU ("CUDA C++ Programming Guide", shared memory of compute capability 8.x
-// and 9.x).
+// What a block may have without asking, on every GPU ("CUDA C++ Programming Guide", shared memory
+// of compute capability 8.x and 9.x).
 constexpr int free_shared_bytes = 48 << 10;
 
 /// A buffer that the driver's compiler writes to, always terminated.
@@ -49,17 +49,18 @@ std::string indented(const std::string& log) {
   return lines;
 }
 
-[[noreturn]] void refuse_ptx(const Context& context, Result result, const std::string& symbol, const std::string& log) {
+[[noreturn]] void refuse_ptx(const Context& context, Result result, const std::string& symbol,
+                             const std::string& log) {
   if (result != Result::UnsupportedPtxVersion && result != Result::NoBinaryForGpu) {
     context.fail(result, fmt::format("loading the kernel {}{}", symbol, indented(log)));
   }
   throw Error(
       ErrorKind::unsupported,
-      fmt::format(
-          "{}: the NVIDIA driver (CUDA {}) cannot compile PTX {}.{} for this GPU: {}; update the NVIDIA driver, or use --device "
-          "emulator{}",
-          context.label(), version_text(context.driver().version()), ptx_version / 10, ptx_version % 10,
-          context.driver().text(result), indented(log)));
+      fmt::format("{}: the NVIDIA driver (CUDA {}) cannot compile PTX {}.{} for this GPU: {}; "
+                  "update the NVIDIA driver, or use --device "
+                  "emulator{}",
+                  context.label(), version_text(context.driver().version()), ptx_version / 10,
+                  ptx_version % 10, context.driver().text(result), indented(log)));
 }
 
 LoadedKernel compile_source(const Context& context, const codegen::KernelSource& source) {
@@ -72,21 +73,27 @@ LoadedKernel compile_source(const Context& context, const codegen::KernelSource&
 
 }  // namespace
 
-LoadedKernel load_ptx(const Context& context, const std::string& ptx, const std::string& symbol, int shared_bytes) {
+LoadedKernel load_ptx(const Context& context, const std::string& ptx, const std::string& symbol,
+                      int shared_bytes) {
   const Driver& driver = context.driver();
   auto info = std::make_unique<JitLog>(), error = std::make_unique<JitLog>();
-  JitOption names[] = {JitOption::InfoLogBuffer, JitOption::InfoLogBufferSizeBytes, JitOption::ErrorLogBuffer,
-                       JitOption::ErrorLogBufferSizeBytes};
-  void* values[] = {info->address(), as_option(JitLog::capacity()), error->address(), as_option(JitLog::capacity())};
+  JitOption names[] = {JitOption::InfoLogBuffer, JitOption::InfoLogBufferSizeBytes,
+                       JitOption::ErrorLogBuffer, JitOption::ErrorLogBufferSizeBytes};
+  void* values[] = {info->address(), as_option(JitLog::capacity()), error->address(),
+                    as_option(JitLog::capacity())};
   LoadedKernel kernel;
-  const Result result = driver.cuModuleLoadDataEx(&kernel.module, ptx.c_str(), std::size(names), names, values);
+  const Result result =
+      driver.cuModuleLoadDataEx(&kernel.module, ptx.c_str(), std::size(names), names, values);
   if (result != Result::Success) refuse_ptx(context, result, symbol, info->text() + error->text());
   try {
     context.check(driver.cuModuleGetFunction(&kernel.function, kernel.module, symbol.c_str()),
                   fmt::format("finding the kernel {}", symbol));
     if (shared_bytes > free_shared_bytes) {
-      context.check(driver.cuFuncSetAttribute(kernel.function, FunctionAttribute::MaxDynamicSharedSizeBytes, shared_bytes),
-                    fmt::format("asking for {} bytes of shared memory for the kernel {}", shared_bytes, symbol));
+      context.check(
+          driver.cuFuncSetAttribute(kernel.function, FunctionAttribute::MaxDynamicSharedSizeBytes,
+                                    shared_bytes),
+          fmt::format("asking for {} bytes of shared memory for the kernel {}", shared_bytes,
+                      symbol));
     }
   } catch (...) {
     driver.cuModuleUnload(kernel.module);
@@ -118,10 +125,12 @@ std::vector<const void*> Modules::load(std::span<const codegen::KernelSource> so
   }
   compile(missing, threads);
   report.compiled += static_cast<int>(missing.size());
-  report.compile_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.compile_seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::vector<const void*> handles;
   handles.reserve(sources.size());
-  for (const codegen::KernelSource& source : sources) handles.push_back(kernels_.at(source.key).get());
+  for (const codegen::KernelSource& source : sources)
+    handles.push_back(kernels_.at(source.key).get());
   return handles;
 }
 

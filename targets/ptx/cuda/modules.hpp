@@ -15,10 +15,11 @@
 
 namespace dyn::ptx::cuda {
 
-/// Loads PTX text that has one kernel; above the 48 KB of shared memory that every kernel may have, it asks for `shared_bytes`.
-/// Throws Error(unsupported) where the driver does not know this PTX, Error(device) with the driver's log for everything else.
-/// The context must be current.
-LoadedKernel load_ptx(const Context& context, const std::string& ptx, const std::string& symbol, int shared_bytes);
+/// Loads PTX text that has one kernel; above the 48 KB of shared memory that every kernel may have,
+/// it asks for `shared_bytes`. Throws Error(unsupported) where the driver does not know this PTX,
+/// Error(device) with the driver's log for everything else. The context must be current.
+LoadedKernel load_ptx(const Context& context, const std::string& ptx, const std::string& symbol,
+                      int shared_bytes);
 
 /// Sources to kernels, each loaded once for its key and kept until the end. Thread-safe.
 class Modules {
@@ -28,8 +29,10 @@ class Modules {
   Modules& operator=(const Modules&) = delete;
   ~Modules();
 
-  /// Handles (LoadedKernel) in the order of `sources`. What compiled before another source failed is kept.
-  std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads, rkernel::CompileReport& report);
+  /// Handles (LoadedKernel) in the order of `sources`. What compiled before another source failed
+  /// is kept.
+  std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
+                                rkernel::CompileReport& report);
 
  private:
   void compile(const std::vector<const codegen::KernelSource*>& missing, int threads);

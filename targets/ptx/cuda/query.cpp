@@ -15,12 +15,14 @@ class Query {
 
   int operator()(Attribute attribute) const {
     int value = 0;
-    driver_.check(driver_.cuDeviceGetAttribute(&value, attribute, device_), "asking for an attribute of the GPU");
+    driver_.check(driver_.cuDeviceGetAttribute(&value, attribute, device_),
+                  "asking for an attribute of the GPU");
     return value;
   }
   std::string name() const {
     std::array<char, 256> text{};
-    driver_.check(driver_.cuDeviceGetName(text.data(), static_cast<int>(text.size()) - 1, device_), "asking for the GPU's name");
+    driver_.check(driver_.cuDeviceGetName(text.data(), static_cast<int>(text.size()) - 1, device_),
+                  "asking for the GPU's name");
     return text.data();
   }
   std::size_t memory_bytes() const {
@@ -42,12 +44,13 @@ void replace(Number& number, Value value) {
 
 struct Field {
   Attribute attribute;
-  int choice::GpuMachine::*field;
+  int choice::GpuMachine::* field;
 };
 constexpr Field fields[] = {
     {Attribute::MultiprocessorCount, &choice::GpuMachine::multiprocessors},
     {Attribute::MaxRegistersPerMultiprocessor, &choice::GpuMachine::registers_per_multiprocessor},
-    {Attribute::MaxSharedMemoryPerMultiprocessor, &choice::GpuMachine::shared_bytes_per_multiprocessor},
+    {Attribute::MaxSharedMemoryPerMultiprocessor,
+     &choice::GpuMachine::shared_bytes_per_multiprocessor},
     {Attribute::MaxSharedMemoryPerBlockOptin, &choice::GpuMachine::shared_bytes_per_block},
     {Attribute::MaxThreadsPerMultiprocessor, &choice::GpuMachine::threads_per_multiprocessor},
     {Attribute::MaxThreadsPerBlock, &choice::GpuMachine::threads_per_block},
@@ -70,7 +73,8 @@ DeviceId device_at(const Driver& driver, int index) {
 
 choice::GpuMachine query_machine(const Driver& driver, DeviceId device) {
   const Query query(driver, device);
-  const int capability = 10 * query(Attribute::ComputeCapabilityMajor) + query(Attribute::ComputeCapabilityMinor);
+  const int capability =
+      10 * query(Attribute::ComputeCapabilityMajor) + query(Attribute::ComputeCapabilityMinor);
   const std::string product = query.name();
   choice::GpuMachine machine = nearest_description(product, capability);
   machine.product = product;
@@ -81,7 +85,8 @@ choice::GpuMachine query_machine(const Driver& driver, DeviceId device) {
   replace(machine.memory_bytes, query.memory_bytes());
   // Memory of both edges of the clock: DDR, GDDR and HBM alike.
   const double transfers_per_second = 2 * hz_of_khz * query(Attribute::MemoryClockRate);
-  replace(machine.memory_bytes_per_second, transfers_per_second * query(Attribute::GlobalMemoryBusWidth) / 8);
+  replace(machine.memory_bytes_per_second,
+          transfers_per_second * query(Attribute::GlobalMemoryBusWidth) / 8);
   return machine;
 }
 

@@ -13,7 +13,8 @@ void Staging::upload(DevicePointer to, const void* from, std::size_t bytes, Stre
     const std::size_t part = std::min(bytes, half_bytes - used_bytes_);
     std::byte* place = memory_ + current_ * half_bytes + used_bytes_;
     std::memcpy(place, source, part);
-    context_.check(context_.driver().cuMemcpyHtoDAsync(to, place, part, stream), "copying to the device");
+    context_.check(context_.driver().cuMemcpyHtoDAsync(to, place, part, stream),
+                   "copying to the device");
     used_bytes_ += part;
     source += part;
     to += part;
@@ -24,10 +25,12 @@ void Staging::upload(DevicePointer to, const void* from, std::size_t bytes, Stre
 void Staging::allocate() {
   const Driver& driver = context_.driver();
   for (Half& half : halves_) {
-    if (half.sent == nullptr) context_.check(driver.cuEventCreate(&half.sent, event_disable_timing), "making an event");
+    if (half.sent == nullptr)
+      context_.check(driver.cuEventCreate(&half.sent, event_disable_timing), "making an event");
   }
   void* memory = nullptr;
-  context_.check(driver.cuMemHostAlloc(&memory, halves_.size() * half_bytes, 0), "allocating page-locked host memory");
+  context_.check(driver.cuMemHostAlloc(&memory, halves_.size() * half_bytes, 0),
+                 "allocating page-locked host memory");
   memory_ = static_cast<std::byte*>(memory);
 }
 
@@ -38,7 +41,8 @@ void Staging::next_half(StreamHandle stream) {
   current_ = 1 - current_;
   used_bytes_ = 0;
   if (!halves_[current_].in_flight) return;
-  context_.check(driver.cuEventSynchronize(halves_[current_].sent), "waiting for a copy to the device");
+  context_.check(driver.cuEventSynchronize(halves_[current_].sent),
+                 "waiting for a copy to the device");
   halves_[current_].in_flight = false;
 }
 

@@ -8,10 +8,11 @@
 
 namespace dyn::ptx::cuda {
 
-/// Two halves, one filled while the other is on its way. The source of an upload may so be reused at once, be it pageable or
-/// page-locked by the caller (from where the driver would still read later), and uploads do not wait for the stream's earlier
-/// work, as the driver's copies from pageable memory do ("API synchronization behavior" of the CUDA driver API). To be used with
-/// the context current, and by one thread at a time.
+/// Two halves, one filled while the other is on its way. The source of an upload may so be reused
+/// at once, be it pageable or page-locked by the caller (from where the driver would still read
+/// later), and uploads do not wait for the stream's earlier work, as the driver's copies from
+/// pageable memory do ("API synchronization behavior" of the CUDA driver API). To be used with the
+/// context current, and by one thread at a time.
 class Staging {
  public:
   explicit Staging(const Context& context) : context_(context) {}

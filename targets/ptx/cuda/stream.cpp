@@ -19,9 +19,11 @@ static_assert(sizeof(DeviceAddress) == sizeof(DevicePointer));
 
 class CudaStream final : public rkernel::Stream {
  public:
-  explicit CudaStream(std::shared_ptr<const Context> context) : context_(std::move(context)), staging_(*context_) {
+  explicit CudaStream(std::shared_ptr<const Context> context)
+      : context_(std::move(context)), staging_(*context_) {
     const Context::Scope scope(*context_);
-    context_->check(context_->driver().cuStreamCreate(&stream_, stream_non_blocking), "making a stream");
+    context_->check(context_->driver().cuStreamCreate(&stream_, stream_non_blocking),
+                    "making a stream");
   }
 
   // What is in flight may still use the staging memory, and memory that the owner releases next.
@@ -41,7 +43,8 @@ class CudaStream final : public rkernel::Stream {
   void download(void* to, DeviceAddress from, std::size_t bytes) override {
     if (bytes == 0) return;
     const Context::Scope scope(*context_);
-    check(context_->driver().cuMemcpyDtoHAsync(to, from, bytes, stream_), "copying from the device");
+    check(context_->driver().cuMemcpyDtoHAsync(to, from, bytes, stream_),
+          "copying from the device");
   }
 
   void clear(DeviceAddress at, std::size_t bytes) override {
@@ -53,18 +56,21 @@ class CudaStream final : public rkernel::Stream {
   void launch(const DeviceLaunch& launch) override {
     if (launch.blocks == 0) return;
     if (launch.function == nullptr)
-      throw Error(ErrorKind::internal, fmt::format("launching {}: it has no code on the device", launch.name));
+      throw Error(ErrorKind::internal,
+                  fmt::format("launching {}: it has no code on the device", launch.name));
     if (launch.blocks > std::numeric_limits<std::int32_t>::max()) {
       throw Error(ErrorKind::device,
-                  fmt::format("launching {}: {} blocks are more than a grid can have", launch.name, launch.blocks));
+                  fmt::format("launching {}: {} blocks are more than a grid can have", launch.name,
+                              launch.blocks));
     }
     const Context::Scope scope(*context_);
     const auto* kernel = static_cast<const LoadedKernel*>(launch.function);
     DevicePointer pointers = launch.pointers, ints = launch.ints, status = launch.status;
     void* parameters[] = {&pointers, &ints, &status};
     const Result result = context_->driver().cuLaunchKernel(
-        kernel->function, static_cast<unsigned>(launch.blocks), 1, 1, static_cast<unsigned>(launch.threads), 1, 1,
-        static_cast<unsigned>(launch.shared_bytes), stream_, parameters, nullptr);
+        kernel->function, static_cast<unsigned>(launch.blocks), 1, 1,
+        static_cast<unsigned>(launch.threads), 1, 1, static_cast<unsigned>(launch.shared_bytes),
+        stream_, parameters, nullptr);
     if (result != Result::Success) refuse(result, launch);
     ++launches_;
     last_launch_ = launch.name;
@@ -82,18 +88,20 @@ class CudaStream final : public rkernel::Stream {
   void check(Result result, const char* doing) {
     if (result == Result::Success) return;
     if (!is_fatal(result) || launches_ == 0) context_->fail(result, doing);
-    const std::string suspects = launches_ == 1
-                                     ? fmt::format("the kernel of {}", last_launch_)
-                                     : fmt::format("one of the last {} kernels, up to that of {},", launches_, last_launch_);
+    const std::string suspects =
+        launches_ == 1
+            ? fmt::format("the kernel of {}", last_launch_)
+            : fmt::format("one of the last {} kernels, up to that of {},", launches_, last_launch_);
     launches_ = 0;
-    context_->fail(
-        result, fmt::format("{}: {} failed (CUDA_LAUNCH_BLOCKING=1 in the environment tells which; --device emulator tells why)",
-                            doing, suspects));
+    context_->fail(result, fmt::format("{}: {} failed (CUDA_LAUNCH_BLOCKING=1 in the environment "
+                                       "tells which; --device emulator tells why)",
+                                       doing, suspects));
   }
 
   [[noreturn]] void refuse(Result result, const DeviceLaunch& launch) {
-    const std::string doing = fmt::format("launching {} ({} blocks of {} threads, {} bytes of shared memory)", launch.name,
-                                          launch.blocks, launch.threads, launch.shared_bytes);
+    const std::string doing =
+        fmt::format("launching {} ({} blocks of {} threads, {} bytes of shared memory)",
+                    launch.name, launch.blocks, launch.threads, launch.shared_bytes);
     if (is_fatal(result)) check(result, doing.c_str());
     context_->fail(result, doing);
   }

@@ -27,7 +27,8 @@ class EmulatedStream final : public rkernel::Stream {
     memory_->check(at, bytes, "a clear");
     if (bytes > 0) std::memset(reinterpret_cast<void*>(at), 0, bytes);
   }
-  /// After a fault nothing is launched until synchronise() has told of it: its data would give faults of no meaning.
+  /// After a fault nothing is launched until synchronise() has told of it: its data would give
+  /// faults of no meaning.
   void launch(const rkernel::DeviceLaunch& launch) override {
     if (!failed_) failed_ = launcher_->launch(launch);
   }
@@ -44,7 +45,8 @@ class EmulatedStream final : public rkernel::Stream {
 
 }  // namespace
 
-std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<EmulatedMemory> memory, std::shared_ptr<Launcher> launcher) {
+std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<EmulatedMemory> memory,
+                                             std::shared_ptr<Launcher> launcher) {
   return std::make_unique<EmulatedStream>(std::move(memory), std::move(launcher));
 }
 

@@ -10,6 +10,7 @@ namespace dyn::ptx::emulation {
 class EmulatedMemory;
 class Launcher;
 
-std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<EmulatedMemory> memory, std::shared_ptr<Launcher> launcher);
+std::unique_ptr<rkernel::Stream> make_stream(std::shared_ptr<EmulatedMemory> memory,
+                                             std::shared_ptr<Launcher> launcher);
 
 }  // namespace dyn::ptx::emulation

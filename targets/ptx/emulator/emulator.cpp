@@ -9,27 +9,30 @@
 #include <unordered_set>
 
 #include "dyn/error.hpp"
+#include "targets/llvm/code/parallel_jobs.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "targets/llvm/jit/jit.hpp"
-#include "targets/llvm/code/parallel_jobs.hpp"
-#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/emulator/emulated_stream.hpp"
 #include "targets/ptx/emulator/host_lowering.hpp"
 #include "targets/ptx/emulator/launcher.hpp"
+#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/kernel_symbol.hpp"
 
 namespace dyn::ptx {
 
 const char* name_of(Fault fault) noexcept {
-  constexpr const char* names[] = {"out of bounds", "misaligned", "uninitialised", "before the wait", "race",
-                                   "divergence",    "deadlock",   "barrier",       "unfinished",      "bad launch"};
+  constexpr const char* names[] = {
+      "out of bounds", "misaligned", "uninitialised", "before the wait", "race",
+      "divergence",    "deadlock",   "barrier",       "unfinished",      "bad launch"};
   return names[static_cast<std::size_t>(fault)];
 }
 
 std::string to_string(const FaultReport& report) {
-  if (report.fault == Fault::BadLaunch) return fmt::format("{}: {}: {}", report.kernel, name_of(report.fault), report.text);
-  return fmt::format("{}: {}: block {} thread {}: {}\n  at: {}", report.kernel, name_of(report.fault), report.block,
-                     report.thread, report.text, report.instruction);
+  if (report.fault == Fault::BadLaunch)
+    return fmt::format("{}: {}: {}", report.kernel, name_of(report.fault), report.text);
+  return fmt::format("{}: {}: block {} thread {}: {}\n  at: {}", report.kernel,
+                     name_of(report.fault), report.block, report.thread, report.text,
+                     report.instruction);
 }
 
 namespace {
@@ -41,13 +44,18 @@ class EmulatorDevice final : public Emulator {
   explicit EmulatorDevice(const EmulatorOptions& options)
       : memory_(std::make_shared<EmulatedMemory>(options.memory_bytes)),
         launcher_(std::make_shared<Launcher>(options.machine, memory_)),
-        code_(codegen::CodeStore::open(codegen::select_isa(""), store_options(options.cache_dir))) {}
+        code_(codegen::CodeStore::open(codegen::select_isa(""), store_options(options.cache_dir))) {
+  }
 
   std::string name() const override { return "emulated " + machine().name; }
   const choice::GpuMachine& machine() const override { return launcher_->machine(); }
-  rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override { return memory_->allocate(bytes, what); }
+  rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what) override {
+    return memory_->allocate(bytes, what);
+  }
   void release(rkernel::DeviceAddress address) noexcept override { memory_->release(address); }
-  std::unique_ptr<rkernel::Stream> make_stream() override { return emulation::make_stream(memory_, launcher_); }
+  std::unique_ptr<rkernel::Stream> make_stream() override {
+    return emulation::make_stream(memory_, launcher_);
+  }
 
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
                                 rkernel::CompileReport& report) override {
@@ -66,7 +74,8 @@ class EmulatorDevice final : public Emulator {
     std::vector<HostCode> code(missing.size());
     codegen::run_jobs(missing.size(), threads, [&](std::size_t i) {
       llvm::LLVMContext context;
-      code[i] = lower_to_host(emit_device_module(context, *missing[i], kernel_symbol(missing[i]->key)));
+      code[i] =
+          lower_to_host(emit_device_module(context, *missing[i], kernel_symbol(missing[i]->key)));
     });
     const std::vector<const EmulatedKernel*> kernels = compile(code, threads, report);
     for (std::size_t i = 0; i < kernels.size(); ++i) by_key_.emplace(missing[i]->key, kernels[i]);
@@ -102,7 +111,8 @@ class EmulatorDevice final : public Emulator {
     return options;
   }
 
-  std::vector<const EmulatedKernel*> compile(std::vector<HostCode>& code, int threads, rkernel::CompileReport& report) {
+  std::vector<const EmulatedKernel*> compile(std::vector<HostCode>& code, int threads,
+                                             rkernel::CompileReport& report) {
     std::vector<codegen::KernelSource> sources;
     for (HostCode& one : code) sources.push_back(std::move(one.source));
     const std::vector<void*> entries = code_->resolve(sources, threads, report);
@@ -124,6 +134,8 @@ class EmulatorDevice final : public Emulator {
 
 }  // namespace
 
-std::shared_ptr<Emulator> make_emulator(const EmulatorOptions& options) { return std::make_shared<EmulatorDevice>(options); }
+std::shared_ptr<Emulator> make_emulator(const EmulatorOptions& options) {
+  return std::make_shared<EmulatorDevice>(options);
+}
 
 }  // namespace dyn::ptx

@@ -27,8 +27,9 @@ class Emulator : public PtxDevice {
   virtual const void* load_module(const llvm::Module& device_module) = 0;
   /// module_hash() of the device module that a handle was lowered from.
   virtual std::string module_hash_of(const void* function) const = 0;
-  /// All reports since the last call (the first 100); afterwards there are none. A launch with a fault also makes its stream's next
-  /// synchronise() throw Error(device) with the first report's text.
+  /// All reports since the last call (the first 100); afterwards there are none. A launch with a
+  /// fault also makes its stream's next synchronise() throw Error(device) with the first report's
+  /// text.
   virtual std::vector<FaultReport> take_reports() = 0;
   virtual EmulatorCounts counts() const = 0;
 };

@@ -13,9 +13,9 @@
 #include <optional>
 
 #include "dyn/error.hpp"
+#include "targets/ptx/emulator/memory/poison.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
-#include "targets/ptx/emulator/memory/poison.hpp"
 
 namespace dyn::ptx::emulation {
 namespace {
@@ -26,10 +26,14 @@ constexpr const char* entry_name = "dyn_emulated_kernel";
 
 const DeviceOp* device_op_of(const llvm::Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call == nullptr || call->getCalledFunction() == nullptr ? nullptr : find_device_op(call->getCalledFunction()->getName());
+  return call == nullptr || call->getCalledFunction() == nullptr
+             ? nullptr
+             : find_device_op(call->getCalledFunction()->getName());
 }
 
-const llvm::Value* pointer_of(const llvm::Instruction& instruction) { return llvm::getLoadStorePointerOperand(&instruction); }
+const llvm::Value* pointer_of(const llvm::Instruction& instruction) {
+  return llvm::getLoadStorePointerOperand(&instruction);
+}
 
 /// Memory that threads share; the rest are constants of the module.
 bool is_checked_access(const llvm::Instruction& instruction) {
@@ -38,13 +42,15 @@ bool is_checked_access(const llvm::Instruction& instruction) {
 }
 
 bool orders_finely(Op op) {
-  return op == Op::NamedBarrier || op == Op::WarpSync || op == Op::BarrierArrive || op == Op::BarrierTestWait ||
-         op == Op::CopyArrive;
+  return op == Op::NamedBarrier || op == Op::WarpSync || op == Op::BarrierArrive ||
+         op == Op::BarrierTestWait || op == Op::CopyArrive;
 }
 
 bool waits(Op op) {
-  const bool shuffles = op >= Op::WarpSync && op <= Op::Ballot, fragments = op >= Op::LoadMatrix1 && op <= Op::MmaTf32;
-  return shuffles || fragments || op == Op::Barrier || op == Op::NamedBarrier || op == Op::BarrierTestWait;
+  const bool shuffles = op >= Op::WarpSync && op <= Op::Ballot,
+             fragments = op >= Op::LoadMatrix1 && op <= Op::MmaTf32;
+  return shuffles || fragments || op == Op::Barrier || op == Op::NamedBarrier ||
+         op == Op::BarrierTestWait;
 }
 
 /// Fills in the tables of the kernel from the module as it was written.
@@ -56,10 +62,13 @@ void survey(llvm::Module& module, llvm::Function& function, EmulatedKernel& kern
     const DeviceOp* op = device_op_of(instruction);
     Site site;
     if (is_checked_access(instruction)) {
-      site.bytes = static_cast<std::uint32_t>(layout.getTypeStoreSize(llvm::getLoadStoreType(&instruction)).getFixedValue());
-      site.alignment = static_cast<std::uint32_t>(llvm::getLoadStoreAlignment(&instruction).value());
+      site.bytes = static_cast<std::uint32_t>(
+          layout.getTypeStoreSize(llvm::getLoadStoreType(&instruction)).getFixedValue());
+      site.alignment =
+          static_cast<std::uint32_t>(llvm::getLoadStoreAlignment(&instruction).value());
       const std::uint32_t unit = std::min({site.alignment, site.bytes & (0u - site.bytes), 4u});
-      const bool shared = pointer_of(instruction)->getType()->getPointerAddressSpace() == shared_space;
+      const bool shared =
+          pointer_of(instruction)->getType()->getPointerAddressSpace() == shared_space;
       unsigned& shift = shared ? kernel.shared_cell_shift : kernel.global_cell_shift;
       shift = std::min(shift, unit == 4 ? 2u : unit == 2 ? 1u : 0u);
     } else if (op == nullptr) {
@@ -81,7 +90,8 @@ llvm::Type* host_type(llvm::Type* type) {
   if (type->isPtrOrPtrVectorTy() && type->getPointerAddressSpace() == 0) return type;
   if (type->isPointerTy()) return llvm::PointerType::get(type->getContext(), 0);
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
-    return llvm::FixedVectorType::get(host_type(vector->getElementType()), vector->getNumElements());
+    return llvm::FixedVectorType::get(host_type(vector->getElementType()),
+                                      vector->getNumElements());
   return type;
 }
 
@@ -93,7 +103,8 @@ llvm::Constant* host_constant(llvm::Constant* constant) {
   if (auto* aggregate = llvm::dyn_cast<llvm::ConstantAggregate>(constant)) {
     if (!aggregate->containsUndefOrPoisonElement()) return constant;
     llvm::SmallVector<llvm::Constant*, 8> parts;
-    for (llvm::Use& part : aggregate->operands()) parts.push_back(host_constant(llvm::cast<llvm::Constant>(part.get())));
+    for (llvm::Use& part : aggregate->operands())
+      parts.push_back(host_constant(llvm::cast<llvm::Constant>(part.get())));
     return llvm::ConstantVector::get(parts);
   }
   return constant;
@@ -104,12 +115,14 @@ class HostLowering {
   HostLowering(llvm::Module& module, llvm::Function& device)
       : module_(module), builder_(module.getContext()), pointer_(builder_.getPtrTy()) {
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer_}, false);
-    function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, entry_name, module);
+    function_ =
+        llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, entry_name, module);
     function_->splice(function_->begin(), &device);
     context_ = function_->getArg(0);
     builder_.SetInsertPoint(&*function_->getEntryBlock().getFirstInsertionPt());
     functions_ = field(offsetof(ThreadContext, functions), pointer_);
-    constexpr std::size_t offsets[] = {offsetof(ThreadContext, pointers), offsetof(ThreadContext, ints),
+    constexpr std::size_t offsets[] = {offsetof(ThreadContext, pointers),
+                                       offsetof(ThreadContext, ints),
                                        offsetof(ThreadContext, status)};
     for (unsigned i = 0; i < 3; ++i) {
       llvm::Argument* argument = device.getArg(i);
@@ -123,7 +136,8 @@ class HostLowering {
 
   void run() {
     std::vector<llvm::Instruction*> instructions;
-    for (llvm::Instruction& instruction : llvm::instructions(function_)) instructions.push_back(&instruction);
+    for (llvm::Instruction& instruction : llvm::instructions(function_))
+      instructions.push_back(&instruction);
     std::uint32_t site = 0;
     for (llvm::Instruction* instruction : instructions) {
       builder_.SetInsertPoint(instruction);
@@ -143,11 +157,13 @@ class HostLowering {
 
  private:
   llvm::Instruction* field(std::size_t offset, llvm::Type* type) {
-    llvm::Value* address = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), context_, offset);
+    llvm::Value* address =
+        builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), context_, offset);
     return builder_.CreateAlignedLoad(type, address, llvm::Align(4));
   }
 
-  llvm::CallInst* call_runtime(std::size_t index, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
+  llvm::CallInst* call_runtime(std::size_t index, llvm::Type* result,
+                               llvm::ArrayRef<llvm::Value*> arguments) {
     llvm::SmallVector<llvm::Type*, 16> types;
     for (llvm::Value* argument : arguments) types.push_back(argument->getType());
     llvm::Value* address = builder_.CreateConstInBoundsGEP1_64(pointer_, functions_, index);
@@ -159,7 +175,9 @@ class HostLowering {
     const bool shared = pointer_of(access)->getType()->getPointerAddressSpace() == shared_space;
     Check kind = shared ? Check::LoadShared : Check::LoadGlobal;
     if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&access)) {
-      kind = shared ? Check::StoreShared : store->isAtomic() ? Check::StoreStatus : Check::StoreGlobal;
+      kind = shared              ? Check::StoreShared
+             : store->isAtomic() ? Check::StoreStatus
+                                 : Check::StoreGlobal;
     }
     call_runtime(static_cast<std::size_t>(kind), builder_.getVoidTy(),
                  {context_, const_cast<llvm::Value*>(pointer_of(access)), builder_.getInt32(site)});
@@ -168,27 +186,23 @@ class HostLowering {
   /// The place of an index in the context; none for an operation that is a call.
   static std::optional<std::size_t> field_of(Op op) {
     switch (op) {
-      case Op::Thread:
-        return offsetof(ThreadContext, thread);
-      case Op::Block:
-        return offsetof(ThreadContext, block);
-      case Op::Blocks:
-        return offsetof(ThreadContext, blocks);
-      case Op::Lane:
-        return offsetof(ThreadContext, lane);
-      case Op::Shared:
-        return offsetof(ThreadContext, shared);
-      default:
-        return std::nullopt;
+      case Op::Thread: return offsetof(ThreadContext, thread);
+      case Op::Block: return offsetof(ThreadContext, block);
+      case Op::Blocks: return offsetof(ThreadContext, blocks);
+      case Op::Lane: return offsetof(ThreadContext, lane);
+      case Op::Shared: return offsetof(ThreadContext, shared);
+      default: return std::nullopt;
     }
   }
 
-  llvm::Value* call_op(const DeviceOp& op, llvm::ArrayRef<llvm::Value*> operands, std::uint32_t site, llvm::Type* type) {
+  llvm::Value* call_op(const DeviceOp& op, llvm::ArrayRef<llvm::Value*> operands,
+                       std::uint32_t site, llvm::Type* type) {
     llvm::SmallVector<llvm::Value*, 16> arguments = {context_, builder_.getInt32(site)};
     for (llvm::Value* operand : operands) {
       llvm::Type* narrow = operand->getType();
-      arguments.push_back(narrow->isIntegerTy(1) || narrow->isIntegerTy(16) ? builder_.CreateZExt(operand, builder_.getInt32Ty())
-                                                                            : operand);
+      arguments.push_back(narrow->isIntegerTy(1) || narrow->isIntegerTy(16)
+                              ? builder_.CreateZExt(operand, builder_.getInt32Ty())
+                              : operand);
     }
     const std::size_t index = static_cast<std::size_t>(op.op);
     auto* fields = llvm::dyn_cast<llvm::StructType>(type);
@@ -200,7 +214,8 @@ class HostLowering {
     call_runtime(index, builder_.getVoidTy(), arguments);
     llvm::Value* all = llvm::Constant::getNullValue(type);
     for (unsigned i = 0; i < fields->getNumElements(); ++i) {
-      llvm::Value* result = field(offsetof(ThreadContext, results) + 4 * i, fields->getElementType(i));
+      llvm::Value* result =
+          field(offsetof(ThreadContext, results) + 4 * i, fields->getElementType(i));
       all = builder_.CreateInsertValue(all, result, i);
     }
     return all;
@@ -223,14 +238,19 @@ class HostLowering {
   void convert(llvm::CastInst& cast) {
     llvm::Type *from = cast.getSrcTy(), *to = cast.getDestTy(), *bits = builder_.getInt16Ty();
     llvm::Value* result;
-    if (cast.getOpcode() == llvm::Instruction::FPTrunc && (to->isHalfTy() || to->isBFloatTy()) && from->isFloatTy()) {
-      const DeviceOp& op = device_ops()[static_cast<std::size_t>(to->isHalfTy() ? Op::ToF16 : Op::ToBf16)];
+    if (cast.getOpcode() == llvm::Instruction::FPTrunc && (to->isHalfTy() || to->isBFloatTy()) &&
+        from->isFloatTy()) {
+      const DeviceOp& op =
+          device_ops()[static_cast<std::size_t>(to->isHalfTy() ? Op::ToF16 : Op::ToBf16)];
       result = builder_.CreateBitCast(call_op(op, {cast.getOperand(0)}, 0, bits), to);
-    } else if (cast.getOpcode() == llvm::Instruction::FPExt && from->isHalfTy() && to->isFloatTy()) {
+    } else if (cast.getOpcode() == llvm::Instruction::FPExt && from->isHalfTy() &&
+               to->isFloatTy()) {
       const DeviceOp& op = device_ops()[static_cast<std::size_t>(Op::FromF16)];
       result = call_op(op, {builder_.CreateBitCast(cast.getOperand(0), bits)}, 0, to);
-    } else if (cast.getOpcode() == llvm::Instruction::FPExt && from->isBFloatTy() && to->isFloatTy()) {
-      llvm::Value* wide = builder_.CreateZExt(builder_.CreateBitCast(cast.getOperand(0), bits), builder_.getInt32Ty());
+    } else if (cast.getOpcode() == llvm::Instruction::FPExt && from->isBFloatTy() &&
+               to->isFloatTy()) {
+      llvm::Value* wide = builder_.CreateZExt(builder_.CreateBitCast(cast.getOperand(0), bits),
+                                              builder_.getInt32Ty());
       result = builder_.CreateBitCast(builder_.CreateShl(wide, 16), to);
     } else {
       return;
@@ -247,7 +267,8 @@ class HostLowering {
     }
     for (llvm::Use& operand : instruction.operands()) {
       auto* constant = llvm::dyn_cast<llvm::Constant>(operand.get());
-      if (constant != nullptr && !llvm::isa<llvm::GlobalValue>(constant)) operand.set(host_constant(constant));
+      if (constant != nullptr && !llvm::isa<llvm::GlobalValue>(constant))
+        operand.set(host_constant(constant));
     }
   }
 

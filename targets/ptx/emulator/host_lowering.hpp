@@ -18,9 +18,10 @@ struct HostCode {
   codegen::KernelSource source;  ///< for the CPU's code store; a function void(ThreadContext*)
 };
 
-/// Consumes a verified device module. Every access to global and shared memory is preceded by its check, every device operation
-/// is a call of the runtime (which LLVM takes to read and write all memory, so that nothing moves across it), and what is
-/// undefined is a NaN that is easy to recognise.
+/// Consumes a verified device module. Every access to global and shared memory is preceded by its
+/// check, every device operation is a call of the runtime (which LLVM takes to read and write all
+/// memory, so that nothing moves across it), and what is undefined is a NaN that is easy to
+/// recognise.
 HostCode lower_to_host(std::unique_ptr<llvm::Module> device_module);
 
 }  // namespace dyn::ptx::emulation

@@ -12,9 +12,10 @@ namespace {
 constexpr std::size_t most_reports = 100;
 
 void add_counts(EmulatorCounts& sum, const EmulatorCounts& counts) {
-  constexpr std::int64_t EmulatorCounts::*fields[] = {
-      &EmulatorCounts::launches, &EmulatorCounts::blocks, &EmulatorCounts::barriers, &EmulatorCounts::async_copies,
-      &EmulatorCounts::mmas,     &EmulatorCounts::loads,  &EmulatorCounts::stores};
+  constexpr std::int64_t EmulatorCounts::* fields[] = {
+      &EmulatorCounts::launches,     &EmulatorCounts::blocks, &EmulatorCounts::barriers,
+      &EmulatorCounts::async_copies, &EmulatorCounts::mmas,   &EmulatorCounts::loads,
+      &EmulatorCounts::stores};
   for (const auto field : fields) sum.*field += counts.*field;
 }
 
@@ -41,35 +42,43 @@ std::string Launcher::memory_refusal(const rkernel::DeviceLaunch& launch) const 
   for (std::size_t i = 0; i < launch.operands.size(); ++i) {
     const rkernel::OperandRange& operand = launch.operands[i];
     if (!lies(operand.begin, operand.bytes))
-      return fmt::format("operand {} is {} bytes at {:#x}, which are not allocated", i, operand.bytes, operand.begin);
+      return fmt::format("operand {} is {} bytes at {:#x}, which are not allocated", i,
+                         operand.bytes, operand.begin);
   }
   if (!lies(launch.pointers, launch.operands.size() * sizeof(rkernel::DeviceAddress)))
     return fmt::format("its pointers at {:#x} are not allocated", launch.pointers);
-  if (!lies(launch.ints, sizeof(std::int64_t))) return fmt::format("its ints at {:#x} are not allocated", launch.ints);
-  if (!lies(launch.status, sizeof(std::int32_t))) return fmt::format("its status at {:#x} is not allocated", launch.status);
+  if (!lies(launch.ints, sizeof(std::int64_t)))
+    return fmt::format("its ints at {:#x} are not allocated", launch.ints);
+  if (!lies(launch.status, sizeof(std::int32_t)))
+    return fmt::format("its status at {:#x} is not allocated", launch.status);
   return "";
 }
 
-std::string Launcher::refusal(const rkernel::DeviceLaunch& launch, const EmulatedKernel& kernel) const {
+std::string Launcher::refusal(const rkernel::DeviceLaunch& launch,
+                              const EmulatedKernel& kernel) const {
   constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();
   if (launch.blocks < 0 || launch.blocks > most_blocks)
     return fmt::format("{} blocks; 0 to {} are possible", launch.blocks, most_blocks);
   if (launch.threads != kernel.threads)
-    return fmt::format("{} threads in a block; the kernel was made for {}", launch.threads, kernel.threads);
+    return fmt::format("{} threads in a block; the kernel was made for {}", launch.threads,
+                       kernel.threads);
   if (launch.threads > machine_.threads_per_block)
-    return fmt::format("{} threads in a block; {} has at most {}", launch.threads, machine_.name, machine_.threads_per_block);
+    return fmt::format("{} threads in a block; {} has at most {}", launch.threads, machine_.name,
+                       machine_.threads_per_block);
   if (launch.shared_bytes < kernel.shared_bytes)
-    return fmt::format("{} bytes of shared memory; the kernel was made for {}", launch.shared_bytes, kernel.shared_bytes);
+    return fmt::format("{} bytes of shared memory; the kernel was made for {}", launch.shared_bytes,
+                       kernel.shared_bytes);
   if (launch.shared_bytes > machine_.shared_bytes_per_block)
-    return fmt::format("{} bytes of shared memory; a block of {} has at most {}", launch.shared_bytes, machine_.name,
-                       machine_.shared_bytes_per_block);
+    return fmt::format("{} bytes of shared memory; a block of {} has at most {}",
+                       launch.shared_bytes, machine_.name, machine_.shared_bytes_per_block);
   return memory_refusal(launch);
 }
 
 std::optional<FaultReport> Launcher::launch(const rkernel::DeviceLaunch& launch) {
   const EmulatedKernel* kernel = find(launch.function);
   if (kernel == nullptr)
-    throw Error(ErrorKind::device, fmt::format("launching {}: not a function of this emulator", launch.name));
+    throw Error(ErrorKind::device,
+                fmt::format("launching {}: not a function of this emulator", launch.name));
   if (const std::string reason = refusal(launch, *kernel); !reason.empty()) {
     const FaultReport report{Fault::BadLaunch, launch.name, 0, 0, "", reason};
     keep(report);
@@ -77,7 +86,8 @@ std::optional<FaultReport> Launcher::launch(const rkernel::DeviceLaunch& launch)
   }
   std::unique_ptr<Multiprocessor> multiprocessor = take_multiprocessor();
   // What runs out of memory on the way is not used again.
-  std::optional<FaultReport> report = multiprocessor->run(*kernel, launch, memory_->bytes_from(launch.ints));
+  std::optional<FaultReport> report =
+      multiprocessor->run(*kernel, launch, memory_->bytes_from(launch.ints));
   finish(std::move(multiprocessor), report);
   return report;
 }
@@ -90,7 +100,8 @@ std::unique_ptr<Multiprocessor> Launcher::take_multiprocessor() {
   return taken;
 }
 
-void Launcher::finish(std::unique_ptr<Multiprocessor> multiprocessor, const std::optional<FaultReport>& report) {
+void Launcher::finish(std::unique_ptr<Multiprocessor> multiprocessor,
+                      const std::optional<FaultReport>& report) {
   const EmulatorCounts counts = multiprocessor->take_counts();
   if (report) keep(*report);
   const std::lock_guard lock(mutex_);

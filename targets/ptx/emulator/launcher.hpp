@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "targets/ptx/emulator/memory/emulated_memory.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/emulator/memory/emulated_memory.hpp"
 #include "targets/ptx/emulator/multiprocessor/multiprocessor.hpp"
 
 namespace dyn::ptx::emulation {
@@ -34,7 +34,8 @@ class Launcher {
   std::string refusal(const rkernel::DeviceLaunch& launch, const EmulatedKernel& kernel) const;
   std::string memory_refusal(const rkernel::DeviceLaunch& launch) const;
   std::unique_ptr<Multiprocessor> take_multiprocessor();
-  void finish(std::unique_ptr<Multiprocessor> multiprocessor, const std::optional<FaultReport>& report);
+  void finish(std::unique_ptr<Multiprocessor> multiprocessor,
+              const std::optional<FaultReport>& report);
   void keep(const FaultReport& report);
 
   const choice::GpuMachine machine_;

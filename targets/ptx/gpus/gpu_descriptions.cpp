@@ -47,10 +47,12 @@ constexpr Field fields[] = {
 };
 
 [[noreturn]] void refuse(const std::string& file, std::string_view key, std::string_view what) {
-  throw Error(ErrorKind::internal, fmt::format("{}: \"{}\" {}", file, key, what), {"reading the description of a GPU"});
+  throw Error(ErrorKind::internal, fmt::format("{}: \"{}\" {}", file, key, what),
+              {"reading the description of a GPU"});
 }
 
-void set_field(GpuMachine& machine, const Field& field, const nlohmann::json& json, const std::string& file) {
+void set_field(GpuMachine& machine, const Field& field, const nlohmann::json& json,
+               const std::string& file) {
   const auto found = json.find(field.key);
   if (found == json.end()) refuse(file, field.key, "is missing");
   if (!found->is_number()) refuse(file, field.key, "must be a number");
@@ -60,7 +62,8 @@ void set_field(GpuMachine& machine, const Field& field, const nlohmann::json& js
       [&](auto member) {
         using Number = std::remove_reference_t<decltype(machine.*member)>;
         if constexpr (std::is_integral_v<Number>) {
-          if (value != std::floor(value) || value > static_cast<double>(std::numeric_limits<Number>::max() / 2)) {
+          if (value != std::floor(value) ||
+              value > static_cast<double>(std::numeric_limits<Number>::max() / 2)) {
             refuse(file, field.key, "must be a whole number in range");
           }
         }
@@ -74,15 +77,20 @@ void set_field(GpuMachine& machine, const Field& field, const nlohmann::json& js
 GpuMachine parse_gpu_description(const std::string& name, std::string_view text) {
   const std::string file = name + ".json";
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Error(ErrorKind::internal, fmt::format("{} is not a JSON object", file), {"reading the description of a GPU"});
+  if (!json.is_object())
+    throw Error(ErrorKind::internal, fmt::format("{} is not a JSON object", file),
+                {"reading the description of a GPU"});
   GpuMachine machine;
   machine.name = name;
   for (const auto& [key, value] : json.items()) {
-    const bool number = std::any_of(std::begin(fields), std::end(fields), [&](const Field& field) { return key == field.key; });
-    if (!number && key != "source" && key != "product") refuse(file, key, "is not a key of a description");
+    const bool number = std::any_of(std::begin(fields), std::end(fields),
+                                    [&](const Field& field) { return key == field.key; });
+    if (!number && key != "source" && key != "product")
+      refuse(file, key, "is not a key of a description");
   }
   if (!json.contains("source")) refuse(file, "source", "is missing: where the numbers come from");
-  if (!json.contains("product") || !json["product"].is_string()) refuse(file, "product", "must be a string");
+  if (!json.contains("product") || !json["product"].is_string())
+    refuse(file, "product", "must be a string");
   machine.product = json["product"].get<std::string>();
   for (const Field& field : fields) set_field(machine, field, json, file);
   return machine;
@@ -91,7 +99,8 @@ GpuMachine parse_gpu_description(const std::string& name, std::string_view text)
 std::span<const GpuMachine> described_gpus() {
   static const std::vector<GpuMachine> machines = [] {
     std::vector<GpuMachine> parsed;
-    for (const GpuData& data : gpu_data()) parsed.push_back(parse_gpu_description(std::string(data.name), data.text));
+    for (const GpuData& data : gpu_data())
+      parsed.push_back(parse_gpu_description(std::string(data.name), data.text));
     return parsed;
   }();
   return machines;
@@ -103,20 +112,26 @@ const GpuMachine& described_gpu(const std::string& name) {
     if (machine.name == name) return machine;
     names += (names.empty() ? "" : ", ") + machine.name;
   }
-  throw Error(ErrorKind::user, fmt::format("no GPU named \"{}\" is described; there are: {}", name, names));
+  throw Error(ErrorKind::user,
+              fmt::format("no GPU named \"{}\" is described; there are: {}", name, names));
 }
 
 GpuMachine nearest_description(const std::string& product, int compute_capability) {
   // A name that is part of the product counts most; then the newest that is no newer than the GPU.
   const auto distance = [&](const GpuMachine& machine) {
     std::string lower = product;
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); });
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) {
+      return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    });
     const bool named = lower.find(machine.name) != std::string::npos;
     const bool newer = machine.compute_capability > compute_capability;
-    return std::tuple{named ? 0 : 1, newer ? 1 : 0, std::abs(machine.compute_capability - compute_capability)};
+    return std::tuple{named ? 0 : 1, newer ? 1 : 0,
+                      std::abs(machine.compute_capability - compute_capability)};
   };
   const auto machines = described_gpus();
-  return *std::min_element(machines.begin(), machines.end(), [&](const GpuMachine& a, const GpuMachine& b) { return distance(a) < distance(b); });
+  return *std::min_element(
+      machines.begin(), machines.end(),
+      [&](const GpuMachine& a, const GpuMachine& b) { return distance(a) < distance(b); });
 }
 
 }  // namespace dyn::ptx

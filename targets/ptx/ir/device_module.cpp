@@ -18,36 +18,41 @@ constexpr const char* shared_attribute = "dyn.shared";
 int number_of(const llvm::Function& kernel, const char* attribute) {
   int value = -1;
   if (kernel.getFnAttribute(attribute).getValueAsString().getAsInteger(10, value) || value < 0) {
-    throw Error(ErrorKind::internal, fmt::format("the device kernel {} needs the function attribute \"{}\", a number from 0 on",
-                                                 kernel.getName().str(), attribute));
+    throw Error(
+        ErrorKind::internal,
+        fmt::format("the device kernel {} needs the function attribute \"{}\", a number from 0 on",
+                    kernel.getName().str(), attribute));
   }
   return value;
 }
 
 }  // namespace
 
-std::unique_ptr<llvm::Module> make_device_module(llvm::LLVMContext& context, const std::string& name) {
+std::unique_ptr<llvm::Module> make_device_module(llvm::LLVMContext& context,
+                                                 const std::string& name) {
   auto module = std::make_unique<llvm::Module>(name, context);
   module->setTargetTriple(device_triple);
   module->setDataLayout(device_data_layout);
   return module;
 }
 
-std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context, const codegen::KernelSource& source, const std::string& symbol) {
+std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context,
+                                                 const codegen::KernelSource& source,
+                                                 const std::string& symbol) {
   auto module = make_device_module(context, symbol);
   source.emit(*module, symbol);
   try {
     verify_device_module(*module);
-  } catch (const Error& error) {
-    throw error.within("generating " + source.key);
-  }
+  } catch (const Error& error) { throw error.within("generating " + source.key); }
   return module;
 }
 
-llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module, const std::string& symbol, int threads, int shared_bytes) {
+llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module,
+                              const std::string& symbol, int threads, int shared_bytes) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* global = llvm::PointerType::get(context, global_space);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {global, global, global}, false);
+  auto* type =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {global, global, global}, false);
   auto* kernel = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, symbol, module);
   kernel->setDoesNotThrow();
   kernel->addFnAttr(threads_attribute, std::to_string(threads));
@@ -55,7 +60,8 @@ llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module, c
   constexpr const char* names[] = {"pointers", "ints", "status"};
   for (unsigned i = 0; i < 3; ++i) {
     kernel->getArg(i)->setName(names[i]);
-    kernel->addParamAttr(i, llvm::Attribute::NoAlias);  // no operand lies in the tables or the status
+    kernel->addParamAttr(i,
+                         llvm::Attribute::NoAlias);  // no operand lies in the tables or the status
   }
   kernel->addParamAttr(0, llvm::Attribute::ReadOnly);
   kernel->addParamAttr(1, llvm::Attribute::ReadOnly);
@@ -68,13 +74,17 @@ KernelShape kernel_shape(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     if (kernel != nullptr) {
-      throw Error(ErrorKind::internal, fmt::format("a device module has one kernel, not {} and {}", kernel->getName().str(),
-                                                   function.getName().str()));
+      throw Error(ErrorKind::internal,
+                  fmt::format("a device module has one kernel, not {} and {}",
+                              kernel->getName().str(), function.getName().str()));
     }
     kernel = &function;
   }
-  if (kernel == nullptr) throw Error(ErrorKind::internal, "the device module " + module.getModuleIdentifier() + " has no kernel");
-  return {kernel->getName().str(), number_of(*kernel, threads_attribute), number_of(*kernel, shared_attribute)};
+  if (kernel == nullptr)
+    throw Error(ErrorKind::internal,
+                "the device module " + module.getModuleIdentifier() + " has no kernel");
+  return {kernel->getName().str(), number_of(*kernel, threads_attribute),
+          number_of(*kernel, shared_attribute)};
 }
 
 std::string module_hash(const llvm::Module& module) {
@@ -84,7 +94,8 @@ std::string module_hash(const llvm::Module& module) {
     if (text.starts_with(line)) text.erase(0, text.find('\n') + 1);
   }
   const std::string name = "@" + kernel_shape(module).symbol + "(";
-  if (const std::size_t at = text.find(name); at != std::string::npos) text.replace(at, name.size(), "@kernel(");
+  if (const std::size_t at = text.find(name); at != std::string::npos)
+    text.replace(at, name.size(), "@kernel(");
   return fmt::format("{:016x}", llvm::xxh3_64bits(text));
 }
 
@@ -95,12 +106,14 @@ std::string module_text(const llvm::Module& module) {
   return text;
 }
 
-std::unique_ptr<llvm::Module> parse_device_module(llvm::LLVMContext& context, const std::string& text) {
+std::unique_ptr<llvm::Module> parse_device_module(llvm::LLVMContext& context,
+                                                  const std::string& text) {
   llvm::SMDiagnostic diagnostic;
   auto module = llvm::parseAssemblyString(text, diagnostic, context);
   if (module != nullptr) return module;
-  throw Error(ErrorKind::internal, fmt::format("device IR, line {}: {}: {}", diagnostic.getLineNo(), diagnostic.getMessage().str(),
-                                               diagnostic.getLineContents().str()));
+  throw Error(ErrorKind::internal,
+              fmt::format("device IR, line {}: {}: {}", diagnostic.getLineNo(),
+                          diagnostic.getMessage().str(), diagnostic.getLineContents().str()));
 }
 
 }  // namespace dyn::ptx

@@ -1,17 +1,19 @@
 #pragma once
-// Device IR: one LLVM module for each kernel, in device operations (device_ops.hpp), lowered either to PTX or to the emulator.
+// Device IR: one LLVM module for each kernel, in device operations (device_ops.hpp), lowered either
+// to PTX or to the emulator.
 //
-// A kernel is `void NAME(ptr addrspace(1) pointers, ptr addrspace(1) ints, ptr addrspace(1) status)` with the function attributes
-// "dyn.threads" (of a block, exactly) and "dyn.shared" (bytes of a block). Global memory is address space 1, shared memory address space
-// 3, both reached by plain loads and stores; everything else that a GPU thread can do is a call to `dyn.dev.*`. Grids and blocks have
-// one dimension.
+// A kernel is `void NAME(ptr addrspace(1) pointers, ptr addrspace(1) ints, ptr addrspace(1)
+// status)` with the function attributes "dyn.threads" (of a block, exactly) and "dyn.shared" (bytes
+// of a block). Global memory is address space 1, shared memory address space 3, both reached by
+// plain loads and stores; everything else that a GPU thread can do is a call to `dyn.dev.*`. Grids
+// and blocks have one dimension.
 
 #include <memory>
 #include <span>
 #include <string>
 
-#include "targets/llvm/problem/kernel_source.hpp"
 #include "targets/llvm/code/types.hpp"
+#include "targets/llvm/problem/kernel_source.hpp"
 
 namespace dyn::ptx {
 
@@ -21,19 +23,24 @@ inline constexpr const char* device_triple = "nvptx64-nvidia-cuda";
 inline constexpr const char* device_data_layout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64";
 
 /// An empty module with the triple and data layout of device IR.
-std::unique_ptr<llvm::Module> make_device_module(llvm::LLVMContext& context, const std::string& name);
+std::unique_ptr<llvm::Module> make_device_module(llvm::LLVMContext& context,
+                                                 const std::string& name);
 
 /// Runs the source, then verify_device_module().
-std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context, const codegen::KernelSource& source, const std::string& symbol);
+std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context,
+                                                 const codegen::KernelSource& source,
+                                                 const std::string& symbol);
 
 /// The empty function of a kernel, with its attributes; the builder is left in its entry block.
-llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module, const std::string& symbol, int threads, int shared_bytes);
+llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module,
+                              const std::string& symbol, int threads, int shared_bytes);
 
 /// llvm::Intrinsic::ID of what may be called beside device operations.
 std::span<const unsigned> device_intrinsics();
 
-/// Throws Error(internal) where the module is not valid IR, calls what is neither a known device operation of that very signature nor an
-/// intrinsic that both lowerings know, has no kernel, lacks an attribute, or breaks another rule of docs/device_operations.md.
+/// Throws Error(internal) where the module is not valid IR, calls what is neither a known device
+/// operation of that very signature nor an intrinsic that both lowerings know, has no kernel, lacks
+/// an attribute, or breaks another rule of docs/device_operations.md.
 void verify_device_module(const llvm::Module& module);
 
 struct KernelShape {
@@ -46,8 +53,10 @@ KernelShape kernel_shape(const llvm::Module& module);
 /// 16 hexadecimal digits over the module's text.
 std::string module_hash(const llvm::Module& module);
 
-/// The module's text, and a module from text (what tests edit). Throws Error(internal) with the parser's message.
+/// The module's text, and a module from text (what tests edit). Throws Error(internal) with the
+/// parser's message.
 std::string module_text(const llvm::Module& module);
-std::unique_ptr<llvm::Module> parse_device_module(llvm::LLVMContext& context, const std::string& text);
+std::unique_ptr<llvm::Module> parse_device_module(llvm::LLVMContext& context,
+                                                  const std::string& text);
 
 }  // namespace dyn::ptx

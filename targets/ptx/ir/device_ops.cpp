@@ -29,7 +29,9 @@ llvm::Type* type_of(llvm::LLVMContext& context, char letter) {
     case 'f': return llvm::Type::getFloatTy(context);
     case 's': return llvm::PointerType::get(context, shared_space);
     case 'g': return llvm::PointerType::get(context, global_space);
-    default: throw Error(ErrorKind::internal, fmt::format("'{}' is no letter of a device operation's signature", letter));
+    default:
+      throw Error(ErrorKind::internal,
+                  fmt::format("'{}' is no letter of a device operation's signature", letter));
   }
 }
 
@@ -94,7 +96,8 @@ void set_attributes(llvm::Function& function, Effects effects) {
 
 llvm::Function* declare(llvm::Module& module, const DeviceOp& op) {
   if (llvm::Function* known = module.getFunction(op.name)) return known;
-  auto* function = llvm::Function::Create(function_type(module.getContext(), op), llvm::GlobalValue::ExternalLinkage, op.name, module);
+  auto* function = llvm::Function::Create(function_type(module.getContext(), op),
+                                          llvm::GlobalValue::ExternalLinkage, op.name, module);
   set_attributes(*function, effects_of(op.op));
   return function;
 }
@@ -111,9 +114,12 @@ const DeviceOp* find_device_op(std::string_view name) {
 llvm::FunctionType* function_type(llvm::LLVMContext& context, const DeviceOp& op) {
   const std::size_t open = op.signature.find('(');
   std::vector<llvm::Type*> results, arguments;
-  for (const char letter : op.signature.substr(0, open)) results.push_back(type_of(context, letter));
-  for (const char letter : op.signature.substr(open + 1, op.signature.size() - open - 2)) arguments.push_back(type_of(context, letter));
-  llvm::Type* result = results.size() == 1 ? results.front() : llvm::StructType::get(context, results);
+  for (const char letter : op.signature.substr(0, open))
+    results.push_back(type_of(context, letter));
+  for (const char letter : op.signature.substr(open + 1, op.signature.size() - open - 2))
+    arguments.push_back(type_of(context, letter));
+  llvm::Type* result =
+      results.size() == 1 ? results.front() : llvm::StructType::get(context, results);
   return llvm::FunctionType::get(result, arguments, false);
 }
 
@@ -122,9 +128,13 @@ llvm::CallInst* call(codegen::Builder& builder, Op op, std::span<llvm::Value* co
   llvm::Function* function = declare(*builder.GetInsertBlock()->getModule(), definition);
   const llvm::FunctionType* type = function->getFunctionType();
   bool fits = arguments.size() == type->getNumParams();
-  for (unsigned i = 0; fits && i < type->getNumParams(); ++i) fits = arguments[i]->getType() == type->getParamType(i);
-  if (!fits) throw Error(ErrorKind::internal, fmt::format("{} is not called with {}", definition.name, definition.signature));
-  return builder.CreateCall(function, llvm::ArrayRef<llvm::Value*>(arguments.data(), arguments.size()));
+  for (unsigned i = 0; fits && i < type->getNumParams(); ++i)
+    fits = arguments[i]->getType() == type->getParamType(i);
+  if (!fits)
+    throw Error(ErrorKind::internal,
+                fmt::format("{} is not called with {}", definition.name, definition.signature));
+  return builder.CreateCall(function,
+                            llvm::ArrayRef<llvm::Value*>(arguments.data(), arguments.size()));
 }
 
 std::vector<llvm::Value*> results(codegen::Builder& builder, llvm::CallInst* call) {
@@ -132,7 +142,8 @@ std::vector<llvm::Value*> results(codegen::Builder& builder, llvm::CallInst* cal
   const auto* fields = llvm::dyn_cast<llvm::StructType>(call->getType());
   if (fields == nullptr) return {call};
   std::vector<llvm::Value*> values;
-  for (unsigned i = 0; i < fields->getNumElements(); ++i) values.push_back(builder.CreateExtractValue(call, i));
+  for (unsigned i = 0; i < fields->getNumElements(); ++i)
+    values.push_back(builder.CreateExtractValue(call, i));
   return values;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Device operations: all that a kernel may do beside arithmetic and plain memory access, with PTX's own operands. An operation that is
-// not in this table does not exist.
+// Device operations: all that a kernel may do beside arithmetic and plain memory access, with PTX's
+// own operands. An operation that is not in this table does not exist.
 
 #include <span>
 #include <string>
@@ -23,9 +23,12 @@ std::span<const DeviceOp> device_ops();
 const DeviceOp* find_device_op(std::string_view name);  ///< nullptr: there is none
 
 llvm::FunctionType* function_type(llvm::LLVMContext& context, const DeviceOp& op);
-/// A call at the builder's place; declares the operation in its module. Several results come as a struct.
-llvm::CallInst* call(codegen::Builder& builder, Op op, std::span<llvm::Value* const> arguments = {});
-inline llvm::CallInst* call(codegen::Builder& builder, Op op, std::initializer_list<llvm::Value*> arguments) {
+/// A call at the builder's place; declares the operation in its module. Several results come as a
+/// struct.
+llvm::CallInst* call(codegen::Builder& builder, Op op,
+                     std::span<llvm::Value* const> arguments = {});
+inline llvm::CallInst* call(codegen::Builder& builder, Op op,
+                            std::initializer_list<llvm::Value*> arguments) {
   return call(builder, op, std::span<llvm::Value* const>(arguments.begin(), arguments.size()));
 }
 /// The results of a call as separate values.

@@ -20,9 +20,10 @@ namespace {
 
 /// What targets/llvm emits for scalars, and both lowerings have code for.
 constexpr unsigned known_intrinsics[] = {
-    llvm::Intrinsic::fma,   llvm::Intrinsic::sqrt,      llvm::Intrinsic::fabs, llvm::Intrinsic::copysign, llvm::Intrinsic::floor,
-    llvm::Intrinsic::ceil,  llvm::Intrinsic::roundeven, llvm::Intrinsic::smax, llvm::Intrinsic::smin,     llvm::Intrinsic::abs,
-    llvm::Intrinsic::fptosi_sat};
+    llvm::Intrinsic::fma,       llvm::Intrinsic::sqrt,      llvm::Intrinsic::fabs,
+    llvm::Intrinsic::copysign,  llvm::Intrinsic::floor,     llvm::Intrinsic::ceil,
+    llvm::Intrinsic::roundeven, llvm::Intrinsic::smax,      llvm::Intrinsic::smin,
+    llvm::Intrinsic::abs,       llvm::Intrinsic::fptosi_sat};
 
 std::string text_of(const llvm::Instruction& instruction) {
   std::string text;
@@ -32,7 +33,8 @@ std::string text_of(const llvm::Instruction& instruction) {
 }
 
 [[noreturn]] void refuse(const llvm::Instruction& instruction, const std::string& reason) {
-  throw Error(ErrorKind::internal, fmt::format("device IR does not allow: {}: {}", text_of(instruction), reason));
+  throw Error(ErrorKind::internal,
+              fmt::format("device IR does not allow: {}: {}", text_of(instruction), reason));
 }
 
 void verify_operation(const llvm::CallInst& call, const DeviceOp& op) {
@@ -51,13 +53,15 @@ void verify_call(const llvm::CallInst& call) {
   const llvm::Function* callee = call.getCalledFunction();
   if (callee == nullptr) refuse(call, "only device operations and intrinsics can be called");
   if (callee->isIntrinsic()) {
-    if (std::ranges::find(known_intrinsics, callee->getIntrinsicID()) == std::end(known_intrinsics)) {
+    if (std::ranges::find(known_intrinsics, callee->getIntrinsicID()) ==
+        std::end(known_intrinsics)) {
       refuse(call, "not an intrinsic that every lowering has");
     }
     return;
   }
   const DeviceOp* op = find_device_op(callee->getName());
-  if (op == nullptr) refuse(call, "there is no such device operation; docs/device_operations.md lists them");
+  if (op == nullptr)
+    refuse(call, "there is no such device operation; docs/device_operations.md lists them");
   verify_operation(call, *op);
 }
 
@@ -66,17 +70,21 @@ void verify_space(const llvm::Instruction& access, const llvm::Value* pointer) {
   const unsigned space = pointer->getType()->getPointerAddressSpace();
   if (space == global_space || space == shared_space) return;
   const auto* table = llvm::dyn_cast<llvm::GlobalVariable>(llvm::getUnderlyingObject(pointer));
-  if (table == nullptr || !llvm::isa<llvm::LoadInst>(access)) refuse(access, "memory is global (address space 1) or shared (3)");
+  if (table == nullptr || !llvm::isa<llvm::LoadInst>(access))
+    refuse(access, "memory is global (address space 1) or shared (3)");
 }
 
-bool is_short_float(const llvm::Type* type) { return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy(); }
+bool is_short_float(const llvm::Type* type) {
+  return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy();
+}
 
 void verify_arithmetic(const llvm::Instruction& instruction) {
   if (llvm::isa<llvm::FPMathOperator>(instruction) && instruction.getFastMathFlags().any()) {
     refuse(instruction, "every lowering must give the same bits, so there is no fast-math");
   }
   bool short_float = is_short_float(instruction.getType());
-  for (const llvm::Value* operand : instruction.operands()) short_float |= is_short_float(operand->getType());
+  for (const llvm::Value* operand : instruction.operands())
+    short_float |= is_short_float(operand->getType());
   if (short_float) refuse(instruction, "f16 and bf16 numbers are the bits of an i16");
 }
 
@@ -94,22 +102,30 @@ void verify_instruction(const llvm::Instruction& instruction) {
     return verify_space(instruction, store->getPointerOperand());
   }
   if (llvm::isa<llvm::AllocaInst>(instruction)) refuse(instruction, "a thread has no stack");
-  if (llvm::isa<llvm::AddrSpaceCastInst>(instruction)) refuse(instruction, "pointers stay in their address space");
-  if (instruction.mayReadOrWriteMemory() || instruction.mayThrow()) refuse(instruction, "not an access that every lowering has");
+  if (llvm::isa<llvm::AddrSpaceCastInst>(instruction))
+    refuse(instruction, "pointers stay in their address space");
+  if (instruction.mayReadOrWriteMemory() || instruction.mayThrow())
+    refuse(instruction, "not an access that every lowering has");
   if (instruction.isTerminator() &&
-      !llvm::isa<llvm::BranchInst, llvm::SwitchInst, llvm::ReturnInst, llvm::UnreachableInst>(instruction)) {
+      !llvm::isa<llvm::BranchInst, llvm::SwitchInst, llvm::ReturnInst, llvm::UnreachableInst>(
+          instruction)) {
     refuse(instruction, "not a jump that every lowering has");
   }
 }
 
 void verify_kernel(const llvm::Function& kernel, const KernelShape& shape) {
   llvm::Type* global = llvm::PointerType::get(kernel.getContext(), global_space);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(kernel.getContext()), {global, global, global}, false);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(kernel.getContext()),
+                                       {global, global, global}, false);
   if (kernel.getFunctionType() != type || !kernel.hasExternalLinkage()) {
     throw Error(ErrorKind::internal,
-                fmt::format("the device kernel {} must be external, and void(pointers, ints, status), each ptr addrspace(1)", shape.symbol));
+                fmt::format("the device kernel {} must be external, and void(pointers, ints, "
+                            "status), each ptr addrspace(1)",
+                            shape.symbol));
   }
-  if (shape.threads < 1) throw Error(ErrorKind::internal, fmt::format("the device kernel {} has no threads", shape.symbol));
+  if (shape.threads < 1)
+    throw Error(ErrorKind::internal,
+                fmt::format("the device kernel {} has no threads", shape.symbol));
 }
 
 }  // namespace
@@ -119,19 +135,25 @@ std::span<const unsigned> device_intrinsics() { return known_intrinsics; }
 void verify_device_module(const llvm::Module& module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (llvm::verifyModule(module, &stream)) throw Error(ErrorKind::internal, "device IR is not valid: " + text);
-  if (module.getTargetTriple() != device_triple || module.getDataLayoutStr() != device_data_layout) {
-    throw Error(ErrorKind::internal, "the device module " + module.getModuleIdentifier() + " has not the triple and data layout of device IR");
+  if (llvm::verifyModule(module, &stream))
+    throw Error(ErrorKind::internal, "device IR is not valid: " + text);
+  if (module.getTargetTriple() != device_triple ||
+      module.getDataLayoutStr() != device_data_layout) {
+    throw Error(ErrorKind::internal, "the device module " + module.getModuleIdentifier() +
+                                         " has not the triple and data layout of device IR");
   }
   const KernelShape shape = kernel_shape(module);
   const llvm::Function& kernel = *module.getFunction(shape.symbol);
   verify_kernel(kernel, shape);
   for (const llvm::GlobalVariable& global : module.globals()) {
     if (!global.isConstant() || !global.hasInitializer()) {
-      throw Error(ErrorKind::internal, fmt::format("device IR does not allow the variable {}: globals are constants", global.getName().str()));
+      throw Error(ErrorKind::internal,
+                  fmt::format("device IR does not allow the variable {}: globals are constants",
+                              global.getName().str()));
     }
   }
-  for (const llvm::Instruction& instruction : llvm::instructions(kernel)) verify_instruction(instruction);
+  for (const llvm::Instruction& instruction : llvm::instructions(kernel))
+    verify_instruction(instruction);
 }
 
 }  // namespace dyn::ptx

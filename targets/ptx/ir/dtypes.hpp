@@ -7,9 +7,12 @@ namespace dyn::ptx {
 
 /// Of values in registers.
 constexpr bool can_compute(DType dtype) noexcept {
-  return dtype == DType::f32 || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::boolean;
+  return dtype == DType::f32 || dtype == DType::i32 || dtype == DType::i64 ||
+         dtype == DType::boolean;
 }
 /// Of operands.
-constexpr bool can_load(DType dtype) noexcept { return can_compute(dtype) || dtype == DType::f16 || dtype == DType::bf16; }
+constexpr bool can_load(DType dtype) noexcept {
+  return can_compute(dtype) || dtype == DType::f16 || dtype == DType::bf16;
+}
 
 }  // namespace dyn::ptx

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "src/rkernel/target/device.hpp"
 #include "src/choice/gpu/gpu.hpp"
+#include "src/rkernel/target/device.hpp"
 #include "src/rkernel/target/target.hpp"
 #include "targets/llvm/problem/kernel_source.hpp"
 
@@ -16,9 +16,11 @@ namespace dyn::ptx {
 class PtxDevice : public rkernel::Device {
  public:
   virtual const choice::GpuMachine& machine() const = 0;
-  /// Lowers and loads each source, once for each key and process; the handles are those of DeviceLaunch::function, in the order of `sources`,
-  /// valid while the device lives. Compiles on `threads` threads. Thread-safe.
-  virtual std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads, rkernel::CompileReport& report) = 0;
+  /// Lowers and loads each source, once for each key and process; the handles are those of
+  /// DeviceLaunch::function, in the order of `sources`, valid while the device lives. Compiles on
+  /// `threads` threads. Thread-safe.
+  virtual std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
+                                        rkernel::CompileReport& report) = 0;
 };
 
 }  // namespace dyn::ptx

@@ -7,8 +7,12 @@
 
 namespace dyn::ptx {
 
-inline llvm::ConstantInt* number(codegen::Builder& builder, int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); }
+inline llvm::ConstantInt* number(codegen::Builder& builder, int value) {
+  return builder.getInt32(static_cast<std::uint32_t>(value));
+}
 
-inline llvm::Value* at_byte(codegen::Builder& builder, llvm::Value* base, llvm::Value* bytes) { return builder.CreateGEP(builder.getInt8Ty(), base, bytes); }
+inline llvm::Value* at_byte(codegen::Builder& builder, llvm::Value* base, llvm::Value* bytes) {
+  return builder.CreateGEP(builder.getInt8Ty(), base, bytes);
+}
 
 }  // namespace dyn::ptx

@@ -1,5 +1,6 @@
 #pragma once
-// Loop problems on a GPU and their shape classes: what is decided at load, and what a launch decides.
+// Loop problems on a GPU and their shape classes: what is decided at load, and what a launch
+// decides.
 
 #include <memory>
 #include <string>
@@ -27,8 +28,9 @@ struct LoopProblem {
 /// Threads of every block of a loop kernel.
 inline constexpr int loop_threads = 256;
 
-/// One specialisation of a problem's code. The tree has the layers registers, (warp,) block, grid; with lanes along a reduction axis the
-/// second one has as many threads as share a row, and the loop along the lanes.
+/// One specialisation of a problem's code. The tree has the layers registers, (warp,) block, grid;
+/// with lanes along a reduction axis the second one has as many threads as share a row, and the
+/// loop along the lanes.
 struct LoopClass {
   std::vector<codegen::StrideClass> lane_classes;  ///< of each operand
   rkernel::RKernel tree;
@@ -39,8 +41,9 @@ struct LoopClass {
   int row_threads = 1;
 };
 
-/// One class where lanes run along a parallel axis: a thread for each point. Else rows of one warp and, where rows may be longer than
-/// its lanes by far, rows of a block. Strides along the lane axis that are not proven 0 or 1 are Any.
+/// One class where lanes run along a parallel axis: a thread for each point. Else rows of one warp
+/// and, where rows may be longer than its lanes by far, rows of a block. Strides along the lane
+/// axis that are not proven 0 or 1 are Any.
 std::vector<LoopClass> loop_classes(const LoopProblem& problem);
 
 }  // namespace dyn::ptx

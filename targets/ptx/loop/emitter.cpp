@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "targets/llvm/code/loops.hpp"
 #include "targets/llvm/problem/expr_compiler.hpp"
 #include "targets/llvm/problem/loop_passes.hpp"
-#include "targets/llvm/code/loops.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 #include "targets/ptx/loop/row_reduction.hpp"
@@ -17,8 +17,8 @@ namespace dyn::ptx {
 
 namespace {
 
-using codegen::AxisSet;
 using codegen::axis_bit;
+using codegen::AxisSet;
 using codegen::CountedLoop;
 using codegen::LoopPass;
 using llvm::Value;
@@ -26,8 +26,12 @@ using Values = std::vector<Value*>;
 
 class LoopEmitter final : public rkernel::Emitter {
  public:
-  LoopEmitter(llvm::Module& module, const std::string& symbol, const LoopProblem& loop, const LoopClass& loop_class)
-      : loop_(loop), problem_(loop.problem), tree_(loop_class.tree), builder_(module.getContext()),
+  LoopEmitter(llvm::Module& module, const std::string& symbol, const LoopProblem& loop,
+              const LoopClass& loop_class)
+      : loop_(loop),
+        problem_(loop.problem),
+        tree_(loop_class.tree),
+        builder_(module.getContext()),
         passes_(codegen::plan_passes(problem_, loop.slots, loop_class.lane_classes, false)) {
     threads_ = rkernel::threads_below_top(tree_);
     row_.count = loop.lanes_reduced() ? tree_.layers[1].units : 1;
@@ -36,24 +40,31 @@ class LoopEmitter final : public rkernel::Emitter {
       reductions += static_cast<int>(pass.reductions.size());
       reducing_passes_ += !pass.reductions.empty();
     }
-    llvm::Function* function = create_kernel(builder_, module, symbol, threads_, row_reduction_bytes(reductions, row_.count));
-    const codegen::KernelArgsValues args{function->getArg(0), function->getArg(1), function->getArg(2)};
+    llvm::Function* function = create_kernel(builder_, module, symbol, threads_,
+                                             row_reduction_bytes(reductions, row_.count));
+    const codegen::KernelArgsValues args{function->getArg(0), function->getArg(1),
+                                         function->getArg(2)};
     operands_.emplace(builder_, problem_, loop.slots, loop_class.lane_classes, args, 1);
     compiler_.emplace(builder_, problem_, *operands_, math_);
   }
 
   void emit() {
     Value* thread = call(builder_, Op::Thread);
-    row_.member = builder_.CreateURem(thread, builder_.getInt32(static_cast<std::uint32_t>(row_.count)));
-    Value* row_of_block = wide(builder_.CreateUDiv(thread, builder_.getInt32(static_cast<std::uint32_t>(row_.count))));
+    row_.member =
+        builder_.CreateURem(thread, builder_.getInt32(static_cast<std::uint32_t>(row_.count)));
+    Value* row_of_block = wide(
+        builder_.CreateUDiv(thread, builder_.getInt32(static_cast<std::uint32_t>(row_.count))));
     Value* first = wide(call(builder_, Op::Block));
-    CountedLoop tickets(builder_, first, operands_->slot(loop_.tickets_slot), wide(call(builder_, Op::Blocks)), "ticket");
+    CountedLoop tickets(builder_, first, operands_->slot(loop_.tickets_slot),
+                        wide(call(builder_, Op::Blocks)), "ticket");
     const int rows = threads_ / row_.count;
     if (rows == 1) {
       emit_point(tickets.index());
     } else {
-      Value* point = builder_.CreateAdd(builder_.CreateMul(tickets.index(), number(rows)), row_of_block);
-      codegen::Conditional exists(builder_, builder_.CreateICmpSLT(point, operands_->slot(loop_.points_slot)), "point");
+      Value* point =
+          builder_.CreateAdd(builder_.CreateMul(tickets.index(), number(rows)), row_of_block);
+      codegen::Conditional exists(
+          builder_, builder_.CreateICmpSLT(point, operands_->slot(loop_.points_slot)), "point");
       emit_point(point);
       exists.close();
     }
@@ -62,8 +73,10 @@ class LoopEmitter final : public rkernel::Emitter {
   }
 
   void open(int level, const rkernel::Loop& loop) override {
-    if (level == top()) operands_->set_index(loop.axis, digits_[next_digit_++]);
-    else if (loop.kind == rkernel::LoopKind::TemporalReduction) reductions_.push_back(loop);
+    if (level == top())
+      operands_->set_index(loop.axis, digits_[next_digit_++]);
+    else if (loop.kind == rkernel::LoopKind::TemporalReduction)
+      reductions_.push_back(loop);
   }
 
   void close(int level, const rkernel::Loop& loop) override {
@@ -85,7 +98,8 @@ class LoopEmitter final : public rkernel::Emitter {
       const Values partial = over_loops(pass, 0, neutral(pass));
       compiler_->leave();
       const Values results = combined(pass, partial, place);
-      for (std::size_t i = 0; i < results.size(); ++i) compiler_->bind(pass.reductions[i], results[i]);
+      for (std::size_t i = 0; i < results.size(); ++i)
+        compiler_->bind(pass.reductions[i], results[i]);
       place += static_cast<int>(results.size());
     }
     if (!passes_.final_stores.empty()) emit_final_stores();
@@ -124,22 +138,26 @@ class LoopEmitter final : public rkernel::Emitter {
 
   std::vector<codegen::Reduction> reductions_of(const LoopPass& pass) {
     std::vector<codegen::Reduction> reductions;
-    for (const int expr : pass.reductions) reductions.emplace_back(builder_, math_, problem_.exprs[static_cast<std::size_t>(expr)]);
+    for (const int expr : pass.reductions)
+      reductions.emplace_back(builder_, math_, problem_.exprs[static_cast<std::size_t>(expr)]);
     return reductions;
   }
 
   Values neutral(const LoopPass& pass) {
     Values values;
-    for (codegen::Reduction& reduction : reductions_of(pass)) values.push_back(reduction.neutral(1));
+    for (codegen::Reduction& reduction : reductions_of(pass))
+      values.push_back(reduction.neutral(1));
     return values;
   }
 
-  /// The loops from number `depth` on. Of a loop along the lanes that several threads share, this thread takes every `tile`th element.
+  /// The loops from number `depth` on. Of a loop along the lanes that several threads share, this
+  /// thread takes every `tile`th element.
   Values over_loops(const LoopPass& pass, std::size_t depth, const Values& accumulators) {
     if (depth == reductions_.size()) return body(pass, accumulators);
     const rkernel::Loop& loop = reductions_[depth];
     const bool shared = row_.count > 1 && loop.axis == problem_.lane_axis;
-    CountedLoop counted(builder_, shared ? wide(row_.member) : number(0), extent(loop.axis), number(loop.tile), "reduce", accumulators);
+    CountedLoop counted(builder_, shared ? wide(row_.member) : number(0), extent(loop.axis),
+                        number(loop.tile), "reduce", accumulators);
     operands_->set_index(loop.axis, counted.index());
     compiler_->enter(axes_from(depth + 1), pass.roots);
     Values carried;
@@ -155,8 +173,12 @@ class LoopEmitter final : public rkernel::Emitter {
     std::vector<codegen::Reduction> reductions = reductions_of(pass);
     compiler_->enter(0);
     for (std::size_t i = 0; i < accumulators.size(); ++i)
-      next.push_back(reductions[i].step(accumulators[i], compiler_->compile(problem_.exprs[static_cast<std::size_t>(pass.reductions[i])].args[0])));
-    for (const int store : pass.stores) compiler_->store(problem_.stores[static_cast<std::size_t>(store)]);
+      next.push_back(reductions[i].step(
+          accumulators[i],
+          compiler_->compile(
+              problem_.exprs[static_cast<std::size_t>(pass.reductions[i])].args[0])));
+    for (const int store : pass.stores)
+      compiler_->store(problem_.stores[static_cast<std::size_t>(store)]);
     compiler_->leave();
     return next;
   }
@@ -170,9 +192,11 @@ class LoopEmitter final : public rkernel::Emitter {
   /// Of what does not vary along reduction axes: once for each row.
   void emit_final_stores() {
     std::optional<codegen::Conditional> once;
-    if (row_.count > 1) once.emplace(builder_, builder_.CreateICmpEQ(row_.member, builder_.getInt32(0)), "once");
+    if (row_.count > 1)
+      once.emplace(builder_, builder_.CreateICmpEQ(row_.member, builder_.getInt32(0)), "once");
     compiler_->enter(0);
-    for (const int store : passes_.final_stores) compiler_->store(problem_.stores[static_cast<std::size_t>(store)]);
+    for (const int store : passes_.final_stores)
+      compiler_->store(problem_.stores[static_cast<std::size_t>(store)]);
     compiler_->leave();
     if (once) once->close();
   }
@@ -195,7 +219,8 @@ class LoopEmitter final : public rkernel::Emitter {
 
 }  // namespace
 
-void emit_loop_kernel(llvm::Module& module, const std::string& symbol, const LoopProblem& problem, const LoopClass& loop_class) {
+void emit_loop_kernel(llvm::Module& module, const std::string& symbol, const LoopProblem& problem,
+                      const LoopClass& loop_class) {
   rkernel::legalise(loop_class.tree, {});
   LoopEmitter(module, symbol, problem, loop_class).emit();
 }

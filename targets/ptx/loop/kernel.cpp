@@ -14,20 +14,23 @@
 #include "targets/ptx/ir/kernel_symbol.hpp"
 #include "targets/ptx/loop/class.hpp"
 #include "targets/ptx/loop/emitter.hpp"
-#include "targets/ptx/lowering/listing.hpp"
 #include "targets/ptx/loop/row_reduction.hpp"
+#include "targets/ptx/lowering/listing.hpp"
 
 namespace dyn::ptx {
 
 namespace {
 
 constexpr int thread_registers = 48;  ///< of a typical loop kernel, for occupancy
-constexpr int waves = 4;              ///< of blocks that one launch starts; each block then goes on to more tickets
-constexpr double combine_instructions = 40;  ///< of one thread, to combine one reduction over its row
+constexpr int waves =
+    4;  ///< of blocks that one launch starts; each block then goes on to more tickets
+constexpr double combine_instructions =
+    40;  ///< of one thread, to combine one reduction over its row
 
 bool is_supported(const rkernel::Problem& problem) {
   if (problem.contraction || problem.operands.empty()) return false;
-  return std::ranges::all_of(problem.exprs, [](const rkernel::Expr& expr) { return can_compute(expr.dtype); }) &&
+  return std::ranges::all_of(problem.exprs,
+                             [](const rkernel::Expr& expr) { return can_compute(expr.dtype); }) &&
          std::ranges::all_of(problem.operands, [](const rkernel::Operand& operand) {
            return can_load(operand.dtype) && operand.form == rkernel::Form::Strided;
          });
@@ -43,20 +46,28 @@ struct LoopSize {
 
 class GpuLoopKernel final : public LoopKernel {
  public:
-  GpuLoopKernel(const rkernel::Problem& problem, const choice::GpuMachine& machine, const std::string& target_name)
-      : loop_(std::make_shared<LoopProblem>(problem)), classes_(std::make_shared<std::vector<LoopClass>>(loop_classes(*loop_))),
-        machine_(machine), target_name_(target_name), functions_(classes_->size(), nullptr) {
+  GpuLoopKernel(const rkernel::Problem& problem, const choice::GpuMachine& machine,
+                const std::string& target_name)
+      : loop_(std::make_shared<LoopProblem>(problem)),
+        classes_(std::make_shared<std::vector<LoopClass>>(loop_classes(*loop_))),
+        machine_(machine),
+        target_name_(target_name),
+        functions_(classes_->size(), nullptr) {
     const std::vector<codegen::StrideClass>& lanes = classes_->front().lane_classes;
-    const codegen::LoopPasses passes = codegen::plan_passes(loop_->problem, loop_->slots, lanes, false);
-    for (const codegen::LoopPass& pass : passes.passes) reductions_ += static_cast<int>(pass.reductions.size());
+    const codegen::LoopPasses passes =
+        codegen::plan_passes(loop_->problem, loop_->slots, lanes, false);
+    for (const codegen::LoopPass& pass : passes.passes)
+      reductions_ += static_cast<int>(pass.reductions.size());
     // What several passes need is computed in each.
-    instructions_ = codegen::instructions_of(loop_->problem, loop_->slots, lanes) * static_cast<double>(std::max<std::size_t>(1, passes.passes.size()));
+    instructions_ = codegen::instructions_of(loop_->problem, loop_->slots, lanes) *
+                    static_cast<double>(std::max<std::size_t>(1, passes.passes.size()));
   }
 
   std::vector<codegen::KernelSource> sources() const override {
     std::vector<codegen::KernelSource> sources;
     for (std::size_t i = 0; i < classes_->size(); ++i)
-      sources.push_back({(*classes_)[i].key, [loop = loop_, classes = classes_, i](llvm::Module& module, const std::string& symbol) {
+      sources.push_back({(*classes_)[i].key, [loop = loop_, classes = classes_, i](
+                                                 llvm::Module& module, const std::string& symbol) {
                            emit_loop_kernel(module, symbol, *loop, (*classes)[i]);
                          }});
     return sources;
@@ -86,12 +97,17 @@ class GpuLoopKernel final : public LoopKernel {
     const std::vector<std::int64_t> ints = loop_->slots.evaluate(request.symbols);
     const std::size_t chosen = class_for(ints);
     const LoopSize chosen_size = size_of_launch((*classes_)[chosen], ints);
-    std::string text = fmt::format("  points {}, reduced {}; {:.0f} bytes; on {} multiprocessors of {}\n", chosen_size.points, chosen_size.reduced,
-                                   chosen_size.bytes, machine_.multiprocessors, machine_.product.empty() ? machine_.name : machine_.product);
+    std::string text = fmt::format(
+        "  points {}, reduced {}; {:.0f} bytes; on {} multiprocessors of {}\n", chosen_size.points,
+        chosen_size.reduced, chosen_size.bytes, machine_.multiprocessors,
+        machine_.product.empty() ? machine_.name : machine_.product);
     for (std::size_t i = 0; i < classes_->size(); ++i) {
       const LoopSize size = size_of_launch((*classes_)[i], ints);
-      text += fmt::format("  {} {:.4g} us: {}; {:.1f} instructions an element, {} tickets, {} blocks of {} threads\n", i == chosen ? "chosen" : "or",
-                          size.seconds * 1e6, (*classes_)[i].name, size.operations, size.tickets, size.blocks, loop_threads);
+      text += fmt::format(
+          "  {} {:.4g} us: {}; {:.1f} instructions an element, {} tickets, {} blocks of {} "
+          "threads\n",
+          i == chosen ? "chosen" : "or", size.seconds * 1e6, (*classes_)[i].name, size.operations,
+          size.tickets, size.blocks, loop_threads);
     }
     return text;
   }
@@ -100,24 +116,30 @@ class GpuLoopKernel final : public LoopKernel {
 
   std::string describe() const override {
     std::string text;
-    for (const LoopClass& loop_class : *classes_) text += "class " + loop_class.key + "\n" + rkernel::to_string(loop_class.tree);
+    for (const LoopClass& loop_class : *classes_)
+      text += "class " + loop_class.key + "\n" + rkernel::to_string(loop_class.tree);
     return text;
   }
 
   std::vector<rkernel::CodeListing> listings() const override {
     std::vector<rkernel::CodeListing> listings;
     const std::vector<codegen::KernelSource> all = sources();
-    for (std::size_t i = 0; i < all.size(); ++i) listings.push_back(list_code(file_name(loop_->problem.name + "-" + (*classes_)[i].name), all[i]));
+    for (std::size_t i = 0; i < all.size(); ++i)
+      listings.push_back(
+          list_code(file_name(loop_->problem.name + "-" + (*classes_)[i].name), all[i]));
     return listings;
   }
 
   std::string listings_key() const override { return codegen::joined_keys(sources()); }
 
  private:
-  std::int64_t extent(std::span<const std::int64_t> ints, int axis) const { return ints[static_cast<std::size_t>(loop_->slots.extent(axis))]; }
+  std::int64_t extent(std::span<const std::int64_t> ints, int axis) const {
+    return ints[static_cast<std::size_t>(loop_->slots.extent(axis))];
+  }
 
   int shared_bytes(const LoopClass& loop_class) const {
-    return loop_class.row_threads > 1 ? row_reduction_bytes(reductions_, loop_class.row_threads) : 0;
+    return loop_class.row_threads > 1 ? row_reduction_bytes(reductions_, loop_class.row_threads)
+                                      : 0;
   }
 
   LoopSize size_of_launch(const LoopClass& loop_class, std::span<const std::int64_t> ints) const {
@@ -125,24 +147,33 @@ class GpuLoopKernel final : public LoopKernel {
     double padded = 1;  // elements of a row, with those that its last threads lack
     for (int axis = 0; axis < static_cast<int>(loop_->problem.axes.size()); ++axis) {
       const std::int64_t length = extent(ints, axis);
-      const bool reduced = loop_->problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction;
+      const bool reduced =
+          loop_->problem.axes[static_cast<std::size_t>(axis)].kind == rkernel::AxisKind::Reduction;
       (reduced ? size.reduced : size.points) *= length;
       const std::int64_t step = axis == loop_->problem.lane_axis ? loop_class.row_threads : 1;
       if (reduced) padded *= static_cast<double>((length + step - 1) / step * step);
     }
     const std::int64_t rows = loop_threads / loop_class.row_threads;
     size.tickets = (size.points + rows - 1) / rows;
-    const int resident = std::max(1, choice::occupancy(machine_, loop_threads, thread_registers, shared_bytes(loop_class)).blocks);
-    size.blocks = std::min<std::int64_t>(size.tickets, std::int64_t{machine_.multiprocessors} * resident * waves);
+    const int resident = std::max(
+        1, choice::occupancy(machine_, loop_threads, thread_registers, shared_bytes(loop_class))
+               .blocks);
+    size.blocks = std::min<std::int64_t>(size.tickets,
+                                         std::int64_t{machine_.multiprocessors} * resident * waves);
     size.bytes = codegen::bytes_of(loop_->problem, loop_->slots, loop_class.lane_classes, ints);
     const double in_rows = instructions_ * padded;
-    const double between = loop_class.row_threads > 1 ? combine_instructions * reductions_ * loop_class.row_threads : 0;
-    const double elements = static_cast<double>(size.points) * static_cast<double>(std::max<std::int64_t>(size.reduced, 1));
-    size.operations = elements > 0 ? (in_rows + between) * static_cast<double>(size.points) / elements : 0;
+    const double between = loop_class.row_threads > 1
+                               ? combine_instructions * reductions_ * loop_class.row_threads
+                               : 0;
+    const double elements = static_cast<double>(size.points) *
+                            static_cast<double>(std::max<std::int64_t>(size.reduced, 1));
+    size.operations =
+        elements > 0 ? (in_rows + between) * static_cast<double>(size.points) / elements : 0;
     // A row of several threads waits for no other one.
     const bool row = loop_class.row_threads > 1;
-    size.seconds = choice::gpu_loop_cost(machine_, elements, size.bytes, size.operations, row ? size.points : size.tickets,
-                                          row ? loop_class.row_threads : loop_threads);
+    size.seconds = choice::gpu_loop_cost(machine_, elements, size.bytes, size.operations,
+                                         row ? size.points : size.tickets,
+                                         row ? loop_class.row_threads : loop_threads);
     return size;
   }
 
@@ -150,13 +181,16 @@ class GpuLoopKernel final : public LoopKernel {
   std::size_t class_for(std::span<const std::int64_t> ints) const {
     std::size_t best = 0;
     for (std::size_t i = 1; i < classes_->size(); ++i)
-      if (size_of_launch((*classes_)[i], ints).seconds < size_of_launch((*classes_)[best], ints).seconds) best = i;
+      if (size_of_launch((*classes_)[i], ints).seconds <
+          size_of_launch((*classes_)[best], ints).seconds)
+        best = i;
     return best;
   }
 
   static std::string file_name(std::string text) {
     for (char& c : text)
-      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.') c = '_';
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.')
+        c = '_';
     return text;
   }
 
@@ -171,7 +205,8 @@ class GpuLoopKernel final : public LoopKernel {
 
 }  // namespace
 
-std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem, const choice::GpuMachine& machine,
+std::unique_ptr<LoopKernel> LoopKernel::create(const rkernel::Problem& problem,
+                                               const choice::GpuMachine& machine,
                                                const std::string& target_name) {
   if (!is_supported(problem)) return nullptr;
   return std::make_unique<GpuLoopKernel>(problem, machine, target_name);

@@ -1,5 +1,6 @@
 #pragma once
-// GPU kernels of problems without a contraction: element-wise work, reductions, softmax, normalisation, gathers, copies.
+// GPU kernels of problems without a contraction: element-wise work, reductions, softmax,
+// normalisation, gathers, copies.
 
 #include <memory>
 #include <string>
@@ -11,15 +12,20 @@
 
 namespace dyn::ptx {
 
-/// One problem with all its shape classes. plan() evaluates the slots, picks the class, and sizes the grid.
+/// One problem with all its shape classes. plan() evaluates the slots, picks the class, and sizes
+/// the grid.
 class LoopKernel : public rkernel::Kernel {
  public:
-  /// nullptr where the problem uses what device code has not (the caller then gives it to another target).
-  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem, const choice::GpuMachine& machine, const std::string& target_name);
+  /// nullptr where the problem uses what device code has not (the caller then gives it to another
+  /// target).
+  static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem,
+                                            const choice::GpuMachine& machine,
+                                            const std::string& target_name);
 
   /// The manifest: one source for each class that a shape can need.
   virtual std::vector<codegen::KernelSource> sources() const = 0;
-  /// Handles from PtxDevice::load() for sources(), in that order; without a call the kernel plans with a null function.
+  /// Handles from PtxDevice::load() for sources(), in that order; without a call the kernel plans
+  /// with a null function.
   virtual void bind(std::vector<const void*> functions) = 0;
   rkernel::Space space() const override { return rkernel::Space::Device; }
 };

@@ -16,32 +16,40 @@ constexpr std::uint32_t whole_warp = 0xffffffff, warp_segment = 0x1f;
 constexpr int cell_bytes = 8;  ///< of one value in shared memory
 
 /// A value of any register type as 32-bit words, each of which `change` replaces.
-Value* word_by_word(Builder& builder, Value* value, const std::function<Value*(Value*, int)>& change) {
+Value* word_by_word(Builder& builder, Value* value,
+                    const std::function<Value*(Value*, int)>& change) {
   llvm::Type* type = value->getType();
   llvm::Type* word = builder.getInt32Ty();
   if (type->isIntegerTy(64)) {
     Value* low = change(builder.CreateTrunc(value, word), 0);
     Value* high = change(builder.CreateTrunc(builder.CreateLShr(value, 32), word), 1);
-    return builder.CreateOr(builder.CreateZExt(low, type), builder.CreateShl(builder.CreateZExt(high, type), 32));
+    return builder.CreateOr(builder.CreateZExt(low, type),
+                            builder.CreateShl(builder.CreateZExt(high, type), 32));
   }
-  if (type->isIntegerTy(1)) return builder.CreateTrunc(change(builder.CreateZExt(value, word), 0), type);
+  if (type->isIntegerTy(1))
+    return builder.CreateTrunc(change(builder.CreateZExt(value, word), 0), type);
   return builder.CreateBitCast(change(builder.CreateBitCast(value, word), 0), type);
 }
 
 Value* exchange(Builder& builder, Value* value, unsigned distance) {
   return word_by_word(builder, value, [&](Value* word, int) {
-    return call(builder, Op::ShuffleBfly, {word, builder.getInt32(distance), builder.getInt32(warp_segment), builder.getInt32(whole_warp)});
+    return call(builder, Op::ShuffleBfly,
+                {word, builder.getInt32(distance), builder.getInt32(warp_segment),
+                 builder.getInt32(whole_warp)});
   });
 }
 
 Value* of_first_lane(Builder& builder, Value* value) {
   return word_by_word(builder, value, [&](Value* word, int) {
-    return call(builder, Op::ShuffleIndex, {word, builder.getInt32(0), builder.getInt32(warp_segment), builder.getInt32(whole_warp)});
+    return call(
+        builder, Op::ShuffleIndex,
+        {word, builder.getInt32(0), builder.getInt32(warp_segment), builder.getInt32(whole_warp)});
   });
 }
 
 Value* over_warp(Builder& builder, codegen::Reduction& reduction, Value* value) {
-  for (unsigned distance = warp_threads / 2; distance > 0; distance /= 2) value = reduction.step(value, exchange(builder, value, distance));
+  for (unsigned distance = warp_threads / 2; distance > 0; distance /= 2)
+    value = reduction.step(value, exchange(builder, value, distance));
   return value;
 }
 
@@ -49,8 +57,10 @@ Value* over_warp(Builder& builder, codegen::Reduction& reduction, Value* value) 
 class Cell {
  public:
   Cell(Builder& builder, int place, int warps, Value* warp) : builder_(builder) {
-    Value* index = builder.CreateAdd(builder.getInt32(static_cast<std::uint32_t>(place * warps)), warp);
-    at_ = builder.CreateGEP(builder.getInt64Ty(), call(builder, Op::Shared), builder.CreateZExt(index, builder.getInt64Ty()));
+    Value* index =
+        builder.CreateAdd(builder.getInt32(static_cast<std::uint32_t>(place * warps)), warp);
+    at_ = builder.CreateGEP(builder.getInt64Ty(), call(builder, Op::Shared),
+                            builder.CreateZExt(index, builder.getInt64Ty()));
   }
   void store(Value* value) {
     word_by_word(builder_, value, [&](Value* word, int i) {
@@ -59,12 +69,17 @@ class Cell {
     });
   }
   Value* load(Value* like) {
-    return word_by_word(builder_, llvm::Constant::getNullValue(like->getType()),
-                        [&](Value*, int i) { return builder_.CreateAlignedLoad(builder_.getInt32Ty(), at(i), llvm::Align(4)); });
+    return word_by_word(
+        builder_, llvm::Constant::getNullValue(like->getType()), [&](Value*, int i) {
+          return builder_.CreateAlignedLoad(builder_.getInt32Ty(), at(i), llvm::Align(4));
+        });
   }
 
  private:
-  Value* at(int word) { return builder_.CreateConstGEP1_64(builder_.getInt32Ty(), at_, static_cast<std::uint64_t>(word)); }
+  Value* at(int word) {
+    return builder_.CreateConstGEP1_64(builder_.getInt32Ty(), at_,
+                                       static_cast<std::uint64_t>(word));
+  }
   Builder& builder_;
   Value* at_;
 };
@@ -76,27 +91,35 @@ int row_reduction_bytes(int reductions, int row_threads) {
   return warps > 1 ? reductions * warps * cell_bytes : 0;
 }
 
-std::vector<Value*> combine(Builder& builder, const RowThreads& row, std::span<codegen::Reduction> reductions, std::span<Value* const> values,
-                            int place, bool alone) {
+std::vector<Value*> combine(Builder& builder, const RowThreads& row,
+                            std::span<codegen::Reduction> reductions,
+                            std::span<Value* const> values, int place, bool alone) {
   const int warps = row.count / warp_threads;
   std::vector<Value*> results;
   for (std::size_t i = 0; i < values.size(); ++i) {
     Value* sum = over_warp(builder, reductions[i], values[i]);
-    // Max and min of zeros of both signs depend on the order of the two, which lanes see differently.
+    // Max and min of zeros of both signs depend on the order of the two, which lanes see
+    // differently.
     results.push_back(warps > 1 ? sum : of_first_lane(builder, sum));
   }
   if (warps == 1 || values.empty()) return results;
   // Who is still reading the results of the row before must have them.
   if (alone) call(builder, Op::Barrier);
   Value* warp = builder.CreateLShr(row.member, 5);
-  codegen::Conditional first(builder, builder.CreateICmpEQ(builder.CreateAnd(row.member, warp_threads - 1), builder.getInt32(0)), "first_lane");
-  for (std::size_t i = 0; i < results.size(); ++i) Cell(builder, place + static_cast<int>(i), warps, warp).store(results[i]);
+  codegen::Conditional first(
+      builder,
+      builder.CreateICmpEQ(builder.CreateAnd(row.member, warp_threads - 1), builder.getInt32(0)),
+      "first_lane");
+  for (std::size_t i = 0; i < results.size(); ++i)
+    Cell(builder, place + static_cast<int>(i), warps, warp).store(results[i]);
   first.close();
   call(builder, Op::Barrier);
   for (std::size_t i = 0; i < results.size(); ++i) {
     std::vector<Value*> parts;
     for (int w = 0; w < warps; ++w)
-      parts.push_back(Cell(builder, place + static_cast<int>(i), warps, builder.getInt32(static_cast<std::uint32_t>(w))).load(results[i]));
+      parts.push_back(Cell(builder, place + static_cast<int>(i), warps,
+                           builder.getInt32(static_cast<std::uint32_t>(w)))
+                          .load(results[i]));
     results[i] = reductions[i].merge(parts);
   }
   return results;

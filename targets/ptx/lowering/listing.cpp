@@ -12,7 +12,8 @@ namespace dyn::ptx {
 
 rkernel::CodeListing list_code(const std::string& name, const codegen::KernelSource& source) {
   llvm::LLVMContext context;
-  const std::unique_ptr<llvm::Module> module = emit_device_module(context, source, kernel_symbol(source.key));
+  const std::unique_ptr<llvm::Module> module =
+      emit_device_module(context, source, kernel_symbol(source.key));
   rkernel::CodeListing listing;
   listing.name = name;
   listing.text = lower_to_ptx(*module, &listing.hash);

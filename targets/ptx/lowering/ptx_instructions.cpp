@@ -17,7 +17,8 @@ namespace {
 
 using llvm::Intrinsic::ID;
 
-/// Operations that are an intrinsic. `order`: which argument of the operation each argument of the intrinsic is; "" the same order.
+/// Operations that are an intrinsic. `order`: which argument of the operation each argument of the
+/// intrinsic is; "" the same order.
 struct IntrinsicRule {
   Op op;
   ID id;
@@ -45,10 +46,15 @@ constexpr IntrinsicRule intrinsic_rules[] = {
     {Op::BarrierInvalidate, llvm::Intrinsic::nvvm_mbarrier_inval_shared},
 };
 
-enum class Order { Free, Convergent, Memory };  ///< Convergent: keeps its place in control flow; Memory: among accesses as well
+enum class Order {
+  Free,
+  Convergent,
+  Memory
+};  ///< Convergent: keeps its place in control flow; Memory: among accesses as well
 
-/// Operations that are one instruction of inline assembly, an operation's results and arguments in order. LLVM 19 says of ldmatrix and
-/// mma.sync neither that they are convergent nor that ldmatrix reads what other lanes' addresses name.
+/// Operations that are one instruction of inline assembly, an operation's results and arguments in
+/// order. LLVM 19 says of ldmatrix and mma.sync neither that they are convergent nor that ldmatrix
+/// reads what other lanes' addresses name.
 struct AssemblyRule {
   Op op;
   const char* text;
@@ -56,18 +62,24 @@ struct AssemblyRule {
   Order order;
 };
 constexpr const char* mma_constraints = "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f";
-#define DYN_MMA(instruction) instruction " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};"
+#define DYN_MMA(instruction) \
+  instruction " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};"
 #define DYN_LDMATRIX(kind) "ldmatrix.sync.aligned.m8n8." kind ".shared.b16 "
 constexpr AssemblyRule assembly_rules[] = {
     {Op::LoadMatrix1, DYN_LDMATRIX("x1") "{$0}, [$1];", "=r,r", Order::Memory},
     {Op::LoadMatrix2, DYN_LDMATRIX("x2") "{$0, $1}, [$2];", "=r,=r,r", Order::Memory},
     {Op::LoadMatrix4, DYN_LDMATRIX("x4") "{$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,r", Order::Memory},
     {Op::LoadMatrix2Trans, DYN_LDMATRIX("x2.trans") "{$0, $1}, [$2];", "=r,=r,r", Order::Memory},
-    {Op::LoadMatrix4Trans, DYN_LDMATRIX("x4.trans") "{$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,r", Order::Memory},
-    {Op::MmaF16, DYN_MMA("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), mma_constraints, Order::Convergent},
-    {Op::MmaBf16, DYN_MMA("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"), mma_constraints, Order::Convergent},
-    {Op::MmaTf32, DYN_MMA("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"), mma_constraints, Order::Convergent},
-    {Op::BarrierTestWait, "mbarrier.test_wait.parity.shared.b64 $0, [$1], $2;", "=b,r,r", Order::Memory},
+    {Op::LoadMatrix4Trans, DYN_LDMATRIX("x4.trans") "{$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,r",
+     Order::Memory},
+    {Op::MmaF16, DYN_MMA("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), mma_constraints,
+     Order::Convergent},
+    {Op::MmaBf16, DYN_MMA("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"), mma_constraints,
+     Order::Convergent},
+    {Op::MmaTf32, DYN_MMA("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"), mma_constraints,
+     Order::Convergent},
+    {Op::BarrierTestWait, "mbarrier.test_wait.parity.shared.b64 $0, [$1], $2;", "=b,r,r",
+     Order::Memory},
     {Op::ToBf16, "cvt.rn.bf16.f32 $0, $1;", "=h,f", Order::Free},
     {Op::ToF16, "cvt.rn.f16.f32 $0, $1;", "=h,f", Order::Free},
     {Op::FromF16, "cvt.f32.f16 $0, $1;", "=f,h", Order::Free},
@@ -81,11 +93,15 @@ const Rule* find_rule(const Rule (&rules)[count], Op op) {
   return found == std::end(rules) ? nullptr : found;
 }
 
-std::vector<llvm::Value*> arguments_of(const llvm::CallInst& call) { return {call.arg_begin(), call.arg_end()}; }
+std::vector<llvm::Value*> arguments_of(const llvm::CallInst& call) {
+  return {call.arg_begin(), call.arg_end()};
+}
 
-llvm::Value* emit(codegen::Builder& builder, const IntrinsicRule& rule, const llvm::CallInst& call) {
+llvm::Value* emit(codegen::Builder& builder, const IntrinsicRule& rule,
+                  const llvm::CallInst& call) {
   std::vector<llvm::Value*> arguments = arguments_of(call);
-  for (std::size_t i = 0; rule.order[i] != 0; ++i) arguments[i] = call.getArgOperand(static_cast<unsigned>(rule.order[i] - '0'));
+  for (std::size_t i = 0; rule.order[i] != 0; ++i)
+    arguments[i] = call.getArgOperand(static_cast<unsigned>(rule.order[i] - '0'));
   return builder.CreateIntrinsic(rule.id, {}, arguments);
 }
 
@@ -94,26 +110,30 @@ llvm::Value* emit(codegen::Builder& builder, const AssemblyRule& rule, const llv
   std::vector<llvm::Type*> types;
   for (llvm::Value*& argument : arguments) {
     // Instructions take the address within shared memory, 32 bits.
-    if (argument->getType()->isPointerTy()) argument = builder.CreatePtrToInt(argument, builder.getInt32Ty());
+    if (argument->getType()->isPointerTy())
+      argument = builder.CreatePtrToInt(argument, builder.getInt32Ty());
     types.push_back(argument->getType());
   }
   const bool memory = rule.order == Order::Memory;
   auto* type = llvm::FunctionType::get(call.getType(), types, false);
   const std::string constraints = std::string(rule.constraints) + (memory ? ",~{memory}" : "");
-  llvm::CallInst* result = builder.CreateCall(llvm::InlineAsm::get(type, rule.text, constraints, memory), arguments);
+  llvm::CallInst* result =
+      builder.CreateCall(llvm::InlineAsm::get(type, rule.text, constraints, memory), arguments);
   result->setDoesNotThrow();
   if (rule.order != Order::Free) result->setConvergent();
   if (!memory) result->setDoesNotAccessMemory();
   return result;
 }
 
-/// The first byte of the shared memory whose size each launch gives: alignment as device_ops.def promises.
+/// The first byte of the shared memory whose size each launch gives: alignment as device_ops.def
+/// promises.
 llvm::Value* dynamic_shared(llvm::Module& module) {
   constexpr const char* name = "dyn_shared";
   if (llvm::GlobalVariable* known = module.getNamedGlobal(name)) return known;
   auto* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0);
-  auto* memory = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, name, nullptr,
-                                          llvm::GlobalValue::NotThreadLocal, shared_space);
+  auto* memory =
+      new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                               name, nullptr, llvm::GlobalValue::NotThreadLocal, shared_space);
   memory->setAlignment(llvm::Align(128));
   return memory;
 }
@@ -121,9 +141,12 @@ llvm::Value* dynamic_shared(llvm::Module& module) {
 llvm::Value* emit(llvm::CallInst& call, const DeviceOp& op) {
   codegen::Builder builder(&call);
   if (op.op == Op::Shared) return dynamic_shared(*call.getModule());
-  if (op.op == Op::Barrier) return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_sync, {}, {builder.getInt32(0)});
-  if (const IntrinsicRule* rule = find_rule(intrinsic_rules, op.op)) return emit(builder, *rule, call);
-  if (const AssemblyRule* rule = find_rule(assembly_rules, op.op)) return emit(builder, *rule, call);
+  if (op.op == Op::Barrier)
+    return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_sync, {}, {builder.getInt32(0)});
+  if (const IntrinsicRule* rule = find_rule(intrinsic_rules, op.op))
+    return emit(builder, *rule, call);
+  if (const AssemblyRule* rule = find_rule(assembly_rules, op.op))
+    return emit(builder, *rule, call);
   throw Error(ErrorKind::internal, fmt::format("{} has no instruction of PTX", op.name));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Device operations as instructions of PTX: LLVM's intrinsics, or inline assembly where LLVM 19 has none, or one whose description is
-// not true on a GPU.
+// Device operations as instructions of PTX: LLVM's intrinsics, or inline assembly where LLVM 19 has
+// none, or one whose description is not true on a GPU.
 
 namespace llvm {
 class Module;

@@ -42,10 +42,13 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& triple) {
   if (target == nullptr) throw Error(ErrorKind::internal, "LLVM has no NVPTX target: " + error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // only llvm.fma is a fused multiply-add
-  // What Default does beyond Less, ptxas does again. The passes over addresses are the same in both: without them ptxas needs more registers.
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(triple, ptx_cpu, ptx_features, options, std::nullopt,
-                                                                           std::nullopt, llvm::CodeGenOptLevel::Less, false));
-  if (!machine) throw Error(ErrorKind::internal, std::string("LLVM cannot generate PTX for ") + ptx_cpu);
+  // What Default does beyond Less, ptxas does again. The passes over addresses are the same in
+  // both: without them ptxas needs more registers.
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, ptx_cpu, ptx_features, options, std::nullopt,
+                                  std::nullopt, llvm::CodeGenOptLevel::Less, false));
+  if (!machine)
+    throw Error(ErrorKind::internal, std::string("LLVM cannot generate PTX for ") + ptx_cpu);
   return machine;
 }
 
@@ -70,7 +73,8 @@ class ErrorCollector final : public llvm::DiagnosticHandler {
 /// The context reports to an ErrorCollector for as long as this lives.
 class CollectErrors {
  public:
-  CollectErrors(llvm::LLVMContext& context, std::string& errors) : context_(context), before_(context.getDiagnosticHandler()) {
+  CollectErrors(llvm::LLVMContext& context, std::string& errors)
+      : context_(context), before_(context.getDiagnosticHandler()) {
     context.setDiagnosticHandler(std::make_unique<ErrorCollector>(errors));
   }
   ~CollectErrors() { context_.setDiagnosticHandler(std::move(before_)); }
@@ -82,15 +86,19 @@ class CollectErrors {
   std::unique_ptr<llvm::DiagnosticHandler> before_;
 };
 
-/// A kernel for LLVM, of blocks with exactly so many threads (from which ptxas knows how many registers each may have), one of which, at
-/// least, fits a multiprocessor: unless it is told so, ptxas spills rather than let fewer blocks fit.
+/// A kernel for LLVM, of blocks with exactly so many threads (from which ptxas knows how many
+/// registers each may have), one of which, at least, fits a multiprocessor: unless it is told so,
+/// ptxas spills rather than let fewer blocks fit.
 void annotate(llvm::Module& module, const KernelShape& shape) {
   llvm::LLVMContext& context = module.getContext();
   auto* integer = llvm::Type::getInt32Ty(context);
   const auto add = [&](const char* property, int value) {
-    llvm::Metadata* row[] = {llvm::ValueAsMetadata::get(module.getFunction(shape.symbol)), llvm::MDString::get(context, property),
-                             llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(integer, static_cast<std::uint64_t>(value)))};
-    module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, row));
+    llvm::Metadata* row[] = {llvm::ValueAsMetadata::get(module.getFunction(shape.symbol)),
+                             llvm::MDString::get(context, property),
+                             llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(
+                                 integer, static_cast<std::uint64_t>(value)))};
+    module.getOrInsertNamedMetadata("nvvm.annotations")
+        ->addOperand(llvm::MDNode::get(context, row));
   };
   add("kernel", 1);
   add("reqntidx", shape.threads);

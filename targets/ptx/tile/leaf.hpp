@@ -1,6 +1,7 @@
 #pragma once
-// Layer 0 and the warps of a contraction: what the threads of a block do with one stage in shared memory. One implementation for each
-// engine; all else (tickets, moves, pipeline, epilogue) is the contraction emitter's.
+// Layer 0 and the warps of a contraction: what the threads of a block do with one stage in shared
+// memory. One implementation for each engine; all else (tickets, moves, pipeline, epilogue) is the
+// contraction emitter's.
 
 #include <memory>
 #include <span>
@@ -23,14 +24,18 @@ class Leaf {
   /// Tiles of one stage. A: block_m rows of block_k elements.
   virtual SharedTile a_tile() const = 0;
   virtual SharedTile b_tile() const = 0;
-  /// Computes, at the builder's place, what does not change in the loops: the thread's place in the block.
+  /// Computes, at the builder's place, what does not change in the loops: the thread's place in the
+  /// block.
   virtual void prepare(codegen::Builder& builder) = 0;
   /// Accumulators of one thread, all f32.
   virtual std::vector<llvm::Value*> zeros(codegen::Builder& builder) = 0;
-  /// accumulators + A * B over one stage; `a` and `b`: ptr addrspace(3) to its tiles. What lies beyond K is 0 there.
-  virtual std::vector<llvm::Value*> multiply(codegen::Builder& builder, llvm::Value* a, llvm::Value* b,
+  /// accumulators + A * B over one stage; `a` and `b`: ptr addrspace(3) to its tiles. What lies
+  /// beyond K is 0 there.
+  virtual std::vector<llvm::Value*> multiply(codegen::Builder& builder, llvm::Value* a,
+                                             llvm::Value* b,
                                              std::span<llvm::Value* const> accumulators) = 0;
-  /// Row and column within the block of accumulator `index` of this thread, i32 values. Every output of the block is one thread's.
+  /// Row and column within the block of accumulator `index` of this thread, i32 values. Every
+  /// output of the block is one thread's.
   struct Place {
     llvm::Value *row, *column;
   };
@@ -39,6 +44,7 @@ class Leaf {
 
 /// Both read their tiles from the layers of the tree, not from elsewhere.
 std::unique_ptr<Leaf> make_cuda_core_leaf(const rkernel::RKernel& kernel);
-std::unique_ptr<Leaf> make_tensor_core_leaf(const rkernel::RKernel& kernel, DType operands, BOrder b_order);
+std::unique_ptr<Leaf> make_tensor_core_leaf(const rkernel::RKernel& kernel, DType operands,
+                                            BOrder b_order);
 
 }  // namespace dyn::ptx

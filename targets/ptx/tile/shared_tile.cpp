@@ -25,21 +25,31 @@ std::int64_t SharedTile::chunk_offset(std::int64_t row, std::int64_t chunk) cons
   return row * stride_bytes() + (chunk ^ (row / swizzle.rows % swizzle.ways)) * chunk_bytes;
 }
 
-llvm::Value* SharedTile::chunk_offset(codegen::Builder& builder, llvm::Value* row, llvm::Value* chunk) const {
-  const auto number = [&](int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); };
+llvm::Value* SharedTile::chunk_offset(codegen::Builder& builder, llvm::Value* row,
+                                      llvm::Value* chunk) const {
+  const auto number = [&](int value) {
+    return builder.getInt32(static_cast<std::uint32_t>(value));
+  };
   const Swizzle swizzle = swizzle_of(*this);
   if (swizzle.ways > 1) {
-    llvm::Value* turn = builder.CreateAnd(builder.CreateUDiv(row, number(swizzle.rows)), number(swizzle.ways - 1));
+    llvm::Value* turn =
+        builder.CreateAnd(builder.CreateUDiv(row, number(swizzle.rows)), number(swizzle.ways - 1));
     chunk = builder.CreateXor(chunk, turn);
   }
-  return builder.CreateAdd(builder.CreateMul(row, number(stride_bytes())), builder.CreateMul(chunk, number(chunk_bytes)));
+  return builder.CreateAdd(builder.CreateMul(row, number(stride_bytes())),
+                           builder.CreateMul(chunk, number(chunk_bytes)));
 }
 
-llvm::Value* SharedTile::element_offset(codegen::Builder& builder, llvm::Value* row, llvm::Value* column, int element_bytes) const {
-  const auto number = [&](int value) { return builder.getInt32(static_cast<std::uint32_t>(value)); };
+llvm::Value* SharedTile::element_offset(codegen::Builder& builder, llvm::Value* row,
+                                        llvm::Value* column, int element_bytes) const {
+  const auto number = [&](int value) {
+    return builder.getInt32(static_cast<std::uint32_t>(value));
+  };
   const int elements = chunk_bytes / element_bytes;
-  llvm::Value* within = builder.CreateMul(builder.CreateAnd(column, number(elements - 1)), number(element_bytes));
-  return builder.CreateAdd(chunk_offset(builder, row, builder.CreateUDiv(column, number(elements))), within);
+  llvm::Value* within =
+      builder.CreateMul(builder.CreateAnd(column, number(elements - 1)), number(element_bytes));
+  return builder.CreateAdd(chunk_offset(builder, row, builder.CreateUDiv(column, number(elements))),
+                           within);
 }
 
 }  // namespace dyn::ptx

@@ -9,9 +9,10 @@ namespace dyn::ptx {
 
 inline constexpr int chunk_bytes = 16;
 
-/// Rows of bytes, with padding, or with 16-byte chunks permuted within a row so that ldmatrix and copies meet no bank twice: chunk c of
-/// row r lies at chunk c xor (r / (8 / g)) mod g, where g is the greatest common divisor of 8 and the chunks of a row. So one chunk of 8
-/// successive rows fills all 128 bytes of the banks.
+/// Rows of bytes, with padding, or with 16-byte chunks permuted within a row so that ldmatrix and
+/// copies meet no bank twice: chunk c of row r lies at chunk c xor (r / (8 / g)) mod g, where g is
+/// the greatest common divisor of 8 and the chunks of a row. So one chunk of 8 successive rows
+/// fills all 128 bytes of the banks.
 struct SharedTile {
   int rows = 0, row_bytes = 0;  ///< without padding; a multiple of 16
   int padding_bytes = 0;        ///< after each row; 0 where swizzled
@@ -27,8 +28,10 @@ struct SharedTile {
   std::int64_t chunk_offset(std::int64_t row, std::int64_t chunk) const;
   /// The same as IR: i32 values.
   llvm::Value* chunk_offset(codegen::Builder& builder, llvm::Value* row, llvm::Value* chunk) const;
-  /// Byte offset of one element of a row, i32 values; `element_bytes` is a power of two, 16 at most.
-  llvm::Value* element_offset(codegen::Builder& builder, llvm::Value* row, llvm::Value* column, int element_bytes) const;
+  /// Byte offset of one element of a row, i32 values; `element_bytes` is a power of two, 16 at
+  /// most.
+  llvm::Value* element_offset(codegen::Builder& builder, llvm::Value* row, llvm::Value* column,
+                              int element_bytes) const;
 };
 
 }  // namespace dyn::ptx

@@ -1,24 +1,26 @@
-// Warps that multiply with mma.sync: the accumulators of a warp's tile are spread over its lanes; fragments come from swizzled tiles.
+// Warps that multiply with mma.sync: the accumulators of a warp's tile are spread over its lanes;
+// fragments come from swizzled tiles.
 
 #include <bit>
 #include <string>
 
 #include "dyn/error.hpp"
-#include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
+#include "targets/ptx/ir/words.hpp"
 #include "targets/ptx/tile/leaf.hpp"
 #include "targets/ptx/tile/tensor_core_loads.hpp"
-#include "targets/ptx/ir/words.hpp"
+#include "targets/ptx/tile/tree.hpp"
 
 namespace dyn::ptx {
 namespace {
 
-using codegen::Builder;
 using choice::GpuTile;
 using choice::warp_lanes;
+using codegen::Builder;
 using Values = std::vector<llvm::Value*>;
 
-/// Accumulators of one lane in an instruction's tile: rows g and g + 8, at columns 2 * t and 2 * t + 1 each, for lane 4 * g + t.
+/// Accumulators of one lane in an instruction's tile: rows g and g + 8, at columns 2 * t and 2 * t
+/// + 1 each, for lane 4 * g + t.
 constexpr int mma_accumulators = 4;
 constexpr int lanes_of_row = 4, lower_rows = 8;
 
@@ -26,8 +28,12 @@ Op instruction_of(DType operands) {
   switch (operands) {
     case DType::f16: return Op::MmaF16;
     case DType::bf16: return Op::MmaBf16;
-    case DType::f32: return Op::MmaTf32;  // what lies in shared memory is cut to TF32, not rounded: mma ignores the low 13 bits
-    default: throw Error(ErrorKind::internal, "tensor cores multiply f16, bf16 and f32 (as TF32), not " + std::string(name_of(operands)));
+    case DType::f32:
+      return Op::MmaTf32;  // what lies in shared memory is cut to TF32, not rounded: mma ignores
+                           // the low 13 bits
+    default:
+      throw Error(ErrorKind::internal, "tensor cores multiply f16, bf16 and f32 (as TF32), not " +
+                                           std::string(name_of(operands)));
   }
 }
 
@@ -35,11 +41,16 @@ Op instruction_of(DType operands) {
 GpuTile legal(const GpuTile& tile, DType operands) {
   const int step = k_step_bytes / static_cast<int>(size_of(operands));
   const bool steps = tile.operands == operands && tile.block_k > 0 && tile.block_k % step == 0;
-  const bool warps = tile.warp_m > 0 && tile.warp_m % mma_rows == 0 && tile.warp_n >= 2 * mma_columns &&
+  const bool warps = tile.warp_m > 0 && tile.warp_m % mma_rows == 0 &&
+                     tile.warp_n >= 2 * mma_columns &&
                      std::has_single_bit(static_cast<unsigned>(tile.warp_n));
-  if (steps && warps && tile.block_m % tile.warp_m == 0 && tile.block_n % tile.warp_n == 0) return tile;
-  throw Error(ErrorKind::internal, "tensor cores cannot multiply " + std::string(name_of(operands)) + " in tiles of " + tile.to_string() +
-                                       ": warps are multiples of 16 rows and a power of two, 16 or more, of columns; block_k is a multiple of " +
+  if (steps && warps && tile.block_m % tile.warp_m == 0 && tile.block_n % tile.warp_n == 0)
+    return tile;
+  throw Error(ErrorKind::internal, "tensor cores cannot multiply " +
+                                       std::string(name_of(operands)) + " in tiles of " +
+                                       tile.to_string() +
+                                       ": warps are multiples of 16 rows and a power of two, 16 or "
+                                       "more, of columns; block_k is a multiple of " +
                                        std::to_string(step));
 }
 
@@ -61,24 +72,29 @@ class TensorCoreLeaf final : public Leaf {
     llvm::Value* lane = builder.CreateAnd(thread, number(builder, warp_lanes - 1));
     llvm::Value* warp = builder.CreateUDiv(thread, number(builder, warp_lanes));
     llvm::Value* warps_of_row = number(builder, tile_.block_n / tile_.warp_n);
-    llvm::Value* warp_row = builder.CreateMul(builder.CreateUDiv(warp, warps_of_row), number(builder, tile_.warp_m));
+    llvm::Value* warp_row =
+        builder.CreateMul(builder.CreateUDiv(warp, warps_of_row), number(builder, tile_.warp_m));
     llvm::Value* warp_column = columns_.first(builder, builder.CreateURem(warp, warps_of_row));
     a_->prepare(builder, lane, warp_row);
     b_->prepare(builder, lane, warp_column);
     // Columns 2 * t of the instruction's tile: t = 0, 1 in its first half, 2, 3 in its second.
     llvm::Value* pair = builder.CreateAnd(lane, number(builder, lanes_of_row - 1));
-    llvm::Value* half = builder.CreateMul(builder.CreateLShr(pair, number(builder, 1)), number(builder, columns_.spread()));
-    llvm::Value* within = builder.CreateMul(builder.CreateAnd(pair, number(builder, 1)), number(builder, 2));
+    llvm::Value* half = builder.CreateMul(builder.CreateLShr(pair, number(builder, 1)),
+                                          number(builder, columns_.spread()));
+    llvm::Value* within =
+        builder.CreateMul(builder.CreateAnd(pair, number(builder, 1)), number(builder, 2));
     row_ = builder.CreateAdd(warp_row, builder.CreateUDiv(lane, number(builder, lanes_of_row)));
     column_ = builder.CreateAdd(warp_column, builder.CreateAdd(half, within));
   }
 
   Values zeros(Builder& builder) override {
-    return Values(static_cast<std::size_t>(tiles_m() * tiles_n() * mma_accumulators), llvm::ConstantFP::get(builder.getFloatTy(), 0));
+    return Values(static_cast<std::size_t>(tiles_m() * tiles_n() * mma_accumulators),
+                  llvm::ConstantFP::get(builder.getFloatTy(), 0));
   }
 
   // The fragments of a step are on their way while the one before it multiplies. K ascends.
-  Values multiply(Builder& builder, llvm::Value* a, llvm::Value* b, std::span<llvm::Value* const> accumulators) override {
+  Values multiply(Builder& builder, llvm::Value* a, llvm::Value* b,
+                  std::span<llvm::Value* const> accumulators) override {
     const Values a_addresses = a_->addresses(builder, a), b_addresses = b_->addresses(builder, b);
     Values sums(accumulators.begin(), accumulators.end());
     auto rows = a_->load(builder, a_addresses, 0);
@@ -96,17 +112,20 @@ class TensorCoreLeaf final : public Leaf {
 
   // Accumulators: instruction tiles row by row, in each of them the four of mma.
   Place place(Builder& builder, std::size_t index) const override {
-    const int within = static_cast<int>(index) % mma_accumulators, tile = static_cast<int>(index) / mma_accumulators;
+    const int within = static_cast<int>(index) % mma_accumulators,
+              tile = static_cast<int>(index) / mma_accumulators;
     const int row = tile / tiles_n() * mma_rows + within / 2 * lower_rows;
     const int column = columns_.start(tile % tiles_n()) + within % 2;
-    return {builder.CreateAdd(row_, number(builder, row)), builder.CreateAdd(column_, number(builder, column))};
+    return {builder.CreateAdd(row_, number(builder, row)),
+            builder.CreateAdd(column_, number(builder, column))};
   }
 
  private:
   int tiles_m() const { return tile_.warp_m / mma_rows; }
   int tiles_n() const { return tile_.warp_n / mma_columns; }
 
-  void multiply_step(Builder& builder, const std::vector<Values>& rows, const std::vector<Values>& columns, Values& sums) const {
+  void multiply_step(Builder& builder, const std::vector<Values>& rows,
+                     const std::vector<Values>& columns, Values& sums) const {
     auto sum = sums.begin();
     for (const Values& a : rows) {
       for (const Values& b : columns) {
@@ -129,7 +148,8 @@ class TensorCoreLeaf final : public Leaf {
 
 }  // namespace
 
-std::unique_ptr<Leaf> make_tensor_core_leaf(const rkernel::RKernel& kernel, DType operands, BOrder b_order) {
+std::unique_ptr<Leaf> make_tensor_core_leaf(const rkernel::RKernel& kernel, DType operands,
+                                            BOrder b_order) {
   return std::make_unique<TensorCoreLeaf>(tile_of(kernel), operands, b_order);
 }
 

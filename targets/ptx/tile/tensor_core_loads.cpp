@@ -8,23 +8,27 @@
 namespace dyn::ptx {
 namespace {
 
-using codegen::Builder;
 using choice::GpuTile;
+using codegen::Builder;
 using Values = std::vector<llvm::Value*>;
 
-/// Rows, and chunks of a row, in which a swizzle repeats: it depends on row mod 8, and changes the low 3 bits of a chunk's index only.
+/// Rows, and chunks of a row, in which a swizzle repeats: it depends on row mod 8, and changes the
+/// low 3 bits of a chunk's index only.
 constexpr int swizzle_period = 8;
 constexpr int step_chunks = k_step_bytes / chunk_bytes;
 constexpr int word_bytes = 4, chunk_words = chunk_bytes / word_bytes;
 
-/// Addresses of chunks that are a constant number of rows and chunks away from the lane's own. Rows: multiples of 8. Chunks: where the bits
-/// of the constant are 0 in the lane's own chunk, adding it is an exclusive or, which the swizzle, another one, lets through; so one
-/// register is kept for each value of the low 3 bits, and what is above them is a constant number of bytes.
+/// Addresses of chunks that are a constant number of rows and chunks away from the lane's own.
+/// Rows: multiples of 8. Chunks: where the bits of the constant are 0 in the lane's own chunk,
+/// adding it is an exclusive or, which the swizzle, another one, lets through; so one register is
+/// kept for each value of the low 3 bits, and what is above them is a constant number of bytes.
 class SwizzledAddresses {
  public:
   /// `chunks`: how far the constants reach; `every`: what they are multiples of.
   SwizzledAddresses(const SharedTile& tile, int chunks, int every)
-      : tile_(tile), every_(every), turns_((std::min(chunks, swizzle_period) + every - 1) / every) {}
+      : tile_(tile),
+        every_(every),
+        turns_((std::min(chunks, swizzle_period) + every - 1) / every) {}
 
   void prepare(Builder& builder, llvm::Value* row, llvm::Value* chunk, llvm::Value* byte) {
     offsets_.clear();
@@ -39,10 +43,12 @@ class SwizzledAddresses {
     return addresses;
   }
   /// `addresses` begin with those of at().
-  llvm::Value* of(Builder& builder, std::span<llvm::Value* const> addresses, int rows, int chunks) const {
+  llvm::Value* of(Builder& builder, std::span<llvm::Value* const> addresses, int rows,
+                  int chunks) const {
     const int turned = chunks % swizzle_period;
     const int bytes = rows * tile_.stride_bytes() + (chunks - turned) * chunk_bytes;
-    return at_byte(builder, addresses[static_cast<std::size_t>(turned / every_)], number(builder, bytes));
+    return at_byte(builder, addresses[static_cast<std::size_t>(turned / every_)],
+                   number(builder, bytes));
   }
   std::size_t size() const { return static_cast<std::size_t>(turns_); }
 
@@ -52,8 +58,8 @@ class SwizzledAddresses {
   Values offsets_;
 };
 
-/// The order of the four 8 x 8 matrices of one ldmatrix, 16 rows and 2 chunks: mma wants a fragment's registers to be neighbours, or they
-/// are copied one by one.
+/// The order of the four 8 x 8 matrices of one ldmatrix, 16 rows and 2 chunks: mma wants a
+/// fragment's registers to be neighbours, or they are copied one by one.
 enum class MatrixOrder {
   RowsFirst,   ///< rows 0 to 7 and 8 to 15 of the first chunk, then of the second
   ChunksFirst  ///< both chunks of rows 0 to 7, then of rows 8 to 15
@@ -62,20 +68,28 @@ enum class MatrixOrder {
 /// Four matrices at once: each lane names one row of one of them.
 class MatrixLoads : public FragmentLoads {
  public:
-  MatrixLoads(const SharedTile& tile, int chunks, MatrixOrder order) : tile_(tile), order_(order), addresses_(tile, chunks, step_chunks) {}
+  MatrixLoads(const SharedTile& tile, int chunks, MatrixOrder order)
+      : tile_(tile), order_(order), addresses_(tile, chunks, step_chunks) {}
   SharedTile tile() const override { return tile_; }
-  Values addresses(Builder& builder, llvm::Value* stage) const override { return addresses_.at(builder, stage); }
+  Values addresses(Builder& builder, llvm::Value* stage) const override {
+    return addresses_.at(builder, stage);
+  }
 
  protected:
   void prepare_at(Builder& builder, llvm::Value* lane, llvm::Value* row, llvm::Value* chunk) {
-    const auto bit = [&](int at) { return builder.CreateAnd(builder.CreateLShr(lane, number(builder, at)), number(builder, 1)); };
+    const auto bit = [&](int at) {
+      return builder.CreateAnd(builder.CreateLShr(lane, number(builder, at)), number(builder, 1));
+    };
     const bool rows_first = order_ == MatrixOrder::RowsFirst;
     llvm::Value* within = builder.CreateAnd(lane, number(builder, matrix_rows - 1));
-    llvm::Value* matrix_row = builder.CreateMul(bit(rows_first ? 3 : 4), number(builder, matrix_rows));
+    llvm::Value* matrix_row =
+        builder.CreateMul(bit(rows_first ? 3 : 4), number(builder, matrix_rows));
     llvm::Value* lane_row = builder.CreateAdd(row, builder.CreateAdd(within, matrix_row));
-    addresses_.prepare(builder, lane_row, builder.CreateAdd(chunk, bit(rows_first ? 4 : 3)), number(builder, 0));
+    addresses_.prepare(builder, lane_row, builder.CreateAdd(chunk, bit(rows_first ? 4 : 3)),
+                       number(builder, 0));
   }
-  Values load_matrices(Builder& builder, Op op, const Values& addresses, int rows, int chunks) const {
+  Values load_matrices(Builder& builder, Op op, const Values& addresses, int rows,
+                       int chunks) const {
     return results(builder, call(builder, op, {addresses_.of(builder, addresses, rows, chunks)}));
   }
 
@@ -86,12 +100,17 @@ class MatrixLoads : public FragmentLoads {
   SwizzledAddresses addresses_;
 };
 
-/// A, or B whose rows run along K: 16 rows of the warp's tile and one k step at once. These are one tile of A, or two of B.
+/// A, or B whose rows run along K: 16 rows of the warp's tile and one k step at once. These are one
+/// tile of A, or two of B.
 class RowLoads final : public MatrixLoads {
  public:
   RowLoads(const SharedTile& tile, int rows, bool b)
-      : MatrixLoads(tile, tile.chunks(), b ? MatrixOrder::ChunksFirst : MatrixOrder::RowsFirst), rows_(rows), b_(b) {}
-  void prepare(Builder& builder, llvm::Value* lane, llvm::Value* first) override { prepare_at(builder, lane, first, number(builder, 0)); }
+      : MatrixLoads(tile, tile.chunks(), b ? MatrixOrder::ChunksFirst : MatrixOrder::RowsFirst),
+        rows_(rows),
+        b_(b) {}
+  void prepare(Builder& builder, llvm::Value* lane, llvm::Value* first) override {
+    prepare_at(builder, lane, first, number(builder, 0));
+  }
 
   std::vector<Values> load(Builder& builder, const Values& addresses, int step) const override {
     std::vector<Values> tiles;
@@ -108,18 +127,22 @@ class RowLoads final : public MatrixLoads {
   bool b_;
 };
 
-/// B of 16-bit elements whose rows run along N: each matrix transposed; 16 rows, one k step, and 16 columns at once.
+/// B of 16-bit elements whose rows run along N: each matrix transposed; 16 rows, one k step, and 16
+/// columns at once.
 class TransposedLoads final : public MatrixLoads {
  public:
-  TransposedLoads(const SharedTile& tile, int columns) : MatrixLoads(tile, columns / chunk_columns, MatrixOrder::RowsFirst), columns_(columns) {}
+  TransposedLoads(const SharedTile& tile, int columns)
+      : MatrixLoads(tile, columns / chunk_columns, MatrixOrder::RowsFirst), columns_(columns) {}
   void prepare(Builder& builder, llvm::Value* lane, llvm::Value* first) override {
-    prepare_at(builder, lane, number(builder, 0), builder.CreateUDiv(first, number(builder, chunk_columns)));
+    prepare_at(builder, lane, number(builder, 0),
+               builder.CreateUDiv(first, number(builder, chunk_columns)));
   }
 
   std::vector<Values> load(Builder& builder, const Values& addresses, int step) const override {
     std::vector<Values> tiles;
     for (int column = 0; column < columns_; column += 2 * chunk_columns) {
-      const Values m = load_matrices(builder, Op::LoadMatrix4Trans, addresses, step * step_rows, column / chunk_columns);
+      const Values m = load_matrices(builder, Op::LoadMatrix4Trans, addresses, step * step_rows,
+                                     column / chunk_columns);
       tiles.insert(tiles.end(), {{m[0], m[1]}, {m[2], m[3]}});
     }
     return tiles;
@@ -130,22 +153,30 @@ class TransposedLoads final : public MatrixLoads {
   int columns_;
 };
 
-/// B of TF32 whose rows run along N: ldmatrix cannot transpose 32-bit elements, so each lane loads its words. Lane 4 * g + t holds rows t and
-/// t + 4 of a k step at column g of each instruction's tile.
+/// B of TF32 whose rows run along N: ldmatrix cannot transpose 32-bit elements, so each lane loads
+/// its words. Lane 4 * g + t holds rows t and t + 4 of a k step at column g of each instruction's
+/// tile.
 class WordLoads final : public FragmentLoads {
  public:
   WordLoads(const SharedTile& tile, int columns, ColumnMap map)
-      : tile_(tile), columns_(columns), map_(map), addresses_(tile, std::min(map.spread() / chunk_words, columns / mma_columns), 1) {}
+      : tile_(tile),
+        columns_(columns),
+        map_(map),
+        addresses_(tile, std::min(map.spread() / chunk_words, columns / mma_columns), 1) {}
   SharedTile tile() const override { return tile_; }
 
   void prepare(Builder& builder, llvm::Value* lane, llvm::Value* first) override {
     llvm::Value* row = builder.CreateAnd(lane, number(builder, half_rows - 1));
     llvm::Value* column = builder.CreateLShr(lane, number(builder, 2));
-    llvm::Value* half = builder.CreateMul(builder.CreateLShr(column, number(builder, 2)), number(builder, map_.spread() / chunk_words));
-    llvm::Value* chunk = builder.CreateAdd(builder.CreateUDiv(first, number(builder, chunk_words)), half);
-    llvm::Value* byte = builder.CreateMul(builder.CreateAnd(column, number(builder, chunk_words - 1)), number(builder, word_bytes));
+    llvm::Value* half = builder.CreateMul(builder.CreateLShr(column, number(builder, 2)),
+                                          number(builder, map_.spread() / chunk_words));
+    llvm::Value* chunk =
+        builder.CreateAdd(builder.CreateUDiv(first, number(builder, chunk_words)), half);
+    llvm::Value* byte = builder.CreateMul(
+        builder.CreateAnd(column, number(builder, chunk_words - 1)), number(builder, word_bytes));
     addresses_.prepare(builder, row, chunk, byte);
-    lower_addresses_.prepare(builder, builder.CreateAdd(row, number(builder, half_rows)), chunk, byte);
+    lower_addresses_.prepare(builder, builder.CreateAdd(row, number(builder, half_rows)), chunk,
+                             byte);
   }
 
   Values addresses(Builder& builder, llvm::Value* stage) const override {
@@ -157,8 +188,11 @@ class WordLoads final : public FragmentLoads {
 
   std::vector<Values> load(Builder& builder, const Values& addresses, int step) const override {
     const std::span<llvm::Value* const> all(addresses), lower = all.subspan(addresses_.size());
-    const auto word = [&](const SwizzledAddresses& half, std::span<llvm::Value* const> from, int chunk) {
-      return builder.CreateAlignedLoad(builder.getInt32Ty(), half.of(builder, from, step * 2 * half_rows, chunk), llvm::Align(word_bytes));
+    const auto word = [&](const SwizzledAddresses& half, std::span<llvm::Value* const> from,
+                          int chunk) {
+      return builder.CreateAlignedLoad(builder.getInt32Ty(),
+                                       half.of(builder, from, step * 2 * half_rows, chunk),
+                                       llvm::Align(word_bytes));
     };
     std::vector<Values> tiles;
     for (int tile = 0; tile < columns_ / mma_columns; ++tile) {
@@ -177,22 +211,32 @@ class WordLoads final : public FragmentLoads {
 };
 
 SharedTile swizzled(int rows, int elements, const GpuTile& tile) {
-  return {.rows = rows, .row_bytes = elements * static_cast<int>(size_of(tile.operands)), .padding_bytes = 0, .swizzled = true};
+  return {.rows = rows,
+          .row_bytes = elements * static_cast<int>(size_of(tile.operands)),
+          .padding_bytes = 0,
+          .swizzled = true};
 }
 
-bool by_words(const GpuTile& tile, BOrder order) { return order == BOrder::RowsAlongN && tile.operands == DType::f32; }
+bool by_words(const GpuTile& tile, BOrder order) {
+  return order == BOrder::RowsAlongN && tile.operands == DType::f32;
+}
 
 }  // namespace
 
 ColumnMap::ColumnMap(const GpuTile& tile, BOrder order) : warp_n_(tile.warp_n) {
-  constexpr int full_rows = 32;  // columns in the 128 bytes of all banks; shorter rows swizzle chunks within 16 columns
-  if (by_words(tile, order)) spread_ = tile.block_n % full_rows == 0 ? full_rows / 2 : full_rows / 4;
+  constexpr int full_rows =
+      32;  // columns in the 128 bytes of all banks; shorter rows swizzle chunks within 16 columns
+  if (by_words(tile, order))
+    spread_ = tile.block_n % full_rows == 0 ? full_rows / 2 : full_rows / 4;
 }
 
 llvm::Value* ColumnMap::first(Builder& builder, llvm::Value* warp) const {
   const int shared = std::max(2 * spread_, warp_n_), warps = shared / warp_n_;
-  llvm::Value* group = builder.CreateMul(builder.CreateUDiv(warp, number(builder, warps)), number(builder, shared));
-  return builder.CreateAdd(group, builder.CreateMul(builder.CreateURem(warp, number(builder, warps)), number(builder, warp_n_ / 2)));
+  llvm::Value* group =
+      builder.CreateMul(builder.CreateUDiv(warp, number(builder, warps)), number(builder, shared));
+  return builder.CreateAdd(group,
+                           builder.CreateMul(builder.CreateURem(warp, number(builder, warps)),
+                                             number(builder, warp_n_ / 2)));
 }
 
 std::unique_ptr<FragmentLoads> make_a_loads(const GpuTile& tile) {
@@ -200,9 +244,12 @@ std::unique_ptr<FragmentLoads> make_a_loads(const GpuTile& tile) {
 }
 
 std::unique_ptr<FragmentLoads> make_b_loads(const GpuTile& tile, BOrder order) {
-  if (order == BOrder::RowsAlongK) return std::make_unique<RowLoads>(swizzled(tile.block_n, tile.block_k, tile), tile.warp_n, true);
+  if (order == BOrder::RowsAlongK)
+    return std::make_unique<RowLoads>(swizzled(tile.block_n, tile.block_k, tile), tile.warp_n,
+                                      true);
   const SharedTile rows = swizzled(tile.block_k, tile.block_n, tile);
-  if (by_words(tile, order)) return std::make_unique<WordLoads>(rows, tile.warp_n, ColumnMap(tile, order));
+  if (by_words(tile, order))
+    return std::make_unique<WordLoads>(rows, tile.warp_n, ColumnMap(tile, order));
   return std::make_unique<TransposedLoads>(rows, tile.warp_n);
 }
 

@@ -7,15 +7,16 @@
 namespace dyn::ptx {
 namespace {
 
-using rkernel::Analysis;
 using choice::Engine;
 using choice::GpuTile;
+using choice::warp_lanes;
+using rkernel::Analysis;
 using rkernel::Layer;
 using rkernel::Loop;
 using rkernel::LoopKind;
-using choice::warp_lanes;
 
-// Depth of one instruction: mma.m16n8k16 for elements of 2 bytes, m16n8k8 for TF32; a multiply-add has 1.
+// Depth of one instruction: mma.m16n8k16 for elements of 2 bytes, m16n8k8 for TF32; a multiply-add
+// has 1.
 int instruction_k(const GpuTile& tile) {
   if (tile.engine == Engine::CudaCores) return 1;
   return tile.operands == DType::f32 ? 8 : 16;
@@ -25,33 +26,45 @@ int tile_along(const rkernel::RKernel& kernel, int layer, int axis) {
   for (const Loop& loop : kernel.layers.at(static_cast<std::size_t>(layer)).loops) {
     if (loop.axis == axis) return static_cast<int>(loop.tile);
   }
-  throw Error(ErrorKind::internal, "layer " + std::to_string(layer) + " of the contraction " + kernel.problem->name + " does not tile axis " +
+  throw Error(ErrorKind::internal, "layer " + std::to_string(layer) + " of the contraction " +
+                                       kernel.problem->name + " does not tile axis " +
                                        kernel.problem->axes[static_cast<std::size_t>(axis)].name);
 }
 
 }  // namespace
 
-rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile& tile, const choice::GpuMachine& machine) {
+rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const GpuTile& tile,
+                                  const choice::GpuMachine& machine) {
   const auto [a, b, m, n, k] = *problem.contraction;
   const bool cuda_cores = tile.engine == Engine::CudaCores;
   const LoopKind over_lanes = cuda_cores ? LoopKind::Parallel : LoopKind::TemporalSpatial;
   const int depth = instruction_k(tile);
   rkernel::RKernel kernel{&problem, {}, 1};
   kernel.layers.push_back({"registers",
-                           {{k, LoopKind::TemporalReduction, depth}, {m, LoopKind::TemporalSpatial, tile.thread_m}, {n, LoopKind::TemporalSpatial, tile.thread_n}},
+                           {{k, LoopKind::TemporalReduction, depth},
+                            {m, LoopKind::TemporalSpatial, tile.thread_m},
+                            {n, LoopKind::TemporalSpatial, tile.thread_n}},
                            {},
                            Analysis::Empirical,
                            1});
   kernel.layers.push_back({"warp",
-                           {{m, over_lanes, tile.thread_m}, {n, over_lanes, tile.thread_n}, {k, LoopKind::TemporalReduction, depth}},
+                           {{m, over_lanes, tile.thread_m},
+                            {n, over_lanes, tile.thread_n},
+                            {k, LoopKind::TemporalReduction, depth}},
                            {},
                            Analysis::Empirical,
                            warp_lanes});
-  kernel.layers.push_back({"block", {{m, LoopKind::Parallel, tile.warp_m}, {n, LoopKind::Parallel, tile.warp_n}}, {}, Analysis::Analytical, tile.warps()});
+  kernel.layers.push_back(
+      {"block",
+       {{m, LoopKind::Parallel, tile.warp_m}, {n, LoopKind::Parallel, tile.warp_n}},
+       {},
+       Analysis::Analytical,
+       tile.warps()});
   const auto form = cuda_cores ? rkernel::MoveForm::RowCopy : rkernel::MoveForm::Swizzled;
   kernel.layers.push_back({"shared",
                            {{k, LoopKind::TemporalReduction, tile.block_k}},
-                           {{a, grid_layer, shared_layer, form, tile.stages, tile.operands}, {b, grid_layer, shared_layer, form, tile.stages, tile.operands}},
+                           {{a, grid_layer, shared_layer, form, tile.stages, tile.operands},
+                            {b, grid_layer, shared_layer, form, tile.stages, tile.operands}},
                            Analysis::Analytical,
                            1});
   Layer grid{"grid", {}, {}, Analysis::Analytical, std::max(1, machine.multiprocessors)};
@@ -68,7 +81,8 @@ GpuTile tile_of(const rkernel::RKernel& kernel) {
   const auto [a, b, m, n, k] = *kernel.problem->contraction;
   const rkernel::Move& move = kernel.layers.at(shared_layer).moves.at(0);
   GpuTile tile;
-  tile.engine = tile_along(kernel, register_layer, k) == 1 ? Engine::CudaCores : Engine::TensorCores;
+  tile.engine =
+      tile_along(kernel, register_layer, k) == 1 ? Engine::CudaCores : Engine::TensorCores;
   tile.operands = move.dtype;
   tile.thread_m = tile_along(kernel, register_layer, m);
   tile.thread_n = tile_along(kernel, register_layer, n);
@@ -82,8 +96,10 @@ GpuTile tile_of(const rkernel::RKernel& kernel) {
 }
 
 rkernel::Limits architecture_limits() {
-  // CUDA C++ Programming Guide, technical specifications per compute capability: 227 KB of shared memory a block is the most, on 9.0.
-  return {.vector_registers = 0, .thread_registers = 255, .threads = 1024, .staged_bytes = 227 * 1024};
+  // CUDA C++ Programming Guide, technical specifications per compute capability: 227 KB of shared
+  // memory a block is the most, on 9.0.
+  return {
+      .vector_registers = 0, .thread_registers = 255, .threads = 1024, .staged_bytes = 227 * 1024};
 }
 
 }  // namespace dyn::ptx

@@ -7,17 +7,22 @@
 namespace dyn::ptx {
 
 /// Layers, nearest first. A loop's tile is what one of its iterations covers:
-///   registers  k, m, n of one thread (CUDA cores: 1, thread_m, thread_n) or of one instruction (tensor cores: 16, 16, 8; TF32: 8, 16, 8)
-///   warp       m and n by the registers' tiles (CUDA cores: Parallel over lanes; tensor cores: TemporalSpatial), k of one stage
+///   registers  k, m, n of one thread (CUDA cores: 1, thread_m, thread_n) or of one instruction
+///   (tensor cores: 16, 16, 8; TF32: 8, 16, 8) warp       m and n by the registers' tiles (CUDA
+///   cores: Parallel over lanes; tensor cores: TemporalSpatial), k of one stage
 ///              (TemporalReduction); 32 units, the lanes
 ///   block      m and n by warp_m and warp_n, Parallel; as many units as warps
-///   shared     k by block_k (TemporalReduction), with the moves of A and B from the grid's memory, in `stages` buffers, with the dtype
+///   shared     k by block_k (TemporalReduction), with the moves of A and B from the grid's memory,
+///   in `stages` buffers, with the dtype
 ///              that they have there
 ///   grid       batch axes by 1, m and n by block_m and block_n, Parallel over blocks
-inline constexpr int register_layer = 0, warp_layer = 1, block_layer = 2, shared_layer = 3, grid_layer = 4;
-rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const choice::GpuTile& tile, const choice::GpuMachine& machine);
+inline constexpr int register_layer = 0, warp_layer = 1, block_layer = 2, shared_layer = 3,
+                     grid_layer = 4;
+rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const choice::GpuTile& tile,
+                                  const choice::GpuMachine& machine);
 
-/// The tiles that a tree has: contraction_tree() backwards. Everything that generates code reads them through this.
+/// The tiles that a tree has: contraction_tree() backwards. Everything that generates code reads
+/// them through this.
 choice::GpuTile tile_of(const rkernel::RKernel& kernel);
 
 /// What every GPU from compute capability 8.0 on can hold.

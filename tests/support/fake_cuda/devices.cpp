@@ -20,8 +20,10 @@ constexpr Name names[] = {
     {Result::InvalidPtx, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     {Result::UnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
      "the provided PTX was compiled with an unsupported toolchain."},
-    {Result::IllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
-    {Result::LaunchOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+    {Result::IllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS",
+     "an illegal memory access was encountered"},
+    {Result::LaunchOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+     "too many resources requested for launch"},
     {Result::SystemDriverMismatch, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
      "system has unsupported display driver / cuda driver combination"},
 };
@@ -83,38 +85,26 @@ Result cuDeviceTotalMem(std::size_t* bytes, DeviceId device) {
   return Result::Success;
 }
 
-// The numbers of an A100, except that every one that dyn asks for is a little off, to be told from the description's.
+// The numbers of an A100, except that every one that dyn asks for is a little off, to be told from
+// the description's.
 Result cuDeviceGetAttribute(int* value, Attribute attribute, DeviceId device) {
   DYN_FAKE_CALL(Initialised);
   if (!valid(device)) return call.misuse(Result::InvalidDevice);
   const auto answer = [&] {
     switch (attribute) {
-      case Attribute::MaxThreadsPerBlock:
-        return 1024;
-      case Attribute::ClockRate:
-        return 1409000;
-      case Attribute::MultiprocessorCount:
-        return 107;
-      case Attribute::MemoryClockRate:
-        return 1592000;
-      case Attribute::GlobalMemoryBusWidth:
-        return 5120;
-      case Attribute::L2CacheSize:
-        return 41000000;
-      case Attribute::MaxThreadsPerMultiprocessor:
-        return 2048;
-      case Attribute::ComputeCapabilityMajor:
-        return state().control.capability / 10;
-      case Attribute::ComputeCapabilityMinor:
-        return state().control.capability % 10;
-      case Attribute::MaxSharedMemoryPerMultiprocessor:
-        return 167000;
-      case Attribute::MaxRegistersPerMultiprocessor:
-        return 65536;
-      case Attribute::MaxSharedMemoryPerBlockOptin:
-        return 166000;
-      case Attribute::MaxBlocksPerMultiprocessor:
-        return 31;
+      case Attribute::MaxThreadsPerBlock: return 1024;
+      case Attribute::ClockRate: return 1409000;
+      case Attribute::MultiprocessorCount: return 107;
+      case Attribute::MemoryClockRate: return 1592000;
+      case Attribute::GlobalMemoryBusWidth: return 5120;
+      case Attribute::L2CacheSize: return 41000000;
+      case Attribute::MaxThreadsPerMultiprocessor: return 2048;
+      case Attribute::ComputeCapabilityMajor: return state().control.capability / 10;
+      case Attribute::ComputeCapabilityMinor: return state().control.capability % 10;
+      case Attribute::MaxSharedMemoryPerMultiprocessor: return 167000;
+      case Attribute::MaxRegistersPerMultiprocessor: return 65536;
+      case Attribute::MaxSharedMemoryPerBlockOptin: return 166000;
+      case Attribute::MaxBlocksPerMultiprocessor: return 31;
     }
     return 0;
   };
@@ -170,8 +160,10 @@ __attribute__((visibility("default"))) dyn::ptx::cuda::Result cuDriverGetVersion
   return dyn::ptx::cuda::Result::Success;
 }
 
-__attribute__((visibility("default"))) dyn::ptx::cuda::Result cuGetProcAddress(const char* symbol, void** function,
-                                                                               int api_version, std::uint64_t) {
+__attribute__((visibility("default"))) dyn::ptx::cuda::Result cuGetProcAddress(const char* symbol,
+                                                                               void** function,
+                                                                               int api_version,
+                                                                               std::uint64_t) {
   using namespace dyn::test::fake;
   const dyn::test::FakeCuda& control = state().control;
   if (api_version > control.driver_version) return Result::InvalidValue;

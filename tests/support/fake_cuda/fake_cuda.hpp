@@ -1,5 +1,6 @@
 #pragma once
-// A driver library over host memory, for tests: what it pretends to be, what it makes fail, and what it has counted.
+// A driver library over host memory, for tests: what it pretends to be, what it makes fail, and
+// what it has counted.
 
 #include <cstddef>
 
@@ -24,19 +25,22 @@ struct FakeCounts {
   FakeBalance contexts, pushes, memory, host_memory, modules, streams, events;
   int launches = 0, uploads = 0, downloads = 0, clears = 0;
   int opted_in_shared_bytes = 0;  ///< by the last cuFuncSetAttribute
-  int misuses = 0;  ///< calls against the rules: no current context, a handle that is not alive, memory out of bounds
+  int misuses = 0;  ///< calls against the rules: no current context, a handle that is not alive,
+                    ///< memory out of bounds
   const char* last_misuse = "";  ///< the function of the last one
 
   bool even() const {
-    return contexts.even() && pushes.even() && memory.even() && host_memory.even() && modules.even() && streams.even() &&
-           events.even();
+    return contexts.even() && pushes.even() && memory.even() && host_memory.even() &&
+           modules.even() && streams.even() && events.even();
   }
 };
 
-/// Work is done as late as the rules allow: copies from page-locked memory and launches not before something waits for them.
+/// Work is done as late as the rules allow: copies from page-locked memory and launches not before
+/// something waits for them.
 struct FakeCuda {
-  // What it pretends to be. From the environment where it says so: FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY (10 * major + minor),
-  // FAKE_CUDA_DRIVER_VERSION (12040), FAKE_CUDA_MEMORY_BYTES; and what fails: FAKE_CUDA_FAILING_FUNCTION, FAKE_CUDA_FAILING_CALL,
+  // What it pretends to be. From the environment where it says so: FAKE_CUDA_DEVICES,
+  // FAKE_CUDA_CAPABILITY (10 * major + minor), FAKE_CUDA_DRIVER_VERSION (12040),
+  // FAKE_CUDA_MEMORY_BYTES; and what fails: FAKE_CUDA_FAILING_FUNCTION, FAKE_CUDA_FAILING_CALL,
   // FAKE_CUDA_FAILURE (a CUresult), FAKE_CUDA_ASYNCHRONOUS_FAILURE.
   int devices = 1, capability = 80, driver_version = 12040;
   std::size_t memory_bytes = std::size_t{1} << 30;
@@ -44,13 +48,14 @@ struct FakeCuda {
   const char* missing_function = nullptr;  ///< not found by cuGetProcAddress
   bool null_when_missing = true;           ///< as from CUDA 12 on; else an error
 
-  // The failing_call-th call (1: the next) of failing_function returns `failure`; the log goes to cuModuleLoadDataEx's error
-  // buffer.
+  // The failing_call-th call (1: the next) of failing_function returns `failure`; the log goes to
+  // cuModuleLoadDataEx's error buffer.
   const char* failing_function = nullptr;
   int failing_call = 1;
   ptx::cuda::Result failure = ptx::cuda::Result::Success;
   const char* compiler_log = nullptr;
-  /// What the next kernel dies of when it is executed. From then on every call fails with it, until the context is gone.
+  /// What the next kernel dies of when it is executed. From then on every call fails with it, until
+  /// the context is gone.
   ptx::cuda::Result asynchronous_failure = ptx::cuda::Result::Success;
 
   /// Executes a launch on the host.

@@ -71,12 +71,14 @@ Result cuMemFreeHost(void* memory) {
   return Result::Success;
 }
 
-Result cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned int options, JitOption* names, void** values) {
+Result cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned int options,
+                          JitOption* names, void** values) {
   const Call call(__func__, Call::Needs::Context);
   if (call.result() != Result::Success) {
     if (const char* log = state().control.compiler_log) {
       char* buffer = static_cast<char*>(option(options, names, values, JitOption::ErrorLogBuffer));
-      const auto capacity = reinterpret_cast<std::size_t>(option(options, names, values, JitOption::ErrorLogBufferSizeBytes));
+      const auto capacity = reinterpret_cast<std::size_t>(
+          option(options, names, values, JitOption::ErrorLogBufferSizeBytes));
       if (buffer != nullptr) std::strncpy(buffer, log, capacity);
     }
     return call.result();
@@ -84,7 +86,8 @@ Result cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned int 
   const std::string ptx = static_cast<const char*>(image);
   auto made = std::make_unique<ModuleTag>();
   const std::regex entry(R"(\.entry\s+(\w+))");
-  for (auto match = std::sregex_iterator(ptx.begin(), ptx.end(), entry); match != std::sregex_iterator(); ++match)
+  for (auto match = std::sregex_iterator(ptx.begin(), ptx.end(), entry);
+       match != std::sregex_iterator(); ++match)
     made->symbols.insert((*match)[1]);
   if (made->symbols.empty()) return Result::InvalidPtx;
   *module = made.release();

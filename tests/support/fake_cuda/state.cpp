@@ -66,7 +66,8 @@ Result Call::misuse(Result result) const {
   return result;
 }
 
-bool inside(const std::map<DevicePointer, std::size_t>& blocks, DevicePointer at, std::size_t bytes) {
+bool inside(const std::map<DevicePointer, std::size_t>& blocks, DevicePointer at,
+            std::size_t bytes) {
   auto next = blocks.upper_bound(at);
   if (next == blocks.begin()) return false;
   const auto& [begin, size] = *std::prev(next);
@@ -106,13 +107,16 @@ void free_all() {
   s.host_memory.clear();
   s.modules.clear();
   FakeCounts& counts = s.control.counts;
-  for (FakeBalance* balance : {&counts.memory, &counts.host_memory, &counts.modules}) balance->ended = balance->made;
+  for (FakeBalance* balance : {&counts.memory, &counts.host_memory, &counts.modules})
+    balance->ended = balance->made;
 }
 
 }  // namespace dyn::test::fake
 
 extern "C" {
-__attribute__((visibility("default"))) dyn::test::FakeCuda* dyn_fake_cuda() { return &dyn::test::fake::state().control; }
+__attribute__((visibility("default"))) dyn::test::FakeCuda* dyn_fake_cuda() {
+  return &dyn::test::fake::state().control;
+}
 __attribute__((visibility("default"))) void dyn_fake_cuda_reset() {
   dyn::test::fake::state().control = dyn::test::fake::control_from_environment();
 }

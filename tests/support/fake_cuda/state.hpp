@@ -63,7 +63,8 @@ State& state();
 std::vector<ContextHandle>& context_stack();
 FakeCuda control_from_environment();
 
-/// The start of an entry point: takes the lock and decides whether the call fails before it does anything.
+/// The start of an entry point: takes the lock and decides whether the call fails before it does
+/// anything.
 class Call {
  public:
   enum class Needs { Nothing, Initialised, Context };
@@ -79,7 +80,8 @@ class Call {
 };
 
 /// Whether [at, at + bytes) lies in one allocation.
-bool inside(const std::map<DevicePointer, std::size_t>& blocks, DevicePointer at, std::size_t bytes);
+bool inside(const std::map<DevicePointer, std::size_t>& blocks, DevicePointer at,
+            std::size_t bytes);
 bool page_locked(const void* at);
 /// Does the stream's work up to this place.
 void run_until(StreamTag& stream, std::int64_t place);

@@ -10,9 +10,10 @@ namespace {
 
 bool alive(StreamHandle stream) { return state().streams.contains(stream); }
 
-// Between pageable memory and the device a copy is done when the call returns, after all earlier work of the stream.
-Result copy(const Call& call, StreamHandle stream, const void* host, DevicePointer device, std::size_t bytes,
-            std::function<void()> work) {
+// Between pageable memory and the device a copy is done when the call returns, after all earlier
+// work of the stream.
+Result copy(const Call& call, StreamHandle stream, const void* host, DevicePointer device,
+            std::size_t bytes, std::function<void()> work) {
   if (!alive(stream)) return call.misuse(Result::InvalidHandle);
   if (!inside(state().memory, device, bytes)) return call.misuse(Result::InvalidValue);
   stream->queue.push_back(std::move(work));
@@ -81,24 +82,29 @@ Result cuEventSynchronize(EventHandle event) {
 
 Result cuEventElapsedTime(float* milliseconds, EventHandle start, EventHandle end) {
   DYN_FAKE_CALL(Context);
-  if (!state().events.contains(start) || !state().events.contains(end)) return call.misuse(Result::InvalidHandle);
+  if (!state().events.contains(start) || !state().events.contains(end))
+    return call.misuse(Result::InvalidHandle);
   *milliseconds = 1;
   return Result::Success;
 }
 
-Result cuMemcpyHtoDAsync(DevicePointer to, const void* from, std::size_t bytes, StreamHandle stream) {
+Result cuMemcpyHtoDAsync(DevicePointer to, const void* from, std::size_t bytes,
+                         StreamHandle stream) {
   DYN_FAKE_CALL(Context);
   ++state().control.counts.uploads;
-  return copy(call, stream, from, to, bytes, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+  return copy(call, stream, from, to, bytes,
+              [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
 }
 
 Result cuMemcpyDtoHAsync(void* to, DevicePointer from, std::size_t bytes, StreamHandle stream) {
   DYN_FAKE_CALL(Context);
   ++state().control.counts.downloads;
-  return copy(call, stream, to, from, bytes, [=] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
+  return copy(call, stream, to, from, bytes,
+              [=] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
 }
 
-Result cuMemsetD8Async(DevicePointer at, unsigned char value, std::size_t bytes, StreamHandle stream) {
+Result cuMemsetD8Async(DevicePointer at, unsigned char value, std::size_t bytes,
+                       StreamHandle stream) {
   DYN_FAKE_CALL(Context);
   if (!alive(stream)) return call.misuse(Result::InvalidHandle);
   if (!inside(state().memory, at, bytes)) return call.misuse(Result::InvalidValue);
@@ -107,16 +113,21 @@ Result cuMemsetD8Async(DevicePointer at, unsigned char value, std::size_t bytes,
   return Result::Success;
 }
 
-Result cuLaunchKernel(FunctionHandle function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-                      unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
-                      StreamHandle stream, void** parameters, void** extra) {
+Result cuLaunchKernel(FunctionHandle function, unsigned int grid_x, unsigned int grid_y,
+                      unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                      unsigned int block_z, unsigned int shared_bytes, StreamHandle stream,
+                      void** parameters, void** extra) {
   DYN_FAKE_CALL(Context);
   if (!alive(stream)) return call.misuse(Result::InvalidHandle);
   const bool one_dimension = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1;
-  if (!one_dimension || grid_x == 0 || block_x == 0 || block_x > 1024 || extra != nullptr) return Result::InvalidValue;
+  if (!one_dimension || grid_x == 0 || block_x == 0 || block_x > 1024 || extra != nullptr)
+    return Result::InvalidValue;
   if (static_cast<int>(shared_bytes) > function->dynamic_shared_bytes) return Result::InvalidValue;
-  const auto parameter = [&](int index) { return *static_cast<const DevicePointer*>(parameters[index]); };
-  const FakeLaunch launch{function->name.c_str(), grid_x, block_x, shared_bytes, parameter(0), parameter(1), parameter(2)};
+  const auto parameter = [&](int index) {
+    return *static_cast<const DevicePointer*>(parameters[index]);
+  };
+  const FakeLaunch launch{function->name.c_str(), grid_x,       block_x,     shared_bytes,
+                          parameter(0),           parameter(1), parameter(2)};
   FakeCuda& control = state().control;
   ++control.counts.launches;
   const Result fate = std::exchange(control.asynchronous_failure, Result::Success);

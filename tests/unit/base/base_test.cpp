@@ -11,8 +11,9 @@ using namespace dyn;
 using dyn::testing::check_error;
 
 TEST_CASE("dtypes have sizes, and names that are read back") {
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32,
-                            DType::u64, DType::boolean}) {
+  for (const DType dtype :
+       {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i8, DType::i16, DType::i32,
+        DType::i64, DType::u8, DType::u16, DType::u32, DType::u64, DType::boolean}) {
     CHECK(parse_dtype(name_of(dtype)) == dtype);
   }
   CHECK(size_of(DType::i64) == 8);
@@ -28,8 +29,9 @@ TEST_CASE("an error's text is its message and its places, innermost first") {
 }
 
 TEST_CASE("the version's text is the macro's") {
-  CHECK(std::string(version()) ==
-        std::to_string(DYN_VERSION_MAJOR) + "." + std::to_string(DYN_VERSION_MINOR) + "." + std::to_string(DYN_VERSION_PATCH));
+  CHECK(std::string(version()) == std::to_string(DYN_VERSION_MAJOR) + "." +
+                                      std::to_string(DYN_VERSION_MINOR) + "." +
+                                      std::to_string(DYN_VERSION_PATCH));
 }
 
 TEST_CASE("tensors own zeroed, aligned memory; copies share it") {
@@ -46,38 +48,20 @@ TEST_CASE("tensors own zeroed, aligned memory; copies share it") {
 
 TEST_CASE("bad shapes, dtypes and sizes are user errors") {
   const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-  check_error(
-      ErrorKind::user,
-      [] {
-        Tensor(DType::f32, {2, -1});
-      },
-      "negative");
-  check_error(
-      ErrorKind::user,
-      [&] {
-        element_count(Shape{huge, 2});
-      },
-      "63 bits");
-  check_error(
-      ErrorKind::user, [&] { Tensor(DType::f32, {huge / 2}); }, "bytes");
+  check_error(ErrorKind::user, [] { Tensor(DType::f32, {2, -1}); }, "negative");
+  check_error(ErrorKind::user, [&] { element_count(Shape{huge, 2}); }, "63 bits");
+  check_error(ErrorKind::user, [&] { Tensor(DType::f32, {huge / 2}); }, "bytes");
   CHECK(element_count(Shape{huge, huge, 0}) == 0);
   const std::vector<float> values(5);
-  check_error(
-      ErrorKind::user,
-      [&] {
-        Tensor::view(values, {2, 3});
-      },
-      "[2, 3]", "5");
+  check_error(ErrorKind::user, [&] { Tensor::view(values, {2, 3}); }, "[2, 3]", "5");
   Tensor view = Tensor::view(values, {5});
-  check_error(
-      ErrorKind::user, [&] { view.data<std::int64_t>(); }, "f32", "i64");
-  check_error(
-      ErrorKind::user, [&] { view.mutable_data<float>(); }, "read-only");
-  check_error(
-      ErrorKind::user, [] { Tensor::view(static_cast<float*>(nullptr), {1}); }, "null");
+  check_error(ErrorKind::user, [&] { view.data<std::int64_t>(); }, "f32", "i64");
+  check_error(ErrorKind::user, [&] { view.mutable_data<float>(); }, "read-only");
+  check_error(ErrorKind::user, [] { Tensor::view(static_cast<float*>(nullptr), {1}); }, "null");
 }
 
-TEST_CASE("tensors begin as zeros at 64 bytes, whether their memory is the heap's or the system's") {
+TEST_CASE(
+    "tensors begin as zeros at 64 bytes, whether their memory is the heap's or the system's") {
   for (const std::int64_t count : {1, 65'535, 65'536, 3'000'001}) {
     for (int round = 0; round < 2; ++round) {  // the second time memory may have been somebody's
       dyn::Tensor tensor(dyn::DType::f32, {count});

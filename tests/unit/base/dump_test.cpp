@@ -33,7 +33,8 @@ class Environment {
 };
 
 std::filesystem::path fresh_folder() {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("dyn-dump-test-" + std::to_string(getpid()));
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("dyn-dump-test-" + std::to_string(getpid()));
   std::filesystem::remove_all(folder);
   return folder;
 }
@@ -47,7 +48,9 @@ std::string content(const std::filesystem::path& file) {
 
 TEST_CASE("nothing is dumped without DYN_DUMP") {
   const Dump dump = Dump::from_environment();
-  for (const DumpKind kind : {DumpKind::Passes, DumpKind::Problems, DumpKind::Llvm, DumpKind::Assembly}) CHECK(!dump.wants(kind));
+  for (const DumpKind kind :
+       {DumpKind::Passes, DumpKind::Problems, DumpKind::Llvm, DumpKind::Assembly})
+    CHECK(!dump.wants(kind));
   CHECK(dump.identity().empty());
 }
 

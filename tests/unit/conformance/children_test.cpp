@@ -23,7 +23,8 @@ TEST_CASE("a child that crashes, exits or never ends is told, and takes nothing 
     return std::string(i == 5 ? 1000000 : 3, static_cast<char>('a' + i));
   };
   std::map<std::size_t, Ended> all;
-  run_children(7, 2, 0.5, work, [&](std::size_t i, const Ended& ended) { CHECK(all.emplace(i, ended).second); });
+  run_children(7, 2, 0.5, work,
+               [&](std::size_t i, const Ended& ended) { CHECK(all.emplace(i, ended).second); });
   REQUIRE(all.size() == 7);
   CHECK(all[0].output == "aaa");
   CHECK(all[1].problem.starts_with("signal 9"));

@@ -18,7 +18,8 @@ onnx::TypeProto& add_input(onnx::GraphProto& graph, const std::string& name) {
 }
 
 /// y = op(x), of f32.
-onnx::ModelProto model_of(const std::string& op, const std::string& domain = "", int data_type = Types::FLOAT) {
+onnx::ModelProto model_of(const std::string& op, const std::string& domain = "",
+                          int data_type = Types::FLOAT) {
   onnx::ModelProto model;
   add_input(*model.mutable_graph(), "x").mutable_tensor_type()->set_elem_type(data_type);
   onnx::NodeProto& node = *model.mutable_graph()->add_node();
@@ -28,16 +29,23 @@ onnx::ModelProto model_of(const std::string& op, const std::string& domain = "",
   return model;
 }
 
-std::string reason_of(const onnx::ModelProto& model) { return out_of_scope(model, {}).value_or(""); }
+std::string reason_of(const onnx::ModelProto& model) {
+  return out_of_scope(model, {}).value_or("");
+}
 
 }  // namespace
 
 TEST_CASE("dtypes that are out of scope, and all others") {
-  for (const int type : {Types::FLOAT8E4M3FN, Types::FLOAT8E4M3FNUZ, Types::FLOAT8E5M2, Types::FLOAT8E5M2FNUZ}) CHECK(reason_of(model_of("Abs", "", type)) == "float8");
-  for (const int type : {Types::INT4, Types::UINT4}) CHECK(reason_of(model_of("Abs", "", type)) == "int4");
+  for (const int type :
+       {Types::FLOAT8E4M3FN, Types::FLOAT8E4M3FNUZ, Types::FLOAT8E5M2, Types::FLOAT8E5M2FNUZ})
+    CHECK(reason_of(model_of("Abs", "", type)) == "float8");
+  for (const int type : {Types::INT4, Types::UINT4})
+    CHECK(reason_of(model_of("Abs", "", type)) == "int4");
   CHECK(reason_of(model_of("Abs", "", Types::STRING)) == "strings");
-  for (const int type : {Types::FLOAT, Types::DOUBLE, Types::FLOAT16, Types::BFLOAT16, Types::INT8, Types::INT16, Types::INT32, Types::INT64, Types::UINT8, Types::UINT16,
-                         Types::UINT32, Types::UINT64, Types::BOOL, Types::COMPLEX64, Types::COMPLEX128}) {
+  for (const int type :
+       {Types::FLOAT, Types::DOUBLE, Types::FLOAT16, Types::BFLOAT16, Types::INT8, Types::INT16,
+        Types::INT32, Types::INT64, Types::UINT8, Types::UINT16, Types::UINT32, Types::UINT64,
+        Types::BOOL, Types::COMPLEX64, Types::COMPLEX128}) {
     CHECK(reason_of(model_of("Abs", "", type)).empty());
   }
   onnx::ModelProto cast = model_of("Cast");

@@ -23,13 +23,17 @@ onnx::TensorProto tensor(int data_type, std::initializer_list<std::int64_t> dims
 }
 
 Values floats(const std::vector<float>& numbers) {
-  onnx::TensorProto proto = tensor(onnx::TensorProto::FLOAT, {static_cast<std::int64_t>(numbers.size())});
+  onnx::TensorProto proto =
+      tensor(onnx::TensorProto::FLOAT, {static_cast<std::int64_t>(numbers.size())});
   for (const float number : numbers) proto.add_float_data(number);
   return Values(proto);
 }
 
-std::string difference_of(const std::vector<float>& expected, std::vector<float> actual, double rtol = 1e-3, double atol = 1e-7) {
-  return difference(floats(expected), Tensor::view(actual, {static_cast<std::int64_t>(actual.size())}), rtol, atol).value_or("");
+std::string difference_of(const std::vector<float>& expected, std::vector<float> actual,
+                          double rtol = 1e-3, double atol = 1e-7) {
+  return difference(floats(expected),
+                    Tensor::view(actual, {static_cast<std::int64_t>(actual.size())}), rtol, atol)
+      .value_or("");
 }
 
 }  // namespace
@@ -73,14 +77,16 @@ TEST_CASE("numbers are read from where their dtype puts them") {
 
 TEST_CASE("numbers may differ by rtol of what is expected and atol, and no more") {
   CHECK(difference_of({1000, -2}, {1000.9F, -2.001F}).empty());
-  CHECK(difference_of({1000, -2}, {1001.1F, -2}) == "1 of 2 elements differ: element 0 is 1001.1 instead of 1000");
+  CHECK(difference_of({1000, -2}, {1001.1F, -2}) ==
+        "1 of 2 elements differ: element 0 is 1001.1 instead of 1000");
   CHECK(difference_of({0, 0}, {0.9e-7F, 0}).empty());
   CHECK_FALSE(difference_of({0, 0}, {0, 2e-7F}).empty());
   CHECK_FALSE(difference_of({1, 2}, {2, 1}).empty());
 }
 
 TEST_CASE("NaN and infinities stand at the same places") {
-  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              infinity = std::numeric_limits<float>::infinity();
   CHECK(difference_of({nan, infinity, -infinity}, {nan, infinity, -infinity}).empty());
   CHECK_FALSE(difference_of({nan}, {1}).empty());
   CHECK_FALSE(difference_of({1}, {nan}).empty());
@@ -91,9 +97,11 @@ TEST_CASE("NaN and infinities stand at the same places") {
 
 TEST_CASE("dtype and shape must be equal, and booleans") {
   std::vector<float> row{1, 2};
-  CHECK(difference(floats({1, 2}), Tensor::view(row, {1, 2}), 1e-3, 0) == "shape [1, 2] instead of [2]");
+  CHECK(difference(floats({1, 2}), Tensor::view(row, {1, 2}), 1e-3, 0) ==
+        "shape [1, 2] instead of [2]");
   std::vector<std::int32_t> integers{1, 2};
-  CHECK(difference(floats({1, 2}), Tensor::view(integers, {2}), 1e-3, 0) == "dtype i32 instead of f32");
+  CHECK(difference(floats({1, 2}), Tensor::view(integers, {2}), 1e-3, 0) ==
+        "dtype i32 instead of f32");
   onnx::TensorProto truth = tensor(onnx::TensorProto::BOOL, {1});
   truth.add_int32_data(1);
   const bool no = false;

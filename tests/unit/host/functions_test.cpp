@@ -1,4 +1,5 @@
-// What functions of the host compute, beside plain loops, on random asymmetric data, on the CPU target and on the reference.
+// What functions of the host compute, beside plain loops, on random asymmetric data, on the CPU
+// target and on the reference.
 
 #include <doctest/doctest.h>
 
@@ -26,13 +27,17 @@ std::mt19937_64& generator() {
 /// Few different numbers, so that some are equal.
 Floats random_fractions(std::size_t count, int distinct = 1000) {
   Floats floats(count);
-  for (float& each : floats) each = static_cast<float>(std::uniform_int_distribution<int>(-distinct, 2 * distinct)(generator())) / 64;
+  for (float& each : floats)
+    each = static_cast<float>(
+               std::uniform_int_distribution<int>(-distinct, 2 * distinct)(generator())) /
+           64;
   return floats;
 }
 
 Integers random_integers(std::size_t count, std::int64_t low, std::int64_t high) {
   Integers integers(count);
-  for (std::int64_t& each : integers) each = std::uniform_int_distribution<std::int64_t>(low, high)(generator());
+  for (std::int64_t& each : integers)
+    each = std::uniform_int_distribution<std::int64_t>(low, high)(generator());
   return integers;
 }
 
@@ -44,7 +49,9 @@ Outputs run(const std::string& text, const NamedTensors& inputs) {
   Outputs outputs = Graph::from_text(text).run(inputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     CHECK(outputs[i].shape() == expected[i].shape());
-    CHECK(std::equal(static_cast<const char*>(outputs[i].raw()), static_cast<const char*>(outputs[i].raw()) + outputs[i].bytes(), static_cast<const char*>(expected[i].raw())));
+    CHECK(std::equal(static_cast<const char*>(outputs[i].raw()),
+                     static_cast<const char*>(outputs[i].raw()) + outputs[i].bytes(),
+                     static_cast<const char*>(expected[i].raw())));
   }
   return outputs;
 }
@@ -53,7 +60,11 @@ Outputs run(const std::string& text, const NamedTensors& inputs) {
 
 TEST_CASE("topk takes the k best along an axis, equal ones in their order") {
   for (const bool largest : {true, false}) {
-    const std::string text = std::string("dyn 1\ndim A\ndim B\ndim C\ngraph g(x: f32[A, B, C]) -> (v: f32[A, C, 3], i: i64[A, C, 3]) {\n  v, i = topk(transpose(x * 2) perm=[0, 2, 1]) k=3 axis=2") + (largest ? "" : " largest=false") + "\n  return v, i\n}\n";
+    const std::string text =
+        std::string(
+            "dyn 1\ndim A\ndim B\ndim C\ngraph g(x: f32[A, B, C]) -> (v: f32[A, C, 3], i: i64[A, "
+            "C, 3]) {\n  v, i = topk(transpose(x * 2) perm=[0, 2, 1]) k=3 axis=2") +
+        (largest ? "" : " largest=false") + "\n  return v, i\n}\n";
     constexpr std::int64_t rows = 5, columns = 17, depth = 2;
     const Floats x = random_fractions(rows * columns * depth, 5);
     const Outputs outputs = run(text, {{"x", Tensor::view(x, {rows, columns, depth})}});
@@ -63,7 +74,10 @@ TEST_CASE("topk takes the k best along an axis, equal ones in their order") {
     for (std::int64_t a = 0; a < rows; ++a) {
       for (std::int64_t c = 0; c < depth; ++c) {
         std::vector<std::pair<float, std::int64_t>> line;
-        for (std::int64_t b = 0; b < columns; ++b) line.emplace_back(2 * x[static_cast<std::size_t>((a * columns + b) * depth + c)] * (largest ? -1 : 1), b);
+        for (std::int64_t b = 0; b < columns; ++b)
+          line.emplace_back(
+              2 * x[static_cast<std::size_t>((a * columns + b) * depth + c)] * (largest ? -1 : 1),
+              b);
         std::ranges::sort(line);
         for (std::size_t k = 0; k < 3; ++k) {
           values.push_back(line[k].first * (largest ? -1 : 1));
@@ -79,7 +93,11 @@ TEST_CASE("topk takes the k best along an axis, equal ones in their order") {
 TEST_CASE("cumsum adds up along an axis, from either end") {
   for (const bool exclusive : {false, true}) {
     for (const bool reverse : {false, true}) {
-      const std::string text = std::string("dyn 1\ndim A\ndim B\ndim C\ngraph g(x: i64[A, B, C]) -> (y: i64[A, B, C]) {\n  y = cumsum(x) axis=1") + (exclusive ? " exclusive=true" : "") + (reverse ? " reverse=true" : "") + "\n  return y\n}\n";
+      const std::string text = std::string(
+                                   "dyn 1\ndim A\ndim B\ndim C\ngraph g(x: i64[A, B, C]) -> (y: "
+                                   "i64[A, B, C]) {\n  y = cumsum(x) axis=1") +
+                               (exclusive ? " exclusive=true" : "") +
+                               (reverse ? " reverse=true" : "") + "\n  return y\n}\n";
       const Integers x = random_integers(3 * 7 * 2, -50, 80);
       const Outputs outputs = run(text, {{"x", Tensor::view(x, {3, 7, 2})}});
       Integers expected(x.size());
@@ -89,7 +107,8 @@ TEST_CASE("cumsum adds up along an axis, from either end") {
             std::int64_t sum = 0;
             for (int other = 0; other < 7; ++other) {
               const bool before = reverse ? other > b : other < b;
-              if (before || (other == b && !exclusive)) sum += x[static_cast<std::size_t>((a * 7 + other) * 2 + c)];
+              if (before || (other == b && !exclusive))
+                sum += x[static_cast<std::size_t>((a * 7 + other) * 2 + c)];
             }
             expected[static_cast<std::size_t>((a * 7 + b) * 2 + c)] = sum;
           }
@@ -101,11 +120,12 @@ TEST_CASE("cumsum adds up along an axis, from either end") {
 }
 
 TEST_CASE("scatter_elements and scatter_nd update elements and slices") {
-  const std::map<std::string, float (*)(float, float)> reductions{{"none", [](float, float by) { return by; }},
-                                                                  {"add", [](float a, float by) { return a + by; }},
-                                                                  {"mul", [](float a, float by) { return a * by; }},
-                                                                  {"max", [](float a, float by) { return std::max(a, by); }},
-                                                                  {"min", [](float a, float by) { return std::min(a, by); }}};
+  const std::map<std::string, float (*)(float, float)> reductions{
+      {"none", [](float, float by) { return by; }},
+      {"add", [](float a, float by) { return a + by; }},
+      {"mul", [](float a, float by) { return a * by; }},
+      {"max", [](float a, float by) { return std::max(a, by); }},
+      {"min", [](float a, float by) { return std::min(a, by); }}};
   for (const auto& [name, reduce] : reductions) {
     CAPTURE(name);
     const Floats data = random_fractions(6 * 5), updates = random_fractions(4 * 3);
@@ -114,12 +134,18 @@ TEST_CASE("scatter_elements and scatter_nd update elements and slices") {
     for (int r = 0; r < 4; ++r) {
       for (int c = 0; c < 3; ++c) {
         const std::int64_t index = indices[static_cast<std::size_t>(r * 3 + c)];
-        float& element = expected[static_cast<std::size_t>(r * 5 + (index < 0 ? index + 5 : index))];
+        float& element =
+            expected[static_cast<std::size_t>(r * 5 + (index < 0 ? index + 5 : index))];
         element = reduce(element, updates[static_cast<std::size_t>(r * 3 + c)]);
       }
     }
-    const std::string text = "dyn 1\ndim A\ndim B\ndim C\ndim R\ngraph g(d: f32[A, B], i: i64[R, C], u: f32[R, C]) -> (y: f32[A, B]) {\n  y = scatter_elements(d, i, u) axis=1 reduction=" + name + "\n  return y\n}\n";
-    CHECK(elements<float>(run(text, {{"d", Tensor::view(data, {6, 5})}, {"i", Tensor::view(indices, {4, 3})}, {"u", Tensor::view(updates, {4, 3})}})["y"]) == expected);
+    const std::string text =
+        "dyn 1\ndim A\ndim B\ndim C\ndim R\ngraph g(d: f32[A, B], i: i64[R, C], u: f32[R, C]) -> "
+        "(y: f32[A, B]) {\n  y = scatter_elements(d, i, u) axis=1 reduction=" +
+        name + "\n  return y\n}\n";
+    CHECK(elements<float>(run(text, {{"d", Tensor::view(data, {6, 5})},
+                                     {"i", Tensor::view(indices, {4, 3})},
+                                     {"u", Tensor::view(updates, {4, 3})}})["y"]) == expected);
 
     const Integers rows = random_integers(4, -6, 5);
     const Floats slices = random_fractions(4 * 5);
@@ -131,17 +157,30 @@ TEST_CASE("scatter_elements and scatter_nd update elements and slices") {
         element = reduce(element, slices[static_cast<std::size_t>(r * 5 + c)]);
       }
     }
-    const std::string nd = "dyn 1\ndim A\ndim B\ndim R\ngraph g(d: f32[A, B], i: i64[R, 1], u: f32[R, B]) -> (y: f32[A, B]) {\n  y = scatter_nd(d, i, u) reduction=" + name + "\n  return y\n}\n";
-    CHECK(elements<float>(run(nd, {{"d", Tensor::view(data, {6, 5})}, {"i", Tensor::view(rows, {4, 1})}, {"u", Tensor::view(slices, {4, 5})}})["y"]) == expected);
+    const std::string nd =
+        "dyn 1\ndim A\ndim B\ndim R\ngraph g(d: f32[A, B], i: i64[R, 1], u: f32[R, B]) -> (y: "
+        "f32[A, B]) {\n  y = scatter_nd(d, i, u) reduction=" +
+        name + "\n  return y\n}\n";
+    CHECK(elements<float>(run(nd, {{"d", Tensor::view(data, {6, 5})},
+                                   {"i", Tensor::view(rows, {4, 1})},
+                                   {"u", Tensor::view(slices, {4, 5})}})["y"]) == expected);
   }
 }
 
 TEST_CASE("an index that the data do not have is an error, and the model runs on") {
-  const Graph graph = Graph::from_text("dyn 1\ndim A\ndim R\ngraph g(d: f32[A], i: i64[R], u: f32[R]) -> (y: f32[A]) {\n  y = scatter_elements(d, i, u)\n  return y\n}\n");
+  const Graph graph = Graph::from_text(
+      "dyn 1\ndim A\ndim R\ngraph g(d: f32[A], i: i64[R], u: f32[R]) -> (y: f32[A]) {\n  y = "
+      "scatter_elements(d, i, u)\n  return y\n}\n");
   const Floats d = random_fractions(4), u = random_fractions(2);
   for (const std::int64_t wrong : {4, -5}) {
     const Integers bad{0, wrong}, good{-4, 3};
-    CHECK_THROWS_WITH_AS(graph.run({{"d", Tensor::view(d, {4})}, {"i", Tensor::view(bad, {2})}, {"u", Tensor::view(u, {2})}}), doctest::Contains("out of range"), Error);
-    CHECK(elements<float>(graph.run({{"d", Tensor::view(d, {4})}, {"i", Tensor::view(good, {2})}, {"u", Tensor::view(u, {2})}})["y"]) == Floats{u[0], d[1], d[2], u[1]});
+    CHECK_THROWS_WITH_AS(graph.run({{"d", Tensor::view(d, {4})},
+                                    {"i", Tensor::view(bad, {2})},
+                                    {"u", Tensor::view(u, {2})}}),
+                         doctest::Contains("out of range"), Error);
+    CHECK(elements<float>(graph.run({{"d", Tensor::view(d, {4})},
+                                     {"i", Tensor::view(good, {2})},
+                                     {"u", Tensor::view(u, {2})}})["y"]) ==
+          Floats{u[0], d[1], d[2], u[1]});
   }
 }

@@ -28,14 +28,18 @@ rkernel::BufferFacts LoweredGraph::facts() const {
   };
   const auto port = [from, groups](graph::ValueId id) {
     return std::find(from->inputs.begin(), from->inputs.end(), id) != from->inputs.end() ||
-           std::find(groups->output_bases.begin(), groups->output_bases.end(), id) != groups->output_bases.end();
+           std::find(groups->output_bases.begin(), groups->output_bases.end(), id) !=
+               groups->output_bases.end();
   };
   return {constant, port};
 }
 
-std::vector<std::int64_t> LoweredGraph::symbols(const std::vector<std::pair<std::string, std::int64_t>>& values) const {
+std::vector<std::int64_t> LoweredGraph::symbols(
+    const std::vector<std::pair<std::string, std::int64_t>>& values) const {
   std::vector<std::int64_t> result(static_cast<std::size_t>(module->dims->symbol_count()), 1);
-  for (const auto& [name, value] : values) result.at(static_cast<std::size_t>(module->dims->find_symbol(name).value().symbol().value())) = value;
+  for (const auto& [name, value] : values)
+    result.at(static_cast<std::size_t>(module->dims->find_symbol(name).value().symbol().value())) =
+        value;
   return result;
 }
 
@@ -57,7 +61,8 @@ LoweredGraph lowered(const std::string& text) {
   return result;
 }
 
-std::vector<const void*> RecordingDevice::load(std::span<const codegen::KernelSource> sources, int, rkernel::CompileReport& report) {
+std::vector<const void*> RecordingDevice::load(std::span<const codegen::KernelSource> sources, int,
+                                               rkernel::CompileReport& report) {
   ++calls;
   std::vector<const void*> handles;
   for (const codegen::KernelSource& source : sources) {

@@ -18,8 +18,10 @@ struct LoweredGraph {
 
   rkernel::BufferFacts facts() const;
   /// Values of the module's symbols by name; all must be given.
-  std::vector<std::int64_t> symbols(const std::vector<std::pair<std::string, std::int64_t>>& values) const;
-  const rkernel::Problem& contraction(std::size_t index = 0) const;  ///< the index-th problem with one
+  std::vector<std::int64_t> symbols(
+      const std::vector<std::pair<std::string, std::int64_t>>& values) const;
+  const rkernel::Problem& contraction(
+      std::size_t index = 0) const;  ///< the index-th problem with one
 };
 
 /// `text` without its first line ("dyn 1") through all passes.
@@ -37,7 +39,8 @@ class RecordingDevice final : public PtxDevice {
   void release(rkernel::DeviceAddress) noexcept override {}
   std::unique_ptr<rkernel::Stream> make_stream() override { return nullptr; }
   const choice::GpuMachine& machine() const override { return machine_; }
-  std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads, rkernel::CompileReport& report) override;
+  std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
+                                rkernel::CompileReport& report) override;
 
   std::vector<std::string> keys;  ///< in the order of loading; the handle of keys[i] is handle(i)
   const void* handle(std::size_t index) const { return reinterpret_cast<const void*>(index + 1); }

@@ -24,7 +24,8 @@ namespace {
 using Symbols = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 
-// To nearest, ties to even; the values of these tests are neither NaN nor beyond f16's normal numbers.
+// To nearest, ties to even; the values of these tests are neither NaN nor beyond f16's normal
+// numbers.
 std::uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
@@ -33,11 +34,13 @@ std::uint16_t to_f16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::fabs(value) < 6.2e-5f) return static_cast<std::uint16_t>(bits >> 31 << 15);
   const std::uint32_t rounded = bits + 0xfff + ((bits >> 13) & 1);
-  return static_cast<std::uint16_t>((rounded >> 31 << 15) | (((rounded >> 13) & 0x3ffff) - (112u << 10)));
+  return static_cast<std::uint16_t>((rounded >> 31 << 15) |
+                                    (((rounded >> 13) & 0x3ffff) - (112u << 10)));
 }
 
 /// All buffers of a graph, f32, inputs and weights random.
-std::map<graph::ValueId, Floats> buffers_of(const LoweredGraph& graph, const Symbols& symbols, std::mt19937_64& random) {
+std::map<graph::ValueId, Floats> buffers_of(const LoweredGraph& graph, const Symbols& symbols,
+                                            std::mt19937_64& random) {
   std::map<graph::ValueId, Floats> buffers;
   std::normal_distribution<float> normal;
   for (const rkernel::Problem& problem : graph.problems) {
@@ -49,7 +52,8 @@ std::map<graph::ValueId, Floats> buffers_of(const LoweredGraph& graph, const Sym
       Floats& floats = buffers[operand.buffer];
       floats.resize(static_cast<std::size_t>(count));
       const bool weight = value.kind == graph::ValueKind::Weight;
-      for (float& element : floats) element = normal(random) * (weight ? 0.25f : 1.0f) + (weight ? 0.01f : 0.1f);
+      for (float& element : floats)
+        element = normal(random) * (weight ? 0.25f : 1.0f) + (weight ? 0.01f : 0.1f);
     }
   }
   return buffers;
@@ -71,13 +75,18 @@ std::vector<std::byte> as_stored(const Floats& floats, DType dtype) {
 /// Runs every problem on the target's device, in order; returns the outputs of the graph.
 class DeviceRun {
  public:
-  DeviceRun(rkernel::Target& target, const LoweredGraph& graph, const std::map<graph::ValueId, Floats>& initial)
+  DeviceRun(rkernel::Target& target, const LoweredGraph& graph,
+            const std::map<graph::ValueId, Floats>& initial)
       : device_(target.device()), stream_(device_->make_stream()) {
     for (const rkernel::Problem& problem : graph.problems) {
       for (const rkernel::Operand& operand : problem.operands) {
         if (blocks_.count(operand.buffer) > 0) continue;
         const std::vector<std::byte> bytes = as_stored(initial.at(operand.buffer), operand.dtype);
-        auto& block = blocks_.emplace(operand.buffer, rkernel::DeviceBlock(*device_, std::max<std::size_t>(bytes.size(), 1), "a test")).first->second;
+        auto& block = blocks_
+                          .emplace(operand.buffer,
+                                   rkernel::DeviceBlock(
+                                       *device_, std::max<std::size_t>(bytes.size(), 1), "a test"))
+                          .first->second;
         sizes_[operand.buffer] = bytes.size();
         stream_->upload(block.address(), bytes.data(), bytes.size());
       }
@@ -93,11 +102,14 @@ class DeviceRun {
       pointers.push_back(blocks_.at(operand.buffer).address());
       ranges.push_back({pointers.back(), sizes_.at(operand.buffer), operand.written});
     }
-    const rkernel::DeviceBlock pointer_block(*device_, pointers.size() * sizeof pointers[0], "pointers");
-    const rkernel::DeviceBlock int_block(*device_, std::max<std::size_t>(1, launch.ints.size()) * sizeof launch.ints[0], "ints");
+    const rkernel::DeviceBlock pointer_block(*device_, pointers.size() * sizeof pointers[0],
+                                             "pointers");
+    const rkernel::DeviceBlock int_block(
+        *device_, std::max<std::size_t>(1, launch.ints.size()) * sizeof launch.ints[0], "ints");
     const rkernel::DeviceBlock status(*device_, sizeof(std::int32_t), "status");
     stream_->upload(pointer_block.address(), pointers.data(), pointers.size() * sizeof pointers[0]);
-    stream_->upload(int_block.address(), launch.ints.data(), launch.ints.size() * sizeof launch.ints[0]);
+    stream_->upload(int_block.address(), launch.ints.data(),
+                    launch.ints.size() * sizeof launch.ints[0]);
     stream_->clear(status.address(), sizeof(std::int32_t));
     rkernel::DeviceLaunch call;
     call.function = launch.grid.function;
@@ -139,9 +151,12 @@ std::shared_ptr<Emulator> emulator_with(int multiprocessors) {
   return emulator;
 }
 
-/// The largest difference of an output, relative to 1 + its magnitude. `pairs`, where given, counts the programs of two regions that ran.
-double difference(const std::string& text, const std::vector<std::pair<std::string, std::int64_t>>& sizes, DType precision, bool tf32,
-                  std::mt19937_64& random, rkernel::Policy policy = rkernel::Policy::Dyn, int multiprocessors = 108, int* pairs = nullptr) {
+/// The largest difference of an output, relative to 1 + its magnitude. `pairs`, where given, counts
+/// the programs of two regions that ran.
+double difference(const std::string& text,
+                  const std::vector<std::pair<std::string, std::int64_t>>& sizes, DType precision,
+                  bool tf32, std::mt19937_64& random, rkernel::Policy policy = rkernel::Policy::Dyn,
+                  int multiprocessors = 108, int* pairs = nullptr) {
   const LoweredGraph exact = lowered(text);
   LoweredGraph narrow = lowered(text);
   const Symbols symbols = exact.symbols(sizes);
@@ -175,7 +190,8 @@ double difference(const std::string& text, const std::vector<std::pair<std::stri
     const Floats& expected = buffers.at(base);
     REQUIRE(actual.size() == expected.size());
     for (std::size_t i = 0; i < actual.size(); ++i) {
-      const double error = std::fabs(static_cast<double>(actual[i]) - expected[i]) / (1 + std::fabs(expected[i]));
+      const double error =
+          std::fabs(static_cast<double>(actual[i]) - expected[i]) / (1 + std::fabs(expected[i]));
       worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
     }
   }
@@ -224,7 +240,10 @@ struct Precision {
   bool tf32;
   double tolerance;  ///< some roundings of the narrowest dtype on the way
 };
-constexpr Precision precisions[] = {{DType::f32, false, 1e-5}, {DType::f32, true, 4e-3}, {DType::f16, false, 4e-3}, {DType::bf16, false, 3e-2}};
+constexpr Precision precisions[] = {{DType::f32, false, 1e-5},
+                                    {DType::f32, true, 4e-3},
+                                    {DType::f16, false, 4e-3},
+                                    {DType::bf16, false, 3e-2}};
 
 }  // namespace
 
@@ -238,18 +257,22 @@ TEST_CASE("whoever chooses, a product on the emulator is right") {
   std::mt19937_64 random(dyn::testing::test_seed());
   for (const rkernel::PolicyInfo& info : rkernel::all_policies()) {
     CAPTURE(info.name);
-    for (const std::int64_t m : {1, 70}) CHECK(difference(narrow_projection, {{"M", m}}, DType::f32, false, random, info.policy) < 1e-5);
+    for (const std::int64_t m : {1, 70})
+      CHECK(difference(narrow_projection, {{"M", m}}, DType::f32, false, random, info.policy) <
+            1e-5);
     CHECK(difference(narrow_projection, {{"M", 0}}, DType::f32, false, random, info.policy) == 0);
   }
 }
 
 TEST_CASE("products in two regions on the emulator are right") {
   std::mt19937_64 random(dyn::testing::test_seed());
-  for (const rkernel::Policy policy : {rkernel::Policy::Dyn, rkernel::Policy::MikPoly, rkernel::Policy::FTuner}) {
+  for (const rkernel::Policy policy :
+       {rkernel::Policy::Dyn, rkernel::Policy::MikPoly, rkernel::Policy::FTuner}) {
     CAPTURE(name_of(policy));
     int pairs = 0;
     for (const std::int64_t m : {300, 540, 660, 100}) {
-      CHECK(difference(wide_projection, {{"M", m}}, DType::f32, false, random, policy, 2, &pairs) < 1e-5);
+      CHECK(difference(wide_projection, {{"M", m}}, DType::f32, false, random, policy, 2, &pairs) <
+            1e-5);
     }
     if (policy == rkernel::Policy::Dyn) CHECK(pairs > 0);
     MESSAGE(pairs << " of 4 programs by " << name_of(policy) << " have two regions");
@@ -262,8 +285,10 @@ TEST_SUITE("full") {
     for (const rkernel::PolicyInfo& info : rkernel::all_policies()) {
       CAPTURE(info.name);
       for (const auto& [dtype, tf32, tolerance] : precisions) {
-        for (const auto& [b, m, n, k] : {std::array<std::int64_t, 4>{2, 33, 101, 36}, {1, 130, 68, 41}, {2, 3, 4, 0}}) {
-          CHECK(difference(product, {{"B", b}, {"M", m}, {"N", n}, {"K", k}}, dtype, tf32, random, info.policy) < 4 * tolerance);
+        for (const auto& [b, m, n, k] :
+             {std::array<std::int64_t, 4>{2, 33, 101, 36}, {1, 130, 68, 41}, {2, 3, 4, 0}}) {
+          CHECK(difference(product, {{"B", b}, {"M", m}, {"N", n}, {"K", k}}, dtype, tf32, random,
+                           info.policy) < 4 * tolerance);
         }
       }
     }
@@ -292,7 +317,8 @@ TEST_SUITE("full") {
   TEST_CASE("products of any sizes on the emulator: every way of copying") {
     std::mt19937_64 random(dyn::testing::test_seed());
     // K and N are multiples of 4 or not, so that rows of A and of B begin at 16 bytes or do not.
-    constexpr std::int64_t sizes[][4] = {{2, 5, 7, 3}, {1, 33, 64, 36}, {3, 17, 68, 41}, {2, 40, 101, 48}, {1, 1, 1, 1}, {2, 3, 4, 0}};
+    constexpr std::int64_t sizes[][4] = {{2, 5, 7, 3},     {1, 33, 64, 36}, {3, 17, 68, 41},
+                                         {2, 40, 101, 48}, {1, 1, 1, 1},    {2, 3, 4, 0}};
     for (const auto& [dtype, tf32, tolerance] : precisions) {
       for (const auto& [b, m, n, k] : sizes) {
         CAPTURE(name_of(dtype));
@@ -301,7 +327,8 @@ TEST_SUITE("full") {
         CAPTURE(n);
         CAPTURE(k);
         // Inputs are normal: sums grow as the root of K.
-        CHECK(difference(product, {{"B", b}, {"M", m}, {"N", n}, {"K", k}}, dtype, tf32, random) < 4 * tolerance);
+        CHECK(difference(product, {{"B", b}, {"M", m}, {"N", n}, {"K", k}}, dtype, tf32, random) <
+              4 * tolerance);
       }
     }
   }

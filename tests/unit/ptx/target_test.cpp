@@ -50,7 +50,8 @@ TargetOptions options_for(DType precision, std::shared_ptr<PtxDevice> device = n
 std::map<std::string, std::set<DType>> dtypes_of(const LoweredGraph& graph) {
   std::map<std::string, std::set<DType>> dtypes;
   for (const rkernel::Problem& problem : graph.problems) {
-    for (const rkernel::Operand& operand : problem.operands) dtypes[graph.module->value(operand.buffer).name].insert(operand.dtype);
+    for (const rkernel::Operand& operand : problem.operands)
+      dtypes[graph.module->value(operand.buffer).name].insert(operand.dtype);
   }
   return dtypes;
 }
@@ -59,9 +60,12 @@ using One = std::set<DType>;
 
 }  // namespace
 
-TEST_CASE("weights of contractions and buffers between kernels are narrowed, ports and other constants are not") {
+TEST_CASE(
+    "weights of contractions and buffers between kernels are narrowed, ports and other constants "
+    "are not") {
   LoweredGraph graph = lowered(large_perceptron);
-  narrow_buffers(graph.problems, std::vector<bool>(graph.problems.size(), true), graph.facts(), DType::bf16);
+  narrow_buffers(graph.problems, std::vector<bool>(graph.problems.size(), true), graph.facts(),
+                 DType::bf16);
   auto dtypes = dtypes_of(graph);
   for (const char* narrow : {"w1", "w2"}) CHECK(dtypes.at(narrow) == One{DType::bf16});
   for (const char* wide : {"x", "b1", "b2"}) CHECK(dtypes.at(wide) == One{DType::f32});
@@ -74,7 +78,8 @@ TEST_CASE("weights of contractions and buffers between kernels are narrowed, por
 
 TEST_CASE("f32 narrows nothing") {
   LoweredGraph graph = lowered(large_perceptron);
-  narrow_buffers(graph.problems, std::vector<bool>(graph.problems.size(), true), graph.facts(), DType::f32);
+  narrow_buffers(graph.problems, std::vector<bool>(graph.problems.size(), true), graph.facts(),
+                 DType::f32);
   for (const auto& [name, dtypes] : dtypes_of(graph)) CHECK(dtypes == One{DType::f32});
 }
 
@@ -122,7 +127,8 @@ TEST_CASE("all sources are loaded at once, each key once, and each kernel plans 
   const auto kernels = target->prepare(graph.problems, graph.facts(), report);
   REQUIRE(kernels.size() == 2);
   CHECK(device->calls == 1);
-  CHECK(std::set<std::string>(device->keys.begin(), device->keys.end()).size() == device->keys.size());
+  CHECK(std::set<std::string>(device->keys.begin(), device->keys.end()).size() ==
+        device->keys.size());
   // The sizes differ, the code does not: that of 8 tiles, and of pairs of them.
   const auto tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false);
   const std::size_t expected = 8 + dyn::choice::gpu_pairs(described_gpu("a100"), tiles).size();
@@ -130,18 +136,24 @@ TEST_CASE("all sources are loaded at once, each key once, and each kernel plans 
   CHECK(report.kernels == static_cast<int>(expected));
   CHECK(target->functions_compiled() == static_cast<std::int64_t>(expected));
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const auto own = ContractionKernel::create(graph.problems[i], described_gpu("a100"), DType::f32, tiles, "t", rkernel::Policy::Dyn, dyn::choice::gpu_pairs(described_gpu("a100"), tiles))->sources();
+    const auto own = ContractionKernel::create(graph.problems[i], described_gpu("a100"), DType::f32,
+                                               tiles, "t", rkernel::Policy::Dyn,
+                                               dyn::choice::gpu_pairs(described_gpu("a100"), tiles))
+                         ->sources();
     for (const std::int64_t m : {1, 17, 300, 5000}) {
       const rkernel::Launch launch = kernels[i]->plan({graph.symbols({{"M", m}}), 1});
-      const auto loaded = static_cast<std::size_t>(reinterpret_cast<std::intptr_t>(launch.grid.function) - 1);
+      const auto loaded =
+          static_cast<std::size_t>(reinterpret_cast<std::intptr_t>(launch.grid.function) - 1);
       REQUIRE(loaded < device->keys.size());
-      CHECK(std::any_of(own.begin(), own.end(), [&](const auto& source) { return source.key == device->keys[loaded]; }));
+      CHECK(std::any_of(own.begin(), own.end(),
+                        [&](const auto& source) { return source.key == device->keys[loaded]; }));
     }
   }
   CHECK(target->functions_compiled() == static_cast<std::int64_t>(expected));
 }
 
-TEST_CASE("problems of an attention block agree on every buffer after narrowing, and each has a kernel") {
+TEST_CASE(
+    "problems of an attention block agree on every buffer after narrowing, and each has a kernel") {
   LoweredGraph graph = lowered(R"(
 dim S in 1..512
 graph g(x: f32[S, 64]) -> (y: f32[S, 64]) {

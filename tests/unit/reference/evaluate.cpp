@@ -30,17 +30,21 @@ reference::Array filled(const graph::TensorType& type, const Numbers& values) {
   return array;
 }
 
-reference::Array no_weights(graph::ValueId) { throw Error(ErrorKind::user, "the test has no weights"); }
+reference::Array no_weights(graph::ValueId) {
+  throw Error(ErrorKind::user, "the test has no weights");
+}
 
 }  // namespace
 
 std::vector<reference::Array> evaluate_all(const std::string& statement, const std::string& results,
-                                           const std::vector<Argument>& arguments, reference::Precision precision) {
+                                           const std::vector<Argument>& arguments,
+                                           reference::Precision precision) {
   std::vector<std::string> parameters;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     parameters.push_back(fmt::format("{}: {}", static_cast<char>('a' + i), arguments[i].type));
   }
-  const auto text = graph_text({}, fmt::format("{}", fmt::join(parameters, ", ")), results, statement);
+  const auto text =
+      graph_text({}, fmt::format("{}", fmt::join(parameters, ", ")), results, statement);
   const auto module = graph::parse(text);
   std::vector<reference::Array> inputs;
   std::vector<std::vector<std::int64_t>> dims;
@@ -48,7 +52,8 @@ std::vector<reference::Array> evaluate_all(const std::string& statement, const s
     inputs.push_back(filled(module.value(module.inputs[i]).type, arguments[i].values));
     dims.push_back(inputs.back().dims);
   }
-  return reference::run(module, reference::bind_symbols(module, dims), inputs, no_weights, precision);
+  return reference::run(module, reference::bind_symbols(module, dims), inputs, no_weights,
+                        precision);
 }
 
 reference::Array evaluate(const std::string& expression, const std::string& result,

@@ -20,11 +20,12 @@ struct Argument {
   Numbers values;
 };
 
-/// `statement`, such as "r, s = split(a) ...", over arguments called a, b, c, d. `results` names its results with
-/// their types: "r: f32[2], s: f32[3]".
-std::vector<reference::Array> evaluate_all(const std::string& statement, const std::string& results,
-                                           const std::vector<Argument>& arguments,
-                                           reference::Precision precision = reference::Precision::f64);
+/// `statement`, such as "r, s = split(a) ...", over arguments called a, b, c, d. `results` names
+/// its results with their types: "r: f32[2], s: f32[3]".
+std::vector<reference::Array> evaluate_all(
+    const std::string& statement, const std::string& results,
+    const std::vector<Argument>& arguments,
+    reference::Precision precision = reference::Precision::f64);
 
 /// The same of an expression with one result, of type `result`.
 reference::Array evaluate(const std::string& expression, const std::string& result,

@@ -14,24 +14,32 @@ namespace {
 template <class T, class Field>
 Tensor tensor_of(DType dtype, std::vector<std::int64_t> dims, const Field& elements) {
   Tensor tensor{dtype, std::move(dims), {}};
-  for (const T element : elements) tensor.bytes.append(reinterpret_cast<const char*>(&element), sizeof(T));
+  for (const T element : elements)
+    tensor.bytes.append(reinterpret_cast<const char*>(&element), sizeof(T));
   return tensor;
 }
 
 void convert_constant(NodeContext& node) {
   if (node.attribute("value") != nullptr) return node.give(node.take_tensor("value"));
-  if (const AttributeProto* value = node.attribute("value_float")) return node.give(tensor_of<float>(DType::f32, {}, std::vector{value->f()}));
-  if (const AttributeProto* value = node.attribute("value_int")) return node.give(tensor_of<std::int64_t>(DType::i64, {}, std::vector{value->i()}));
-  if (const AttributeProto* value = node.attribute("value_floats")) return node.give(tensor_of<float>(DType::f32, {value->floats_size()}, value->floats()));
-  if (const AttributeProto* value = node.attribute("value_ints")) return node.give(tensor_of<std::int64_t>(DType::i64, {value->ints_size()}, value->ints()));
-  node.fail_unsupported("its constant is of a kind that is not supported: text, or a sparse tensor");
+  if (const AttributeProto* value = node.attribute("value_float"))
+    return node.give(tensor_of<float>(DType::f32, {}, std::vector{value->f()}));
+  if (const AttributeProto* value = node.attribute("value_int"))
+    return node.give(tensor_of<std::int64_t>(DType::i64, {}, std::vector{value->i()}));
+  if (const AttributeProto* value = node.attribute("value_floats"))
+    return node.give(tensor_of<float>(DType::f32, {value->floats_size()}, value->floats()));
+  if (const AttributeProto* value = node.attribute("value_ints"))
+    return node.give(tensor_of<std::int64_t>(DType::i64, {value->ints_size()}, value->ints()));
+  node.fail_unsupported(
+      "its constant is of a kind that is not supported: text, or a sparse tensor");
 }
 
 /// The one element that all of the result's are: f32 0 where the attribute is left out.
 Tensor element_of(NodeContext& node) {
-  if (node.attribute("value") == nullptr) return tensor_of<float>(DType::f32, {}, std::vector{0.0F});
+  if (node.attribute("value") == nullptr)
+    return tensor_of<float>(DType::f32, {}, std::vector{0.0F});
   Tensor element = node.take_tensor("value");
-  if (element.elements() != 1) node.fail(fmt::format("its value must have one element, not {}", element.elements()));
+  if (element.elements() != 1)
+    node.fail(fmt::format("its value must have one element, not {}", element.elements()));
   element.dims.clear();
   return element;
 }
@@ -39,15 +47,19 @@ Tensor element_of(NodeContext& node) {
 void convert_constant_of_shape(NodeContext& node) {
   const std::vector<Dim> shape = node.need_dims(0, "its shape");
   const Tensor element = element_of(node);
-  const bool is_fixed = std::ranges::all_of(shape, [](Dim dim) { return dim.constant().has_value(); });
+  const bool is_fixed =
+      std::ranges::all_of(shape, [](Dim dim) { return dim.constant().has_value(); });
   constexpr std::int64_t most_short = 64;
-  if (is_fixed && shape.size() <= 1 && !is_float(element.dtype) && (shape.empty() || *shape[0].constant() <= most_short)) {
+  if (is_fixed && shape.size() <= 1 && !is_float(element.dtype) &&
+      (shape.empty() || *shape[0].constant() <= most_short)) {
     Tensor tensor{element.dtype, {}, {}};
     for (const Dim dim : shape) tensor.dims.push_back(*dim.constant());
     for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.bytes += element.bytes;
     return node.give(std::move(tensor));
   }
-  if (is_fixed) return node.give(node.builder().splat(node.node().output(0), {element.dtype, shape}, numbers_of(element).front()));
+  if (is_fixed)
+    return node.give(node.builder().splat(node.node().output(0), {element.dtype, shape},
+                                          numbers_of(element).front()));
   Operand scalar{graph::no_value, std::make_shared<const Tensor>(element), std::nullopt};
   node.give(node.add("expand", {node.value_of(scalar)}, {node.dim_list("shape", shape)}));
 }
@@ -68,22 +80,32 @@ void convert_range(NodeContext& node) {
   }
   if (is_float(dtype)) {
     // start + i * delta for whole i, as ONNX defines it.
-    const double start = node.need_number(0, "start"), limit = node.need_number(1, "limit"), delta = node.need_number(2, "delta");
+    const double start = node.need_number(0, "start"), limit = node.need_number(1, "limit"),
+                 delta = node.need_number(2, "delta");
     if (delta == 0) node.fail("delta is 0");
-    const auto count = std::max<std::int64_t>(graph::saturated(DType::i64, std::ceil((limit - start) / delta)), 0);
-    const ValueId places = node.add("range", {}, {node.dim("end", count), {"dtype", std::string(name_of(dtype))}});
-    return node.give(node.add("add", {node.add("mul", {places, node.scalar(delta, places)}), node.scalar(start, places)}));
+    const auto count =
+        std::max<std::int64_t>(graph::saturated(DType::i64, std::ceil((limit - start) / delta)), 0);
+    const ValueId places =
+        node.add("range", {}, {node.dim("end", count), {"dtype", std::string(name_of(dtype))}});
+    return node.give(node.add("add", {node.add("mul", {places, node.scalar(delta, places)}),
+                                      node.scalar(start, places)}));
   }
-  const Dim start = bound(node, 0, "start"), end = bound(node, 1, "limit"), delta = bound(node, 2, "delta");
+  const Dim start = bound(node, 0, "start"), end = bound(node, 1, "limit"),
+            delta = bound(node, 2, "delta");
   if (!delta.constant()) node.fail_unsupported("delta must be constant");
   if (*delta.constant() == 0) node.fail("delta is 0");
-  node.give(node.add("range", {}, {{"start", start}, {"end", end}, {"step", delta}, {"dtype", std::string(name_of(dtype))}}));
+  node.give(node.add(
+      "range", {},
+      {{"start", start}, {"end", end}, {"step", delta}, {"dtype", std::string(name_of(dtype))}}));
 }
 
 }  // namespace
 
 Family constant_operators() {
-  return {{"Constant", convert_constant}, {"ConstantOfShape", convert_constant_of_shape}, {"Identity", convert_identity}, {"Range", convert_range}};
+  return {{"Constant", convert_constant},
+          {"ConstantOfShape", convert_constant_of_shape},
+          {"Identity", convert_identity},
+          {"Range", convert_range}};
 }
 
 }  // namespace dyn::onnx

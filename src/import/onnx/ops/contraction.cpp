@@ -5,9 +5,12 @@
 namespace dyn::onnx {
 namespace {
 
-ValueId with_shape(NodeContext& node, ValueId x, const std::vector<Dim>& dims) { return node.add("reshape", {x}, {node.dim_list("shape", dims)}); }
+ValueId with_shape(NodeContext& node, ValueId x, const std::vector<Dim>& dims) {
+  return node.add("reshape", {x}, {node.dim_list("shape", dims)});
+}
 
-/// A vector is a matrix of one row on the left, of one column on the right; that dim is not in the result.
+/// A vector is a matrix of one row on the left, of one column on the right; that dim is not in the
+/// result.
 void convert_matmul(NodeContext& node) {
   ValueId a = node.value(0), b = node.value(1);
   const bool row = node.type(0).rank() == 1, column = node.type(1).rank() == 1;
@@ -25,9 +28,11 @@ void convert_matmul(NodeContext& node) {
 
 /// alpha * A' * B' + beta * C.
 void convert_gemm(NodeContext& node) {
-  const bool transpose_a = node.integer("transA", 0) != 0, transpose_b = node.integer("transB", 0) != 0;
+  const bool transpose_a = node.integer("transA", 0) != 0,
+             transpose_b = node.integer("transB", 0) != 0;
   const double alpha = node.number("alpha", 1), beta = node.number("beta", 1);
-  ValueId sum = node.add("matmul", {node.value(0), node.value(1)}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
+  ValueId sum = node.add("matmul", {node.value(0), node.value(1)},
+                         {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
   if (alpha != 1) sum = node.add("mul", {sum, node.scalar(alpha, sum)});
   if (node.has(2)) {
     ValueId c = node.value(2);

@@ -34,9 +34,13 @@ Deformed deformed(NodeContext& node) {
   of.offset_groups = node.integer("offset_group", 1);
   if (of.groups < 1 || of.offset_groups < 1) node.fail("group and offset_group must be at least 1");
   of.taps = of.windows.taps();
-  if (of.taps > most_taps) node.fail_unsupported(fmt::format("filters of more than {} taps are not supported", most_taps));
+  if (of.taps > most_taps)
+    node.fail_unsupported(fmt::format("filters of more than {} taps are not supported", most_taps));
   for (std::size_t i = 0; i < of.extents.size(); ++i)
-    of.counts.push_back(floordiv(of.windows.before[i] + of.extents[i] + of.windows.after[i] - of.windows.reach(i), node.dims().constant(of.windows.strides[i])) + 1);
+    of.counts.push_back(
+        floordiv(of.windows.before[i] + of.extents[i] + of.windows.after[i] - of.windows.reach(i),
+                 node.dims().constant(of.windows.strides[i])) +
+        1);
   return of;
 }
 
@@ -54,20 +58,28 @@ Term places_on(const Term& offsets, const Deformed& of, int axis) {
   NodeContext& node = offsets.node();
   const auto i = static_cast<std::size_t>(axis);
   std::int64_t inner = 1;
-  for (std::size_t later = i + 1; later < of.windows.sizes.size(); ++later) inner *= of.windows.sizes[later];
+  for (std::size_t later = i + 1; later < of.windows.sizes.size(); ++later)
+    inner *= of.windows.sizes[later];
   std::vector<float> taps;
-  for (std::int64_t tap = 0; tap < of.taps; ++tap) taps.push_back(static_cast<float>(tap / inner % of.windows.sizes[i] * of.windows.dilations[i]));
+  for (std::int64_t tap = 0; tap < of.taps; ++tap)
+    taps.push_back(static_cast<float>(tap / inner % of.windows.sizes[i] * of.windows.dilations[i]));
   Dims dims{offsets.dims()[0], offsets.dims()[1], offsets.dims()[2]};
   dims.insert(dims.end(), of.counts.begin(), of.counts.end());
-  const Term offset = reshape(slice(offsets, 3, node.dims().constant(axis), node.dims().constant(axis + 1)), dims);
-  const Term starts = range(node, of.counts[i], DType::f32) * static_cast<double>(of.windows.strides[i]) - size(node, of.windows.before[i], DType::f32);
-  return offset + along(floats(node, {of.taps}, taps), 2, of.rank()) + along(starts, axis + 3, of.rank());
+  const Term offset =
+      reshape(slice(offsets, 3, node.dims().constant(axis), node.dims().constant(axis + 1)), dims);
+  const Term starts =
+      range(node, of.counts[i], DType::f32) * static_cast<double>(of.windows.strides[i]) -
+      size(node, of.windows.before[i], DType::f32);
+  return offset + along(floats(node, {of.taps}, taps), 2, of.rank()) +
+         along(starts, axis + 3, of.rank());
 }
 
-/// The image where the taps are, linear between its elements and 0 outside: [N, offset groups, taps, o..., C of a group].
+/// The image where the taps are, linear between its elements and 0 outside: [N, offset groups,
+/// taps, o..., C of a group].
 Term sampled(NodeContext& node, const Deformed& of) {
   const Term x = term(node, 0), offsets = by_tap(term(node, offset_input), of, of.axes());
-  Dims dims{x.dims()[0], node.dims().constant(of.offset_groups), floordiv(x.dims()[1], node.dims().constant(of.offset_groups))};
+  Dims dims{x.dims()[0], node.dims().constant(of.offset_groups),
+            floordiv(x.dims()[1], node.dims().constant(of.offset_groups))};
   dims.insert(dims.end(), of.extents.begin(), of.extents.end());
   Integers channels_last{0, 1};
   for (int axis = 0; axis < of.axes(); ++axis) channels_last.push_back(axis + 3);
@@ -78,9 +90,11 @@ Term sampled(NodeContext& node, const Deformed& of) {
     const Term extent = size(node, of.extents[static_cast<std::size_t>(axis)], DType::f32);
     taps.emplace_back();
     for (const Tap<Term>& tap : linear_taps(places_on(offsets, of, axis)))
-      taps.back().push_back({cast(clamped(tap.place, extent), DType::i64), where(is_inside(tap.place, extent), tap.weight, 0.0)});
+      taps.back().push_back({cast(clamped(tap.place, extent), DType::i64),
+                             where(is_inside(tap.place, extent), tap.weight, 0.0)});
   }
-  const Term batch = along(range(node, dims[0]), 0, of.rank()), group = along(range(node, dims[1]), 1, of.rank());
+  const Term batch = along(range(node, dims[0]), 0, of.rank()),
+             group = along(range(node, dims[1]), 1, of.rank());
   std::optional<Term> sum;
   for (std::size_t corner = 0; corner < std::size_t{1} << taps.size(); ++corner) {
     std::vector<Term> places{batch, group};
@@ -93,7 +107,9 @@ Term sampled(NodeContext& node, const Deformed& of) {
     const Term part = gather_at(image, places) * unsqueeze(*weight, of.rank());
     sum = sum ? *sum + part : part;
   }
-  return node.has(mask_input) ? *sum * unsqueeze(by_tap(term(node, mask_input), of, std::nullopt), of.rank()) : *sum;
+  return node.has(mask_input)
+             ? *sum * unsqueeze(by_tap(term(node, mask_input), of, std::nullopt), of.rank())
+             : *sum;
 }
 
 void convert_deform_conv(NodeContext& node) {
@@ -103,20 +119,27 @@ void convert_deform_conv(NodeContext& node) {
   Integers rows{0};
   for (int axis = 0; axis < of.axes(); ++axis) rows.push_back(axis + 3);
   for (const int last : {1, of.rank(), 2}) rows.push_back(last);
-  const Dim batch = elements.dims()[0], windows = product(node, of.counts), outputs = filters.dims()[0], groups = node.dims().constant(of.groups);
+  const Dim batch = elements.dims()[0], windows = product(node, of.counts),
+            outputs = filters.dims()[0], groups = node.dims().constant(of.groups);
   const Dim terms = filters.dims()[1] * of.taps, of_group = floordiv(outputs, groups);
   Term columns = transpose(elements, rows);
   Term result = columns;
   if (of.groups == 1) {
-    result = transpose(matmul(reshape(columns, {batch, windows, terms}), transpose(reshape(filters, {outputs, terms}), {1, 0})), {0, 2, 1});
+    result = transpose(matmul(reshape(columns, {batch, windows, terms}),
+                              transpose(reshape(filters, {outputs, terms}), {1, 0})),
+                       {0, 2, 1});
   } else {
     columns = transpose(reshape(columns, {batch, windows, groups, terms}), {0, 2, 1, 3});
-    result = transpose(matmul(columns, transpose(reshape(filters, {groups, of_group, terms}), {0, 2, 1})), {0, 1, 3, 2});
+    result = transpose(
+        matmul(columns, transpose(reshape(filters, {groups, of_group, terms}), {0, 2, 1})),
+        {0, 1, 3, 2});
   }
   Dims dims{batch, outputs};
   dims.insert(dims.end(), of.counts.begin(), of.counts.end());
   result = reshape(result, dims);
-  node.give((node.has(bias_input) ? result + along(term(node, bias_input), 1, result.rank()) : result).id());
+  node.give(
+      (node.has(bias_input) ? result + along(term(node, bias_input), 1, result.rank()) : result)
+          .id());
 }
 
 }  // namespace

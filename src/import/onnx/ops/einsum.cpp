@@ -14,7 +14,8 @@
 namespace dyn::onnx {
 namespace {
 
-/// Axes by their letters; those of an ellipsis are digits, counted from the right, so that operands of several ranks broadcast.
+/// Axes by their letters; those of an ellipsis are digits, counted from the right, so that operands
+/// of several ranks broadcast.
 using Letters = std::string;
 
 struct Factor {
@@ -27,7 +28,9 @@ struct Equation {
   Letters output;
 };
 
-bool is_letter(char letter) { return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z'); }
+bool is_letter(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+}
 
 constexpr std::size_t most_ellipsis_axes = 10;
 
@@ -36,24 +39,29 @@ Letters letters_of(NodeContext& node, const std::string& text, std::size_t ellip
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (is_letter(text[i])) {
       letters += text[i];
-    } else if (text.compare(i, 3, "...") == 0 && letters.find_first_of("0123456789") == std::string::npos) {
+    } else if (text.compare(i, 3, "...") == 0 &&
+               letters.find_first_of("0123456789") == std::string::npos) {
       for (std::size_t axis = ellipsis_axes; axis-- > 0;) letters += static_cast<char>('0' + axis);
       i += 2;
     } else {
-      node.fail(fmt::format("its equation has \"{}\", which is no letter and no single ellipsis", text.substr(i, 3)));
+      node.fail(fmt::format("its equation has \"{}\", which is no letter and no single ellipsis",
+                            text.substr(i, 3)));
     }
   }
   return letters;
 }
 
-/// Without an arrow the result has the ellipsis, and all letters that occur once, in the alphabet's order.
+/// Without an arrow the result has the ellipsis, and all letters that occur once, in the alphabet's
+/// order.
 Letters implied_output(const std::vector<Letters>& inputs) {
   std::map<char, int> counts;
   Letters output;
   for (const Letters& input : inputs) {
     for (const char letter : input) {
-      if (is_letter(letter)) ++counts[letter];
-      else if (output.find(letter) == std::string::npos) output += letter;
+      if (is_letter(letter))
+        ++counts[letter];
+      else if (output.find(letter) == std::string::npos)
+        output += letter;
     }
   }
   std::ranges::sort(output, std::greater());
@@ -69,30 +77,43 @@ Equation equation_of(NodeContext& node) {
   const std::size_t arrow = text.find("->");
   std::vector<std::string> parts{""};
   for (const char letter : text.substr(0, arrow)) {
-    if (letter == ',') parts.emplace_back();
-    else parts.back() += letter;
+    if (letter == ',')
+      parts.emplace_back();
+    else
+      parts.back() += letter;
   }
-  if (parts.size() != node.inputs()) node.fail(fmt::format("its equation has {} operands, but it has {} inputs", parts.size(), node.inputs()));
+  if (parts.size() != node.inputs())
+    node.fail(fmt::format("its equation has {} operands, but it has {} inputs", parts.size(),
+                          node.inputs()));
   Equation equation;
   std::size_t most = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto rank = static_cast<std::size_t>(node.type(i).rank());
     const auto named = static_cast<std::size_t>(std::ranges::count_if(parts[i], is_letter));
     const bool has_ellipsis = parts[i].find("...") != std::string::npos;
-    if (has_ellipsis ? rank < named : rank != named) node.fail(fmt::format("operand {} has {} dims, but its equation gives it \"{}\"", i, rank, parts[i]));
-    if (rank - named > most_ellipsis_axes) node.fail_unsupported("an ellipsis of more than ten axes is not supported");
+    if (has_ellipsis ? rank < named : rank != named)
+      node.fail(fmt::format("operand {} has {} dims, but its equation gives it \"{}\"", i, rank,
+                            parts[i]));
+    if (rank - named > most_ellipsis_axes)
+      node.fail_unsupported("an ellipsis of more than ten axes is not supported");
     if (has_ellipsis) most = std::max(most, rank - named);
     equation.inputs.push_back(letters_of(node, parts[i], rank - named));
   }
-  equation.output = arrow == std::string::npos ? implied_output(equation.inputs) : letters_of(node, text.substr(arrow + 2), most);
+  equation.output = arrow == std::string::npos ? implied_output(equation.inputs)
+                                               : letters_of(node, text.substr(arrow + 2), most);
   for (const char letter : equation.output) {
-    const bool known = std::ranges::any_of(equation.inputs, [&](const Letters& input) { return input.find(letter) != std::string::npos; });
-    if (!known || std::ranges::count(equation.output, letter) > 1) node.fail(fmt::format("its result's \"{}\" must be in an operand, and once in the result", letter));
+    const bool known = std::ranges::any_of(equation.inputs, [&](const Letters& input) {
+      return input.find(letter) != std::string::npos;
+    });
+    if (!known || std::ranges::count(equation.output, letter) > 1)
+      node.fail(
+          fmt::format("its result's \"{}\" must be in an operand, and once in the result", letter));
   }
   return equation;
 }
 
-/// A letter that occurs twice is its diagonal: both axes as one, of whose elements every (n + 1)-th is taken.
+/// A letter that occurs twice is its diagonal: both axes as one, of whose elements every (n + 1)-th
+/// is taken.
 void take_diagonals(Factor& operand) {
   NodeContext& node = operand.value.node();
   for (std::size_t i = 0; i < operand.letters.size(); ++i) {
@@ -102,8 +123,11 @@ void take_diagonals(Factor& operand) {
     Integers perm(dims.size());
     std::iota(perm.begin(), perm.end(), 0);
     perm.erase(perm.begin() + static_cast<std::ptrdiff_t>(again));
-    perm.insert(perm.begin() + static_cast<std::ptrdiff_t>(i) + 1, static_cast<std::int64_t>(again));
-    if (graph::prove_equal(dims[i], dims[again]) == false) node.fail(fmt::format("\"{}\" is both {} and {}", operand.letters[i], graph::to_string(dims[i]), graph::to_string(dims[again])));
+    perm.insert(perm.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                static_cast<std::int64_t>(again));
+    if (graph::prove_equal(dims[i], dims[again]) == false)
+      node.fail(fmt::format("\"{}\" is both {} and {}", operand.letters[i],
+                            graph::to_string(dims[i]), graph::to_string(dims[again])));
     const Term square = transpose(operand.value, perm);
     Dims flat = square.dims();
     const Dim extent = flat[i];
@@ -111,7 +135,8 @@ void take_diagonals(Factor& operand) {
     flat[i] = extent * extent;
     flat.erase(flat.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     const Term place = range(node, extent);
-    operand.value = gather(reshape(square, flat), place * size(node, extent + 1), static_cast<int>(i));
+    operand.value =
+        gather(reshape(square, flat), place * size(node, extent + 1), static_cast<int>(i));
     operand.letters.erase(again, 1);
     --i;
   }
@@ -123,8 +148,10 @@ void sum_away(Factor& operand, const std::function<bool(char)>& is_wanted) {
   Integers axes;
   Letters kept;
   for (std::size_t i = 0; i < operand.letters.size(); ++i) {
-    if (is_wanted(operand.letters[i])) kept += operand.letters[i];
-    else axes.push_back(static_cast<std::int64_t>(i));
+    if (is_wanted(operand.letters[i]))
+      kept += operand.letters[i];
+    else
+      axes.push_back(static_cast<std::int64_t>(i));
   }
   operand = {reduce("reduce_sum", operand.value, axes, false), kept};
 }
@@ -140,19 +167,25 @@ Term arranged(const Factor& operand, const Letters& letters) {
   }
   const Term turned = std::ranges::is_sorted(perm) ? operand.value : transpose(operand.value, perm);
   std::size_t next = 0;
-  for (const char letter : letters) dims.push_back(has(operand.letters, letter) ? turned.dims()[next++] : operand.value.node().dims().constant(1));
+  for (const char letter : letters)
+    dims.push_back(has(operand.letters, letter) ? turned.dims()[next++]
+                                                : operand.value.node().dims().constant(1));
   return dims == turned.dims() ? turned : reshape(turned, dims);
 }
 
-Dim extent_of(const Factor& operand, char letter) { return operand.value.dims()[operand.letters.find(letter)]; }
+Dim extent_of(const Factor& operand, char letter) {
+  return operand.value.dims()[operand.letters.find(letter)];
+}
 
 /// Letters of a pair of operands by their part in a matrix product.
 struct Roles {
   Letters batch, rows, columns, summed;
 };
 
-/// A letter of both sides that one has with a dim of 1 broadcasts, and is no axis of the product: nothing where there is one.
-std::optional<Roles> roles_of(const Factor& a, const Factor& b, const std::function<bool(char)>& is_wanted) {
+/// A letter of both sides that one has with a dim of 1 broadcasts, and is no axis of the product:
+/// nothing where there is one.
+std::optional<Roles> roles_of(const Factor& a, const Factor& b,
+                              const std::function<bool(char)>& is_wanted) {
   Roles roles;
   for (const char letter : a.letters) {
     if (!has(b.letters, letter)) {
@@ -185,7 +218,9 @@ Factor matrix_product(const Factor& a, const Factor& b, const Roles& roles) {
   right.insert(right.end(), {extent_of(b, roles.summed), extent_of(b, roles.columns)});
   for (const char letter : roles.rows) result.push_back(extent_of(a, letter));
   for (const char letter : roles.columns) result.push_back(extent_of(b, letter));
-  const Term product = matmul(reshape(arranged(a, roles.batch + roles.rows + roles.summed), left), reshape(arranged(b, roles.batch + roles.summed + roles.columns), right));
+  const Term product =
+      matmul(reshape(arranged(a, roles.batch + roles.rows + roles.summed), left),
+             reshape(arranged(b, roles.batch + roles.summed + roles.columns), right));
   return {reshape(product, result), roles.batch + roles.rows + roles.columns};
 }
 
@@ -194,7 +229,9 @@ Factor product(Factor a, Factor b, const std::function<bool(char)>& is_wanted) {
   sum_away(a, [&](char letter) { return is_wanted(letter) || has(b.letters, letter); });
   sum_away(b, [&](char letter) { return is_wanted(letter) || has(a.letters, letter); });
   if (a.value.dtype() == DType::f32 || graph::is_half(a.value.dtype())) {
-    if (const std::optional<Roles> roles = roles_of(a, b, is_wanted); roles && !roles->summed.empty()) return matrix_product(a, b, *roles);
+    if (const std::optional<Roles> roles = roles_of(a, b, is_wanted);
+        roles && !roles->summed.empty())
+      return matrix_product(a, b, *roles);
   }
   Letters all = a.letters;
   for (const char letter : b.letters) {
@@ -215,7 +252,9 @@ void convert_einsum(NodeContext& node) {
   Factor result = operands.front();
   for (std::size_t i = 1; i < operands.size(); ++i) {
     const auto is_wanted = [&](char letter) {
-      return has(equation.output, letter) || std::any_of(operands.begin() + static_cast<std::ptrdiff_t>(i) + 1, operands.end(), [&](const Factor& later) { return has(later.letters, letter); });
+      return has(equation.output, letter) ||
+             std::any_of(operands.begin() + static_cast<std::ptrdiff_t>(i) + 1, operands.end(),
+                         [&](const Factor& later) { return has(later.letters, letter); });
     };
     result = product(result, operands[i], is_wanted);
   }

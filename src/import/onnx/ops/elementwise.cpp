@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "graph/ops/scalar_ops.hpp"
-#include "src/import/onnx/parts/before_opset7.hpp"
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/before_opset7.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -21,9 +21,11 @@ std::optional<Dim> fold_mul(Dim a, Dim b) { return a * b; }
 std::optional<Dim> fold_min(Dim a, Dim b) { return min(a, b); }
 std::optional<Dim> fold_max(Dim a, Dim b) { return max(a, b); }
 
-/// ONNX truncates, dims round down: the same where nothing is negative. A divisor of 0 is an error of the run.
+/// ONNX truncates, dims round down: the same where nothing is negative. A divisor of 0 is an error
+/// of the run.
 std::optional<Dim> fold_div(Dim a, Dim b) {
-  if (b.constant() == 0 || graph::bounds(b).low < 0 || graph::bounds(a).low < 0) return std::nullopt;
+  if (b.constant() == 0 || graph::bounds(b).low < 0 || graph::bounds(a).low < 0)
+    return std::nullopt;
   return floordiv(a, b);
 }
 
@@ -46,11 +48,16 @@ struct SizeFold {
   graph::ScalarOp op;
   Fold fold;
 };
-constexpr SizeFold size_folds[] = {{graph::ScalarOp::Add, fold_add},         {graph::ScalarOp::Sub, fold_sub},
-                                   {graph::ScalarOp::Mul, fold_mul},         {graph::ScalarOp::Div, fold_div},
-                                   {graph::ScalarOp::Max, fold_max},         {graph::ScalarOp::Min, fold_min},
-                                   {graph::ScalarOp::Equal, fold_equal},     {graph::ScalarOp::Less, fold_less},
-                                   {graph::ScalarOp::LessEqual, fold_less_equal}, {graph::ScalarOp::Greater, fold_greater},
+constexpr SizeFold size_folds[] = {{graph::ScalarOp::Add, fold_add},
+                                   {graph::ScalarOp::Sub, fold_sub},
+                                   {graph::ScalarOp::Mul, fold_mul},
+                                   {graph::ScalarOp::Div, fold_div},
+                                   {graph::ScalarOp::Max, fold_max},
+                                   {graph::ScalarOp::Min, fold_min},
+                                   {graph::ScalarOp::Equal, fold_equal},
+                                   {graph::ScalarOp::Less, fold_less},
+                                   {graph::ScalarOp::LessEqual, fold_less_equal},
+                                   {graph::ScalarOp::Greater, fold_greater},
                                    {graph::ScalarOp::GreaterEqual, fold_greater_equal}};
 
 /// nullptr: nothing does.
@@ -68,17 +75,20 @@ constexpr Alias aliases[] = {{"Sum", graph::ScalarOp::Add}, {"Xor", graph::Scala
 
 /// The scalar operator that an ONNX operator is; the family has no others.
 const graph::ScalarOpInfo& same_operator(std::string_view onnx) {
-  if (const auto alias = std::ranges::find(aliases, onnx, &Alias::onnx); alias != std::end(aliases)) return graph::info_of(alias->op);
+  if (const auto alias = std::ranges::find(aliases, onnx, &Alias::onnx); alias != std::end(aliases))
+    return graph::info_of(alias->op);
   return *std::ranges::find(graph::scalar_ops(), onnx, &graph::ScalarOpInfo::onnx);
 }
 
 /// Element by element; one element is repeated.
-std::optional<KnownInts> fold_elements(const KnownInts& a, const KnownInts& b, DType dtype, Fold fold) {
+std::optional<KnownInts> fold_elements(const KnownInts& a, const KnownInts& b, DType dtype,
+                                       Fold fold) {
   const std::size_t left = a.elements.size(), right = b.elements.size();
   if (left != right && left != 1 && right != 1) return std::nullopt;
   KnownInts result{dtype, a.scalar && b.scalar, {}};
   for (std::size_t i = 0; i < (left == 1 ? right : left); ++i) {
-    const std::optional<Dim> element = fold(a.elements[left == 1 ? 0 : i], b.elements[right == 1 ? 0 : i]);
+    const std::optional<Dim> element =
+        fold(a.elements[left == 1 ? 0 : i], b.elements[right == 1 ? 0 : i]);
     if (!element) return std::nullopt;
     result.elements.push_back(*element);
   }
@@ -90,7 +100,8 @@ bool give_folded(NodeContext& node, Fold fold, bool compares) {
   if (fold == nullptr || node.inputs() != 2) return false;
   const std::optional<KnownInts> a = node.ints(0), b = node.ints(1);
   if (!a || !b || a->dtype == DType::boolean) return false;
-  std::optional<KnownInts> result = fold_elements(*a, *b, compares ? DType::boolean : a->dtype, fold);
+  std::optional<KnownInts> result =
+      fold_elements(*a, *b, compares ? DType::boolean : a->dtype, fold);
   if (!result) return false;
   node.give(*std::move(result));
   return true;
@@ -103,56 +114,73 @@ void convert_same(NodeContext& node) {
   if (node.inputs() == 1 && op.operands == 2) return node.give(node.operand(0));
   ValueId result = node.value(0);
   if (op.operands == 1) result = node.add(op.text, {result});
-  for (std::size_t i = 1; i < node.inputs(); ++i) result = node.add(op.text, {result, i == 1 ? second_operand(node) : node.value(i)});
+  for (std::size_t i = 1; i < node.inputs(); ++i)
+    result = node.add(op.text, {result, i == 1 ? second_operand(node) : node.value(i)});
   node.give(result);
 }
 
-/// With the sign of a: what is left of a after whole multiples of b. mod is exact where both are positive; of integers div truncates by itself.
+/// With the sign of a: what is left of a after whole multiples of b. mod is exact where both are
+/// positive; of integers div truncates by itself.
 ValueId truncated_mod(NodeContext& node) {
   const ValueId a = node.value(0), b = node.value(1);
-  if (is_float(node.type(0).dtype)) return node.add("mul", {node.add("sign", {a}), node.add("mod", {node.add("abs", {a}), node.add("abs", {b})})});
+  if (is_float(node.type(0).dtype))
+    return node.add("mul", {node.add("sign", {a}),
+                            node.add("mod", {node.add("abs", {a}), node.add("abs", {b})})});
   return node.add("sub", {a, node.add("mul", {node.add("div", {a, b}), b})});
 }
 
 void convert_mod(NodeContext& node) {
   if (node.integer("fmod", 0) != 0) return node.give(truncated_mod(node));
-  if (!give_folded(node, fold_mod, false)) node.give(node.add("mod", {node.value(0), node.value(1)}));
+  if (!give_folded(node, fold_mod, false))
+    node.give(node.add("mod", {node.value(0), node.value(1)}));
 }
 
 ValueId cast_to(NodeContext& node, ValueId x, DType dtype) {
-  return node.builder().type(x).dtype == dtype ? x : node.add("cast", {x}, {{"dtype", std::string(name_of(dtype))}});
+  return node.builder().type(x).dtype == dtype
+             ? x
+             : node.add("cast", {x}, {{"dtype", std::string(name_of(dtype))}});
 }
 
-/// ONNX lets the exponent have another dtype. The result has the base's; of an integer and a fraction it is computed with fractions.
+/// ONNX lets the exponent have another dtype. The result has the base's; of an integer and a
+/// fraction it is computed with fractions.
 void convert_pow(NodeContext& node) {
   const ValueId base = node.value(0), exponent = second_operand(node);
   const DType dtype = node.type(0).dtype;
   const DType computed = !is_float(dtype) && is_float(node.type(1).dtype) ? DType::f64 : dtype;
-  node.give(cast_to(node, node.add("pow", {cast_to(node, base, computed), cast_to(node, exponent, computed)}), dtype));
+  node.give(cast_to(
+      node, node.add("pow", {cast_to(node, base, computed), cast_to(node, exponent, computed)}),
+      dtype));
 }
 
 void convert_bit_shift(NodeContext& node) {
   const std::string direction = node.word("direction", "");
-  if (direction != "LEFT" && direction != "RIGHT") node.fail(fmt::format("its direction must be LEFT or RIGHT, not \"{}\"", direction));
+  if (direction != "LEFT" && direction != "RIGHT")
+    node.fail(fmt::format("its direction must be LEFT or RIGHT, not \"{}\"", direction));
   node.give(node.add(direction == "LEFT" ? "shift_left" : "shift_right", node.values()));
 }
 
 /// Of either sign, or of one alone.
 void convert_is_inf(NodeContext& node) {
-  const bool negative = node.integer("detect_negative", 1) != 0, positive = node.integer("detect_positive", 1) != 0;
+  const bool negative = node.integer("detect_negative", 1) != 0,
+             positive = node.integer("detect_positive", 1) != 0;
   const ValueId x = node.value(0);
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (negative && positive) return node.give(node.add("equal", {node.add("abs", {x}), node.scalar(infinity, x)}));
-  if (negative || positive) return node.give(node.add("equal", {x, node.scalar(negative ? -infinity : infinity, x)}));
+  if (negative && positive)
+    return node.give(node.add("equal", {node.add("abs", {x}), node.scalar(infinity, x)}));
+  if (negative || positive)
+    return node.give(node.add("equal", {x, node.scalar(negative ? -infinity : infinity, x)}));
   const std::vector<Dim> dims = node.type(0).dims;
-  node.give(node.add("expand", {node.builder().integer(DType::boolean, 0)}, {node.dim_list("shape", dims)}));
+  node.give(node.add("expand", {node.builder().integer(DType::boolean, 0)},
+                     {node.dim_list("shape", dims)}));
 }
 
-/// Axes are counted from the end and then negated, and lengths too, of which the last elements are taken.
+/// Axes are counted from the end and then negated, and lengths too, of which the last elements are
+/// taken.
 void convert_neg(NodeContext& node) {
   std::optional<KnownInts> ints = node.ints(0);
   const auto is_known = [](Dim dim) { return dim.constant().value_or(0) > INT32_MIN; };
-  if (!ints || ints->dtype == DType::boolean || !std::ranges::all_of(ints->elements, is_known)) return node.give(node.add("neg", {node.value(0)}));
+  if (!ints || ints->dtype == DType::boolean || !std::ranges::all_of(ints->elements, is_known))
+    return node.give(node.add("neg", {node.value(0)}));
   for (Dim& element : ints->elements) element = element * -1;
   node.give(*std::move(ints));
 }
@@ -160,14 +188,17 @@ void convert_neg(NodeContext& node) {
 void convert_mean(NodeContext& node) {
   ValueId sum = node.value(0);
   for (std::size_t i = 1; i < node.inputs(); ++i) sum = node.add("add", {sum, node.value(i)});
-  node.give(node.inputs() == 1 ? sum : node.add("div", {sum, node.scalar(static_cast<double>(node.inputs()), sum)}));
+  node.give(node.inputs() == 1
+                ? sum
+                : node.add("div", {sum, node.scalar(static_cast<double>(node.inputs()), sum)}));
 }
 
 /// Of sizes where the condition is known.
 bool give_known_choice(NodeContext& node) {
   const std::optional<KnownInts> condition = node.ints(0), yes = node.ints(1), no = node.ints(2);
   if (!condition || !yes || !no) return false;
-  const std::size_t count = std::max({condition->elements.size(), yes->elements.size(), no->elements.size()});
+  const std::size_t count =
+      std::max({condition->elements.size(), yes->elements.size(), no->elements.size()});
   KnownInts chosen{yes->dtype, condition->scalar && yes->scalar && no->scalar, {}};
   const auto at = [count](const KnownInts& ints, std::size_t i) -> std::optional<Dim> {
     if (ints.elements.size() == count) return ints.elements[i];
@@ -186,11 +217,14 @@ void convert_where(NodeContext& node) {
   if (!give_known_choice(node)) node.give(node.add("where", node.values()));
 }
 
-/// A constant of few integers as floats: a size on its way to where one is needed. False where it is none.
+/// A constant of few integers as floats: a size on its way to where one is needed. False where it
+/// is none.
 bool give_constant_floats(NodeContext& node) {
   constexpr std::int64_t most_few = 64;
   const Tensor* integers = node.constant(0);
-  if (integers == nullptr || (integers->dtype != DType::i64 && integers->dtype != DType::i32) || integers->elements() > most_few) return false;
+  if (integers == nullptr || (integers->dtype != DType::i64 && integers->dtype != DType::i32) ||
+      integers->elements() > most_few)
+    return false;
   Tensor floats{DType::f32, integers->dims, {}};
   for (const std::int64_t each : integers_of(*integers)) {
     const auto number = static_cast<float>(each);
@@ -202,7 +236,8 @@ bool give_constant_floats(NodeContext& node) {
 
 void give_cast(NodeContext& node, DType to) {
   if (node.type_of(0).dtype == to) return node.give(node.operand(0));
-  if (std::optional<KnownInts> ints = node.ints_of_any_rank(0); ints && ints->dtype != DType::boolean && (to == DType::i64 || to == DType::i32)) {
+  if (std::optional<KnownInts> ints = node.ints_of_any_rank(0);
+      ints && ints->dtype != DType::boolean && (to == DType::i64 || to == DType::i32)) {
     ints->dtype = to;
     return node.give(*std::move(ints));
   }
@@ -217,7 +252,14 @@ void convert_cast_like(NodeContext& node) { give_cast(node, node.type_of(1).dtyp
 }  // namespace
 
 Family elementwise_operators() {
-  Family family{{"BitShift", convert_bit_shift}, {"Neg", convert_neg}, {"IsInf", convert_is_inf}, {"Mod", convert_mod}, {"Pow", convert_pow}, {"Mean", convert_mean}, {"Where", convert_where}, {"Cast", convert_cast},
+  Family family{{"BitShift", convert_bit_shift},
+                {"Neg", convert_neg},
+                {"IsInf", convert_is_inf},
+                {"Mod", convert_mod},
+                {"Pow", convert_pow},
+                {"Mean", convert_mean},
+                {"Where", convert_where},
+                {"Cast", convert_cast},
                 {"CastLike", convert_cast_like}};
   for (const graph::ScalarOpInfo& op : graph::scalar_ops())
     if (!op.onnx.empty()) family.emplace_back(op.onnx, convert_same);

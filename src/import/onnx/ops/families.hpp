@@ -9,7 +9,8 @@
 
 namespace dyn::onnx {
 
-/// Gives every output that something may read. Throws Error(model) for a broken node, Error(unsupported) for a valid one that dyn cannot run.
+/// Gives every output that something may read. Throws Error(model) for a broken node,
+/// Error(unsupported) for a valid one that dyn cannot run.
 using Convert = void (*)(NodeContext&);
 using Family = std::vector<std::pair<std::string_view, Convert>>;
 

@@ -20,13 +20,20 @@ struct Sampling {
 
 Sampling sampling_of(NodeContext& node) {
   Sampling sampling;
-  const std::string mode = node.word("mode", "linear"), padding = node.word("padding_mode", "zeros");
-  if (mode == "nearest") sampling.curve = Resizing::Curve::Nearest;
-  else if (mode == "cubic" || mode == "bicubic") sampling.curve = Resizing::Curve::Cubic;
-  else if (mode != "linear" && mode != "bilinear") node.fail(fmt::format("mode {} is unknown", mode));
-  if (padding == "border") sampling.padding = Padding::Border;
-  else if (padding == "reflection") sampling.padding = Padding::Reflection;
-  else if (padding != "zeros") node.fail(fmt::format("padding_mode {} is unknown", padding));
+  const std::string mode = node.word("mode", "linear"),
+                    padding = node.word("padding_mode", "zeros");
+  if (mode == "nearest")
+    sampling.curve = Resizing::Curve::Nearest;
+  else if (mode == "cubic" || mode == "bicubic")
+    sampling.curve = Resizing::Curve::Cubic;
+  else if (mode != "linear" && mode != "bilinear")
+    node.fail(fmt::format("mode {} is unknown", mode));
+  if (padding == "border")
+    sampling.padding = Padding::Border;
+  else if (padding == "reflection")
+    sampling.padding = Padding::Reflection;
+  else if (padding != "zeros")
+    node.fail(fmt::format("padding_mode {} is unknown", padding));
   sampling.align_corners = node.integer("align_corners", 0) != 0;
   return sampling;
 }
@@ -41,20 +48,29 @@ Border border_of(const Sampling& sampling, const Term& extent) {
   return {extent, extent.scalar(-0.5), extent - 0.5};
 }
 
-/// Thrown back at both ends as often as it takes; of whole places the result is exact. Where the ends are one place, all is there.
+/// Thrown back at both ends as often as it takes; of whole places the result is exact. Where the
+/// ends are one place, all is there.
 Term reflected(const Term& place, const Border& border) {
-  const Term length = border.last - border.first, period = maximum(length * 2.0, 1.0), from_first = place - border.first;
+  const Term length = border.last - border.first, period = maximum(length * 2.0, 1.0),
+             from_first = place - border.first;
   return border.last - abs(from_first - floor(from_first / period) * period - length);
 }
 
-/// -1 to 1 are the axis' ends: the middles of its outer elements, or their outer borders. What is beyond them is reflected, or moved to the border; a cubic curve goes
-/// on there, and reads the border's element.
+/// -1 to 1 are the axis' ends: the middles of its outer elements, or their outer borders. What is
+/// beyond them is reflected, or moved to the border; a cubic curve goes on there, and reads the
+/// border's element.
 Term place_on_axis(const Sampling& sampling, const Term& normal, const Border& border) {
-  Term place = sampling.align_corners ? (normal + 1.0) / 2.0 * (border.extent - 1.0) : ((normal + 1.0) * border.extent - 1.0) / 2.0;
+  Term place = sampling.align_corners ? (normal + 1.0) / 2.0 * (border.extent - 1.0)
+                                      : ((normal + 1.0) * border.extent - 1.0) / 2.0;
   if (sampling.curve == Resizing::Curve::Nearest) place = round(place);
-  if (sampling.padding == Padding::Zeros || (sampling.padding == Padding::Border && sampling.curve == Resizing::Curve::Cubic)) return place;
+  if (sampling.padding == Padding::Zeros ||
+      (sampling.padding == Padding::Border && sampling.curve == Resizing::Curve::Cubic))
+    return place;
   const Term beyond = either(less(place, border.first), less(border.last, place));
-  return where(beyond, sampling.padding == Padding::Border ? clamped(place, border.extent) : reflected(place, border), place);
+  return where(beyond,
+               sampling.padding == Padding::Border ? clamped(place, border.extent)
+                                                   : reflected(place, border),
+               place);
 }
 
 /// A tap whose place is inside, its weight 0 where the padding is.
@@ -63,7 +79,8 @@ struct AxisTap {
   std::optional<Term> weight;
 };
 
-std::vector<AxisTap> taps_on_axis(const Sampling& sampling, const Term& place, const Border& border) {
+std::vector<AxisTap> taps_on_axis(const Sampling& sampling, const Term& place,
+                                  const Border& border) {
   constexpr float cubic_a = -0.75F;
   std::vector<AxisTap> taps;
   const auto add = [&](const Term& at, std::optional<Term> weight) {
@@ -78,7 +95,9 @@ std::vector<AxisTap> taps_on_axis(const Sampling& sampling, const Term& place, c
     add(place, std::nullopt);
     return taps;
   }
-  for (const Tap<Term>& tap : sampling.curve == Resizing::Curve::Linear ? linear_taps(place) : cubic_taps(place, cubic_a)) add(tap.place, tap.weight);
+  for (const Tap<Term>& tap :
+       sampling.curve == Resizing::Curve::Linear ? linear_taps(place) : cubic_taps(place, cubic_a))
+    add(tap.place, tap.weight);
   return taps;
 }
 
@@ -112,16 +131,23 @@ void convert_grid_sample(NodeContext& node) {
   const Sampling sampling = sampling_of(node);
   const Term image{node, channels_last(node, node.value(0))}, grid = term(node, 1);
   const int axes = image.rank() - 2, rank = axes + 2;
-  if (axes < 1 || grid.rank() != rank) node.fail(fmt::format("its grid has {} dims, its input {}", grid.rank(), image.rank()));
-  if (grid.dtype() != DType::f32) node.fail_unsupported(fmt::format("a grid of {} is not supported", name_of(grid.dtype())));
-  if (grid.dims().back().constant().value_or(axes) != axes) node.fail(fmt::format("its grid's last dim is {}, but the image has {} axes", graph::to_string(grid.dims().back()), axes));
+  if (axes < 1 || grid.rank() != rank)
+    node.fail(fmt::format("its grid has {} dims, its input {}", grid.rank(), image.rank()));
+  if (grid.dtype() != DType::f32)
+    node.fail_unsupported(fmt::format("a grid of {} is not supported", name_of(grid.dtype())));
+  if (grid.dims().back().constant().value_or(axes) != axes)
+    node.fail(fmt::format("its grid's last dim is {}, but the image has {} axes",
+                          graph::to_string(grid.dims().back()), axes));
   std::vector<std::vector<AxisTap>> taps;
   for (int axis = 0; axis < axes; ++axis) {
     const std::int64_t component = axes - 1 - axis;
     Dims shape = grid.dims();
     shape.pop_back();
-    const Term normal = reshape(slice(grid, rank - 1, node.dims().constant(component), node.dims().constant(component + 1)), shape);
-    const Border border = border_of(sampling, size(node, image.dims()[static_cast<std::size_t>(axis) + 1], DType::f32));
+    const Term normal = reshape(
+        slice(grid, rank - 1, node.dims().constant(component), node.dims().constant(component + 1)),
+        shape);
+    const Border border = border_of(
+        sampling, size(node, image.dims()[static_cast<std::size_t>(axis) + 1], DType::f32));
     taps.push_back(taps_on_axis(sampling, place_on_axis(sampling, normal, border), border));
   }
   node.give(channels_first(node, sampled(image, taps).id()));
@@ -138,18 +164,21 @@ Term normal_places(NodeContext& node, Dim extent, bool align_corners) {
 void convert_affine_grid(NodeContext& node) {
   const Term theta = term(node, 0);
   const Dims shape = node.need_dims(1, "its size");
-  if (shape.size() < 3 || theta.rank() != 3) node.fail("it needs theta with 3 dims, and a size of at least 3 elements");
+  if (shape.size() < 3 || theta.rank() != 3)
+    node.fail("it needs theta with 3 dims, and a size of at least 3 elements");
   const int axes = static_cast<int>(shape.size()) - 2, rank = axes + 2;
   const Dim one = node.dims().constant(1);
   const auto column = [&](std::int64_t index) {
     Dims dims(static_cast<std::size_t>(rank), one);
     dims.front() = theta.dims()[0];
     dims.back() = theta.dims()[1];
-    return reshape(slice(theta, 2, node.dims().constant(index), node.dims().constant(index + 1)), dims);
+    return reshape(slice(theta, 2, node.dims().constant(index), node.dims().constant(index + 1)),
+                   dims);
   };
   Term grid = column(axes);
   for (int axis = 0; axis < axes; ++axis) {
-    const Term places = normal_places(node, shape[static_cast<std::size_t>(axis) + 2], node.integer("align_corners", 0) != 0);
+    const Term places = normal_places(node, shape[static_cast<std::size_t>(axis) + 2],
+                                      node.integer("align_corners", 0) != 0);
     grid = grid + column(axes - 1 - axis) * along(places, axis + 1, rank);
   }
   node.give(grid.id());
@@ -157,6 +186,8 @@ void convert_affine_grid(NodeContext& node) {
 
 }  // namespace
 
-Family grid_operators() { return {{"GridSample", convert_grid_sample}, {"AffineGrid", convert_affine_grid}}; }
+Family grid_operators() {
+  return {{"GridSample", convert_grid_sample}, {"AffineGrid", convert_affine_grid}};
+}
 
 }  // namespace dyn::onnx

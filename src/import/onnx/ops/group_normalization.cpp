@@ -16,11 +16,16 @@ Integers axes_from(int first, int rank) {
   return axes;
 }
 
-Term centered(const Term& x, const Integers& axes) { return x - reduce("reduce_mean", x, axes, true); }
+Term centered(const Term& x, const Integers& axes) {
+  return x - reduce("reduce_mean", x, axes, true);
+}
 
-Term variance_of(const Term& centered, const Integers& axes) { return reduce("reduce_mean", centered * centered, axes, true); }
+Term variance_of(const Term& centered, const Integers& axes) {
+  return reduce("reduce_mean", centered * centered, axes, true);
+}
 
-/// [N, C, d...] over [C / groups, d...]; scale and bias have an element for each group up to opset 20, and for each channel from then on.
+/// [N, C, d...] over [C / groups, d...]; scale and bias have an element for each group up to opset
+/// 20, and for each channel from then on.
 void convert_group_norm(NodeContext& node) {
   constexpr int for_each_channel = 21;
   const Term x = term(node, 0);
@@ -34,9 +39,14 @@ void convert_group_norm(NodeContext& node) {
   apart.insert(apart.end(), dims.begin() + 2, dims.end());
   const int rank = static_cast<int>(apart.size());
   const Term from_mean = centered(reshape(x, apart), axes_from(2, rank));
-  const Term normal = from_mean / sqrt(variance_of(from_mean, axes_from(2, rank)) + node.number("epsilon", 1e-5));
-  if (by_channel) return node.give((reshape(normal, dims) * along(term(node, 1), 1, x.rank()) + along(term(node, 2), 1, x.rank())).id());
-  node.give(reshape(normal * along(term(node, 1), 1, rank) + along(term(node, 2), 1, rank), dims).id());
+  const Term normal =
+      from_mean / sqrt(variance_of(from_mean, axes_from(2, rank)) + node.number("epsilon", 1e-5));
+  if (by_channel)
+    return node.give((reshape(normal, dims) * along(term(node, 1), 1, x.rank()) +
+                      along(term(node, 2), 1, x.rank()))
+                         .id());
+  node.give(
+      reshape(normal * along(term(node, 1), 1, rank) + along(term(node, 2), 1, rank), dims).id());
 }
 
 void convert_mean_variance_norm(NodeContext& node) {
@@ -54,14 +64,17 @@ void convert_lp_norm(NodeContext& node) {
   const Integers axes{node.axis(node.integer("axis", -1), x.rank())};
   const std::int64_t p = node.integer("p", 2);
   if (p != 1 && p != 2) node.fail(fmt::format("p must be 1 or 2, not {}", p));
-  const Term norm = p == 1 ? reduce("reduce_sum", abs(x), axes, true) : sqrt(reduce("reduce_sum", x * x, axes, true));
+  const Term norm = p == 1 ? reduce("reduce_sum", abs(x), axes, true)
+                           : sqrt(reduce("reduce_sum", x * x, axes, true));
   node.give((x / where(equal(norm, 0.0), 1.0, norm)).id());
 }
 
 }  // namespace
 
 Family group_normalization_operators() {
-  return {{"GroupNormalization", convert_group_norm}, {"MeanVarianceNormalization", convert_mean_variance_norm}, {"LpNormalization", convert_lp_norm}};
+  return {{"GroupNormalization", convert_group_norm},
+          {"MeanVarianceNormalization", convert_mean_variance_norm},
+          {"LpNormalization", convert_lp_norm}};
 }
 
 }  // namespace dyn::onnx

@@ -25,11 +25,15 @@ bool give_known_concat(NodeContext& node) {
 void convert_concat(NodeContext& node) {
   if (give_known_concat(node)) return;
   constexpr int needs_axis = 4;
-  const int axis = node.axis(node.integer("axis", node.opset() < needs_axis ? 1 : 0), node.type(0).rank());
-  Operand joined{node.add("concat", node.values(), {node.dim("axis", axis)}), nullptr, std::nullopt, node.node().output(0)};
+  const int axis =
+      node.axis(node.integer("axis", node.opset() < needs_axis ? 1 : 0), node.type(0).rank());
+  Operand joined{node.add("concat", node.values(), {node.dim("axis", axis)}), nullptr, std::nullopt,
+                 node.node().output(0)};
   const graph::TensorType& type = node.builder().type(joined.id);
-  // Of sizes for which some are computed the others are known, such as a batch and channels that a resize keeps.
-  for (std::size_t i = 0; type.rank() == 1 && !is_float(type.dtype) && i < node.inputs(); ++i) joined.parts.push_back(node.operand(i));
+  // Of sizes for which some are computed the others are known, such as a batch and channels that a
+  // resize keeps.
+  for (std::size_t i = 0; type.rank() == 1 && !is_float(type.dtype) && i < node.inputs(); ++i)
+    joined.parts.push_back(node.operand(i));
   node.give(std::move(joined));
 }
 
@@ -42,8 +46,10 @@ bool give_known_gather(NodeContext& node) {
   for (const Dim each : indices->elements) {
     std::optional<std::int64_t> index = each.constant();
     if (!index) return false;
-    if (*index < -count || *index >= count) node.fail(fmt::format("index {} is outside of {} elements", *index, count));
-    chosen.elements.push_back(data->elements[static_cast<std::size_t>(*index < 0 ? *index + count : *index)]);
+    if (*index < -count || *index >= count)
+      node.fail(fmt::format("index {} is outside of {} elements", *index, count));
+    chosen.elements.push_back(
+        data->elements[static_cast<std::size_t>(*index < 0 ? *index + count : *index)]);
   }
   node.give(std::move(chosen));
   return true;
@@ -60,12 +66,14 @@ void convert_trilu(NodeContext& node) {
   const std::vector<Dim> dims = node.type(0).dims;
   if (dims.size() < 2) node.fail("its input must have at least 2 dims");
   const bool upper = node.integer("upper", 1) != 0;
-  const Dim one = node.dims().constant(1), diagonal = node.has(1) ? node.need_dim(1, "k") : node.dims().constant(0);
+  const Dim one = node.dims().constant(1),
+            diagonal = node.has(1) ? node.need_dim(1, "k") : node.dims().constant(0);
   const Dim rows = dims[dims.size() - 2], columns = dims.back();
   const ValueId column = node.add("range", {}, {{"end", columns}});
   // Row i begins at i + k.
   const ValueId first = node.add("range", {}, {{"start", diagonal}, {"end", rows + diagonal}});
-  const ValueId row = node.add("reshape", {first}, {node.dim_list("shape", std::vector{rows, one})});
+  const ValueId row =
+      node.add("reshape", {first}, {node.dim_list("shape", std::vector{rows, one})});
   const ValueId kept = node.add(upper ? "greater_equal" : "less_equal", {column, row});
   const ValueId x = node.value(0);
   node.give(node.add("where", {kept, x, node.scalar(0, x)}));
@@ -73,6 +81,8 @@ void convert_trilu(NodeContext& node) {
 
 }  // namespace
 
-Family indexed_operators() { return {{"Concat", convert_concat}, {"Gather", convert_gather}, {"Trilu", convert_trilu}}; }
+Family indexed_operators() {
+  return {{"Concat", convert_concat}, {"Gather", convert_gather}, {"Trilu", convert_trilu}};
+}
 
 }  // namespace dyn::onnx

@@ -18,10 +18,13 @@ Integers all_axes(int rank) {
   return axes;
 }
 
-/// Of log-probabilities [N, C, d...] and targets [N, d...]: minus the target's, times its class's weight, which is 0 for an ignored target.
+/// Of log-probabilities [N, C, d...] and targets [N, d...]: minus the target's, times its class's
+/// weight, which is 0 for an ignored target.
 void give_loss(NodeContext& node, const Term& log_probability) {
   const Term given = cast(term(node, target_input), DType::i64);
-  if (log_probability.rank() != given.rank() + 1) node.fail(fmt::format("its targets have {} dims, its input {}", given.rank(), log_probability.rank()));
+  if (log_probability.rank() != given.rank() + 1)
+    node.fail(fmt::format("its targets have {} dims, its input {}", given.rank(),
+                          log_probability.rank()));
   Term target = given;
   std::optional<Term> ignored;
   if (node.attribute("ignore_index") != nullptr) {
@@ -31,7 +34,9 @@ void give_loss(NodeContext& node, const Term& log_probability) {
   const Dims dims = given.dims();
   std::optional<Term> weight;
   if (node.has(weight_input)) weight = gather(term(node, weight_input), target, 0);
-  if (ignored) weight = weight ? where(*ignored, 0.0, *weight) : cast(negated(*ignored), log_probability.dtype());
+  if (ignored)
+    weight =
+        weight ? where(*ignored, 0.0, *weight) : cast(negated(*ignored), log_probability.dtype());
   Term loss = -reshape(gather_elements(log_probability, unsqueeze(target, 1), 1), dims);
   if (weight) loss = loss * *weight;
   const std::string reduction = node.word("reduction", "mean");
@@ -40,7 +45,8 @@ void give_loss(NodeContext& node, const Term& log_probability) {
   if (reduction == "sum") return node.give(reduce("reduce_sum", loss, axes, false).id());
   if (reduction != "mean") node.fail(fmt::format("reduction {} is unknown", reduction));
   if (!weight) return node.give(reduce("reduce_mean", loss, axes, false).id());
-  node.give((reduce("reduce_sum", loss, axes, false) / reduce("reduce_sum", *weight, axes, false)).id());
+  node.give(
+      (reduce("reduce_sum", loss, axes, false) / reduce("reduce_sum", *weight, axes, false)).id());
 }
 
 void convert_negative_log_likelihood(NodeContext& node) { give_loss(node, term(node, 0)); }
@@ -56,6 +62,9 @@ void convert_softmax_cross_entropy(NodeContext& node) {
 
 }  // namespace
 
-Family loss_operators() { return {{"NegativeLogLikelihoodLoss", convert_negative_log_likelihood}, {"SoftmaxCrossEntropyLoss", convert_softmax_cross_entropy}}; }
+Family loss_operators() {
+  return {{"NegativeLogLikelihoodLoss", convert_negative_log_likelihood},
+          {"SoftmaxCrossEntropyLoss", convert_softmax_cross_entropy}};
+}
 
 }  // namespace dyn::onnx

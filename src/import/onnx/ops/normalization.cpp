@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "src/import/onnx/parts/before_opset7.hpp"
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/before_opset7.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -18,7 +18,8 @@ void convert_softmax(NodeContext& node) {
   const std::vector<Dim> dims = node.type(0).dims;
   const bool is_log = node.node().op_type() == "LogSoftmax";
   const bool flattens = node.opset() < one_axis;
-  const int axis = node.axis(node.integer("axis", flattens ? 1 : -1), static_cast<int>(dims.size()));
+  const int axis =
+      node.axis(node.integer("axis", flattens ? 1 : -1), static_cast<int>(dims.size()));
   const auto softmax = [&](ValueId of, int along) {
     const ValueId result = node.add("softmax", {of}, {node.dim("axis", along)});
     if (!is_log) return result;
@@ -26,7 +27,9 @@ void convert_softmax(NodeContext& node) {
     const std::vector<std::int64_t> axes{along};
     const std::vector<graph::Attr> over{node.integer_list("axes", axes)};
     const ValueId shifted = node.add("sub", {of, node.add("reduce_max", {of}, over)});
-    return node.add("sub", {shifted, node.add("log", {node.add("reduce_sum", {node.add("exp", {shifted})}, over)})});
+    return node.add(
+        "sub",
+        {shifted, node.add("log", {node.add("reduce_sum", {node.add("exp", {shifted})}, over)})});
   };
   if (!flattens || axis + 1 == static_cast<int>(dims.size())) return node.give(softmax(x, axis));
   Dim rest = node.dims().constant(1);
@@ -38,10 +41,12 @@ void convert_softmax(NodeContext& node) {
 }
 
 struct Moments {
-  ValueId mean, centered, deviation;  ///< the mean, x - mean, and the square root of variance + epsilon
+  ValueId mean, centered,
+      deviation;  ///< the mean, x - mean, and the square root of variance + epsilon
 };
 
-Moments moments(NodeContext& node, ValueId x, const std::vector<std::int64_t>& axes, double epsilon) {
+Moments moments(NodeContext& node, ValueId x, const std::vector<std::int64_t>& axes,
+                double epsilon) {
   const std::vector<graph::Attr> over{node.integer_list("axes", axes)};
   const ValueId mean = node.add("reduce_mean", {x}, over), centered = node.add("sub", {x, mean});
   const ValueId variance = node.add("reduce_mean", {node.add("mul", {centered, centered})}, over);
@@ -52,8 +57,10 @@ void convert_layer_norm(NodeContext& node) {
   const ValueId x = node.value(0);
   const int rank = node.type(0).rank(), axis = node.axis(node.integer("axis", -1), rank);
   const double epsilon = node.number("epsilon", 1e-5);
-  if (axis + 1 == rank && node.has(2) && !node.wants(1) && !node.wants(2) && node.type(1).rank() == 1 && node.type(2).rank() == 1)
-    return node.give(node.add("layer_norm", {x, node.value(1), node.value(2)}, {{"epsilon", epsilon}}));
+  if (axis + 1 == rank && node.has(2) && !node.wants(1) && !node.wants(2) &&
+      node.type(1).rank() == 1 && node.type(2).rank() == 1)
+    return node.give(
+        node.add("layer_norm", {x, node.value(1), node.value(2)}, {{"epsilon", epsilon}}));
   std::vector<std::int64_t> axes(static_cast<std::size_t>(rank - axis));
   std::iota(axes.begin(), axes.end(), axis);
   const Moments of = moments(node, x, axes, epsilon);
@@ -73,15 +80,18 @@ ValueId along_channels(NodeContext& node, std::size_t input, int rank) {
 }
 
 /// A constant for each channel, which broadcasts along axis 1.
-ValueId channel_constant(NodeContext& node, const std::vector<float>& numbers, int rank, const std::string& name) {
+ValueId channel_constant(NodeContext& node, const std::vector<float>& numbers, int rank,
+                         const std::string& name) {
   Tensor tensor{DType::f32, std::vector<std::int64_t>(static_cast<std::size_t>(rank - 1), 1), {}};
   tensor.dims[0] = static_cast<std::int64_t>(numbers.size());
-  tensor.bytes.assign(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+  tensor.bytes.assign(reinterpret_cast<const char*>(numbers.data()),
+                      numbers.size() * sizeof(float));
   Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
   return node.value_of(operand, name);
 }
 
-/// Of known figures the factor and the summand of each channel, in double; false where they depend on the graph's inputs, and for f64.
+/// Of known figures the factor and the summand of each channel, in double; false where they depend
+/// on the graph's inputs, and for f64.
 bool give_known_batch_norm(NodeContext& node, ValueId x, int rank) {
   if (node.type(0).dtype != DType::f32) return false;
   std::vector<std::vector<double>> figures;
@@ -89,7 +99,8 @@ bool give_known_batch_norm(NodeContext& node, ValueId x, int rank) {
     const Tensor* constant = node.constant(input);
     if (constant == nullptr || constant->dims.size() != 1) return false;
     figures.push_back(numbers_of(*constant));
-    if (figures.back().size() != figures.front().size()) node.fail("its figures for each channel differ in number");
+    if (figures.back().size() != figures.front().size())
+      node.fail("its figures for each channel differ in number");
   }
   const double epsilon = node.number("epsilon", 1e-5);
   std::vector<float> factors, summands;
@@ -98,8 +109,10 @@ bool give_known_batch_norm(NodeContext& node, ValueId x, int rank) {
     factors.push_back(static_cast<float>(factor));
     summands.push_back(static_cast<float>(figures[1][channel] - figures[2][channel] * factor));
   }
-  const ValueId scaled = node.add("mul", {x, channel_constant(node, factors, rank, node.node().input(1) + ".factor")});
-  node.give(node.add("add", {scaled, channel_constant(node, summands, rank, node.node().input(2) + ".summand")}));
+  const ValueId scaled =
+      node.add("mul", {x, channel_constant(node, factors, rank, node.node().input(1) + ".factor")});
+  node.give(node.add(
+      "add", {scaled, channel_constant(node, summands, rank, node.node().input(2) + ".summand")}));
   return true;
 }
 
@@ -110,14 +123,19 @@ void give_training_batch_norm(NodeContext& node, ValueId x, int rank) {
   const std::vector<graph::Attr> over{node.integer_list("axes", axes)};
   const ValueId mean = node.add("reduce_mean", {x}, over), centered = node.add("sub", {x, mean});
   const ValueId variance = node.add("reduce_mean", {node.add("mul", {centered, centered})}, over);
-  const ValueId deviation = node.add("sqrt", {node.add("add", {variance, node.scalar(node.number("epsilon", 1e-5), x)})});
-  const ValueId scaled = node.add("mul", {node.add("div", {centered, deviation}), along_channels(node, 1, rank)});
+  const ValueId deviation =
+      node.add("sqrt", {node.add("add", {variance, node.scalar(node.number("epsilon", 1e-5), x)})});
+  const ValueId scaled =
+      node.add("mul", {node.add("div", {centered, deviation}), along_channels(node, 1, rank)});
   node.give(node.add("add", {scaled, along_channels(node, 2, rank)}));
   const double momentum = node.number("momentum", 0.9);
   const auto give_running = [&](std::size_t input, ValueId now, std::size_t output) {
-    const ValueId flat = node.add("reshape", {now}, {node.dim_list("shape", node.type(input).dims)}), before = node.value(input);
+    const ValueId flat =
+                      node.add("reshape", {now}, {node.dim_list("shape", node.type(input).dims)}),
+                  before = node.value(input);
     const ValueId kept = node.add("mul", {before, node.scalar(momentum, before)});
-    node.give(node.add("add", {kept, node.add("mul", {flat, node.scalar(1 - momentum, flat)})}), output);
+    node.give(node.add("add", {kept, node.add("mul", {flat, node.scalar(1 - momentum, flat)})}),
+              output);
   };
   give_running(3, mean, 1);
   give_running(4, variance, 2);
@@ -127,13 +145,16 @@ void convert_batch_norm(NodeContext& node) {
   const ValueId x = node.value(0);
   const int rank = node.type(0).rank();
   refuse_training(node);
-  if (node.integer("spatial", 1) == 0) node.fail_unsupported("figures for each element of a channel are not supported");
+  if (node.integer("spatial", 1) == 0)
+    node.fail_unsupported("figures for each element of a channel are not supported");
   if (rank < 2) node.fail("its input must have at least 2 dims");
   if (node.integer("training_mode", 0) != 0) return give_training_batch_norm(node, x, rank);
   if (give_known_batch_norm(node, x, rank)) return;
-  const ValueId scale = along_channels(node, 1, rank), bias = along_channels(node, 2, rank), mean = along_channels(node, 3, rank);
+  const ValueId scale = along_channels(node, 1, rank), bias = along_channels(node, 2, rank),
+                mean = along_channels(node, 3, rank);
   const ValueId variance = along_channels(node, 4, rank);
-  const ValueId deviation = node.add("sqrt", {node.add("add", {variance, node.scalar(node.number("epsilon", 1e-5), x)})});
+  const ValueId deviation =
+      node.add("sqrt", {node.add("add", {variance, node.scalar(node.number("epsilon", 1e-5), x)})});
   const ValueId normal = node.add("div", {node.add("sub", {x, mean}), deviation});
   node.give(node.add("add", {node.add("mul", {normal, scale}), bias}));
 }
@@ -146,14 +167,18 @@ void convert_instance_norm(NodeContext& node) {
   std::iota(axes.begin(), axes.end(), 2);
   const Moments of = moments(node, x, axes, node.number("epsilon", 1e-5));
   const ValueId normal = node.add("div", {of.centered, of.deviation});
-  node.give(node.add("add", {node.add("mul", {normal, along_channels(node, 1, rank)}), along_channels(node, 2, rank)}));
+  node.give(node.add("add", {node.add("mul", {normal, along_channels(node, 1, rank)}),
+                             along_channels(node, 2, rank)}));
 }
 
 }  // namespace
 
 Family normalization_operators() {
-  return {{"Softmax", convert_softmax}, {"LogSoftmax", convert_softmax}, {"LayerNormalization", convert_layer_norm},
-          {"BatchNormalization", convert_batch_norm}, {"InstanceNormalization", convert_instance_norm}};
+  return {{"Softmax", convert_softmax},
+          {"LogSoftmax", convert_softmax},
+          {"LayerNormalization", convert_layer_norm},
+          {"BatchNormalization", convert_batch_norm},
+          {"InstanceNormalization", convert_instance_norm}};
 }
 
 }  // namespace dyn::onnx

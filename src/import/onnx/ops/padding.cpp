@@ -18,13 +18,15 @@ struct Pads {
 
 Pads pads_of(NodeContext& node, int rank) {
   Dims pads;
-  if (node.has(1)) pads = node.need_dims(1, "pads");
+  if (node.has(1))
+    pads = node.need_dims(1, "pads");
   else if (const auto given = node.integers(node.opset() == 1 ? "paddings" : "pads"))
     for (const std::int64_t each : *given) pads.push_back(node.dims().constant(each));
   Integers axes(static_cast<std::size_t>(rank));
   std::iota(axes.begin(), axes.end(), 0);
   if (node.has(3)) axes = node.need_integers(3, "axes");
-  if (pads.size() != 2 * axes.size()) node.fail(fmt::format("pads has {} elements for {} axes", pads.size(), axes.size()));
+  if (pads.size() != 2 * axes.size())
+    node.fail(fmt::format("pads has {} elements for {} axes", pads.size(), axes.size()));
   const Dim zero = node.dims().constant(0);
   Pads all{Dims(static_cast<std::size_t>(rank), zero), Dims(static_cast<std::size_t>(rank), zero)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -52,10 +54,14 @@ Term cut(Term x, Pads& pads) {
 
 Term filled(const Term& x, const Pads& pads, double element) {
   NodeContext& node = x.node();
-  return apply("pad", {x}, {node.dim_list("before", pads.before), node.dim_list("after", pads.after), {"value", element}});
+  return apply("pad", {x},
+               {node.dim_list("before", pads.before),
+                node.dim_list("after", pads.after),
+                {"value", element}});
 }
 
-/// Places of x's own elements for those around it: the nearest one, the mirrored one, or the one from the other end.
+/// Places of x's own elements for those around it: the nearest one, the mirrored one, or the one
+/// from the other end.
 Term place_around(const std::string& mode, const Term& position, const Term& extent) {
   if (mode == "edge") return minimum(maximum(position, 0.0), extent - 1);
   if (mode == "wrap") return mod(position, extent);
@@ -78,15 +84,18 @@ Term surrounded(Term x, const Pads& pads, const std::string& mode) {
 
 void convert_pad(NodeContext& node) {
   const std::string mode = node.word("mode", "constant");
-  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") node.fail(fmt::format("mode {} is unknown", mode));
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
+    node.fail(fmt::format("mode {} is unknown", mode));
   Pads pads = pads_of(node, node.type(0).rank());
   const Term x = cut(term(node, 0), pads);
   if (mode != "constant") return node.give(surrounded(x, pads, mode).id());
-  const double element = node.has(2) ? node.need_number(2, "the padding's value") : node.number("value", 0);
+  const double element =
+      node.has(2) ? node.need_number(2, "the padding's value") : node.number("value", 0);
   node.give(filled(x, pads, element).id());
 }
 
-/// The middle of each axis, or the axis in the middle of zeros; where one side has one more, it is the end.
+/// The middle of each axis, or the axis in the middle of zeros; where one side has one more, it is
+/// the end.
 void convert_center_crop_pad(NodeContext& node) {
   const Term x = term(node, 0);
   const int rank = x.rank();
@@ -94,7 +103,8 @@ void convert_center_crop_pad(NodeContext& node) {
   Integers axes(static_cast<std::size_t>(rank));
   std::iota(axes.begin(), axes.end(), 0);
   if (const auto given = node.integers("axes")) axes = *given;
-  if (axes.size() != shape.size()) node.fail(fmt::format("its shape has {} elements for {} axes", shape.size(), axes.size()));
+  if (axes.size() != shape.size())
+    node.fail(fmt::format("its shape has {} elements for {} axes", shape.size(), axes.size()));
   const Dim zero = node.dims().constant(0), two = node.dims().constant(2);
   Pads pads{Dims(dims.size(), zero), Dims(dims.size(), zero)};
   Dims result = dims;
@@ -103,7 +113,8 @@ void convert_center_crop_pad(NodeContext& node) {
     const int axis = node.axis(axes[i], rank);
     const auto at = static_cast<std::size_t>(axis);
     result[at] = shape[i];
-    const Dim kept = min(dims[at], shape[i]), first = floordiv(dims[at] - kept, two), put = shape[i] - kept;
+    const Dim kept = min(dims[at], shape[i]), first = floordiv(dims[at] - kept, two),
+              put = shape[i] - kept;
     pads.before[at] = floordiv(put, two);
     pads.after[at] = put - pads.before[at];
     if (!(kept == dims[at])) part = slice(part, axis, first, first + kept);
@@ -114,6 +125,8 @@ void convert_center_crop_pad(NodeContext& node) {
 
 }  // namespace
 
-Family padding_operators() { return {{"Pad", convert_pad}, {"CenterCropPad", convert_center_crop_pad}}; }
+Family padding_operators() {
+  return {{"Pad", convert_pad}, {"CenterCropPad", convert_center_crop_pad}};
+}
 
 }  // namespace dyn::onnx

@@ -1,12 +1,13 @@
-// Elements moved between axes: blocks of pixels to channels and back, columns of windows to the image that they cover.
+// Elements moved between axes: blocks of pixels to channels and back, columns of windows to the
+// image that they cover.
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
-#include "src/import/onnx/parts/windows.hpp"
 #include "src/import/onnx/parts/term.hpp"
+#include "src/import/onnx/parts/windows.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -27,8 +28,11 @@ void convert_depth_to_space(NodeContext& node) {
   const std::string mode = node.word("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") node.fail(fmt::format("mode {} is unknown", mode));
   const bool blocks_first = mode == "DCR";
-  const Term apart = reshape(x, blocks_first ? Dims{dims[0], side, side, channels, dims[2], dims[3]} : Dims{dims[0], channels, side, side, dims[2], dims[3]});
-  const Term turned = transpose(apart, blocks_first ? Integers{0, 3, 4, 1, 5, 2} : Integers{0, 1, 4, 2, 5, 3});
+  const Term apart =
+      reshape(x, blocks_first ? Dims{dims[0], side, side, channels, dims[2], dims[3]}
+                              : Dims{dims[0], channels, side, side, dims[2], dims[3]});
+  const Term turned =
+      transpose(apart, blocks_first ? Integers{0, 3, 4, 1, 5, 2} : Integers{0, 1, 4, 2, 5, 3});
   node.give(reshape(turned, {dims[0], channels, dims[2] * block, dims[3] * block}).id());
 }
 
@@ -37,8 +41,10 @@ void convert_space_to_depth(NodeContext& node) {
   const Term x = term(node, 0);
   const Dims dims = x.dims();
   const std::int64_t block = block_of(node);
-  const Dim side = node.dims().constant(block), height = floordiv(dims[2], side), width = floordiv(dims[3], side);
-  const Term turned = transpose(reshape(x, {dims[0], dims[1], height, side, width, side}), {0, 3, 5, 1, 2, 4});
+  const Dim side = node.dims().constant(block), height = floordiv(dims[2], side),
+            width = floordiv(dims[3], side);
+  const Term turned =
+      transpose(reshape(x, {dims[0], dims[1], height, side, width, side}), {0, 3, 5, 1, 2, 4});
   node.give(reshape(turned, {dims[0], dims[1] * block * block, height, width}).id());
 }
 
@@ -48,18 +54,23 @@ struct Columns {
   Dim windows, before, extent;
 };
 
-/// [..., taps, windows, ...] with taps at `axis`: the sum of what covers each element of the image's axis.
+/// [..., taps, windows, ...] with taps at `axis`: the sum of what covers each element of the
+/// image's axis.
 Term summed(const Term& x, const Columns& columns, int axis) {
   NodeContext& node = x.node();
   Dims together = x.dims();
   together.erase(together.begin() + axis);
   together[static_cast<std::size_t>(axis)] = columns.windows * columns.taps;
   const Term tap = along(range(node, node.dims().constant(columns.taps)), 0, 2);
-  const Term windows = size(node, columns.windows), stride = size(node, node.dims().constant(columns.stride));
+  const Term windows = size(node, columns.windows),
+             stride = size(node, node.dims().constant(columns.stride));
   // A tap lies on an element where the distance is a whole number of strides.
-  const Term distance = along(range(node, columns.extent), 1, 2) + size(node, columns.before) - tap * static_cast<double>(columns.dilation);
+  const Term distance = along(range(node, columns.extent), 1, 2) + size(node, columns.before) -
+                        tap * static_cast<double>(columns.dilation);
   const Term window = distance / stride;
-  const Term covers = both(both(less_equal(tap.scalar(0), distance), equal(mod(distance, stride), 0.0)), less(window, windows));
+  const Term covers =
+      both(both(less_equal(tap.scalar(0), distance), equal(mod(distance, stride), 0.0)),
+           less(window, windows));
   const Term parts = gather(reshape(x, together), tap * windows + where(covers, window, 0.0), axis);
   Dims mask(static_cast<std::size_t>(parts.rank()), node.dims().constant(1));
   mask[static_cast<std::size_t>(axis)] = covers.dims()[0];
@@ -77,8 +88,11 @@ void convert_col2im(NodeContext& node) {
   apart[1] = floordiv(x.dims()[1], node.dims().constant(windows.taps()));
   std::vector<Columns> axes;
   for (std::size_t i = 0; i < block.size(); ++i) {
-    const Dim count = floordiv(windows.before[i] + image[i] + windows.after[i] - windows.reach(i), node.dims().constant(windows.strides[i])) + 1;
-    axes.push_back({block[i], windows.strides[i], windows.dilations[i], count, windows.before[i], image[i]});
+    const Dim count = floordiv(windows.before[i] + image[i] + windows.after[i] - windows.reach(i),
+                               node.dims().constant(windows.strides[i])) +
+                      1;
+    axes.push_back(
+        {block[i], windows.strides[i], windows.dilations[i], count, windows.before[i], image[i]});
     apart.push_back(node.dims().constant(block[i]));
   }
   // [N, C, taps..., windows...] to [N, C, taps, windows, taps, windows, ...].
@@ -89,12 +103,17 @@ void convert_col2im(NodeContext& node) {
     perm.insert(perm.end(), {2 + i, 2 + count + i});
   }
   Term result = transpose(reshape(x, apart), perm);
-  for (std::size_t i = 0; i < axes.size(); ++i) result = summed(result, axes[i], static_cast<int>(i) + 2);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    result = summed(result, axes[i], static_cast<int>(i) + 2);
   node.give(result.id());
 }
 
 }  // namespace
 
-Family rearrangement_operators() { return {{"DepthToSpace", convert_depth_to_space}, {"SpaceToDepth", convert_space_to_depth}, {"Col2Im", convert_col2im}}; }
+Family rearrangement_operators() {
+  return {{"DepthToSpace", convert_depth_to_space},
+          {"SpaceToDepth", convert_space_to_depth},
+          {"Col2Im", convert_col2im}};
+}
 
 }  // namespace dyn::onnx

@@ -25,19 +25,26 @@ std::vector<graph::Attr> attributes_of(NodeContext& node, const Kind& kind) {
   const int count = static_cast<int>(kind.activations.size());
   for (int i = 0; i < given->strings_size(); ++i) {
     std::string word = given->strings(i);
-    std::ranges::transform(word, word.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    if (word != "sigmoid" && word != "tanh" && word != "relu") node.fail_unsupported(fmt::format("the activation {} is not supported", given->strings(i)));
-    if (i < count) attrs.push_back({kind.activations[static_cast<std::size_t>(i)], word});
-    else if (word != std::get<std::string>(attrs[static_cast<std::size_t>(2 + i % count)].value)) node.fail_unsupported("other activations for the other direction are not supported");
+    std::ranges::transform(word, word.begin(), [](unsigned char letter) {
+      return static_cast<char>(std::tolower(letter));
+    });
+    if (word != "sigmoid" && word != "tanh" && word != "relu")
+      node.fail_unsupported(fmt::format("the activation {} is not supported", given->strings(i)));
+    if (i < count)
+      attrs.push_back({kind.activations[static_cast<std::size_t>(i)], word});
+    else if (word != std::get<std::string>(attrs[static_cast<std::size_t>(2 + i % count)].value))
+      node.fail_unsupported("other activations for the other direction are not supported");
   }
   return attrs;
 }
 
 class Recurrence {
  public:
-  Recurrence(NodeContext& node, const Kind& kind) : node_(node), kind_(kind), batch_first_(node.integer("layout", 0) != 0) {
+  Recurrence(NodeContext& node, const Kind& kind)
+      : node_(node), kind_(kind), batch_first_(node.integer("layout", 0) != 0) {
     const std::vector<Dim> r = node.type(2).dims;
-    if (r.size() != 3) node.fail(fmt::format("its recurrence weights have {} dims, not 3", r.size()));
+    if (r.size() != 3)
+      node.fail(fmt::format("its recurrence weights have {} dims, not 3", r.size()));
     directions_ = r[0];
     hidden_ = r[2];
     rows_ = hidden_ * kind.gates;
@@ -63,9 +70,15 @@ class Recurrence {
   }
 
  private:
-  ValueId turn(ValueId id, const std::vector<std::int64_t>& perm) { return node_.add("transpose", {id}, {node_.integer_list("perm", perm)}); }
-  ValueId shaped(ValueId id, std::vector<Dim> shape) { return node_.add("reshape", {id}, {{"shape", std::move(shape)}}); }
-  ValueId zeros(std::vector<Dim> shape) { return node_.add("expand", {node_.scalar(0, x_)}, {{"shape", std::move(shape)}}); }
+  ValueId turn(ValueId id, const std::vector<std::int64_t>& perm) {
+    return node_.add("transpose", {id}, {node_.integer_list("perm", perm)});
+  }
+  ValueId shaped(ValueId id, std::vector<Dim> shape) {
+    return node_.add("reshape", {id}, {{"shape", std::move(shape)}});
+  }
+  ValueId zeros(std::vector<Dim> shape) {
+    return node_.add("expand", {node_.scalar(0, x_)}, {{"shape", std::move(shape)}});
+  }
 
   /// The inputs' share of all gates, with their bias: [S, B, D * G * H].
   ValueId gates() {
@@ -79,12 +92,16 @@ class Recurrence {
   ValueId bias(std::int64_t which) {
     if (!node_.has(3)) return zeros({directions_, rows_});
     const Dim start = rows_ * which;
-    return node_.add("slice", {node_.value(3)}, {node_.integer_list("axes", std::array<std::int64_t, 1>{1}), {"starts", std::vector{start}}, {"ends", std::vector{start + rows_}}});
+    return node_.add("slice", {node_.value(3)},
+                     {node_.integer_list("axes", std::array<std::int64_t, 1>{1}),
+                      {"starts", std::vector{start}},
+                      {"ends", std::vector{start + rows_}}});
   }
 
   ValueId lengths() {
     if (node_.has(4)) return node_.value(4);
-    const ValueId steps = node_.add("range", {}, {{"start", steps_}, {"end", steps_ + 1}, {"dtype", std::string("i32")}});
+    const ValueId steps = node_.add(
+        "range", {}, {{"start", steps_}, {"end", steps_ + 1}, {"dtype", std::string("i32")}});
     return node_.add("expand", {steps}, {{"shape", std::vector{batch_}}});
   }
 
@@ -121,6 +138,8 @@ void convert_rnn(NodeContext& node) {
 
 }  // namespace
 
-Family recurrence_operators() { return {{"LSTM", convert_lstm}, {"GRU", convert_gru}, {"RNN", convert_rnn}}; }
+Family recurrence_operators() {
+  return {{"LSTM", convert_lstm}, {"GRU", convert_gru}, {"RNN", convert_rnn}};
+}
 
 }  // namespace dyn::onnx

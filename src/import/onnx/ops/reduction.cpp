@@ -34,20 +34,25 @@ std::vector<std::int64_t> axes_of(NodeContext& node, int rank) {
   return axes;
 }
 
-bool reduces_nothing(NodeContext& node, const std::vector<std::int64_t>& axes) { return axes.empty() && node.integer("noop_with_empty_axes", 0) != 0; }
+bool reduces_nothing(NodeContext& node, const std::vector<std::int64_t>& axes) {
+  return axes.empty() && node.integer("noop_with_empty_axes", 0) != 0;
+}
 
-ValueId reduce(NodeContext& node, std::string_view op, ValueId x, const std::vector<std::int64_t>& axes, bool keeps) {
+ValueId reduce(NodeContext& node, std::string_view op, ValueId x,
+               const std::vector<std::int64_t>& axes, bool keeps) {
   if (node.builder().type(x).rank() == 0) return x;
   return node.add(op, {x}, {node.integer_list("axes", axes), {"keepdims", keeps}});
 }
 
 void convert_reduction(NodeContext& node) {
-  const Reduction& reduction = *std::ranges::find(reductions, std::string_view(node.node().op_type()), &Reduction::onnx);
+  const Reduction& reduction =
+      *std::ranges::find(reductions, std::string_view(node.node().op_type()), &Reduction::onnx);
   ValueId x = node.value(0);
   const std::vector<std::int64_t> axes = axes_of(node, node.type(0).rank());
   if (reduction.before == Before::Abs) x = node.add("abs", {x});
   if (reduction.before == Before::Square) x = node.add("mul", {x, x});
-  if (!reduces_nothing(node, axes)) x = reduce(node, reduction.dyn, x, axes, node.integer("keepdims", 1) != 0);
+  if (!reduces_nothing(node, axes))
+    x = reduce(node, reduction.dyn, x, axes, node.integer("keepdims", 1) != 0);
   if (reduction.after == After::Sqrt) x = node.add("sqrt", {x});
   if (reduction.after == After::Log) x = node.add("log", {x});
   if (x == node.value(0)) return node.give(node.operand(0));
@@ -61,7 +66,8 @@ void convert_log_sum_exp(NodeContext& node) {
   if (reduces_nothing(node, axes)) return node.give(node.operand(0));
   const bool keeps = node.integer("keepdims", 1) != 0;
   const ValueId greatest = reduce(node, "reduce_max", x, axes, true);
-  const ValueId sum = reduce(node, "reduce_sum", node.add("exp", {node.add("sub", {x, greatest})}), axes, keeps);
+  const ValueId sum =
+      reduce(node, "reduce_sum", node.add("exp", {node.add("sub", {x, greatest})}), axes, keeps);
   const ValueId added = keeps ? greatest : reduce(node, "reduce_max", x, axes, false);
   node.give(node.add("add", {node.add("log", {sum}), added}));
 }
@@ -70,7 +76,8 @@ void convert_log_sum_exp(NodeContext& node) {
 
 Family reduction_operators() {
   Family family{{"ReduceLogSumExp", convert_log_sum_exp}};
-  for (const Reduction& reduction : reductions) family.emplace_back(reduction.onnx, convert_reduction);
+  for (const Reduction& reduction : reductions)
+    family.emplace_back(reduction.onnx, convert_reduction);
   return family;
 }
 

@@ -32,7 +32,8 @@ struct Samples {
   std::optional<Term> count;      ///< [R, 1, 1] for each bin
 };
 
-/// The number of samples of a bin where the region decides: enough for any that is no larger than the image, and a little beyond.
+/// The number of samples of a bin where the region decides: enough for any that is no larger than
+/// the image, and a little beyond.
 Dim most_samples(const Alignment& alignment, Dim extent) {
   return floordiv(extent + (alignment.bins - 1), extent.table().constant(alignment.bins)) + 2;
 }
@@ -40,30 +41,44 @@ Dim most_samples(const Alignment& alignment, Dim extent) {
 Samples samples_of(const Alignment& alignment, const Term& first, const Term& last, Dim extent) {
   NodeContext& node = first.node();
   constexpr int rank = 3;
-  const auto in_front = [&](const Term& x) { return reshape(x, {x.dims()[0], node.dims().constant(1), node.dims().constant(1)}); };
-  const Term start = in_front(first * alignment.scale - alignment.offset), end = in_front(last * alignment.scale - alignment.offset);
+  const auto in_front = [&](const Term& x) {
+    return reshape(x, {x.dims()[0], node.dims().constant(1), node.dims().constant(1)});
+  };
+  const Term start = in_front(first * alignment.scale - alignment.offset),
+             end = in_front(last * alignment.scale - alignment.offset);
   const Term length = alignment.at_least_one ? maximum(end - start, 1.0) : end - start;
   const auto bins = static_cast<double>(alignment.bins);
-  const Term bin_size = length / bins, bin = along(range(node, node.dims().constant(alignment.bins), DType::f32), 1, rank);
+  const Term bin_size = length / bins,
+             bin = along(range(node, node.dims().constant(alignment.bins), DType::f32), 1, rank);
   const bool adapts = alignment.samples == 0;
-  const Dim most = adapts ? most_samples(alignment, extent) : node.dims().constant(alignment.samples);
+  const Dim most =
+      adapts ? most_samples(alignment, extent) : node.dims().constant(alignment.samples);
   const Term sample = along(range(node, most, DType::f32), 2, rank);
   std::optional<Term> count, is_sample;
   if (adapts) {
     // A region with more samples than there are places for is an error when the model runs.
-    count = cast(checked_indices(cast(maximum(ceil(bin_size), 0.0), DType::i64), most + 1), DType::f32);
+    count =
+        cast(checked_indices(cast(maximum(ceil(bin_size), 0.0), DType::i64), most + 1), DType::f32);
     is_sample = less(expand(sample, {first.dims()[0], bin.dims()[1], most}), *count);
   }
-  const Term per_bin = count ? maximum(*count, 1.0) : first.scalar(static_cast<double>(alignment.samples));
+  const Term per_bin =
+      count ? maximum(*count, 1.0) : first.scalar(static_cast<double>(alignment.samples));
   const Term place = start + bin * bin_size + (sample + 0.5) * bin_size / per_bin;
   const Term size_of_axis = size(node, extent, DType::f32);
-  const Term inside = cast(both(less_equal(place.scalar(-1), place), less_equal(place, size_of_axis)), DType::f32);
+  const Term inside =
+      cast(both(less_equal(place.scalar(-1), place), less_equal(place, size_of_axis)), DType::f32);
   const Term bounded = clamped(place, size_of_axis), low = floor(bounded), rest = bounded - low;
   const Term high = minimum(low + 1.0, size_of_axis - 1.0);
-  return {cast(low, DType::i64), cast(high, DType::i64), (1.0 - rest) * inside, rest * inside, is_sample, count};
+  return {cast(low, DType::i64),
+          cast(high, DType::i64),
+          (1.0 - rest) * inside,
+          rest * inside,
+          is_sample,
+          count};
 }
 
-/// [R, bins, samples] of the rows as [R, bins, samples, 1, 1], and of the columns as [R, 1, 1, bins, samples].
+/// [R, bins, samples] of the rows as [R, bins, samples, 1, 1], and of the columns as [R, 1, 1,
+/// bins, samples].
 Term as_rows(const Term& x) {
   const Dim one = x.node().dims().constant(1);
   return reshape(x, {x.dims()[0], x.dims()[1], x.dims()[2], one, one});
@@ -73,13 +88,18 @@ Term as_columns(const Term& x) {
   return reshape(x, {x.dims()[0], one, one, x.dims()[1], x.dims()[2]});
 }
 
-/// The four elements around each sample, each times its weight: [R, rows, samples, columns, samples, C].
-std::vector<Term> weighted_corners(const Term& image, const Term& batch, const Samples& rows, const Samples& columns) {
+/// The four elements around each sample, each times its weight: [R, rows, samples, columns,
+/// samples, C].
+std::vector<Term> weighted_corners(const Term& image, const Term& batch, const Samples& rows,
+                                   const Samples& columns) {
   std::vector<Term> corners;
-  for (const auto& [row, row_weight] : {std::pair{rows.low, rows.low_weight}, std::pair{rows.high, rows.high_weight}}) {
-    for (const auto& [across, column_weight] : {std::pair{columns.low, columns.low_weight}, std::pair{columns.high, columns.high_weight}}) {
+  for (const auto& [row, row_weight] :
+       {std::pair{rows.low, rows.low_weight}, std::pair{rows.high, rows.high_weight}}) {
+    for (const auto& [across, column_weight] : {std::pair{columns.low, columns.low_weight},
+                                                std::pair{columns.high, columns.high_weight}}) {
       const Term weight = as_rows(row_weight) * as_columns(column_weight);
-      corners.push_back(gather_at(image, {batch, as_rows(row), as_columns(across)}) * unsqueeze(weight, weight.rank()));
+      corners.push_back(gather_at(image, {batch, as_rows(row), as_columns(across)}) *
+                        unsqueeze(weight, weight.rank()));
     }
   }
   return corners;
@@ -90,7 +110,8 @@ Term mean_of(const std::vector<Term>& corners, const Samples& rows, const Sample
   const Term sample = corners[0] + corners[1] + corners[2] + corners[3];
   if (!rows.count) return reduce("reduce_mean", sample, over, false);
   const Term counts = both(as_rows(*rows.is_sample), as_columns(*columns.is_sample));
-  const Term sum = reduce("reduce_sum", where(unsqueeze(counts, counts.rank()), sample, 0.0), over, false);
+  const Term sum =
+      reduce("reduce_sum", where(unsqueeze(counts, counts.rank()), sample, 0.0), over, false);
   const Term count = maximum(*rows.count * *columns.count, 1.0);
   return sum / unsqueeze(count, count.rank());
 }
@@ -101,7 +122,8 @@ Term greatest_of(const std::vector<Term>& corners, const Samples& rows, const Sa
   const Term sample = maximum(maximum(corners[0], corners[1]), maximum(corners[2], corners[3]));
   if (!rows.count) return reduce("reduce_max", sample, over, false);
   const Term counts = both(as_rows(*rows.is_sample), as_columns(*columns.is_sample));
-  const Term greatest = reduce("reduce_max", where(unsqueeze(counts, counts.rank()), sample, -infinity), over, false);
+  const Term greatest =
+      reduce("reduce_max", where(unsqueeze(counts, counts.rank()), sample, -infinity), over, false);
   return where(equal(greatest, -infinity), 0.0, greatest);
 }
 
@@ -121,34 +143,50 @@ void convert_roi_align(NodeContext& node) {
   constexpr int has_modes = 16;
   node.require_rank(1, 2);
   node.require_rank(2, 1);
-  const Term image = image_of(node), regions = term(node, 1), batches = cast(term(node, 2), DType::i64);
-  const std::string coordinates = node.word("coordinate_transformation_mode", node.opset() < has_modes ? "output_half_pixel" : "half_pixel"), mode = node.word("mode", "avg");
+  const Term image = image_of(node), regions = term(node, 1),
+             batches = cast(term(node, 2), DType::i64);
+  const std::string coordinates =
+                        node.word("coordinate_transformation_mode",
+                                  node.opset() < has_modes ? "output_half_pixel" : "half_pixel"),
+                    mode = node.word("mode", "avg");
   if (mode != "avg" && mode != "max") node.fail(fmt::format("mode {} is unknown", mode));
   const bool half_pixel = coordinates == "half_pixel";
-  if (!half_pixel && coordinates != "output_half_pixel") node.fail(fmt::format("coordinate_transformation_mode {} is unknown", coordinates));
+  if (!half_pixel && coordinates != "output_half_pixel")
+    node.fail(fmt::format("coordinate_transformation_mode {} is unknown", coordinates));
   const std::int64_t samples = node.integer("sampling_ratio", 0);
   if (samples < 0) node.fail("sampling_ratio must not be negative");
   const double scale = node.number("spatial_scale", 1), offset = half_pixel ? 0.5 : 0;
-  const Samples columns = samples_of({at_least_one(node, "output_width"), samples, scale, offset, !half_pixel}, column(regions, 0), column(regions, 2), image.dims()[2]);
-  const Samples rows = samples_of({at_least_one(node, "output_height"), samples, scale, offset, !half_pixel}, column(regions, 1), column(regions, 3), image.dims()[1]);
+  const Samples columns =
+      samples_of({at_least_one(node, "output_width"), samples, scale, offset, !half_pixel},
+                 column(regions, 0), column(regions, 2), image.dims()[2]);
+  const Samples rows =
+      samples_of({at_least_one(node, "output_height"), samples, scale, offset, !half_pixel},
+                 column(regions, 1), column(regions, 3), image.dims()[1]);
   const Term batch = along(checked_indices(batches, image.dims()[0]), 0, 5);
   const std::vector<Term> corners = weighted_corners(image, batch, rows, columns);
-  const Term result = mode == "avg" ? mean_of(corners, rows, columns) : greatest_of(corners, rows, columns);
+  const Term result =
+      mode == "avg" ? mean_of(corners, rows, columns) : greatest_of(corners, rows, columns);
   node.give(channels_first(node, result.id()));
 }
 
 /// To the nearest integer, halves away from 0.
 Term rounded_away(const Term& x) { return where(less(x, 0.0), ceil(x - 0.5), floor(x + 0.5)); }
 
-/// Whether an element of the axis is in a bin: bool [R, bins, extent]. Bins begin and end at whole elements, and overlap where they share one.
+/// Whether an element of the axis is in a bin: bool [R, bins, extent]. Bins begin and end at whole
+/// elements, and overlap where they share one.
 Term in_bin(const Term& first, const Term& last, std::int64_t bins, double scale, Dim extent) {
   NodeContext& node = first.node();
   constexpr int rank = 3;
-  const auto in_front = [&](const Term& x) { return reshape(x, {x.dims()[0], node.dims().constant(1), node.dims().constant(1)}); };
-  const Term start = in_front(rounded_away(first * scale)), end = in_front(rounded_away(last * scale));
-  const Term bin_size = maximum(end - start + 1.0, 1.0) / static_cast<double>(bins), bin = along(range(node, node.dims().constant(bins), DType::f32), 1, rank);
+  const auto in_front = [&](const Term& x) {
+    return reshape(x, {x.dims()[0], node.dims().constant(1), node.dims().constant(1)});
+  };
+  const Term start = in_front(rounded_away(first * scale)),
+             end = in_front(rounded_away(last * scale));
+  const Term bin_size = maximum(end - start + 1.0, 1.0) / static_cast<double>(bins),
+             bin = along(range(node, node.dims().constant(bins), DType::f32), 1, rank);
   const Term element = along(range(node, extent, DType::f32), 2, rank);
-  return both(less_equal(floor(bin * bin_size) + start, element), less(element, ceil((bin + 1.0) * bin_size) + start));
+  return both(less_equal(floor(bin * bin_size) + start, element),
+              less(element, ceil((bin + 1.0) * bin_size) + start));
 }
 
 /// The greatest element of each bin, along one axis after the other; 0 where a bin is empty.
@@ -157,22 +195,31 @@ void convert_max_roi_pool(NodeContext& node) {
   node.require_rank(1, 2);
   const Term image = image_of(node), regions = term(node, 1);
   const Integers shape = node.integers("pooled_shape").value_or(Integers{});
-  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1) node.fail("it needs pooled_shape, two integers of at least 1");
+  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1)
+    node.fail("it needs pooled_shape, two integers of at least 1");
   const double scale = node.number("spatial_scale", 1);
   const Dims dims = image.dims();
-  const Dim count = regions.dims()[0], one = node.dims().constant(1), down = node.dims().constant(shape[0]), across = node.dims().constant(shape[1]);
-  const Term batch = reshape(checked_indices(cast(column(regions, 0), DType::i64), dims[0]), {count});
-  const Term rows = in_bin(column(regions, 2), column(regions, 4), shape[0], scale, dims[1]), columns = in_bin(column(regions, 1), column(regions, 3), shape[1], scale, dims[2]);
+  const Dim count = regions.dims()[0], one = node.dims().constant(1),
+            down = node.dims().constant(shape[0]), across = node.dims().constant(shape[1]);
+  const Term batch =
+      reshape(checked_indices(cast(column(regions, 0), DType::i64), dims[0]), {count});
+  const Term rows = in_bin(column(regions, 2), column(regions, 4), shape[0], scale, dims[1]),
+             columns = in_bin(column(regions, 1), column(regions, 3), shape[1], scale, dims[2]);
   // [R, H, 1, W, C] to [R, H, across, C], and [R, 1, H, across, C] to [R, down, across, C].
   const Term parts = reshape(gather(image, batch, 0), {count, dims[1], one, dims[2], dims[3]});
-  const Term by_row = reduce("reduce_max", where(reshape(columns, {count, one, across, dims[2], one}), parts, -infinity), {3}, false);
-  const Term by_bin = where(reshape(rows, {count, down, dims[1], one, one}), reshape(by_row, {count, one, dims[1], across, dims[3]}), -infinity);
+  const Term by_row = reduce(
+      "reduce_max", where(reshape(columns, {count, one, across, dims[2], one}), parts, -infinity),
+      {3}, false);
+  const Term by_bin = where(reshape(rows, {count, down, dims[1], one, one}),
+                            reshape(by_row, {count, one, dims[1], across, dims[3]}), -infinity);
   const Term greatest = reduce("reduce_max", by_bin, {2}, false);
   node.give(channels_first(node, where(equal(greatest, -infinity), 0.0, greatest).id()));
 }
 
 }  // namespace
 
-Family region_operators() { return {{"RoiAlign", convert_roi_align}, {"MaxRoiPool", convert_max_roi_pool}}; }
+Family region_operators() {
+  return {{"RoiAlign", convert_roi_align}, {"MaxRoiPool", convert_max_roi_pool}};
+}
 
 }  // namespace dyn::onnx

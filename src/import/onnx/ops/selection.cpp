@@ -11,7 +11,8 @@
 namespace dyn::onnx {
 namespace {
 
-/// Of the greatest or least element, or of a NaN; among equal ones the first or the last. The axis stays, as a dim of 1.
+/// Of the greatest or least element, or of a NaN; among equal ones the first or the last. The axis
+/// stays, as a dim of 1.
 Term place_of_extremum(const Term& x, int axis, bool greatest, bool last) {
   NodeContext& node = x.node();
   const Dim extent = x.dims()[static_cast<std::size_t>(axis)];
@@ -25,7 +26,8 @@ Term place_of_extremum(const Term& x, int axis, bool greatest, bool last) {
 void convert_arg(NodeContext& node) {
   const Term x = term(node, 0);
   const int axis = node.axis(node.integer("axis", 0), x.rank());
-  const Term place = place_of_extremum(x, axis, node.node().op_type() == "ArgMax", node.integer("select_last_index", 0) != 0);
+  const Term place = place_of_extremum(x, axis, node.node().op_type() == "ArgMax",
+                                       node.integer("select_last_index", 0) != 0);
   if (node.integer("keepdims", 1) != 0) return node.give(place.id());
   Dims dims = place.dims();
   dims.erase(dims.begin() + axis);
@@ -45,14 +47,16 @@ void convert_hardmax(NodeContext& node) {
     matrix.push_back(product(node, {dims.begin() + axis, dims.end()}));
     flat = reshape(x, matrix);
   }
-  const Term place = along(range(node, flat.dims()[static_cast<std::size_t>(axis)]), axis, flat.rank());
+  const Term place =
+      along(range(node, flat.dims()[static_cast<std::size_t>(axis)]), axis, flat.rank());
   const Term ones = cast(equal(place, place_of_extremum(flat, axis, true, false)), x.dtype());
   node.give((flattens ? reshape(ones, dims) : ones).id());
 }
 
 /// A scalar, or one element, that is known; numbers truncate.
 Dim depth_of(NodeContext& node) {
-  if (const std::optional<KnownInts> ints = node.ints(1); ints && ints->elements.size() == 1) return ints->elements[0];
+  if (const std::optional<KnownInts> ints = node.ints(1); ints && ints->elements.size() == 1)
+    return ints->elements[0];
   return node.dims().constant(graph::saturated(DType::i64, node.need_number(1, "its depth")));
 }
 
@@ -62,7 +66,8 @@ void convert_one_hot(NodeContext& node) {
   const Dim depth = depth_of(node), one = node.dims().constant(1), two = node.dims().constant(2);
   const int rank = given.rank() + 1, axis = node.axis(node.integer("axis", -1), rank);
   const Term index = unsqueeze(where(less(given, 0.0), given + size(node, depth), given), axis);
-  const Term off = reshape(slice(values, 0, node.dims().constant(0), one), {}), on = reshape(slice(values, 0, one, two), {});
+  const Term off = reshape(slice(values, 0, node.dims().constant(0), one), {}),
+             on = reshape(slice(values, 0, one, two), {});
   node.give(where(equal(index, along(range(node, depth), axis, rank)), on, off).id());
 }
 
@@ -70,14 +75,19 @@ void convert_eye_like(NodeContext& node) {
   node.require_rank(0, 2);
   const graph::TensorType type = node.type_of(0);
   const DType dtype = node.attribute("dtype") != nullptr ? node.dtype("dtype") : type.dtype;
-  const Term row = along(range(node, type.dims[0]), 0, 2), column = along(range(node, type.dims[1]), 1, 2);
+  const Term row = along(range(node, type.dims[0]), 0, 2),
+             column = along(range(node, type.dims[1]), 1, 2);
   node.give(cast(equal(column, row + static_cast<double>(node.integer("k", 0))), dtype).id());
 }
 
 }  // namespace
 
 Family selection_operators() {
-  return {{"ArgMax", convert_arg}, {"ArgMin", convert_arg}, {"Hardmax", convert_hardmax}, {"OneHot", convert_one_hot}, {"EyeLike", convert_eye_like}};
+  return {{"ArgMax", convert_arg},
+          {"ArgMin", convert_arg},
+          {"Hardmax", convert_hardmax},
+          {"OneHot", convert_one_hot},
+          {"EyeLike", convert_eye_like}};
 }
 
 }  // namespace dyn::onnx

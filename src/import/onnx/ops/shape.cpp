@@ -7,26 +7,33 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
+#include "src/import/onnx/ops/families.hpp"
 #include "src/import/onnx/sizes/freed_shape.hpp"
 #include "src/import/onnx/sizes/known_ints.hpp"
-#include "src/import/onnx/ops/families.hpp"
 
 namespace dyn::onnx {
 namespace {
 
 constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 
-Dim product(graph::DimTable& dims, const std::vector<Dim>& factors) { return std::accumulate(factors.begin(), factors.end(), dims.constant(1), std::multiplies()); }
+Dim product(graph::DimTable& dims, const std::vector<Dim>& factors) {
+  return std::accumulate(factors.begin(), factors.end(), dims.constant(1), std::multiplies());
+}
 
 void convert_shape(NodeContext& node) {
   const std::vector<Dim> dims = node.type_of(0).dims;
   const auto rank = static_cast<std::int64_t>(dims.size());
-  const auto place = [rank](std::int64_t axis) { return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };
-  const std::int64_t start = place(node.integer("start", 0)), end = std::max(start, place(node.integer("end", int64_max)));
+  const auto place = [rank](std::int64_t axis) {
+    return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+  };
+  const std::int64_t start = place(node.integer("start", 0)),
+                     end = std::max(start, place(node.integer("end", int64_max)));
   node.give(KnownInts{DType::i64, false, {dims.begin() + start, dims.begin() + end}});
 }
 
-void convert_size(NodeContext& node) { node.give(KnownInts{DType::i64, true, {product(node.dims(), node.type_of(0).dims)}}); }
+void convert_size(NodeContext& node) {
+  node.give(KnownInts{DType::i64, true, {product(node.dims(), node.type_of(0).dims)}});
+}
 
 /// Integers that only sizes give stay what they are under another shape.
 bool give_known(NodeContext& node, const std::vector<Dim>& shape) {
@@ -53,7 +60,8 @@ bool give_known(NodeContext& node, const std::vector<Dim>& shape) {
 }
 
 void give_shaped(NodeContext& node, const std::vector<Dim>& shape) {
-  if (!give_known(node, shape)) node.give(node.add("reshape", {node.value(0)}, {node.dim_list("shape", shape)}));
+  if (!give_known(node, shape))
+    node.give(node.add("reshape", {node.value(0)}, {node.dim_list("shape", shape)}));
 }
 
 std::vector<TargetDim> asked_shape(NodeContext& node, const std::vector<Dim>& input) {
@@ -67,14 +75,20 @@ std::vector<TargetDim> asked_shape(NodeContext& node, const std::vector<Dim>& in
   std::vector<TargetDim> asked;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const bool copies = shape[i].constant() == 0 && !zero_is_zero;
-    if (copies && i >= input.size()) node.fail(fmt::format("dim {} of its shape is 0, which means the input's, but that has {} dims", i, input.size()));
-    const auto kind = shape[i].constant() == -1 ? TargetDim::Kind::Rest : copies || !shape[i].constant() ? TargetDim::Kind::Known : TargetDim::Kind::Number;
+    if (copies && i >= input.size())
+      node.fail(
+          fmt::format("dim {} of its shape is 0, which means the input's, but that has {} dims", i,
+                      input.size()));
+    const auto kind = shape[i].constant() == -1        ? TargetDim::Kind::Rest
+                      : copies || !shape[i].constant() ? TargetDim::Kind::Known
+                                                       : TargetDim::Kind::Number;
     asked.push_back({kind, copies ? input[i] : shape[i]});
   }
   return asked;
 }
 
-/// 0 stands for the input's dim, -1 for what the others leave. Numbers were computed from the file's sizes, which freed dims do not have any more.
+/// 0 stands for the input's dim, -1 for what the others leave. Numbers were computed from the
+/// file's sizes, which freed dims do not have any more.
 void convert_reshape(NodeContext& node) {
   const std::vector<Dim> input = node.type_of(0).dims;
   const std::vector<TargetDim> asked = asked_shape(node, input);
@@ -84,7 +98,9 @@ void convert_reshape(NodeContext& node) {
     try {
       shape = freed_shape(input, asked, node.sizes());
     } catch (const Error& error) {
-      node.fail_unsupported(fmt::format("its shape {} for an input {} cannot follow the dims that are freed: {}", graph::to_string(shape), graph::to_string(input), error.message()));
+      node.fail_unsupported(
+          fmt::format("its shape {} for an input {} cannot follow the dims that are freed: {}",
+                      graph::to_string(shape), graph::to_string(input), error.message()));
     }
   }
   give_shaped(node, shape);
@@ -94,10 +110,12 @@ void convert_flatten(NodeContext& node) {
   const std::vector<Dim> dims = node.type_of(0).dims;
   const auto rank = static_cast<std::int64_t>(dims.size());
   std::int64_t axis = node.integer("axis", 1);
-  if (axis < -rank || axis > rank) node.fail(fmt::format("axis {} is outside of a tensor with {} dims", axis, rank));
+  if (axis < -rank || axis > rank)
+    node.fail(fmt::format("axis {} is outside of a tensor with {} dims", axis, rank));
   if (axis < 0) axis += rank;
   const auto middle = dims.begin() + axis;
-  give_shaped(node, {product(node.dims(), {dims.begin(), middle}), product(node.dims(), {middle, dims.end()})});
+  give_shaped(node, {product(node.dims(), {dims.begin(), middle}),
+                     product(node.dims(), {middle, dims.end()})});
 }
 
 std::vector<bool> marked(NodeContext& node, const std::vector<std::int64_t>& axes, int rank) {
@@ -114,12 +132,16 @@ std::vector<bool> marked(NodeContext& node, const std::vector<std::int64_t>& axe
 void convert_squeeze(NodeContext& node) {
   const std::vector<Dim> dims = node.type_of(0).dims;
   const auto axes = node.integers("axes", 1);
-  const std::vector<bool> removed = marked(node, axes.value_or(std::vector<std::int64_t>{}), static_cast<int>(dims.size()));
+  const std::vector<bool> removed =
+      marked(node, axes.value_or(std::vector<std::int64_t>{}), static_cast<int>(dims.size()));
   std::vector<Dim> shape;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (removed[i] && dims[i].constant().value_or(1) != 1) node.fail(fmt::format("dim {} is {}, not 1", i, graph::to_string(dims[i])));
+    if (removed[i] && dims[i].constant().value_or(1) != 1)
+      node.fail(fmt::format("dim {} is {}, not 1", i, graph::to_string(dims[i])));
     if (!axes && node.sizes().depends(dims[i]) && node.sizes().of(dims[i]) == 1)
-      node.fail_unsupported(fmt::format("without axes it removes dims of 1, as {} is in the file: that cannot be freed", graph::to_string(dims[i])));
+      node.fail_unsupported(fmt::format(
+          "without axes it removes dims of 1, as {} is in the file: that cannot be freed",
+          graph::to_string(dims[i])));
     if (axes ? !removed[i] : dims[i].constant() != 1) shape.push_back(dims[i]);
   }
   give_shaped(node, shape);
@@ -136,19 +158,23 @@ void convert_unsqueeze(NodeContext& node) {
   give_shaped(node, shape);
 }
 
-/// Both sides broadcast: dims of 1 in the shape leave the input's, and so do numbers that are the input's size in the file.
+/// Both sides broadcast: dims of 1 in the shape leave the input's, and so do numbers that are the
+/// input's size in the file.
 void convert_expand(NodeContext& node) {
   const std::vector<Dim> input = node.type_of(0).dims;
   std::vector<Dim> shape = node.need_dims(1, "its shape");
-  if (shape.size() < input.size()) shape.insert(shape.begin(), input.size() - shape.size(), node.dims().constant(1));
+  if (shape.size() < input.size())
+    shape.insert(shape.begin(), input.size() - shape.size(), node.dims().constant(1));
   const std::size_t skip = shape.size() - input.size();
   for (std::size_t i = skip; i < shape.size(); ++i) {
     const Dim own = input[i - skip];
-    const bool is_own = shape[i].constant() && node.sizes().depends(own) && node.sizes().of(own) != 1 && node.sizes().of(own) == *shape[i].constant();
+    const bool is_own = shape[i].constant() && node.sizes().depends(own) &&
+                        node.sizes().of(own) != 1 && node.sizes().of(own) == *shape[i].constant();
     const bool is_defined = shape[i].symbol() && node.dims().info(*shape[i].symbol()).defined;
     if (shape[i].constant() == 1 || is_own) shape[i] = own;
     // What the run decides may be 1.
-    else if (is_defined) shape[i] = max(shape[i], own);
+    else if (is_defined)
+      shape[i] = max(shape[i], own);
   }
   node.give(node.add("expand", {node.value(0)}, {node.dim_list("shape", shape)}));
 }
@@ -165,10 +191,13 @@ std::vector<Dim> repeats_of(NodeContext& node, std::size_t rank) {
   return repeats;
 }
 
-/// Every dim that is repeated gets one of 1 before it, which is expanded: [a, b] to [r, a, 1, b] to [r * a, b].
+/// Every dim that is repeated gets one of 1 before it, which is expanded: [a, b] to [r, a, 1, b] to
+/// [r * a, b].
 void convert_tile(NodeContext& node) {
   const std::vector<Dim> dims = node.type_of(0).dims, repeats = repeats_of(node, dims.size());
-  if (repeats.size() != dims.size()) node.fail(fmt::format("repeats has {} elements, but its input {} dims", repeats.size(), dims.size()));
+  if (repeats.size() != dims.size())
+    node.fail(
+        fmt::format("repeats has {} elements, but its input {} dims", repeats.size(), dims.size()));
   std::vector<Dim> spread, repeated, shape;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (repeats[i].constant() != 1) {
@@ -180,14 +209,17 @@ void convert_tile(NodeContext& node) {
     shape.push_back(dims[i] * repeats[i]);
   }
   const ValueId apart = node.add("reshape", {node.value(0)}, {node.dim_list("shape", spread)});
-  node.give(node.add("reshape", {node.add("expand", {apart}, {node.dim_list("shape", repeated)})}, {node.dim_list("shape", shape)}));
+  node.give(node.add("reshape", {node.add("expand", {apart}, {node.dim_list("shape", repeated)})},
+                     {node.dim_list("shape", shape)}));
 }
 
 }  // namespace
 
 Family shape_operators() {
-  return {{"Shape", convert_shape}, {"Size", convert_size}, {"Reshape", convert_reshape}, {"Flatten", convert_flatten}, {"Squeeze", convert_squeeze},
-          {"Unsqueeze", convert_unsqueeze}, {"Expand", convert_expand}, {"Tile", convert_tile}};
+  return {{"Shape", convert_shape},     {"Size", convert_size},
+          {"Reshape", convert_reshape}, {"Flatten", convert_flatten},
+          {"Squeeze", convert_squeeze}, {"Unsqueeze", convert_unsqueeze},
+          {"Expand", convert_expand},   {"Tile", convert_tile}};
 }
 
 }  // namespace dyn::onnx

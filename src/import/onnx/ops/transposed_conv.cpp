@@ -1,4 +1,5 @@
-// ConvTranspose: a convolution of the input with zeros between its elements, by the filters turned round.
+// ConvTranspose: a convolution of the input with zeros between its elements, by the filters turned
+// round.
 
 #include <algorithm>
 #include <cstring>
@@ -25,9 +26,12 @@ Tensor with_taps_reversed(const Tensor& filters) {
   Tensor result = filters;
   const std::size_t size = size_of(filters.dtype);
   std::size_t taps = 1;
-  for (std::size_t i = 2; i < filters.dims.size(); ++i) taps *= static_cast<std::size_t>(filters.dims[i]);
+  for (std::size_t i = 2; i < filters.dims.size(); ++i)
+    taps *= static_cast<std::size_t>(filters.dims[i]);
   for (std::size_t first = 0; taps > 0 && first < filters.bytes.size(); first += taps * size) {
-    for (std::size_t tap = 0; tap < taps; ++tap) std::memcpy(result.bytes.data() + first + tap * size, filters.bytes.data() + first + (taps - 1 - tap) * size, size);
+    for (std::size_t tap = 0; tap < taps; ++tap)
+      std::memcpy(result.bytes.data() + first + tap * size,
+                  filters.bytes.data() + first + (taps - 1 - tap) * size, size);
   }
   return result;
 }
@@ -42,11 +46,15 @@ struct FilterTurn {
 FilterTurn turn_of(NodeContext& node, std::int64_t groups) {
   Integers dims;
   for (const Dim dim : node.type_of(1).dims) {
-    if (!dim.constant()) node.fail_unsupported("filters whose number depends on the inputs are not supported");
+    if (!dim.constant())
+      node.fail_unsupported("filters whose number depends on the inputs are not supported");
     dims.push_back(*dim.constant());
   }
-  if (groups < 1 || dims[0] % groups != 0) node.fail(fmt::format("{} groups do not divide {} channels", groups, dims[0]));
-  FilterTurn turn{{groups, dims[0] / groups, dims[1]}, Integers(dims.size() + 1), {dims.begin() + 2, dims.end()}};
+  if (groups < 1 || dims[0] % groups != 0)
+    node.fail(fmt::format("{} groups do not divide {} channels", groups, dims[0]));
+  FilterTurn turn{{groups, dims[0] / groups, dims[1]},
+                  Integers(dims.size() + 1),
+                  {dims.begin() + 2, dims.end()}};
   turn.apart.insert(turn.apart.end(), dims.begin() + 2, dims.end());
   std::iota(turn.perm.begin(), turn.perm.end() - 3, 3);
   turn.perm[turn.perm.size() - 3] = 1;
@@ -64,14 +72,19 @@ ValueId turned_filters(NodeContext& node, std::int64_t groups) {
     filters.dims = turn.apart;
     Tensor turned = permuted(filters, turn.perm);
     turned.dims = turn.together;
-    Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(turned)), std::nullopt};
+    Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(turned)),
+                    std::nullopt};
     return node.value_of(operand, node.node().input(1));
   }
   Integers axes(turn.together.size() - 2);
   std::iota(axes.begin(), axes.end(), 2);
-  const ValueId reversed = node.add("slice", {node.value(1)}, {node.integer_list("axes", axes), node.integer_list("steps", Integers(axes.size(), -1))});
+  const ValueId reversed = node.add(
+      "slice", {node.value(1)},
+      {node.integer_list("axes", axes), node.integer_list("steps", Integers(axes.size(), -1))});
   const ValueId apart = node.add("reshape", {reversed}, {node.integer_list("shape", turn.apart)});
-  return node.add("reshape", {node.add("transpose", {apart}, {node.integer_list("perm", turn.perm)})}, {node.integer_list("shape", turn.together)});
+  return node.add("reshape",
+                  {node.add("transpose", {apart}, {node.integer_list("perm", turn.perm)})},
+                  {node.integer_list("shape", turn.together)});
 }
 
 /// stride - 1 zeros after each element of the axes before the channels.
@@ -88,33 +101,42 @@ ValueId spread(NodeContext& node, ValueId x, const Integers& strides) {
   }
   for (auto* list : {&apart, &together}) list->push_back(dims.back());
   for (auto* list : {&before, &after}) list->push_back(zero);
-  const ValueId padded = node.add("pad", {node.add("reshape", {x}, {node.dim_list("shape", apart)})}, {node.dim_list("before", before), node.dim_list("after", after)});
+  const ValueId padded =
+      node.add("pad", {node.add("reshape", {x}, {node.dim_list("shape", apart)})},
+               {node.dim_list("before", before), node.dim_list("after", after)});
   return node.add("reshape", {padded}, {node.dim_list("shape", together)});
 }
 
 /// As the pads, the rule, or the wanted shape say.
-std::vector<Margins> borders_of(NodeContext& node, const Windows& windows, const std::vector<Dim>& extents) {
+std::vector<Margins> borders_of(NodeContext& node, const Windows& windows,
+                                const std::vector<Dim>& extents) {
   const std::size_t count = extents.size();
   const Integers more = node.integers("output_padding").value_or(Integers(count, 0));
-  if (more.size() != count) node.fail(fmt::format("output_padding has {} elements for {} axes", more.size(), count));
+  if (more.size() != count)
+    node.fail(fmt::format("output_padding has {} elements for {} axes", more.size(), count));
   const auto wanted = node.integers("output_shape");
-  if (wanted && wanted->size() != count) node.fail(fmt::format("output_shape has {} elements for {} axes", wanted->size(), count));
+  if (wanted && wanted->size() != count)
+    node.fail(fmt::format("output_shape has {} elements for {} axes", wanted->size(), count));
   const std::string rule = node.word("auto_pad", "NOTSET");
   const bool same = rule == "SAME_UPPER" || rule == "SAME_LOWER";
   std::vector<Margins> borders;
   for (std::size_t i = 0; i < count; ++i) {
     Dim before = windows.before[i], after = windows.after[i];
     if (wanted || same) {
-      const Dim size = wanted ? node.dims().constant((*wanted)[i]) : extents[i] * windows.strides[i];
-      const Dim whole = (extents[i] - 1) * windows.strides[i] + more[i] + windows.reach(i), zero = node.dims().constant(0);
+      const Dim size =
+          wanted ? node.dims().constant((*wanted)[i]) : extents[i] * windows.strides[i];
+      const Dim whole = (extents[i] - 1) * windows.strides[i] + more[i] + windows.reach(i),
+                zero = node.dims().constant(0);
       const Dim total = max(whole - size, zero);
-      const Dim two = node.dims().constant(2), less = floordiv(total, two), more_of_it = floordiv(total + 1, two);
+      const Dim two = node.dims().constant(2), less = floordiv(total, two),
+                more_of_it = floordiv(total + 1, two);
       before = rule == "SAME_UPPER" ? less : more_of_it;
       // What a wanted shape has beyond the whole result stands at the end.
       after = (rule == "SAME_UPPER" ? more_of_it : less) - max(size - whole, zero);
     }
     const std::int64_t reach = windows.reach(i) - 1;
-    borders.push_back({node.dims().constant(reach) - before, node.dims().constant(reach + more[i] - (windows.strides[i] - 1)) - after});
+    borders.push_back({node.dims().constant(reach) - before,
+                       node.dims().constant(reach + more[i] - (windows.strides[i] - 1)) - after});
   }
   return borders;
 }
@@ -134,12 +156,16 @@ ValueId cut(NodeContext& node, ValueId x, std::vector<Margins>& borders) {
     border = {max(border.before, zero), max(border.after, zero)};
   }
   if (axes.empty()) return x;
-  return node.add("slice", {x}, {node.integer_list("axes", axes), node.dim_list("starts", starts), node.dim_list("ends", ends)});
+  return node.add("slice", {x},
+                  {node.integer_list("axes", axes), node.dim_list("starts", starts),
+                   node.dim_list("ends", ends)});
 }
 
 void convert_conv_transpose(NodeContext& node) {
   const std::vector<Dim> filters = node.type_of(1).dims, extents = extents_of(node);
-  if (filters.size() != extents.size() + 2) node.fail(fmt::format("its filters have {} dims, its input {}", filters.size(), extents.size() + 2));
+  if (filters.size() != extents.size() + 2)
+    node.fail(
+        fmt::format("its filters have {} dims, its input {}", filters.size(), extents.size() + 2));
   const std::int64_t groups = node.integer("group", 1);
   Windows windows = windows_of(node, filter_sizes(node, filters), extents);
   std::vector<Margins> borders = borders_of(node, windows, extents);

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "src/import/onnx/sizes/known_ints.hpp"
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/sizes/known_ints.hpp"
 
 namespace dyn::onnx {
 namespace {
@@ -25,7 +25,8 @@ void convert_transpose(NodeContext& node) {
   std::iota(perm.rbegin(), perm.rend(), 0);
   if (const auto given = node.integers("perm")) perm = *given;
   const std::optional<KnownInts> ints = node.ints_of_any_rank(0);
-  if (ints && perm.size() == rank && is_permutation(perm)) return node.give(transposed(*ints, perm));
+  if (ints && perm.size() == rank && is_permutation(perm))
+    return node.give(transposed(*ints, perm));
   node.give(node.add("transpose", {node.value(0)}, {node.integer_list("perm", perm)}));
 }
 
@@ -47,11 +48,14 @@ std::vector<Dim> slice_list(NodeContext& node, const char* name, std::size_t inp
 /// A start or end counted from the front, within 0 .. extent (backwards: -1 .. extent - 1).
 Dim place(NodeContext& node, Dim given, Dim extent, bool backwards) {
   const Dim back = given * -1;
-  // A size counted from the end: no element of it would mean another place, so that there is one at least.
-  if (back.symbol() && graph::bounds(back).low == 0) node.dims().refine(*back.symbol(), 1, std::numeric_limits<std::int64_t>::max());
+  // A size counted from the end: no element of it would mean another place, so that there is one at
+  // least.
+  if (back.symbol() && graph::bounds(back).low == 0)
+    node.dims().refine(*back.symbol(), 1, std::numeric_limits<std::int64_t>::max());
   const graph::Interval range = graph::bounds(given);
   if (range.low < 0 && range.high >= 0)
-    node.fail_unsupported(fmt::format("whether {} counts from the end depends on the sizes", graph::to_string(given)));
+    node.fail_unsupported(fmt::format("whether {} counts from the end depends on the sizes",
+                                      graph::to_string(given)));
   const Dim zero = node.dims().constant(0), from_front = range.low < 0 ? extent + given : given;
   if (backwards) return max(min(from_front, extent - 1), node.dims().constant(-1));
   return max(min(from_front, extent), zero);
@@ -67,14 +71,16 @@ std::vector<Cut> cuts_of(NodeContext& node, const std::vector<Dim>& dims) {
   constexpr std::int64_t most_step = std::int64_t{1} << 61;
   for (std::int64_t& step : steps) step = std::clamp(step, -most_step, most_step);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    node.fail(fmt::format("starts, ends, axes and steps have {}, {}, {} and {} elements", starts.size(), ends.size(), axes.size(), steps.size()));
+    node.fail(fmt::format("starts, ends, axes and steps have {}, {}, {} and {} elements",
+                          starts.size(), ends.size(), axes.size(), steps.size()));
   std::vector<Cut> cuts;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     if (steps[i] == 0) node.fail("a step is 0");
     const int axis = node.axis(axes[i], static_cast<int>(dims.size()));
     const Dim extent = dims[static_cast<std::size_t>(axis)];
     const bool backwards = steps[i] < 0;
-    Cut cut{axis, steps[i], place(node, starts[i], extent, backwards), place(node, ends[i], extent, backwards)};
+    Cut cut{axis, steps[i], place(node, starts[i], extent, backwards),
+            place(node, ends[i], extent, backwards)};
     if (backwards) {
       // The same of the axis reversed.
       cut.start = extent - 1 - cut.start;
@@ -100,7 +106,8 @@ bool give_known_slice(NodeContext& node, const std::vector<Cut>& cuts) {
     if (std::ranges::count(cuts, cut.axis, &Cut::axis) > 1) return false;
     if (cut.step < 0) std::ranges::reverse(along);
     std::vector<std::int64_t> part;
-    for (std::int64_t i = *cut.start.constant(); i < *cut.end.constant(); i += std::abs(cut.step)) part.push_back(along[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = *cut.start.constant(); i < *cut.end.constant(); i += std::abs(cut.step))
+      part.push_back(along[static_cast<std::size_t>(i)]);
     along = std::move(part);
   }
   node.give(taken(*ints, places));
@@ -120,8 +127,13 @@ void convert_slice(NodeContext& node) {
     starts.push_back(cut.start);
     ends.push_back(cut.end);
   }
-  for (const std::int64_t axis : reversed) x = node.add("slice", {x}, {node.integer_list("axes", std::vector{axis}), node.integer_list("steps", std::vector<std::int64_t>{-1})});
-  node.give(node.add("slice", {x}, {node.integer_list("axes", axes), node.dim_list("starts", starts), node.dim_list("ends", ends), node.integer_list("steps", steps)}));
+  for (const std::int64_t axis : reversed)
+    x = node.add("slice", {x},
+                 {node.integer_list("axes", std::vector{axis}),
+                  node.integer_list("steps", std::vector<std::int64_t>{-1})});
+  node.give(node.add("slice", {x},
+                     {node.integer_list("axes", axes), node.dim_list("starts", starts),
+                      node.dim_list("ends", ends), node.integer_list("steps", steps)}));
 }
 
 /// As given, or equal parts, of which the last may be smaller.
@@ -148,14 +160,18 @@ void convert_split(NodeContext& node) {
   const std::vector<Dim> dims = node.type_of(0).dims;
   const int axis = node.axis(node.integer("axis", 0), static_cast<int>(dims.size()));
   const std::vector<Dim> sizes = split_sizes(node, dims[static_cast<std::size_t>(axis)]);
-  if (sizes.size() != node.outputs()) node.fail(fmt::format("split has {} sizes for {} outputs", sizes.size(), node.outputs()));
+  if (sizes.size() != node.outputs())
+    node.fail(fmt::format("split has {} sizes for {} outputs", sizes.size(), node.outputs()));
   std::vector<std::string> names(node.node().output().begin(), node.node().output().end());
-  const std::vector<ValueId> parts = node.builder().add("split", {node.value(0)}, {node.dim("axis", axis), node.dim_list("sizes", sizes)}, names);
+  const std::vector<ValueId> parts = node.builder().add(
+      "split", {node.value(0)}, {node.dim("axis", axis), node.dim_list("sizes", sizes)}, names);
   for (std::size_t i = 0; i < parts.size(); ++i) node.give(parts[i], i);
 }
 
 }  // namespace
 
-Family view_operators() { return {{"Transpose", convert_transpose}, {"Slice", convert_slice}, {"Split", convert_split}}; }
+Family view_operators() {
+  return {{"Transpose", convert_transpose}, {"Slice", convert_slice}, {"Split", convert_split}};
+}
 
 }  // namespace dyn::onnx

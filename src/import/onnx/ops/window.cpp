@@ -1,4 +1,5 @@
-// Convolution and pooling. dyn's windows slide before the channels, ONNX' after them: what stands around is turned, and the loader drops what turns back.
+// Convolution and pooling. dyn's windows slide before the channels, ONNX' after them: what stands
+// around is turned, and the loader drops what turns back.
 
 #include <algorithm>
 #include <functional>
@@ -20,26 +21,35 @@ void give_turned_back(NodeContext& node, ValueId y) { node.give(channels_first(n
 
 void convert_conv(NodeContext& node) {
   const std::vector<Dim> filters = node.type_of(1).dims, extents = extents_of(node);
-  if (filters.size() != extents.size() + 2) node.fail(fmt::format("its filters have {} dims, its input {}", filters.size(), extents.size() + 2));
+  if (filters.size() != extents.size() + 2)
+    node.fail(
+        fmt::format("its filters have {} dims, its input {}", filters.size(), extents.size() + 2));
   const Windows windows = windows_of(node, filter_sizes(node, filters), extents);
   Integers perm(filters.size());
   std::iota(perm.begin(), perm.end() - 2, 2);
   perm[perm.size() - 2] = 1;
   perm.back() = 0;
   std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
-  if (const std::int64_t groups = node.integer("group", 1); groups != 1) attrs.push_back(node.dim("groups", groups));
-  ValueId y = node.add("conv", {channels_last(node, node.value(0)), turned_input(node, 1, perm)}, std::move(attrs));
+  if (const std::int64_t groups = node.integer("group", 1); groups != 1)
+    attrs.push_back(node.dim("groups", groups));
+  ValueId y = node.add("conv", {channels_last(node, node.value(0)), turned_input(node, 1, perm)},
+                       std::move(attrs));
   if (node.has(2)) y = node.add("add", {y, node.value(2)});
   give_turned_back(node, y);
 }
 
-/// With ceil_mode a last window may begin inside of the axis, or the padding before it, and end beyond the padding after it.
+/// With ceil_mode a last window may begin inside of the axis, or the padding before it, and end
+/// beyond the padding after it.
 void reach_over_end(NodeContext& node, Windows& windows, const std::vector<Dim>& extents) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    const Dim stride = node.dims().constant(windows.strides[i]), padded = windows.before[i] + extents[i];
-    const Dim windows_up = floordiv(padded + windows.after[i] - windows.reach(i) + (windows.strides[i] - 1), stride) + 1;
+    const Dim stride = node.dims().constant(windows.strides[i]),
+              padded = windows.before[i] + extents[i];
+    const Dim windows_up =
+        floordiv(padded + windows.after[i] - windows.reach(i) + (windows.strides[i] - 1), stride) +
+        1;
     const Dim count = min(windows_up, floordiv(padded - 1, stride) + 1);
-    windows.after[i] = max((count - 1) * windows.strides[i] + windows.reach(i) - padded, node.dims().constant(0));
+    windows.after[i] =
+        max((count - 1) * windows.strides[i] + windows.reach(i) - padded, node.dims().constant(0));
   }
 }
 
@@ -55,7 +65,8 @@ void convert_global_average_pool(NodeContext& node) { give_global(node, "reduce_
 
 bool is_unpadded(const Windows& windows) {
   const auto is_zero = [](Dim pad) { return pad.constant() == 0; };
-  return std::ranges::all_of(windows.before, is_zero) && std::ranges::all_of(windows.after, is_zero);
+  return std::ranges::all_of(windows.before, is_zero) &&
+         std::ranges::all_of(windows.after, is_zero);
 }
 
 Integers pool_sizes(NodeContext& node) {
@@ -70,15 +81,18 @@ void convert_max_pool(NodeContext& node) {
   if (!node.wants(1) && holds_all(node, windows, extents)) return give_global(node, "reduce_max");
   if (node.integer("ceil_mode", 0) != 0) reach_over_end(node, windows, extents);
   if (node.wants(1)) give_places(node, windows, extents, node.integer("storage_order", 0) == 0);
-  give_turned_back(node, node.add("max_pool", {channels_last(node, node.value(0))}, attrs_of(node, windows, true)));
+  give_turned_back(node, node.add("max_pool", {channels_last(node, node.value(0))},
+                                  attrs_of(node, windows, true)));
 }
 
 /// What lies beyond the padding never counts.
 void convert_average_pool(NodeContext& node) {
   const std::vector<Dim> extents = extents_of(node);
   Windows windows = windows_of(node, pool_sizes(node), extents);
-  const bool counts_padding = node.integer("count_include_pad", 0) != 0, rounds_up = node.integer("ceil_mode", 0) != 0;
-  if ((!counts_padding || is_unpadded(windows)) && holds_all(node, windows, extents)) return give_global(node, "reduce_mean");
+  const bool counts_padding = node.integer("count_include_pad", 0) != 0,
+             rounds_up = node.integer("ceil_mode", 0) != 0;
+  if ((!counts_padding || is_unpadded(windows)) && holds_all(node, windows, extents))
+    return give_global(node, "reduce_mean");
   ValueId x = channels_last(node, node.value(0));
   if (counts_padding && rounds_up) {
     const Dim zero = node.dims().constant(0);
@@ -90,7 +104,8 @@ void convert_average_pool(NodeContext& node) {
     x = node.add("pad", {x}, {node.dim_list("before", before), node.dim_list("after", after)});
     const std::vector<Dim> padded_after = windows.after;
     reach_over_end(node, windows, extents);
-    for (std::size_t i = 0; i < extents.size(); ++i) windows.after[i] = max(windows.after[i] - padded_after[i], zero);
+    for (std::size_t i = 0; i < extents.size(); ++i)
+      windows.after[i] = max(windows.after[i] - padded_after[i], zero);
     windows.before.assign(extents.size(), zero);
   } else if (rounds_up) {
     reach_over_end(node, windows, extents);
@@ -102,7 +117,8 @@ void convert_average_pool(NodeContext& node) {
 
 /// The p-th root of the sum of p-th powers.
 ValueId norm(NodeContext& node, ValueId x, const std::function<ValueId(ValueId)>& sum) {
-  const double p = node.opset() == 1 ? node.number("p", 2) : static_cast<double>(node.integer("p", 2));
+  const double p =
+      node.opset() == 1 ? node.number("p", 2) : static_cast<double>(node.integer("p", 2));
   if (p < 1) node.fail("p must be at least 1");
   const ValueId total = sum(node.add("pow", {node.add("abs", {x}), node.scalar(p, x)}));
   return node.add("pow", {total, node.scalar(1 / p, x)});
@@ -115,14 +131,18 @@ void convert_lp_pool(NodeContext& node) {
   std::vector<graph::Attr> attrs = attrs_of(node, windows, true);
   attrs.push_back({"include_padding", true});
   const auto taps = static_cast<double>(windows.taps());
-  const auto sum = [&](ValueId powers) { return node.add("mul", {node.add("average_pool", {powers}, attrs), node.scalar(taps, powers)}); };
+  const auto sum = [&](ValueId powers) {
+    return node.add("mul", {node.add("average_pool", {powers}, attrs), node.scalar(taps, powers)});
+  };
   give_turned_back(node, norm(node, channels_last(node, node.value(0)), sum));
 }
 
 void convert_global_lp_pool(NodeContext& node) {
   Integers axes(extents_of(node).size());
   std::iota(axes.begin(), axes.end(), 2);
-  node.give(norm(node, node.value(0), [&](ValueId powers) { return node.add("reduce_sum", {powers}, {node.integer_list("axes", axes)}); }));
+  node.give(norm(node, node.value(0), [&](ValueId powers) {
+    return node.add("reduce_sum", {powers}, {node.integer_list("axes", axes)});
+  }));
 }
 
 /// x / (bias + alpha / size * sum of squares of the channels around)^beta.
@@ -132,20 +152,31 @@ void convert_lrn(NodeContext& node) {
   extents_of(node);
   const ValueId x = node.value(0);
   const std::int64_t before = (size - 1) / 2;
-  const ValueId squares = node.add("windows", {node.add("mul", {x, x})},
-                                   {node.integer_list("axes", Integers{1}), node.integer_list("sizes", Integers{size}), node.integer_list("before", Integers{before}),
-                                    node.integer_list("after", Integers{size - 1 - before})});
-  const ValueId sum = node.add("reduce_sum", {squares}, {node.integer_list("axes", Integers{2}), {"keepdims", false}});
+  const ValueId squares =
+      node.add("windows", {node.add("mul", {x, x})},
+               {node.integer_list("axes", Integers{1}), node.integer_list("sizes", Integers{size}),
+                node.integer_list("before", Integers{before}),
+                node.integer_list("after", Integers{size - 1 - before})});
+  const ValueId sum = node.add("reduce_sum", {squares},
+                               {node.integer_list("axes", Integers{2}), {"keepdims", false}});
   const double alpha = node.number("alpha", 1e-4) / static_cast<double>(size);
-  const ValueId base = node.add("add", {node.add("mul", {sum, node.scalar(alpha, x)}), node.scalar(node.number("bias", 1), x)});
-  node.give(node.add("div", {x, node.add("pow", {base, node.scalar(node.number("beta", 0.75), x)})}));
+  const ValueId base = node.add("add", {node.add("mul", {sum, node.scalar(alpha, x)}),
+                                        node.scalar(node.number("bias", 1), x)});
+  node.give(
+      node.add("div", {x, node.add("pow", {base, node.scalar(node.number("beta", 0.75), x)})}));
 }
 
 }  // namespace
 
 Family window_operators() {
-  return {{"Conv", convert_conv}, {"MaxPool", convert_max_pool}, {"AveragePool", convert_average_pool}, {"GlobalAveragePool", convert_global_average_pool},
-          {"GlobalMaxPool", convert_global_max_pool}, {"LpPool", convert_lp_pool}, {"GlobalLpPool", convert_global_lp_pool}, {"LRN", convert_lrn}};
+  return {{"Conv", convert_conv},
+          {"MaxPool", convert_max_pool},
+          {"AveragePool", convert_average_pool},
+          {"GlobalAveragePool", convert_global_average_pool},
+          {"GlobalMaxPool", convert_global_max_pool},
+          {"LpPool", convert_lp_pool},
+          {"GlobalLpPool", convert_global_lp_pool},
+          {"LRN", convert_lrn}};
 }
 
 }  // namespace dyn::onnx

@@ -1,4 +1,5 @@
-// Arithmetic on a few floats that the file holds: sizes on their way through a square root or a quotient, which would depend on data otherwise.
+// Arithmetic on a few floats that the file holds: sizes on their way through a square root or a
+// quotient, which would depend on data otherwise.
 
 #include "src/import/onnx/parts/folded.hpp"
 
@@ -13,7 +14,8 @@ namespace {
 
 constexpr std::int64_t most_folded = 64;
 
-/// One operand leaves b unused. In double precision; rounded once to f32, sums, products, quotients and roots are what f32 arithmetic gives.
+/// One operand leaves b unused. In double precision; rounded once to f32, sums, products, quotients
+/// and roots are what f32 arithmetic gives.
 struct FoldedOperator {
   std::string_view op;
   std::size_t operands;
@@ -41,13 +43,17 @@ void append(Tensor& tensor, T element) {
   tensor.bytes.append(reinterpret_cast<const char*>(&element), sizeof element);
 }
 
-/// Looks without asking for values of inputs: what is not known here is computed when the model runs.
+/// Looks without asking for values of inputs: what is not known here is computed when the model
+/// runs.
 const Tensor* few_floats(NodeContext& node, std::size_t input) {
   const Tensor* tensor = node.has(input) ? node.operand(input)->constant.get() : nullptr;
-  return tensor != nullptr && tensor->dtype == DType::f32 && tensor->elements() <= most_folded ? tensor : nullptr;
+  return tensor != nullptr && tensor->dtype == DType::f32 && tensor->elements() <= most_folded
+             ? tensor
+             : nullptr;
 }
 
-/// The dims of both, or of the one where the other is one element; nothing where more would have to be repeated.
+/// The dims of both, or of the one where the other is one element; nothing where more would have to
+/// be repeated.
 std::optional<std::vector<std::int64_t>> joint_dims(const Tensor& a, const Tensor& b) {
   if (a.dims == b.dims) return a.dims;
   if (b.elements() == 1 && b.dims.size() <= a.dims.size()) return a.dims;
@@ -63,8 +69,10 @@ bool give_folded_cast(NodeContext& node) {
   Tensor integers{to, floats->dims, {}};
   for (const double each : numbers_of(*floats)) {
     if (!(each >= -limit && each < limit)) return false;
-    if (to == DType::i64) append(integers, static_cast<std::int64_t>(each));
-    else append(integers, static_cast<std::int32_t>(each));
+    if (to == DType::i64)
+      append(integers, static_cast<std::int64_t>(each));
+    else
+      append(integers, static_cast<std::int32_t>(each));
   }
   node.give(std::move(integers));
   return true;
@@ -74,8 +82,11 @@ bool give_folded_cast(NodeContext& node) {
 
 bool give_folded_floats(NodeContext& node) {
   if (node.node().op_type() == "Cast") return give_folded_cast(node);
-  const auto* const folded = std::ranges::find(folded_operators, std::string_view(node.node().op_type()), &FoldedOperator::op);
-  if (folded == std::end(folded_operators) || node.inputs() != folded->operands || node.attribute("axis") != nullptr) return false;
+  const auto* const folded = std::ranges::find(
+      folded_operators, std::string_view(node.node().op_type()), &FoldedOperator::op);
+  if (folded == std::end(folded_operators) || node.inputs() != folded->operands ||
+      node.attribute("axis") != nullptr)
+    return false;
   const Tensor* a = few_floats(node, 0);
   const Tensor* b = a != nullptr && folded->operands == 2 ? few_floats(node, 1) : a;
   if (a == nullptr || b == nullptr) return false;
@@ -84,7 +95,8 @@ bool give_folded_floats(NodeContext& node) {
   const std::vector<double> left = numbers_of(*a), right = numbers_of(*b);
   Tensor result{DType::f32, *dims, {}};
   for (std::size_t i = 0; i < static_cast<std::size_t>(result.elements()); ++i)
-    append(result, static_cast<float>(folded->compute(left[left.size() == 1 ? 0 : i], right[right.size() == 1 ? 0 : i])));
+    append(result, static_cast<float>(folded->compute(left[left.size() == 1 ? 0 : i],
+                                                      right[right.size() == 1 ? 0 : i])));
   node.give(std::move(result));
   return true;
 }

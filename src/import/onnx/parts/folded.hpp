@@ -5,7 +5,8 @@
 
 namespace dyn::onnx {
 
-/// Gives the result of an arithmetic operator whose operands are f32 constants of at most 64 elements. False where it is another operator, or the operands are others.
+/// Gives the result of an arithmetic operator whose operands are f32 constants of at most 64
+/// elements. False where it is another operator, or the operands are others.
 bool give_folded_floats(NodeContext& node);
 
 }  // namespace dyn::onnx

@@ -19,24 +19,33 @@ Tensor mapped(const Tensor& tensor, const std::function<float(double)>& function
   std::vector<float> results;
   for (const double each : numbers_of(tensor)) results.push_back(function(each));
   Tensor result{DType::f32, tensor.dims, {}};
-  result.bytes.assign(reinterpret_cast<const char*>(results.data()), results.size() * sizeof(float));
+  result.bytes.assign(reinterpret_cast<const char*>(results.data()),
+                      results.size() * sizeof(float));
   return result;
 }
 
 Whole high_digit(const Whole& whole) {
-  if (whole.constant) return {mapped(*whole.constant, [](double x) { return static_cast<float>(std::floor(x / base)); }), std::nullopt};
+  if (whole.constant)
+    return {
+        mapped(*whole.constant, [](double x) { return static_cast<float>(std::floor(x / base)); }),
+        std::nullopt};
   return {std::nullopt, floor(*whole.value / static_cast<double>(base))};
 }
 
 Whole low_digit(const Whole& whole) {
-  if (whole.constant) return {mapped(*whole.constant, [](double x) { return static_cast<float>(x - base * std::floor(x / base)); }), std::nullopt};
-  return {std::nullopt, *whole.value - floor(*whole.value / static_cast<double>(base)) * static_cast<double>(base)};
+  if (whole.constant)
+    return {mapped(*whole.constant,
+                   [](double x) { return static_cast<float>(x - base * std::floor(x / base)); }),
+            std::nullopt};
+  return {std::nullopt, *whole.value - floor(*whole.value / static_cast<double>(base)) *
+                                           static_cast<double>(base)};
 }
 
 /// The element of a vector along an axis that belongs to element i of the tensor.
 std::size_t place_along(const Tensor& tensor, std::size_t axis, std::size_t i) {
   std::size_t inner = 1;
-  for (std::size_t d = axis + 1; d < tensor.dims.size(); ++d) inner *= static_cast<std::size_t>(tensor.dims[d]);
+  for (std::size_t d = axis + 1; d < tensor.dims.size(); ++d)
+    inner *= static_cast<std::size_t>(tensor.dims[d]);
   return i / inner % static_cast<std::size_t>(tensor.dims[axis]);
 }
 
@@ -44,17 +53,30 @@ std::size_t place_along(const Tensor& tensor, std::size_t axis, std::size_t i) {
 
 Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_input, int axis) {
   const graph::TensorType type = node.type_of(input);
-  if (type.dtype != DType::u8 && type.dtype != DType::i8) node.fail_unsupported(fmt::format("elements of {} are not supported; they must be u8 or i8", name_of(type.dtype)));
+  if (type.dtype != DType::u8 && type.dtype != DType::i8)
+    node.fail_unsupported(fmt::format("elements of {} are not supported; they must be u8 or i8",
+                                      name_of(type.dtype)));
   const bool has_zero_point = node.has(zero_point_input);
   const Tensor* constant = node.constant(input);
   const Tensor* zero_point = has_zero_point ? node.constant(zero_point_input) : nullptr;
   const int place = axis < 0 ? axis + type.rank() : axis;
-  if (constant != nullptr && (!has_zero_point || (zero_point != nullptr && zero_point->dims.size() <= 1))) {
-    const std::vector<double> zeros = has_zero_point ? numbers_of(*zero_point) : std::vector<double>{0};
-    if (zeros.size() != 1 && (place < 0 || static_cast<std::int64_t>(zeros.size()) != constant->dims[static_cast<std::size_t>(place)]))
+  if (constant != nullptr &&
+      (!has_zero_point || (zero_point != nullptr && zero_point->dims.size() <= 1))) {
+    const std::vector<double> zeros =
+        has_zero_point ? numbers_of(*zero_point) : std::vector<double>{0};
+    if (zeros.size() != 1 && (place < 0 || static_cast<std::int64_t>(zeros.size()) !=
+                                               constant->dims[static_cast<std::size_t>(place)]))
       node.fail(fmt::format("it has {} zero points for a tensor with other dims", zeros.size()));
     std::size_t i = 0;
-    return {mapped(*constant, [&](double x) { return static_cast<float>(x - zeros[zeros.size() == 1 ? 0 : place_along(*constant, static_cast<std::size_t>(place), i++)]); }), std::nullopt};
+    return {
+        mapped(*constant,
+               [&](double x) {
+                 return static_cast<float>(
+                     x - zeros[zeros.size() == 1
+                                   ? 0
+                                   : place_along(*constant, static_cast<std::size_t>(place), i++)]);
+               }),
+        std::nullopt};
   }
   const Term elements = cast(term(node, input), DType::f32);
   if (!has_zero_point) return {std::nullopt, elements};
@@ -68,16 +90,21 @@ Term value_of(NodeContext& node, const Whole& whole) {
   return {node, node.value_of(operand)};
 }
 
-std::optional<Term> exact_product(NodeContext& node, const Whole& a, const Whole& b, Dim terms, const std::function<Term(const Whole&, const Whole&)>& multiply) {
+std::optional<Term> exact_product(NodeContext& node, const Whole& a, const Whole& b, Dim terms,
+                                  const std::function<Term(const Whole&, const Whole&)>& multiply) {
   const std::int64_t most = graph::bounds(node.builder().resolve(terms)).high;
-  const auto product = [&](const Whole& left, const Whole& right) { return cast(multiply(left, right), DType::i32); };
+  const auto product = [&](const Whole& left, const Whole& right) {
+    return cast(multiply(left, right), DType::i32);
+  };
   if (most <= exact_floats / (greatest_element * greatest_element)) return product(a, b);
   const Whole high = high_digit(b), low = low_digit(b);
   constexpr auto scale = static_cast<double>(base);
-  if (most <= exact_floats / (greatest_element * base)) return product(a, high) * scale + product(a, low);
+  if (most <= exact_floats / (greatest_element * base))
+    return product(a, high) * scale + product(a, low);
   if (most > exact_floats / (base * base)) return std::nullopt;
   const Whole a_high = high_digit(a), a_low = low_digit(a);
-  return (product(a_high, high) * scale + product(a_high, low) + product(a_low, high)) * scale + product(a_low, low);
+  return (product(a_high, high) * scale + product(a_high, low) + product(a_low, high)) * scale +
+         product(a_low, low);
 }
 
 }  // namespace dyn::onnx

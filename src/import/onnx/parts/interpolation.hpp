@@ -1,6 +1,7 @@
 #pragma once
-// Where the elements of a resized axis come from. Written once for numbers, where sizes are known when the model is imported, and for values of the graph, where they
-// are not: both compute in f32, and so alike.
+// Where the elements of a resized axis come from. Written once for numbers, where sizes are known
+// when the model is imported, and for values of the graph, where they are not: both compute in f32,
+// and so alike.
 
 #include <cmath>
 #include <string>
@@ -25,8 +26,22 @@ inline float where(bool condition, float a, float b) { return condition ? a : b;
 /// The attributes of Resize.
 struct Resizing {
   enum class Curve : std::uint8_t { Nearest, Linear, Cubic } curve = Curve::Nearest;
-  enum class Coordinates : std::uint8_t { HalfPixel, SymmetricHalfPixel, PytorchHalfPixel, HalfPixelForNearest, AlignCorners, Asymmetric, Crop } coordinates = Coordinates::HalfPixel;
-  enum class Rounding : std::uint8_t { PreferFloor, PreferCeil, Floor, Ceil, CeilWhereSmaller } rounding = Rounding::PreferFloor;
+  enum class Coordinates : std::uint8_t {
+    HalfPixel,
+    SymmetricHalfPixel,
+    PytorchHalfPixel,
+    HalfPixelForNearest,
+    AlignCorners,
+    Asymmetric,
+    Crop
+  } coordinates = Coordinates::HalfPixel;
+  enum class Rounding : std::uint8_t {
+    PreferFloor,
+    PreferCeil,
+    Floor,
+    Ceil,
+    CeilWhereSmaller
+  } rounding = Rounding::PreferFloor;
   bool antialias = false, exclude_outside = false;
   float cubic_a = -0.75F, extrapolation = 0;
 };
@@ -47,15 +62,18 @@ Number original_place(const Resizing& resizing, const Number& x, const ResizedAx
   const auto half_pixel = [&] { return (x + 0.5F) / axis.scale - 0.5F; };
   switch (resizing.coordinates) {
     case Coordinates::HalfPixel: return half_pixel();
-    case Coordinates::SymmetricHalfPixel: return axis.in / 2.0F * (1.0F - axis.out / axis.width) + half_pixel();
+    case Coordinates::SymmetricHalfPixel:
+      return axis.in / 2.0F * (1.0F - axis.out / axis.width) + half_pixel();
     case Coordinates::PytorchHalfPixel: return where(equal(axis.out, 1.0F), 0.0F, half_pixel());
     case Coordinates::HalfPixelForNearest: return (x + 0.5F) / axis.scale;
-    case Coordinates::AlignCorners: return where(equal(axis.width, 1.0F), 0.0F, x * (axis.in - 1.0F) / (axis.width - 1.0F));
+    case Coordinates::AlignCorners:
+      return where(equal(axis.width, 1.0F), 0.0F, x * (axis.in - 1.0F) / (axis.width - 1.0F));
     case Coordinates::Asymmetric: return x / axis.scale;
     case Coordinates::Crop: break;
   }
   const Number length = axis.in - 1.0F, middle = (axis.end - axis.start) * length / 2.0F;
-  const Number inside = where(equal(axis.width, 1.0F), middle, x * (axis.end - axis.start) * length / (axis.width - 1.0F));
+  const Number inside = where(equal(axis.width, 1.0F), middle,
+                              x * (axis.end - axis.start) * length / (axis.width - 1.0F));
   return inside + axis.start * length;
 }
 
@@ -75,9 +93,13 @@ Number nearest_place(const Resizing& resizing, const Number& x, const ResizedAxi
 
 /// Of cubic convolution at a distance of at most 1, and of 1 to 2.
 template <class Number>
-Number near_weight(const Number& d, float a) { return ((a + 2) * d - (a + 3)) * d * d + 1.0F; }
+Number near_weight(const Number& d, float a) {
+  return ((a + 2) * d - (a + 3)) * d * d + 1.0F;
+}
 template <class Number>
-Number far_weight(const Number& d, float a) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; }
+Number far_weight(const Number& d, float a) {
+  return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+}
 
 /// A place, whole and maybe outside of the axis, and how much it counts.
 template <class Number>
@@ -95,7 +117,10 @@ std::vector<Tap<Number>> linear_taps(const Number& x) {
 template <class Number>
 std::vector<Tap<Number>> cubic_taps(const Number& x, float a) {
   const Number left = floor(x), ratio = x - left, rest = 1.0F - ratio;
-  return {{left - 1.0F, far_weight(ratio + 1.0F, a)}, {left, near_weight(ratio, a)}, {left + 1.0F, near_weight(rest, a)}, {left + 2.0F, far_weight(rest + 1.0F, a)}};
+  return {{left - 1.0F, far_weight(ratio + 1.0F, a)},
+          {left, near_weight(ratio, a)},
+          {left + 1.0F, near_weight(rest, a)},
+          {left + 2.0F, far_weight(rest + 1.0F, a)}};
 }
 
 /// The curve's value at a distance, of any size.
@@ -104,7 +129,8 @@ Number weight_at(const Resizing& resizing, const Number& distance) {
   const Number d = abs(distance);
   if (resizing.curve == Resizing::Curve::Linear) return maximum(1.0F - d, 0.0F);
   const float a = resizing.cubic_a;
-  return where(less_equal(d, 1.0F), near_weight(d, a), where(less(d, 2.0F), far_weight(d, a), 0.0F));
+  return where(less_equal(d, 1.0F), near_weight(d, a),
+               where(less(d, 2.0F), far_weight(d, a), 0.0F));
 }
 
 template <class Number>

@@ -28,7 +28,8 @@ Term gather_elements(const Term& data, const Term& indices, int axis) {
   std::vector<Term> places;
   for (int i = 0; i < rank; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    places.push_back(i == axis ? checked_indices(cast(indices, DType::i64), data.dims()[at]) : along(range(node, extents[at]), i, rank));
+    places.push_back(i == axis ? checked_indices(cast(indices, DType::i64), data.dims()[at])
+                               : along(range(node, extents[at]), i, rank));
   }
   return gather_at(data, places);
 }
@@ -37,12 +38,15 @@ namespace {
 
 void convert_gather_elements(NodeContext& node) {
   const Term data = term(node, 0), indices = term(node, 1);
-  if (indices.rank() != data.rank()) node.fail(fmt::format("its indices have {} dims, its data {}", indices.rank(), data.rank()));
+  if (indices.rank() != data.rank())
+    node.fail(fmt::format("its indices have {} dims, its data {}", indices.rank(), data.rank()));
   const int axis = node.axis(node.integer("axis", 0), data.rank());
   for (int i = 0; i < data.rank(); ++i) {
-    const Dim extent = data.dims()[static_cast<std::size_t>(i)], chosen = indices.dims()[static_cast<std::size_t>(i)];
+    const Dim extent = data.dims()[static_cast<std::size_t>(i)],
+              chosen = indices.dims()[static_cast<std::size_t>(i)];
     if (i != axis && graph::prove_less(extent, chosen) == true)
-      node.fail(fmt::format("dim {} of its indices is {}, but its data's is {}", i, graph::to_string(chosen), graph::to_string(extent)));
+      node.fail(fmt::format("dim {} of its indices is {}, but its data's is {}", i,
+                            graph::to_string(chosen), graph::to_string(extent)));
   }
   node.give(gather_elements(data, indices, axis).id());
 }
@@ -53,17 +57,25 @@ void convert_gather_nd(NodeContext& node) {
   const auto batch = node.integer("batch_dims", 0);
   const int rank = indices.rank();
   if (rank == 0) node.fail("its indices must have at least one dim");
-  if (batch < 0 || batch >= rank || batch >= data.rank()) node.fail(fmt::format("batch_dims is {}, but its indices have {} dims and its data {}", batch, rank, data.rank()));
+  if (batch < 0 || batch >= rank || batch >= data.rank())
+    node.fail(fmt::format("batch_dims is {}, but its indices have {} dims and its data {}", batch,
+                          rank, data.rank()));
   const std::optional<std::int64_t> count = indices.dims().back().constant();
   if (!count) node.fail_unsupported("the last dim of its indices must be constant");
-  if (*count < 1 || batch + *count > data.rank()) node.fail(fmt::format("the last dim of its indices is {}, but its data has {} dims, of which {} are batch_dims", *count, data.rank(), batch));
+  if (*count < 1 || batch + *count > data.rank())
+    node.fail(fmt::format(
+        "the last dim of its indices is {}, but its data has {} dims, of which {} are batch_dims",
+        *count, data.rank(), batch));
   std::vector<Term> places;
-  for (int i = 0; i < static_cast<int>(batch); ++i) places.push_back(along(range(node, indices.dims()[static_cast<std::size_t>(i)]), i, rank - 1));
+  for (int i = 0; i < static_cast<int>(batch); ++i)
+    places.push_back(along(range(node, indices.dims()[static_cast<std::size_t>(i)]), i, rank - 1));
   for (std::int64_t i = 0; i < *count; ++i) {
-    const Term part = slice(indices, rank - 1, node.dims().constant(i), node.dims().constant(i + 1));
+    const Term part =
+        slice(indices, rank - 1, node.dims().constant(i), node.dims().constant(i + 1));
     Dims dims = indices.dims();
     dims.pop_back();
-    places.push_back(checked_indices(reshape(part, dims), data.dims()[static_cast<std::size_t>(batch + i)]));
+    places.push_back(
+        checked_indices(reshape(part, dims), data.dims()[static_cast<std::size_t>(batch + i)]));
   }
   node.give(gather_at(data, places).id());
 }
@@ -71,25 +83,30 @@ void convert_gather_nd(NodeContext& node) {
 /// Along the axis of time the first of each sequence of the batch are turned round.
 void convert_reverse_sequence(NodeContext& node) {
   const Term x = term(node, 0), lengths = cast(term(node, 1), DType::i64);
-  const int rank = x.rank(), batch = node.axis(node.integer("batch_axis", 1), rank), time = node.axis(node.integer("time_axis", 0), rank);
+  const int rank = x.rank(), batch = node.axis(node.integer("batch_axis", 1), rank),
+            time = node.axis(node.integer("time_axis", 0), rank);
   if (batch == time) node.fail("batch_axis and time_axis are the same");
   Integers perm{batch, time}, back(static_cast<std::size_t>(rank));
   for (int axis = 0; axis < rank; ++axis) {
     if (axis != batch && axis != time) perm.push_back(axis);
   }
-  for (std::size_t i = 0; i < perm.size(); ++i) back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < perm.size(); ++i)
+    back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
   const Term turned = transpose(x, perm);
   const Dim steps = turned.dims()[1];
   const Term step = along(range(node, steps), 1, 2), length = along(lengths, 0, 2);
   const Term place = where(less(step, length), length - 1 - step, step);
-  const Term element = gather_at(turned, {along(range(node, turned.dims()[0]), 0, 2), checked_indices(place, steps)});
+  const Term element = gather_at(
+      turned, {along(range(node, turned.dims()[0]), 0, 2), checked_indices(place, steps)});
   node.give(transpose(element, back).id());
 }
 
 }  // namespace
 
 Family place_operators() {
-  return {{"GatherElements", convert_gather_elements}, {"GatherND", convert_gather_nd}, {"ReverseSequence", convert_reverse_sequence}};
+  return {{"GatherElements", convert_gather_elements},
+          {"GatherND", convert_gather_nd},
+          {"ReverseSequence", convert_reverse_sequence}};
 }
 
 }  // namespace dyn::onnx

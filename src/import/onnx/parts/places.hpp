@@ -5,10 +5,12 @@
 
 namespace dyn::onnx {
 
-/// y[i, j, k] = data[i, indices[i, j, k], k] for axis 1, and so on: indices of data's rank, whose dims but for the axis' do not exceed data's.
+/// y[i, j, k] = data[i, indices[i, j, k], k] for axis 1, and so on: indices of data's rank, whose
+/// dims but for the axis' do not exceed data's.
 Term gather_elements(const Term& data, const Term& indices, int axis);
 
-/// The elements of `data`, whose first dims are `extents`, at one index for each of these; all indices broadcast, and are known to be inside.
+/// The elements of `data`, whose first dims are `extents`, at one index for each of these; all
+/// indices broadcast, and are known to be inside.
 Term gather_at(const Term& data, const std::vector<Term>& indices);
 
 }  // namespace dyn::onnx

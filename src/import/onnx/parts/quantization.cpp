@@ -15,14 +15,20 @@ namespace dyn::onnx {
 Term quantized(const Term& x, const std::optional<Term>& zero_point, DType dtype) {
   // Both sides of the sum are whole: where it is no exact float, it is far outside of the dtype.
   const Term sum = zero_point ? round(x) + *zero_point : round(x);
-  return cast(minimum(maximum(sum, static_cast<double>(graph::least(dtype))), static_cast<double>(graph::greatest(dtype))), dtype);
+  return cast(minimum(maximum(sum, static_cast<double>(graph::least(dtype))),
+                      static_cast<double>(graph::greatest(dtype))),
+              dtype);
 }
 
 Term by_axis(const Term& x, int axis, int rank) {
   if (x.rank() == 0) return x;
   const bool is_one = std::ranges::all_of(x.dims(), [](Dim dim) { return dim.constant() == 1; });
   if (is_one) return reshape(x, {});
-  if (axis < 0 || axis >= rank) x.node().fail(fmt::format("a scale or zero point of {} dims is for each element of an axis, but its tensor has {} dims", x.rank(), rank));
+  if (axis < 0 || axis >= rank)
+    x.node().fail(
+        fmt::format("a scale or zero point of {} dims is for each element of an axis, but its "
+                    "tensor has {} dims",
+                    x.rank(), rank));
   return along(x, axis, rank);
 }
 
@@ -31,8 +37,10 @@ namespace {
 constexpr std::size_t scale_input = 1, zero_point_input = 2;
 
 DType checked_integer(NodeContext& node, DType dtype) {
-  if (dtype != DType::i8 && dtype != DType::u8 && dtype != DType::i16 && dtype != DType::u16 && dtype != DType::i32)
-    node.fail_unsupported(fmt::format("quantised elements of {} are not supported", name_of(dtype)));
+  if (dtype != DType::i8 && dtype != DType::u8 && dtype != DType::i16 && dtype != DType::u16 &&
+      dtype != DType::i32)
+    node.fail_unsupported(
+        fmt::format("quantised elements of {} are not supported", name_of(dtype)));
   return dtype;
 }
 
@@ -46,8 +54,13 @@ Layout layout_of(NodeContext& node) {
   const int rank = node.type_of(0).rank(), scale_rank = node.type_of(scale_input).rank();
   Layout layout{rank, 0, node.integer("block_size", 0)};
   if (layout.block < 0) node.fail("block_size must not be negative");
-  if (scale_rank > 1 && layout.block == 0) node.fail(fmt::format("its scale has {} dims, but without block_size it must be a scalar or a vector", scale_rank));
-  if (layout.block > 0 && scale_rank != rank) node.fail(fmt::format("its scale has {} dims, but with block_size it must have its input's, {}", scale_rank, rank));
+  if (scale_rank > 1 && layout.block == 0)
+    node.fail(
+        fmt::format("its scale has {} dims, but without block_size it must be a scalar or a vector",
+                    scale_rank));
+  if (layout.block > 0 && scale_rank != rank)
+    node.fail(fmt::format("its scale has {} dims, but with block_size it must have its input's, {}",
+                          scale_rank, rank));
   if (scale_rank > 0 && rank > 0) {
     const std::int64_t axis = node.integer("axis", 1);
     // A vector of one element is a scalar, whose axis nobody reads.
@@ -74,35 +87,52 @@ void convert_quantize(NodeContext& node) {
   const Layout layout = layout_of(node);
   const Dim extent = extent_of(node, layout);
   DType dtype = DType::u8;
-  if (node.attribute("output_dtype") != nullptr && node.integer("output_dtype", 0) != 0) dtype = node.dtype("output_dtype");
+  if (node.attribute("output_dtype") != nullptr && node.integer("output_dtype", 0) != 0)
+    dtype = node.dtype("output_dtype");
   if (node.has(zero_point_input)) dtype = node.type_of(zero_point_input).dtype;
   checked_integer(node, dtype);
   const Term scale = spread(term(node, scale_input), layout, extent);
   std::optional<Term> zero_point;
-  if (node.has(zero_point_input)) zero_point = spread(cast(term(node, zero_point_input), DType::f32), layout, extent);
+  if (node.has(zero_point_input))
+    zero_point = spread(cast(term(node, zero_point_input), DType::f32), layout, extent);
   node.give(quantized(cast(term(node, 0), scale.dtype()) / scale, zero_point, dtype).id());
 }
 
 /// Of constants a constant, so that a weight is packed as any other.
 bool give_known_numbers(NodeContext& node, const Layout& layout) {
-  const Tensor *x = node.constant(0), *scale = node.constant(scale_input), *zero_point = node.has(zero_point_input) ? node.constant(zero_point_input) : nullptr;
-  if (x == nullptr || scale == nullptr || (node.has(zero_point_input) && zero_point == nullptr) || scale->dtype != DType::f32) return false;
-  const std::vector<double> integers = numbers_of(*x), scales = numbers_of(*scale), zeros = zero_point == nullptr ? std::vector<double>(scales.size()) : numbers_of(*zero_point);
+  const Tensor *x = node.constant(0), *scale = node.constant(scale_input),
+               *zero_point = node.has(zero_point_input) ? node.constant(zero_point_input) : nullptr;
+  if (x == nullptr || scale == nullptr || (node.has(zero_point_input) && zero_point == nullptr) ||
+      scale->dtype != DType::f32)
+    return false;
+  const std::vector<double> integers = numbers_of(*x), scales = numbers_of(*scale),
+                            zeros = zero_point == nullptr ? std::vector<double>(scales.size())
+                                                          : numbers_of(*zero_point);
   const auto axis = static_cast<std::size_t>(layout.axis);
   const std::size_t extent = x->dims.empty() ? 1 : static_cast<std::size_t>(x->dims[axis]);
   std::size_t inner = 1;
-  for (std::size_t i = axis + 1; i < x->dims.size(); ++i) inner *= static_cast<std::size_t>(x->dims[i]);
-  const std::size_t block = layout.block > 0 ? static_cast<std::size_t>(layout.block) : 1, blocks = (extent + block - 1) / block;
-  const std::size_t needed = layout.block > 0 ? integers.size() / std::max<std::size_t>(extent, 1) * blocks : extent;
-  if (zeros.size() != scales.size() || (scales.size() != 1 && scales.size() != needed)) node.fail(fmt::format("it has {} scales and {} zero points, and needs 1 or {}", scales.size(), zeros.size(), needed));
+  for (std::size_t i = axis + 1; i < x->dims.size(); ++i)
+    inner *= static_cast<std::size_t>(x->dims[i]);
+  const std::size_t block = layout.block > 0 ? static_cast<std::size_t>(layout.block) : 1,
+                    blocks = (extent + block - 1) / block;
+  const std::size_t needed =
+      layout.block > 0 ? integers.size() / std::max<std::size_t>(extent, 1) * blocks : extent;
+  if (zeros.size() != scales.size() || (scales.size() != 1 && scales.size() != needed))
+    node.fail(fmt::format("it has {} scales and {} zero points, and needs 1 or {}", scales.size(),
+                          zeros.size(), needed));
   std::vector<float> numbers;
   for (std::size_t i = 0; i < integers.size(); ++i) {
     const std::size_t place = i / inner % extent, outer = i / inner / extent;
-    const std::size_t which = scales.size() == 1 ? 0 : layout.block > 0 ? (outer * blocks + place / block) * inner + i % inner : place;
-    numbers.push_back(static_cast<float>(integers[i] - zeros[which]) * static_cast<float>(scales[which]));
+    const std::size_t which = scales.size() == 1 ? 0
+                              : layout.block > 0
+                                  ? (outer * blocks + place / block) * inner + i % inner
+                                  : place;
+    numbers.push_back(static_cast<float>(integers[i] - zeros[which]) *
+                      static_cast<float>(scales[which]));
   }
   Tensor tensor{DType::f32, x->dims, {}};
-  tensor.bytes.assign(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+  tensor.bytes.assign(reinterpret_cast<const char*>(numbers.data()),
+                      numbers.size() * sizeof(float));
   node.give(std::move(tensor));
   return true;
 }
@@ -113,18 +143,21 @@ void convert_dequantize(NodeContext& node) {
   if (give_known_numbers(node, layout)) return;
   const Dim extent = extent_of(node, layout);
   Term whole = cast(term(node, 0), DType::i32);
-  if (node.has(zero_point_input)) whole = whole - spread(cast(term(node, zero_point_input), DType::i32), layout, extent);
+  if (node.has(zero_point_input))
+    whole = whole - spread(cast(term(node, zero_point_input), DType::i32), layout, extent);
   const Term scale = spread(term(node, scale_input), layout, extent);
   node.give((cast(whole, scale.dtype()) * scale).id());
 }
 
-/// To u8, with the scale and the zero point that the least and the greatest element ask for, and 0 among them.
+/// To u8, with the scale and the zero point that the least and the greatest element ask for, and 0
+/// among them.
 void convert_dynamic_quantize(NodeContext& node) {
   const Term x = term(node, 0);
   Integers axes(static_cast<std::size_t>(x.rank()));
   std::iota(axes.begin(), axes.end(), 0);
   constexpr double steps = 255;
-  const Term least = minimum(reduce("reduce_min", x, axes, false), 0.0), greatest = maximum(reduce("reduce_max", x, axes, false), 0.0);
+  const Term least = minimum(reduce("reduce_min", x, axes, false), 0.0),
+             greatest = maximum(reduce("reduce_max", x, axes, false), 0.0);
   const Term reach = (greatest - least) / steps, scale = where(equal(reach, 0.0), 1.0, reach);
   const Term zero_point = minimum(maximum(round(-least / scale), 0.0), steps);
   node.give(quantized(x / scale, zero_point, DType::u8).id());
@@ -135,7 +168,9 @@ void convert_dynamic_quantize(NodeContext& node) {
 }  // namespace
 
 Family quantization_operators() {
-  return {{"QuantizeLinear", convert_quantize}, {"DequantizeLinear", convert_dequantize}, {"DynamicQuantizeLinear", convert_dynamic_quantize}};
+  return {{"QuantizeLinear", convert_quantize},
+          {"DequantizeLinear", convert_dequantize},
+          {"DynamicQuantizeLinear", convert_dynamic_quantize}};
 }
 
 }  // namespace dyn::onnx

@@ -7,9 +7,11 @@ namespace dyn::onnx {
 namespace {
 
 template <class Element>
-Term constant(NodeContext& node, DType dtype, const Integers& dims, const std::vector<Element>& elements) {
+Term constant(NodeContext& node, DType dtype, const Integers& dims,
+              const std::vector<Element>& elements) {
   Tensor tensor{dtype, dims, {}};
-  tensor.bytes.assign(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(Element));
+  tensor.bytes.assign(reinterpret_cast<const char*>(elements.data()),
+                      elements.size() * sizeof(Element));
   Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt};
   return {node, node.value_of(operand)};
 }
@@ -25,7 +27,8 @@ void resolve(NodeContext& node, graph::Attr& attr) {
 
 Term term(NodeContext& node, std::size_t input) { return {node, node.value(input)}; }
 
-Term apply(std::string_view op, const std::vector<Term>& arguments, std::vector<graph::Attr> attrs) {
+Term apply(std::string_view op, const std::vector<Term>& arguments,
+           std::vector<graph::Attr> attrs) {
   std::vector<ValueId> ids;
   for (const Term& each : arguments) ids.push_back(each.id());
   NodeContext& node = arguments.front().node();
@@ -72,26 +75,46 @@ Term less_equal(const Term& a, double b) { return less_equal(a, a.scalar(b)); }
 Term both(const Term& a, const Term& b) { return apply("logical_and", {a, b}); }
 Term either(const Term& a, const Term& b) { return apply("logical_or", {a, b}); }
 Term negated(const Term& a) { return apply("logical_not", {a}); }
-Term where(const Term& condition, const Term& a, const Term& b) { return apply("where", {condition, a, b}); }
-Term where(const Term& condition, const Term& a, double b) { return where(condition, a, a.scalar(b)); }
-Term where(const Term& condition, double a, const Term& b) { return where(condition, b.scalar(a), b); }
+Term where(const Term& condition, const Term& a, const Term& b) {
+  return apply("where", {condition, a, b});
+}
+Term where(const Term& condition, const Term& a, double b) {
+  return where(condition, a, a.scalar(b));
+}
+Term where(const Term& condition, double a, const Term& b) {
+  return where(condition, b.scalar(a), b);
+}
 
-Term cast(const Term& x, DType dtype) { return x.dtype() == dtype ? x : apply("cast", {x}, {{"dtype", std::string(name_of(dtype))}}); }
+Term cast(const Term& x, DType dtype) {
+  return x.dtype() == dtype ? x : apply("cast", {x}, {{"dtype", std::string(name_of(dtype))}});
+}
 
-Term reshape(const Term& x, const Dims& dims) { return apply("reshape", {x}, {x.node().dim_list("shape", dims)}); }
+Term reshape(const Term& x, const Dims& dims) {
+  return apply("reshape", {x}, {x.node().dim_list("shape", dims)});
+}
 
-Term expand(const Term& x, const Dims& dims) { return apply("expand", {x}, {x.node().dim_list("shape", dims)}); }
+Term expand(const Term& x, const Dims& dims) {
+  return apply("expand", {x}, {x.node().dim_list("shape", dims)});
+}
 
-Term transpose(const Term& x, const Integers& perm) { return apply("transpose", {x}, {x.node().integer_list("perm", perm)}); }
+Term transpose(const Term& x, const Integers& perm) {
+  return apply("transpose", {x}, {x.node().integer_list("perm", perm)});
+}
 
 Term slice(const Term& x, int axis, Dim start, Dim end) {
   NodeContext& node = x.node();
-  return apply("slice", {x}, {node.integer_list("axes", Integers{axis}), node.dim_list("starts", Dims{start}), node.dim_list("ends", Dims{end})});
+  return apply("slice", {x},
+               {node.integer_list("axes", Integers{axis}), node.dim_list("starts", Dims{start}),
+                node.dim_list("ends", Dims{end})});
 }
 
-Term concat(const std::vector<Term>& parts, int axis) { return apply("concat", parts, {parts.front().node().dim("axis", axis)}); }
+Term concat(const std::vector<Term>& parts, int axis) {
+  return apply("concat", parts, {parts.front().node().dim("axis", axis)});
+}
 
-Term gather(const Term& data, const Term& indices, int axis) { return apply("gather", {data, indices}, {data.node().dim("axis", axis)}); }
+Term gather(const Term& data, const Term& indices, int axis) {
+  return apply("gather", {data, indices}, {data.node().dim("axis", axis)});
+}
 
 Term matmul(const Term& a, const Term& b) { return apply("matmul", {a, b}); }
 
@@ -114,25 +137,37 @@ Term unsqueeze(const Term& x, int axis) {
 }
 
 Term range(NodeContext& node, Dim end, DType dtype) {
-  return {node, node.add("range", {}, {{"end", node.builder().resolve(end)}, {"dtype", std::string(name_of(dtype))}})};
+  return {node,
+          node.add("range", {},
+                   {{"end", node.builder().resolve(end)}, {"dtype", std::string(name_of(dtype))}})};
 }
 
 Term size(NodeContext& node, Dim dim, DType dtype) {
   const Dim known = node.builder().resolve(dim);
   if (const std::optional<std::int64_t> constant = known.constant()) {
     graph::Builder& builder = node.builder();
-    return {node, is_float(dtype) ? builder.number(dtype, static_cast<double>(*constant)) : builder.integer(dtype, *constant)};
+    return {node, is_float(dtype) ? builder.number(dtype, static_cast<double>(*constant))
+                                  : builder.integer(dtype, *constant)};
   }
-  const ValueId one = node.add("range", {}, {{"start", known}, {"end", known + 1}, {"dtype", std::string(name_of(dtype))}});
+  const ValueId one = node.add(
+      "range", {}, {{"start", known}, {"end", known + 1}, {"dtype", std::string(name_of(dtype))}});
   return reshape({node, one}, {});
 }
 
-Term floats(NodeContext& node, const Integers& dims, const std::vector<float>& elements) { return constant(node, DType::f32, dims, elements); }
+Term floats(NodeContext& node, const Integers& dims, const std::vector<float>& elements) {
+  return constant(node, DType::f32, dims, elements);
+}
 
-Term integers(NodeContext& node, const Integers& dims, const Integers& elements) { return constant(node, DType::i64, dims, elements); }
+Term integers(NodeContext& node, const Integers& dims, const Integers& elements) {
+  return constant(node, DType::i64, dims, elements);
+}
 
-Dim product(NodeContext& node, const Dims& dims) { return std::accumulate(dims.begin(), dims.end(), node.dims().constant(1), std::multiplies()); }
+Dim product(NodeContext& node, const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), node.dims().constant(1), std::multiplies());
+}
 
-Term checked_indices(const Term& indices, Dim extent) { return gather(range(indices.node(), extent), indices, 0); }
+Term checked_indices(const Term& indices, Dim extent) {
+  return gather(range(indices.node(), extent), indices, 0);
+}
 
 }  // namespace dyn::onnx

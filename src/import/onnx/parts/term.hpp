@@ -12,7 +12,8 @@ namespace dyn::onnx {
 using Integers = std::vector<std::int64_t>;
 using Dims = std::vector<Dim>;
 
-/// A value and the node that it is computed for. Both sides of an operator broadcast; a number takes the dtype of the value beside it.
+/// A value and the node that it is computed for. Both sides of an operator broadcast; a number
+/// takes the dtype of the value beside it.
 class Term {
  public:
   Term(NodeContext& node, ValueId id) : node_(&node), id_(id) {}
@@ -32,7 +33,8 @@ class Term {
 
 /// The node's input.
 Term term(NodeContext& node, std::size_t input);
-Term apply(std::string_view op, const std::vector<Term>& arguments, std::vector<graph::Attr> attrs = {});
+Term apply(std::string_view op, const std::vector<Term>& arguments,
+           std::vector<graph::Attr> attrs = {});
 
 Term operator+(const Term& a, const Term& b);
 Term operator-(const Term& a, const Term& b);
@@ -87,7 +89,8 @@ Term concat(const std::vector<Term>& parts, int axis);
 Term gather(const Term& data, const Term& indices, int axis);
 Term matmul(const Term& a, const Term& b);
 Term reduce(std::string_view op, const Term& x, const Integers& axes, bool keeps);
-/// A vector, or a tensor whose other dims are 1, as one of `rank` dims of which `axis` is the vector's.
+/// A vector, or a tensor whose other dims are 1, as one of `rank` dims of which `axis` is the
+/// vector's.
 Term along(const Term& x, int axis, int rank);
 /// x with one more dim, of 1.
 Term unsqueeze(const Term& x, int axis);
@@ -102,7 +105,8 @@ Term integers(NodeContext& node, const Integers& dims, const Integers& elements)
 
 /// The product; 1 where there are none.
 Dim product(NodeContext& node, const Dims& dims);
-/// Indices from 0 to extent - 1, of which the given ones may count from the end; one that is outside of the extent is an error when the model runs.
+/// Indices from 0 to extent - 1, of which the given ones may count from the end; one that is
+/// outside of the extent is an error when the model runs.
 Term checked_indices(const Term& indices, Dim extent);
 
 }  // namespace dyn::onnx

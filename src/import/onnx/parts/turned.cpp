@@ -5,14 +5,17 @@
 namespace dyn::onnx {
 namespace {
 
-ValueId transposed(NodeContext& node, ValueId x, std::span<const std::int64_t> perm) { return node.add("transpose", {x}, {node.integer_list("perm", perm)}); }
+ValueId transposed(NodeContext& node, ValueId x, std::span<const std::int64_t> perm) {
+  return node.add("transpose", {x}, {node.integer_list("perm", perm)});
+}
 
 }  // namespace
 
 Tensor permuted(const Tensor& tensor, std::span<const std::int64_t> perm) {
   const std::size_t rank = tensor.dims.size(), size = size_of(tensor.dtype);
   std::vector<std::size_t> dense(rank, 1), strides, index(rank, 0);
-  for (std::size_t i = rank; i-- > 1;) dense[i - 1] = dense[i] * static_cast<std::size_t>(tensor.dims[i]);
+  for (std::size_t i = rank; i-- > 1;)
+    dense[i - 1] = dense[i] * static_cast<std::size_t>(tensor.dims[i]);
   Tensor result{tensor.dtype, {}, {}};
   for (const std::int64_t axis : perm) {
     result.dims.push_back(tensor.dims[static_cast<std::size_t>(axis)]);
@@ -49,14 +52,18 @@ ValueId channels_first(NodeContext& node, ValueId x) {
 ValueId turned_input(NodeContext& node, std::size_t input, std::span<const std::int64_t> perm) {
   const std::string& name = node.node().input(static_cast<int>(input));
   if (const Tensor* constant = node.constant(input)) {
-    Operand operand{graph::no_value, std::make_shared<const Tensor>(permuted(*constant, perm)), std::nullopt};
+    Operand operand{graph::no_value, std::make_shared<const Tensor>(permuted(*constant, perm)),
+                    std::nullopt};
     return node.value_of(operand, name);
   }
   const ValueId x = node.value(input);
   const graph::Value& value = node.builder().value(x);
-  if (value.kind != graph::ValueKind::Weight || value.weight.kind != graph::WeightSource::Kind::Splat) return transposed(node, x, perm);
+  if (value.kind != graph::ValueKind::Weight ||
+      value.weight.kind != graph::WeightSource::Kind::Splat)
+    return transposed(node, x, perm);
   graph::TensorType type{value.type.dtype, {}};
-  for (const std::int64_t axis : perm) type.dims.push_back(value.type.dims[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : perm)
+    type.dims.push_back(value.type.dims[static_cast<std::size_t>(axis)]);
   return node.builder().splat(name, std::move(type), value.weight.splat);
 }
 

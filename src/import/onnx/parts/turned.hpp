@@ -1,5 +1,6 @@
 #pragma once
-// Axes in another order: channels last, as dyn's windows have them, or after the batch, as ONNX has them.
+// Axes in another order: channels last, as dyn's windows have them, or after the batch, as ONNX has
+// them.
 
 #include <span>
 
@@ -14,7 +15,8 @@ ValueId channels_first(NodeContext& node, ValueId x);
 /// The elements where they stand with the axes in the order `perm`.
 Tensor permuted(const Tensor& tensor, std::span<const std::int64_t> perm);
 
-/// The input with its axes in the order `perm`; of a constant a constant, so that nothing is turned when the model runs.
+/// The input with its axes in the order `perm`; of a constant a constant, so that nothing is turned
+/// when the model runs.
 ValueId turned_input(NodeContext& node, std::size_t input, std::span<const std::int64_t> perm);
 
 }  // namespace dyn::onnx

@@ -17,14 +17,19 @@ struct Windows {
 
   std::int64_t reach(std::size_t i) const { return (sizes[i] - 1) * dilations[i] + 1; }
   /// Of all axes.
-  std::int64_t taps() const { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies()); }
+  std::int64_t taps() const {
+    return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies());
+  }
 };
 
-/// An attribute of numbers from 1 on, one for each of `size` axes; where it is left out `value` for each.
-std::vector<std::int64_t> list_of(NodeContext& node, const char* name, std::size_t size, std::int64_t value);
+/// An attribute of numbers from 1 on, one for each of `size` axes; where it is left out `value` for
+/// each.
+std::vector<std::int64_t> list_of(NodeContext& node, const char* name, std::size_t size,
+                                  std::int64_t value);
 
 /// Of the node's attributes, padded as they or auto_pad say.
-Windows windows_of(NodeContext& node, std::vector<std::int64_t> sizes, const std::vector<Dim>& extents);
+Windows windows_of(NodeContext& node, std::vector<std::int64_t> sizes,
+                   const std::vector<Dim>& extents);
 
 /// The dims of the first input after batch and channels.
 std::vector<Dim> extents_of(NodeContext& node);
@@ -32,7 +37,8 @@ std::vector<Dim> extents_of(NodeContext& node);
 /// The sizes of filters [O, C, sizes...], which must be known.
 std::vector<std::int64_t> filter_sizes(NodeContext& node, const std::vector<Dim>& filters);
 
-/// A pool of stride 1 whose window holds, at the file's sizes, whole axes, of which one at least is freed: it slides nowhere there, and is a pool of all there is at any size.
+/// A pool of stride 1 whose window holds, at the file's sizes, whole axes, of which one at least is
+/// freed: it slides nowhere there, and is a pool of all there is at any size.
 bool holds_all(NodeContext& node, const Windows& windows, const std::vector<Dim>& extents);
 
 /// For conv and pools; what is as by default is left out.

@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
-#include "graph/text/lexer.hpp"
 #include "graph/ir/verify.hpp"
+#include "graph/text/lexer.hpp"
 #include "src/import/onnx/reader/tensor.hpp"
 
 namespace dyn::onnx {
@@ -21,11 +21,16 @@ constexpr const char* nameless = "_";
 bool is_letter(char letter) { return std::isalpha(static_cast<unsigned char>(letter)) != 0; }
 bool is_digit(char letter) { return std::isdigit(static_cast<unsigned char>(letter)) != 0; }
 
-bool is_number(const std::string& word) { return !word.empty() && std::ranges::all_of(word, is_digit); }
+bool is_number(const std::string& word) {
+  return !word.empty() && std::ranges::all_of(word, is_digit);
+}
 
 bool is_name(const std::string& word) {
-  const auto fits = [](char letter) { return is_letter(letter) || is_digit(letter) || letter == '_'; };
-  return !word.empty() && is_letter(word.front()) && std::ranges::all_of(word, fits) && graph::can_name_dim(word);
+  const auto fits = [](char letter) {
+    return is_letter(letter) || is_digit(letter) || letter == '_';
+  };
+  return !word.empty() && is_letter(word.front()) && std::ranges::all_of(word, fits) &&
+         graph::can_name_dim(word);
 }
 
 /// Some exporters write 0 or -1 for a size that is not known.
@@ -34,25 +39,34 @@ std::optional<std::int64_t> size_of(const TensorShapeProto::Dimension& dim) {
 }
 
 std::string text_of(const TensorShapeProto::Dimension& dim) {
-  return dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "without a name" : "called " + dim.dim_param();
+  return dim.has_dim_value()       ? std::to_string(dim.dim_value())
+         : dim.dim_param().empty() ? "without a name"
+                                   : "called " + dim.dim_param();
 }
 
-const TensorShapeProto& shape_of(const ValueInfoProto& input) { return input.type().tensor_type().shape(); }
+const TensorShapeProto& shape_of(const ValueInfoProto& input) {
+  return input.type().tensor_type().shape();
+}
 
 }  // namespace
 
-InputTypes::InputTypes(graph::Builder& builder, FileSizes& sizes, const std::vector<const ValueInfoProto*>& inputs, const FreeDims& free_dims)
+InputTypes::InputTypes(graph::Builder& builder, FileSizes& sizes,
+                       const std::vector<const ValueInfoProto*>& inputs, const FreeDims& free_dims)
     : builder_(builder), sizes_(sizes), free_dims_(free_dims) {
   for (const auto& [name, words] : free_dims) {
-    const auto found = std::ranges::find_if(inputs, [&](const ValueInfoProto* input) { return input->name() == name; });
+    const auto found = std::ranges::find_if(
+        inputs, [&](const ValueInfoProto* input) { return input->name() == name; });
     if (found == inputs.end()) {
       std::vector<std::string> names;
       for (const ValueInfoProto* input : inputs) names.push_back(input->name());
-      fail(fmt::format("dims of \"{}\" are to be freed, but the model has no such input; its inputs are: {}", name, fmt::join(names, ", ")));
+      fail(fmt::format(
+          "dims of \"{}\" are to be freed, but the model has no such input; its inputs are: {}",
+          name, fmt::join(names, ", ")));
     }
     const TensorShapeProto& shape = shape_of(**found);
     if (static_cast<int>(words.size()) != shape.dim_size())
-      fail(fmt::format("the input {} has {} dims, but {} are given: {}", name, shape.dim_size(), words.size(), fmt::join(words, ",")));
+      fail(fmt::format("the input {} has {} dims, but {} are given: {}", name, shape.dim_size(),
+                       words.size(), fmt::join(words, ",")));
     for (int i = 0; i < shape.dim_size(); ++i) {
       try {
         read_word(shape.dim(i), words[static_cast<std::size_t>(i)]);
@@ -70,32 +84,48 @@ void InputTypes::read_word(const Dimension& dim, const std::string& word) {
     fail(fmt::format("is {} in the file, not {}; a name, or _, frees it", text_of(dim), word));
   }
   if (word == nameless) {
-    if (!dim.has_dim_value() && !dim.dim_param().empty()) fail(fmt::format("is {} in the file, and free by that; give this or another name", text_of(dim)));
+    if (!dim.has_dim_value() && !dim.dim_param().empty())
+      fail(fmt::format("is {} in the file, and free by that; give this or another name",
+                       text_of(dim)));
     return;
   }
-  if (!is_name(word)) fail(fmt::format("cannot be called \"{}\"; a name is letters, digits and _, and begins with a letter", word));
+  if (!is_name(word))
+    fail(fmt::format(
+        "cannot be called \"{}\"; a name is letters, digits and _, and begins with a letter",
+        word));
   std::optional<std::int64_t>& size = words_[word];
-  if (size && size_of(dim) && *size != *size_of(dim)) fail(fmt::format("is {} in the file and cannot be {}, which is {} there in another place", *size_of(dim), word, *size));
+  if (size && size_of(dim) && *size != *size_of(dim))
+    fail(fmt::format("is {} in the file and cannot be {}, which is {} there in another place",
+                     *size_of(dim), word, *size));
   if (size_of(dim)) size = size_of(dim);
   if (dim.has_dim_value() || dim.dim_param().empty()) return;
   const auto [known, is_new] = renamed_.emplace(dim.dim_param(), word);
-  if (!is_new && known->second != word) fail(fmt::format("is {} in the file, which cannot be both {} and {}", text_of(dim), known->second, word));
+  if (!is_new && known->second != word)
+    fail(fmt::format("is {} in the file, which cannot be both {} and {}", text_of(dim),
+                     known->second, word));
 }
 
 graph::TensorType InputTypes::type_of(const ValueInfoProto& input) {
-  if (!input.type().has_tensor_type()) throw Error(ErrorKind::unsupported, "it is no tensor; sequences, maps and optional values are not supported");
+  if (!input.type().has_tensor_type())
+    throw Error(ErrorKind::unsupported,
+                "it is no tensor; sequences, maps and optional values are not supported");
   const TypeProto::Tensor& tensor = input.type().tensor_type();
   graph::TensorType type{dtype_of(tensor.elem_type()), {}};
   if (!tensor.has_shape()) throw Error(ErrorKind::unsupported, "its rank is not known");
   const auto words = free_dims_.find(input.name());
   for (int i = 0; i < tensor.shape().dim_size(); ++i)
-    type.dims.push_back(dim_of(tensor.shape().dim(i), words == free_dims_.end() ? nullptr : &words->second[static_cast<std::size_t>(i)], fmt::format("dim {} of {}", i, input.name())));
-  if (!graph::is_countable(type)) throw Error(ErrorKind::model, "its dims have a product beyond 63 bits");
+    type.dims.push_back(
+        dim_of(tensor.shape().dim(i),
+               words == free_dims_.end() ? nullptr : &words->second[static_cast<std::size_t>(i)],
+               fmt::format("dim {} of {}", i, input.name())));
+  if (!graph::is_countable(type))
+    throw Error(ErrorKind::model, "its dims have a product beyond 63 bits");
   if (words != free_dims_.end()) sizes_.add({input.name(), words->second, type.dims});
   return type;
 }
 
-graph::Dim InputTypes::dim_of(const Dimension& dim, const std::string* word, const std::string& place) {
+graph::Dim InputTypes::dim_of(const Dimension& dim, const std::string* word,
+                              const std::string& place) {
   if (word != nullptr && *word == nameless) {
     const graph::Dim free = builder_.dims().symbol({});
     if (size_of(dim)) sizes_.free({free, *size_of(dim), place});
@@ -103,7 +133,8 @@ graph::Dim InputTypes::dim_of(const Dimension& dim, const std::string* word, con
   }
   if (word != nullptr && !is_number(*word)) return symbol(*word);
   if (dim.has_dim_value()) {
-    if (dim.dim_value() < 0) throw Error(ErrorKind::model, fmt::format("a dim is {}", dim.dim_value()));
+    if (dim.dim_value() < 0)
+      throw Error(ErrorKind::model, fmt::format("a dim is {}", dim.dim_value()));
     return builder_.dims().constant(dim.dim_value());
   }
   if (dim.dim_param().empty()) return builder_.dims().symbol({});
@@ -123,11 +154,13 @@ graph::Dim InputTypes::symbol(const std::string& name) {
   return symbols_.emplace(name, made).first->second;
 }
 
-/// Names of dims in the text: letters, digits and `_`, beginning with a letter, so that no symbol without a name has it, and none of its words.
+/// Names of dims in the text: letters, digits and `_`, beginning with a letter, so that no symbol
+/// without a name has it, and none of its words.
 std::string InputTypes::text_name(const std::string& name) {
   std::string plain;
   for (const char letter : name) plain += is_letter(letter) || is_digit(letter) ? letter : '_';
-  if (plain.empty() || !is_letter(plain.front()) || !graph::can_name_dim(plain)) plain = "d_" + plain;
+  if (plain.empty() || !is_letter(plain.front()) || !graph::can_name_dim(plain))
+    plain = "d_" + plain;
   std::string free = plain;
   for (int i = 2; !taken_.insert(free).second; ++i) free = fmt::format("{}_{}", plain, i);
   return free;

@@ -9,16 +9,18 @@
 
 #include "graph/ir/builder.hpp"
 #include "onnx.pb.h"
-#include "src/import/onnx/sizes/file_sizes.hpp"
 #include "src/import/onnx/import.hpp"
+#include "src/import/onnx/sizes/file_sizes.hpp"
 
 namespace dyn::onnx {
 
-/// Names in the file become symbols, the same everywhere; where free_dims has words for an input they stand for what the file says.
+/// Names in the file become symbols, the same everywhere; where free_dims has words for an input
+/// they stand for what the file says.
 class InputTypes {
  public:
   /// Throws Error(user) for words that do not fit the inputs.
-  InputTypes(graph::Builder& builder, FileSizes& sizes, const std::vector<const ValueInfoProto*>& inputs, const FreeDims& free_dims);
+  InputTypes(graph::Builder& builder, FileSizes& sizes,
+             const std::vector<const ValueInfoProto*>& inputs, const FreeDims& free_dims);
 
   graph::TensorType type_of(const ValueInfoProto& input);
 
@@ -33,8 +35,9 @@ class InputTypes {
   graph::Builder& builder_;
   FileSizes& sizes_;
   const FreeDims& free_dims_;
-  std::map<std::string, std::optional<std::int64_t>> words_;  ///< names that free_dims gives, and the size in the file
-  std::map<std::string, std::string> renamed_;                ///< the file's names that free_dims replaces
+  std::map<std::string, std::optional<std::int64_t>>
+      words_;  ///< names that free_dims gives, and the size in the file
+  std::map<std::string, std::string> renamed_;  ///< the file's names that free_dims replaces
   std::map<std::string, graph::Dim> symbols_;
   std::set<std::string> taken_;
 };

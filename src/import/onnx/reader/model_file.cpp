@@ -28,14 +28,20 @@ class FileStream final : public google::protobuf::io::CopyingInputStream {
 
 ModelProto read_model(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  const auto fail = [&](const std::string& message) { throw Error(ErrorKind::model, fmt::format("{}: {}", path, message)); };
+  const auto fail = [&](const std::string& message) {
+    throw Error(ErrorKind::model, fmt::format("{}: {}", path, message));
+  };
   if (!file) fail("cannot be opened");
   FileStream stream(file);
   google::protobuf::io::CopyingInputStreamAdaptor blocks(&stream);
   google::protobuf::io::CodedInputStream input(&blocks);
   ModelProto model;
   if (!model.ParseFromCodedStream(&input) || !input.ConsumedEntireMessage())
-    fail(fmt::format("not a whole ONNX model: reading it as protobuf failed at byte {}; is the file cut, of another format, over 2 GiB (keep weights in external data), or nested deeper than 100 messages?", input.CurrentPosition()));
+    fail(
+        fmt::format("not a whole ONNX model: reading it as protobuf failed at byte {}; is the file "
+                    "cut, of another format, over 2 GiB (keep weights in external data), or nested "
+                    "deeper than 100 messages?",
+                    input.CurrentPosition()));
   if (file.bad()) fail("reading failed");
   if (!model.has_graph()) fail("not an ONNX model: it has no graph");
   return model;

@@ -15,14 +15,17 @@ namespace dyn::onnx {
 namespace {
 
 [[noreturn]] void fail(const TensorProto& proto, const std::string& message) {
-  throw Error(ErrorKind::model, fmt::format("the tensor {}: {}", proto.name().empty() ? "without a name" : proto.name(), message));
+  throw Error(ErrorKind::model,
+              fmt::format("the tensor {}: {}",
+                          proto.name().empty() ? "without a name" : proto.name(), message));
 }
 
 std::int64_t bytes_of(const TensorProto& proto, const Tensor& tensor) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(tensor.dtype));
   for (const std::int64_t dim : tensor.dims) {
     if (dim < 0) fail(proto, fmt::format("a dim is {}", dim));
-    if (__builtin_mul_overflow(bytes, dim, &bytes)) fail(proto, "its dims have a product beyond 64 bits");
+    if (__builtin_mul_overflow(bytes, dim, &bytes))
+      fail(proto, "its dims have a product beyond 64 bits");
   }
   return bytes;
 }
@@ -39,9 +42,9 @@ std::uint64_t number(const TensorProto& proto, const StringStringEntryProto& ent
   try {
     const std::uint64_t value = std::stoull(entry.value(), &used);
     if (used == entry.value().size() && entry.value().front() != '-') return value;
-  } catch (const std::exception&) {
-  }
-  fail(proto, fmt::format("its {} is \"{}\", which is no number of bytes", entry.key(), entry.value()));
+  } catch (const std::exception&) {}
+  fail(proto,
+       fmt::format("its {} is \"{}\", which is no number of bytes", entry.key(), entry.value()));
 }
 
 Place place_of(const TensorProto& proto) {
@@ -57,32 +60,46 @@ Place place_of(const TensorProto& proto) {
   return place;
 }
 
-std::string read_external(const TensorProto& proto, const std::string& folder, std::uint64_t bytes) {
+std::string read_external(const TensorProto& proto, const std::string& folder,
+                          std::uint64_t bytes) {
   const Place place = place_of(proto);
-  if (place.has_length && place.length != bytes) fail(proto, fmt::format("it has {} bytes in another file, but its dims need {}", place.length, bytes));
+  if (place.has_length && place.length != bytes)
+    fail(proto,
+         fmt::format("it has {} bytes in another file, but its dims need {}", place.length, bytes));
   const std::filesystem::path location(place.file);
-  bool leaves = place.file.empty() || location.is_absolute() || place.file.find('\0') != std::string::npos;
+  bool leaves =
+      place.file.empty() || location.is_absolute() || place.file.find('\0') != std::string::npos;
   for (const std::filesystem::path& part : location) leaves = leaves || part == "..";
-  if (leaves) fail(proto, fmt::format("its data is in \"{}\", which is not below the model's folder", place.file.c_str()));
+  if (leaves)
+    fail(proto, fmt::format("its data is in \"{}\", which is not below the model's folder",
+                            place.file.c_str()));
   const std::filesystem::path path = std::filesystem::path(folder) / location;
   std::error_code error;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error), real_folder = std::filesystem::weakly_canonical(folder, error);
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error),
+                              real_folder = std::filesystem::weakly_canonical(folder, error);
   const std::filesystem::path within = real.lexically_relative(real_folder);
-  if (error || within.empty() || *within.begin() == "..") fail(proto, fmt::format("its data is in \"{}\", which is not below the model's folder", place.file));
+  if (error || within.empty() || *within.begin() == "..")
+    fail(proto,
+         fmt::format("its data is in \"{}\", which is not below the model's folder", place.file));
   const std::uintmax_t size = std::filesystem::file_size(real, error);
-  if (error) fail(proto, fmt::format("its data is in {}, which cannot be read: {}", path.string(), error.message()));
+  if (error)
+    fail(proto, fmt::format("its data is in {}, which cannot be read: {}", path.string(),
+                            error.message()));
   if (place.offset > size || size - place.offset < bytes)
-    fail(proto, fmt::format("its data is in {} at byte {}, and needs {} bytes; the file has {}", path.string(), place.offset, bytes, size));
+    fail(proto, fmt::format("its data is in {} at byte {}, and needs {} bytes; the file has {}",
+                            path.string(), place.offset, bytes, size));
   std::string data(bytes, '\0');
   std::ifstream file(real, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(place.offset));
-  if (!file.read(data.data(), static_cast<std::streamsize>(bytes))) fail(proto, fmt::format("its data in {} cannot be read", path.string()));
+  if (!file.read(data.data(), static_cast<std::streamsize>(bytes)))
+    fail(proto, fmt::format("its data in {} cannot be read", path.string()));
   return data;
 }
 
 template <class To, class Field>
 std::string packed(const TensorProto& proto, const Field& field, std::int64_t elements) {
-  if (field.size() != elements) fail(proto, fmt::format("it has {} elements, but its dims need {}", field.size(), elements));
+  if (field.size() != elements)
+    fail(proto, fmt::format("it has {} elements, but its dims need {}", field.size(), elements));
   std::string bytes(static_cast<std::size_t>(elements) * sizeof(To), '\0');
   for (std::int64_t i = 0; i < elements; ++i) {
     const To element = static_cast<To>(field.Get(static_cast<int>(i)));
@@ -96,11 +113,16 @@ std::string typed_data(const TensorProto& proto, DType dtype, std::int64_t eleme
   std::string bytes;
   const bool is_packed = graph::with_element_type(dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_same_v<T, float>) bytes = packed<T>(proto, proto.float_data(), elements);
-    else if constexpr (std::is_same_v<T, double>) bytes = packed<T>(proto, proto.double_data(), elements);
-    else if constexpr (std::is_same_v<T, std::int64_t>) bytes = packed<T>(proto, proto.int64_data(), elements);
-    else if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::uint32_t>) bytes = packed<T>(proto, proto.uint64_data(), elements);
-    else bytes = packed<T>(proto, proto.int32_data(), elements);
+    if constexpr (std::is_same_v<T, float>)
+      bytes = packed<T>(proto, proto.float_data(), elements);
+    else if constexpr (std::is_same_v<T, double>)
+      bytes = packed<T>(proto, proto.double_data(), elements);
+    else if constexpr (std::is_same_v<T, std::int64_t>)
+      bytes = packed<T>(proto, proto.int64_data(), elements);
+    else if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::uint32_t>)
+      bytes = packed<T>(proto, proto.uint64_data(), elements);
+    else
+      bytes = packed<T>(proto, proto.int32_data(), elements);
   });
   return is_packed ? bytes : packed<std::uint16_t>(proto, proto.int32_data(), elements);
 }
@@ -109,7 +131,8 @@ template <class To>
 std::vector<To> elements_of(const Tensor& tensor) {
   std::vector<To> values(static_cast<std::size_t>(tensor.elements()));
   const bool is_read = graph::with_element_type(tensor.dtype, [&](auto zero) {
-    using From = std::conditional_t<std::is_same_v<decltype(zero), bool>, std::int8_t, decltype(zero)>;
+    using From =
+        std::conditional_t<std::is_same_v<decltype(zero), bool>, std::int8_t, decltype(zero)>;
     for (std::size_t i = 0; i < values.size(); ++i) {
       From element;
       std::memcpy(&element, tensor.bytes.data() + i * sizeof(From), sizeof(From));
@@ -134,42 +157,32 @@ std::int64_t Tensor::elements() const {
 
 DType dtype_of(std::int32_t data_type) {
   switch (data_type) {
-    case TensorProto::FLOAT:
-      return DType::f32;
-    case TensorProto::FLOAT16:
-      return DType::f16;
-    case TensorProto::BFLOAT16:
-      return DType::bf16;
-    case TensorProto::DOUBLE:
-      return DType::f64;
-    case TensorProto::INT8:
-      return DType::i8;
-    case TensorProto::INT16:
-      return DType::i16;
-    case TensorProto::INT32:
-      return DType::i32;
-    case TensorProto::INT64:
-      return DType::i64;
-    case TensorProto::UINT8:
-      return DType::u8;
-    case TensorProto::UINT16:
-      return DType::u16;
-    case TensorProto::UINT32:
-      return DType::u32;
-    case TensorProto::UINT64:
-      return DType::u64;
-    case TensorProto::BOOL:
-      return DType::boolean;
-    default:
-      break;
+    case TensorProto::FLOAT: return DType::f32;
+    case TensorProto::FLOAT16: return DType::f16;
+    case TensorProto::BFLOAT16: return DType::bf16;
+    case TensorProto::DOUBLE: return DType::f64;
+    case TensorProto::INT8: return DType::i8;
+    case TensorProto::INT16: return DType::i16;
+    case TensorProto::INT32: return DType::i32;
+    case TensorProto::INT64: return DType::i64;
+    case TensorProto::UINT8: return DType::u8;
+    case TensorProto::UINT16: return DType::u16;
+    case TensorProto::UINT32: return DType::u32;
+    case TensorProto::UINT64: return DType::u64;
+    case TensorProto::BOOL: return DType::boolean;
+    default: break;
   }
-  const std::string name = TensorProto::DataType_IsValid(data_type) ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(data_type)) : std::to_string(data_type);
+  const std::string name =
+      TensorProto::DataType_IsValid(data_type)
+          ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(data_type))
+          : std::to_string(data_type);
   throw Error(ErrorKind::unsupported, fmt::format("the dtype {} is not supported", name));
 }
 
 DType dtype_named(const std::string& name) {
   TensorProto::DataType data_type = TensorProto::UNDEFINED;
-  if (!TensorProto::DataType_Parse(name, &data_type)) throw Error(ErrorKind::model, fmt::format("there is no dtype {}", name));
+  if (!TensorProto::DataType_Parse(name, &data_type))
+    throw Error(ErrorKind::model, fmt::format("there is no dtype {}", name));
   return dtype_of(data_type);
 }
 
@@ -178,19 +191,20 @@ Tensor take_tensor(TensorProto& proto, const std::string& folder) {
   Tensor tensor;
   try {
     tensor.dtype = dtype_of(proto.data_type());
-  } catch (const Error& error) {
-    throw error.within("the tensor " + proto.name());
-  }
+  } catch (const Error& error) { throw error.within("the tensor " + proto.name()); }
   tensor.dims.assign(proto.dims().begin(), proto.dims().end());
   const std::int64_t bytes = bytes_of(proto, tensor);
   if (proto.data_location() == TensorProto::EXTERNAL) {
     tensor.bytes = read_external(proto, folder, static_cast<std::uint64_t>(bytes));
   } else if (proto.has_raw_data()) {
-    if (static_cast<std::int64_t>(proto.raw_data().size()) != bytes) fail(proto, fmt::format("it has {} bytes, but its dims need {}", proto.raw_data().size(), bytes));
+    if (static_cast<std::int64_t>(proto.raw_data().size()) != bytes)
+      fail(proto,
+           fmt::format("it has {} bytes, but its dims need {}", proto.raw_data().size(), bytes));
     tensor.bytes = std::move(*proto.mutable_raw_data());
     proto.clear_raw_data();
   } else {
-    tensor.bytes = typed_data(proto, tensor.dtype, bytes / static_cast<std::int64_t>(size_of(tensor.dtype)));
+    tensor.bytes =
+        typed_data(proto, tensor.dtype, bytes / static_cast<std::int64_t>(size_of(tensor.dtype)));
     // Cleared, a field would keep its memory.
     google::protobuf::RepeatedField<float>().Swap(proto.mutable_float_data());
     google::protobuf::RepeatedField<std::int32_t>().Swap(proto.mutable_int32_data());
@@ -203,6 +217,8 @@ Tensor take_tensor(TensorProto& proto, const std::string& folder) {
 
 std::vector<double> numbers_of(const Tensor& tensor) { return elements_of<double>(tensor); }
 
-std::vector<std::int64_t> integers_of(const Tensor& tensor) { return elements_of<std::int64_t>(tensor); }
+std::vector<std::int64_t> integers_of(const Tensor& tensor) {
+  return elements_of<std::int64_t>(tensor);
+}
 
 }  // namespace dyn::onnx

@@ -19,15 +19,17 @@ struct Tensor {
   std::int64_t elements() const;
 };
 
-/// The dtype with this number in TensorProto. Throws Error(unsupported) where dyn has none, naming it.
+/// The dtype with this number in TensorProto. Throws Error(unsupported) where dyn has none, naming
+/// it.
 DType dtype_of(std::int32_t data_type);
 
 /// The same by its name in TensorProto.
 DType dtype_named(const std::string& name);
 
-/// Reads the elements from where they are: the message, or a file below `folder`; where they are in the message, they are gone from it afterwards, so that no
-/// two copies exist. Throws Error(model), with the tensor's name, where dims are negative or too large, bytes do not fit them, or a file is missing, too short or
-/// outside of the folder.
+/// Reads the elements from where they are: the message, or a file below `folder`; where they are in
+/// the message, they are gone from it afterwards, so that no two copies exist. Throws Error(model),
+/// with the tensor's name, where dims are negative or too large, bytes do not fit them, or a file
+/// is missing, too short or outside of the folder.
 Tensor take_tensor(TensorProto& proto, const std::string& folder);
 
 /// Elements as numbers; integers exactly below 2^53.

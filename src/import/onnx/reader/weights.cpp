@@ -15,7 +15,8 @@ namespace {
 std::string format_name(DType dtype) {
   if (dtype == DType::boolean) return "BOOL";
   std::string name(name_of(dtype));
-  for (char& letter : name) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  for (char& letter : name)
+    letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   return name;
 }
 
@@ -24,7 +25,10 @@ void check_utf8(const std::string& key) {
   try {
     static_cast<void>(nlohmann::json(key).dump());
   } catch (const nlohmann::json::exception&) {
-    throw Error(ErrorKind::model, fmt::format("the tensor {}: its name is no UTF-8; rename it", nlohmann::json(key).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
+    throw Error(ErrorKind::model,
+                fmt::format("the tensor {}: its name is no UTF-8; rename it",
+                            nlohmann::json(key).dump(-1, ' ', true,
+                                                     nlohmann::json::error_handler_t::replace)));
   }
 }
 
@@ -38,12 +42,15 @@ Weights::Weights(std::vector<Weight> tensors) : tensors_(std::move(tensors)) {
     check_utf8(weight.key);
     const std::size_t begin = end;
     end += weight.bytes->size();
-    entries[weight.key] = {{"dtype", format_name(weight.dtype)}, {"shape", weight.dims}, {"data_offsets", {begin, end}}};
+    entries[weight.key] = {{"dtype", format_name(weight.dtype)},
+                           {"shape", weight.dims},
+                           {"data_offsets", {begin, end}}};
   }
   std::string text = entries.dump();
   constexpr std::size_t alignment = 8;
   text.resize((text.size() + alignment - 1) / alignment * alignment, ' ');
-  for (std::size_t i = 0, length = text.size(); i < alignment; ++i, length >>= 8) header_ += static_cast<char>(length & 0xff);
+  for (std::size_t i = 0, length = text.size(); i < alignment; ++i, length >>= 8)
+    header_ += static_cast<char>(length & 0xff);
   header_ += text;
 }
 

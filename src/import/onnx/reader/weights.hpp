@@ -29,7 +29,8 @@ class Weights {
   /// Of the file, in bytes.
   std::size_t size() const noexcept;
   void write(std::ostream& file) const;
-  /// The file in memory; empty without tensors. Each tensor is let go of as soon as it is in there, so that most are in memory once.
+  /// The file in memory; empty without tensors. Each tensor is let go of as soon as it is in there,
+  /// so that most are in memory once.
   std::string take_file();
 
  private:

@@ -23,7 +23,8 @@ class Dealer {
   }
 
  private:
-  /// The place after chosen_ needs `needed` more, and has `have`; dims before `first` are dealt out.
+  /// The place after chosen_ needs `needed` more, and has `have`; dims before `first` are dealt
+  /// out.
   void fill(std::vector<Factors> dims, std::size_t first, std::int64_t needed, Dim have) {
     if (solutions_.size() > 1) return;
     if (needed == 1) return finish_place(std::move(dims), first, have);
@@ -39,12 +40,14 @@ class Dealer {
   }
 
   /// Every choice of factors that makes up what the place needs.
-  void take_part(const std::vector<Factors>& dims, std::size_t first, std::int64_t needed, Dim have) {
+  void take_part(const std::vector<Factors>& dims, std::size_t first, std::int64_t needed,
+                 Dim have) {
     const Factors& next = dims[first];
     if (next.atoms.size() > most_atoms) return;
     for (std::size_t choice = 0; choice < std::size_t{1} << next.atoms.size(); ++choice) {
       Factors taken, left;
-      for (std::size_t i = 0; i < next.atoms.size(); ++i) ((choice >> i & 1) != 0 ? taken : left).atoms.push_back(next.atoms[i]);
+      for (std::size_t i = 0; i < next.atoms.size(); ++i)
+        ((choice >> i & 1) != 0 ? taken : left).atoms.push_back(next.atoms[i]);
       if (needed % taken.size() != 0) continue;
       taken.number = needed / taken.size();
       if (next.number % taken.number != 0) continue;
@@ -101,11 +104,14 @@ Factors factors_of(Dim dim, const FileSizes& sizes) {
     const Dim rest = graph::from_polynomial(dim.table(), graph::divide_exactly(sum, common));
     factors.atoms.push_back({rest, sizes.of(rest)});
   }
-  if (std::ranges::any_of(factors.atoms, [](const Factors::Atom& atom) { return atom.size < 1; })) return {1, {{dim, sizes.of(dim)}}};
+  if (std::ranges::any_of(factors.atoms, [](const Factors::Atom& atom) { return atom.size < 1; }))
+    return {1, {{dim, sizes.of(dim)}}};
   return factors;
 }
 
-std::optional<std::vector<Dim>> split_factors(std::vector<Factors> dims, std::span<const Place> places, graph::DimTable& table) {
+std::optional<std::vector<Dim>> split_factors(std::vector<Factors> dims,
+                                              std::span<const Place> places,
+                                              graph::DimTable& table) {
   return Dealer(places, table).deal(std::move(dims));
 }
 

@@ -31,7 +31,10 @@ struct Place {
   std::optional<graph::Dim> known;
 };
 
-/// What stands in each place when the factors of `dims` are dealt out in the order of the dims, no freed factor cut. Nothing where there are several ways, or none.
-std::optional<std::vector<graph::Dim>> split_factors(std::vector<Factors> dims, std::span<const Place> places, graph::DimTable& table);
+/// What stands in each place when the factors of `dims` are dealt out in the order of the dims, no
+/// freed factor cut. Nothing where there are several ways, or none.
+std::optional<std::vector<graph::Dim>> split_factors(std::vector<Factors> dims,
+                                                     std::span<const Place> places,
+                                                     graph::DimTable& table);
 
 }  // namespace dyn::onnx

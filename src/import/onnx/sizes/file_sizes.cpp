@@ -38,12 +38,16 @@ std::set<int> symbols_in(Dim dim) {
 std::vector<const FileSizes::Freed*> FileSizes::freed_in(const std::set<int>& symbols) const {
   std::vector<const Freed*> found;
   for (const Freed& freed : freed_) {
-    if (std::ranges::any_of(symbols_in(builder_.resolve(freed.symbol)), [&](int symbol) { return symbols.contains(symbol); })) found.push_back(&freed);
+    if (std::ranges::any_of(symbols_in(builder_.resolve(freed.symbol)),
+                            [&](int symbol) { return symbols.contains(symbol); }))
+      found.push_back(&freed);
   }
   return found;
 }
 
-bool FileSizes::depends(Dim dim) const { return !freed_.empty() && !freed_in(symbols_in(builder_.resolve(dim))).empty(); }
+bool FileSizes::depends(Dim dim) const {
+  return !freed_.empty() && !freed_in(symbols_in(builder_.resolve(dim))).empty();
+}
 
 bool FileSizes::knows(Dim dim) const {
   const std::set<int> symbols = symbols_in(builder_.resolve(dim));
@@ -53,7 +57,8 @@ bool FileSizes::knows(Dim dim) const {
 std::int64_t FileSizes::of(Dim dim, std::int64_t scale) const {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(dim.table().symbol_count()));
   for (const Freed& freed : freed_) {
-    if (const auto left = builder_.resolve(freed.symbol).symbol()) sizes[static_cast<std::size_t>(*left)] = freed.size * scale;
+    if (const auto left = builder_.resolve(freed.symbol).symbol())
+      sizes[static_cast<std::size_t>(*left)] = freed.size * scale;
   }
   std::int64_t prime = least_prime;
   for (std::int64_t& size : sizes) {
@@ -64,7 +69,9 @@ std::int64_t FileSizes::of(Dim dim, std::int64_t scale) const {
   try {
     return graph::evaluate(builder_.resolve(dim), sizes);
   } catch (const Error& error) {
-    throw Error(ErrorKind::unsupported, fmt::format("what the size {} is in the file cannot be computed: {}", graph::to_string(dim), error.message()));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("what the size {} is in the file cannot be computed: {}",
+                            graph::to_string(dim), error.message()));
   }
 }
 
@@ -86,7 +93,8 @@ std::string FileSizes::names_in(std::span<const Dim> dims) const {
   for (const Dim dim : dims) symbols.merge(symbols_in(builder_.resolve(dim)));
   const std::vector<const Freed*> freed = freed_in(symbols);
   std::string text;
-  for (std::size_t i = 0; i < freed.size(); ++i) text += (i == 0 ? "" : i + 1 == freed.size() ? " and " : ", ") + freed[i]->name;
+  for (std::size_t i = 0; i < freed.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == freed.size() ? " and " : ", ") + freed[i]->name;
   return text;
 }
 
@@ -98,7 +106,9 @@ std::string FileSizes::words_without(std::span<const Dim> bound) const {
     std::vector<std::string> words = input.words;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const Dim dim = builder_.resolve(input.dims[i]);
-      const bool is_bound = dim.constant() || std::ranges::any_of(symbols_in(dim), [&](int symbol) { return symbols.contains(symbol); });
+      const bool is_bound = dim.constant() || std::ranges::any_of(symbols_in(dim), [&](int symbol) {
+                              return symbols.contains(symbol);
+                            });
       if (is_bound && knows(dim)) words[i] = std::to_string(of(dim));
     }
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", input.name, fmt::join(words, ","));

@@ -35,9 +35,11 @@ bool is_rest(Dim dim) { return dim.constant() == -1; }
 
 class Matcher {
  public:
-  Matcher(std::span<const Dim> input, std::span<const TargetDim> target, const FileSizes& sizes) : sizes_(sizes), table_(target.front().dim.table()) {
+  Matcher(std::span<const Dim> input, std::span<const TargetDim> target, const FileSizes& sizes)
+      : sizes_(sizes), table_(target.front().dim.table()) {
     for (const Dim dim : input) input_.push_back({dim, sizes.of(dim)});
-    for (const TargetDim& dim : target) target_.push_back({dim, dim.kind == Kind::Rest ? 1 : sizes.of(dim.dim), {}});
+    for (const TargetDim& dim : target)
+      target_.push_back({dim, dim.kind == Kind::Rest ? 1 : sizes.of(dim.dim), {}});
     size_rest();
   }
 
@@ -53,18 +55,23 @@ class Matcher {
   }
 
  private:
-  /// What -1 is in the file; afterwards both sides have the same number of elements there, and at least one.
+  /// What -1 is in the file; afterwards both sides have the same number of elements there, and at
+  /// least one.
   void size_rest() {
     std::int64_t elements = 1, asked = 1;
     bool fits = true;
-    for (const SizedDim& dim : input_) fits = fits && dim.size > 0 && !__builtin_mul_overflow(elements, dim.size, &elements);
-    for (const SizedTarget& dim : target_) fits = fits && dim.size > 0 && !__builtin_mul_overflow(asked, dim.size, &asked);
+    for (const SizedDim& dim : input_)
+      fits = fits && dim.size > 0 && !__builtin_mul_overflow(elements, dim.size, &elements);
+    for (const SizedTarget& dim : target_)
+      fits = fits && dim.size > 0 && !__builtin_mul_overflow(asked, dim.size, &asked);
     if (!fits) refuse("with the file's sizes it has no elements, or more than 64 bits count");
-    const auto rest = std::ranges::find(target_, Kind::Rest, [](const SizedTarget& dim) { return dim.asked.kind; });
+    const auto rest = std::ranges::find(target_, Kind::Rest,
+                                        [](const SizedTarget& dim) { return dim.asked.kind; });
     if (rest != target_.end() && elements % asked == 0) {
       rest->size = elements / asked;
     } else if (elements != asked) {
-      refuse(fmt::format("with the file's sizes its input has {} elements, and the shape {}", elements, asked));
+      refuse(fmt::format("with the file's sizes its input has {} elements, and the shape {}",
+                         elements, asked));
     }
   }
 
@@ -85,10 +92,13 @@ class Matcher {
   void match_ones() {
     std::vector<Dim> ones;
     std::vector<SizedTarget*> places;
-    for (; next_ < input_.size() && input_[next_].size == 1; ++next_) ones.push_back(input_[next_].dim);
-    for (; place_ < target_.size() && target_[place_].size == 1; ++place_) places.push_back(&target_[place_]);
+    for (; next_ < input_.size() && input_[next_].size == 1; ++next_)
+      ones.push_back(input_[next_].dim);
+    for (; place_ < target_.size() && target_[place_].size == 1; ++place_)
+      places.push_back(&target_[place_]);
     take_known(ones, places);
-    if (places.size() > ones.size() && next_ < input_.size()) take_from_next(ones, places.size() - ones.size());
+    if (places.size() > ones.size() && next_ < input_.size())
+      take_from_next(ones, places.size() - ones.size());
     if (ones.size() != places.size()) ones = fitted(ones, places);
     for (std::size_t i = 0; i < places.size(); ++i) places[i]->found = ones[i];
   }
@@ -98,9 +108,11 @@ class Matcher {
     for (SizedTarget* place : places) {
       if (place->asked.kind != Kind::Known) continue;
       place->found = place->asked.dim;
-      if (const auto same = std::ranges::find(ones, place->found); same != ones.end()) ones.erase(same);
+      if (const auto same = std::ranges::find(ones, place->found); same != ones.end())
+        ones.erase(same);
     }
-    std::erase_if(places, [](const SizedTarget* place) { return place->asked.kind == Kind::Known; });
+    std::erase_if(places,
+                  [](const SizedTarget* place) { return place->asked.kind == Kind::Known; });
   }
 
   /// A batch of 1 that was merged with the dim after it.
@@ -119,9 +131,12 @@ class Matcher {
   std::vector<Dim> fitted(const std::vector<Dim>& ones, const std::vector<SizedTarget*>& places) {
     std::vector<Dim> open, fitted(places.size(), table_.constant(1));
     std::ranges::copy_if(ones, std::back_inserter(open), is_open);
-    const bool open_first = std::none_of(std::ranges::find_if_not(ones, is_open), ones.end(), is_open);
-    const auto rest = std::ranges::find(places, Kind::Rest, [](const SizedTarget* place) { return place->asked.kind; });
-    if (open.size() == places.size() || open.empty() || (open.size() < places.size() && !has_run_ && open_first)) {
+    const bool open_first =
+        std::none_of(std::ranges::find_if_not(ones, is_open), ones.end(), is_open);
+    const auto rest = std::ranges::find(places, Kind::Rest,
+                                        [](const SizedTarget* place) { return place->asked.kind; });
+    if (open.size() == places.size() || open.empty() ||
+        (open.size() < places.size() && !has_run_ && open_first)) {
       std::ranges::copy(open, fitted.begin());
     } else if (places.empty()) {
       merge(open);
@@ -130,17 +145,21 @@ class Matcher {
     } else if (places.size() == 1 && is_end()) {
       fitted[0] = product(open);
     } else if (open.size() > places.size()) {
-      refuse(fmt::format("of {}, which are 1 in the file, it keeps {}; which of them is not known", name(open), places.size()));
+      refuse(fmt::format("of {}, which are 1 in the file, it keeps {}; which of them is not known",
+                         name(open), places.size()));
     } else {
-      refuse(fmt::format("{} is 1 in the file, and the shape has {} dims of 1 where it could stand", name(open), places.size()));
+      refuse(fmt::format("{} is 1 in the file, and the shape has {} dims of 1 where it could stand",
+                         name(open), places.size()));
     }
     return fitted;
   }
 
-  /// Dims of 1 in the file that have no place: flattened into what stands before them at the end, or into -1.
+  /// Dims of 1 in the file that have no place: flattened into what stands before them at the end,
+  /// or into -1.
   void merge(const std::vector<Dim>& ones) {
     SizedTarget* before = has_run_ ? &target_[place_ - 1] : nullptr;
-    if (before != nullptr && before->asked.kind != Kind::Known && (is_end() || before->asked.kind == Kind::Rest)) {
+    if (before != nullptr && before->asked.kind != Kind::Known &&
+        (is_end() || before->asked.kind == Kind::Rest)) {
       if (!is_rest(before->found)) before->found = before->found * product(ones);
     } else if (place_ < target_.size() && target_[place_].asked.kind == Kind::Rest) {
       input_[next_].dim = input_[next_].dim * product(ones);
@@ -166,7 +185,8 @@ class Matcher {
   }
 
   void fill_run(const std::vector<Dim>& dims, std::span<SizedTarget> places) {
-    for (SizedTarget& place : places) place.found = place.asked.kind == Kind::Known ? place.asked.dim : table_.constant(place.size);
+    for (SizedTarget& place : places)
+      place.found = place.asked.kind == Kind::Known ? place.asked.dim : table_.constant(place.size);
     if (std::ranges::none_of(dims, is_open)) return;
     if (places.size() == 1) {
       if (places[0].asked.kind != Kind::Known) places[0].found = product(dims);
@@ -175,22 +195,30 @@ class Matcher {
     std::vector<Factors> factors;
     for (const Dim dim : dims) factors.push_back(factors_of(dim, sizes_));
     std::vector<Place> asked;
-    for (const SizedTarget& place : places) asked.push_back({place.size, place.asked.kind == Kind::Known ? std::optional(place.asked.dim) : std::nullopt});
-    const auto rest = std::ranges::find(places, Kind::Rest, [](const SizedTarget& place) { return place.asked.kind; });
+    for (const SizedTarget& place : places)
+      asked.push_back({place.size, place.asked.kind == Kind::Known ? std::optional(place.asked.dim)
+                                                                   : std::nullopt});
+    const auto rest = std::ranges::find(places, Kind::Rest,
+                                        [](const SizedTarget& place) { return place.asked.kind; });
     if (const auto split = split_factors(std::move(factors), asked, table_)) {
       for (std::size_t i = 0; i < places.size(); ++i) places[i].found = (*split)[i];
     } else if (rest != places.end()) {
       rest->found = table_.constant(-1);
-    } else if (std::ranges::none_of(places, [](const SizedTarget& place) { return place.asked.kind == Kind::Known; })) {
+    } else if (std::ranges::none_of(places, [](const SizedTarget& place) {
+                 return place.asked.kind == Kind::Known;
+               })) {
       refuse_split(dims, places);
     }
   }
 
-  [[noreturn]] void refuse_split(const std::vector<Dim>& dims, std::span<const SizedTarget> places) const {
+  [[noreturn]] void refuse_split(const std::vector<Dim>& dims,
+                                 std::span<const SizedTarget> places) const {
     std::string sizes;
-    for (const SizedTarget& place : places) sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", place.size);
-    refuse(fmt::format("dims {} of it are {}, which is {} in the file: which of them changes with {} is not known", sizes, graph::to_string(product(dims)),
-                       sizes_.of(product(dims)), name(dims)));
+    for (const SizedTarget& place : places)
+      sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", place.size);
+    refuse(fmt::format(
+        "dims {} of it are {}, which is {} in the file: which of them changes with {} is not known",
+        sizes, graph::to_string(product(dims)), sizes_.of(product(dims)), name(dims)));
   }
 
   const FileSizes& sizes_;
@@ -203,9 +231,11 @@ class Matcher {
 
 }  // namespace
 
-std::vector<Dim> freed_shape(std::span<const Dim> input, std::span<const TargetDim> target, const FileSizes& sizes) {
+std::vector<Dim> freed_shape(std::span<const Dim> input, std::span<const TargetDim> target,
+                             const FileSizes& sizes) {
   if (target.empty()) refuse("a scalar has no place for dims that are freed");
-  if (std::ranges::all_of(input, [&](Dim dim) { return sizes.knows(dim); }) || std::ranges::any_of(target, [](const TargetDim& dim) { return dim.kind != Kind::Number; }))
+  if (std::ranges::all_of(input, [&](Dim dim) { return sizes.knows(dim); }) ||
+      std::ranges::any_of(target, [](const TargetDim& dim) { return dim.kind != Kind::Number; }))
     return Matcher(input, target, sizes).match();
   std::vector<Dim> shape;
   for (const TargetDim& dim : target) shape.push_back(dim.dim);

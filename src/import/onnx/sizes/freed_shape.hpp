@@ -20,10 +20,13 @@ struct TargetDim {
   graph::Dim dim;
 };
 
-/// The input's dims and the target's are cut, from the front, into the shortest runs whose sizes in the file have equal products. In a run of one target dim the input's are
-/// renamed or merged; where dims are split, each factor that is freed goes to the one place where its size fits. Dims of 1, such as a batch, which fit anywhere, go
-/// by order: as many to as many, and the first to the first. -1 takes what no other place does. Throws Error(unsupported) with the reason where several shapes would
-/// do, or none.
-std::vector<graph::Dim> freed_shape(std::span<const graph::Dim> input, std::span<const TargetDim> target, const FileSizes& sizes);
+/// The input's dims and the target's are cut, from the front, into the shortest runs whose sizes in
+/// the file have equal products. In a run of one target dim the input's are renamed or merged;
+/// where dims are split, each factor that is freed goes to the one place where its size fits. Dims
+/// of 1, such as a batch, which fit anywhere, go by order: as many to as many, and the first to the
+/// first. -1 takes what no other place does. Throws Error(unsupported) with the reason where
+/// several shapes would do, or none.
+std::vector<graph::Dim> freed_shape(std::span<const graph::Dim> input,
+                                    std::span<const TargetDim> target, const FileSizes& sizes);
 
 }  // namespace dyn::onnx

@@ -17,7 +17,8 @@ void for_each_index(std::span<const std::int64_t> dims, const Visit& visit) {
   std::vector<std::int64_t> index(dims.size());
   for (std::int64_t i = 0; i < count; ++i) {
     visit(index);
-    for (std::size_t axis = dims.size(); axis-- > 0 && ++index[axis] == dims[axis];) index[axis] = 0;
+    for (std::size_t axis = dims.size(); axis-- > 0 && ++index[axis] == dims[axis];)
+      index[axis] = 0;
   }
 }
 
@@ -25,7 +26,8 @@ void for_each_index(std::span<const std::int64_t> dims, const Visit& visit) {
 
 std::vector<std::int64_t> dims_of(const KnownInts& ints) {
   if (ints.scalar) return {};
-  return ints.dims.empty() ? std::vector{static_cast<std::int64_t>(ints.elements.size())} : ints.dims;
+  return ints.dims.empty() ? std::vector{static_cast<std::int64_t>(ints.elements.size())}
+                           : ints.dims;
 }
 
 KnownInts with_dims(KnownInts ints, std::vector<std::int64_t> dims) {
@@ -37,11 +39,13 @@ KnownInts with_dims(KnownInts ints, std::vector<std::int64_t> dims) {
 KnownInts taken(const KnownInts& ints, std::span<const std::vector<std::int64_t>> places) {
   const std::vector<std::int64_t> strides = row_major_strides(dims_of(ints));
   std::vector<std::int64_t> dims;
-  for (const std::vector<std::int64_t>& along : places) dims.push_back(static_cast<std::int64_t>(along.size()));
+  for (const std::vector<std::int64_t>& along : places)
+    dims.push_back(static_cast<std::int64_t>(along.size()));
   KnownInts result{ints.dtype, false, {}};
   for_each_index(dims, [&](const std::vector<std::int64_t>& index) {
     std::int64_t from = 0;
-    for (std::size_t axis = 0; axis < index.size(); ++axis) from += places[axis][static_cast<std::size_t>(index[axis])] * strides[axis];
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+      from += places[axis][static_cast<std::size_t>(index[axis])] * strides[axis];
     result.elements.push_back(ints.elements[static_cast<std::size_t>(from)]);
   });
   return with_dims(std::move(result), std::move(dims));
@@ -54,7 +58,8 @@ KnownInts transposed(const KnownInts& ints, std::span<const std::int64_t> perm) 
   KnownInts result{ints.dtype, false, {}};
   for_each_index(dims, [&](const std::vector<std::int64_t>& index) {
     std::int64_t from = 0;
-    for (std::size_t axis = 0; axis < index.size(); ++axis) from += index[axis] * strides[static_cast<std::size_t>(perm[axis])];
+    for (std::size_t axis = 0; axis < index.size(); ++axis)
+      from += index[axis] * strides[static_cast<std::size_t>(perm[axis])];
     result.elements.push_back(ints.elements[static_cast<std::size_t>(from)]);
   });
   return with_dims(std::move(result), std::move(dims));

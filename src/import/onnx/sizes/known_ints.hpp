@@ -1,5 +1,6 @@
 #pragma once
-// Integers that shape arithmetic has made, as tensors: their dims, and the same elements in another order.
+// Integers that shape arithmetic has made, as tensors: their dims, and the same elements in another
+// order.
 
 #include <span>
 #include <vector>

@@ -1,8 +1,9 @@
 #pragma once
 // Happens-before within a block, by vector clocks (Flanagan and Freund, "FastTrack", PLDI 2009).
 //
-// One counter serves all agents, so that an epoch also tells its place among launches, blocks and barriers: what is older than
-// the last barrier of the whole block is ordered before everything after it, without any vector.
+// One counter serves all agents, so that an epoch also tells its place among launches, blocks and
+// barriers: what is older than the last barrier of the whole block is ordered before everything
+// after it, without any vector.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,8 +19,8 @@ using Clock = std::vector<Epoch>;
 /// Agents are the threads of a block, and after them one for each thread's asynchronous copies.
 class Clocks {
  public:
-  /// `finely`: threads are ordered by other means than barriers of the whole block too. False where the counter began anew, after
-  /// which no epoch of before may be seen.
+  /// `finely`: threads are ordered by other means than barriers of the whole block too. False where
+  /// the counter began anew, after which no epoch of before may be seen.
   bool begin_launch(int threads, bool finely);
   void begin_block() { block_start_ = generation_start_ = ++counter_; }
   void block_barrier() { generation_start_ = ++counter_; }
@@ -33,11 +34,14 @@ class Clocks {
 
   int copies_of(int thread) const { return threads_ + thread; }
   int thread_of(int agent) const { return agent < threads_ ? agent : agent - threads_; }
-  Epoch now(int agent) const { return std::max(own_[static_cast<std::size_t>(agent)], generation_start_); }
+  Epoch now(int agent) const {
+    return std::max(own_[static_cast<std::size_t>(agent)], generation_start_);
+  }
   Epoch advance(int agent) { return own_[static_cast<std::size_t>(agent)] = ++counter_; }
   /// Whether what an agent of this block did in this epoch is seen by a thread now.
   bool ordered(int thread, int agent, Epoch epoch) const {
-    return epoch < generation_start_ || agent == thread || (finely_ && seen(thread, agent) >= epoch);
+    return epoch < generation_start_ || agent == thread ||
+           (finely_ && seen(thread, agent) >= epoch);
   }
 
   /// Whether the thread sees all that was released into the clock.
@@ -60,18 +64,21 @@ class Clocks {
     const std::size_t width = 2 * static_cast<std::size_t>(threads_);
     return {rows_.data() + static_cast<std::size_t>(thread) * width, width};
   }
-  bool has_row(int thread) const { return row_generation_[static_cast<std::size_t>(thread)] == generation_start_; }
+  bool has_row(int thread) const {
+    return row_generation_[static_cast<std::size_t>(thread)] == generation_start_;
+  }
   Epoch seen(int thread, int agent) const {
-    return has_row(thread) ? rows_[static_cast<std::size_t>(thread) * 2 * static_cast<std::size_t>(threads_) +
-                                   static_cast<std::size_t>(agent)]
-                           : 0;
+    return has_row(thread)
+               ? rows_[static_cast<std::size_t>(thread) * 2 * static_cast<std::size_t>(threads_) +
+                       static_cast<std::size_t>(agent)]
+               : 0;
   }
 
   int threads_ = 0;
   bool finely_ = false;
   Epoch counter_ = 0, launch_start_ = 0, block_start_ = 0, generation_start_ = 0;
-  std::vector<Epoch> own_;             ///< by agent
-  std::vector<Epoch> rows_;            ///< by thread and agent: what a thread has seen in this generation
+  std::vector<Epoch> own_;   ///< by agent
+  std::vector<Epoch> rows_;  ///< by thread and agent: what a thread has seen in this generation
   std::vector<Epoch> row_generation_;  ///< by thread: the generation that its row belongs to
   Clock joined_;
 };

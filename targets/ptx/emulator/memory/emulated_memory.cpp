@@ -24,13 +24,16 @@ EmulatedMemory::~EmulatedMemory() {
 rkernel::DeviceAddress EmulatedMemory::allocate(std::size_t bytes, std::string_view what) {
   const std::lock_guard lock(mutex_);
   const std::size_t free_bytes = limit_bytes_ - used_bytes_;
-  const std::size_t rounded = std::max(bytes, std::size_t{1}) > SIZE_MAX - alignment
-                                  ? SIZE_MAX
-                                  : (std::max(bytes, std::size_t{1}) + alignment - 1) / alignment * alignment;
+  const std::size_t rounded =
+      std::max(bytes, std::size_t{1}) > SIZE_MAX - alignment
+          ? SIZE_MAX
+          : (std::max(bytes, std::size_t{1}) + alignment - 1) / alignment * alignment;
   void* memory = rounded > free_bytes ? nullptr : std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) {
-    throw Error(ErrorKind::device, fmt::format("the emulated GPU has no room for {}: {} bytes wanted, {} of {} bytes free", what,
-                                               bytes, free_bytes, limit_bytes_));
+    throw Error(
+        ErrorKind::device,
+        fmt::format("the emulated GPU has no room for {}: {} bytes wanted, {} of {} bytes free",
+                    what, bytes, free_bytes, limit_bytes_));
   }
   std::fill_n(static_cast<std::uint32_t*>(memory), rounded / sizeof(std::uint32_t), poison_word);
   const auto address = reinterpret_cast<rkernel::DeviceAddress>(memory);
@@ -56,10 +59,12 @@ std::size_t EmulatedMemory::bytes_from(rkernel::DeviceAddress address) const {
   return address - begin < bytes ? bytes - (address - begin) : 0;
 }
 
-void EmulatedMemory::check(rkernel::DeviceAddress address, std::size_t bytes, std::string_view what) const {
+void EmulatedMemory::check(rkernel::DeviceAddress address, std::size_t bytes,
+                           std::string_view what) const {
   if (bytes == 0 || bytes_from(address) >= bytes) return;
   throw Error(ErrorKind::device,
-              fmt::format("{} of {} bytes at {:#x}: the emulated GPU has no such memory", what, bytes, address));
+              fmt::format("{} of {} bytes at {:#x}: the emulated GPU has no such memory", what,
+                          bytes, address));
 }
 
 }  // namespace dyn::ptx::emulation

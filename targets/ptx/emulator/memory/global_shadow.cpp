@@ -6,8 +6,8 @@
 
 namespace dyn::ptx::emulation {
 
-void GlobalShadow::begin_launch(const rkernel::DeviceLaunch& launch, std::size_t ints_bytes, unsigned cell_shift,
-                                std::size_t sites) {
+void GlobalShadow::begin_launch(const rkernel::DeviceLaunch& launch, std::size_t ints_bytes,
+                                unsigned cell_shift, std::size_t sites) {
   shift_ = cell_shift;
   status_ = launch.status;
   ranges_.clear();
@@ -30,16 +30,19 @@ void GlobalShadow::begin_launch(const rkernel::DeviceLaunch& launch, std::size_t
       continue;
     }
     for (const Range& other : ranges_) {
-      if (other.cells != nullptr && other.begin < range.begin + range.bytes && range.begin < other.begin + other.bytes)
+      if (other.cells != nullptr && other.begin < range.begin + range.bytes &&
+          range.begin < other.begin + other.bytes)
         hints_are_safe_ = false;
     }
   }
-  ranges_.push_back({launch.pointers, launch.operands.size() * sizeof(rkernel::DeviceAddress), nullptr, -1});
+  ranges_.push_back(
+      {launch.pointers, launch.operands.size() * sizeof(rkernel::DeviceAddress), nullptr, -1});
   ranges_.push_back({launch.ints, ints_bytes, nullptr, -2});
   hints_.assign(sites, 0);
 }
 
-const GlobalShadow::Range* GlobalShadow::search(std::uint32_t site, std::uintptr_t address, std::uint32_t bytes) {
+const GlobalShadow::Range* GlobalShadow::search(std::uint32_t site, std::uintptr_t address,
+                                                std::uint32_t bytes) {
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     if (!ranges_[i].contains(address, bytes)) continue;
     hints_[site] = static_cast<std::uint16_t>(i);
@@ -51,41 +54,56 @@ const GlobalShadow::Range* GlobalShadow::search(std::uint32_t site, std::uintptr
 bool GlobalShadow::sees_write(const Clocks& clocks, int thread, const Cell& cell) {
   if (cell.written < clocks.launch_start()) return true;
   if (cell.written < clocks.block_start()) return raced(cell.writer, " has written", true);
-  return clocks.ordered(thread, cell.writer, cell.written) || raced(cell.writer, " has written", false);
+  return clocks.ordered(thread, cell.writer, cell.written) ||
+         raced(cell.writer, " has written", false);
 }
 
 bool GlobalShadow::sees_reads(const Clocks& clocks, int thread, const Cell& cell) {
   if (cell.read < clocks.launch_start()) return true;
-  if (cell.read_in_other_block || cell.read < clocks.block_start()) return raced(-1, " has read", true);
+  if (cell.read_in_other_block || cell.read < clocks.block_start())
+    return raced(-1, " has read", true);
   const bool several = cell.several_readers && cell.read >= clocks.generation_start();
-  if (several && !clocks.orders_finely()) return raced(cell.reader == thread ? -1 : cell.reader, " has read", false);
-  // Where threads are ordered finely, of several readers since the last barrier the last one counts.
+  if (several && !clocks.orders_finely())
+    return raced(cell.reader == thread ? -1 : cell.reader, " has read", false);
+  // Where threads are ordered finely, of several readers since the last barrier the last one
+  // counts.
   return clocks.ordered(thread, cell.reader, cell.read) || raced(cell.reader, " has read", false);
 }
 
-bool GlobalShadow::read_cells(const Clocks& clocks, int thread, const Range& range, std::uintptr_t address, std::uint32_t bytes) {
+bool GlobalShadow::read_cells(const Clocks& clocks, int thread, const Range& range,
+                              std::uintptr_t address, std::uint32_t bytes) {
   const std::size_t last = cell_of(range, address + bytes - 1);
   for (std::size_t i = cell_of(range, address); i <= last; ++i) {
     Cell& cell = range.cells[i];
     if (!sees_write(clocks, thread, cell)) return false;
-    if (cell.read < clocks.launch_start()) cell.read_in_other_block = false;
-    else if (cell.read < clocks.block_start()) cell.read_in_other_block = true;
+    if (cell.read < clocks.launch_start())
+      cell.read_in_other_block = false;
+    else if (cell.read < clocks.block_start())
+      cell.read_in_other_block = true;
     // One's own read does not hide another one's of this generation.
-    if (cell.read >= clocks.generation_start() && cell.reader != thread) cell.several_readers = true;
-    else if (cell.read < clocks.generation_start()) cell.several_readers = false;
+    if (cell.read >= clocks.generation_start() && cell.reader != thread)
+      cell.several_readers = true;
+    else if (cell.read < clocks.generation_start())
+      cell.several_readers = false;
     cell.read = clocks.now(thread);
     cell.reader = static_cast<std::uint16_t>(thread);
   }
   return true;
 }
 
-bool GlobalShadow::write_cells(const Clocks& clocks, int thread, const Range& range, std::uintptr_t address,
-                               std::uint32_t bytes) {
+bool GlobalShadow::write_cells(const Clocks& clocks, int thread, const Range& range,
+                               std::uintptr_t address, std::uint32_t bytes) {
   const std::size_t last = cell_of(range, address + bytes - 1);
   for (std::size_t i = cell_of(range, address); i <= last; ++i) {
     Cell& cell = range.cells[i];
     if (!sees_write(clocks, thread, cell) || !sees_reads(clocks, thread, cell)) return false;
-    cell = {clocks.now(thread), 0, static_cast<std::uint16_t>(thread), 0, CellState::Written, false, false};
+    cell = {clocks.now(thread),
+            0,
+            static_cast<std::uint16_t>(thread),
+            0,
+            CellState::Written,
+            false,
+            false};
   }
   return true;
 }
@@ -110,7 +128,9 @@ std::string GlobalShadow::place_of(std::uintptr_t address) const {
   std::uintptr_t least = UINTPTR_MAX;
   for (const Range& range : ranges_) {
     const std::uintptr_t end = range.begin + range.bytes;
-    const std::uintptr_t distance = address < range.begin ? range.begin - address : address < end ? 0 : address - end;
+    const std::uintptr_t distance = address < range.begin ? range.begin - address
+                                    : address < end       ? 0
+                                                          : address - end;
     if (nearest != nullptr && distance >= least) continue;
     nearest = &range;
     least = distance;
@@ -119,10 +139,14 @@ std::string GlobalShadow::place_of(std::uintptr_t address) const {
   const std::string name = nearest->operand >= 0    ? fmt::format("operand {}", nearest->operand)
                            : nearest->operand == -1 ? "the pointers"
                                                     : "the ints";
-  if (address < nearest->begin) return fmt::format("{:#x}, {} bytes before {} ({} bytes)", address, least, name, nearest->bytes);
+  if (address < nearest->begin)
+    return fmt::format("{:#x}, {} bytes before {} ({} bytes)", address, least, name,
+                       nearest->bytes);
   const std::uintptr_t offset = address - nearest->begin;
-  if (offset < nearest->bytes) return fmt::format("byte {} of {} ({} bytes)", offset, name, nearest->bytes);
-  return fmt::format("{:#x}, {} bytes after the end of {} ({} bytes)", address, least, name, nearest->bytes);
+  if (offset < nearest->bytes)
+    return fmt::format("byte {} of {} ({} bytes)", offset, name, nearest->bytes);
+  return fmt::format("{:#x}, {} bytes after the end of {} ({} bytes)", address, least, name,
+                     nearest->bytes);
 }
 
 }  // namespace dyn::ptx::emulation

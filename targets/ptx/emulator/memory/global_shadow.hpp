@@ -1,5 +1,6 @@
 #pragma once
-// Global memory as one launch may touch it: its operands, the tables of its arguments, and who touches what it writes.
+// Global memory as one launch may touch it: its operands, the tables of its arguments, and who
+// touches what it writes.
 
 #include <cstdint>
 #include <string>
@@ -13,19 +14,23 @@ namespace dyn::ptx::emulation {
 class GlobalShadow {
  public:
   /// `ints_bytes`: how far the memory goes on in which the ints lie.
-  void begin_launch(const rkernel::DeviceLaunch& launch, std::size_t ints_bytes, unsigned cell_shift, std::size_t sites);
+  void begin_launch(const rkernel::DeviceLaunch& launch, std::size_t ints_bytes,
+                    unsigned cell_shift, std::size_t sites);
   void forget() { cells_.forget(); }
 
   // Of `bytes` bytes at `address` by an instruction. False: conflict() tells why not.
-  bool read(const Clocks& clocks, int thread, std::uint32_t site, std::uintptr_t address, std::uint32_t bytes) {
+  bool read(const Clocks& clocks, int thread, std::uint32_t site, std::uintptr_t address,
+            std::uint32_t bytes) {
     const Range* range = find(site, address, bytes);
     if (range == nullptr) return outside();
     return range->cells == nullptr || read_cells(clocks, thread, *range, address, bytes);
   }
-  bool write(const Clocks& clocks, int thread, std::uint32_t site, std::uintptr_t address, std::uint32_t bytes) {
+  bool write(const Clocks& clocks, int thread, std::uint32_t site, std::uintptr_t address,
+             std::uint32_t bytes) {
     const Range* range = find(site, address, bytes);
     if (range == nullptr) return outside();
-    return range->cells == nullptr ? read_only() : write_cells(clocks, thread, *range, address, bytes);
+    return range->cells == nullptr ? read_only()
+                                   : write_cells(clocks, thread, *range, address, bytes);
   }
   bool is_status(std::uintptr_t address, std::uint32_t bytes) const {
     return address == status_ && bytes == sizeof(std::int32_t);
@@ -51,9 +56,13 @@ class GlobalShadow {
     return last.contains(address, bytes) && hints_are_safe_ ? &last : search(site, address, bytes);
   }
   const Range* search(std::uint32_t site, std::uintptr_t address, std::uint32_t bytes);
-  std::size_t cell_of(const Range& range, std::uintptr_t address) const { return (address >> shift_) - (range.begin >> shift_); }
-  bool read_cells(const Clocks& clocks, int thread, const Range& range, std::uintptr_t address, std::uint32_t bytes);
-  bool write_cells(const Clocks& clocks, int thread, const Range& range, std::uintptr_t address, std::uint32_t bytes);
+  std::size_t cell_of(const Range& range, std::uintptr_t address) const {
+    return (address >> shift_) - (range.begin >> shift_);
+  }
+  bool read_cells(const Clocks& clocks, int thread, const Range& range, std::uintptr_t address,
+                  std::uint32_t bytes);
+  bool write_cells(const Clocks& clocks, int thread, const Range& range, std::uintptr_t address,
+                   std::uint32_t bytes);
   bool sees_write(const Clocks& clocks, int thread, const Cell& cell);
   bool sees_reads(const Clocks& clocks, int thread, const Cell& cell);
   bool outside();

@@ -12,12 +12,15 @@ llvm::Constant* poison_of(llvm::Type* type) {
     const unsigned bits = type->getPrimitiveSizeInBits().getFixedValue();
     const llvm::APInt word(32, poison_word);
     // The sign and exponent of a NaN are at the top, also of 16 bits.
-    const llvm::APInt pattern = bits <= 32 ? word.lshr(32 - bits).trunc(bits) : llvm::APInt::getSplat(bits, word);
+    const llvm::APInt pattern =
+        bits <= 32 ? word.lshr(32 - bits).trunc(bits) : llvm::APInt::getSplat(bits, word);
     if (type->isIntegerTy()) return llvm::ConstantInt::get(type, pattern);
-    return llvm::ConstantFP::get(type->getContext(), llvm::APFloat(type->getFltSemantics(), pattern));
+    return llvm::ConstantFP::get(type->getContext(),
+                                 llvm::APFloat(type->getFltSemantics(), pattern));
   }
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
-    return llvm::ConstantVector::getSplat(vector->getElementCount(), poison_of(vector->getElementType()));
+    return llvm::ConstantVector::getSplat(vector->getElementCount(),
+                                          poison_of(vector->getElementType()));
   if (auto* fields = llvm::dyn_cast<llvm::StructType>(type)) {
     llvm::SmallVector<llvm::Constant*, 4> values;
     for (llvm::Type* field : fields->elements()) values.push_back(poison_of(field));

@@ -34,7 +34,8 @@ class Cells {
   void reserve(std::size_t count) {
     if (count <= count_) return;
     memory_.reset();
-    memory_.reset(static_cast<Cell*>(std::calloc(count, sizeof(Cell))));  // pages that are never touched cost nothing
+    memory_.reset(static_cast<Cell*>(
+        std::calloc(count, sizeof(Cell))));  // pages that are never touched cost nothing
     count_ = memory_ == nullptr ? 0 : count;
     if (memory_ == nullptr) throw std::bad_alloc();
   }

@@ -29,12 +29,14 @@ void SharedShadow::forget() {
   reads_count_ = 0;
 }
 
-void SharedShadow::set(std::uint32_t offset, std::uint32_t bytes, CellState state, int agent, Epoch epoch) {
+void SharedShadow::set(std::uint32_t offset, std::uint32_t bytes, CellState state, int agent,
+                       Epoch epoch) {
   const std::size_t last = (offset + bytes - 1) >> shift_;
   for (std::size_t i = offset >> shift_; i <= last; ++i) set(i, state, agent, epoch);
 }
 
-bool SharedShadow::may_replace(const Clocks& clocks, int thread, std::uint32_t offset, std::uint32_t bytes) {
+bool SharedShadow::may_replace(const Clocks& clocks, int thread, std::uint32_t offset,
+                               std::uint32_t bytes) {
   const std::size_t last = (offset + bytes - 1) >> shift_;
   for (std::size_t i = offset >> shift_; i <= last; ++i) {
     if (!may_write(clocks, thread, i)) return false;
@@ -45,12 +47,14 @@ bool SharedShadow::may_replace(const Clocks& clocks, int thread, std::uint32_t o
 bool SharedShadow::may_use_barrier(const Clocks& clocks, int thread, std::uint32_t offset) {
   const std::size_t i = offset >> shift_;
   const Cell& cell = cells_.data()[i];
-  return clocks.ordered(thread, cell.writer, cell.written) || raced(i, cell.writer, " has initialised");
+  return clocks.ordered(thread, cell.writer, cell.written) ||
+         raced(i, cell.writer, " has initialised");
 }
 
 bool SharedShadow::readers_are_ordered(const Clocks& clocks, int thread, std::size_t i) {
   const Cell& cell = cells_.data()[i];
-  if (!cell.several_readers) return clocks.ordered(thread, cell.reader, cell.read) || raced(i, cell.reader, " has read");
+  if (!cell.several_readers)
+    return clocks.ordered(thread, cell.reader, cell.read) || raced(i, cell.reader, " has read");
   if (!finely_) return raced(i, cell.reader == thread ? -1 : cell.reader, " has read");
   for (int other = 0; other < threads_; ++other) {
     const Epoch read = reads_.get()[static_cast<std::size_t>(other) * count_ + i];
@@ -68,9 +72,7 @@ bool SharedShadow::unreadable(std::size_t i) {
     case CellState::Barrier:
       conflict_ = {Fault::Barrier, "is part of an mbarrier", -1, false, i};
       break;
-    default:
-      conflict_ = {Fault::Uninitialised, "nobody has written", -1, false, i};
-      break;
+    default: conflict_ = {Fault::Uninitialised, "nobody has written", -1, false, i}; break;
   }
   return false;
 }

@@ -23,7 +23,8 @@ class SharedShadow {
       if (cell.state != CellState::Written) return unreadable(i);
       if (cell.written >= generation && !clocks.ordered(thread, cell.writer, cell.written))
         return raced(i, cell.writer, " has written");
-      cell.several_readers = cell.read >= generation && (cell.several_readers || cell.reader != thread);
+      cell.several_readers =
+          cell.read >= generation && (cell.several_readers || cell.reader != thread);
       cell.reader = static_cast<std::uint16_t>(thread);
       cell.read = now;
       if (finely_) reads_.get()[static_cast<std::size_t>(thread) * count_ + i] = now;
@@ -39,14 +40,17 @@ class SharedShadow {
     }
     return true;
   }
-  /// Whether a thread may make something else of these bytes; a barrier may be touched by mbarrier operations.
+  /// Whether a thread may make something else of these bytes; a barrier may be touched by mbarrier
+  /// operations.
   bool may_replace(const Clocks& clocks, int thread, std::uint32_t offset, std::uint32_t bytes);
   /// Whether a thread sees the barrier that another one has initialised here.
   bool may_use_barrier(const Clocks& clocks, int thread, std::uint32_t offset);
   void set(std::uint32_t offset, std::uint32_t bytes, CellState state, int agent, Epoch epoch);
 
   const Conflict& conflict() const { return conflict_; }
-  std::uint32_t offset_of(std::size_t cell) const { return static_cast<std::uint32_t>(cell << shift_); }
+  std::uint32_t offset_of(std::size_t cell) const {
+    return static_cast<std::uint32_t>(cell << shift_);
+  }
 
  private:
   bool may_write(const Clocks& clocks, int thread, std::size_t i) {
@@ -77,8 +81,9 @@ class SharedShadow {
   struct Free {
     void operator()(Epoch* epochs) const { std::free(epochs); }
   };
-  /// By thread and cell: when it was last read. Only where threads are ordered finely; otherwise a write after any other thread's
-  /// read of this generation is a race. Epochs only grow, so that what earlier blocks and launches left here does no harm.
+  /// By thread and cell: when it was last read. Only where threads are ordered finely; otherwise a
+  /// write after any other thread's read of this generation is a race. Epochs only grow, so that
+  /// what earlier blocks and launches left here does no harm.
   std::unique_ptr<Epoch, Free> reads_;
   std::size_t reads_count_ = 0;
   Conflict conflict_;

@@ -16,16 +16,20 @@ constexpr const char *reads = "reads", *writes = "writes";
 void Multiprocessor::load_global(Thread& thread, const char* address, std::uint32_t site) {
   ++counts_.loads;
   const Site& access = kernel_->sites[site];
-  if (!aligned(address, access.alignment)) fail_alignment(thread, site, reads, address, access.alignment);
-  if (!global_shadow_.read(clocks_, thread.thread, site, reinterpret_cast<std::uintptr_t>(address), access.bytes))
+  if (!aligned(address, access.alignment))
+    fail_alignment(thread, site, reads, address, access.alignment);
+  if (!global_shadow_.read(clocks_, thread.thread, site, reinterpret_cast<std::uintptr_t>(address),
+                           access.bytes))
     fail_global(thread, site, reads, address, access.bytes);
 }
 
 void Multiprocessor::store_global(Thread& thread, const char* address, std::uint32_t site) {
   ++counts_.stores;
   const Site& access = kernel_->sites[site];
-  if (!aligned(address, access.alignment)) fail_alignment(thread, site, writes, address, access.alignment);
-  if (!global_shadow_.write(clocks_, thread.thread, site, reinterpret_cast<std::uintptr_t>(address), access.bytes))
+  if (!aligned(address, access.alignment))
+    fail_alignment(thread, site, writes, address, access.alignment);
+  if (!global_shadow_.write(clocks_, thread.thread, site, reinterpret_cast<std::uintptr_t>(address),
+                            access.bytes))
     fail_global(thread, site, writes, address, access.bytes);
 }
 
@@ -33,14 +37,16 @@ void Multiprocessor::store_status(Thread& thread, const char* address, std::uint
   ++counts_.stores;
   const Site& access = kernel_->sites[site];
   if (global_shadow_.is_status(reinterpret_cast<std::uintptr_t>(address), access.bytes)) return;
-  note(Fault::OutOfBounds, thread, site, "writes {} bytes atomically where the status is not", access.bytes);
+  note(Fault::OutOfBounds, thread, site, "writes {} bytes atomically where the status is not",
+       access.bytes);
   stop();
 }
 
 void Multiprocessor::load_shared(Thread& thread, const char* address, std::uint32_t site) {
   ++counts_.loads;
   const Site& access = kernel_->sites[site];
-  if (!aligned(address, access.alignment)) fail_alignment(thread, site, reads, address, access.alignment);
+  if (!aligned(address, access.alignment))
+    fail_alignment(thread, site, reads, address, access.alignment);
   if (!in_shared(address, access.bytes)) fail_outside(thread, site, reads, address, access.bytes);
   if (!shared_shadow_.read(clocks_, thread.thread, shared_offset(address), access.bytes))
     fail_shared(thread, site, reads, shared_offset(address), access.bytes);
@@ -49,7 +55,8 @@ void Multiprocessor::load_shared(Thread& thread, const char* address, std::uint3
 void Multiprocessor::store_shared(Thread& thread, const char* address, std::uint32_t site) {
   ++counts_.stores;
   const Site& access = kernel_->sites[site];
-  if (!aligned(address, access.alignment)) fail_alignment(thread, site, writes, address, access.alignment);
+  if (!aligned(address, access.alignment))
+    fail_alignment(thread, site, writes, address, access.alignment);
   if (!in_shared(address, access.bytes)) fail_outside(thread, site, writes, address, access.bytes);
   if (!shared_shadow_.write(clocks_, thread.thread, shared_offset(address), access.bytes))
     fail_shared(thread, site, writes, shared_offset(address), access.bytes);

@@ -7,21 +7,26 @@
 
 namespace dyn::ptx::emulation {
 
-void Multiprocessor::copy(Thread& thread, std::uint32_t site, const char* to, const char* from, std::uint32_t bytes,
-                          std::uint32_t from_bytes) {
+void Multiprocessor::copy(Thread& thread, std::uint32_t site, const char* to, const char* from,
+                          std::uint32_t bytes, std::uint32_t from_bytes) {
   ++counts_.async_copies;
-  const auto misaligned = [&](const char* address) { return reinterpret_cast<std::uintptr_t>(address) % bytes != 0; };
+  const auto misaligned = [&](const char* address) {
+    return reinterpret_cast<std::uintptr_t>(address) % bytes != 0;
+  };
   if (misaligned(to)) fail_alignment(thread, site, "copies to", to, bytes);
   if (misaligned(from)) fail_alignment(thread, site, "copies from", from, bytes);
   if (!in_shared(to, bytes)) fail_outside(thread, site, "copies to", to, bytes);
   if (from_bytes > bytes) {
-    note(Fault::OutOfBounds, thread, site, "copies {} bytes, of which {} come from global memory", bytes, from_bytes);
+    note(Fault::OutOfBounds, thread, site, "copies {} bytes, of which {} come from global memory",
+         bytes, from_bytes);
     stop();
   }
-  if (from_bytes > 0 && !global_shadow_.read(clocks_, thread.thread, site, reinterpret_cast<std::uintptr_t>(from), from_bytes))
+  if (from_bytes > 0 && !global_shadow_.read(clocks_, thread.thread, site,
+                                             reinterpret_cast<std::uintptr_t>(from), from_bytes))
     fail_global(thread, site, "copies", from, from_bytes);
   const std::uint32_t offset = shared_offset(to);
-  if (!shared_shadow_.may_replace(clocks_, thread.thread, offset, bytes)) fail_shared(thread, site, "copies to", offset, bytes);
+  if (!shared_shadow_.may_replace(clocks_, thread.thread, offset, bytes))
+    fail_shared(thread, site, "copies to", offset, bytes);
   shared_shadow_.set(offset, bytes, CellState::InFlight, thread.thread, clocks_.now(thread.thread));
   thread.copies.push_back({from, offset, bytes, from_bytes, site, thread.groups, false});
 }
@@ -46,7 +51,8 @@ void Multiprocessor::commit_copies(Thread& thread) { ++thread.groups; }
 void Multiprocessor::wait_for_copies(Thread& thread, std::uint32_t groups_left) {
   const Epoch now = clocks_.now(thread.thread);
   for (Copy& copy : thread.copies) {
-    if (!copy.complete && copy.group + groups_left < thread.groups) complete(thread, copy, thread.thread, now);
+    if (!copy.complete && copy.group + groups_left < thread.groups)
+      complete(thread, copy, thread.thread, now);
   }
   forget_complete_copies(thread);
   for (Mbarrier& barrier : mbarriers_) {
@@ -76,14 +82,16 @@ bool Multiprocessor::is_followed(const Thread& thread, std::size_t copy) const {
   });
 }
 
-// No thread can go on. A phase that somebody waits for and that misses nothing but arrivals that follow copies has its copies
-// now: threads that wait for it see them, but nothing else of what the copying threads did. Whether there was one.
+// No thread can go on. A phase that somebody waits for and that misses nothing but arrivals that
+// follow copies has its copies now: threads that wait for it see them, but nothing else of what the
+// copying threads did. Whether there was one.
 bool Multiprocessor::settle() {
   const auto ready = [&](const Mbarrier& barrier) {
     if (barrier.following.empty() || barrier.missing != barrier.following.size()) return false;
-    return std::any_of(threads_.begin(), threads_.begin() + thread_count_, [&](const Thread& thread) {
-      return thread.waiting == Waiting::Phase && thread.awaited == barrier.offset;
-    });
+    return std::any_of(
+        threads_.begin(), threads_.begin() + thread_count_, [&](const Thread& thread) {
+          return thread.waiting == Waiting::Phase && thread.awaited == barrier.offset;
+        });
   };
   const auto found = std::ranges::find_if(mbarriers_, ready);
   if (found == mbarriers_.end()) return false;
@@ -91,7 +99,8 @@ bool Multiprocessor::settle() {
     Thread& thread = threads_[static_cast<std::size_t>(follows.thread)];
     const int agent = clocks_.copies_of(follows.thread);
     const Epoch epoch = clocks_.advance(agent);
-    for (std::size_t i = 0; i < thread.copies.size() && thread.first_copy + i < follows.copies; ++i) {
+    for (std::size_t i = 0; i < thread.copies.size() && thread.first_copy + i < follows.copies;
+         ++i) {
       if (!thread.copies[i].complete) complete(thread, thread.copies[i], agent, epoch);
     }
     forget_complete_copies(thread);

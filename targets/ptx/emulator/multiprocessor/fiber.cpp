@@ -28,7 +28,8 @@ namespace dyn::ptx::emulation {
 Fiber::Fiber(std::size_t stack_bytes) {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   memory_bytes_ = stack_bytes + page;
-  void* memory = mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   memory_ = static_cast<char*>(memory);
   if (mprotect(memory_, page, PROT_NONE) != 0) {
@@ -65,8 +66,8 @@ void Fiber::restart(void (*main)(void*), void* argument) {
   registers_.uc_stack.ss_size = stack_bytes_;
   registers_.uc_link = nullptr;
   const auto self = reinterpret_cast<std::uintptr_t>(this);
-  makecontext(&registers_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self),
-              static_cast<unsigned>(self >> 32));
+  makecontext(&registers_, reinterpret_cast<void (*)()>(&Fiber::enter), 2,
+              static_cast<unsigned>(self), static_cast<unsigned>(self >> 32));
 }
 
 void Fiber::enter(unsigned low, unsigned high) {

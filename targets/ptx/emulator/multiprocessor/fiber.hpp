@@ -10,7 +10,8 @@ namespace dyn::ptx::emulation {
 /// Enough for generated code with all its registers spilled, and for the text of a report.
 inline constexpr std::size_t fiber_stack_bytes = std::size_t{128} << 10;
 
-/// Where one stack stopped. No exception may leave it, and nothing on an abandoned stack is destroyed.
+/// Where one stack stopped. No exception may leave it, and nothing on an abandoned stack is
+/// destroyed.
 class Fiber {
  public:
   /// The host thread's own stack.
@@ -21,7 +22,8 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// The next switch to this fiber enters main(argument), which must not return; what it did before is abandoned.
+  /// The next switch to this fiber enters main(argument), which must not return; what it did before
+  /// is abandoned.
   void restart(void (*main)(void*), void* argument);
   /// From the running fiber; returns when something switches back to it.
   static void switch_to(Fiber& from, Fiber& to);

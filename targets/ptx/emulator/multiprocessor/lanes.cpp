@@ -13,7 +13,8 @@ constexpr std::uint32_t float_infinity = 0x7F800000u;
 struct Place {
   int row, column;
 };
-// For m16n8k16 with 16-bit elements, element i of a lane (two in each register); and for m16n8k8 with 32-bit ones.
+// For m16n8k16 with 16-bit elements, element i of a lane (two in each register); and for m16n8k8
+// with 32-bit ones.
 Place a_place(int lane, int i, bool narrow) {
   if (!narrow) return {lane / 4 + (i % 2) * 8, lane % 4 + (i / 2) * 4};
   return {lane / 4 + (i / 2 % 2) * 8, lane % 4 * 2 + i % 2 + (i / 4) * 8};
@@ -68,7 +69,8 @@ float from_f16(std::uint16_t bits) {
 }
 
 int shuffle_source(Op op, int lane, std::uint32_t b, std::uint32_t c) {
-  const int step = static_cast<int>(b & 31u), clamp = static_cast<int>(c & 31u), segment = static_cast<int>(c >> 8 & 31u);
+  const int step = static_cast<int>(b & 31u), clamp = static_cast<int>(c & 31u),
+            segment = static_cast<int>(c >> 8 & 31u);
   const int most = (lane & segment) | (clamp & ~segment & 31), least = lane & segment;
   int source = lane;
   if (op == Op::ShuffleBfly) source = lane ^ step;
@@ -77,7 +79,8 @@ int shuffle_source(Op op, int lane, std::uint32_t b, std::uint32_t c) {
   return source <= most ? source : lane;
 }
 
-void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands, std::span<std::array<float, 4>, warp_lanes> results) {
+void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands,
+              std::span<std::array<float, 4>, warp_lanes> results) {
   constexpr int m = 16, n = 8;
   const bool narrow = op != Op::MmaTf32;
   const int k = narrow ? 16 : 8;
@@ -100,14 +103,17 @@ void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands, std::sp
   for (int lane = 0; lane < warp_lanes; ++lane) {
     for (int i = 0; i < 4; ++i) {
       const Place place = c_place(lane, i);
-      double sum = std::bit_cast<float>(operands[static_cast<std::size_t>(lane)][6 + static_cast<std::size_t>(i)]);
+      double sum = std::bit_cast<float>(
+          operands[static_cast<std::size_t>(lane)][6 + static_cast<std::size_t>(i)]);
       for (int j = 0; j < k; ++j) sum += a[place.row][j] * b[j][place.column];
-      results[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)] = static_cast<float>(sum);
+      results[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)] =
+          static_cast<float>(sum);
     }
   }
 }
 
-std::uint32_t matrix_fragment(bool transposed, int lane, std::span<const char* const> rows, int matrix) {
+std::uint32_t matrix_fragment(bool transposed, int lane, std::span<const char* const> rows,
+                              int matrix) {
   const std::span<const char* const> own = rows.subspan(static_cast<std::size_t>(8 * matrix), 8);
   const auto element = [&](int row, int column) {
     std::uint16_t value;

@@ -21,12 +21,15 @@ int shuffle_source(Op op, int lane, std::uint32_t b, std::uint32_t c);
 /// Operands and results of one lane, 32 bits each.
 using LaneOperands = std::array<std::uint32_t, 10>;
 
-/// d = a * b + c for all lanes; the results are four f32 for each. Products are exact; they are summed with c in f64, in the
-/// order of k, and rounded to f32 once. Tensor cores add in an order and with guard bits that no document gives; a tolerance
-/// around the exact sum holds for all of them.
-void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands, std::span<std::array<float, 4>, warp_lanes> results);
+/// d = a * b + c for all lanes; the results are four f32 for each. Products are exact; they are
+/// summed with c in f64, in the order of k, and rounded to f32 once. Tensor cores add in an order
+/// and with guard bits that no document gives; a tolerance around the exact sum holds for all of
+/// them.
+void multiply(Op op, std::span<const LaneOperands, warp_lanes> operands,
+              std::span<std::array<float, 4>, warp_lanes> results);
 
 /// Result `matrix` of a lane of ldmatrix: rows[8 * matrix + i] is row i of that matrix, 16 bytes.
-std::uint32_t matrix_fragment(bool transposed, int lane, std::span<const char* const> rows, int matrix);
+std::uint32_t matrix_fragment(bool transposed, int lane, std::span<const char* const> rows,
+                              int matrix);
 
 }  // namespace dyn::ptx::emulation

@@ -12,10 +12,13 @@ constexpr std::uint32_t most_arrivals = (1u << 20) - 1;
 
 }  // namespace
 
-std::uint32_t Multiprocessor::mbarrier_offset(Thread& thread, std::uint32_t site, const char* address) {
-  if (!in_shared(address, mbarrier_bytes)) fail_outside(thread, site, "uses an mbarrier of", address, mbarrier_bytes);
+std::uint32_t Multiprocessor::mbarrier_offset(Thread& thread, std::uint32_t site,
+                                              const char* address) {
+  if (!in_shared(address, mbarrier_bytes))
+    fail_outside(thread, site, "uses an mbarrier of", address, mbarrier_bytes);
   const std::uint32_t offset = shared_offset(address);
-  if (offset % mbarrier_bytes != 0) fail_alignment(thread, site, "uses an mbarrier", address, mbarrier_bytes);
+  if (offset % mbarrier_bytes != 0)
+    fail_alignment(thread, site, "uses an mbarrier", address, mbarrier_bytes);
   return offset;
 }
 
@@ -27,19 +30,23 @@ Mbarrier& Multiprocessor::mbarrier_at(Thread& thread, std::uint32_t site, const 
       fail_shared(thread, site, "uses the mbarrier in", offset, mbarrier_bytes);
     return barrier;
   }
-  note(Fault::Barrier, thread, site, "no mbarrier has been initialised at byte {} of shared memory", offset);
+  note(Fault::Barrier, thread, site, "no mbarrier has been initialised at byte {} of shared memory",
+       offset);
   stop();
 }
 
-void Multiprocessor::barrier_init(Thread& thread, std::uint32_t site, const char* address, std::uint32_t expected) {
+void Multiprocessor::barrier_init(Thread& thread, std::uint32_t site, const char* address,
+                                  std::uint32_t expected) {
   const std::uint32_t offset = mbarrier_offset(thread, site, address);
   if (expected == 0 || expected > most_arrivals) {
-    note(Fault::Barrier, thread, site, "an mbarrier expects 1 to {} arrivals, not {}", most_arrivals, expected);
+    note(Fault::Barrier, thread, site, "an mbarrier expects 1 to {} arrivals, not {}",
+         most_arrivals, expected);
     stop();
   }
   if (!shared_shadow_.may_replace(clocks_, thread.thread, offset, mbarrier_bytes))
     fail_shared(thread, site, "initialises an mbarrier in", offset, mbarrier_bytes);
-  shared_shadow_.set(offset, mbarrier_bytes, CellState::Barrier, thread.thread, clocks_.now(thread.thread));
+  shared_shadow_.set(offset, mbarrier_bytes, CellState::Barrier, thread.thread,
+                     clocks_.now(thread.thread));
   auto free = std::ranges::find(mbarriers_, false, &Mbarrier::alive);
   if (free == mbarriers_.end()) free = mbarriers_.emplace(mbarriers_.end());
   free->offset = offset;
@@ -51,12 +58,14 @@ void Multiprocessor::barrier_init(Thread& thread, std::uint32_t site, const char
   free->doubted.assign(static_cast<std::size_t>(thread_count_), 0);
 }
 
-/// Every arrival belongs to the current phase; those that follow copies are counted when they are announced.
+/// Every arrival belongs to the current phase; those that follow copies are counted when they are
+/// announced.
 void Multiprocessor::expect_arrival(Thread& thread, std::uint32_t site, const Mbarrier& barrier) {
   if (barrier.missing > barrier.following.size()) return;
-  note(Fault::Barrier, thread, site,
-       "arrives at the mbarrier at byte {} of shared memory, which has its {} arrivals for phase {}", barrier.offset,
-       barrier.expected, barrier.phase);
+  note(
+      Fault::Barrier, thread, site,
+      "arrives at the mbarrier at byte {} of shared memory, which has its {} arrivals for phase {}",
+      barrier.offset, barrier.expected, barrier.phase);
   stop();
 }
 
@@ -72,7 +81,8 @@ void Multiprocessor::arrived(Mbarrier& barrier) {
   }
 }
 
-std::uint64_t Multiprocessor::barrier_arrive(Thread& thread, std::uint32_t site, const char* address) {
+std::uint64_t Multiprocessor::barrier_arrive(Thread& thread, std::uint32_t site,
+                                             const char* address) {
   Mbarrier& barrier = mbarrier_at(thread, site, address);
   expect_arrival(thread, site, barrier);
   const std::uint64_t state = barrier.phase;
@@ -81,10 +91,12 @@ std::uint64_t Multiprocessor::barrier_arrive(Thread& thread, std::uint32_t site,
   return state;
 }
 
-// A thread that is told "not yet" may only ask again. It is told so when the answer has changed. Where the phase is complete, but
-// nothing has told the thread so before, a GPU whose other threads are slower may say "not yet" too: it is said once, so that a kernel
-// which does not ask again goes on without having seen what the others did.
-bool Multiprocessor::barrier_test_wait(Thread& thread, std::uint32_t site, const char* address, std::uint32_t parity) {
+// A thread that is told "not yet" may only ask again. It is told so when the answer has changed.
+// Where the phase is complete, but nothing has told the thread so before, a GPU whose other threads
+// are slower may say "not yet" too: it is said once, so that a kernel which does not ask again goes
+// on without having seen what the others did.
+bool Multiprocessor::barrier_test_wait(Thread& thread, std::uint32_t site, const char* address,
+                                       std::uint32_t parity) {
   Mbarrier& barrier = mbarrier_at(thread, site, address);
   if (parity > 1) {
     note(Fault::Barrier, thread, site, "the parity of a phase is 0 or 1, not {}", parity);
@@ -105,13 +117,18 @@ bool Multiprocessor::barrier_test_wait(Thread& thread, std::uint32_t site, const
 
 void Multiprocessor::barrier_invalidate(Thread& thread, std::uint32_t site, const char* address) {
   Mbarrier& barrier = mbarrier_at(thread, site, address);
-  const auto waits = [&](const Thread& other) { return other.waiting == Waiting::Phase && other.awaited == barrier.offset; };
-  if (!barrier.following.empty() || std::any_of(threads_.begin(), threads_.begin() + thread_count_, waits)) {
-    note(Fault::Barrier, thread, site, "the mbarrier at byte {} of shared memory is in use", barrier.offset);
+  const auto waits = [&](const Thread& other) {
+    return other.waiting == Waiting::Phase && other.awaited == barrier.offset;
+  };
+  if (!barrier.following.empty() ||
+      std::any_of(threads_.begin(), threads_.begin() + thread_count_, waits)) {
+    note(Fault::Barrier, thread, site, "the mbarrier at byte {} of shared memory is in use",
+         barrier.offset);
     stop();
   }
   barrier.alive = false;
-  shared_shadow_.set(barrier.offset, mbarrier_bytes, CellState::Unwritten, thread.thread, clocks_.now(thread.thread));
+  shared_shadow_.set(barrier.offset, mbarrier_bytes, CellState::Unwritten, thread.thread,
+                     clocks_.now(thread.thread));
 }
 
 }  // namespace dyn::ptx::emulation

@@ -15,16 +15,19 @@ constexpr std::size_t shared_slack = 64;  // the widest access, at the last byte
 
 }  // namespace
 
-std::optional<FaultReport> Multiprocessor::run(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch,
+std::optional<FaultReport> Multiprocessor::run(const EmulatedKernel& kernel,
+                                               const rkernel::DeviceLaunch& launch,
                                                std::size_t ints_bytes) {
   begin(kernel, launch, ints_bytes);
-  for (std::int64_t block = 0; block < launch.blocks && !report_; ++block) run_block(static_cast<std::int32_t>(block));
+  for (std::int64_t block = 0; block < launch.blocks && !report_; ++block)
+    run_block(static_cast<std::int32_t>(block));
   return std::exchange(report_, std::nullopt);
 }
 
 EmulatorCounts Multiprocessor::take_counts() { return std::exchange(counts_, {}); }
 
-void Multiprocessor::begin(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch, std::size_t ints_bytes) {
+void Multiprocessor::begin(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch,
+                           std::size_t ints_bytes) {
   kernel_ = &kernel;
   name_ = launch.name;
   ++counts_.launches;
@@ -33,7 +36,8 @@ void Multiprocessor::begin(const EmulatedKernel& kernel, const rkernel::DeviceLa
   if (shared_memory_.size() < shared_bytes_ + shared_slack + shared_alignment)
     shared_memory_.resize(shared_bytes_ + shared_slack + shared_alignment);
   const auto base = reinterpret_cast<std::uintptr_t>(shared_memory_.data());
-  shared_ = shared_memory_.data() + ((base + shared_alignment - 1) / shared_alignment * shared_alignment - base);
+  shared_ = shared_memory_.data() +
+            ((base + shared_alignment - 1) / shared_alignment * shared_alignment - base);
 
   const auto count = static_cast<std::size_t>(thread_count_);
   if (threads_.size() < count) threads_.resize(count);
@@ -49,7 +53,8 @@ void Multiprocessor::begin(const EmulatedKernel& kernel, const rkernel::DeviceLa
     shared_shadow_.forget();
     global_shadow_.forget();
   }
-  shared_shadow_.begin_launch(launch.shared_bytes, kernel.shared_cell_shift, thread_count_, kernel.orders_finely);
+  shared_shadow_.begin_launch(launch.shared_bytes, kernel.shared_cell_shift, thread_count_,
+                              kernel.orders_finely);
   global_shadow_.begin_launch(launch, ints_bytes, kernel.global_cell_shift, kernel.sites.size());
   host_.adopt_host_stack();
   running_ = &host_;
@@ -104,7 +109,8 @@ void Multiprocessor::run_block(std::int32_t block) {
     if (report_ || barrier.following.empty()) continue;
     const Thread& thread = threads_[static_cast<std::size_t>(barrier.following.front().thread)];
     note(Fault::Unfinished, thread, thread.copies.front().site,
-         "the block ends, and nobody has waited for the copy, which the mbarrier at byte {} of shared memory was to follow",
+         "the block ends, and nobody has waited for the copy, which the mbarrier at byte {} of "
+         "shared memory was to follow",
          barrier.offset);
   }
   if (report_) abandon_fibers();

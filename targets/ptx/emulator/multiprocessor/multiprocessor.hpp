@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "src/choice/gpu/gpu.hpp"
 #include "src/rkernel/target/device.hpp"
 #include "targets/ptx/emulator/memory/clocks.hpp"
-#include "targets/ptx/emulator/multiprocessor/emulated_kernel.hpp"
-#include "targets/ptx/emulator/memory/report.hpp"
-#include "src/choice/gpu/gpu.hpp"
-#include "targets/ptx/emulator/multiprocessor/fiber.hpp"
 #include "targets/ptx/emulator/memory/global_shadow.hpp"
-#include "targets/ptx/emulator/multiprocessor/lanes.hpp"
+#include "targets/ptx/emulator/memory/report.hpp"
 #include "targets/ptx/emulator/memory/shared_shadow.hpp"
+#include "targets/ptx/emulator/multiprocessor/emulated_kernel.hpp"
+#include "targets/ptx/emulator/multiprocessor/fiber.hpp"
+#include "targets/ptx/emulator/multiprocessor/lanes.hpp"
 
 namespace dyn::ptx::emulation {
 
@@ -41,8 +41,9 @@ struct Thread : ThreadContext {
   Multiprocessor* home = nullptr;
   Fiber* fiber = nullptr;  ///< nullptr: has not begun, or has ended
   Waiting waiting = Waiting::Nothing;
-  std::uint32_t site = 0;        ///< where it waits
-  std::uint32_t awaited = 0;     ///< the mask of lanes, the number of the named barrier, the mbarrier's offset
+  std::uint32_t site = 0;  ///< where it waits
+  std::uint32_t awaited =
+      0;  ///< the mask of lanes, the number of the named barrier, the mbarrier's offset
   LaneOperands operands = {};    ///< of the operation of its warp
   std::vector<Copy> copies;      ///< those since the last time that all were complete
   std::uint64_t first_copy = 0;  ///< how many the thread had issued before copies[0]
@@ -75,14 +76,17 @@ struct Mbarrier {
   bool alive = false;
   std::uint32_t expected = 0, missing = 0, phase = 0;
   std::vector<Follows> following;
-  Clock gathered, completed;  ///< what arrivals of all phases have released, and of complete phases only
-  std::vector<std::uint32_t> doubted;  ///< by thread: the phase in which it was last told "not yet" without need
+  Clock gathered,
+      completed;  ///< what arrivals of all phases have released, and of complete phases only
+  std::vector<std::uint32_t>
+      doubted;  ///< by thread: the phase in which it was last told "not yet" without need
 };
 
 class Multiprocessor {
  public:
   /// The first fault ends the launch. `ints_bytes` as GlobalShadow has it.
-  std::optional<FaultReport> run(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch, std::size_t ints_bytes);
+  std::optional<FaultReport> run(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch,
+                                 std::size_t ints_bytes);
   EmulatorCounts take_counts();
 
   // What generated code calls, each on the fiber of its thread.
@@ -93,23 +97,28 @@ class Multiprocessor {
   void store_shared(Thread& thread, const char* address, std::uint32_t site);
 
   void block_barrier(Thread& thread, std::uint32_t site);
-  void named_barrier(Thread& thread, std::uint32_t site, std::uint32_t number, std::uint32_t expected);
+  void named_barrier(Thread& thread, std::uint32_t site, std::uint32_t number,
+                     std::uint32_t expected);
   /// The thread's operands hold what the operation needs; its results are there afterwards.
   void together(Thread& thread, std::uint32_t site, Op op, std::uint32_t mask);
 
-  void copy(Thread& thread, std::uint32_t site, const char* to, const char* from, std::uint32_t bytes, std::uint32_t from_bytes);
+  void copy(Thread& thread, std::uint32_t site, const char* to, const char* from,
+            std::uint32_t bytes, std::uint32_t from_bytes);
   void commit_copies(Thread& thread);
   void wait_for_copies(Thread& thread, std::uint32_t groups_left);
   void arrive_after_copies(Thread& thread, std::uint32_t site, const char* barrier);
 
-  void barrier_init(Thread& thread, std::uint32_t site, const char* barrier, std::uint32_t expected);
+  void barrier_init(Thread& thread, std::uint32_t site, const char* barrier,
+                    std::uint32_t expected);
   std::uint64_t barrier_arrive(Thread& thread, std::uint32_t site, const char* barrier);
-  bool barrier_test_wait(Thread& thread, std::uint32_t site, const char* barrier, std::uint32_t parity);
+  bool barrier_test_wait(Thread& thread, std::uint32_t site, const char* barrier,
+                         std::uint32_t parity);
   void barrier_invalidate(Thread& thread, std::uint32_t site, const char* barrier);
 
  private:
   // Launches and blocks (multiprocessor.cpp).
-  void begin(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch, std::size_t ints_bytes);
+  void begin(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch,
+             std::size_t ints_bytes);
   void run_block(std::int32_t block);
   void begin_block(std::int32_t block);
 
@@ -145,33 +154,40 @@ class Multiprocessor {
 
   // Faults (faults.cpp). Nothing of a stack that stop() leaves is destroyed.
   template <class... Args>
-  void note(Fault fault, const Thread& thread, std::uint32_t site, fmt::format_string<Args...> format, Args&&... args) {
+  void note(Fault fault, const Thread& thread, std::uint32_t site,
+            fmt::format_string<Args...> format, Args&&... args) {
     begin_report(fault, thread, site);
     report_->text = fmt::format(format, std::forward<Args>(args)...);
   }
   void begin_report(Fault fault, const Thread& thread, std::uint32_t site);
   [[noreturn]] void stop();
-  [[noreturn]] void fail_global(const Thread& thread, std::uint32_t site, const char* verb, const char* address,
-                                std::uint32_t bytes);
-  [[noreturn]] void fail_shared(const Thread& thread, std::uint32_t site, const char* verb, std::uint32_t offset,
-                                std::uint32_t bytes);
-  [[noreturn]] void fail_alignment(const Thread& thread, std::uint32_t site, const char* verb, const char* address,
-                                   std::uint32_t alignment);
-  [[noreturn]] void fail_outside(const Thread& thread, std::uint32_t site, const char* verb, const char* address,
-                                 std::uint32_t bytes);
-  void note_global(const Thread& thread, std::uint32_t site, const char* verb, const char* address, std::uint32_t bytes);
-  void note_shared(const Thread& thread, std::uint32_t site, const char* verb, std::uint32_t offset, std::uint32_t bytes);
+  [[noreturn]] void fail_global(const Thread& thread, std::uint32_t site, const char* verb,
+                                const char* address, std::uint32_t bytes);
+  [[noreturn]] void fail_shared(const Thread& thread, std::uint32_t site, const char* verb,
+                                std::uint32_t offset, std::uint32_t bytes);
+  [[noreturn]] void fail_alignment(const Thread& thread, std::uint32_t site, const char* verb,
+                                   const char* address, std::uint32_t alignment);
+  [[noreturn]] void fail_outside(const Thread& thread, std::uint32_t site, const char* verb,
+                                 const char* address, std::uint32_t bytes);
+  void note_global(const Thread& thread, std::uint32_t site, const char* verb, const char* address,
+                   std::uint32_t bytes);
+  void note_shared(const Thread& thread, std::uint32_t site, const char* verb, std::uint32_t offset,
+                   std::uint32_t bytes);
   std::string other_of(const Conflict& conflict) const;
   void note_stuck();
   std::string who_waits() const;
 
-  std::uint32_t shared_offset(const char* address) const { return static_cast<std::uint32_t>(address - shared_); }
+  std::uint32_t shared_offset(const char* address) const {
+    return static_cast<std::uint32_t>(address - shared_);
+  }
   bool in_shared(const char* address, std::uint32_t bytes) const {
     const std::size_t offset = static_cast<std::size_t>(address - shared_);
     return offset < shared_bytes_ && shared_bytes_ - offset >= bytes;
   }
   std::uint32_t lane_bit(const Thread& thread) const { return 1u << thread.lane; }
-  Warp& warp_of(const Thread& thread) { return warps_[static_cast<std::size_t>(thread.thread / warp_lanes)]; }
+  Warp& warp_of(const Thread& thread) {
+    return warps_[static_cast<std::size_t>(thread.thread / warp_lanes)];
+  }
 
   const EmulatedKernel* kernel_ = nullptr;
   const char* name_ = "";

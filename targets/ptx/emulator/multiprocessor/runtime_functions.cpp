@@ -5,7 +5,8 @@
 
 #include "targets/ptx/emulator/multiprocessor/multiprocessor.hpp"
 
-// Narrow integers come and go as 32 bits; several results, and none of the arguments, go through the context.
+// Narrow integers come and go as 32 bits; several results, and none of the arguments, go through
+// the context.
 namespace dyn::ptx::emulation {
 namespace {
 
@@ -19,7 +20,9 @@ void check_access(ThreadContext* context, const char* address, Word site) noexce
   (thread.home->*check)(thread, address, site);
 }
 
-void barrier(ThreadContext* context, Word site) noexcept { thread_of(context).home->block_barrier(thread_of(context), site); }
+void barrier(ThreadContext* context, Word site) noexcept {
+  thread_of(context).home->block_barrier(thread_of(context), site);
+}
 void named_barrier(ThreadContext* context, Word site, Word number, Word threads) noexcept {
   thread_of(context).home->named_barrier(thread_of(context), site, number, threads);
 }
@@ -54,8 +57,8 @@ Word load_matrix(ThreadContext* context, Word site, const char* row) noexcept {
   return thread.results[0];
 }
 template <Op op>
-void multiply(ThreadContext* context, Word site, Word a0, Word a1, Word a2, Word a3, Word b0, Word b1, float c0, float c1,
-              float c2, float c3) noexcept {
+void multiply(ThreadContext* context, Word site, Word a0, Word a1, Word a2, Word a3, Word b0,
+              Word b1, float c0, float c1, float c2, float c3) noexcept {
   Thread& thread = thread_of(context);
   const auto bits = [](float value) { return std::bit_cast<Word>(value); };
   thread.operands = {a0, a1, a2, a3, b0, b1, bits(c0), bits(c1), bits(c2), bits(c3)};
@@ -63,10 +66,13 @@ void multiply(ThreadContext* context, Word site, Word a0, Word a1, Word a2, Word
 }
 
 template <std::uint32_t bytes>
-void copy(ThreadContext* context, Word site, const char* to, const char* from, Word from_bytes) noexcept {
+void copy(ThreadContext* context, Word site, const char* to, const char* from,
+          Word from_bytes) noexcept {
   thread_of(context).home->copy(thread_of(context), site, to, from, bytes, from_bytes);
 }
-void commit(ThreadContext* context, Word) noexcept { thread_of(context).home->commit_copies(thread_of(context)); }
+void commit(ThreadContext* context, Word) noexcept {
+  thread_of(context).home->commit_copies(thread_of(context));
+}
 void wait_group(ThreadContext* context, Word, Word left) noexcept {
   thread_of(context).home->wait_for_copies(thread_of(context), left);
 }
@@ -80,8 +86,10 @@ void barrier_init(ThreadContext* context, Word site, const char* barrier, Word e
 std::uint64_t barrier_arrive(ThreadContext* context, Word site, const char* barrier) noexcept {
   return thread_of(context).home->barrier_arrive(thread_of(context), site, barrier);
 }
-Word barrier_test_wait(ThreadContext* context, Word site, const char* barrier, Word parity) noexcept {
-  return thread_of(context).home->barrier_test_wait(thread_of(context), site, barrier, parity) ? 1 : 0;
+Word barrier_test_wait(ThreadContext* context, Word site, const char* barrier,
+                       Word parity) noexcept {
+  return thread_of(context).home->barrier_test_wait(thread_of(context), site, barrier, parity) ? 1
+                                                                                               : 0;
 }
 void barrier_invalidate(ThreadContext* context, Word site, const char* barrier) noexcept {
   thread_of(context).home->barrier_invalidate(thread_of(context), site, barrier);
@@ -89,7 +97,9 @@ void barrier_invalidate(ThreadContext* context, Word site, const char* barrier) 
 
 Word convert_to_bf16(ThreadContext*, Word, float value) noexcept { return to_bf16(value); }
 Word convert_to_f16(ThreadContext*, Word, float value) noexcept { return to_f16(value); }
-float convert_from_f16(ThreadContext*, Word, Word bits) noexcept { return from_f16(static_cast<std::uint16_t>(bits)); }
+float convert_from_f16(ThreadContext*, Word, Word bits) noexcept {
+  return from_f16(static_cast<std::uint16_t>(bits));
+}
 
 using Function = void (*)();
 

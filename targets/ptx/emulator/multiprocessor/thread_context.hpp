@@ -1,5 +1,6 @@
 #pragma once
-// What generated host code and the emulator's runtime share. Code holds no addresses: it reaches the runtime through its context.
+// What generated host code and the emulator's runtime share. Code holds no addresses: it reaches
+// the runtime through its context.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,14 @@ inline constexpr std::size_t op_count = 0
 #undef DYN_DEVICE_OP
 
 /// Called before an access as void(ThreadContext*, address, site).
-enum class Check : std::size_t { LoadGlobal = op_count, StoreGlobal, StoreStatus, LoadShared, StoreShared, End };
+enum class Check : std::size_t {
+  LoadGlobal = op_count,
+  StoreGlobal,
+  StoreStatus,
+  LoadShared,
+  StoreShared,
+  End
+};
 inline constexpr std::size_t function_count = static_cast<std::size_t>(Check::End);
 
 using Entry = void (*)(ThreadContext*);

@@ -1,4 +1,5 @@
-// Whose turn it is: threads run until they wait, then the next one in their order that can go on. So every run is the same.
+// Whose turn it is: threads run until they wait, then the next one in their order that can go on.
+// So every run is the same.
 
 #include <algorithm>
 #include <bit>
@@ -49,7 +50,8 @@ void Multiprocessor::wait(Thread& thread, Waiting what, std::uint32_t site, std:
 
 void Multiprocessor::wake(Thread& thread) {
   thread.waiting = Waiting::Nothing;
-  runnable_[static_cast<std::size_t>(thread.thread / 64)] |= std::uint64_t{1} << (thread.thread % 64);
+  runnable_[static_cast<std::size_t>(thread.thread / 64)] |= std::uint64_t{1}
+                                                             << (thread.thread % 64);
 }
 
 void Multiprocessor::end(Thread& thread) {
@@ -57,7 +59,8 @@ void Multiprocessor::end(Thread& thread) {
   for (std::size_t i = 0; i < thread.copies.size(); ++i) {
     if (thread.copies[i].complete || is_followed(thread, i)) continue;
     note(Fault::Unfinished, thread, thread.copies[i].site,
-         "the thread ends without having waited for its copy to byte {} of shared memory", thread.copies[i].to);
+         "the thread ends without having waited for its copy to byte {} of shared memory",
+         thread.copies[i].to);
     stop();
   }
   thread.waiting = Waiting::Ended;
@@ -82,8 +85,8 @@ Thread* Multiprocessor::next_thread() {
   return nullptr;
 }
 
-// On a fiber whose thread waits, or (`blocked` false) has ended. Returns when that thread can go on, or when starting_ is to
-// begin here.
+// On a fiber whose thread waits, or (`blocked` false) has ended. Returns when that thread can go
+// on, or when starting_ is to begin here.
 void Multiprocessor::go_on(bool blocked) {
   Thread* next = next_thread();
   while (next == nullptr && settle()) next = next_thread();

@@ -1,4 +1,5 @@
-// Operations of a warp: the lanes of the mask meet at one instruction; who comes last does it for all.
+// Operations of a warp: the lanes of the mask meet at one instruction; who comes last does it for
+// all.
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +11,8 @@ namespace dyn::ptx::emulation {
 /// The meeting that the thread comes to; begins it where it is the first.
 Rendezvous& Multiprocessor::rendezvous(Thread& thread, std::uint32_t site, std::uint32_t mask) {
   Warp& warp = warp_of(thread);
-  const int first = thread.thread - thread.lane, lanes = std::min(warp_lanes, thread_count_ - first);
+  const int first = thread.thread - thread.lane,
+            lanes = std::min(warp_lanes, thread_count_ - first);
   const std::uint32_t existing = lanes == warp_lanes ? ~0u : (1u << lanes) - 1;
   if ((mask & lane_bit(thread)) == 0) {
     note(Fault::Divergence, thread, site, "is not one of the lanes of the mask {:#010x}", mask);
@@ -18,15 +20,17 @@ Rendezvous& Multiprocessor::rendezvous(Thread& thread, std::uint32_t site, std::
   }
   if ((mask & ~existing) != 0 || (mask & warp.ended) != 0) {
     note(Fault::Divergence, thread, site, "of the lanes of the mask {:#010x}, {:#010x} {}", mask,
-         mask & ((mask & ~existing) != 0 ? ~existing : warp.ended), (mask & ~existing) != 0 ? "do not exist" : "have ended");
+         mask & ((mask & ~existing) != 0 ? ~existing : warp.ended),
+         (mask & ~existing) != 0 ? "do not exist" : "have ended");
     stop();
   }
   for (Rendezvous& other : warp.pending) {
     if ((other.mask & mask) == 0) continue;
     if (other.site == site && other.mask == mask) return other;
     note(Fault::Divergence, thread, site,
-         "comes here for the lanes {:#010x}, while lanes {:#010x} wait for the lanes {:#010x} at: {}", mask, other.arrived,
-         other.mask, kernel_->texts[kernel_->sites[other.site].text]);
+         "comes here for the lanes {:#010x}, while lanes {:#010x} wait for the lanes {:#010x} at: "
+         "{}",
+         mask, other.arrived, other.mask, kernel_->texts[kernel_->sites[other.site].text]);
     stop();
   }
   return warp.pending.emplace_back(Rendezvous{site, mask, 0});
@@ -42,7 +46,8 @@ void Multiprocessor::together(Thread& thread, std::uint32_t site, Op op, std::ui
   thread.site = site;
   Thread* lanes = &thread - thread.lane;
   perform(op, lanes, mask);
-  for (std::uint32_t left = mask & ~lane_bit(thread); left != 0; left &= left - 1) wake(lanes[std::countr_zero(left)]);
+  for (std::uint32_t left = mask & ~lane_bit(thread); left != 0; left &= left - 1)
+    wake(lanes[std::countr_zero(left)]);
 }
 
 void Multiprocessor::perform(Op op, Thread* lanes, std::uint32_t mask) {
@@ -50,7 +55,8 @@ void Multiprocessor::perform(Op op, Thread* lanes, std::uint32_t mask) {
     case Op::WarpSync: {
       std::array<int, warp_lanes> threads;
       std::size_t count = 0;
-      for (std::uint32_t left = mask; left != 0; left &= left - 1) threads[count++] = lanes[std::countr_zero(left)].thread;
+      for (std::uint32_t left = mask; left != 0; left &= left - 1)
+        threads[count++] = lanes[std::countr_zero(left)].thread;
       ++counts_.barriers;
       return clocks_.join(std::span(threads).first(count));
     }
@@ -60,19 +66,17 @@ void Multiprocessor::perform(Op op, Thread* lanes, std::uint32_t mask) {
         const int lane = std::countr_zero(left);
         ballot |= (lanes[lane].operands[0] & 1u) << lane;
       }
-      for (std::uint32_t left = mask; left != 0; left &= left - 1) lanes[std::countr_zero(left)].results[0] = ballot;
+      for (std::uint32_t left = mask; left != 0; left &= left - 1)
+        lanes[std::countr_zero(left)].results[0] = ballot;
       return;
     }
     case Op::MmaF16:
     case Op::MmaBf16:
-    case Op::MmaTf32:
-      return perform_multiply(op, lanes);
+    case Op::MmaTf32: return perform_multiply(op, lanes);
     case Op::ShuffleBfly:
     case Op::ShuffleDown:
-    case Op::ShuffleIndex:
-      return perform_shuffle(op, lanes, mask);
-    default:
-      return perform_load_matrix(op, lanes);
+    case Op::ShuffleIndex: return perform_shuffle(op, lanes, mask);
+    default: return perform_load_matrix(op, lanes);
   }
 }
 
@@ -82,7 +86,8 @@ void Multiprocessor::perform_shuffle(Op op, Thread* lanes, std::uint32_t mask) {
     Thread& thread = lanes[lane];
     const int source = shuffle_source(op, lane, thread.operands[1], thread.operands[2]);
     if ((mask >> source & 1u) == 0) {
-      note(Fault::Divergence, thread, thread.site, "reads lane {}, which is not one of the mask {:#010x}", source, mask);
+      note(Fault::Divergence, thread, thread.site,
+           "reads lane {}, which is not one of the mask {:#010x}", source, mask);
       stop();
     }
     thread.results[0] = lanes[source].operands[0];
@@ -92,14 +97,18 @@ void Multiprocessor::perform_shuffle(Op op, Thread* lanes, std::uint32_t mask) {
 void Multiprocessor::perform_load_matrix(Op op, Thread* lanes) {
   constexpr std::uint32_t row_bytes = 16;
   const bool transposed = op == Op::LoadMatrix2Trans || op == Op::LoadMatrix4Trans;
-  const int matrices = op == Op::LoadMatrix1 ? 1 : op == Op::LoadMatrix2 || op == Op::LoadMatrix2Trans ? 2 : 4;
+  const int matrices = op == Op::LoadMatrix1                                 ? 1
+                       : op == Op::LoadMatrix2 || op == Op::LoadMatrix2Trans ? 2
+                                                                             : 4;
   std::array<const char*, warp_lanes> rows = {};
   for (int lane = 0; lane < 8 * matrices; ++lane) {
     Thread& thread = lanes[lane];
-    const std::uint64_t offset = std::uint64_t{thread.operands[0]} | std::uint64_t{thread.operands[1]} << 32;
+    const std::uint64_t offset =
+        std::uint64_t{thread.operands[0]} | std::uint64_t{thread.operands[1]} << 32;
     const char* row = shared_ + static_cast<std::int64_t>(offset);
     if (offset % row_bytes != 0) fail_alignment(thread, thread.site, "reads a row", row, row_bytes);
-    if (!in_shared(row, row_bytes)) fail_outside(thread, thread.site, "reads a row of", row, row_bytes);
+    if (!in_shared(row, row_bytes))
+      fail_outside(thread, thread.site, "reads a row of", row, row_bytes);
     if (!shared_shadow_.read(clocks_, thread.thread, shared_offset(row), row_bytes))
       fail_shared(thread, thread.site, "reads a row of", shared_offset(row), row_bytes);
     rows[static_cast<std::size_t>(lane)] = row;
@@ -118,7 +127,8 @@ void Multiprocessor::perform_multiply(Op op, Thread* lanes) {
   for (std::size_t lane = 0; lane < warp_lanes; ++lane) operands[lane] = lanes[lane].operands;
   multiply(op, operands, results);
   for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
-    for (std::size_t i = 0; i < 4; ++i) lanes[lane].results[i] = std::bit_cast<std::uint32_t>(results[lane][i]);
+    for (std::size_t i = 0; i < 4; ++i)
+      lanes[lane].results[i] = std::bit_cast<std::uint32_t>(results[lane][i]);
   }
 }
 

@@ -16,7 +16,8 @@ Strategy chosen(const Machine& machine, const ContractionShape& shape, int threa
 }
 
 // Of all tiles of one block, the loads of one.
-double tile_load(const ContractionShape& shape, const Strategy& strategy, const Machine& machine = round_machine()) {
+double tile_load(const ContractionShape& shape, const Strategy& strategy,
+                 const Machine& machine = round_machine()) {
   CostBreakdown breakdown;
   contraction_cost(machine, shape, strategy, 1, &breakdown);
   return breakdown.layers.front().load * breakdown.layers.front().reduction_trips;
@@ -24,8 +25,16 @@ double tile_load(const ContractionShape& shape, const Strategy& strategy, const 
 
 }  // namespace
 
-TEST_CASE("the cost of a layer is the formula of Vortex with one store for each spatial iteration") {
-  LayerTerms terms{.name = "L", .parallel_trips = 5, .units = 2, .spatial_trips = 3, .reduction_trips = 4, .load = 2, .store = 7, .fixed = 0};
+TEST_CASE(
+    "the cost of a layer is the formula of Vortex with one store for each spatial iteration") {
+  LayerTerms terms{.name = "L",
+                   .parallel_trips = 5,
+                   .units = 2,
+                   .spatial_trips = 3,
+                   .reduction_trips = 4,
+                   .load = 2,
+                   .store = 7,
+                   .fixed = 0};
   // T_temporal = 3 * (2 + 3 * max(2, 5) + 5 + 7) = 87; F_parallel = ceil(5 / 2) = 3
   CHECK(layer_cost(terms, 5, false) == dyn::testing::relative(3 * 87));
   terms.load = 6;
@@ -41,11 +50,14 @@ TEST_CASE("the cost of a layer is the formula of Vortex with one store for each 
   CHECK(layer_cost(terms, 5, true) == dyn::testing::relative(3 * (2 + 11 * 5.5 + 5 + 3 * 7)));
 }
 
-TEST_CASE("a tiling covers the extent with as few tiles as there can be, of at most two sizes, and many of them full") {
+TEST_CASE(
+    "a tiling covers the extent with as few tiles as there can be, of at most two sizes, and many "
+    "of them full") {
   for (std::int64_t extent = 0; extent < 300; ++extent) {
     for (std::int64_t largest = 1; largest < 20; ++largest) {
       const Tiling tiling = tiling_of(extent, largest);
-      CHECK(tiling.first.tile * tiling.first.count + tiling.second.tile * tiling.second.count == extent);
+      CHECK(tiling.first.tile * tiling.first.count + tiling.second.tile * tiling.second.count ==
+            extent);
       CHECK(tiling.first.tile <= largest);
       CHECK(tiling.tiles() == (extent + largest - 1) / largest);
       if (tiling.second.count > 0) {
@@ -72,54 +84,113 @@ TEST_CASE("predictions cannot be faster than the arithmetic of layer 0 or the by
   }
 }
 
-TEST_CASE("moving a block reads it from where it lies or from L2 where that is nearer, and packing turns it besides") {
+TEST_CASE(
+    "moving a block reads it from where it lies or from L2 where that is nearer, and packing turns "
+    "it besides") {
   const Machine machine = round_machine();
-  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 2, false, 1) == dyn::testing::relative(8000 / 20e9));
-  CHECK(block_move_seconds(machine, 1000, dyn::DType::bf16, 2, false, 1) == dyn::testing::relative(6000 / 20e9));
-  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 3, true, 2) == dyn::testing::relative(8000 / 7.5e9 + 1000e-9));
-  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 0, false, 1) == dyn::testing::relative(8000 / 64e9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 2, false, 1) ==
+        dyn::testing::relative(8000 / 20e9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::bf16, 2, false, 1) ==
+        dyn::testing::relative(6000 / 20e9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 3, true, 2) ==
+        dyn::testing::relative(8000 / 7.5e9 + 1000e-9));
+  CHECK(block_move_seconds(machine, 1000, dyn::DType::f32, 0, false, 1) ==
+        dyn::testing::relative(8000 / 64e9));
 }
 
-TEST_CASE("a copy of windows reads each element once from where it is, writes to where its block fits, and pays for its runs") {
+TEST_CASE(
+    "a copy of windows reads each element once from where it is, writes to where its block fits, "
+    "and pays for its runs") {
   const Machine machine = round_machine();
   const auto load = [&](std::int64_t block_m, float distinct, int runs) {
-    const ContractionShape shape{.m = 20000, .n = 64, .k = 500, .must_copy_a = true, .a_slides = true, .a_distinct = distinct, .a_runs = runs, .a_level = 3};
+    const ContractionShape shape{.m = 20000,
+                                 .n = 64,
+                                 .k = 500,
+                                 .must_copy_a = true,
+                                 .a_slides = true,
+                                 .a_distinct = distinct,
+                                 .a_runs = runs,
+                                 .a_level = 3};
     CostBreakdown breakdown;
-    contraction_cost(machine, shape, {.tile_rows = 14, .tile_columns = 32, .block_m = block_m, .block_n = 64, .block_k = 500, .copy_a = true}, 1, &breakdown);
+    contraction_cost(machine, shape,
+                     {.tile_rows = 14,
+                      .tile_columns = 32,
+                      .block_m = block_m,
+                      .block_n = 64,
+                      .block_k = 500,
+                      .copy_a = true},
+                     1, &breakdown);
     return breakdown.layers[1].load;
   };
   // 100 rows of 2000 bytes stay in L2; of 20000 rows, 40 MB, nothing does.
   const double bytes = 100 * 2000;
-  CHECK(load(100, 0.25F, 0) == dyn::testing::relative(bytes / 4 / machine.bandwidth_per_thread(3, 1) + bytes / machine.bandwidth_per_thread(1, 1)));
-  CHECK(load(100, 1, 0) - load(100, 0.25F, 0) == dyn::testing::relative(bytes * 3 / 4 / machine.bandwidth_per_thread(3, 1)));
+  CHECK(load(100, 0.25F, 0) ==
+        dyn::testing::relative(bytes / 4 / machine.bandwidth_per_thread(3, 1) +
+                               bytes / machine.bandwidth_per_thread(1, 1)));
+  CHECK(load(100, 1, 0) - load(100, 0.25F, 0) ==
+        dyn::testing::relative(bytes * 3 / 4 / machine.bandwidth_per_thread(3, 1)));
   CHECK(load(100, 1, 9) - load(100, 1, 0) == dyn::testing::relative(100 * 9 * 1e-9));
   CHECK(load(20000, 0.25F, 0) / 200 > 1.5 * load(100, 0.25F, 0));
   // So it is blocks that fit which are chosen.
-  const ContractionShape shape{.m = 20000, .n = 64, .k = 500, .must_copy_a = true, .a_slides = true, .a_distinct = 0.25F, .a_runs = 3, .a_level = 3};
+  const ContractionShape shape{.m = 20000,
+                               .n = 64,
+                               .k = 500,
+                               .must_copy_a = true,
+                               .a_slides = true,
+                               .a_distinct = 0.25F,
+                               .a_runs = 3,
+                               .a_level = 3};
   CHECK(chosen(machine, shape, 1).block_m * 2000 < machine.levels[1].bytes);
 }
 
-TEST_CASE("a block in a strip pays for its rows of the tensor, for finding its windows, and for copies of windows that no full tile has") {
+TEST_CASE(
+    "a block in a strip pays for its rows of the tensor, for finding its windows, and for copies "
+    "of windows that no full tile has") {
   const Machine machine = round_machine();
-  const auto load = [&](std::int64_t block_m, const WindowStrips& strips, std::int64_t block_k = 500, int tile_columns = 32) {
-    const ContractionShape shape{.m = 20000, .n = 64, .k = 500, .must_copy_a = true, .a_slides = true, .a_distinct = 0.25F, .a_runs = 5, .a_strips = strips, .inlined_rows = 10, .a_level = 3};
+  const auto load = [&](std::int64_t block_m, const WindowStrips& strips,
+                        std::int64_t block_k = 500, int tile_columns = 32) {
+    const ContractionShape shape{.m = 20000,
+                                 .n = 64,
+                                 .k = 500,
+                                 .must_copy_a = true,
+                                 .a_slides = true,
+                                 .a_distinct = 0.25F,
+                                 .a_runs = 5,
+                                 .a_strips = strips,
+                                 .inlined_rows = 10,
+                                 .a_level = 3};
     CostBreakdown breakdown;
-    contraction_cost(machine, shape, {.tile_rows = 10, .tile_columns = tile_columns, .block_m = block_m, .block_n = 64, .block_k = block_k, .copy_a = true}, 1, &breakdown);
+    contraction_cost(machine, shape,
+                     {.tile_rows = 10,
+                      .tile_columns = tile_columns,
+                      .block_m = block_m,
+                      .block_n = 64,
+                      .block_k = block_k,
+                      .copy_a = true},
+                     1, &breakdown);
     return breakdown.layers[1].load;
   };
   // 100 windows are 5 rows of 20, which 5 * 2 + 3 rows of the tensor hold.
   const WindowStrips strips{.row_elements = 300, .windows = 20, .step = 2, .taps = 3};
   const double bytes = 13 * 300 * 4;
-  const double strip = bytes / machine.bandwidth_per_thread(3, 1) + bytes / machine.bandwidth_per_thread(1, 1);
+  const double strip =
+      bytes / machine.bandwidth_per_thread(3, 1) + bytes / machine.bandwidth_per_thread(1, 1);
   CHECK(load(100, strips) == dyn::testing::relative(strip + 100 * 1e-9));
   // Of 106 rows, 6 are another tile's.
-  const double six = load(106, strips) - 13.6 * 300 * 4 * (1 / machine.bandwidth_per_thread(3, 1) + 1 / machine.bandwidth_per_thread(1, 1)) - 106 * 1e-9;
+  const double six =
+      load(106, strips) -
+      13.6 * 300 * 4 *
+          (1 / machine.bandwidth_per_thread(3, 1) + 1 / machine.bandwidth_per_thread(1, 1)) -
+      106 * 1e-9;
   CHECK(six == dyn::testing::relative(load(100, {}) * 6 / 100));
   // Within one row of windows, the columns that they touch: 10 windows and 3 more, of 200.
   const WindowStrips wide{.row_elements = 3000, .windows = 200, .step = 2, .taps = 3};
   const double part = (10.0 / 200 * 2 + 3) * 3000 * 4 * 13 / 200;
-  CHECK(load(10, wide) == dyn::testing::relative(part / machine.bandwidth_per_thread(3, 1) + part / machine.bandwidth_per_thread(1, 1) + 10 * 1e-9));
-  // Windows are copied where K is cut, where other tiles than full ones run, and where the strip would leave L2.
+  CHECK(load(10, wide) ==
+        dyn::testing::relative(part / machine.bandwidth_per_thread(3, 1) +
+                               part / machine.bandwidth_per_thread(1, 1) + 10 * 1e-9));
+  // Windows are copied where K is cut, where other tiles than full ones run, and where the strip
+  // would leave L2.
   CHECK(load(100, strips, 250) == load(100, {}, 250));
   CHECK(load(100, strips, 500, 64) == load(100, {}, 500, 64));
   CHECK(load(20000, strips) == load(20000, {}));
@@ -130,9 +201,11 @@ TEST_CASE("a block in a strip pays for its rows of the tensor, for finding its w
 }
 
 TEST_CASE("a changed term of the cost changes the choice") {
-  const ContractionShape shape{.m = 512, .n = 768, .k = 3072, .a_row_bytes = 12288, .a_level = 2, .b_level = 2};
+  const ContractionShape shape{
+      .m = 512, .n = 768, .k = 3072, .a_row_bytes = 12288, .a_level = 2, .b_level = 2};
   Machine machine = round_machine();
-  // Rows 12288 bytes apart share cache sets: fetched again and again from a slow L2 they are better read by lower tiles or, where these are slow, copied; from a fast one not.
+  // Rows 12288 bytes apart share cache sets: fetched again and again from a slow L2 they are better
+  // read by lower tiles or, where these are slow, copied; from a fast one not.
   const auto ways = static_cast<int>(rows_without_conflicts(machine));
   machine.levels[1].bandwidth = {4e9, 8e9};
   CHECK_FALSE(chosen(machine, shape, 1).copy_a);
@@ -159,19 +232,24 @@ TEST_CASE("a changed term of the cost changes the choice") {
   CHECK(chosen(machine, few_rows, 1).tile_columns == 32);
 }
 
-TEST_CASE("lines that two column tiles share cost what comes back, where rows do not begin on a line") {
+TEST_CASE(
+    "lines that two column tiles share cost what comes back, where rows do not begin on a line") {
   const Machine machine = round_machine();
-  // What blocks of so many rows cost more than blocks of one row tile, after which no line has left L1.
+  // What blocks of so many rows cost more than blocks of one row tile, after which no line has left
+  // L1.
   const auto longer = [&](std::int64_t n, std::int64_t k, std::int64_t block_m) {
     const ContractionShape shape{.m = 14 * 4096, .n = n, .k = k, .a_level = 2};
-    const Strategy low{.tile_rows = 14, .tile_columns = 32, .block_m = 14, .block_n = 128, .block_k = k};
+    const Strategy low{
+        .tile_rows = 14, .tile_columns = 32, .block_m = 14, .block_n = 128, .block_k = k};
     Strategy high = low;
     high.block_m = block_m;
     return contraction_cost(machine, shape, high, 1) - contraction_cost(machine, shape, low, 1);
   };
-  // Four column tiles, three of which share a line with the one before: 121 columns begin on a line in one row of 16, 122 in two of 16, 128 in all.
+  // Four column tiles, three of which share a line with the one before: 121 columns begin on a line
+  // in one row of 16, 122 in two of 16, 128 in all.
   CHECK(longer(122, 4, 224) > longer(128, 4, 224));
-  CHECK(longer(121, 4, 224) - longer(128, 4, 224) == dyn::testing::relative((longer(122, 4, 224) - longer(128, 4, 224)) * 15 / 14));
+  CHECK(longer(121, 4, 224) - longer(128, 4, 224) ==
+        dyn::testing::relative((longer(122, 4, 224) - longer(128, 4, 224)) * 15 / 14));
   // The multiply-adds of deep tiles hide what comes from L2, but not what comes from beyond.
   CHECK(longer(121, 64, 224) == dyn::testing::relative(longer(128, 64, 224)));
   CHECK(longer(121, 64, 14 * 4096) > longer(128, 64, 14 * 4096) + 1e-6);
@@ -180,7 +258,12 @@ TEST_CASE("lines that two column tiles share cost what comes back, where rows do
 TEST_CASE("with lanes along K a tile reads the columns that there are") {
   // Two columns of 1000 stay in L1, a panel of 32 would not; A comes from L3.
   const ContractionShape shape{.lanes = LaneAxis::K, .m = 800, .n = 2, .k = 1000, .a_level = 2};
-  const Strategy strategy{.tile_rows = 8, .tile_columns = 32, .block_m = 800, .block_n = 32, .block_k = 1000, .lanes = LaneAxis::K};
+  const Strategy strategy{.tile_rows = 8,
+                          .tile_columns = 32,
+                          .block_m = 800,
+                          .block_n = 32,
+                          .block_k = 1000,
+                          .lanes = LaneAxis::K};
   CHECK(tile_load(shape, strategy) == dyn::testing::relative(8 * 1000 * 4 / 20e9));
   // Of A's rows in memory each block of K is a run of its own.
   ContractionShape from_memory = shape;
@@ -194,7 +277,12 @@ TEST_CASE("with lanes along K a tile reads the columns that there are") {
 TEST_CASE("panels side by side are read slower from beyond L2 by tiles of two rows and more") {
   const auto load = [](std::int64_t m, int columns, std::size_t level) {
     const ContractionShape shape{.m = m, .n = 4096, .k = 1024, .b_level = level};
-    return tile_load(shape, {.tile_rows = 14, .tile_columns = columns, .block_m = m, .block_n = 4096, .block_k = 1024}) / columns;
+    return tile_load(shape, {.tile_rows = 14,
+                             .tile_columns = columns,
+                             .block_m = m,
+                             .block_n = 4096,
+                             .block_k = 1024}) /
+           columns;
   };
   CHECK(load(2, 128, 2) > 1.1 * load(2, 32, 2));
   CHECK(load(2, 128, 3) > 1.1 * load(2, 32, 3));
@@ -208,7 +296,8 @@ TEST_CASE("rows of B that lie apart are slow to read again from beyond L2") {
   machine.levels[2].bandwidth = {100e9, 200e9};
   const auto longer = [&](std::int64_t k, std::int64_t row_bytes) {
     ContractionShape shape{.m = 28, .n = 320, .k = k, .b_level = 1};
-    const Strategy strategy{.tile_rows = 14, .tile_columns = 32, .block_m = 28, .block_n = 320, .block_k = k};
+    const Strategy strategy{
+        .tile_rows = 14, .tile_columns = 32, .block_m = 28, .block_n = 320, .block_k = k};
     Strategy direct = strategy;
     direct.direct_b = true;
     const double packed = tile_load(shape, strategy, machine);
@@ -216,21 +305,31 @@ TEST_CASE("rows of B that lie apart are slow to read again from beyond L2") {
     shape.b_row_bytes = row_bytes;
     return tile_load(shape, direct, machine) - packed;
   };
-  // Two row tiles: one finds the panel that the other has read, in L2 where L2 holds it twice, as it does with 3000 rows, in L3 where it has more.
-  // Rows of 320 columns end with whole panels. Of rows that begin within lines, a panel has 1.47 times as many lines.
+  // Two row tiles: one finds the panel that the other has read, in L2 where L2 holds it twice, as
+  // it does with 3000 rows, in L3 where it has more. Rows of 320 columns end with whole panels. Of
+  // rows that begin within lines, a panel has 1.47 times as many lines.
   CHECK(longer(3000, 1280) == 0);
   CHECK(longer(6000, 1280) == dyn::testing::relative(6000 * (4.4e-9 - 128 / 100e9) / 2));
   CHECK(longer(60000, 1280) == dyn::testing::relative(60000 * (4.4e-9 - 128 / 100e9) / 2));
   CHECK(longer(2000, 1284) == 0);
   CHECK(longer(3000, 1284) > 0);
-  CHECK(longer(60000, 1284) == dyn::testing::relative(60000 * (1.46875 * 4.4e-9 - 128 / 100e9) / 2));
+  CHECK(longer(60000, 1284) ==
+        dyn::testing::relative(60000 * (1.46875 * 4.4e-9 - 128 / 100e9) / 2));
 }
 
 TEST_CASE("nothing hides rows of B that lie apart") {
   const auto exposed = [](std::int64_t k, std::int64_t rows) {
-    const ContractionShape shape{.m = rows, .n = 320, .k = k, .b_packed = false, .b_row_bytes = 1284, .b_level = 1};
+    const ContractionShape shape{
+        .m = rows, .n = 320, .k = k, .b_packed = false, .b_row_bytes = 1284, .b_level = 1};
     CostBreakdown breakdown;
-    contraction_cost(round_machine(), shape, {.tile_rows = 14, .tile_columns = 32, .block_m = rows, .block_n = 320, .block_k = k, .direct_b = true}, 1, &breakdown);
+    contraction_cost(round_machine(), shape,
+                     {.tile_rows = 14,
+                      .tile_columns = 32,
+                      .block_m = rows,
+                      .block_n = 320,
+                      .block_k = k,
+                      .direct_b = true},
+                     1, &breakdown);
     return breakdown.layers.front().exposed;
   };
   CHECK(exposed(6000, 28) == 1);
@@ -242,12 +341,18 @@ TEST_CASE("row tiles that do not ask for the next columns leave the first of the
   const auto store = [](std::int64_t k, std::int64_t rows, std::size_t level) {
     const ContractionShape shape{.m = rows, .n = 320, .k = k, .b_level = level};
     CostBreakdown breakdown;
-    contraction_cost(round_machine(), shape, {.tile_rows = 4, .tile_columns = 32, .block_m = rows, .block_n = 320, .block_k = k}, 1, &breakdown);
+    contraction_cost(
+        round_machine(), shape,
+        {.tile_rows = 4, .tile_columns = 32, .block_m = rows, .block_n = 320, .block_k = k}, 1,
+        &breakdown);
     return breakdown.layers.front().store;
   };
-  // A panel of 2500 x 32 takes 16 us from L3 and 5 us from L2, its multiply-adds 10 us; A's rows of a tile 0.625 us from L2.
-  CHECK(store(2500, 8, 2) - store(2500, 8, 3) == dyn::testing::relative(10e-6 + (16.625e-6 - 10e-6) / 2 - 11.125e-6).epsilon(0.01));
-  // From memory, and where L2 holds two panels twice over, all row tiles ask; one row tile has all the time that it takes.
+  // A panel of 2500 x 32 takes 16 us from L3 and 5 us from L2, its multiply-adds 10 us; A's rows of
+  // a tile 0.625 us from L2.
+  CHECK(store(2500, 8, 2) - store(2500, 8, 3) ==
+        dyn::testing::relative(10e-6 + (16.625e-6 - 10e-6) / 2 - 11.125e-6).epsilon(0.01));
+  // From memory, and where L2 holds two panels twice over, all row tiles ask; one row tile has all
+  // the time that it takes.
   CHECK(store(1500, 8, 2) == store(1500, 8, 3));
   CHECK(store(2500, 4, 2) == store(2500, 4, 3));
 }
@@ -255,22 +360,36 @@ TEST_CASE("row tiles that do not ask for the next columns leave the first of the
 TEST_CASE("of a few blocks the longest decides, of many their mean") {
   Machine machine = round_machine();
   // Sorted by columns.
-  for (int rows = 14; rows > 0; --rows) machine.tiles.insert(machine.tiles.begin(), {rows, 16, std::max(rows, 4) * 0.5e-9});
+  for (int rows = 14; rows > 0; --rows)
+    machine.tiles.insert(machine.tiles.begin(), {rows, 16, std::max(rows, 4) * 0.5e-9});
   // Two panels, the second of 3 columns: on two threads in two blocks all wait for the first one.
   const auto seconds = [&](std::int64_t m, std::int64_t n, std::int64_t block_m, int threads) {
     const ContractionShape shape{.m = m, .n = n, .k = 1000};
-    return contraction_cost(machine, shape, {.tile_rows = 14, .tile_columns = 32, .block_m = block_m, .block_n = 32, .block_k = 1000}, threads);
+    return contraction_cost(
+        machine, shape,
+        {.tile_rows = 14, .tile_columns = 32, .block_m = block_m, .block_n = 32, .block_k = 1000},
+        threads);
   };
-  CHECK(seconds(1400, 35, 1400, 2) == dyn::testing::relative(seconds(1400, 64, 1400, 2)).epsilon(0.01));
+  CHECK(seconds(1400, 35, 1400, 2) ==
+        dyn::testing::relative(seconds(1400, 64, 1400, 2)).epsilon(0.01));
   CHECK(seconds(1400, 35, 1400, 1) < 0.8 * seconds(1400, 64, 1400, 1));
   CHECK(seconds(1400, 35, 14, 2) < 0.8 * seconds(1400, 64, 14, 2));
 }
 
-TEST_CASE("a panel of B that is cut is packed by each ticket, even where others are read as they lie") {
+TEST_CASE(
+    "a panel of B that is cut is packed by each ticket, even where others are read as they lie") {
   const Machine machine = round_machine();
   const auto seconds = [&](std::int64_t n) {
-    const ContractionShape shape{.m = 14, .n = n, .k = 500, .b_packed = false, .b_row_bytes = 4 * n};
-    return contraction_cost(machine, shape, {.tile_rows = 14, .tile_columns = 32, .block_m = 14, .block_n = 64, .block_k = 500, .direct_b = true}, 1);
+    const ContractionShape shape{
+        .m = 14, .n = n, .k = 500, .b_packed = false, .b_row_bytes = 4 * n};
+    return contraction_cost(machine, shape,
+                            {.tile_rows = 14,
+                             .tile_columns = 32,
+                             .block_m = 14,
+                             .block_n = 64,
+                             .block_k = 500,
+                             .direct_b = true},
+                            1);
   };
   CHECK(seconds(63) - seconds(64) == dyn::testing::relative(500 * 4e-9).epsilon(0.05));
 }
@@ -283,14 +402,16 @@ TEST_CASE("rows of A that come from memory a second time for dots are hidden by 
     const ContractionShape shape{.m = 14000, .n = n, .k = 582, .may_dot_rest = true, .a_level = 3};
     const auto store = [&](bool dots) {
       CostBreakdown breakdown;
-      Strategy strategy{.tile_rows = 14, .tile_columns = 32, .block_m = block_m, .block_n = 96, .block_k = 582};
+      Strategy strategy{
+          .tile_rows = 14, .tile_columns = 32, .block_m = block_m, .block_n = 96, .block_k = 582};
       strategy.dot_rest = dots;
       contraction_cost(machine, shape, strategy, 1, &breakdown);
       return breakdown.layers.front().store;
     };
     return store(true) - store(false);
   };
-  // 33 KB of a tile's rows take 3.3 us from memory, 74 KB of a panel 0.8 us from L2, the dots of two columns much less; they are every second tile.
+  // 33 KB of a tile's rows take 3.3 us from memory, 74 KB of a panel 0.8 us from L2, the dots of
+  // two columns much less; they are every second tile.
   CHECK(bare(14000, 34) > 0.5e-6);
   CHECK(bare(14000, 34) < (3.3e-6 + 0.8e-6) / 2);
   CHECK(bare(14000, 66) < bare(14000, 34));   // every third

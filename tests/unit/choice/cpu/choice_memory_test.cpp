@@ -17,13 +17,23 @@ namespace {
 
 constexpr std::size_t table_bytes = 1 << 18;
 
-ContractionShape shape_of(std::int64_t m) { return {.m = m, .n = 3 * m + 1, .k = 64, .a_level = 1, .b_level = 2}; }
+ContractionShape shape_of(std::int64_t m) {
+  return {.m = m, .n = 3 * m + 1, .k = 64, .a_level = 1, .b_level = 2};
+}
 
 // Every number of it follows from the shape, so that a mixture of two choices is noticed.
 Choice choice_of(std::int64_t m) {
-  Choice choice{.program = {}, .threads = static_cast<int>(m % 7) + 1, .seconds = static_cast<double>(m) * 1e-6, .considered = static_cast<int>(m % 1000)};
+  Choice choice{.program = {},
+                .threads = static_cast<int>(m % 7) + 1,
+                .seconds = static_cast<double>(m) * 1e-6,
+                .considered = static_cast<int>(m % 1000)};
   for (std::int64_t region = 0; region <= m % 4; ++region) {
-    Strategy strategy{.tile_rows = static_cast<int>(m % 14) + 1, .tile_columns = 32, .block_m = m + region, .block_n = m, .block_k = m / 2 + 1, .split_k = 1 + m % 3};
+    Strategy strategy{.tile_rows = static_cast<int>(m % 14) + 1,
+                      .tile_columns = 32,
+                      .block_m = m + region,
+                      .block_n = m,
+                      .block_k = m / 2 + 1,
+                      .split_k = 1 + m % 3};
     strategy.copy_a = m % 2 == 0;
     strategy.direct_b = m % 3 == 0;
     strategy.dot_rest = m % 5 == 0;
@@ -34,10 +44,13 @@ Choice choice_of(std::int64_t m) {
 }
 
 bool same(const Choice& a, const Choice& b) {
-  if (a.threads != b.threads || a.seconds != b.seconds || a.considered != b.considered || a.program.regions.size() != b.program.regions.size()) return false;
+  if (a.threads != b.threads || a.seconds != b.seconds || a.considered != b.considered ||
+      a.program.regions.size() != b.program.regions.size())
+    return false;
   for (std::size_t i = 0; i < a.program.regions.size(); ++i) {
     const Region &x = a.program.regions[i], &y = b.program.regions[i];
-    if (x.m0 != y.m0 || x.m != y.m || x.n0 != y.n0 || x.n != y.n || !(x.strategy == y.strategy)) return false;
+    if (x.m0 != y.m0 || x.m != y.m || x.n0 != y.n0 || x.n != y.n || !(x.strategy == y.strategy))
+      return false;
   }
   return true;
 }
@@ -52,7 +65,8 @@ TEST_CASE("a memory of choices gives back what was put in, or nothing, and never
   CHECK(same(memory.find(ChoiceKey(shape_of(5), 1)).value(), choice_of(5)));
   CHECK_FALSE(memory.find(ChoiceKey(shape_of(5), 2)).has_value());
   int found = 0;
-  for (std::int64_t m = 1; m <= 1'000'000; ++m) memory.insert(ChoiceKey(shape_of(m), 1), choice_of(m));
+  for (std::int64_t m = 1; m <= 1'000'000; ++m)
+    memory.insert(ChoiceKey(shape_of(m), 1), choice_of(m));
   for (std::int64_t m = 999'000; m <= 1'000'000; ++m) {
     const auto known = memory.find(ChoiceKey(shape_of(m), 1));
     if (!known) continue;
@@ -71,7 +85,8 @@ TEST_CASE("a set holds choices of different numbers of regions, and forgets the 
     return known.has_value();
   };
   const auto put = [&](std::int64_t m) { memory.insert(ChoiceKey(shape_of(m), 1), choice_of(m)); };
-  // Choices of m have m % 4 + 1 regions: larger ones take the places of smaller ones, and the other way round.
+  // Choices of m have m % 4 + 1 regions: larger ones take the places of smaller ones, and the other
+  // way round.
   std::vector<std::int64_t> order;
   std::mt19937_64 random(dyn::testing::test_seed(11));
   for (int i = 0; i < 400; ++i) {
@@ -92,27 +107,40 @@ TEST_CASE("a set holds choices of different numbers of regions, and forgets the 
 }
 
 TEST_CASE("shapes as models have them spread over all sets") {
-  // Half as many as there are places, one after the other in sizes that differ by little, or by what divides by much. In sets of four places that are chosen at random,
-  // 96 % are kept.
+  // Half as many as there are places, one after the other in sizes that differ by little, or by
+  // what divides by much. In sets of four places that are chosen at random, 96 % are kept.
   const ChoiceMemory empty(table_bytes);
   const auto count = static_cast<std::int64_t>(empty.bytes() / 1000);
   const std::vector<std::function<ContractionShape(std::int64_t)>> families{
       [](std::int64_t i) { return ContractionShape{.m = i, .n = 768, .k = 768}; },
       [](std::int64_t i) { return ContractionShape{.m = 64 * i, .n = 768, .k = 3072}; },
       [](std::int64_t i) { return ContractionShape{.m = i % 16, .n = 1024 * (i / 16), .k = 1024}; },
-      [](std::int64_t i) { return ContractionShape{.batch = 12, .m = i, .n = i, .k = 64, .b_row_bytes = 4 * i, .a_row_bytes = 256}; },
+      [](std::int64_t i) {
+        return ContractionShape{
+            .batch = 12, .m = i, .n = i, .k = 64, .b_row_bytes = 4 * i, .a_row_bytes = 256};
+      },
       [](std::int64_t i) { return ContractionShape{.m = 1, .n = i << 20, .k = i << 12}; }};
   for (const auto& shape : families) {
     ChoiceMemory memory(table_bytes);
     for (std::int64_t i = 1; i <= count; ++i) memory.insert(ChoiceKey(shape(i), 2), choice_of(i));
     std::int64_t kept = 0;
-    for (std::int64_t i = 1; i <= count; ++i) kept += memory.find(ChoiceKey(shape(i), 2)).has_value() ? 1 : 0;
+    for (std::int64_t i = 1; i <= count; ++i)
+      kept += memory.find(ChoiceKey(shape(i), 2)).has_value() ? 1 : 0;
     CHECK(10 * kept >= 9 * count);
   }
 }
 
 TEST_CASE("whatever a choice depends on tells keys apart") {
-  const ContractionShape base{.batch = 2, .m = 3, .n = 5, .k = 7, .b_row_bytes = 20, .a_row_bytes = 28, .epilogue_operations = 2, .epilogue_bytes = 8, .a_level = 1, .b_level = 1};
+  const ContractionShape base{.batch = 2,
+                              .m = 3,
+                              .n = 5,
+                              .k = 7,
+                              .b_row_bytes = 20,
+                              .a_row_bytes = 28,
+                              .epilogue_operations = 2,
+                              .epilogue_bytes = 8,
+                              .a_level = 1,
+                              .b_level = 1};
   std::vector<ContractionShape> others(24, base);
   others[0].batch = 3;
   others[1].m = 4;
@@ -138,7 +166,8 @@ TEST_CASE("whatever a choice depends on tells keys apart") {
   others[21].a_strips.windows = 2;
   others[22].a_strips.step = 1;
   others[23].a_strips.taps = 3;
-  for (const ContractionShape& other : others) CHECK(ChoiceKey(other, 1).words() != ChoiceKey(base, 1).words());
+  for (const ContractionShape& other : others)
+    CHECK(ChoiceKey(other, 1).words() != ChoiceKey(base, 1).words());
   CHECK(ChoiceKey(base, 2).words() != ChoiceKey(base, 1).words());
 }
 

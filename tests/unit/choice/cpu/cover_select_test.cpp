@@ -7,8 +7,8 @@
 #include <cmath>
 #include <queue>
 
-#include "src/choice/cpu/cover_select.hpp"
 #include "src/choice/cost/program_cost.hpp"
+#include "src/choice/cpu/cover_select.hpp"
 #include "tests/support/relative.hpp"
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
@@ -23,9 +23,12 @@ std::uint64_t cover_seed() { return dyn::testing::test_seed(20261126); }
 // The best of one region on all threads.
 Choice best_of_one(const Machine& machine, const ContractionShape& shape) {
   Choice best;
-  for_each_choice(machine, make_candidates(machine), shape, machine.threads, [&](const Choice& choice) {
-    if (choice.threads == machine.threads && (best.program.regions.empty() || choice.seconds < best.seconds)) best = choice;
-  });
+  for_each_choice(machine, make_candidates(machine), shape, machine.threads,
+                  [&](const Choice& choice) {
+                    if (choice.threads == machine.threads &&
+                        (best.program.regions.empty() || choice.seconds < best.seconds))
+                      best = choice;
+                  });
   return best;
 }
 
@@ -39,7 +42,8 @@ void check_covers(const Program& program, const Machine& machine, const Contract
     CHECK(region.m * region.n > 0);
     outputs += region.m * region.n;
     for (const Region& other : program.regions) {
-      const bool apart = region.m0 >= other.m0 + other.m || other.m0 >= region.m0 + region.m || region.n0 >= other.n0 + other.n || other.n0 >= region.n0 + region.n;
+      const bool apart = region.m0 >= other.m0 + other.m || other.m0 >= region.m0 + region.m ||
+                         region.n0 >= other.n0 + other.n || other.n0 >= region.n0 + region.n;
       CHECK((apart || &region == &other));
     }
   }
@@ -47,7 +51,9 @@ void check_covers(const Program& program, const Machine& machine, const Contract
 }
 
 ContractionShape random_dense(std::mt19937_64& random) {
-  const auto size = [&](double most) { return std::llround(std::exp(std::uniform_real_distribution(0.0, std::log(most))(random))); };
+  const auto size = [&](double most) {
+    return std::llround(std::exp(std::uniform_real_distribution(0.0, std::log(most))(random)));
+  };
   return {.m = size(2000), .n = size(3000), .k = size(4000), .a_level = 2, .b_level = 2};
 }
 
@@ -64,7 +70,8 @@ Gains gains_of(const Machine& machine, int shapes) {
     const ContractionShape shape = random_dense(random);
     const Choice one = best_of_one(machine, shape);
     double best = one.seconds;
-    for_each_cover(machine, make_candidates(machine), shape, machine.threads, 1, [&](const Choice& choice) { best = std::min(best, choice.seconds); });
+    for_each_cover(machine, make_candidates(machine), shape, machine.threads, 1,
+                   [&](const Choice& choice) { best = std::min(best, choice.seconds); });
     const auto cover = select_cover(machine, shape, one);
     gains.all += std::log(one.seconds / best);
     gains.found += cover ? std::log(one.seconds / cover->seconds) : 0;
@@ -76,8 +83,9 @@ void check_gains(int shapes, double least_share) {
   constexpr int threads = 16;
   const Gains gains = gains_of(dyn::testing::round_machine(threads), shapes);
   const auto percent = [&](double sum) { return 100 * (std::exp(sum / gains.shapes) - 1); };
-  MESSAGE(fmt::format("{} shapes on {} threads: covers gain {:.2f} %, all covers {:.2f} %, a share of {:.2f}", shapes, threads, percent(gains.found), percent(gains.all),
-                      gains.found / gains.all));
+  MESSAGE(fmt::format(
+      "{} shapes on {} threads: covers gain {:.2f} %, all covers {:.2f} %, a share of {:.2f}",
+      shapes, threads, percent(gains.found), percent(gains.all), gains.found / gains.all));
   CHECK(gains.found >= least_share * gains.all);
 }
 
@@ -106,7 +114,8 @@ TEST_CASE("a team of threads is done when a simulation of them is") {
     std::vector<TicketCost> groups;
     for (std::uint64_t group = 0; group < 1 + random() % 5; ++group) {
       // Whole numbers, so that sums are exact and threads are often done at the same time.
-      groups.push_back({static_cast<double>(random() % 12), static_cast<std::int64_t>(random() % (random() % 4 == 0 ? 200 : 8))});
+      groups.push_back({static_cast<double>(random() % 12),
+                        static_cast<std::int64_t>(random() % (random() % 4 == 0 ? 200 : 8))});
     }
     Team team(threads);
     std::vector<TicketCost> taken;
@@ -123,9 +132,11 @@ TEST_CASE("covers are whole, cost what their tickets do, and pay") {
   std::mt19937_64 random(cover_seed());
   int covered = 0;
   for (int i = 0; i < 3000; ++i) {
-    const Machine machine = dyn::testing::random_machine(random, std::array{2, 3, 8, 16}.at(static_cast<std::size_t>(i) % 4));
+    const Machine machine = dyn::testing::random_machine(
+        random, std::array{2, 3, 8, 16}.at(static_cast<std::size_t>(i) % 4));
     ContractionShape shape = dyn::testing::random_contraction(random, machine);
-    INFO("lanes " << static_cast<int>(shape.lanes) << " batch " << shape.batch << " m " << shape.m << " n " << shape.n << " k " << shape.k << " threads " << machine.threads);
+    INFO("lanes " << static_cast<int>(shape.lanes) << " batch " << shape.batch << " m " << shape.m
+                  << " n " << shape.n << " k " << shape.k << " threads " << machine.threads);
     const Choice one = best_of_one(machine, shape);
     const auto cover = select_cover(machine, shape, one);
     if (!cover) continue;
@@ -133,7 +144,10 @@ TEST_CASE("covers are whole, cost what their tickets do, and pay") {
     check_covers(cover->program, machine, shape);
     CHECK(cover->program.regions.size() > 1);
     CHECK(cover->threads == one.threads);
-    CHECK(cover->seconds == dyn::testing::relative(program_cost(machine, shape, cover->program, cover->threads) + machine.seconds_per_wakeup).epsilon(1e-9));
+    CHECK(cover->seconds ==
+          dyn::testing::relative(program_cost(machine, shape, cover->program, cover->threads) +
+                                 machine.seconds_per_wakeup)
+              .epsilon(1e-9));
     CHECK(cover->seconds < 0.98 * one.seconds);
     CHECK(shape.lanes != LaneAxis::K);
     for (const Region& region : cover->program.regions) CHECK(region.strategy.split_k == 1);
@@ -145,8 +159,12 @@ TEST_CASE("covers are whole, cost what their tickets do, and pay") {
 }
 
 // They reach 0.3 to 0.5 of the gain that all covers have on 16 threads; few shapes spread more.
-TEST_CASE("covers that are chosen quickly gain a share of what all covers do") { check_gains(40, 0.1); }
+TEST_CASE("covers that are chosen quickly gain a share of what all covers do") {
+  check_gains(40, 0.1);
+}
 
 TEST_SUITE("full") {
-  TEST_CASE("covers that are chosen quickly gain a share of what all covers do on 200 shapes") { check_gains(200, 0.2); }
+  TEST_CASE("covers that are chosen quickly gain a share of what all covers do on 200 shapes") {
+    check_gains(200, 0.2);
+  }
 }

@@ -19,19 +19,30 @@ namespace {
 
 GpuContraction form_of(const GpuTile& tile) {
   const double bytes = tile.engine == Engine::TensorCores ? 2 : 4;
-  return {.batch = 9, .m = 7, .n = 5, .k = 3, .a_element_bytes = bytes, .b_element_bytes = bytes, .b_vectors = tile.block_m > 32,
-          .epilogue_operations = 6, .epilogue_bytes = 4};
+  return {.batch = 9,
+          .m = 7,
+          .n = 5,
+          .k = 3,
+          .a_element_bytes = bytes,
+          .b_element_bytes = bytes,
+          .b_vectors = tile.block_m > 32,
+          .epilogue_operations = 6,
+          .epilogue_bytes = 4};
 }
 
-int resident(const GpuMachine& machine, const GpuTile& tile) { return occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks; }
+int resident(const GpuMachine& machine, const GpuTile& tile) {
+  return occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks;
+}
 
-// Equations 2 to 4, layer by layer, in plain steps: one load before the first step, and max(load, work) before each that follows.
+// Equations 2 to 4, layer by layer, in plain steps: one load before the first step, and max(load,
+// work) before each that follows.
 double vortex_wave(const GpuWave& wave) {
   double below = wave.instruction;
   for (const LayerTerms& layer : wave.layers) {
     double total = 0;
     const int trips = static_cast<int>(std::lround(layer.spatial_trips * layer.reduction_trips));
-    for (int trip = 0; trip < trips; ++trip) total += trip == 0 ? layer.load : std::max(layer.load, below);
+    for (int trip = 0; trip < trips; ++trip)
+      total += trip == 0 ? layer.load : std::max(layer.load, below);
     if (trips > 0) total += below;
     below = total + layer.spatial_trips * layer.store;
   }
@@ -62,11 +73,16 @@ TEST_CASE("seconds of a GPU's micro-kernels are those of its waves, at every dep
       for (const std::int64_t k : {0, 1, 31, 64, 65, 1000, 8192}) {
         block.k = k;
         const GpuWave full = gpu_wave(machine, block, tile, resident(machine, tile));
-        CHECK(kernels.task_seconds(i, k) == dyn::testing::relative(gpu_wave(machine, block, tile, 1).seconds()).epsilon(rounding));
-        CHECK(kernels.wave_seconds(i, k) == dyn::testing::relative(full.seconds()).epsilon(rounding));
+        CHECK(
+            kernels.task_seconds(i, k) ==
+            dyn::testing::relative(gpu_wave(machine, block, tile, 1).seconds()).epsilon(rounding));
+        CHECK(kernels.wave_seconds(i, k) ==
+              dyn::testing::relative(full.seconds()).epsilon(rounding));
         CHECK(kernels.wave_seconds(i, k) * (1 + rounding) >= kernels.task_seconds(i, k));
-        const ProductShape two_waves{1, tile.block_m * (kernels.blocks_per_wave(i) + 1), tile.block_n, k};
-        CHECK(kernels.vortex_seconds(i, two_waves) == dyn::testing::relative(2 * vortex_wave(full)).epsilon(rounding));
+        const ProductShape two_waves{1, tile.block_m * (kernels.blocks_per_wave(i) + 1),
+                                     tile.block_n, k};
+        CHECK(kernels.vortex_seconds(i, two_waves) ==
+              dyn::testing::relative(2 * vortex_wave(full)).epsilon(rounding));
       }
     }
   }
@@ -80,9 +96,11 @@ TEST_CASE("compute to memory of a GPU's tile, by hand") {
   machine.memory_bytes_per_second = 1e12;
   machine.shared_bytes = 1e6;  // never the limit
   GpuTile tile;                // 128 x 128 x 16, f32
-  const GpuMicroKernels kernels(machine, {tile}, [](const GpuTile&) { return GpuContraction{.epilogue_bytes = 4}; });
+  const GpuMicroKernels kernels(machine, {tile},
+                                [](const GpuTile&) { return GpuContraction{.epilogue_bytes = 4}; });
   REQUIRE(kernels.size() == 1);
-  // Multiply-adds: 128 * 128 * 16 / 64 = 4096 ns. Memory: 256 * 16 * 4 bytes at 10 bytes a ns, and 65536 bytes once.
+  // Multiply-adds: 128 * 128 * 16 / 64 = 4096 ns. Memory: 256 * 16 * 4 bytes at 10 bytes a ns, and
+  // 65536 bytes once.
   CHECK(kernels.compute_to_memory(0, 16) == doctest::Approx(4096 / (1638.4 + 6553.6)));
   CHECK(kernels.compute_to_memory(0, 1600) == doctest::Approx(409600 / (163840 + 6553.6)));
   CHECK(kernels.compute_to_memory(0, 1585) == kernels.compute_to_memory(0, 1600));
@@ -93,11 +111,14 @@ TEST_CASE("compute to memory of a GPU's tile, by hand") {
   tensor.operands = DType::bf16;
   tensor.thread_m = 16;
   machine.f16_mma_fma = 1024;
-  const GpuMicroKernels both(machine, {tile, tensor}, [](const GpuTile&) { return GpuContraction{.epilogue_bytes = 4}; });
+  const GpuMicroKernels both(machine, {tile, tensor},
+                             [](const GpuTile&) { return GpuContraction{.epilogue_bytes = 4}; });
   CHECK(both.compute_to_memory(0, 16) == doctest::Approx(256 / (1638.4 + 6553.6)));
-  // Fragments of 8 + 8 floats for each of 256 threads and each of 16 steps pass through shared memory, and what a stage brings.
+  // Fragments of 8 + 8 floats for each of 256 threads and each of 16 steps pass through shared
+  // memory, and what a stage brings.
   machine.shared_bytes = 1;
-  const GpuMicroKernels narrow(machine, {tile}, [](const GpuTile&) { return GpuContraction{.epilogue_bytes = 4}; });
+  const GpuMicroKernels narrow(machine, {tile},
+                               [](const GpuTile&) { return GpuContraction{.epilogue_bytes = 4}; });
   const double bytes = 256.0 * 16 * 16 * 4 + tile.a_stage_bytes() + tile.b_stage_bytes();
   CHECK(narrow.compute_to_memory(0, 16) == doctest::Approx(4096 / bytes));
 }

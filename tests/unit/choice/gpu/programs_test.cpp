@@ -1,4 +1,5 @@
-// Programs of two regions on described GPUs: their cost, which pairs there are, and when they are chosen.
+// Programs of two regions on described GPUs: their cost, which pairs there are, and when they are
+// chosen.
 
 #include <doctest/doctest.h>
 
@@ -22,11 +23,20 @@ using dyn::testing::rounding;
 namespace {
 
 GpuContraction shape_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return {.m = m, .n = n, .k = k, .a_element_bytes = 2, .b_element_bytes = 2, .epilogue_operations = 2, .epilogue_bytes = 2};
+  return {.m = m,
+          .n = n,
+          .k = k,
+          .a_element_bytes = 2,
+          .b_element_bytes = 2,
+          .epilogue_operations = 2,
+          .epilogue_bytes = 2};
 }
 
 struct Candidates {
-  explicit Candidates(const char* gpu) : machine(ptx::described_gpu(gpu)), tiles(gpu_tiles(machine, DType::bf16, false)), pairs(gpu_pairs(machine, tiles)) {}
+  explicit Candidates(const char* gpu)
+      : machine(ptx::described_gpu(gpu)),
+        tiles(gpu_tiles(machine, DType::bf16, false)),
+        pairs(gpu_pairs(machine, tiles)) {}
   GpuMachine machine;
   std::vector<GpuTile> tiles;
   std::vector<GpuPair> pairs;
@@ -39,14 +49,21 @@ double longest_place(const GpuMachine& machine, const std::vector<GpuPart>& part
   std::vector<std::size_t> part_of_ticket;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto& [shape, tile, m, n] = parts[i];
-    part_of_ticket.insert(part_of_ticket.end(), static_cast<std::size_t>(shape.batch * ceil_div(shape.m, tile.block_m) * ceil_div(shape.n, tile.block_n)), i);
+    part_of_ticket.insert(part_of_ticket.end(),
+                          static_cast<std::size_t>(shape.batch * ceil_div(shape.m, tile.block_m) *
+                                                   ceil_div(shape.n, tile.block_n)),
+                          i);
   }
-  const std::size_t places = static_cast<std::size_t>(machine.multiprocessors) * static_cast<std::size_t>(fitting);
+  const std::size_t places =
+      static_cast<std::size_t>(machine.multiprocessors) * static_cast<std::size_t>(fitting);
   const std::size_t last = part_of_ticket.size() % places;
   std::vector<double> seconds(places);
   for (std::size_t ticket = 0; ticket < part_of_ticket.size(); ++ticket) {
     const bool in_last = ticket + last >= part_of_ticket.size();
-    const int resident = in_last ? std::min(fitting, static_cast<int>(ceil_div(static_cast<std::int64_t>(last), machine.multiprocessors))) : fitting;
+    const int resident =
+        in_last ? std::min(fitting, static_cast<int>(ceil_div(static_cast<std::int64_t>(last),
+                                                              machine.multiprocessors)))
+                : fitting;
     const GpuPart& part = parts[part_of_ticket[ticket]];
     seconds[ticket % places] += gpu_wave(machine, part.shape, part.tile, resident).seconds();
   }
@@ -64,22 +81,32 @@ TEST_CASE("two regions cost what the place with most to do takes, ticket by tick
   REQUIRE(!a100.pairs.empty());
   for (int round = 0; round < 200; ++round) {
     GpuPair pair = a100.pairs[random() % a100.pairs.size()];
-    if (round % 2 == 1) std::swap(pair.first, pair.second);  // then the place of the first ticket need not be the last to end
-    const auto below = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
+    if (round % 2 == 1)
+      std::swap(pair.first,
+                pair.second);  // then the place of the first ticket need not be the last to end
+    const auto below = [&](std::int64_t most) {
+      return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+    };
     GpuContraction above = shape_of(below(3000), below(700), 64 * below(20)), rest = above;
     above.batch = rest.batch = below(3);
     rest.m = below(3000);
-    const std::vector<GpuPart> parts{{above, a100.tiles[pair.first], 0, 0}, {rest, a100.tiles[pair.second], above.m, 0}};
+    const std::vector<GpuPart> parts{{above, a100.tiles[pair.first], 0, 0},
+                                     {rest, a100.tiles[pair.second], above.m, 0}};
     const GpuTile both[] = {parts[0].tile, parts[1].tile};
-    const double expected = longest_place(a100.machine, parts, program_occupancy(a100.machine, both).blocks) + a100.machine.launch_seconds;
+    const double expected =
+        longest_place(a100.machine, parts, program_occupancy(a100.machine, both).blocks) +
+        a100.machine.launch_seconds;
     CostBreakdown breakdown;
-    CHECK(gpu_program_cost(a100.machine, parts, &breakdown) == dyn::testing::relative(expected).epsilon(rounding));
+    CHECK(gpu_program_cost(a100.machine, parts, &breakdown) ==
+          dyn::testing::relative(expected).epsilon(rounding));
     CHECK(breakdown.seconds == dyn::testing::relative(expected).epsilon(rounding));
     CHECK(breakdown.layers.size() == breakdown.costs.size());
   }
 }
 
-TEST_CASE("two regions of one tile, cut between its blocks, cost what the whole does; a region without outputs costs nothing") {
+TEST_CASE(
+    "two regions of one tile, cut between its blocks, cost what the whole does; a region without "
+    "outputs costs nothing") {
   const Candidates a100("a100");
   for (const GpuTile& tile : a100.tiles) {
     for (const bool rows : {true, false}) {
@@ -87,17 +114,23 @@ TEST_CASE("two regions of one tile, cut between its blocks, cost what the whole 
       GpuContraction first = whole, second = whole;
       (rows ? first.m : first.n) = 1024;
       (rows ? second.m : second.n) -= 1024;
-      const GpuPart parts[] = {{first, tile, 0, 0}, {second, tile, rows ? 1024 : 0, rows ? 0 : 1024}};
-      CHECK(gpu_program_cost(a100.machine, parts) == dyn::testing::relative(gpu_contraction_cost(a100.machine, whole, tile)).epsilon(rounding));
+      const GpuPart parts[] = {{first, tile, 0, 0},
+                               {second, tile, rows ? 1024 : 0, rows ? 0 : 1024}};
+      CHECK(gpu_program_cost(a100.machine, parts) ==
+            dyn::testing::relative(gpu_contraction_cost(a100.machine, whole, tile))
+                .epsilon(rounding));
       GpuContraction empty = whole;
       empty.m = 0;
       const GpuPart with_nothing[] = {{whole, tile, 0, 0}, {empty, tile, whole.m, 0}};
-      CHECK(gpu_program_cost(a100.machine, with_nothing) == dyn::testing::relative(gpu_contraction_cost(a100.machine, whole, tile)).epsilon(rounding));
+      CHECK(gpu_program_cost(a100.machine, with_nothing) ==
+            dyn::testing::relative(gpu_contraction_cost(a100.machine, whole, tile))
+                .epsilon(rounding));
     }
   }
 }
 
-TEST_CASE("pairs are two tiles of the first engine with equal threads, larger blocks first, and few") {
+TEST_CASE(
+    "pairs are two tiles of the first engine with equal threads, larger blocks first, and few") {
   for (const char* gpu : {"a100", "h200"}) {
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
       const GpuMachine& machine = ptx::described_gpu(gpu);
@@ -111,7 +144,8 @@ TEST_CASE("pairs are two tiles of the first engine with equal threads, larger bl
         CHECK(tiles[first].engine == tiles.front().engine);
         CHECK(tiles[second].engine == tiles.front().engine);
         CHECK(tiles[first].threads() == tiles[second].threads());
-        CHECK(tiles[first].block_m * tiles[first].block_n >= tiles[second].block_m * tiles[second].block_n);
+        CHECK(tiles[first].block_m * tiles[first].block_n >=
+              tiles[second].block_m * tiles[second].block_n);
         CHECK(tiles[first].stages + tiles[second].stages <= 8);
       }
     }
@@ -119,7 +153,9 @@ TEST_CASE("pairs are two tiles of the first engine with equal threads, larger bl
   CHECK(gpu_pairs(ptx::described_gpu("a100"), {}).empty());
 }
 
-TEST_CASE("two regions are chosen where they are clearly cheaper; each output lies in one, and copies of columns stay aligned") {
+TEST_CASE(
+    "two regions are chosen where they are clearly cheaper; each output lies in one, and copies of "
+    "columns stay aligned") {
   const std::uint64_t seed = dyn::testing::test_seed();
   MESSAGE("DYN_SEED=" << seed);
   std::mt19937_64 random(seed);
@@ -128,15 +164,20 @@ TEST_CASE("two regions are chosen where they are clearly cheaper; each output li
   for (const char* gpu : {"a100", "h200"}) {
     const Candidates all(gpu);
     for (int round = 0; round < rounds; ++round) {
-      const auto below = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
+      const auto below = [&](std::int64_t most) {
+        return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+      };
       GpuContraction shape = shape_of(below(8000), below(4000), below(4000));
       shape.batch = round % 3 == 0 ? below(9) : 1;
       const auto shape_for = [&](const GpuTile&) { return shape; };
       const GpuChoice alone = select_gpu_tile(all.machine, shape, all.tiles);
       const GpuProgram program = select_gpu_program(all.machine, shape_for, all.tiles, all.pairs);
-      CHECK(program.seconds == dyn::testing::relative(gpu_program_cost(all.machine, shape_for, all.tiles, program.regions)).epsilon(rounding));
+      CHECK(program.seconds == dyn::testing::relative(gpu_program_cost(all.machine, shape_for,
+                                                                       all.tiles, program.regions))
+                                   .epsilon(rounding));
       if (program.regions.size() == 1) {
-        CHECK(program.regions.front() == GpuRegion{static_cast<std::size_t>(alone.tile), 0, shape.m, 0, shape.n});
+        CHECK(program.regions.front() ==
+              GpuRegion{static_cast<std::size_t>(alone.tile), 0, shape.m, 0, shape.n});
         continue;
       }
       ++two;
@@ -157,7 +198,8 @@ TEST_CASE("two regions are chosen where they are clearly cheaper; each output li
 
 TEST_CASE("papers may have the pairs that one launch can run, and no others") {
   const Candidates a100("a100");
-  const GpuMicroKernels kernels(a100.machine, a100.tiles, [](const GpuTile&) { return shape_of(1, 1, 1); }, a100.pairs);
+  const GpuMicroKernels kernels(
+      a100.machine, a100.tiles, [](const GpuTile&) { return shape_of(1, 1, 1); }, a100.pairs);
   std::size_t together = 0;
   for (std::size_t a = 0; a < kernels.size(); ++a) {
     for (std::size_t b = 0; b < kernels.size(); ++b) together += kernels.together(a, b);
@@ -165,14 +207,22 @@ TEST_CASE("papers may have the pairs that one launch can run, and no others") {
   CHECK(together == 2 * a100.pairs.size());
 }
 
-TEST_CASE("the code of pairs is there only where some size of the problem can fill a wave with the larger tile") {
+TEST_CASE(
+    "the code of pairs is there only where some size of the problem can fill a wave with the "
+    "larger tile") {
   const Candidates a100("a100");
   const auto pair_sources = [&](const std::string& rows) {
-    const ptx::testing::LoweredGraph graph = ptx::testing::lowered("\ndim M in 0.." + rows + "\ngraph g(x: f32[M, 768]) -> (y: f32[M, 768]) {\n  y = matmul(x, w: f32[768, 768])\n  return y\n}\n");
-    const auto kernel = ptx::ContractionKernel::create(graph.contraction(), a100.machine, DType::bf16, a100.tiles, "t", Policy::Dyn, a100.pairs);
+    const ptx::testing::LoweredGraph graph =
+        ptx::testing::lowered("\ndim M in 0.." + rows +
+                              "\ngraph g(x: f32[M, 768]) -> (y: f32[M, 768]) {\n  y = matmul(x, w: "
+                              "f32[768, 768])\n  return y\n}\n");
+    const auto kernel = ptx::ContractionKernel::create(
+        graph.contraction(), a100.machine, DType::bf16, a100.tiles, "t", Policy::Dyn, a100.pairs);
     REQUIRE(kernel);
     const auto sources = kernel->sources();
-    return static_cast<std::size_t>(std::ranges::count_if(sources, [](const auto& source) { return source.key.find(" and bf16") != std::string::npos; }));
+    return static_cast<std::size_t>(std::ranges::count_if(sources, [](const auto& source) {
+      return source.key.find(" and bf16") != std::string::npos;
+    }));
   };
   CHECK(pair_sources("512") == 0);
   CHECK(pair_sources("100000") == a100.pairs.size());

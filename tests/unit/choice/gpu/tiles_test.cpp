@@ -18,14 +18,26 @@ struct Request {
   DType dtype;
   bool tf32;
 };
-constexpr Request requests[] = {{"a100", DType::f32, false}, {"a100", DType::f32, true}, {"a100", DType::f16, false}, {"a100", DType::bf16, false},
-                                {"h200", DType::f32, false}, {"h200", DType::f32, true}, {"h200", DType::bf16, false}};
+constexpr Request requests[] = {{"a100", DType::f32, false}, {"a100", DType::f32, true},
+                                {"a100", DType::f16, false}, {"a100", DType::bf16, false},
+                                {"h200", DType::f32, false}, {"h200", DType::f32, true},
+                                {"h200", DType::bf16, false}};
 
-bool one_of(int value, std::initializer_list<int> values) { return std::find(values.begin(), values.end(), value) != values.end(); }
+bool one_of(int value, std::initializer_list<int> values) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
 
 GpuTile tensor_tile() {
-  return {.engine = Engine::TensorCores, .operands = DType::bf16, .thread_m = 16, .thread_n = 8, .warp_m = 64, .warp_n = 32, .block_m = 128,
-          .block_n = 128, .block_k = 32, .stages = 3};
+  return {.engine = Engine::TensorCores,
+          .operands = DType::bf16,
+          .thread_m = 16,
+          .thread_n = 8,
+          .warp_m = 64,
+          .warp_n = 32,
+          .block_m = 128,
+          .block_n = 128,
+          .block_k = 32,
+          .stages = 3};
 }
 
 }  // namespace
@@ -58,7 +70,8 @@ TEST_CASE("candidates keep the rules that emitters rely on") {
         CHECK(tile.warp_m % 16 == 0);
         CHECK(tile.warp_n % 16 == 0);
         CHECK(tile.warp_m * tile.warp_n / 32 <= 128);
-        CHECK((request.dtype == DType::f32 ? one_of(tile.block_k, {16, 32}) : one_of(tile.block_k, {32, 64})));
+        CHECK((request.dtype == DType::f32 ? one_of(tile.block_k, {16, 32})
+                                           : one_of(tile.block_k, {32, 64})));
         CHECK(one_of(tile.stages, {2, 3, 4}));
       }
     }
@@ -70,18 +83,24 @@ TEST_CASE("candidates are few, serve few rows and large blocks, and have a fixed
     const GpuMachine& machine = ptx::described_gpu(request.gpu);
     const std::vector<GpuTile> tiles = gpu_tiles(machine, request.dtype, request.tf32);
     CAPTURE(request.gpu);
-    const auto tensor = std::count_if(tiles.begin(), tiles.end(), [](const GpuTile& tile) { return tile.engine == Engine::TensorCores; });
+    const auto tensor = std::count_if(tiles.begin(), tiles.end(), [](const GpuTile& tile) {
+      return tile.engine == Engine::TensorCores;
+    });
     const bool wanted = request.dtype != DType::f32 || request.tf32;
     CHECK(tensor == (wanted ? 8 : 0));
     CHECK(static_cast<long>(tiles.size()) - tensor == (wanted ? 3 : 8));
-    const auto any = [&](const auto& test) { return std::any_of(tiles.begin(), tiles.end(), test); };
+    const auto any = [&](const auto& test) {
+      return std::any_of(tiles.begin(), tiles.end(), test);
+    };
     CHECK(any([](const GpuTile& tile) { return tile.block_m <= 32; }));
     CHECK(any([](const GpuTile& tile) { return tile.block_m * tile.block_n >= 64 * 128; }));
     CHECK(gpu_tiles(machine, request.dtype, request.tf32) == tiles);
   }
 }
 
-TEST_CASE("candidates follow from the machine: less shared memory gives smaller stages, no tensor cores give none") {
+TEST_CASE(
+    "candidates follow from the machine: less shared memory gives smaller stages, no tensor cores "
+    "give none") {
   GpuMachine machine = ptx::described_gpu("a100");
   machine.shared_bytes_per_block = 24 * 1024;
   machine.shared_bytes_per_multiprocessor = 32 * 1024;
@@ -89,7 +108,8 @@ TEST_CASE("candidates follow from the machine: less shared memory gives smaller 
   CHECK(!small.empty());
   for (const GpuTile& tile : small) CHECK(tile.shared_bytes() <= 24 * 1024);
   machine.f16_mma_fma = 0;
-  for (const GpuTile& tile : gpu_tiles(machine, DType::bf16, false)) CHECK(tile.engine == Engine::CudaCores);
+  for (const GpuTile& tile : gpu_tiles(machine, DType::bf16, false))
+    CHECK(tile.engine == Engine::CudaCores);
 }
 
 TEST_CASE("bytes and registers of tiles") {
@@ -100,7 +120,14 @@ TEST_CASE("bytes and registers of tiles") {
   // Three stages are 49152 bytes, the epilogue's 128 rows of 132 floats are 67584.
   CHECK(tensor.shared_bytes() == 128 + 67584);
   CHECK(tensor.registers() >= 64 + 2 * (16 + 8));
-  GpuTile cuda{.thread_m = 8, .thread_n = 8, .warp_m = 32, .warp_n = 64, .block_m = 64, .block_n = 64, .block_k = 8, .stages = 3};
+  GpuTile cuda{.thread_m = 8,
+               .thread_n = 8,
+               .warp_m = 32,
+               .warp_n = 64,
+               .block_m = 64,
+               .block_n = 64,
+               .block_k = 8,
+               .stages = 3};
   CHECK(cuda.threads() == 64);
   CHECK(cuda.a_stage_bytes() == 64 * 12 * 4);
   CHECK(cuda.b_stage_bytes() == 2176);  // 8 rows of 68 floats
@@ -121,7 +148,7 @@ TEST_CASE("occupancy names what limits it") {
   check(128, 41, 0, 10, "registers");  // given in eights: 48
   check(256, 32, 0, 8, "threads");
   check(32, 32, 0, 32, "blocks");
-  check(128, 32, 48 * 1024, 3, "shared memory");   // 49 KB each, of 164
+  check(128, 32, 48 * 1024, 3, "shared memory");  // 49 KB each, of 164
   check(128, 32, 163 * 1024, 1, "shared memory");
   check(128, 32, 163 * 1024 + 1, 0, "shared memory");
   check(2048, 32, 0, 0, "threads");

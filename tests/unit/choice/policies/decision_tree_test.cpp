@@ -20,9 +20,11 @@ TEST_CASE("a tree without votes, and of one vote") {
 }
 
 TEST_CASE("the first question is the one with the least Gini impurity, halfway between votes") {
-  // By the first number, sides {0 0 1} and {1 1 1}: 3 * (1 - 5/9) = 4/3. By the second, {0 0 1 1} and {1 1}: 4 * (1/2) = 2.
-  const std::vector<DecisionTree::Vote> votes{{{1, 1, 0, 0}, 0}, {{2, 3, 0, 0}, 0},  {{3, 2, 0, 0}, 1},
-                                              {{10, 4, 0, 0}, 1}, {{11, 5, 0, 0}, 1}, {{12, 6, 0, 0}, 1}};
+  // By the first number, sides {0 0 1} and {1 1 1}: 3 * (1 - 5/9) = 4/3. By the second, {0 0 1 1}
+  // and {1 1}: 4 * (1/2) = 2.
+  const std::vector<DecisionTree::Vote> votes{{{1, 1, 0, 0}, 0},  {{2, 3, 0, 0}, 0},
+                                              {{3, 2, 0, 0}, 1},  {{10, 4, 0, 0}, 1},
+                                              {{11, 5, 0, 0}, 1}, {{12, 6, 0, 0}, 1}};
   const DecisionTree tree(votes);
   for (const DecisionTree::Vote& vote : votes) CHECK(tree.label(vote.point) == vote.label);
   // Here {0 0} and {1 1 1 1} is pure: one question, and the second number decides nothing.
@@ -35,7 +37,8 @@ TEST_CASE("the first question is the one with the least Gini impurity, halfway b
 }
 
 TEST_CASE("where no single question helps, two do") {
-  const std::vector<DecisionTree::Vote> votes{{{0, 0, 0, 0}, 0}, {{0, 1, 0, 0}, 1}, {{1, 0, 0, 0}, 1}, {{1, 1, 0, 0}, 0}};
+  const std::vector<DecisionTree::Vote> votes{
+      {{0, 0, 0, 0}, 0}, {{0, 1, 0, 0}, 1}, {{1, 0, 0, 0}, 1}, {{1, 1, 0, 0}, 0}};
   const DecisionTree tree(votes);
   for (const DecisionTree::Vote& vote : votes) CHECK(tree.label(vote.point) == vote.label);
   CHECK(tree.nodes() == 7);

@@ -5,18 +5,23 @@
 namespace dyn::rkernel::testing {
 namespace {
 
-std::int64_t blocks_along(std::int64_t extent, std::int64_t block) { return extent / block + (extent % block != 0 ? 1 : 0); }
+std::int64_t blocks_along(std::int64_t extent, std::int64_t block) {
+  return extent / block + (extent % block != 0 ? 1 : 0);
+}
 
 }  // namespace
 
 double FakeKernels::vortex_seconds(std::size_t kernel, const choice::ProductShape& shape) const {
   const choice::MicroKernel block = kernels_.at(kernel).block;
-  const std::int64_t blocks = shape.batch * blocks_along(shape.m, block.m) * blocks_along(shape.n, block.n);
+  const std::int64_t blocks =
+      shape.batch * blocks_along(shape.m, block.m) * blocks_along(shape.n, block.n);
   return static_cast<double>(blocks) * task_seconds(kernel, shape.k);
 }
 
 FakeKernels random_kernels(std::mt19937_64& random, std::int64_t panel) {
-  const auto upto = [&](int most) { return 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(most)); };
+  const auto upto = [&](int most) {
+    return 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(most));
+  };
   std::uniform_real_distribution<double> factor(0.7, 1.6);
   std::vector<FakeKernel> kernels;
   const std::int64_t count = 1 + upto(39);
@@ -37,17 +42,21 @@ FakeKernels random_kernels(std::mt19937_64& random, std::int64_t panel) {
 
 choice::ProductShape random_shape(std::mt19937_64& random, std::int64_t most) {
   const auto extent = [&] {
-    return static_cast<std::int64_t>(std::exp(std::uniform_real_distribution<double>(0, std::log(static_cast<double>(most) + 1))(random)));
+    return static_cast<std::int64_t>(std::exp(std::uniform_real_distribution<double>(
+        0, std::log(static_cast<double>(most) + 1))(random)));
   };
-  choice::ProductShape shape{random() % 3 == 0 ? 1 + static_cast<std::int64_t>(random() % 12) : 1, extent(), extent(), extent()};
+  choice::ProductShape shape{random() % 3 == 0 ? 1 + static_cast<std::int64_t>(random() % 12) : 1,
+                             extent(), extent(), extent()};
   if (random() % 20 == 0) shape.k = 0;
   if (random() % 20 == 0) shape.m = 1;
   return shape;
 }
 
-std::vector<choice::KernelProgram> all_programs(const choice::PaperPolicy& policy, const choice::ProductShape& shape) {
+std::vector<choice::KernelProgram> all_programs(const choice::PaperPolicy& policy,
+                                                const choice::ProductShape& shape) {
   std::vector<choice::KernelProgram> programs;
-  policy.for_each(shape, [&](const choice::KernelProgram& program) { programs.push_back(program); });
+  policy.for_each(shape,
+                  [&](const choice::KernelProgram& program) { programs.push_back(program); });
   return programs;
 }
 

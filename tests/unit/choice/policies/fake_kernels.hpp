@@ -10,26 +10,35 @@ namespace dyn::rkernel::testing {
 
 struct FakeKernel {
   choice::MicroKernel block;
-  double fixed = 0;         ///< seconds of one block without a reduction
-  double step = 1;          ///< seconds of one step of the reduction
-  double crowd = 1;         ///< times as long while all units have one
-  double ratio = 1;         ///< compute to memory
+  double fixed = 0;           ///< seconds of one block without a reduction
+  double step = 1;            ///< seconds of one step of the reduction
+  double crowd = 1;           ///< times as long while all units have one
+  double ratio = 1;           ///< compute to memory
   std::int64_t resident = 1;  ///< blocks of one unit
 };
 
 class FakeKernels final : public choice::MicroKernels {
  public:
-  FakeKernels(int units, std::vector<FakeKernel> kernels) : units_(units), kernels_(std::move(kernels)) {}
+  FakeKernels(int units, std::vector<FakeKernel> kernels)
+      : units_(units), kernels_(std::move(kernels)) {}
   std::size_t size() const override { return kernels_.size(); }
-  choice::MicroKernel operator[](std::size_t kernel) const override { return kernels_.at(kernel).block; }
+  choice::MicroKernel operator[](std::size_t kernel) const override {
+    return kernels_.at(kernel).block;
+  }
   int units() const override { return units_; }
-  std::int64_t blocks_per_wave(std::size_t kernel) const override { return units_ * kernels_.at(kernel).resident; }
+  std::int64_t blocks_per_wave(std::size_t kernel) const override {
+    return units_ * kernels_.at(kernel).resident;
+  }
   double task_seconds(std::size_t kernel, std::int64_t k) const override {
     const FakeKernel& own = kernels_.at(kernel);
     return own.fixed + own.step * static_cast<double>(k) / static_cast<double>(own.block.k);
   }
-  double wave_seconds(std::size_t kernel, std::int64_t k) const override { return kernels_.at(kernel).crowd * task_seconds(kernel, k); }
-  double compute_to_memory(std::size_t kernel, std::int64_t) const override { return kernels_.at(kernel).ratio; }
+  double wave_seconds(std::size_t kernel, std::int64_t k) const override {
+    return kernels_.at(kernel).crowd * task_seconds(kernel, k);
+  }
+  double compute_to_memory(std::size_t kernel, std::int64_t) const override {
+    return kernels_.at(kernel).ratio;
+  }
   /// Blocks, one after the other.
   double vortex_seconds(std::size_t kernel, const choice::ProductShape& shape) const override;
 
@@ -38,13 +47,16 @@ class FakeKernels final : public choice::MicroKernels {
   std::vector<FakeKernel> kernels_;
 };
 
-/// Some kernels whose sizes are multiples of 2 to 16, and whose speed has no system. Columns are multiples of `panel`.
+/// Some kernels whose sizes are multiples of 2 to 16, and whose speed has no system. Columns are
+/// multiples of `panel`.
 FakeKernels random_kernels(std::mt19937_64& random, std::int64_t panel);
 /// Small and large sizes equally often; now and then 1, and K 0.
 choice::ProductShape random_shape(std::mt19937_64& random, std::int64_t most);
 
-std::vector<choice::KernelProgram> all_programs(const choice::PaperPolicy& policy, const choice::ProductShape& shape);
+std::vector<choice::KernelProgram> all_programs(const choice::PaperPolicy& policy,
+                                                const choice::ProductShape& shape);
 
-inline constexpr Policy papers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode};
+inline constexpr Policy papers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner,
+                                    Policy::TSCompiler, Policy::DietCode};
 
 }  // namespace dyn::rkernel::testing

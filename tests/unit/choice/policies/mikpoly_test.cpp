@@ -17,20 +17,27 @@ namespace {
 
 std::int64_t up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-double region_seconds(const FakeKernels& kernels, std::size_t kernel, const ProductShape& shape, std::int64_t rows) {
+double region_seconds(const FakeKernels& kernels, std::size_t kernel, const ProductShape& shape,
+                      std::int64_t rows) {
   const MicroKernel block = kernels[kernel];
   const std::int64_t tasks = shape.batch * up(rows, block.m) * up(shape.n, block.n);
-  return static_cast<double>(up(tasks, kernels.units())) * kernels.task_seconds(kernel, up(shape.k, block.k) * block.k);
+  return static_cast<double>(up(tasks, kernels.units())) *
+         kernels.task_seconds(kernel, up(shape.k, block.k) * block.k);
 }
 
-// Rows after which a first kernel may end: the most that each number of waves can hold, for the four largest that leave something.
-std::set<std::int64_t> cuts_of(const FakeKernels& kernels, std::size_t kernel, const ProductShape& shape) {
+// Rows after which a first kernel may end: the most that each number of waves can hold, for the
+// four largest that leave something.
+std::set<std::int64_t> cuts_of(const FakeKernels& kernels, std::size_t kernel,
+                               const ProductShape& shape) {
   const MicroKernel block = kernels[kernel];
   std::set<std::int64_t> cuts;
   const std::int64_t of_a_row = shape.batch * up(shape.n, block.n);
-  for (std::int64_t waves = 1; waves <= shape.batch * up(shape.m, block.m) * up(shape.n, block.n) / kernels.units(); ++waves) {
+  for (std::int64_t waves = 1;
+       waves <= shape.batch * up(shape.m, block.m) * up(shape.n, block.n) / kernels.units();
+       ++waves) {
     std::int64_t rows = 0;
-    while ((rows + 1) * of_a_row <= waves * kernels.units() && (rows + 1) * block.m < shape.m) ++rows;
+    while ((rows + 1) * of_a_row <= waves * kernels.units() && (rows + 1) * block.m < shape.m)
+      ++rows;
     if (rows > 0) cuts.insert(rows * block.m);
   }
   while (cuts.size() > 4) cuts.erase(cuts.begin());
@@ -43,7 +50,8 @@ double least_of_all(const FakeKernels& kernels, const ProductShape& shape) {
     least = std::min(least, region_seconds(kernels, first, shape, shape.m));
     for (const std::int64_t cut : cuts_of(kernels, first, shape)) {
       for (std::size_t second = 0; second < kernels.size(); ++second) {
-        least = std::min(least, region_seconds(kernels, first, shape, cut) + region_seconds(kernels, second, shape, shape.m - cut));
+        least = std::min(least, region_seconds(kernels, first, shape, cut) +
+                                    region_seconds(kernels, second, shape, shape.m - cut));
       }
     }
   }
@@ -52,9 +60,12 @@ double least_of_all(const FakeKernels& kernels, const ProductShape& shape) {
 
 }  // namespace
 
-TEST_CASE("mikpoly fills waves with one kernel, and computes the rest with another: its own example") {
-  // Section 6: 4096 x 1024 on 108 units. Kernel 0: 16 rows of 8 blocks, so that 12 rows are 96 tasks of one wave, and the rest needs a second one.
-  const FakeKernels kernels(108, {{.block = {256, 128, 32}, .step = 2}, {.block = {64, 128, 32}, .step = 0.7}});
+TEST_CASE(
+    "mikpoly fills waves with one kernel, and computes the rest with another: its own example") {
+  // Section 6: 4096 x 1024 on 108 units. Kernel 0: 16 rows of 8 blocks, so that 12 rows are 96
+  // tasks of one wave, and the rest needs a second one.
+  const FakeKernels kernels(
+      108, {{.block = {256, 128, 32}, .step = 2}, {.block = {64, 128, 32}, .step = 0.7}});
   const auto policy = make_paper_policy(Policy::MikPoly, kernels, 16);
   const ProductShape shape{1, 4096, 1024, 4096};
   const KernelProgram chosen = policy->choose(shape);
@@ -62,13 +73,16 @@ TEST_CASE("mikpoly fills waves with one kernel, and computes the rest with anoth
   // 13 rows of 8 blocks are 104 of 108 places.
   CHECK(chosen.regions[0] == KernelRegion{0, 13 * 256, 0, 1024, 0});
   CHECK(chosen.regions[1] == KernelRegion{13 * 256, 4096 - 13 * 256, 0, 1024, 1});
-  // 128 steps of 2 seconds, then 12 x 8 tasks in one wave of 128 steps of 0.7; one kernel alone: two waves of 256, or five of 89.6.
+  // 128 steps of 2 seconds, then 12 x 8 tasks in one wave of 128 steps of 0.7; one kernel alone:
+  // two waves of 256, or five of 89.6.
   CHECK(chosen.seconds.value() == doctest::Approx(256 + 89.6));
   const std::vector<KernelProgram> programs = all_programs(*policy, shape);
   REQUIRE(programs.size() >= 2);
   CHECK(programs[0].seconds.value() == doctest::Approx(512));
   CHECK(programs[1].seconds.value() == doctest::Approx(448));
-  CHECK(make_paper_policy(Policy::MikPoly, kernels, 16, Partition::Whole)->choose(shape).seconds.value() == doctest::Approx(448));
+  CHECK(make_paper_policy(Policy::MikPoly, kernels, 16, Partition::Whole)
+            ->choose(shape)
+            .seconds.value() == doctest::Approx(448));
 }
 
 TEST_CASE("mikpoly counts steps of the reduction that are not full as whole ones") {

@@ -64,10 +64,17 @@ TEST_CASE("inputs: random ones are in range, masks are 1, the same seed gives th
   CHECK(std::abs(sum / 300) < 0.3);
   CHECK(squares / 300 == doctest::Approx(1).epsilon(0.4));
 
-  const auto again = dyn::cli::make_inputs(model, symbols, {}, 5), other = dyn::cli::make_inputs(model, symbols, {}, 6);
-  CHECK(std::equal(again[4].data<float>().begin(), again[4].data<float>().end(), inputs[4].data<float>().begin()));
-  CHECK_FALSE(std::equal(other[4].data<float>().begin(), other[4].data<float>().end(), inputs[4].data<float>().begin()));
-  CHECK_NOTHROW(graph.run({{"ids", inputs[0]}, {"kinds", inputs[1]}, {"other", inputs[2]}, {"attention_mask", inputs[3]}, {"x", inputs[4]}}));
+  const auto again = dyn::cli::make_inputs(model, symbols, {}, 5),
+             other = dyn::cli::make_inputs(model, symbols, {}, 6);
+  CHECK(std::equal(again[4].data<float>().begin(), again[4].data<float>().end(),
+                   inputs[4].data<float>().begin()));
+  CHECK_FALSE(std::equal(other[4].data<float>().begin(), other[4].data<float>().end(),
+                         inputs[4].data<float>().begin()));
+  CHECK_NOTHROW(graph.run({{"ids", inputs[0]},
+                           {"kinds", inputs[1]},
+                           {"other", inputs[2]},
+                           {"attention_mask", inputs[3]},
+                           {"x", inputs[4]}}));
 }
 
 TEST_CASE("inputs: given ones are taken as they are, and must fit") {
@@ -78,8 +85,12 @@ TEST_CASE("inputs: given ones are taken as they are, and must fit") {
   const std::vector<std::int64_t> symbols = dyn::cli::bind_partial(model, {{"ids", {2, 3}}});
   const dyn::Tensor ids = dyn::Tensor::from<std::int64_t>({1, 2, 3, 4, 5, 6}, {2, 3});
   CHECK(dyn::cli::make_inputs(model, symbols, {{"ids", ids}}, 0)[0].raw() == ids.raw());
-  CHECK_THROWS_AS(dyn::cli::make_inputs(model, symbols, {{"ids", dyn::Tensor(dyn::DType::i64, {3, 2})}}, 0), dyn::Error);
-  CHECK_THROWS_AS(dyn::cli::make_inputs(model, symbols, {{"ids", dyn::Tensor(dyn::DType::i32, {2, 3})}}, 0), dyn::Error);
+  CHECK_THROWS_AS(
+      dyn::cli::make_inputs(model, symbols, {{"ids", dyn::Tensor(dyn::DType::i64, {3, 2})}}, 0),
+      dyn::Error);
+  CHECK_THROWS_AS(
+      dyn::cli::make_inputs(model, symbols, {{"ids", dyn::Tensor(dyn::DType::i32, {2, 3})}}, 0),
+      dyn::Error);
   CHECK_THROWS_AS(dyn::cli::make_inputs(model, symbols, {{"nothing", ids}}, 0), dyn::Error);
 }
 
@@ -91,7 +102,8 @@ TEST_CASE("shapes of some inputs give the dims; contradictions are user errors")
   const auto shapes = model.input_shapes(dyn::cli::bind_partial(model, {{"ids", {2, 9}}}));
   CHECK(shapes[1].second == dyn::Shape{2, 9});
   CHECK(shapes[4].second == dyn::Shape{9, 3});
-  CHECK(model.input_shapes(dyn::cli::bind_partial(model, {{"other", {2}}}))[0].second == dyn::Shape{2, 128});
+  CHECK(model.input_shapes(dyn::cli::bind_partial(model, {{"other", {2}}}))[0].second ==
+        dyn::Shape{2, 128});
   CHECK_THROWS_AS(dyn::cli::bind_partial(model, {{"ids", {2, 9}}, {"x", {8, 3}}}), dyn::Error);
   CHECK_THROWS_AS(dyn::cli::bind_partial(model, {{"ids", {2, 9}}, {"x", {9, 4}}}), dyn::Error);
   CHECK_THROWS_AS(dyn::cli::bind_partial(model, {{"ids", {2}}}), dyn::Error);

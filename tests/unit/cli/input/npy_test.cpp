@@ -1,4 +1,5 @@
-// .npy files: what NumPy writes is read, what we write has NumPy's form, and nothing broken gets through.
+// .npy files: what NumPy writes is read, what we write has NumPy's form, and nothing broken gets
+// through.
 
 #include "src/cli/input/npy.hpp"
 
@@ -22,7 +23,8 @@ std::string file_of(const std::string& header, const std::string& data, char ver
   return bytes + header + data;
 }
 
-std::string header_of(const std::string& descr, const std::string& shape, const std::string& order = "False") {
+std::string header_of(const std::string& descr, const std::string& shape,
+                      const std::string& order = "False") {
   return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
 }
 
@@ -32,7 +34,8 @@ TEST_CASE("npy: written and read again, bit for bit") {
   const TemporaryFile file;
   std::mt19937 generator(7);
   std::normal_distribution<float> normal;
-  for (const dyn::Shape& shape : {dyn::Shape{}, dyn::Shape{0}, dyn::Shape{1}, dyn::Shape{3, 0, 2}, dyn::Shape{5, 7}, dyn::Shape{2, 3, 4, 5}}) {
+  for (const dyn::Shape& shape : {dyn::Shape{}, dyn::Shape{0}, dyn::Shape{1}, dyn::Shape{3, 0, 2},
+                                  dyn::Shape{5, 7}, dyn::Shape{2, 3, 4, 5}}) {
     dyn::Tensor tensor(dyn::DType::f32, shape);
     for (float& element : tensor.mutable_data<float>()) element = normal(generator);
     dyn::cli::write_npy(file.path, tensor);
@@ -47,7 +50,8 @@ TEST_CASE("npy: the written header is NumPy's, with the data aligned") {
   const TemporaryFile file;
   dyn::cli::write_npy(file.path, dyn::Tensor::from<std::int64_t>({5, -6}, {2}));
   const std::string bytes = file.read();
-  const std::size_t header = static_cast<unsigned char>(bytes[8]) + 256u * static_cast<unsigned char>(bytes[9]);
+  const std::size_t header =
+      static_cast<unsigned char>(bytes[8]) + 256u * static_cast<unsigned char>(bytes[9]);
   CHECK((10 + header) % 64 == 0);
   CHECK(bytes.size() == 10 + header + 16);
   CHECK(bytes.substr(10).starts_with("{'descr': '<i8', 'fortran_order': False, 'shape': (2, ), }"));
@@ -56,18 +60,22 @@ TEST_CASE("npy: the written header is NumPy's, with the data aligned") {
 
 TEST_CASE("npy: every dtype, versions 1 to 3, and loose spacing are read") {
   const TemporaryFile file;
-  const std::pair<const char*, dyn::DType> types[] = {{"<f4", dyn::DType::f32}, {"<f2", dyn::DType::f16}, {"|i1", dyn::DType::i8}, {"<f8", dyn::DType::f64}, {"<i2", dyn::DType::i16},
-                                                      {"|u1", dyn::DType::u8}, {"<u2", dyn::DType::u16}, {"<u4", dyn::DType::u32}, {"<u8", dyn::DType::u64},
-                                                      {"<i4", dyn::DType::i32}, {"<i8", dyn::DType::i64}, {"|b1", dyn::DType::boolean}};
+  const std::pair<const char*, dyn::DType> types[] = {
+      {"<f4", dyn::DType::f32}, {"<f2", dyn::DType::f16}, {"|i1", dyn::DType::i8},
+      {"<f8", dyn::DType::f64}, {"<i2", dyn::DType::i16}, {"|u1", dyn::DType::u8},
+      {"<u2", dyn::DType::u16}, {"<u4", dyn::DType::u32}, {"<u8", dyn::DType::u64},
+      {"<i4", dyn::DType::i32}, {"<i8", dyn::DType::i64}, {"|b1", dyn::DType::boolean}};
   for (const auto& [code, dtype] : types) {
     for (const char version : {1, 2, 3}) {
-      file.write(file_of(header_of(code, "(2, 3)"), std::string(6 * dyn::size_of(dtype), '\1'), version));
+      file.write(
+          file_of(header_of(code, "(2, 3)"), std::string(6 * dyn::size_of(dtype), '\1'), version));
       const dyn::Tensor tensor = dyn::cli::read_npy(file.path);
       CHECK(tensor.dtype() == dtype);
       CHECK(tensor.shape() == dyn::Shape{2, 3});
     }
   }
-  file.write(file_of("{ 'shape' : ( 3 ,) ,'fortran_order':False,  'descr':'<i4'}", std::string(12, '\2')));
+  file.write(
+      file_of("{ 'shape' : ( 3 ,) ,'fortran_order':False,  'descr':'<i4'}", std::string(12, '\2')));
   CHECK(dyn::cli::read_npy(file.path).shape() == dyn::Shape{3});
 }
 
@@ -106,8 +114,12 @@ TEST_CASE("npy: broken files are errors that name the file") {
 
 TEST_CASE("tensors of any names have files of their own, all in one folder") {
   using dyn::cli::file_names;
-  const std::vector<std::string> names{"y", "gpu_0/softmax_1", "gpu_0_softmax_1", "../../y", "", ".", "a b:c", "y", "\xc3\xa9", std::string(5000, 'x')};
+  const std::vector<std::string> names{
+      "y", "gpu_0/softmax_1", "gpu_0_softmax_1",     "../../y", "", ".", "a b:c",
+      "y", "\xc3\xa9",        std::string(5000, 'x')};
   const std::vector<std::string> files = file_names(names);
-  CHECK(std::vector<std::string>(files.begin(), files.end() - 1) == std::vector<std::string>{"y", "gpu_0_softmax_1", "gpu_0_softmax_1_2", "_.._.._y", "_", "_.", "a_b_c", "y_2", "\xc3\xa9"});
+  CHECK(std::vector<std::string>(files.begin(), files.end() - 1) ==
+        std::vector<std::string>{"y", "gpu_0_softmax_1", "gpu_0_softmax_1_2", "_.._.._y", "_", "_.",
+                                 "a_b_c", "y_2", "\xc3\xa9"});
   CHECK(files.back().size() == 200);
 }

@@ -39,8 +39,27 @@ TEST_CASE("--dims: lists, ranges, steps and factors") {
 }
 
 TEST_CASE("--dims: what is malformed is a user error that quotes the text") {
-  for (const char* text : {"", "S", "=3", "S=", "S=a", "S=-1", "S=1.5", "S=1,", "S=,1", "S=5..3", "S=0..8*2", "S=1..8*1", "S=1..8*0",
-                           "S=1..8+0", "S=1..", "S=..3", "S=1..8*", "S=1..8/2", "S=99999999999999999999", "S=1..9000000000", "S= 3"}) {
+  for (const char* text : {"",
+                           "S",
+                           "=3",
+                           "S=",
+                           "S=a",
+                           "S=-1",
+                           "S=1.5",
+                           "S=1,",
+                           "S=,1",
+                           "S=5..3",
+                           "S=0..8*2",
+                           "S=1..8*1",
+                           "S=1..8*0",
+                           "S=1..8+0",
+                           "S=1..",
+                           "S=..3",
+                           "S=1..8*",
+                           "S=1..8/2",
+                           "S=99999999999999999999",
+                           "S=1..9000000000",
+                           "S= 3"}) {
     CAPTURE(text);
     try {
       parse_dim_values(text);
@@ -77,7 +96,8 @@ TEST_CASE("--shapes: names, sizes and scalars") {
   CHECK(shapes[1] == std::pair<std::string, dyn::Shape>("mask", {0, 5, 2}));
   CHECK(shapes[2] == std::pair<std::string, dyn::Shape>("t", {}));
   CHECK(shapes[3] == std::pair<std::string, dyn::Shape>("v", {7}));
-  for (const char* text : {"", "ids", "=1x2", "ids=", "ids=1x", "ids=x1", "ids=1X2", "ids=-1x2", "ids=1x2,", "ids=1xx2"}) {
+  for (const char* text : {"", "ids", "=1x2", "ids=", "ids=1x", "ids=x1", "ids=1X2", "ids=-1x2",
+                           "ids=1x2,", "ids=1xx2"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_shapes(text), dyn::Error);
   }

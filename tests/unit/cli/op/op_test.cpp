@@ -28,13 +28,13 @@ namespace {
 std::string message_of(const std::function<void()>& work) {
   try {
     work();
-  } catch (const dyn::Error& error) {
-    return error.what();
-  }
+  } catch (const dyn::Error& error) { return error.what(); }
   return "no error";
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -49,16 +49,19 @@ TEST_CASE("op: operands with numbers alone are constant where another one has na
   CHECK(parse_operands("f32[3,4] x const f32[4,5]")[1].constant);
   CHECK_FALSE(parse_operands("f32[M,4],input f32[4,5]")[1].constant);
   CHECK(parse_operands("f32[M,4] , i64[] x bool[x_1]")[1] == OpOperand{true, DType::i64, {}});
-  CHECK(dim_names(parse_operands("f32[B,S,4] x f32[S,C]")) == std::vector<std::string>{"B", "S", "C"});
+  CHECK(dim_names(parse_operands("f32[B,S,4] x f32[S,C]")) ==
+        std::vector<std::string>{"B", "S", "C"});
 }
 
 TEST_CASE("op: broken types are quoted") {
-  for (const char* text : {"", "f32", "f33[M]", "f32[M", "f32[M,]", "f32[M-1]", "f32[7M]", "f32[M] f32[M]", "const", "f32[M] x", "f32[M]]", "f32[-1]"}) {
+  for (const char* text : {"", "f32", "f33[M]", "f32[M", "f32[M,]", "f32[M-1]", "f32[7M]",
+                           "f32[M] f32[M]", "const", "f32[M] x", "f32[M]]", "f32[-1]"}) {
     CAPTURE(text);
     CHECK(contains(message_of([&] { parse_operands(text); }), fmt::format("\"{}\"", text)));
   }
   CHECK(contains(message_of([] { parse_attribute("axis"); }), "--attr axis"));
-  CHECK(contains(message_of([] { shape_of({false, DType::f32, {"M"}}, {{"N", 1}}); }), "dim M has no value"));
+  CHECK(contains(message_of([] { shape_of({false, DType::f32, {"M"}}, {{"N", 1}}); }),
+                 "dim M has no value"));
 }
 
 TEST_CASE("op: suites") {
@@ -73,7 +76,8 @@ TEST_CASE("op: suites") {
   const auto both = read_suite(fresh.path);
   REQUIRE(both.size() == 2);
   CHECK(to_string(both[0].problem.operands) == "f32[M,K] x f32[N,K]");
-  CHECK(both[0].problem.attributes == std::vector<std::pair<std::string, std::string>>{{"transpose_b", "true"}});
+  CHECK(both[0].problem.attributes ==
+        std::vector<std::pair<std::string, std::string>>{{"transpose_b", "true"}});
   CHECK(shape_of(both[1].problem.operands[0], both[1].values) == dyn::Shape{9, 5});
 }
 
@@ -83,10 +87,15 @@ TEST_CASE("op: broken suites name file, line and text") {
     const char* part;
   };
   const Case cases[] = {
-      {"M N K\n5 7\n", ":2: expected 3 words"},   {"M N K\n5 7 x9\n", ":2: K is \"x9\""},       {"M N K\n5 -7 9\n", ":2: N is \"-7\""},
-      {"#\nA B\n5 7\n", ":2: the columns"},        {"M N K TA TB\n5 7 9 N Q\n", "  5 7 9 N Q"}, {"M N K\n", "no problem"},
+      {"M N K\n5 7\n", ":2: expected 3 words"},
+      {"M N K\n5 7 x9\n", ":2: K is \"x9\""},
+      {"M N K\n5 -7 9\n", ":2: N is \"-7\""},
+      {"#\nA B\n5 7\n", ":2: the columns"},
+      {"M N K TA TB\n5 7 9 N Q\n", "  5 7 9 N Q"},
+      {"M N K\n", "no problem"},
       {"IC IH IW OC KH KW\n1 1 1 1 1 1\n", ":1: the columns must be"},
-      {"IC IH IW OC KH KW SH SW PT PL PB PR G\n3 1 1 4 1 1 1 1 0 0 0 0 2\n", "G is 2, which does not divide IC"},
+      {"IC IH IW OC KH KW SH SW PT PL PB PR G\n3 1 1 4 1 1 1 1 0 0 0 0 2\n",
+       "G is 2, which does not divide IC"},
   };
   for (const Case& test : cases) {
     CAPTURE(test.text);
@@ -96,14 +105,17 @@ TEST_CASE("op: broken suites name file, line and text") {
     CHECK(contains(message, file.path));
     CHECK(contains(message, test.part));
   }
-  CHECK(contains(message_of([] { read_suite("/nonexistent/suite.txt"); }), "/nonexistent/suite.txt"));
+  CHECK(
+      contains(message_of([] { read_suite("/nonexistent/suite.txt"); }), "/nonexistent/suite.txt"));
 }
 
 TEST_CASE("op: the suites of the project can be read") {
   for (const char* name : {"transformer", "cnn", "gnn", "deepbench"}) {
-    const auto cases = read_suite(fmt::format("{}/tests/bench/suites/gemm-{}.txt", DYN_SOURCE_DIR, name));
+    const auto cases =
+        read_suite(fmt::format("{}/tests/bench/suites/gemm-{}.txt", DYN_SOURCE_DIR, name));
     CHECK(cases.size() > 30);
-    CHECK(result_of(cases[0].problem, cases[0].values).shape == dyn::Shape{cases[0].values.at("M"), cases[0].values.at("N")});
+    CHECK(result_of(cases[0].problem, cases[0].values).shape ==
+          dyn::Shape{cases[0].values.at("M"), cases[0].values.at("N")});
   }
 }
 
@@ -113,7 +125,8 @@ TEST_CASE("op: suites of convolutions, of which the batch may be free") {
     CHECK(cases.size() > 30);
     CHECK(cases[0].values.contains("N") == (name == std::string("deepbench")));
   }
-  const TemporaryFile file("N IC IH IW OC KH KW SH SW PT PL PB PR G\n2 6 9 8 4 3 5 2 1 1 0 1 4 2\n");
+  const TemporaryFile file(
+      "N IC IH IW OC KH KW SH SW PT PL PB PR G\n2 6 9 8 4 3 5 2 1 1 0 1 4 2\n");
   const auto cases = read_suite(file.path);
   REQUIRE(cases.size() == 1);
   CHECK(cases[0].problem.operands[0].dims == std::vector<std::string>{"N", "IH", "IW", "6"});
@@ -123,20 +136,23 @@ TEST_CASE("op: suites of convolutions, of which the batch may be free") {
 
 TEST_CASE("op: peers") {
   using Words = std::vector<std::string>;
-  const auto specs = parse_peers("onednn,other=/lib/libdnnl.so.3,torch=exec:python3 worker.py --fast", "/bin/dyn-peer");
+  const auto specs = parse_peers(
+      "onednn,other=/lib/libdnnl.so.3,torch=exec:python3 worker.py --fast", "/bin/dyn-peer");
   REQUIRE(specs.size() == 3);
   CHECK(specs[0] == PeerSpec{"onednn", {"/bin/dyn-peer", "onednn"}});
   CHECK(specs[1].command == Words{"/bin/dyn-peer", "/lib/libdnnl.so.3"});
   CHECK(specs[2] == PeerSpec{"torch", {"python3", "worker.py", "--fast"}});
   CHECK(parse_peers("", "").empty());
-  for (const char* text : {"abacus", "onednn,onednn", "=x.so", "a b=x.so", "a=", "a=exec:", "best=x.so", ",blis"}) {
+  for (const char* text :
+       {"abacus", "onednn,onednn", "=x.so", "a b=x.so", "a=", "a=exec:", "best=x.so", ",blis"}) {
     CAPTURE(text);
     CHECK(contains(message_of([&] { parse_peers(text, ""); }), "--peers"));
   }
 }
 
 TEST_CASE("op: a model of one operator computes what the operator does") {
-  const OpProblem problem{"matmul", {{"transpose_b", "true"}}, parse_operands("f32[M,K] x f32[N,K]")};
+  const OpProblem problem{
+      "matmul", {{"transpose_b", "true"}}, parse_operands("f32[M,K] x f32[N,K]")};
   CHECK(compulsory_bytes(problem, {{"M", 2}, {"K", 3}, {"N", 5}}, "f32") == 4 * (6 + 15 + 10));
   const OpProblem constant{"matmul", {}, parse_operands("f32[M,4] x f32[4,8]")};
   CHECK(compulsory_bytes(constant, {{"M", 2}}, "f32") == 4 * (8 + 32 + 16));
@@ -159,7 +175,8 @@ TEST_CASE("op: a model of one operator computes what the operator does") {
   }
   const dyn::Outputs outputs = graph.run(inputs);
   for (std::size_t copy = 0; copy < 3; ++copy) {
-    const auto a = inputs[2 * copy].second.data<float>(), b = inputs[2 * copy + 1].second.data<float>(), y = outputs[copy].data<float>();
+    const auto a = inputs[2 * copy].second.data<float>(),
+               b = inputs[2 * copy + 1].second.data<float>(), y = outputs[copy].data<float>();
     for (std::size_t i = 0; i < 2; ++i) {
       for (std::size_t j = 0; j < 5; ++j) {
         double sum = 0;
@@ -173,22 +190,34 @@ TEST_CASE("op: a model of one operator computes what the operator does") {
 TEST_CASE("op: operators that select move no more than they select") {
   const OpProblem gather{"gather", {{"axis", "0"}}, parse_operands("const f32[1000,8] x i64[S]")};
   CHECK(compulsory_bytes(gather, {{"S", 2}}, "bf16") == 2 * 2 * 8 * 4 + 2 * 8);
-  CHECK(result_of({"equal", {}, parse_operands("f32[M] x f32[M]")}, {{"M", 3}}).dtype == DType::boolean);
-  CHECK(contains(message_of([] { result_of({"frobnicate", {}, parse_operands("f32[M]")}, {{"M", 3}}); }), "frobnicate"));
-  CHECK(contains(message_of([] { result_of({"matmul", {}, parse_operands("f32[2,3] x f32[4,5]")}, {}); }), "matmul"));
+  CHECK(result_of({"equal", {}, parse_operands("f32[M] x f32[M]")}, {{"M", 3}}).dtype ==
+        DType::boolean);
+  CHECK(contains(
+      message_of([] { result_of({"frobnicate", {}, parse_operands("f32[M]")}, {{"M", 3}}); }),
+      "frobnicate"));
+  CHECK(contains(
+      message_of([] { result_of({"matmul", {}, parse_operands("f32[2,3] x f32[4,5]")}, {}); }),
+      "matmul"));
 }
 
 TEST_CASE("op: statistics") {
   CHECK(geometric_mean({2, 8}) == doctest::Approx(4));
   std::vector<OpRecord> records;
   for (const double ratio : {0.5, 1.0, 2.0, 4.0}) {
-    records.push_back({{{"op", std::string("matmul")}, {"limit_ratio", ratio / 5}}, fmt::format("matmul M={}", ratio), 2, "warm", ratio / 5, {ratio, std::nullopt}});
+    records.push_back({{{"op", std::string("matmul")}, {"limit_ratio", ratio / 5}},
+                       fmt::format("matmul M={}", ratio),
+                       2,
+                       "warm",
+                       ratio / 5,
+                       {ratio, std::nullopt}});
   }
   records[3].ratios = {4.0, 0.9};
   CHECK(*records[3].ratio_best() == 0.9);
   const auto rows = summary_rows(records, {"one", "other"});
   REQUIRE(rows.size() == 4);
-  const auto value = [&](std::size_t row, std::size_t column) { return std::get<double>(rows[row][column].second); };
+  const auto value = [&](std::size_t row, std::size_t column) {
+    return std::get<double>(rows[row][column].second);
+  };
   CHECK(std::get<std::string>(rows[1][0].second) == "ratio_one");
   CHECK(std::get<std::int64_t>(rows[2][3].second) == 1);
   CHECK(value(1, 4) == doctest::Approx(std::sqrt(2.0)));
@@ -202,7 +231,8 @@ TEST_CASE("op: statistics") {
   const std::string csv = report_text(records, {"one", "other"}, Format::csv);
   CHECK(contains(csv, "\n# summary=ratio_one threads=2 state=warm shapes=4 geometric_mean=1.414"));
   CHECK(contains(csv, "# lost: matmul M=0.5"));
-  CHECK(contains(report_text(records, {"one", "other"}, Format::json), "\"summary\": \"limit_ratio\""));
+  CHECK(contains(report_text(records, {"one", "other"}, Format::json),
+                 "\"summary\": \"limit_ratio\""));
 }
 
 TEST_CASE("op: a slice has at least one sample, and batches what is short") {

@@ -15,16 +15,20 @@ using dyn::cli::Format;
 using dyn::cli::Row;
 
 TEST_CASE("tables: one set of rows in three formats") {
-  const std::vector<Row> rows = {{{"model", std::string("a,\"b\"")}, {"S", std::int64_t{7}}, {"ms", 1.5}},
-                                 {{"model", std::string("c")}, {"S", std::int64_t{12}}, {"limit", Cell()}, {"ms", 1234.25}}};
-  CHECK(dyn::cli::to_text(rows, Format::csv) == "model,S,ms,limit\n\"a,\"\"b\"\"\",7,1.5,\nc,12,1234.25,\n");
+  const std::vector<Row> rows = {
+      {{"model", std::string("a,\"b\"")}, {"S", std::int64_t{7}}, {"ms", 1.5}},
+      {{"model", std::string("c")}, {"S", std::int64_t{12}}, {"limit", Cell()}, {"ms", 1234.25}}};
+  CHECK(dyn::cli::to_text(rows, Format::csv) ==
+        "model,S,ms,limit\n\"a,\"\"b\"\"\",7,1.5,\nc,12,1234.25,\n");
   CHECK(dyn::cli::to_text(rows, Format::md) ==
         "| model |   S |    ms | limit |\n"
         "| ----- | --: | ----: | ----: |\n"
         "| a,\"b\" |   7 | 1.500 |       |\n"
         "| c     |  12 |  1234 |       |\n");
-  CHECK(dyn::cli::to_text({rows[0]}, Format::json) == "[\n {\n  \"model\": \"a,\\\"b\\\"\",\n  \"S\": 7,\n  \"ms\": 1.5\n }\n]\n");
-  CHECK(dyn::cli::to_text({{{"limit", Cell()}}}, Format::json) == "[\n {\n  \"limit\": null\n }\n]\n");
+  CHECK(dyn::cli::to_text({rows[0]}, Format::json) ==
+        "[\n {\n  \"model\": \"a,\\\"b\\\"\",\n  \"S\": 7,\n  \"ms\": 1.5\n }\n]\n");
+  CHECK(dyn::cli::to_text({{{"limit", Cell()}}}, Format::json) ==
+        "[\n {\n  \"limit\": null\n }\n]\n");
 }
 
 TEST_CASE("statistics: percentiles interpolate, and need no order") {
@@ -72,9 +76,10 @@ TEST_CASE("limits: bytes that a cache holds stream from there") {
 }
 
 TEST_CASE("limits: figures that make no sense are refused") {
-  for (const char* text : {"", "{", "[]", "{}", R"({"isa": "avx2", "figures": []})", R"({"isa": 3, "figures": [{}]})",
-                           R"({"isa": "x", "figures": [{"threads": 0, "gflops": 1, "dram_gb_per_s": 1}]})",
-                           R"({"isa": "x", "figures": [{"threads": 1, "gflops": 0, "dram_gb_per_s": 1}]})"}) {
+  for (const char* text :
+       {"", "{", "[]", "{}", R"({"isa": "avx2", "figures": []})", R"({"isa": 3, "figures": [{}]})",
+        R"({"isa": "x", "figures": [{"threads": 0, "gflops": 1, "dram_gb_per_s": 1}]})",
+        R"({"isa": "x", "figures": [{"threads": 1, "gflops": 0, "dram_gb_per_s": 1}]})"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(dyn::cli::parse_peak(text), dyn::Error);
   }
@@ -82,8 +87,10 @@ TEST_CASE("limits: figures that make no sense are refused") {
 
 TEST_CASE("child processes: output, exit codes, signals, missing files") {
   CHECK(dyn::cli::output_of({"/bin/sh", "-c", "printf 'a\\nb'"}) == "a\nb");
-  CHECK_THROWS_WITH_AS(dyn::cli::output_of({"/bin/sh", "-c", "exit 3"}), "/bin/sh: exited with code 3", dyn::Error);
-  CHECK_THROWS_WITH_AS(dyn::cli::output_of({"/bin/sh", "-c", "kill -9 $$"}), "/bin/sh: was ended by signal 9", dyn::Error);
+  CHECK_THROWS_WITH_AS(dyn::cli::output_of({"/bin/sh", "-c", "exit 3"}),
+                       "/bin/sh: exited with code 3", dyn::Error);
+  CHECK_THROWS_WITH_AS(dyn::cli::output_of({"/bin/sh", "-c", "kill -9 $$"}),
+                       "/bin/sh: was ended by signal 9", dyn::Error);
   CHECK_THROWS_AS(dyn::cli::output_of({"/no/such/program"}), dyn::Error);
 }
 

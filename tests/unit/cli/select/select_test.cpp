@@ -28,7 +28,8 @@ struct Race {
   std::mt19937_64 random{testing::test_seed(7)};
   std::vector<int> samples = std::vector<int>(seconds.size());
 
-  Sampled run(const std::vector<std::size_t>& always, const SamplingSettings& settings, const std::function<void()>& after_scoring = {}) {
+  Sampled run(const std::vector<std::size_t>& always, const SamplingSettings& settings,
+              const std::function<void()>& after_scoring = {}) {
     const auto take = [&](std::size_t program, double) {
       ++samples[program];
       return seconds[program] * (1 + noise * std::exponential_distribution<double>(1)(random));
@@ -39,7 +40,8 @@ struct Race {
 
 std::vector<double> spread(std::size_t count, double first, double factor) {
   std::vector<double> seconds;
-  for (std::size_t i = 0; i < count; ++i) seconds.push_back(first * std::pow(factor, static_cast<double>(i)));
+  for (std::size_t i = 0; i < count; ++i)
+    seconds.push_back(first * std::pow(factor, static_cast<double>(i)));
   return seconds;
 }
 
@@ -50,9 +52,11 @@ TEST_CASE("select: policies by name") {
   CHECK(parse_policies("vortex,dyn") == std::vector{Policy::Vortex, Policy::Dyn});
   for (const char* text : {"dyn,", ",", "Dyn", "dyn,,vortex", "dyn,abacus"}) {
     CAPTURE(text);
-    CHECK_THROWS_WITH_AS(parse_policies(text), doctest::Contains("there are dyn, vortex, mikpoly"), Error);
+    CHECK_THROWS_WITH_AS(parse_policies(text), doctest::Contains("there are dyn, vortex, mikpoly"),
+                         Error);
   }
-  CHECK_THROWS_WITH_AS(parse_policies("oracle,dyn,oracle"), "--policies oracle,dyn,oracle: oracle is listed twice", Error);
+  CHECK_THROWS_WITH_AS(parse_policies("oracle,dyn,oracle"),
+                       "--policies oracle,dyn,oracle: oracle is listed twice", Error);
 }
 
 TEST_CASE("select: programs far from the best are dropped, and those that a policy chose stay") {
@@ -64,8 +68,8 @@ TEST_CASE("select: programs far from the best are dropped, and those that a poli
   CHECK(race.samples[0] == 2 + 10);
   CHECK(race.samples[39] == 2 + 10);
   CHECK(race.samples[20] == 2 + 10);
-  CHECK(race.samples[2] == 2 + 2);   // 1.21: beyond half of the margin
-  CHECK(race.samples[3] == 2);       // 1.33
+  CHECK(race.samples[2] == 2 + 2);  // 1.21: beyond half of the margin
+  CHECK(race.samples[3] == 2);      // 1.33
   CHECK(sampled.programs[0].choosing.size() == 7);
   CHECK(sampled.programs[0].scoring.size() == 5);
   CHECK(sampled.programs[0].scoring_seconds() == std::optional(race.seconds[0]));
@@ -81,7 +85,7 @@ TEST_CASE("select: long iterations take fewer samples") {
   for (const int samples : race.samples) all += samples;
   CHECK(race.samples[0] == 2 + 4);
   CHECK(race.samples[199] == 2 + 4);
-  CHECK(race.samples[190] == 1);  // more than twice the best
+  CHECK(race.samples[190] == 1);             // more than twice the best
   CHECK(all == 200 + 49 + 25 * 2 + 25 * 2);  // none of 24 is beyond the margin
   Race longer{spread(200, 1, 1.005)};
   longer.run({}, {10, 1e-3, 1});
@@ -98,14 +102,16 @@ TEST_CASE("select: one program alone") {
 }
 
 TEST_CASE("select: among equals the best is scored no better than the others") {
-  // Choosing by the least of all samples, and scoring by the same, would favour the best of many equals by several percent.
+  // Choosing by the least of all samples, and scoring by the same, would favour the best of many
+  // equals by several percent.
   double sum = 0;
   constexpr int shapes = 60;
   for (int shape = 0; shape < shapes; ++shape) {
     Race race{std::vector<double>(50, 1e-5), 0.05};
     race.random.seed(testing::test_seed(7) + static_cast<std::uint64_t>(shape));
     const Sampled sampled = race.run({7}, {10, 1e-3, static_cast<std::uint64_t>(shape)});
-    sum += std::log(*sampled.programs[sampled.best].scoring_seconds() / *sampled.programs[7].scoring_seconds());
+    sum += std::log(*sampled.programs[sampled.best].scoring_seconds() /
+                    *sampled.programs[7].scoring_seconds());
   }
   CHECK(std::abs(sum / shapes) < 0.01);
 }
@@ -133,7 +139,8 @@ TEST_CASE("select: results that another order of additions does not explain") {
   for (float& value : actual) value *= 1 + 1e-6F;
   CHECK_FALSE(difference(expected, actual, 768));
   actual[731] += 0.01F;
-  CHECK(difference(expected, actual, 768).value_or("") == fmt::format("element 731 is {}, not {}", actual[731], expected[731]));
+  CHECK(difference(expected, actual, 768).value_or("") ==
+        fmt::format("element 731 is {}, not {}", actual[731], expected[731]));
   actual[731] = std::numeric_limits<float>::quiet_NaN();
   CHECK(difference(expected, actual, 768));
   expected[731] = actual[731];
@@ -148,9 +155,13 @@ TEST_CASE("select: results that another order of additions does not explain") {
 }
 
 TEST_CASE("select: random shapes lie in the ranges of their suite, and are of its kinds") {
-  OpCase constant{constant_matmul("10", "20"), {{"M", 1}, {"N", 10}, {"K", 20}}, "a", {"M", "N", "K"}}, other = constant;
+  OpCase constant{
+      constant_matmul("10", "20"), {{"M", 1}, {"N", 10}, {"K", 20}}, "a", {"M", "N", "K"}},
+      other = constant;
   other.values = {{"M", 512}, {"N", 3000}, {"K", 20}};
-  OpCase fresh{{"matmul", {{"transpose_a", "true"}}, {{false, DType::f32, {"K", "M"}}, {false, DType::f32, {"K", "N"}}}},
+  OpCase fresh{{"matmul",
+                {{"transpose_a", "true"}},
+                {{false, DType::f32, {"K", "M"}}, {false, DType::f32, {"K", "N"}}}},
                {{"M", 5000}, {"N", 0}, {"K", 6000}},
                "b",
                {"M", "N", "K"}};

@@ -19,16 +19,21 @@ void compute_nothing(const rkernel::KernelArgs*, std::int64_t, std::int64_t, voi
 class LazyKernel final : public rkernel::Kernel {
  public:
   explicit LazyKernel(std::unique_ptr<rkernel::Kernel> sound) : sound_(std::move(sound)) {}
-  rkernel::Launch plan(const rkernel::PlanRequest& request) const override { return sound_->plan(request); }
+  rkernel::Launch plan(const rkernel::PlanRequest& request) const override {
+    return sound_->plan(request);
+  }
   rkernel::Choices choices(const rkernel::PlanRequest& request, Policy policy) const override {
     if (policy == Policy::Dyn) return {{{"sound", 1e-6, plan(request)}}, 0, ""};
     if (policy != Policy::Vortex) return {{}, 0, "not asked"};
-    rkernel::Choices choices{{{"sound again", 2e-6, plan(request)}, {"lazy", 1e-9, plan(request)}}, 0, ""};
+    rkernel::Choices choices{
+        {{"sound again", 2e-6, plan(request)}, {"lazy", 1e-9, plan(request)}}, 0, ""};
     choices.candidates[1].launch.function = compute_nothing;
     choices.candidates[1].launch.merge = nullptr;
     return choices;
   }
-  std::string explain(const rkernel::PlanRequest& request) const override { return sound_->explain(request); }
+  std::string explain(const rkernel::PlanRequest& request) const override {
+    return sound_->explain(request);
+  }
   std::string target_name() const override { return sound_->target_name(); }
   std::string describe() const override { return sound_->describe(); }
 
@@ -40,15 +45,19 @@ class LazyTarget final : public rkernel::Target {
  public:
   explicit LazyTarget(std::shared_ptr<rkernel::Target> sound) : sound_(std::move(sound)) {}
   std::string name() const override { return sound_->name(); }
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers,
+  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
+                                                        const rkernel::BufferFacts& buffers,
                                                         rkernel::CompileReport& report) override {
     auto kernels = sound_->prepare(problems, buffers, report);
     for (auto& kernel : kernels) kernel = std::make_unique<LazyKernel>(std::move(kernel));
     return kernels;
   }
   std::int64_t panel_width(DType dtype) const override { return sound_->panel_width(dtype); }
-  std::int64_t packed_rows(DType dtype, std::int64_t k, std::int64_t n) const override { return sound_->packed_rows(dtype, k, n); }
-  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride, std::int64_t n_stride, std::int64_t first, std::int64_t last,
+  std::int64_t packed_rows(DType dtype, std::int64_t k, std::int64_t n) const override {
+    return sound_->packed_rows(dtype, k, n);
+  }
+  void pack(const rkernel::PackedLayout& layout, const float* source, std::int64_t k_stride,
+            std::int64_t n_stride, std::int64_t first, std::int64_t last,
             void* destination) const override {
     sound_->pack(layout, source, k_stride, n_stride, first, last, destination);
   }
@@ -57,7 +66,9 @@ class LazyTarget final : public rkernel::Target {
   std::shared_ptr<rkernel::Target> sound_;
 };
 
-OpCase case_of(std::int64_t m, const std::string& n, const std::string& k) { return {constant_matmul(n, k), {{"M", m}}, "", {"M"}}; }
+OpCase case_of(std::int64_t m, const std::string& n, const std::string& k) {
+  return {constant_matmul(n, k), {{"M", m}}, "", {"M"}};
+}
 
 ShapeRecord bench(const OpCase& test, const std::vector<Policy>& policies) {
   Options options;
@@ -72,7 +83,8 @@ ShapeRecord bench(const OpCase& test, const std::vector<Policy>& policies) {
 
 }  // namespace
 
-TEST_CASE("select: a program that several policies consider is one, and each has its own prediction") {
+TEST_CASE(
+    "select: a program that several policies consider is one, and each has its own prediction") {
   const ShapeRecord record = bench(case_of(5, "40", "30"), {Policy::Oracle, Policy::Dyn});
   CHECK(record.shape == "M=5 threads=1");
   CHECK(record.programs == 1);
@@ -88,12 +100,15 @@ TEST_CASE("select: a program that several policies consider is one, and each has
 }
 
 TEST_CASE("select: a program with a wrong result ends the comparison, with its words") {
-  CHECK_THROWS_WITH_AS(bench(case_of(5, "40", "30"), {Policy::Dyn, Policy::Vortex}), doctest::Contains("\"lazy\""), Error);
-  CHECK_THROWS_WITH_AS(bench(case_of(5, "40", "30"), {Policy::Dyn, Policy::Vortex}), doctest::Contains("matmul M=5: element "), Error);
+  CHECK_THROWS_WITH_AS(bench(case_of(5, "40", "30"), {Policy::Dyn, Policy::Vortex}),
+                       doctest::Contains("\"lazy\""), Error);
+  CHECK_THROWS_WITH_AS(bench(case_of(5, "40", "30"), {Policy::Dyn, Policy::Vortex}),
+                       doctest::Contains("matmul M=5: element "), Error);
 }
 
 TEST_CASE("select: nothing to compute, no program, and no policy that has one") {
-  const ShapeRecord empty = bench(case_of(0, "40", "30"), {Policy::Dyn, Policy::Vortex, Policy::Oracle});
+  const ShapeRecord empty =
+      bench(case_of(0, "40", "30"), {Policy::Dyn, Policy::Vortex, Policy::Oracle});
   for (const PolicyRecord& policy : empty.policies) {
     CHECK(policy.program == "none: there is nothing to compute");
     CHECK(policy.candidates == 0);

@@ -7,18 +7,20 @@
 
 using namespace dyn::cpu;
 using namespace dyn::codegen;
-using dyn::cpu::testing::AttentionCase;
-using dyn::cpu::testing::MaskKind;
-using dyn::cpu::testing::run_attention;
 using dyn::choice::AttentionShape;
 using dyn::choice::AttentionStrategy;
 using dyn::choice::ScoreForm;
+using dyn::cpu::testing::AttentionCase;
+using dyn::cpu::testing::MaskKind;
+using dyn::cpu::testing::run_attention;
 
 namespace {
 
 std::uint64_t attention_seed() { return dyn::testing::test_seed(20261121); }
 
-std::int64_t pick(std::mt19937_64& random, const std::vector<std::int64_t>& from) { return from[random() % from.size()]; }
+std::int64_t pick(std::mt19937_64& random, const std::vector<std::int64_t>& from) {
+  return from[random() % from.size()];
+}
 
 AttentionCase random_attention_case(std::mt19937_64& random) {
   AttentionCase c{.batch = pick(random, {1, 1, 2, 3, 0}), .heads = pick(random, {1, 2, 5})};
@@ -39,7 +41,8 @@ AttentionCase random_attention_case(std::mt19937_64& random) {
 }
 
 /// Any strategy, chosen or not.
-AttentionStrategy random_strategy(std::mt19937_64& random, const Isa& isa, const AttentionShape& shape) {
+AttentionStrategy random_strategy(std::mt19937_64& random, const Isa& isa,
+                                  const AttentionShape& shape) {
   AttentionStrategy strategy;
   strategy.form = shape.keys_unit && random() % 2 == 0 ? ScoreForm::Dots : ScoreForm::Panels;
   std::vector<Tile> tiles = main_loop_tiles(isa);
@@ -62,9 +65,12 @@ void check_attention(int cases) {
     for (int i = 0; i < cases; ++i) {
       const AttentionCase c = random_attention_case(random);
       AttentionStrategy used;
-      const auto choose = [&](const AttentionShape& shape) { return used = random_strategy(random, isa, shape); };
+      const auto choose = [&](const AttentionShape& shape) {
+        return used = random_strategy(random, isa, shape);
+      };
       const bool forced = i % 4 != 0;
-      const double error = forced ? run_attention(c, isa, *store, random, choose) : run_attention(c, isa, *store, random);
+      const double error = forced ? run_attention(c, isa, *store, random, choose)
+                                  : run_attention(c, isa, *store, random);
       INFO(describe(c));
       INFO((forced ? to_string(used) : std::string("its own choice")));
       REQUIRE(error <= 1);
@@ -74,10 +80,18 @@ void check_attention(int cases) {
 
 }  // namespace
 
-TEST_CASE("attention of many sizes, layouts, masks and strategies equals plain loops on every ISA of this CPU") { check_attention(dyn::testing::test_rounds(20)); }
+TEST_CASE(
+    "attention of many sizes, layouts, masks and strategies equals plain loops on every ISA of "
+    "this CPU") {
+  check_attention(dyn::testing::test_rounds(20));
+}
 
 TEST_SUITE("full") {
-  TEST_CASE("attention of all sizes, layouts, masks and strategies equals plain loops on every ISA of this CPU") { check_attention(dyn::testing::test_rounds(300, 8)); }
+  TEST_CASE(
+      "attention of all sizes, layouts, masks and strategies equals plain loops on every ISA of "
+      "this CPU") {
+    check_attention(dyn::testing::test_rounds(300, 8));
+  }
 }
 
 TEST_CASE("scores that are NaN or infinite stay in their row") {
@@ -85,17 +99,24 @@ TEST_CASE("scores that are NaN or infinite stay in their row") {
   const auto store = CodeStore::open(isa, {});
   std::mt19937_64 random(attention_seed());
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  AttentionCase c{.queries = 40, .keys = 140, .depth = 24, .value_depth = 40, .mask = MaskKind::ByKey};
+  AttentionCase c{
+      .queries = 40, .keys = 140, .depth = 24, .value_depth = 40, .mask = MaskKind::ByKey};
   for (const std::int64_t splits : {1, 3}) {
     const auto choose = [&](const AttentionShape&) {
-      return AttentionStrategy{.tile_rows = 4, .tile_columns = isa.panel_f32, .block_rows = 16, .block_keys = 64, .splits = splits};
+      return AttentionStrategy{.tile_rows = 4,
+                               .tile_columns = isa.panel_f32,
+                               .block_rows = 16,
+                               .block_keys = 64,
+                               .splits = splits};
     };
     const auto one_query = [&](std::vector<float>* inputs) {
       inputs[0][5 * 24 + 3] = std::numeric_limits<float>::quiet_NaN();
       inputs[0][7 * 24 + 3] = infinity;
     };
     CHECK(run_attention(c, isa, *store, random, choose, one_query) <= 1);
-    const auto masked = [&](std::vector<float>* inputs) { inputs[3][0] = inputs[3][70] = inputs[3][139] = -infinity; };
+    const auto masked = [&](std::vector<float>* inputs) {
+      inputs[3][0] = inputs[3][70] = inputs[3][139] = -infinity;
+    };
     CHECK(run_attention(c, isa, *store, random, choose, masked) <= 1);
   }
 }

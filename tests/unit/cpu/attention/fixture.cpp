@@ -16,14 +16,19 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Strides {
   std::int64_t batch, head, row, column;
-  std::int64_t at(std::int64_t b, std::int64_t h, std::int64_t r, std::int64_t c) const { return b * batch + h * head + r * row + c * column; }
+  std::int64_t at(std::int64_t b, std::int64_t h, std::int64_t r, std::int64_t c) const {
+    return b * batch + h * head + r * row + c * column;
+  }
 };
 
 /// Of a tensor [batch, heads, rows, columns] in the case's layout.
-Strides strides_of(const AttentionCase& c, std::int64_t heads, std::int64_t rows, std::int64_t columns, bool transposed) {
+Strides strides_of(const AttentionCase& c, std::int64_t heads, std::int64_t rows,
+                   std::int64_t columns, bool transposed) {
   Strides s{heads * rows * columns, rows * columns, columns, 1};
-  if (transposed) s.row = 1, s.column = rows;
-  else if (c.by_token) s.head = columns, s.row = heads * columns;
+  if (transposed)
+    s.row = 1, s.column = rows;
+  else if (c.by_token)
+    s.head = columns, s.row = heads * columns;
   return s;
 }
 
@@ -44,7 +49,8 @@ struct Layout {
 
 Layout layout_of(const AttentionCase& c) {
   const std::int64_t key_heads = c.keys_shared ? 1 : c.heads;
-  Layout layout{strides_of(c, c.heads, c.queries, c.depth, false), strides_of(c, key_heads, c.keys, c.depth, c.k_transposed),
+  Layout layout{strides_of(c, c.heads, c.queries, c.depth, false),
+                strides_of(c, key_heads, c.keys, c.depth, c.k_transposed),
                 strides_of(c, key_heads, c.keys, c.value_depth, c.v_transposed), mask_strides(c),
                 strides_of(c, c.heads, c.queries, c.value_depth, false)};
   if (c.keys_shared) layout.k.head = layout.v.head = 0;
@@ -58,14 +64,17 @@ Built build(const AttentionCase& c, const Layout& layout) {
   graph::DimTable& dims = *built.dims;
   const auto symbol = [&](const std::string& name, std::int64_t value) {
     built.symbols.push_back(value);
-    return dims.symbol({.name = name, .low = 0, .high = std::int64_t{1} << 40, .divisor = 1, .hint = {}});
+    return dims.symbol(
+        {.name = name, .low = 0, .high = std::int64_t{1} << 40, .divisor = 1, .hint = {}});
   };
   rkernel::Problem& problem = built.problem;
   problem.name = "attention";
   const auto axis = [&](const char* name, std::int64_t extent, bool reduced = false) {
-    problem.axes.push_back({name, symbol(name, extent), reduced ? rkernel::AxisKind::Reduction : rkernel::AxisKind::Parallel});
+    problem.axes.push_back({name, symbol(name, extent),
+                            reduced ? rkernel::AxisKind::Reduction : rkernel::AxisKind::Parallel});
   };
-  axis("b0", c.batch), axis("b1", c.heads), axis("m", c.queries), axis("n", c.value_depth), axis("keys", c.keys, true), axis("d", c.depth, true);
+  axis("b0", c.batch), axis("b1", c.heads), axis("m", c.queries), axis("n", c.value_depth),
+      axis("keys", c.keys, true), axis("d", c.depth, true);
   const auto operand = [&](const char* name, const Strides& s, int row, int column) {
     rkernel::Operand made;
     made.name = name;
@@ -73,14 +82,18 @@ Built build(const AttentionCase& c, const Layout& layout) {
     made.offset = dims.constant(0);
     made.strides.assign(problem.axes.size(), dims.constant(0));
     const auto set = [&](int at, std::int64_t stride, const char* suffix) {
-      made.strides[static_cast<std::size_t>(at)] = stride == 0 || stride == 1 ? dims.constant(stride) : symbol(fmt::format("{}_{}", name, suffix), stride);
+      made.strides[static_cast<std::size_t>(at)] =
+          stride == 0 || stride == 1 ? dims.constant(stride)
+                                     : symbol(fmt::format("{}_{}", name, suffix), stride);
     };
-    set(0, s.batch, "batch"), set(1, s.head, "head"), set(row, s.row, "row"), set(column, s.column, "column");
+    set(0, s.batch, "batch"), set(1, s.head, "head"), set(row, s.row, "row"),
+        set(column, s.column, "column");
     problem.operands.push_back(std::move(made));
     return static_cast<int>(problem.operands.size()) - 1;
   };
   constexpr int m = 2, n = 3, keys = 4, d = 5;
-  rkernel::Attention attention{.m = m, .n = n, .keys = keys, .d = d, .scale = c.scale, .causal = c.causal};
+  rkernel::Attention attention{
+      .m = m, .n = n, .keys = keys, .d = d, .scale = c.scale, .causal = c.causal};
   attention.q = operand("q", layout.q, m, d);
   attention.k = operand("k", layout.k, keys, d);
   attention.v = operand("v", layout.v, keys, n);
@@ -96,11 +109,14 @@ Built build(const AttentionCase& c, const Layout& layout) {
   return built;
 }
 
-/// One row in double; `bound` gets how far f32 may be off: scores by their products, then shares and sums.
-std::vector<double> expected_row(const AttentionCase& c, const Layout& layout, const std::vector<std::vector<float>>& inputs, std::int64_t b, std::int64_t h,
-                                 std::int64_t row, double& bound) {
+/// One row in double; `bound` gets how far f32 may be off: scores by their products, then shares
+/// and sums.
+std::vector<double> expected_row(const AttentionCase& c, const Layout& layout,
+                                 const std::vector<std::vector<float>>& inputs, std::int64_t b,
+                                 std::int64_t h, std::int64_t row, double& bound) {
   const auto read = [&](int i, const Strides& s, std::int64_t r, std::int64_t column) {
-    return static_cast<double>(inputs[static_cast<std::size_t>(i)][static_cast<std::size_t>(s.at(b, h, r, column))]);
+    return static_cast<double>(
+        inputs[static_cast<std::size_t>(i)][static_cast<std::size_t>(s.at(b, h, r, column))]);
   };
   const double scale = c.scale != 0 ? c.scale : 1 / std::sqrt(static_cast<double>(c.depth));
   std::vector<double> scores;
@@ -128,16 +144,21 @@ std::vector<double> expected_row(const AttentionCase& c, const Layout& layout, c
       const double value = read(2, layout.v, key, n);
       largest = std::max(largest, std::fabs(value));
       // What is hidden does not count, whatever its value is.
-      if (scores[static_cast<std::size_t>(key)] != 0) result[static_cast<std::size_t>(n)] += scores[static_cast<std::size_t>(key)] / total * value;
+      if (scores[static_cast<std::size_t>(key)] != 0)
+        result[static_cast<std::size_t>(n)] +=
+            scores[static_cast<std::size_t>(key)] / total * value;
     }
   }
   const double epsilon = std::numeric_limits<float>::epsilon();
-  bound = epsilon * largest * (16 + 2 * (static_cast<double>(c.depth) + 4) * products + static_cast<double>(c.keys));
+  bound = epsilon * largest *
+          (16 + 2 * (static_cast<double>(c.depth) + 4) * products + static_cast<double>(c.keys));
   return result;
 }
 
-void run_stage(rkernel::KernelFunction function, const rkernel::KernelArgs& args, std::int64_t tickets, std::int64_t grain, void* scratch) {
-  for (std::int64_t ticket = 0; ticket < tickets; ticket += grain) function(&args, ticket, std::min(grain, tickets - ticket), scratch);
+void run_stage(rkernel::KernelFunction function, const rkernel::KernelArgs& args,
+               std::int64_t tickets, std::int64_t grain, void* scratch) {
+  for (std::int64_t ticket = 0; ticket < tickets; ticket += grain)
+    function(&args, ticket, std::min(grain, tickets - ticket), scratch);
 }
 
 void run_launch(const rkernel::Launch& launch, std::vector<void*>& pointers) {
@@ -151,7 +172,8 @@ void run_launch(const rkernel::Launch& launch, std::vector<void*>& pointers) {
   const auto scratch = memory(launch.scratch_bytes), shared = memory(launch.shared_bytes);
   const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.get()};
   run_stage(launch.function, args, launch.tickets, launch.grain, scratch.get());
-  if (launch.merge != nullptr) run_stage(launch.merge, args, launch.merge_tickets, 1, scratch.get());
+  if (launch.merge != nullptr)
+    run_stage(launch.merge, args, launch.merge_tickets, 1, scratch.get());
 }
 
 std::vector<std::vector<float>> random_inputs(const AttentionCase& c, std::mt19937_64& random) {
@@ -162,9 +184,11 @@ std::vector<std::vector<float>> random_inputs(const AttentionCase& c, std::mt199
     return values;
   };
   const std::int64_t key_heads = c.keys_shared ? 1 : c.heads;
-  std::vector<std::vector<float>> inputs{filled(c.batch * c.heads * c.queries * c.depth, c.magnitude), filled(c.batch * key_heads * c.keys * c.depth, 1),
-                                         filled(c.batch * key_heads * c.keys * c.value_depth, 1),
-                                         filled(std::max(c.batch, c.heads * c.queries) * c.keys + c.queries, 2)};
+  std::vector<std::vector<float>> inputs{
+      filled(c.batch * c.heads * c.queries * c.depth, c.magnitude),
+      filled(c.batch * key_heads * c.keys * c.depth, 1),
+      filled(c.batch * key_heads * c.keys * c.value_depth, 1),
+      filled(std::max(c.batch, c.heads * c.queries) * c.keys + c.queries, 2)};
   for (float& value : inputs[3]) {
     if (share(random) < c.hidden) value = -std::numeric_limits<float>::infinity();
   }
@@ -172,14 +196,21 @@ std::vector<std::vector<float>> random_inputs(const AttentionCase& c, std::mt199
 }
 
 /// The result between its guards.
-std::vector<float> kernel_output(const AttentionCase& c, const codegen::Isa& isa, codegen::CodeStore& store, const Layout& layout, std::vector<std::vector<float>>& inputs,
+std::vector<float> kernel_output(const AttentionCase& c, const codegen::Isa& isa,
+                                 codegen::CodeStore& store, const Layout& layout,
+                                 std::vector<std::vector<float>>& inputs,
                                  const ChooseStrategy& choose) {
   const Built built = build(c, layout);
-  std::vector<float> output(static_cast<std::size_t>(c.batch * c.heads * c.queries * c.value_depth) + 2 * guard_elements, guard);
-  AttentionKernel kernel(built.problem, context_for(isa, store), std::make_shared<const AttentionChoices>());
+  std::vector<float> output(
+      static_cast<std::size_t>(c.batch * c.heads * c.queries * c.value_depth) + 2 * guard_elements,
+      guard);
+  AttentionKernel kernel(built.problem, context_for(isa, store),
+                         std::make_shared<const AttentionChoices>());
   rkernel::CompileReport report;
   kernel.bind(store.resolve(kernel.sources(), 2, report));
-  rkernel::Launch launch = choose ? kernel.plan_with(built.symbols, choose(kernel.shape(built.symbols))) : kernel.plan({built.symbols, 2});
+  rkernel::Launch launch =
+      choose ? kernel.plan_with(built.symbols, choose(kernel.shape(built.symbols)))
+             : kernel.plan({built.symbols, 2});
   std::vector<void*> pointers{inputs[0].data(), inputs[1].data(), inputs[2].data()};
   if (c.mask != MaskKind::None) pointers.push_back(inputs[3].data());
   pointers.push_back(output.data() + guard_elements);
@@ -190,13 +221,17 @@ std::vector<float> kernel_output(const AttentionCase& c, const codegen::Isa& isa
 }  // namespace
 
 std::string describe(const AttentionCase& c) {
-  return fmt::format("batch {} heads {} queries {} keys {} depth {} values {}{}{}{}{}{} mask {} hidden {} scale {} magnitude {}", c.batch, c.heads,
-                     c.queries, c.keys, c.depth, c.value_depth, c.causal ? " causal" : "", c.by_token ? " by token" : "",
-                     c.keys_shared ? " shared keys" : "", c.k_transposed ? " k transposed" : "", c.v_transposed ? " v transposed" : "",
-                     static_cast<int>(c.mask), c.hidden, c.scale, c.magnitude);
+  return fmt::format(
+      "batch {} heads {} queries {} keys {} depth {} values {}{}{}{}{}{} mask {} hidden {} scale "
+      "{} magnitude {}",
+      c.batch, c.heads, c.queries, c.keys, c.depth, c.value_depth, c.causal ? " causal" : "",
+      c.by_token ? " by token" : "", c.keys_shared ? " shared keys" : "",
+      c.k_transposed ? " k transposed" : "", c.v_transposed ? " v transposed" : "",
+      static_cast<int>(c.mask), c.hidden, c.scale, c.magnitude);
 }
 
-double run_attention(const AttentionCase& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, const ChooseStrategy& choose,
+double run_attention(const AttentionCase& c, const codegen::Isa& isa, codegen::CodeStore& store,
+                     std::mt19937_64& random, const ChooseStrategy& choose,
                      const std::function<void(std::vector<float>*)>& spoil) {
   const Layout layout = layout_of(c);
   std::vector<std::vector<float>> inputs = random_inputs(c, random);
@@ -210,7 +245,9 @@ double run_attention(const AttentionCase& c, const codegen::Isa& isa, codegen::C
         double bound = 0;
         const std::vector<double> expected = expected_row(c, layout, inputs, b, h, row, bound);
         for (std::int64_t n = 0; n < c.value_depth; ++n) {
-          const double e = expected[static_cast<std::size_t>(n)], a = output[guard_elements + static_cast<std::size_t>(layout.out.at(b, h, row, n))];
+          const double
+              e = expected[static_cast<std::size_t>(n)],
+              a = output[guard_elements + static_cast<std::size_t>(layout.out.at(b, h, row, n))];
           if (std::isnan(e) && std::isnan(a)) continue;
           const double error = e == a ? 0 : std::fabs(e - a) / bound;
           worst = std::isnan(error) ? infinity : std::max(worst, error);
@@ -221,7 +258,9 @@ double run_attention(const AttentionCase& c, const codegen::Isa& isa, codegen::C
   return worst;
 }
 
-std::vector<float> attention_output(const AttentionCase& c, const codegen::Isa& isa, codegen::CodeStore& store, std::uint64_t seed, const ChooseStrategy& choose) {
+std::vector<float> attention_output(const AttentionCase& c, const codegen::Isa& isa,
+                                    codegen::CodeStore& store, std::uint64_t seed,
+                                    const ChooseStrategy& choose) {
   std::mt19937_64 random(seed);
   std::vector<std::vector<float>> inputs = random_inputs(c, random);
   return kernel_output(c, isa, store, layout_of(c), inputs, choose);

@@ -26,16 +26,20 @@ using dyn::rkernel::Policy;
 
 namespace {
 
-constexpr std::array planning{Policy::Dyn, Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode};
+constexpr std::array planning{Policy::Dyn,    Policy::Vortex,     Policy::MikPoly,
+                              Policy::FTuner, Policy::TSCompiler, Policy::DietCode};
 
 std::uint64_t choices_seed() { return dyn::testing::test_seed(20261129); }
 
 std::vector<Case> random_cases(int count) {
   std::mt19937_64 random(choices_seed());
-  const auto size = [&](std::uint64_t most) { return static_cast<std::int64_t>(random() % (random() % 2 == 0 ? most : 20)); };
+  const auto size = [&](std::uint64_t most) {
+    return static_cast<std::int64_t>(random() % (random() % 2 == 0 ? most : 20));
+  };
   std::vector<Case> cases;
   for (int i = 0; i < count; ++i) {
-    Case c{.batch = random() % 4 == 0 ? size(30) : 1, .m = size(700), .n = size(900), .k = size(5000)};
+    Case c{
+        .batch = random() % 4 == 0 ? size(30) : 1, .m = size(700), .n = size(900), .k = size(5000)};
     c.packed = random() % 2 == 0;
     c.transpose_a = random() % 4 == 0;
     c.bias = random() % 2 == 0;
@@ -46,7 +50,8 @@ std::vector<Case> random_cases(int count) {
 
 /// A kernel of a case that can be planned and run.
 struct Ready {
-  Ready(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store) : built(testing::build(c)), kernel(built.problem, context, 2) {
+  Ready(const Case& c, const std::shared_ptr<const ContractionContext>& context, CodeStore& store)
+      : built(testing::build(c)), kernel(built.problem, context, 2) {
     CompileReport report;
     kernel.bind(store.resolve(kernel.sources(), 2, report));
   }
@@ -54,11 +59,16 @@ struct Ready {
   ContractionKernel kernel;
 };
 
-auto identity_of(const Launch& launch) { return std::tuple(launch.function, launch.merge, launch.tickets, launch.grain, launch.threads, launch.ints); }
+auto identity_of(const Launch& launch) {
+  return std::tuple(launch.function, launch.merge, launch.tickets, launch.grain, launch.threads,
+                    launch.ints);
+}
 
-// What a thread does: the words of a program without the sizes that blocks and tiles may have but do not.
+// What a thread does: the words of a program without the sizes that blocks and tiles may have but
+// do not.
 auto partition_of(const Launch& launch) {
-  return std::tuple(launch.function, launch.merge, launch.tickets, launch.merge_tickets, launch.grain, launch.threads, launch.unused_lanes.all());
+  return std::tuple(launch.function, launch.merge, launch.tickets, launch.merge_tickets,
+                    launch.grain, launch.threads, launch.unused_lanes.all());
 }
 
 void check_choices(const Choices& choices, const Case& c, Policy policy) {
@@ -81,15 +91,21 @@ void check_choices(const Choices& choices, const Case& c, Policy policy) {
   }
 }
 
-// Of those that predict time, the chosen one is the best; of dyn it ties (2 %) with the best of those that select() considers, and what that leaves out, copies and single threads
-// that spare little, at most ties with one of them.
+// Of those that predict time, the chosen one is the best; of dyn it ties (2 %) with the best of
+// those that select() considers, and what that leaves out, copies and single threads that spare
+// little, at most ties with one of them.
 void check_chosen(const Choices& choices, Policy policy) {
   double least = std::numeric_limits<double>::infinity();
-  for (const Candidate& candidate : choices.candidates) least = std::min(least, candidate.predicted_seconds.value_or(0));
-  const std::optional<double> chosen = choices.candidates.empty() ? std::nullopt : choices.candidates[choices.chosen].predicted_seconds;
+  for (const Candidate& candidate : choices.candidates)
+    least = std::min(least, candidate.predicted_seconds.value_or(0));
+  const std::optional<double> chosen = choices.candidates.empty()
+                                           ? std::nullopt
+                                           : choices.candidates[choices.chosen].predicted_seconds;
   if (!chosen || policy == Policy::Oracle) return;
-  if (policy == Policy::Dyn) CHECK(*chosen * 0.98 * 0.98 <= least * (1 + 1e-9));
-  else CHECK(*chosen <= least * (1 + 1e-9));
+  if (policy == Policy::Dyn)
+    CHECK(*chosen * 0.98 * 0.98 <= least * (1 + 1e-9));
+  else
+    CHECK(*chosen <= least * (1 + 1e-9));
 }
 
 }  // namespace
@@ -99,12 +115,14 @@ TEST_CASE("choices of every policy are distinct, and the chosen one is what a pl
   const auto store = CodeStore::open(isa, {});
   const auto all = testing::policy_context(isa, *store, {.threads = 2});
   std::vector<std::shared_ptr<const ContractionContext>> contexts;
-  for (const Policy policy : planning) contexts.push_back(testing::policy_context(isa, *store, {.threads = 2, .policy = policy}));
+  for (const Policy policy : planning)
+    contexts.push_back(testing::policy_context(isa, *store, {.threads = 2, .policy = policy}));
   for (const Case& c : random_cases(30)) {
     const Ready ready(c, all, *store);
     for (const int threads : {1, 2}) {
       const dyn::rkernel::PlanRequest request{ready.built.symbols, threads};
-      INFO(fmt::format("batch {} M {} N {} K {} {}, {} threads", c.batch, c.m, c.n, c.k, c.packed ? "packed" : "fresh", threads));
+      INFO(fmt::format("batch {} M {} N {} K {} {}, {} threads", c.batch, c.m, c.n, c.k,
+                       c.packed ? "packed" : "fresh", threads));
       CHECK(ready.kernel.choices(request, Policy::Vendor).candidates.empty());
       check_choices(ready.kernel.choices(request, Policy::Oracle), c, Policy::Oracle);
       for (std::size_t i = 0; i < planning.size(); ++i) {
@@ -118,7 +136,8 @@ TEST_CASE("choices of every policy are distinct, and the chosen one is what a pl
       }
       // Rehearsing changes nothing.
       const Choices before = ready.kernel.choices(request, Policy::Dyn);
-      for (const bool remembered : {false, true}) ready.kernel.rehearse(request, Policy::Dyn, remembered);
+      for (const bool remembered : {false, true})
+        ready.kernel.rehearse(request, Policy::Dyn, remembered);
       const Choices after = ready.kernel.choices(request, Policy::Dyn);
       CHECK(before.chosen == after.chosen);
       CHECK(before.candidates.size() == after.candidates.size());
@@ -126,15 +145,19 @@ TEST_CASE("choices of every policy are distinct, and the chosen one is what a pl
   }
 }
 
-TEST_CASE("choices of every policy are distinct: blocks that are larger than the output all run alike") {
+TEST_CASE(
+    "choices of every policy are distinct: blocks that are larger than the output all run alike") {
   const Isa& isa = select_isa("");
   const auto store = CodeStore::open(isa, {});
-  const Ready ready({.m = 1, .n = isa.panel_f32, .k = 64}, testing::policy_context(isa, *store, {.threads = 2}), *store);
-  for (const Policy policy : {Policy::Vortex, Policy::MikPoly, Policy::TSCompiler, Policy::DietCode}) {
+  const Ready ready({.m = 1, .n = isa.panel_f32, .k = 64},
+                    testing::policy_context(isa, *store, {.threads = 2}), *store);
+  for (const Policy policy :
+       {Policy::Vortex, Policy::MikPoly, Policy::TSCompiler, Policy::DietCode}) {
     CAPTURE(name_of(policy));
     const Choices choices = ready.kernel.choices({ready.built.symbols, 2}, policy);
     REQUIRE(choices.candidates.size() == 1);
-    CHECK(choices.candidates.front().program.starts_with(fmt::format("tile 1x{}, rows 1 x 1, block 1 x {} x 64", isa.panel_f32, isa.panel_f32)));
+    CHECK(choices.candidates.front().program.starts_with(
+        fmt::format("tile 1x{}, rows 1 x 1, block 1 x {} x 64", isa.panel_f32, isa.panel_f32)));
     check_chosen(choices, policy);
   }
 }
@@ -144,7 +167,9 @@ TEST_CASE("explain names the policy's program, and the terms of its cost") {
   const auto store = CodeStore::open(isa, {});
   for (const Policy policy : planning) {
     CAPTURE(name_of(policy));
-    const Ready ready({.m = 53, .n = 770, .k = 300}, testing::policy_context(isa, *store, {.threads = 2, .policy = policy}), *store);
+    const Ready ready({.m = 53, .n = 770, .k = 300},
+                      testing::policy_context(isa, *store, {.threads = 2, .policy = policy}),
+                      *store);
     const dyn::rkernel::PlanRequest request{ready.built.symbols, 2};
     const Choices choices = ready.kernel.choices(request, policy);
     const std::string text = ready.kernel.explain(request);
@@ -160,25 +185,33 @@ TEST_CASE("with determinism every policy's plans have the same bits for any numb
   const Isa& isa = select_isa("");
   const auto store = CodeStore::open(isa, {});
   std::mt19937_64 random(choices_seed());
-  std::vector<Case> cases{{.m = 100, .n = 4, .k = 4096}, {.m = 60, .n = 8, .k = 3000},  {.m = 3, .n = 20, .k = 5000},  {.m = 500, .n = 7, .k = 2100},
-                          {.m = 1, .n = 300, .k = 2048}, {.m = 33, .n = 129, .k = 1500}, {.m = 200, .n = 12, .k = 300}, {.m = 16, .n = 1, .k = 6000}};
+  std::vector<Case> cases{{.m = 100, .n = 4, .k = 4096}, {.m = 60, .n = 8, .k = 3000},
+                          {.m = 3, .n = 20, .k = 5000},  {.m = 500, .n = 7, .k = 2100},
+                          {.m = 1, .n = 300, .k = 2048}, {.m = 33, .n = 129, .k = 1500},
+                          {.m = 200, .n = 12, .k = 300}, {.m = 16, .n = 1, .k = 6000}};
   std::map<std::size_t, std::vector<float>> a, b;
   for (const Policy policy : planning) {
     std::vector<std::vector<float>> expected(cases.size());
     for (const int machine_threads : {1, 2, 5}) {
-      const auto context = testing::policy_context(isa, *store, {.threads = machine_threads, .policy = policy, .deterministic = true});
+      const auto context = testing::policy_context(
+          isa, *store, {.threads = machine_threads, .policy = policy, .deterministic = true});
       for (std::size_t i = 0; i < cases.size(); ++i) {
         Case& c = cases[i];
         c.packed = false;
-        if (a[i].empty()) a[i] = dyn::testing::random_floats(random, c.m * c.k), b[i] = dyn::testing::random_floats(random, c.k * c.n);
+        if (a[i].empty())
+          a[i] = dyn::testing::random_floats(random, c.m * c.k),
+          b[i] = dyn::testing::random_floats(random, c.k * c.n);
         const Ready ready(c, context, *store);
         for (int threads = 1; threads <= machine_threads; threads += 2) {
           std::vector<float> output(static_cast<std::size_t>(c.m * c.n));
           const dyn::rkernel::PlanRequest request{ready.built.symbols, threads};
-          testing::run_stages(ready.kernel.plan(request), {a[i].data(), b[i].data(), output.data()});
+          testing::run_stages(ready.kernel.plan(request),
+                              {a[i].data(), b[i].data(), output.data()});
           if (expected[i].empty()) expected[i] = output;
-          INFO(name_of(policy) << " M " << c.m << " N " << c.n << " K " << c.k << ", " << threads << " of " << machine_threads << " threads");
-          CHECK(std::ranges::equal(output, expected[i], {}, std::bit_cast<std::uint32_t, float>, std::bit_cast<std::uint32_t, float>));
+          INFO(name_of(policy) << " M " << c.m << " N " << c.n << " K " << c.k << ", " << threads
+                               << " of " << machine_threads << " threads");
+          CHECK(std::ranges::equal(output, expected[i], {}, std::bit_cast<std::uint32_t, float>,
+                                   std::bit_cast<std::uint32_t, float>));
         }
       }
     }

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "src/rkernel/tree/regions.hpp"
-#include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/measure/measure.hpp"
 #include "targets/cpu/move/narrow_weights.hpp"
 #include "targets/cpu/move/pack.hpp"
+#include "targets/cpu/tile/dot_loop.hpp"
 #include "tests/support/half.hpp"
 #include "tests/support/random_floats.hpp"
 #include "tests/unit/cpu/contraction/guards.hpp"
@@ -41,8 +41,12 @@ struct Rounded {
 Rounded rounded(DType dtype, float weight, float largest_of_column) {
   const double magnitude = std::fabs(double{weight});
   switch (dtype) {
-    case DType::bf16: return {dyn::testing::half_value(dtype, dyn::testing::half_bits(dtype, weight)), magnitude * 0x1p-8};
-    case DType::f16: return {dyn::testing::half_value(dtype, dyn::testing::half_bits(dtype, weight)), magnitude * 0x1p-11 + 0x1p-25};
+    case DType::bf16:
+      return {dyn::testing::half_value(dtype, dyn::testing::half_bits(dtype, weight)),
+              magnitude * 0x1p-8};
+    case DType::f16:
+      return {dyn::testing::half_value(dtype, dyn::testing::half_bits(dtype, weight)),
+              magnitude * 0x1p-11 + 0x1p-25};
     case DType::i8: {
       const float scale = largest_of_column / 127;
       return {scale == 0 ? 0 : std::nearbyint(weight / scale) * double{scale}, scale * 0.501};
@@ -52,25 +56,34 @@ Rounded rounded(DType dtype, float weight, float largest_of_column) {
 }
 
 Data make_data(const Case& c, const codegen::Isa& isa, std::mt19937_64& random) {
-  const auto filled = [&](std::int64_t count) { return dyn::testing::random_floats(random, count); };
-  const std::int64_t a_row = (c.transpose_a ? c.m : c.k) + c.a_slack, a_rows = c.transpose_a ? c.k : c.m;
+  const auto filled = [&](std::int64_t count) {
+    return dyn::testing::random_floats(random, count);
+  };
+  const std::int64_t a_row = (c.transpose_a ? c.m : c.k) + c.a_slack,
+                     a_rows = c.transpose_a ? c.k : c.m;
   Data data;
   data.a = filled(c.batch * a_rows * a_row + 1);
   data.b = filled((c.packed ? 1 : c.batch) * c.n * c.k);
   data.bias = filled(c.n + 1);
   data.residual = filled(c.batch * c.m * c.n + 1);
   if (c.packed) {
-    const rkernel::PackedLayout layout{c.weights, isa.panel_f32, c.k, c.n, c.fixed_weights ? packed_rows(isa, c.weights, c.k, c.n) : 0};
+    const rkernel::PackedLayout layout{c.weights, isa.panel_f32, c.k, c.n,
+                                       c.fixed_weights ? packed_rows(isa, c.weights, c.k, c.n) : 0};
     data.packed.resize(static_cast<std::size_t>(layout.bytes()) / sizeof(float) + 1);
-    pack_panels(layout, data.b.data(), c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, 0, layout.panels(), data.packed.data());
-    data.scales = reinterpret_cast<const std::byte*>(data.packed.data()) + layout.scales_offset_bytes();
+    pack_panels(layout, data.b.data(), c.transpose_b ? 1 : c.n, c.transpose_b ? c.k : 1, 0,
+                layout.panels(), data.packed.data());
+    data.scales =
+        reinterpret_cast<const std::byte*>(data.packed.data()) + layout.scales_offset_bytes();
   }
   const auto weight = [&](std::int64_t batch, std::int64_t k, std::int64_t n) {
-    return data.b[static_cast<std::size_t>((c.packed ? 0 : batch * c.n * c.k) + (c.transpose_b ? n * c.k + k : k * c.n + n))];
+    return data.b[static_cast<std::size_t>((c.packed ? 0 : batch * c.n * c.k) +
+                                           (c.transpose_b ? n * c.k + k : k * c.n + n))];
   };
   std::vector<float> largest(static_cast<std::size_t>(c.n), 0);
   for (std::int64_t n = 0; c.packed && n < c.n; ++n) {
-    for (std::int64_t k = 0; k < c.k; ++k) largest[static_cast<std::size_t>(n)] = std::max(largest[static_cast<std::size_t>(n)], std::fabs(weight(0, k, n)));
+    for (std::int64_t k = 0; k < c.k; ++k)
+      largest[static_cast<std::size_t>(n)] =
+          std::max(largest[static_cast<std::size_t>(n)], std::fabs(weight(0, k, n)));
   }
   const double epsilon = std::numeric_limits<float>::epsilon();
   for (std::int64_t batch = 0; batch < c.batch; ++batch) {
@@ -78,8 +91,10 @@ Data make_data(const Case& c, const codegen::Isa& isa, std::mt19937_64& random) 
       for (std::int64_t n = 0; n < c.n; ++n) {
         double sum = 0, unrounded = 0, magnitude = 0, rounding = 0;
         for (std::int64_t k = 0; k < c.k; ++k) {
-          const double a = data.a[static_cast<std::size_t>(batch * a_rows * a_row + (c.transpose_a ? k * a_row + m : m * a_row + k))];
-          const Rounded b = rounded(c.weights, weight(batch, k, n), largest[static_cast<std::size_t>(n)]);
+          const double a = data.a[static_cast<std::size_t>(
+              batch * a_rows * a_row + (c.transpose_a ? k * a_row + m : m * a_row + k))];
+          const Rounded b =
+              rounded(c.weights, weight(batch, k, n), largest[static_cast<std::size_t>(n)]);
           sum += a * b.value;
           unrounded += a * weight(batch, k, n);
           magnitude += std::fabs(a * b.value);
@@ -116,7 +131,8 @@ std::vector<float> output_of(const Case& c, const Data& data, const rkernel::Lau
   return {output.begin() + guard_elements, output.end() - guard_elements};
 }
 
-/// Runs a launch; the largest error over its bound, infinity where something outside of the output was written.
+/// Runs a launch; the largest error over its bound, infinity where something outside of the output
+/// was written.
 double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch) {
   const std::vector<float> output = output_of(c, data, launch);
   if (output.size() != data.expected.size()) return std::numeric_limits<double>::infinity();
@@ -124,7 +140,8 @@ double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch
   for (std::size_t i = 0; i < data.expected.size(); ++i) {
     const double error = std::fabs(data.expected[i] - output[i]) / data.bound[i];
     const double from_unrounded = std::fabs(data.unrounded[i] - output[i]) / data.wide_bound[i];
-    worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max({worst, error, from_unrounded});
+    worst = std::isnan(error) ? std::numeric_limits<double>::infinity()
+                              : std::max({worst, error, from_unrounded});
   }
   return worst;
 }
@@ -132,8 +149,11 @@ double run_launch(const Case& c, const Data& data, const rkernel::Launch& launch
 }  // namespace
 
 std::string words(const Case& c) {
-  return fmt::format("batch {} M {} N {} K {}{}{} {} {}{}{}{}{} slack {}", c.batch, c.m, c.n, c.k, c.transpose_a ? " A transposed" : "", c.transpose_b ? " B transposed" : "",
-                     c.packed ? "packed" : "fresh", name_of(c.weights), c.bias ? " bias" : "", c.relu ? " relu" : "", c.long_epilogue ? " long" : "", c.residual ? " residual" : "", c.a_slack);
+  return fmt::format("batch {} M {} N {} K {}{}{} {} {}{}{}{}{} slack {}", c.batch, c.m, c.n, c.k,
+                     c.transpose_a ? " A transposed" : "", c.transpose_b ? " B transposed" : "",
+                     c.packed ? "packed" : "fresh", name_of(c.weights), c.bias ? " bias" : "",
+                     c.relu ? " relu" : "", c.long_epilogue ? " long" : "",
+                     c.residual ? " residual" : "", c.a_slack);
 }
 
 Built build(const Case& c) {
@@ -146,8 +166,10 @@ Built build(const Case& c) {
   };
   const graph::Dim batch = c.fixed_rows ? dims.constant(c.batch) : symbol("B", c.batch);
   const graph::Dim m = c.fixed_rows ? dims.constant(c.m) : symbol("M", c.m);
-  const graph::Dim n = c.fixed_weights ? dims.constant(c.n) : symbol("N", c.n), k = c.fixed_weights ? dims.constant(c.k) : symbol("K", c.k);
-  const graph::Dim slack = dims.constant(c.a_slack), zero = dims.constant(0), one = dims.constant(1);
+  const graph::Dim n = c.fixed_weights ? dims.constant(c.n) : symbol("N", c.n),
+                   k = c.fixed_weights ? dims.constant(c.k) : symbol("K", c.k);
+  const graph::Dim slack = dims.constant(c.a_slack), zero = dims.constant(0),
+                   one = dims.constant(1);
   rkernel::Problem& problem = built.problem;
   problem.name = "matmul";
   problem.axes = {{"b", batch}, {"m", m}, {"n", n}, {"k", k, rkernel::AxisKind::Reduction}};
@@ -155,7 +177,8 @@ Built build(const Case& c) {
   problem.lane_axis = 2;
   const graph::Dim a_row = (c.transpose_a ? m : k) + slack;
   const graph::Dim a_rows = c.transpose_a ? k : m;
-  const auto operand = [&](const char* name, graph::ValueId buffer, std::vector<graph::Dim> strides, bool written) {
+  const auto operand = [&](const char* name, graph::ValueId buffer, std::vector<graph::Dim> strides,
+                           bool written) {
     Operand made;
     made.name = name;
     made.buffer = buffer;
@@ -164,7 +187,8 @@ Built build(const Case& c) {
     made.written = written;
     problem.operands.push_back(made);
   };
-  operand("a", 0, {a_rows * a_row, c.transpose_a ? one : a_row, zero, c.transpose_a ? a_row : one}, false);
+  operand("a", 0, {a_rows * a_row, c.transpose_a ? one : a_row, zero, c.transpose_a ? a_row : one},
+          false);
   const graph::Dim b_batch = c.packed ? zero : n * k;
   operand("b", 1, {b_batch, zero, c.transpose_b ? k : one, c.transpose_b ? one : n}, false);
   if (c.packed) problem.operands.back().form = rkernel::Form::Packed;
@@ -184,14 +208,17 @@ Built build(const Case& c) {
   };
   if (c.bias) {
     operand("bias", 2, {zero, zero, one, zero}, false);
-    const int load = push(expr(ExprOp::Load, -1, -1, static_cast<int>(problem.operands.size()) - 1));
+    const int load =
+        push(expr(ExprOp::Load, -1, -1, static_cast<int>(problem.operands.size()) - 1));
     value = push(expr(ExprOp::Add, value, load, -1));
   }
   if (c.relu) value = push(expr(ExprOp::Relu, value, -1, -1));
-  for (int i = 0; c.long_epilogue && i < 4; ++i) value = push(expr(ExprOp::Neg, push(expr(ExprOp::Abs, value, -1, -1)), -1, -1));
+  for (int i = 0; c.long_epilogue && i < 4; ++i)
+    value = push(expr(ExprOp::Neg, push(expr(ExprOp::Abs, value, -1, -1)), -1, -1));
   if (c.residual) {
     operand("residual", 3, {m * n, n, one, zero}, false);
-    const int load = push(expr(ExprOp::Load, -1, -1, static_cast<int>(problem.operands.size()) - 1));
+    const int load =
+        push(expr(ExprOp::Load, -1, -1, static_cast<int>(problem.operands.size()) - 1));
     value = push(expr(ExprOp::Add, value, load, -1));
   }
   operand("c", 4, {m * n, n, one, zero}, true);
@@ -204,7 +231,8 @@ Built build(const Case& c) {
 
 MainLoopTable loops_for(const codegen::Isa& isa, codegen::CodeStore& store, DType weights) {
   rkernel::CompileReport report;
-  return main_loop_table(main_loop_tiles(isa), store.resolve(main_loop_sources(isa, weights), 2, report));
+  return main_loop_table(main_loop_tiles(isa),
+                         store.resolve(main_loop_sources(isa, weights), 2, report));
 }
 
 std::vector<DType> weight_dtypes(const codegen::Isa& isa) {
@@ -215,7 +243,8 @@ std::vector<DType> weight_dtypes(const codegen::Isa& isa) {
   return dtypes;
 }
 
-std::shared_ptr<const ContractionContext> context_for(const codegen::Isa& isa, codegen::CodeStore& store, bool with_vendor) {
+std::shared_ptr<const ContractionContext> context_for(const codegen::Isa& isa,
+                                                      codegen::CodeStore& store, bool with_vendor) {
   static std::unordered_map<std::string, std::shared_ptr<const ContractionContext>> contexts;
   // The addresses that a context holds live as long as the process's store for the ISA.
   static std::vector<std::shared_ptr<codegen::CodeStore>> kept;
@@ -225,14 +254,18 @@ std::shared_ptr<const ContractionContext> context_for(const codegen::Isa& isa, c
     const MainLoopTable loops = loops_for(isa, store, DType::f32);
     rkernel::CompileReport report;
     choice::Machine machine = machine_figures(isa, 2, [&] { return loops; }, store, "", report);
-    const MainLoopTable dot_loops = main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report));
+    const MainLoopTable dot_loops =
+        main_loop_table(dot_tiles(isa), store.resolve(dot_loop_sources(isa), 2, report));
     std::map<DType, MainLoopTable> narrow_loops;
     for (const DType dtype : weight_dtypes(isa)) narrow_loops[dtype] = loops_for(isa, store, dtype);
-    auto made = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops, false, narrow_loops);
+    auto made = std::make_shared<ContractionContext>(isa, std::move(machine), loops, dot_loops,
+                                                     false, narrow_loops);
     if (with_vendor) {
       Vendor vendor;
       vendor.library = vendor::OneDnn::of_process(vendor.why_not);
-      vendor.figures = {{1e6, 1e-9}, {1e6, 1e-9}};  // so slow that more threads pay wherever there are more blocks
+      vendor.figures = {
+          {1e6, 1e-9},
+          {1e6, 1e-9}};  // so slow that more threads pay wherever there are more blocks
       made->set_vendor(std::move(vendor));
     }
     context = std::move(made);
@@ -244,26 +277,35 @@ void run_stages(const rkernel::Launch& launch, std::vector<const float*> operand
   std::vector<void*> pointers;
   for (const float* operand : operands) pointers.push_back(const_cast<float*>(operand));
   std::atomic<std::int32_t> status{0};
-  std::vector<float> shared(launch.shared_bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
-  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data(), launch.kept.get()};
+  std::vector<float> shared(launch.shared_bytes / sizeof(float),
+                            std::numeric_limits<float>::quiet_NaN());
+  const rkernel::KernelArgs args{pointers.data(), launch.ints.data(), &status, shared.data(),
+                                 launch.kept.get()};
   const std::size_t scratch_floats = (launch.scratch_bytes + 63) / 64 * 16;
-  const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(64, (scratch_floats + guard_elements) * sizeof(float)), &std::free);
+  const std::unique_ptr<void, decltype(&std::free)> memory(
+      std::aligned_alloc(64, (scratch_floats + guard_elements) * sizeof(float)), &std::free);
   auto* scratch = static_cast<float*>(memory.get());
   const std::span<float> behind(scratch + scratch_floats, guard_elements);
   std::ranges::fill(behind, guard);
   for (std::int64_t ticket = 0; ticket < launch.tickets; ticket += launch.grain) {
     launch.function(&args, ticket, std::min(launch.grain, launch.tickets - ticket), scratch);
   }
-  for (std::int64_t ticket = 0; launch.merge != nullptr && ticket < launch.merge_tickets; ++ticket) launch.merge(&args, ticket, 1, scratch);
-  if (std::ranges::count(behind, guard) != static_cast<std::ptrdiff_t>(guard_elements)) throw std::logic_error("a kernel wrote beyond its scratch");
+  for (std::int64_t ticket = 0; launch.merge != nullptr && ticket < launch.merge_tickets; ++ticket)
+    launch.merge(&args, ticket, 1, scratch);
+  if (std::ranges::count(behind, guard) != static_cast<std::ptrdiff_t>(guard_elements))
+    throw std::logic_error("a kernel wrote beyond its scratch");
 }
 
 namespace {
 
 /// A case whose kernel is ready to be planned.
 struct Bound {
-  Bound(const Case& c, const std::shared_ptr<const ContractionContext>& context, codegen::CodeStore& store, std::mt19937_64& random, int threads)
-      : built(build(c)), data(make_data(c, context->isa(), random)), kernel(built.problem, context, 2), request{built.symbols, threads} {
+  Bound(const Case& c, const std::shared_ptr<const ContractionContext>& context,
+        codegen::CodeStore& store, std::mt19937_64& random, int threads)
+      : built(build(c)),
+        data(make_data(c, context->isa(), random)),
+        kernel(built.problem, context, 2),
+        request{built.symbols, threads} {
     rkernel::CompileReport report;
     kernel.bind(store.resolve(kernel.sources(), 2, report));
   }
@@ -276,67 +318,91 @@ struct Bound {
 
 }  // namespace
 
-double run_choices(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, int threads,
+double run_choices(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store,
+                   std::mt19937_64& random, int threads,
                    const std::function<bool(const choice::Choice&)>& wanted) {
   const Bound bound(c, context_for(isa, store), store, random, threads);
   double worst = 0;
   bound.kernel.for_each_choice(bound.request, [&](const choice::Choice& choice) {
-    if (wanted(choice)) worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
+    if (wanted(choice))
+      worst = std::max(worst,
+                       run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
   });
   return worst;
 }
 
-double run_case(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, int threads, int random_strategies) {
+double run_case(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store,
+                std::mt19937_64& random, int threads, int random_strategies) {
   const Bound bound(c, context_for(isa, store), store, random, threads);
   double worst = run_launch(c, bound.data, bound.kernel.plan(bound.request));
   std::vector<choice::Choice> choices;
-  bound.kernel.for_each_choice(bound.request, [&](const choice::Choice& choice) { choices.push_back(choice); });
+  bound.kernel.for_each_choice(bound.request,
+                               [&](const choice::Choice& choice) { choices.push_back(choice); });
   for (int i = 0; i < random_strategies; ++i) {
-    worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choices.at(random() % choices.size()))));
+    worst = std::max(worst, run_launch(c, bound.data,
+                                       bound.kernel.launch_with(
+                                           bound.request, choices.at(random() % choices.size()))));
   }
   return worst;
 }
 
-double run_vendor(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, int threads, std::string& words) {
+double run_vendor(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store,
+                  std::mt19937_64& random, int threads, std::string& words) {
   const Bound bound(c, context_for(isa, store, true), store, random, threads);
   const rkernel::Choices choices = bound.kernel.choices(bound.request, rkernel::Policy::Vendor);
   words = choices.candidates.empty() ? choices.none_reason : choices.candidates.front().program;
-  return run_launch(c, bound.data, choices.candidates.empty() ? bound.kernel.plan(bound.request) : choices.candidates.front().launch);
+  return run_launch(c, bound.data,
+                    choices.candidates.empty() ? bound.kernel.plan(bound.request)
+                                               : choices.candidates.front().launch);
 }
 
-Planned plan_case(const Case& c, const std::shared_ptr<const ContractionContext>& context, codegen::CodeStore& store, std::mt19937_64& random, int threads) {
+Planned plan_case(const Case& c, const std::shared_ptr<const ContractionContext>& context,
+                  codegen::CodeStore& store, std::mt19937_64& random, int threads) {
   const Bound bound(c, context, store, random, threads);
-  Planned planned{bound.kernel.plan(bound.request), bound.kernel.choices(bound.request, context->policy()), bound.kernel.explain(bound.request)};
+  Planned planned{bound.kernel.plan(bound.request),
+                  bound.kernel.choices(bound.request, context->policy()),
+                  bound.kernel.explain(bound.request)};
   planned.error = run_launch(c, bound.data, planned.launch);
   return planned;
 }
 
-double run_programs(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, int threads, int count) {
+double run_programs(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store,
+                    std::mt19937_64& random, int threads, int count) {
   const Bound bound(c, context_for(isa, store), store, random, threads);
   std::map<rkernel::LaneAxis, std::vector<choice::Choice>> choices;
   bound.kernel.for_each_choice(bound.request, [&](const choice::Choice& choice) {
     const rkernel::Strategy& strategy = choice.program.regions.front().strategy;
-    if (strategy.split_k == 1 && strategy.lanes != rkernel::LaneAxis::K) choices[strategy.lanes].push_back(choice);
+    if (strategy.split_k == 1 && strategy.lanes != rkernel::LaneAxis::K)
+      choices[strategy.lanes].push_back(choice);
   });
   double worst = 0;
   for (const auto& [lanes, of_lanes] : choices) {
-    const std::int64_t m = lanes == rkernel::LaneAxis::M ? c.n : c.m, n = lanes == rkernel::LaneAxis::M ? c.m : c.n;
-    const auto below = [&](std::int64_t limit) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit + 1)); };
+    const std::int64_t m = lanes == rkernel::LaneAxis::M ? c.n : c.m,
+                       n = lanes == rkernel::LaneAxis::M ? c.m : c.n;
+    const auto below = [&](std::int64_t limit) {
+      return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit + 1));
+    };
     for (const rkernel::Pattern pattern : rkernel::all_patterns) {
       for (int i = 0; i < count; ++i) {
-        rkernel::Cuts cuts{below(m), std::min(n, below((n + isa.panel_f32 - 1) / isa.panel_f32) * isa.panel_f32), 0};
+        rkernel::Cuts cuts{
+            below(m), std::min(n, below((n + isa.panel_f32 - 1) / isa.panel_f32) * isa.panel_f32),
+            0};
         cuts.second_m = cuts.m + below(m - cuts.m);
         choice::Choice choice = of_lanes.at(random() % of_lanes.size());
         choice.program.regions = rkernel::cover(pattern, m, n, cuts);
-        for (rkernel::Region& region : choice.program.regions) region.strategy = of_lanes.at(random() % of_lanes.size()).program.regions.front().strategy;
-        worst = std::max(worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
+        for (rkernel::Region& region : choice.program.regions)
+          region.strategy =
+              of_lanes.at(random() % of_lanes.size()).program.regions.front().strategy;
+        worst = std::max(
+            worst, run_launch(c, bound.data, bound.kernel.launch_with(bound.request, choice)));
       }
     }
   }
   return worst;
 }
 
-double run_candidates(const Case& c, const std::shared_ptr<const ContractionContext>& context, codegen::CodeStore& store, std::mt19937_64& random, int threads,
+double run_candidates(const Case& c, const std::shared_ptr<const ContractionContext>& context,
+                      codegen::CodeStore& store, std::mt19937_64& random, int threads,
                       rkernel::Policy policy, std::size_t most, std::size_t* ran) {
   const Bound bound(c, context, store, random, threads);
   const rkernel::Choices choices = bound.kernel.choices(bound.request, policy);
@@ -351,7 +417,8 @@ double run_candidates(const Case& c, const std::shared_ptr<const ContractionCont
   return worst;
 }
 
-bool same_bits(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store, std::mt19937_64& random, int threads, std::size_t most, std::size_t& ran) {
+bool same_bits(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store,
+               std::mt19937_64& random, int threads, std::size_t most, std::size_t& ran) {
   const Bound whole(c, context_for(isa, store), store, random, threads);
   std::vector<choice::Choice> choices;
   whole.kernel.for_each_choice(whole.request, [&](const choice::Choice& choice) {
@@ -359,13 +426,16 @@ bool same_bits(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store
   });
   std::ranges::shuffle(choices, random);
   choices.resize(std::min(most, choices.size()));
-  const std::vector<float> expected = output_of(c, whole.data, whole.kernel.plan({whole.built.symbols, 1}));
+  const std::vector<float> expected =
+      output_of(c, whole.data, whole.kernel.plan({whole.built.symbols, 1}));
   const auto has_bits = [&](const std::vector<float>& output, std::int64_t first_row) {
     ++ran;
-    return !output.empty() && std::memcmp(output.data(), expected.data() + first_row * c.n, output.size() * sizeof(float)) == 0;
+    return !output.empty() && std::memcmp(output.data(), expected.data() + first_row * c.n,
+                                          output.size() * sizeof(float)) == 0;
   };
   for (const choice::Choice& choice : choices) {
-    if (!has_bits(output_of(c, whole.data, whole.kernel.launch_with(whole.request, choice)), 0)) return false;
+    if (!has_bits(output_of(c, whole.data, whole.kernel.launch_with(whole.request, choice)), 0))
+      return false;
   }
   Case one = c;
   one.m = 1;
@@ -375,9 +445,12 @@ bool same_bits(const Case& c, const codegen::Isa& isa, codegen::CodeStore& store
     alone.data.b = all.b;
     alone.data.packed = all.packed;
     alone.data.bias = all.bias;
-    alone.data.a.assign(all.a.begin() + row * (c.k + c.a_slack), all.a.begin() + (row + 1) * (c.k + c.a_slack));
-    alone.data.residual.assign(all.residual.begin() + row * c.n, all.residual.begin() + (row + 1) * c.n);
-    if (!has_bits(output_of(one, alone.data, alone.kernel.plan({alone.built.symbols, 1})), row)) return false;
+    alone.data.a.assign(all.a.begin() + row * (c.k + c.a_slack),
+                        all.a.begin() + (row + 1) * (c.k + c.a_slack));
+    alone.data.residual.assign(all.residual.begin() + row * c.n,
+                               all.residual.begin() + (row + 1) * c.n);
+    if (!has_bits(output_of(one, alone.data, alone.kernel.plan({alone.built.symbols, 1})), row))
+      return false;
   }
   return true;
 }

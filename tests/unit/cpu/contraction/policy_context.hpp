@@ -20,7 +20,10 @@ struct ContextOptions {
   Vendor vendor = {};
 };
 
-/// The process's figures of this machine (context_for), as if it had these threads. Weights of every dtype that the ISA can widen.
-std::shared_ptr<const ContractionContext> policy_context(const codegen::Isa& isa, codegen::CodeStore& store, const ContextOptions& options);
+/// The process's figures of this machine (context_for), as if it had these threads. Weights of
+/// every dtype that the ISA can widen.
+std::shared_ptr<const ContractionContext> policy_context(const codegen::Isa& isa,
+                                                         codegen::CodeStore& store,
+                                                         const ContextOptions& options);
 
 }  // namespace dyn::cpu::testing

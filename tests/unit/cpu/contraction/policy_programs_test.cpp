@@ -15,15 +15,20 @@ using dyn::rkernel::Policy;
 
 namespace {
 
-constexpr std::array policies{Policy::Dyn, Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode, Policy::Oracle};
+constexpr std::array policies{Policy::Dyn,        Policy::Vortex,   Policy::MikPoly, Policy::FTuner,
+                              Policy::TSCompiler, Policy::DietCode, Policy::Oracle};
 
 std::uint64_t programs_seed() { return dyn::testing::test_seed(20261123); }
 
-// Empty, single, primes, and what lies about tiles, vectors, panels and the depths of blocks; few columns, so that lanes run along M and K.
+// Empty, single, primes, and what lies about tiles, vectors, panels and the depths of blocks; few
+// columns, so that lanes run along M and K.
 Case random_case_about_tiles(std::mt19937_64& random, const Isa& isa) {
-  const auto pick = [&](const std::vector<std::int64_t>& from) { return from[random() % from.size()]; };
+  const auto pick = [&](const std::vector<std::int64_t>& from) {
+    return from[random() % from.size()];
+  };
   const auto chance = [&](std::uint64_t one_in) { return random() % one_in == 0; };
-  const std::vector<std::int64_t> sizes{0, 1, 2, 3, 5, 6, 7, 8, 11, 13, 14, 15, 16, 17, 29, 31, 32, 33, 47, 63, 64, 65, 97, 113, 127, 129, 190};
+  const std::vector<std::int64_t> sizes{0,  1,  2,  3,  5,  6,  7,  8,  11, 13,  14,  15,  16, 17,
+                                        29, 31, 32, 33, 47, 63, 64, 65, 97, 113, 127, 129, 190};
   Case c{.batch = 1, .m = pick(sizes), .n = pick(sizes), .k = pick(sizes)};
   if (chance(4)) c.batch = static_cast<std::int64_t>(random() % 4);
   if (chance(3)) c.n = 1 + static_cast<std::int64_t>(random() % 17);
@@ -52,7 +57,8 @@ void check_programs(const std::vector<int>& all_threads, int cases, std::size_t 
         const Case c = random_case_about_tiles(random, isa);
         for (const Policy policy : policies) {
           INFO(isa.name << ", " << threads << " threads, " << name_of(policy) << ": " << words(c));
-          REQUIRE(testing::run_candidates(c, context, *store, random, threads, policy, most, &ran[policy]) <= 1);
+          REQUIRE(testing::run_candidates(c, context, *store, random, threads, policy, most,
+                                          &ran[policy]) <= 1);
         }
       }
       for (const Policy policy : policies) {
@@ -63,8 +69,8 @@ void check_programs(const std::vector<int>& all_threads, int cases, std::size_t 
   }
 }
 
-// Outputs of a few columns beyond the last whole vector, with every number of those, of each dtype of weights, packed and fresh either way: all choices whose lanes run
-// along K there.
+// Outputs of a few columns beyond the last whole vector, with every number of those, of each dtype
+// of weights, packed and fresh either way: all choices whose lanes run along K there.
 void check_dots_of_rest(int every, int share, std::size_t& ran) {
   dyn::testing::Sweep sweep(share);
   for (const Isa& isa : all_isas()) {
@@ -78,7 +84,9 @@ void check_dots_of_rest(int every, int share, std::size_t& ran) {
       for (std::int64_t rest = 1; rest < isa.f32_lanes; ++rest) {
         for (const std::int64_t k : {0, 1, 5, 16, 31, 100, 768, 1029, 2048}) {
           if (++number % every != 0 || !sweep.takes()) continue;
-          Case c{.m = 1 + static_cast<std::int64_t>(random() % 100), .n = whole * isa.f32_lanes + rest, .k = k};
+          Case c{.m = 1 + static_cast<std::int64_t>(random() % 100),
+                 .n = whole * isa.f32_lanes + rest,
+                 .k = k};
           if (random() % 5 == 0) c.batch = 2;
           c.fixed_rows = true;
           c.packed = random() % 2 == 0;
@@ -95,7 +103,8 @@ void check_dots_of_rest(int every, int share, std::size_t& ran) {
             ran += has ? 1 : 0;
             return has;
           };
-          REQUIRE(testing::run_choices(c, isa, *store, random, 1 + static_cast<int>(random() % 3), has_dots) <= 1);
+          REQUIRE(testing::run_choices(c, isa, *store, random, 1 + static_cast<int>(random() % 3),
+                                       has_dots) <= 1);
         }
       }
     }
@@ -113,12 +122,16 @@ TEST_CASE("dots of the columns of no whole vector equal plain loops") {
 TEST_CASE("programs of every policy equal plain loops") { check_programs({2}, 4, 6); }
 
 TEST_SUITE("full") {
-  TEST_CASE("dots of the columns of no whole vector equal plain loops, of every policy's problems: all widths and depths") {
+  TEST_CASE(
+      "dots of the columns of no whole vector equal plain loops, of every policy's problems: all "
+      "widths and depths") {
     std::size_t ran = 0;
     constexpr int share = 6;
     check_dots_of_rest(1, share, ran);
     CHECK(ran > (dyn::testing::full_sweeps() ? 10000 : 10000 / (2 * share)));
   }
 
-  TEST_CASE("all programs of every policy equal plain loops for many problems") { check_programs({1, 2, 3}, dyn::testing::test_rounds(60, 4), 1 << 20); }
+  TEST_CASE("all programs of every policy equal plain loops for many problems") {
+    check_programs({1, 2, 3}, dyn::testing::test_rounds(60, 4), 1 << 20);
+  }
 }

@@ -51,25 +51,30 @@ void unify_nans(DType dtype, std::vector<std::uint8_t>& bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += size_of(dtype)) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, bytes.data() + at, size_of(dtype));
-    const bool nan = dtype == DType::f64   ? std::isnan(std::bit_cast<double>(bits))
-                     : dtype == DType::f32 ? std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
-                                           : std::isnan(half_value(dtype, static_cast<std::uint16_t>(bits)));
+    const bool nan = dtype == DType::f64 ? std::isnan(std::bit_cast<double>(bits))
+                     : dtype == DType::f32
+                         ? std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                         : std::isnan(half_value(dtype, static_cast<std::uint16_t>(bits)));
     if (nan) std::memset(bytes.data() + at, 0xff, size_of(dtype));
   }
 }
 
 /// `step` tickets in one call; 0: all.
-void run_stage(rkernel::KernelFunction function, const rkernel::KernelArgs& args, std::int64_t tickets, std::int64_t step, void* scratch) {
+void run_stage(rkernel::KernelFunction function, const rkernel::KernelArgs& args,
+               std::int64_t tickets, std::int64_t step, void* scratch) {
   if (step == 0) step = std::max<std::int64_t>(tickets, 1);
-  for (std::int64_t first = 0; first < tickets; first += step) function(&args, first, std::min(step, tickets - first), scratch);
+  for (std::int64_t first = 0; first < tickets; first += step)
+    function(&args, first, std::min(step, tickets - first), scratch);
 }
 
 }  // namespace
 
-RunResult run_loop_kernel(const ProblemBuilder& builder, const codegen::Isa& isa, std::vector<std::vector<std::uint8_t>> initial,
-                          std::int64_t tickets, bool plain, bool small_caches, int threads) {
+RunResult run_loop_kernel(const ProblemBuilder& builder, const codegen::Isa& isa,
+                          std::vector<std::vector<std::uint8_t>> initial, std::int64_t tickets,
+                          bool plain, bool small_caches, int threads) {
   auto machine = std::make_shared<choice::Machine>(round_machine());
-  for (choice::MemoryLevel& level : machine->levels) level.bytes = small_caches ? std::min<std::int64_t>(level.bytes, 64) : level.bytes;
+  for (choice::MemoryLevel& level : machine->levels)
+    level.bytes = small_caches ? std::min<std::int64_t>(level.bytes, 64) : level.bytes;
   const auto kernel = cpu::LoopKernel::create(builder.problem, isa, machine);
   const auto sources = kernel->sources();
   // Positions instead of addresses tell which class the plan takes; only its code is compiled.
@@ -88,16 +93,22 @@ RunResult run_loop_kernel(const ProblemBuilder& builder, const codegen::Isa& isa
   }
   const auto function_of = [&](const codegen::KernelSource* code) {
     rkernel::CompileReport report;
-    return reinterpret_cast<rkernel::KernelFunction>(store_for(isa).resolve({code, 1}, 1, report).front());
+    return reinterpret_cast<rkernel::KernelFunction>(
+        store_for(isa).resolve({code, 1}, 1, report).front());
   };
   launch.function = function_of(source);
-  if (launch.merge != nullptr) launch.merge = function_of(&sources[static_cast<std::size_t>(reinterpret_cast<char*>(launch.merge) - positions.data())]);
+  if (launch.merge != nullptr)
+    launch.merge = function_of(&sources[static_cast<std::size_t>(
+        reinterpret_cast<char*>(launch.merge) - positions.data())]);
   Memory memory(initial);
-  const GuardedBuffer scratch((launch.scratch_bytes + 63) / 64 * 64), shared((launch.shared_bytes + 63) / 64 * 64);
+  const GuardedBuffer scratch((launch.scratch_bytes + 63) / 64 * 64),
+      shared((launch.shared_bytes + 63) / 64 * 64);
   std::atomic<std::int32_t> status{0};
-  const rkernel::KernelArgs args{memory.pointers.data(), launch.ints.data(), &status, shared.data()};
+  const rkernel::KernelArgs args{memory.pointers.data(), launch.ints.data(), &status,
+                                 shared.data()};
   run_stage(launch.function, args, launch.tickets, tickets, scratch.data());
-  if (launch.merge != nullptr) run_stage(launch.merge, args, launch.merge_tickets, tickets, scratch.data());
+  if (launch.merge != nullptr)
+    run_stage(launch.merge, args, launch.merge_tickets, tickets, scratch.data());
   for (const GuardedBuffer& buffer : memory.buffers) CHECK(buffer.intact());
   CHECK(scratch.intact());
   CHECK(shared.intact());
@@ -122,14 +133,19 @@ void check_problem(const ProblemBuilder& builder, unsigned seed, double toleranc
     REQUIRE(got.status == 0);
     for (std::size_t i = 0; i < wanted.size(); ++i)
       require_close(builder, static_cast<int>(i), got.outputs[i], wanted[i], tolerance);
-    const RunResult divided = run_loop_kernel(builder, isa, initial, 1 + static_cast<std::int64_t>(seed % 3));
+    const RunResult divided =
+        run_loop_kernel(builder, isa, initial, 1 + static_cast<std::int64_t>(seed % 3));
     REQUIRE(divided.outputs == got.outputs);
     REQUIRE(run_loop_kernel(builder, isa, initial, 0, true).outputs == got.outputs);
     REQUIRE(run_loop_kernel(builder, isa, initial, 0, false, true).outputs == got.outputs);
-    for (const int threads : {1, 3}) REQUIRE(run_loop_kernel(builder, isa, initial, 0, false, false, threads).outputs == got.outputs);
+    for (const int threads : {1, 3})
+      REQUIRE(run_loop_kernel(builder, isa, initial, 0, false, false, threads).outputs ==
+              got.outputs);
     if (!isa.fma) continue;
-    if (with_fma) REQUIRE(with_fma->outputs == got.outputs);
-    else with_fma = got;
+    if (with_fma)
+      REQUIRE(with_fma->outputs == got.outputs);
+    else
+      with_fma = got;
   }
 }
 

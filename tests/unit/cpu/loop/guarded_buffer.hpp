@@ -1,5 +1,6 @@
 #pragma once
-// Memory that ends at an inaccessible page and begins after marked bytes: what reads or writes outside is found.
+// Memory that ends at an inaccessible page and begins after marked bytes: what reads or writes
+// outside is found.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,7 +19,8 @@ class GuardedBuffer {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t inner = (bytes + margin + page - 1) / page * page;
     mapped_ = inner + page;
-    void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* mapping =
+        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED) throw std::bad_alloc();
     base_ = static_cast<std::uint8_t*>(mapping);
     std::memset(base_, mark, inner);
@@ -26,7 +28,10 @@ class GuardedBuffer {
     data_ = base_ + inner - bytes;
   }
   GuardedBuffer(GuardedBuffer&& other) noexcept
-      : bytes_(other.bytes_), mapped_(other.mapped_), base_(std::exchange(other.base_, nullptr)), data_(other.data_) {}
+      : bytes_(other.bytes_),
+        mapped_(other.mapped_),
+        base_(std::exchange(other.base_, nullptr)),
+        data_(other.data_) {}
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
   ~GuardedBuffer() {

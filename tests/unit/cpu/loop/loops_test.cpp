@@ -1,4 +1,5 @@
-// Loop kernels as models have them: softmax, layer norm, gathers, padding, reductions, at awkward sizes.
+// Loop kernels as models have them: softmax, layer norm, gathers, padding, reductions, at awkward
+// sizes.
 
 #include <doctest/doctest.h>
 
@@ -13,7 +14,8 @@ using dyn::rkernel::ExprOp;
 
 namespace {
 
-constexpr std::int64_t sizes[] = {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 37, 63, 64, 65, 127, 129, 500};
+constexpr std::int64_t sizes[] = {0,  1,  2,  3,  7,  8,  15,  16,  17, 31,
+                                  32, 33, 37, 63, 64, 65, 127, 129, 500};
 
 template <class Body>
 void at_all_sizes(const char* name, AxisKind column_kind, const Body& body) {
@@ -77,11 +79,13 @@ TEST_CASE("gather of rows, by an index that is uniform along the lanes") {
     check_problem(b, 3, 1e-6, false, {{ids, bytes_of(std::vector<std::int64_t>{0, 6, -1, -7, 3})}});
 
     for (const std::int64_t bad : {std::int64_t{7}, std::int64_t{-8}, std::int64_t{1} << 62}) {
-      std::vector<std::vector<std::uint8_t>> initial = {bytes_of(std::vector<std::int64_t>{0, 6, bad, -7, 3}),
-                                                        std::vector<std::uint8_t>(static_cast<std::size_t>(7 * columns) * 4),
-                                                        std::vector<std::uint8_t>(static_cast<std::size_t>(5 * columns) * 4)};
+      std::vector<std::vector<std::uint8_t>> initial = {
+          bytes_of(std::vector<std::int64_t>{0, 6, bad, -7, 3}),
+          std::vector<std::uint8_t>(static_cast<std::size_t>(7 * columns) * 4),
+          std::vector<std::uint8_t>(static_cast<std::size_t>(5 * columns) * 4)};
       for (const auto& isa : dyn::codegen::all_isas())
-        if (dyn::codegen::cpu_has(isa) && columns > 0) CHECK(run_loop_kernel(b, isa, initial).status == 1);
+        if (dyn::codegen::cpu_has(isa) && columns > 0)
+          CHECK(run_loop_kernel(b, isa, initial).status == 1);
     }
   }
 }
@@ -98,11 +102,12 @@ TEST_CASE("gather along the lanes, also from a table without rows") {
         check_problem(b, 3, 1e-6, false, {{ids, bytes_of(good)}});
         if (count > 0) good.back() = extent;
       }
-      std::vector<std::vector<std::uint8_t>> initial = {bytes_of(good),
-                                                        std::vector<std::uint8_t>(static_cast<std::size_t>(extent) * 4),
-                                                        std::vector<std::uint8_t>(static_cast<std::size_t>(count) * 4)};
+      std::vector<std::vector<std::uint8_t>> initial = {
+          bytes_of(good), std::vector<std::uint8_t>(static_cast<std::size_t>(extent) * 4),
+          std::vector<std::uint8_t>(static_cast<std::size_t>(count) * 4)};
       for (const auto& isa : dyn::codegen::all_isas())
-        if (dyn::codegen::cpu_has(isa)) CHECK(run_loop_kernel(b, isa, initial).status == (count > 0 ? 1 : 0));
+        if (dyn::codegen::cpu_has(isa))
+          CHECK(run_loop_kernel(b, isa, initial).status == (count > 0 ? 1 : 0));
     }
 }
 
@@ -127,7 +132,9 @@ TEST_CASE("layer norms of one structure share one class, whatever their names an
     b.axis(columns, AxisKind::Reduction);
     b.problem.lane_axis = 1;
     layer_norm(b);
-    return dyn::cpu::LoopKernel::create(b.problem, dyn::codegen::all_isas().back(), std::make_shared<dyn::choice::Machine>(round_machine()))->sources();
+    return dyn::cpu::LoopKernel::create(b.problem, dyn::codegen::all_isas().back(),
+                                        std::make_shared<dyn::choice::Machine>(round_machine()))
+        ->sources();
   };
   const auto a = sources(768, "first"), c = sources(72, "second");
   REQUIRE(a.size() == c.size());

@@ -1,4 +1,5 @@
-// Paths of loop kernels that depend on sizes: transposed blocks, streams, segments between borders, rows that are added at once.
+// Paths of loop kernels that depend on sizes: transposed blocks, streams, segments between borders,
+// rows that are added at once.
 
 #include <doctest/doctest.h>
 
@@ -17,8 +18,10 @@ const std::vector<DType> element_types = {DType::f32, DType::i64, DType::boolean
 
 DType in_registers(DType dtype) { return dtype == DType::f16 ? DType::f32 : dtype; }
 
-/// out[o, j, i] = in[o, i, j], the input `pad` elements wider than it need be, so that rows begin anywhere.
-void transposition(ProblemBuilder& b, std::int64_t outer, std::int64_t rows, std::int64_t columns, std::int64_t pad, DType dtype, bool sum) {
+/// out[o, j, i] = in[o, i, j], the input `pad` elements wider than it need be, so that rows begin
+/// anywhere.
+void transposition(ProblemBuilder& b, std::int64_t outer, std::int64_t rows, std::int64_t columns,
+                   std::int64_t pad, DType dtype, bool sum) {
   const int o = b.axis(outer), j = b.axis(columns), i = b.axis(rows);
   const auto width = b.symbol(columns + pad), height = b.symbol(rows);
   const auto one = b.constant(1);
@@ -38,7 +41,8 @@ TEST_CASE("transposed blocks of every size of element, around the sizes of tiles
   for (const std::int64_t rows : {0, 1, 3, 15, 16, 17, 33, 65})
     for (const std::int64_t columns : {1, 2, 16, 31, 66}) {
       ProblemBuilder plain("transposition"), sum("transposed_sum");
-      transposition(plain, 2, rows, columns, columns % 5, element_types[seed % element_types.size()], false);
+      transposition(plain, 2, rows, columns, columns % 5,
+                    element_types[seed % element_types.size()], false);
       transposition(sum, 2, rows, columns, 0, DType::f32, true);
       check_problem(plain, seed, 1e-4, seed % 2 == 0);
       check_problem(sum, seed + 1, 1e-4, true);
@@ -60,7 +64,8 @@ TEST_CASE("streams begin at a line, wherever a row begins") {
     };
     {
       const auto [rows, lanes] = elements(map, AxisKind::Parallel);
-      const int x = map.load(map.dense(DType::f32, {rows, lanes})), bias = map.load(map.dense(DType::f32, {lanes}));
+      const int x = map.load(map.dense(DType::f32, {rows, lanes})),
+                bias = map.load(map.dense(DType::f32, {lanes}));
       map.store(map.expr(ExprOp::Add, {x, bias}), map.dense(DType::f32, {rows, lanes}, true));
       map.problem.lane_axis = lanes;
     }
@@ -68,14 +73,17 @@ TEST_CASE("streams begin at a line, wherever a row begins") {
       const auto [rows, lanes] = elements(two, AxisKind::Parallel);
       const int x = two.load(two.dense(DType::f32, {rows, lanes}));
       two.store(two.expr(ExprOp::Neg, {x}), two.dense(DType::f32, {rows, lanes}, true));
-      two.store(two.expr(ExprOp::IsNan, {x}, DType::boolean), two.dense(DType::boolean, {rows, lanes}, true));
+      two.store(two.expr(ExprOp::IsNan, {x}, DType::boolean),
+                two.dense(DType::boolean, {rows, lanes}, true));
       two.problem.lane_axis = lanes;
     }
     {
       const auto [rows, lanes] = elements(row, AxisKind::Reduction);
       const int x = row.load(row.dense(DType::f32, {rows, lanes}));
-      const int power = row.expr(ExprOp::Exp, {row.expr(ExprOp::Sub, {x, row.expr(ExprOp::ReduceMax, {x})})});
-      row.store(row.expr(ExprOp::Div, {power, row.expr(ExprOp::ReduceSum, {power})}), row.dense(DType::f32, {rows, lanes}, true));
+      const int power =
+          row.expr(ExprOp::Exp, {row.expr(ExprOp::Sub, {x, row.expr(ExprOp::ReduceMax, {x})})});
+      row.store(row.expr(ExprOp::Div, {power, row.expr(ExprOp::ReduceSum, {power})}),
+                row.dense(DType::f32, {rows, lanes}, true));
       row.problem.lane_axis = lanes;
     }
     check_problem(map, 11, 1e-4, true);
@@ -90,20 +98,25 @@ TEST_CASE("two parts of a row, and what neither has") {
       ProblemBuilder b("concat");
       const int rows = b.axis(3), lanes = b.axis(first + second + 2);
       const auto one = b.constant(1), start = b.symbol(first), length = b.symbol(second);
-      const int x = b.operand(DType::f32, {start, one}, 3 * first), y = b.operand(DType::f32, {length, one}, 3 * second);
-      b.problem.operands[static_cast<std::size_t>(x)].guards = {range_of(lanes, b.constant(0), start)};
-      b.problem.operands[static_cast<std::size_t>(y)].guards = {range_of(lanes, start, start + length)};
+      const int x = b.operand(DType::f32, {start, one}, 3 * first),
+                y = b.operand(DType::f32, {length, one}, 3 * second);
+      b.problem.operands[static_cast<std::size_t>(x)].guards = {
+          range_of(lanes, b.constant(0), start)};
+      b.problem.operands[static_cast<std::size_t>(y)].guards = {
+          range_of(lanes, start, start + length)};
       b.problem.operands[static_cast<std::size_t>(y)].offset = start * -1;
       b.problem.operands[static_cast<std::size_t>(y)].fill = 2.5;
       const int before = b.expr(ExprOp::Less, {b.index(lanes), b.dim(start)}, DType::boolean);
-      b.store(b.expr(ExprOp::Select, {before, b.load(x), b.load(y)}), b.dense(DType::f32, {rows, lanes}, true));
+      b.store(b.expr(ExprOp::Select, {before, b.load(x), b.load(y)}),
+              b.dense(DType::f32, {rows, lanes}, true));
       b.problem.lane_axis = lanes;
       check_problem(b, static_cast<unsigned>(first * 100 + second));
     }
 }
 
 TEST_CASE("several parts, each of which is rows") {
-  // The same part may be chosen in two places, a choice may stand within another one, and fills may differ, so that parts are not alike.
+  // The same part may be chosen in two places, a choice may stand within another one, and fills may
+  // differ, so that parts are not alike.
   for (const std::int64_t columns : {1, 15, 16, 64, 130, 300})
     for (const bool alike : {true, false}) {
       ProblemBuilder b("concat_of_rows");
@@ -119,11 +132,15 @@ TEST_CASE("several parts, each of which is rows") {
         operand.offset = width * -start;
         operand.fill = alike ? 0 : part;
       }
-      const auto below = [&](std::int64_t end) { return b.expr(ExprOp::Less, {b.index(rows), b.dim(b.constant(end))}, DType::boolean); };
+      const auto below = [&](std::int64_t end) {
+        return b.expr(ExprOp::Less, {b.index(rows), b.dim(b.constant(end))}, DType::boolean);
+      };
       const int first = b.expr(ExprOp::Select, {below(2), b.load(parts[0]), b.load(parts[1])});
-      b.store(b.expr(ExprOp::Select, {below(5), first, b.load(parts[2])}), b.dense(DType::f32, {rows, lanes}, true));
+      b.store(b.expr(ExprOp::Select, {below(5), first, b.load(parts[2])}),
+              b.dense(DType::f32, {rows, lanes}, true));
       const int rest = b.expr(ExprOp::Select, {below(5), b.load(parts[1]), b.load(parts[2])});
-      b.store(b.expr(ExprOp::Select, {below(2), b.load(parts[0]), rest}), b.dense(DType::f32, {rows, lanes}, true));
+      b.store(b.expr(ExprOp::Select, {below(2), b.load(parts[0]), rest}),
+              b.dense(DType::f32, {rows, lanes}, true));
       b.problem.lane_axis = lanes;
       check_problem(b, static_cast<unsigned>(columns), 1e-6, true);
     }
@@ -134,9 +151,11 @@ TEST_CASE("sums over outer axes, around the number of rows that are added at onc
   for (const std::int64_t rows : {0, 1, 7, 8, 9, 17})
     for (const std::int64_t columns : {1, 16, 33, 63, 65, 200}) {
       ProblemBuilder b("outer_sums");
-      const int lanes = b.axis(columns), outer = b.axis(2, AxisKind::Reduction), inner = b.axis(rows, AxisKind::Reduction);
+      const int lanes = b.axis(columns), outer = b.axis(2, AxisKind::Reduction),
+                inner = b.axis(rows, AxisKind::Reduction);
       const int x = b.load(b.dense(DType::f32, {outer, inner, lanes}));
-      const int sum = b.expr(ExprOp::ReduceSum, {x}), most = b.expr(ExprOp::ReduceMax, {b.expr(ExprOp::Mul, {x, sum})});
+      const int sum = b.expr(ExprOp::ReduceSum, {x}),
+                most = b.expr(ExprOp::ReduceMax, {b.expr(ExprOp::Mul, {x, sum})});
       b.store(b.expr(ExprOp::Add, {sum, most}), b.dense(DType::f32, {lanes}, true));
       b.problem.lane_axis = lanes;
       check_problem(b, seed++);

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Figures are remembered by the process for each number of threads: every use of another number begins anew.
+/// Figures are remembered by the process for each number of threads: every use of another number
+/// begins anew.
 class Figures {
  public:
   dyn::choice::Machine machine(int threads) const {
@@ -71,7 +72,11 @@ class Figures {
 json json_of(const std::vector<BlockSpeed>& speeds) {
   json blocks = json::array();
   for (const BlockSpeed& speed : speeds) {
-    blocks.push_back({{"block", {speed.block.tile_rows, speed.block.tile_columns, speed.block.rows, speed.block.columns}}, {"alone", speed.alone}, {"together", speed.together}});
+    blocks.push_back(
+        {{"block",
+          {speed.block.tile_rows, speed.block.tile_columns, speed.block.rows, speed.block.columns}},
+         {"alone", speed.alone},
+         {"together", speed.together}});
   }
   return {{"name", cpu_name()}, {"depths", measured_depths}, {"blocks", blocks}};
 }
@@ -88,12 +93,16 @@ void check_measured(const std::vector<BlockSpeed>& speeds, const dyn::choice::Ma
   }
 }
 
-void check_file_of(const Figures& figures, const std::vector<BlockSpeed>& speeds) { CHECK(figures.content() == json_of(speeds)); }
+void check_file_of(const Figures& figures, const std::vector<BlockSpeed>& speeds) {
+  CHECK(figures.content() == json_of(speeds));
+}
 
 }  // namespace
 
 TEST_SUITE("full") {
-  TEST_CASE("figures of blocks are measured once, kept in a file, and measured anew where the file does not fit") {
+  TEST_CASE(
+      "figures of blocks are measured once, kept in a file, and measured anew where the file does "
+      "not fit") {
     Figures figures;
     const auto first_machine = figures.machine(1);
     const std::vector<BlockSpeed> first = figures.get(first_machine);
@@ -112,12 +121,15 @@ TEST_SUITE("full") {
     CHECK(json_of(believed) == kept);
     CHECK(figures.content() == kept);
 
-    json other_name = json_of(testing::made_up_speeds(figures.machine(3))), other_blocks = json_of(testing::made_up_speeds(figures.machine(4)));
+    json other_name = json_of(testing::made_up_speeds(figures.machine(3))),
+         other_blocks = json_of(testing::made_up_speeds(figures.machine(4)));
     other_name["name"] = "another machine";
     other_blocks["blocks"].erase(2);
     const std::string whole = json_of(testing::made_up_speeds(figures.machine(5))).dump();
     const std::vector<std::pair<std::string, std::string>> wrong{
-        {other_name.dump(), "was measured on 'another machine'"}, {other_blocks.dump(), "for other blocks"}, {whole.substr(0, whole.size() / 2), "is damaged"}};
+        {other_name.dump(), "was measured on 'another machine'"},
+        {other_blocks.dump(), "for other blocks"},
+        {whole.substr(0, whole.size() / 2), "is damaged"}};
     for (int threads = 3; const auto& [text, warning] : wrong) {
       const auto machine = figures.machine(threads);
       figures.put(threads, text);

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "targets/cpu/tile/main_loop.hpp"
 #include "targets/cpu/measure/measure.hpp"
+#include "targets/cpu/tile/main_loop.hpp"
 
 using namespace dyn::cpu;
 using namespace dyn::codegen;
@@ -30,12 +30,15 @@ std::int64_t extent(std::initializer_list<std::array<std::int64_t, 2>> loops) {
 }
 
 template <int index>
-void record(const float*, std::int64_t a_row_stride, const void*, std::int64_t b_k_stride, std::int64_t panel_stride, std::int64_t k, float*,
-            std::int64_t c_row_stride, std::int64_t, std::int64_t, std::int64_t) {
+void record(const float*, std::int64_t a_row_stride, const void*, std::int64_t b_k_stride,
+            std::int64_t panel_stride, std::int64_t k, float*, std::int64_t c_row_stride,
+            std::int64_t, std::int64_t, std::int64_t) {
   const Tile running = tiles[index];
   const std::int64_t panels = std::max(1, running.columns / panel);
   touched.a = std::max(touched.a, extent({{running.rows, a_row_stride}, {k, 1}}));
-  touched.b = std::max(touched.b, extent({{k, b_k_stride}, {panels, panel_stride}, {std::min(running.columns, panel), 1}}));
+  touched.b = std::max(
+      touched.b,
+      extent({{k, b_k_stride}, {panels, panel_stride}, {std::min(running.columns, panel), 1}}));
   touched.c = std::max(touched.c, extent({{running.rows, c_row_stride}, {running.columns, 1}}));
   ++calls;
   volatile int turns = 0;  // as long as a clock can tell

@@ -66,7 +66,8 @@ TEST_CASE("however many threads read, they stay in the buffer") {
 TEST_CASE("a cache that others fill is as large as what is read from it fast") {
   constexpr std::int64_t cache = 32 << 20;
   const auto of = [&](std::int64_t kept) {
-    return usable_bytes(cache, 80e9, 20e9, [&](std::int64_t bytes) { return bytes <= kept ? 79e9 : 21e9; });
+    return usable_bytes(cache, 80e9, 20e9,
+                        [&](std::int64_t bytes) { return bytes <= kept ? 79e9 : 21e9; });
   };
   CHECK(of(cache) == cache);
   CHECK(of(28 << 20) == cache);  // the last eighth holds what else a program reads
@@ -74,7 +75,9 @@ TEST_CASE("a cache that others fill is as large as what is read from it fast") {
   CHECK(of(21 << 20) == 20 << 20);
   CHECK(of(16 << 20) == 16 << 20);
   CHECK(of(1 << 20) == 16 << 20);
-  const auto middle = [&](double bandwidth) { return usable_bytes(cache, 80e9, 20e9, [&](std::int64_t) { return bandwidth; }); };
+  const auto middle = [&](double bandwidth) {
+    return usable_bytes(cache, 80e9, 20e9, [&](std::int64_t) { return bandwidth; });
+  };
   CHECK(middle(41e9) == cache);
   CHECK(middle(39e9) == cache / 2);
 }
@@ -82,12 +85,15 @@ TEST_CASE("a cache that others fill is as large as what is read from it fast") {
 TEST_CASE("bandwidths for more threads than processors") { check_levels(3); }
 
 TEST_SUITE("full") {
-TEST_CASE("bandwidths for more processors than a buffer has parts") { check_levels(90); }
+  TEST_CASE("bandwidths for more processors than a buffer has parts") { check_levels(90); }
 }
 
-TEST_CASE("figures that other programs disturbed are known, and never say that more threads read less") {
-  const std::vector<dyn::choice::MemoryLevel> good{{"L1", 1, {400, 790}}, {"L2", 2, {270, 500}}, {"L3", 3, {120, 240}}, {"DRAM", 0, {50, 64}}};
-  std::vector<dyn::choice::MemoryLevel> bad{{"L1", 1, {410, 304}}, {"L2", 2, {278, 199}}, {"L3", 3, {136, 123}}, {"DRAM", 0, {53, 52}}};
+TEST_CASE(
+    "figures that other programs disturbed are known, and never say that more threads read less") {
+  const std::vector<dyn::choice::MemoryLevel> good{
+      {"L1", 1, {400, 790}}, {"L2", 2, {270, 500}}, {"L3", 3, {120, 240}}, {"DRAM", 0, {50, 64}}};
+  std::vector<dyn::choice::MemoryLevel> bad{
+      {"L1", 1, {410, 304}}, {"L2", 2, {278, 199}}, {"L3", 3, {136, 123}}, {"DRAM", 0, {53, 52}}};
   CHECK(!is_disturbed(good, 2));
   CHECK(is_disturbed(bad, 2));
   CHECK(!is_disturbed(bad, 1));  // two threads of one core share its caches

@@ -24,19 +24,24 @@ namespace {
 
 constexpr std::byte untouched{0xa5};
 
-/// The panels of a k x n matrix whose rows (or columns, transposed) are contiguous; each panel is packed by a call of its own.
-std::vector<std::byte> packed(const PackedLayout& layout, const std::vector<float>& matrix, bool transposed) {
+/// The panels of a k x n matrix whose rows (or columns, transposed) are contiguous; each panel is
+/// packed by a call of its own.
+std::vector<std::byte> packed(const PackedLayout& layout, const std::vector<float>& matrix,
+                              bool transposed) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(layout.bytes()) + 1, untouched);
   for (std::int64_t panel = 0; panel < layout.panels(); ++panel) {
-    pack_panels(layout, matrix.data(), transposed ? 1 : layout.n, transposed ? layout.k : 1, panel, panel + 1, bytes.data());
+    pack_panels(layout, matrix.data(), transposed ? 1 : layout.n, transposed ? layout.k : 1, panel,
+                panel + 1, bytes.data());
   }
   CHECK(bytes.back() == untouched);
   return bytes;
 }
 
 template <class T>
-T element(const PackedLayout& layout, const std::vector<std::byte>& bytes, std::int64_t k, std::int64_t n) {
-  const std::int64_t index = n / layout.panel * layout.k * layout.panel + k * layout.panel + n % layout.panel;
+T element(const PackedLayout& layout, const std::vector<std::byte>& bytes, std::int64_t k,
+          std::int64_t n) {
+  const std::int64_t index =
+      n / layout.panel * layout.k * layout.panel + k * layout.panel + n % layout.panel;
   T value;
   std::memcpy(&value, bytes.data() + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
   return value;
@@ -48,16 +53,23 @@ float scale(const PackedLayout& layout, const std::vector<std::byte>& bytes, std
   return value;
 }
 
-float at(const PackedLayout& layout, const std::vector<float>& matrix, bool transposed, std::int64_t k, std::int64_t n) {
+float at(const PackedLayout& layout, const std::vector<float>& matrix, bool transposed,
+         std::int64_t k, std::int64_t n) {
   return matrix[static_cast<std::size_t>(transposed ? n * layout.k + k : k * layout.n + n)];
 }
 
 /// Elements between two values of 16 bits, denormal, beyond f16, and plain ones.
 std::vector<float> strange_numbers(std::size_t count, std::mt19937_64& random) {
   using Limits = std::numeric_limits<float>;
-  const float strange[] = {0.0f, -0.0f, Limits::denorm_min(), -0x1p-130f, 0x1p-24f, 0x1p-25f, 0x1.8p-25f, 65504.0f, 65520.0f, -1e38f, 0x1.01p0f, 0x1.03p0f, 0x1.002p0f, 0x1.006p0f};
+  const float strange[] = {0.0f,       -0.0f,     Limits::denorm_min(),
+                           -0x1p-130f, 0x1p-24f,  0x1p-25f,
+                           0x1.8p-25f, 65504.0f,  65520.0f,
+                           -1e38f,     0x1.01p0f, 0x1.03p0f,
+                           0x1.002p0f, 0x1.006p0f};
   std::vector<float> numbers(count);
-  for (float& number : numbers) number = random() % 3 == 0 ? strange[random() % std::size(strange)] : static_cast<float>(random() % 4001) / 1000 - 2;
+  for (float& number : numbers)
+    number = random() % 3 == 0 ? strange[random() % std::size(strange)]
+                               : static_cast<float>(random() % 4001) / 1000 - 2;
   return numbers;
 }
 
@@ -66,22 +78,28 @@ std::vector<float> strange_numbers(std::size_t count, std::mt19937_64& random) {
 TEST_CASE("the last columns lie behind the panels as rows, and nothing beyond") {
   std::mt19937_64 random(dyn::testing::test_seed(20261126));
   for (int i = 0; i < 100; ++i) {
-    PackedLayout layout{DType::f32, 1 << (random() % 6), static_cast<std::int64_t>(random() % 130), 1 + static_cast<std::int64_t>(random() % 70)};
+    PackedLayout layout{DType::f32, 1 << (random() % 6), static_cast<std::int64_t>(random() % 130),
+                        1 + static_cast<std::int64_t>(random() % 70)};
     const std::int64_t in_last_panel = layout.n - (layout.panels() - 1) * layout.panel;
-    layout.rows = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(in_last_panel + 1));
+    layout.rows =
+        static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(in_last_panel + 1));
     const bool transposed = random() % 2 == 0;
-    const std::vector<float> matrix = strange_numbers(static_cast<std::size_t>(layout.k * layout.n), random);
+    const std::vector<float> matrix =
+        strange_numbers(static_cast<std::size_t>(layout.k * layout.n), random);
     const std::vector<std::byte> bytes = packed(layout, matrix, transposed);
     CHECK(layout.row_stride() > layout.k);
     CHECK(layout.rows_offset_bytes() % 64 == 0);
     for (std::int64_t n = 0; n < layout.n; ++n) {
       for (std::int64_t k = 0; k < layout.k; ++k) {
         const float expected = at(layout, matrix, transposed, k, n);
-        REQUIRE(std::bit_cast<std::uint32_t>(element<float>(layout, bytes, k, n)) == std::bit_cast<std::uint32_t>(expected));
+        REQUIRE(std::bit_cast<std::uint32_t>(element<float>(layout, bytes, k, n)) ==
+                std::bit_cast<std::uint32_t>(expected));
         const std::int64_t row = n - (layout.n - layout.rows);
         if (row < 0) continue;
         float there;
-        std::memcpy(&there, bytes.data() + layout.rows_offset_bytes() + (row * layout.row_stride() + k) * 4, 4);
+        std::memcpy(&there,
+                    bytes.data() + layout.rows_offset_bytes() + (row * layout.row_stride() + k) * 4,
+                    4);
         REQUIRE(std::bit_cast<std::uint32_t>(there) == std::bit_cast<std::uint32_t>(expected));
       }
     }
@@ -92,9 +110,12 @@ TEST_CASE("panels of 16 bits hold what is nearest, ties to even, and zeros at th
   std::mt19937_64 random(dyn::testing::test_seed(20261121));
   for (const DType dtype : {DType::bf16, DType::f16}) {
     for (int repeat = 0; repeat < 40; ++repeat) {
-      const PackedLayout layout{dtype, 1 << (random() % 6), static_cast<std::int64_t>(random() % 130), static_cast<std::int64_t>(random() % 70)};
+      const PackedLayout layout{dtype, 1 << (random() % 6),
+                                static_cast<std::int64_t>(random() % 130),
+                                static_cast<std::int64_t>(random() % 70)};
       const bool transposed = random() % 2 == 0;
-      std::vector<float> matrix = strange_numbers(static_cast<std::size_t>(layout.k * layout.n), random);
+      std::vector<float> matrix =
+          strange_numbers(static_cast<std::size_t>(layout.k * layout.n), random);
       if (!matrix.empty()) {
         matrix[random() % matrix.size()] = std::numeric_limits<float>::infinity();
         matrix[random() % matrix.size()] = std::numeric_limits<float>::quiet_NaN();
@@ -105,7 +126,8 @@ TEST_CASE("panels of 16 bits hold what is nearest, ties to even, and zeros at th
         for (std::int64_t n = 0; n < layout.panels() * layout.panel; ++n) {
           const auto bits = element<std::uint16_t>(layout, bytes, k, n);
           const float number = n < layout.n ? at(layout, matrix, transposed, k, n) : 0;
-          wrong += std::isnan(number) ? !std::isnan(dyn::testing::half_value(dtype, bits)) : bits != dyn::testing::half_bits(dtype, number);
+          wrong += std::isnan(number) ? !std::isnan(dyn::testing::half_value(dtype, bits))
+                                      : bits != dyn::testing::half_bits(dtype, number);
         }
       }
       CAPTURE(repeat);
@@ -117,17 +139,25 @@ TEST_CASE("panels of 16 bits hold what is nearest, ties to even, and zeros at th
 TEST_CASE("panels of 8 bits and their scales are within half a step of the weights") {
   std::mt19937_64 random(dyn::testing::test_seed(20261121));
   for (int repeat = 0; repeat < 40; ++repeat) {
-    const PackedLayout layout{DType::i8, 1 << (random() % 6), static_cast<std::int64_t>(random() % 130), static_cast<std::int64_t>(random() % 70)};
+    const PackedLayout layout{DType::i8, 1 << (random() % 6),
+                              static_cast<std::int64_t>(random() % 130),
+                              static_cast<std::int64_t>(random() % 70)};
     const bool transposed = random() % 2 == 0;
-    std::vector<float> matrix = strange_numbers(static_cast<std::size_t>(layout.k * layout.n), random);
-    const std::int64_t zeros = layout.n > 0 ? static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(layout.n)) : -1;
-    for (std::int64_t k = 0; zeros >= 0 && k < layout.k; ++k) matrix[static_cast<std::size_t>(transposed ? zeros * layout.k + k : k * layout.n + zeros)] = 0;
+    std::vector<float> matrix =
+        strange_numbers(static_cast<std::size_t>(layout.k * layout.n), random);
+    const std::int64_t zeros =
+        layout.n > 0 ? static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(layout.n))
+                     : -1;
+    for (std::int64_t k = 0; zeros >= 0 && k < layout.k; ++k)
+      matrix[static_cast<std::size_t>(transposed ? zeros * layout.k + k : k * layout.n + zeros)] =
+          0;
     const std::vector<std::byte> bytes = packed(layout, matrix, transposed);
     CHECK(layout.scales_offset_bytes() % 64 == 0);
     int wrong = 0;
     for (std::int64_t n = 0; n < layout.panels() * layout.panel; ++n) {
       float largest = 0;
-      for (std::int64_t k = 0; n < layout.n && k < layout.k; ++k) largest = std::max(largest, std::fabs(at(layout, matrix, transposed, k, n)));
+      for (std::int64_t k = 0; n < layout.n && k < layout.k; ++k)
+        largest = std::max(largest, std::fabs(at(layout, matrix, transposed, k, n)));
       const float step = scale(layout, bytes, n);
       wrong += step == largest / 127 ? 0 : 1;
       for (std::int64_t k = 0; k < layout.k; ++k) {
@@ -145,11 +175,13 @@ TEST_CASE("a column of denormal weights has a scale, and no NaN comes of it") {
   const PackedLayout layout{DType::i8, 4, 2, 1};
   const std::vector<float> matrix{std::numeric_limits<float>::denorm_min(), -0x1p-140f};
   const std::vector<std::byte> bytes = packed(layout, matrix, false);
-  for (std::int64_t k = 0; k < 2; ++k) CHECK(std::isfinite(element<std::int8_t>(layout, bytes, k, 0) * scale(layout, bytes, 0)));
+  for (std::int64_t k = 0; k < 2; ++k)
+    CHECK(std::isfinite(element<std::int8_t>(layout, bytes, k, 0) * scale(layout, bytes, 0)));
 }
 
 TEST_CASE("NaN and infinity have no place in 8 bits") {
-  for (const float number : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+  for (const float number :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
     const PackedLayout layout{DType::i8, 4, 3, 6};
     std::vector<float> matrix(18, 1);
     matrix[2 * 6 + 5] = number;

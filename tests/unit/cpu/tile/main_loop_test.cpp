@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "targets/llvm/jit/compiler.hpp"
 #include "targets/cpu/tile/dot_loop.hpp"
 #include "targets/cpu/tile/main_loop.hpp"
+#include "targets/llvm/jit/compiler.hpp"
 
 using namespace dyn::codegen;
 using namespace dyn::cpu;
@@ -36,19 +36,25 @@ TEST_CASE("no main loop spills a vector register, and each has its tile's multip
   for (const Isa& isa : all_isas()) {
     Compiler compiler(isa);
     const std::string_view product = isa.fma ? "vfmadd" : "mulps";
-    const std::string_view registers = isa.name == "avx512" ? "%zmm" : isa.name == "avx2" ? "%ymm" : "%xmm";
+    const std::string_view registers = isa.name == "avx512" ? "%zmm"
+                                       : isa.name == "avx2" ? "%ymm"
+                                                            : "%xmm";
     for (const Tile& tile : main_loop_tiles(isa)) {
       CAPTURE(isa.name);
       CAPTURE(tile.rows);
       CAPTURE(tile.columns);
-      const std::string assembly = compiler.assembly(main_loop_source(isa, register_layer(tile, contraction)), "f");
+      const std::string assembly =
+          compiler.assembly(main_loop_source(isa, register_layer(tile, contraction)), "f");
       CHECK(lines_with(assembly, {"mm", "(%rsp"}) == 0);
-      CHECK(lines_with(assembly, {product, registers}) == unroll_and_remainder * tile.rows * tile.columns / isa.f32_lanes);
+      CHECK(lines_with(assembly, {product, registers}) ==
+            unroll_and_remainder * tile.rows * tile.columns / isa.f32_lanes);
     }
   }
 }
 
-TEST_CASE("no main loop over narrow weights spills a vector register, and each has its tile's multiply-adds") {
+TEST_CASE(
+    "no main loop over narrow weights spills a vector register, and each has its tile's "
+    "multiply-adds") {
   for (const Isa& isa : all_isas()) {
     if (!isa.fma) continue;  // SSE2 widens with registers of its own
     Compiler compiler(isa);
@@ -58,17 +64,22 @@ TEST_CASE("no main loop over narrow weights spills a vector register, and each h
         CAPTURE(dyn::name_of(weights));
         CAPTURE(tile.rows);
         CAPTURE(tile.columns);
-        const std::string assembly = compiler.assembly(main_loop_source(isa, register_layer(tile, contraction), weights), "f");
+        const std::string assembly = compiler.assembly(
+            main_loop_source(isa, register_layer(tile, contraction), weights), "f");
         CHECK(lines_with(assembly, {"mm", "(%rsp"}) == 0);
-        const bool is_unrolled = weights != dyn::DType::f16 || tile.rows * tile.columns / isa.f32_lanes <= 26;
-        CHECK(lines_with(assembly, {"vfmadd"}) == (is_unrolled ? 4 + 1 : 1) * tile.rows * tile.columns / isa.f32_lanes);
+        const bool is_unrolled =
+            weights != dyn::DType::f16 || tile.rows * tile.columns / isa.f32_lanes <= 26;
+        CHECK(lines_with(assembly, {"vfmadd"}) ==
+              (is_unrolled ? 4 + 1 : 1) * tile.rows * tile.columns / isa.f32_lanes);
       }
     }
   }
 }
 
-TEST_CASE("no loop with lanes along K spills a vector register, and each has its tile's multiply-adds") {
-  constexpr int loops_and_cut_vector = 2 + 1;  // the loop that asks for rows ahead, the one that does not, and what is left
+TEST_CASE(
+    "no loop with lanes along K spills a vector register, and each has its tile's multiply-adds") {
+  constexpr int loops_and_cut_vector =
+      2 + 1;  // the loop that asks for rows ahead, the one that does not, and what is left
   for (const Isa& isa : all_isas()) {
     Compiler compiler(isa);
     const std::string_view product = isa.fma ? "vfmadd" : "mulps";
@@ -85,7 +96,8 @@ TEST_CASE("no loop with lanes along K spills a vector register, and each has its
 }
 
 TEST_CASE("a tile changed in the rKernel tree is other machine code") {
-  const Isa& isa = *std::find_if(all_isas().begin(), all_isas().end(), [](const Isa& i) { return i.name == "avx2"; });
+  const Isa& isa = *std::find_if(all_isas().begin(), all_isas().end(),
+                                 [](const Isa& i) { return i.name == "avx2"; });
   dyn::rkernel::Layer registers = register_layer({6, 16}, contraction);
   Compiler compiler(isa);
   const std::string before = compiler.assembly(main_loop_source(isa, registers), "f");
@@ -93,7 +105,8 @@ TEST_CASE("a tile changed in the rKernel tree is other machine code") {
   const std::string after = compiler.assembly(main_loop_source(isa, registers), "f");
   CHECK(lines_with(before, {"vfmadd"}) == 5 * 12);
   CHECK(lines_with(after, {"vfmadd"}) == 5 * 10);
-  CHECK(main_loop_source(isa, registers).key != main_loop_source(isa, register_layer({6, 16}, contraction)).key);
+  CHECK(main_loop_source(isa, registers).key !=
+        main_loop_source(isa, register_layer({6, 16}, contraction)).key);
 }
 
 TEST_CASE("every number of rows up to the tallest tile has a main loop, so that no row is padded") {

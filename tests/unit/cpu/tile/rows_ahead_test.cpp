@@ -1,4 +1,5 @@
-// How far beyond its place a tile asks for rows of A. The functions emit IR, which folds to a number where all they are given are numbers.
+// How far beyond its place a tile asks for rows of A. The functions emit IR, which folds to a
+// number where all they are given are numbers.
 
 #include <doctest/doctest.h>
 #include <llvm/IR/Constants.h>
@@ -11,11 +12,15 @@ using namespace dyn::codegen;
 
 namespace {
 
-std::int64_t emitted(llvm::Value* (*distance)(dyn::codegen::Builder&, const TileRows&), std::int64_t rows, std::int64_t stride, std::int64_t k, bool is_only = false) {
+std::int64_t emitted(llvm::Value* (*distance)(dyn::codegen::Builder&, const TileRows&),
+                     std::int64_t rows, std::int64_t stride, std::int64_t k, bool is_only = false) {
   llvm::LLVMContext context;
   dyn::codegen::Builder builder(context);
-  const auto number = [&](std::int64_t value) { return builder.getInt64(static_cast<std::uint64_t>(value)); };
-  llvm::Value* value = distance(builder, {number(rows), number(stride), number(k), builder.getInt1(is_only)});
+  const auto number = [&](std::int64_t value) {
+    return builder.getInt64(static_cast<std::uint64_t>(value));
+  };
+  llvm::Value* value =
+      distance(builder, {number(rows), number(stride), number(k), builder.getInt1(is_only)});
   return llvm::cast<llvm::ConstantInt>(value)->getSExtValue();
 }
 
@@ -29,7 +34,9 @@ TEST_CASE("a full tile asks for the rows of the next one, in large tiles for its
   CHECK(emitted(rows_ahead, 14, 64, 64, true) == 0);
 }
 
-TEST_CASE("a tile with lanes along K asks for the rows of the next one where they are short, and for nothing else") {
+TEST_CASE(
+    "a tile with lanes along K asks for the rows of the next one where they are short, and for "
+    "nothing else") {
   CHECK(emitted(dot_rows_ahead, 8, 64, 64) == 8 * 64);
   CHECK(emitted(dot_rows_ahead, 8, 300, 64) == 8 * 300);
   CHECK(emitted(dot_rows_ahead, 8, 1024, 1024) == 0);

@@ -1,4 +1,5 @@
-// oneDNN beside policy dyn: taken where it is expected to be faster, never where results must not depend on it; and the figures that this is expected from.
+// oneDNN beside policy dyn: taken where it is expected to be faster, never where results must not
+// depend on it; and the figures that this is expected from.
 
 #include <doctest/doctest.h>
 
@@ -10,11 +11,11 @@
 #include <sstream>
 #include <string>
 
+#include "targets/cpu/measure/vendor_figures.hpp"
+#include "targets/cpu/vendor/blocks.hpp"
+#include "targets/cpu/vendor/plan.hpp"
 #include "targets/cpu/x86/cpu_info.hpp"
 #include "targets/llvm/jit/jit.hpp"
-#include "targets/cpu/vendor/blocks.hpp"
-#include "targets/cpu/measure/vendor_figures.hpp"
-#include "targets/cpu/vendor/plan.hpp"
 #include "tests/support/round_machine.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -30,7 +31,8 @@ using dyn::rkernel::Policy;
 namespace {
 
 constexpr VendorFigures fast{{1e15, 1e-9}, {1e15, 1e-9}}, slow{{1e6, 1}, {1e6, 1}};
-const Case packed_case{.m = 130, .n = 200, .k = 170, .bias = true, .relu = true}, fresh_case{.m = 130, .n = 200, .k = 170, .packed = false};
+const Case packed_case{.m = 130, .n = 200, .k = 170, .bias = true, .relu = true},
+    fresh_case{.m = 130, .n = 200, .k = 170, .packed = false};
 
 /// The process's library with invented figures; nullptr where the test is skipped.
 Vendor vendor_for(const char* test, const VendorFigures& figures, bool beside_dyn) {
@@ -47,7 +49,11 @@ void for_each_plan(const Vendor& vendor, bool deterministic, const Check& check)
   const auto store = CodeStore::open(isa, {});
   std::mt19937_64 random(20261121);
   for (const int threads : {1, 2}) {
-    const auto context = testing::policy_context(isa, *store, {.threads = threads, .policy = Policy::Dyn, .deterministic = deterministic, .vendor = vendor});
+    const auto context = testing::policy_context(isa, *store,
+                                                 {.threads = threads,
+                                                  .policy = Policy::Dyn,
+                                                  .deterministic = deterministic,
+                                                  .vendor = vendor});
     for (const Case& c : {packed_case, fresh_case}) {
       CAPTURE(threads);
       CAPTURE(c.packed);
@@ -61,10 +67,14 @@ void for_each_plan(const Vendor& vendor, bool deterministic, const Check& check)
 bool is_vendors(const dyn::rkernel::Launch& launch) { return launch.function == VendorPlan::run; }
 
 std::size_t vendors_candidates(const Planned& planned) {
-  return static_cast<std::size_t>(std::ranges::count_if(planned.choices.candidates, [](const auto& candidate) { return is_vendors(candidate.launch); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(planned.choices.candidates,
+                            [](const auto& candidate) { return is_vendors(candidate.launch); }));
 }
 
-bool mentions_vendor(const Planned& planned) { return planned.explained.find("oneDNN") != std::string::npos; }
+bool mentions_vendor(const Planned& planned) {
+  return planned.explained.find("oneDNN") != std::string::npos;
+}
 
 }  // namespace
 
@@ -77,7 +87,8 @@ TEST_CASE("dyn takes the vendor's program where that is expected to be faster") 
     const auto& chosen = planned.choices.candidates.at(planned.choices.chosen);
     CHECK(is_vendors(chosen.launch));
     CHECK(chosen.predicted_seconds == planned.launch.predicted_seconds);
-    for (const auto& candidate : planned.choices.candidates) CHECK(planned.launch.predicted_seconds <= *candidate.predicted_seconds);
+    for (const auto& candidate : planned.choices.candidates)
+      CHECK(planned.launch.predicted_seconds <= *candidate.predicted_seconds);
     const std::size_t line = planned.explained.find("oneDNN");
     REQUIRE(line != std::string::npos);
     CHECK(planned.explained.rfind("chosen") < line);
@@ -87,8 +98,10 @@ TEST_CASE("dyn takes the vendor's program where that is expected to be faster") 
 TEST_CASE("the vendor's program takes the threads that it is expected to be fastest with") {
   const dyn::choice::Machine machine = dyn::testing::round_machine(8);  // waking up takes 1 us
   const VendorFigures figures{{50e9, 0.5e-6}, {50e9, 0.5e-6}};
-  const auto choose = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch, int threads) {
-    return choose_vendor_threads(machine, figures, {.batch = batch, .m = m, .n = n, .k = k}, threads, false);
+  const auto choose = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
+                          int threads) {
+    return choose_vendor_threads(machine, figures, {.batch = batch, .m = m, .n = n, .k = k},
+                                 threads, false);
   };
   // 16 x 32 x 32 takes 0.7 us of operations, less than a wake-up; 16 x 128 x 128 takes 10 us.
   CHECK(choose(16, 32, 32, 1, 2).threads == 1);
@@ -109,7 +122,9 @@ TEST_CASE("the vendor's program takes the threads that it is expected to be fast
       const VendorChoice choice = choose_vendor_threads(any, figures, shape, threads, epilogue);
       double least = 1e30;
       for (const int count : {1, threads}) {
-        const std::int64_t tickets = shape.batch * cut_blocks({shape.batch, shape.m, shape.n, shape.k}, any.panel, count).count();
+        const std::int64_t tickets =
+            shape.batch *
+            cut_blocks({shape.batch, shape.m, shape.n, shape.k}, any.panel, count).count();
         const double seconds = vendor_seconds(any, figures, shape, count, tickets, epilogue);
         if (count == choice.threads) {
           CHECK(choice.seconds == seconds);
@@ -130,14 +145,17 @@ TEST_CASE("launches of the vendor's primitives run on the threads that were chos
   for (const auto& [figures, threads] : {std::pair(slow, 2), std::pair(fast, 1)}) {
     const Vendor vendor = vendor_for("threads_chosen", figures, false);
     if (!vendor.library) return;
-    const auto context = testing::policy_context(isa, *store, {.threads = 2, .policy = Policy::Vendor, .vendor = vendor});
-    for (const Case& c : {Case{.m = 48, .n = 96, .k = 20}, Case{.m = 48, .n = 96, .k = 20, .packed = false, .bias = true}}) {
+    const auto context = testing::policy_context(
+        isa, *store, {.threads = 2, .policy = Policy::Vendor, .vendor = vendor});
+    for (const Case& c : {Case{.m = 48, .n = 96, .k = 20},
+                          Case{.m = 48, .n = 96, .k = 20, .packed = false, .bias = true}}) {
       const Planned planned = testing::plan_case(c, context, *store, random, 2);
       CHECK(planned.error <= 1);
       REQUIRE(is_vendors(planned.launch));
       CHECK(planned.launch.threads == threads);
       CHECK(planned.launch.tickets >= threads);
-      CHECK(planned.launch.predicted_seconds == *planned.choices.candidates.at(0).predicted_seconds);
+      CHECK(planned.launch.predicted_seconds ==
+            *planned.choices.candidates.at(0).predicted_seconds);
     }
   }
 }
@@ -154,23 +172,30 @@ TEST_CASE("dyn keeps its own program where the vendor's is expected to be slower
   });
 }
 
-TEST_CASE("dyn never takes the vendor's program unasked, or where results are to be the same everywhere") {
+TEST_CASE(
+    "dyn never takes the vendor's program unasked, or where results are to be the same "
+    "everywhere") {
   if (!vendor_for("unasked", fast, false).library) return;
   for (const bool deterministic : {false, true}) {
-    for_each_plan(vendor_for("unasked", fast, deterministic), deterministic, [](const Planned& planned) {
-      CHECK_FALSE(is_vendors(planned.launch));
-      CHECK(vendors_candidates(planned) == 0);
-      CHECK_FALSE(mentions_vendor(planned));
-    });
+    for_each_plan(vendor_for("unasked", fast, deterministic), deterministic,
+                  [](const Planned& planned) {
+                    CHECK_FALSE(is_vendors(planned.launch));
+                    CHECK(vendors_candidates(planned) == 0);
+                    CHECK_FALSE(mentions_vendor(planned));
+                  });
   }
 }
 
 TEST_CASE("without the library dyn runs its own program, and says why") {
-  for_each_plan({.library = nullptr, .why_not = "is not installed: nowhere", .figures = fast, .beside_dyn = true}, false, [](const Planned& planned) {
-    CHECK_FALSE(is_vendors(planned.launch));
-    CHECK(vendors_candidates(planned) == 0);
-    CHECK(planned.explained.find("is not installed: nowhere") != std::string::npos);
-  });
+  for_each_plan({.library = nullptr,
+                 .why_not = "is not installed: nowhere",
+                 .figures = fast,
+                 .beside_dyn = true},
+                false, [](const Planned& planned) {
+                  CHECK_FALSE(is_vendors(planned.launch));
+                  CHECK(vendors_candidates(planned) == 0);
+                  CHECK(planned.explained.find("is not installed: nowhere") != std::string::npos);
+                });
 }
 
 TEST_CASE("measured figures of the vendor are those of a CPU") {
@@ -185,7 +210,9 @@ TEST_CASE("measured figures of the vendor are those of a CPU") {
   }
 }
 
-TEST_CASE("the vendor's figures are kept for a machine and a version of the library, and believed for no other") {
+TEST_CASE(
+    "the vendor's figures are kept for a machine and a version of the library, and believed for no "
+    "other") {
   const dyn::testing::TemporaryFolder directory;
   const Isa& isa = select_isa("");
   int measured = 0;
@@ -194,16 +221,22 @@ TEST_CASE("the vendor's figures are kept for a machine and a version of the libr
     ++measured;
     return made;
   };
-  const auto path = [&](const std::string& version) { return directory.path() / vendor_figures_file(isa, version); };
-  const auto figures_of = [&](const std::string& version) { return vendor_figures(isa, version, directory.string(), measure); };
+  const auto path = [&](const std::string& version) {
+    return directory.path() / vendor_figures_file(isa, version);
+  };
+  const auto figures_of = [&](const std::string& version) {
+    return vendor_figures(isa, version, directory.string(), measure);
+  };
   figures_of("oneDNN 9.0.0");
   figures_of("oneDNN 9.0.0");  // the process knows it
   CHECK(measured == 1);
   REQUIRE(std::filesystem::exists(path("oneDNN 9.0.0")));
   std::ostringstream written;
   written << std::ifstream(path("oneDNN 9.0.0")).rdbuf();
-  // Writes a file that is `about` a version under the name of `version`, with one more change, and returns how often that version is measured.
-  const auto measurements = [&](const std::string& version, const std::string& about, const std::string& from, const std::string& to) {
+  // Writes a file that is `about` a version under the name of `version`, with one more change, and
+  // returns how often that version is measured.
+  const auto measurements = [&](const std::string& version, const std::string& about,
+                                const std::string& from, const std::string& to) {
     std::string text = written.str();
     text.replace(text.find("oneDNN 9.0.0"), about.size(), about);
     REQUIRE(text.find(from) != std::string::npos);
@@ -216,7 +249,8 @@ TEST_CASE("the vendor's figures are kept for a machine and a version of the libr
     return measured - before;
   };
   const std::string name = "\"name\": \"" + cpu_name() + "\"";
-  CHECK(measurements("oneDNN 9.0.1", "oneDNN 9.0.1", name, name) == 0);  // as if a process before had measured it
+  CHECK(measurements("oneDNN 9.0.1", "oneDNN 9.0.1", name, name) ==
+        0);  // as if a process before had measured it
   CHECK(measurements("oneDNN 9.0.2", "oneDNN 9.0.0", name, name) == 1);
   CHECK(measurements("oneDNN 9.0.3", "oneDNN 9.0.3", name, "\"name\": \"another machine\"") == 1);
   CHECK(measurements("oneDNN 9.0.4", "oneDNN 9.0.4", "\"packed\"", "\"pack\"") == 1);

@@ -1,4 +1,5 @@
-// Contractions by oneDNN inside this process: right, on the caller's threads, and without it where it is missing.
+// Contractions by oneDNN inside this process: right, on the caller's threads, and without it where
+// it is missing.
 
 #include <doctest/doctest.h>
 
@@ -29,13 +30,16 @@ std::shared_ptr<const OneDnn> library_for(const char* test) {
 }
 
 std::ptrdiff_t threads_of_process() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                       std::filesystem::directory_iterator());
 }
 
 Case random_case_for_vendor(std::mt19937_64& random) {
   const auto size = [&](std::int64_t most) {
     static constexpr std::int64_t usual[] = {1, 2, 7, 16, 31, 32, 33, 48, 64, 97};
-    return random() % 2 == 0 ? usual[random() % std::size(usual)] : 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+    return random() % 2 == 0
+               ? usual[random() % std::size(usual)]
+               : 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
   };
   const auto coin = [&] { return random() % 2 == 0; };
   Case c{.m = size(150), .n = size(200), .k = size(170)};
@@ -68,7 +72,9 @@ TEST_CASE("products by oneDNN equal plain loops, packed and fresh, with and with
       CHECK(words.find(" block") != std::string::npos);
     }
     // Enough operations for several blocks along either axis.
-    for (const Case& c : {Case{.m = 611, .n = 300, .k = 1007, .bias = true}, Case{.m = 37, .n = 2100, .k = 1024}, Case{.m = 611, .n = 300, .k = 515, .packed = false}}) {
+    for (const Case& c :
+         {Case{.m = 611, .n = 300, .k = 1007, .bias = true}, Case{.m = 37, .n = 2100, .k = 1024},
+          Case{.m = 611, .n = 300, .k = 515, .packed = false}}) {
       std::string words;
       CHECK(testing::run_vendor(c, isa, *store, random, 2, words) <= 1);
       CHECK(words.find(" blocks of ") != std::string::npos);
@@ -82,15 +88,17 @@ TEST_CASE("oneDNN gets nothing that it cannot multiply, and says why") {
   std::mt19937_64 random(1);
   const Isa& isa = select_isa("");
   const auto store = CodeStore::open(isa, {});
-  for (const Case& c : {Case{.m = 0, .n = 5, .k = 5}, Case{.m = 5, .n = 0, .k = 5, .packed = false}, Case{.m = 5, .n = 5, .k = 0, .bias = true},
-                        Case{.batch = 0, .m = 3, .n = 3, .k = 3}}) {
+  for (const Case& c :
+       {Case{.m = 0, .n = 5, .k = 5}, Case{.m = 5, .n = 0, .k = 5, .packed = false},
+        Case{.m = 5, .n = 5, .k = 0, .bias = true}, Case{.batch = 0, .m = 3, .n = 3, .k = 3}}) {
     std::string words;
     CHECK(testing::run_vendor(c, isa, *store, random, 2, words) <= 1);  // dyn's own
     CHECK(words == "there is nothing to multiply");
   }
   if (can_widen(isa, dyn::DType::bf16)) {
     std::string words;
-    CHECK(testing::run_vendor({.m = 9, .n = 40, .k = 30, .weights = dyn::DType::bf16}, isa, *store, random, 2, words) <= 1);
+    CHECK(testing::run_vendor({.m = 9, .n = 40, .k = 30, .weights = dyn::DType::bf16}, isa, *store,
+                              random, 2, words) <= 1);
     CHECK(words == "an operand is narrow, padded, gathered or of windows");
   }
 }

@@ -121,7 +121,8 @@ TEST_CASE_FIXTURE(DimFixture, "text") {
   CHECK(to_string(c(3) - S) == "3 - S");
   CHECK(to_string(S * -2 - 5) == "0 - S * 2 - 5");
   // What has no opposite keeps its sign, so that the parser can read it.
-  CHECK(to_string(S * std::numeric_limits<std::int64_t>::min() + 7) == "7 + S * -9223372036854775808");
+  CHECK(to_string(S * std::numeric_limits<std::int64_t>::min() + 7) ==
+        "7 + S * -9223372036854775808");
   CHECK(to_string(floordiv(S + 1, c(2))) == "floordiv(S + 1, 2)");
   CHECK(to_string(min(S, Z)) == "min(S, Z)");
   CHECK(to_string(std::vector<Dim>{B, S, c(768)}) == "[B, S, 768]");
@@ -154,7 +155,8 @@ TEST_CASE_FIXTURE(DimFixture, "values are checked for overflow") {
 
 TEST_CASE_FIXTURE(DimFixture, "a program evaluates shared parts once") {
   DimProgram program;
-  const int sum = program.slot(B * S + 1), product = program.slot(B * S), again = program.slot(S * B);
+  const int sum = program.slot(B * S + 1), product = program.slot(B * S),
+            again = program.slot(S * B);
   CHECK(product == again);
   std::vector<std::int64_t> values(static_cast<std::size_t>(program.size()));
   program.run(std::vector<std::int64_t>{3, 5, 0, 8}, values);
@@ -174,7 +176,8 @@ TEST_CASE_FIXTURE(DimFixture, "symbols") {
 
 TEST_CASE_FIXTURE(DimFixture, "expressions cannot grow without end") {
   Dim dim = S;
-  CHECK_THROWS_AS(for (int i = 0; i < 100; ++i) dim = dim + floordiv(dim + 1, c(3)) * Z, dyn::Error);
+  CHECK_THROWS_AS(for (int i = 0; i < 100; ++i) dim = dim + floordiv(dim + 1, c(3)) * Z,
+                  dyn::Error);
 }
 
 TEST_CASE_FIXTURE(DimFixture, "constants saturate") {

@@ -16,30 +16,25 @@ using namespace dyn::graph;
 
 namespace {
 
-constexpr DimOp operators[] = {DimOp::Add, DimOp::Mul, DimOp::FloorDiv, DimOp::Mod, DimOp::Min, DimOp::Max};
+constexpr DimOp operators[] = {DimOp::Add, DimOp::Mul, DimOp::FloorDiv,
+                               DimOp::Mod, DimOp::Min, DimOp::Max};
 
 /// Plain arithmetic; nothing where it has no value, or one too large to compare.
 std::optional<std::int64_t> plain(DimOp op, std::int64_t a, std::int64_t b) {
   if ((op == DimOp::FloorDiv || op == DimOp::Mod) && b == 0) return std::nullopt;
   constexpr std::int64_t large = std::int64_t{1} << 31;
-  if (a > large || a < -large || b > large || b < -large) return std::nullopt;  // the product might overflow
+  if (a > large || a < -large || b > large || b < -large)
+    return std::nullopt;  // the product might overflow
   std::int64_t quotient = b == 0 ? 0 : a / b;
   if (b != 0 && quotient * b != a && (a < 0) != (b < 0)) --quotient;
   switch (op) {
-    case DimOp::Add:
-      return a + b;
-    case DimOp::Mul:
-      return a * b;
-    case DimOp::FloorDiv:
-      return quotient;
-    case DimOp::Mod:
-      return a - quotient * b;
-    case DimOp::Min:
-      return a < b ? a : b;
-    case DimOp::Max:
-      return a < b ? b : a;
-    default:
-      return std::nullopt;
+    case DimOp::Add: return a + b;
+    case DimOp::Mul: return a * b;
+    case DimOp::FloorDiv: return quotient;
+    case DimOp::Mod: return a - quotient * b;
+    case DimOp::Min: return a < b ? a : b;
+    case DimOp::Max: return a < b ? b : a;
+    default: return std::nullopt;
   }
 }
 
@@ -100,8 +95,11 @@ class Generator {
     Dim sum = leaf();
     for (std::size_t terms = 2 + pick(3); terms > 0; --terms) {
       const Dim y = pick(4) == 0 ? leaf() : x;
-      if (pick(4) == 0) sum = sum + y * constant({-2, -1, 1, 2});
-      else sum = sum + floordiv(y + constant({-5, 0, 1, 3}), constant({2, 3, 4, 6})) * constant({-6, -4, -2, -1, 1, 2, 3, 4});
+      if (pick(4) == 0)
+        sum = sum + y * constant({-2, -1, 1, 2});
+      else
+        sum = sum + floordiv(y + constant({-5, 0, 1, 3}), constant({2, 3, 4, 6})) *
+                        constant({-6, -4, -2, -1, 1, 2, 3, 4});
     }
     return sum;
   }
@@ -121,7 +119,9 @@ class Generator {
   /// A sum, and the least of 1 and a size that may go beyond it or not.
   std::pair<Dim, Dim> limited() {
     const Dim one = symbols_.table.constant(1), x = leaf(), y = leaf();
-    const Dim limit = min(one, pick(3) == 0 ? x + y : pick(2) == 0 ? x + constant({6, 7}) : min(x, constant({1, 2, 12})));
+    const Dim limit = min(one, pick(3) == 0   ? x + y
+                               : pick(2) == 0 ? x + constant({6, 7})
+                                              : min(x, constant({1, 2, 12})));
     return {pick(2) == 0 ? x * leaf() : x + leaf(), limit * constant({1, 3})};
   }
 
@@ -158,9 +158,7 @@ bool overflows(Dim dim, const std::vector<std::int64_t>& symbols) {
 std::optional<std::int64_t> value_of(Dim dim, const std::vector<std::int64_t>& symbols) {
   try {
     return evaluate(dim, symbols);
-  } catch (const dyn::Error&) {
-    return std::nullopt;
-  }
+  } catch (const dyn::Error&) { return std::nullopt; }
 }
 
 /// The expression built once more from its parts.
@@ -195,9 +193,7 @@ TEST_CASE("every rule keeps the value, and every rule is used") {
         std::optional<Dim> result;
         try {
           result = rule.apply(symbols.table, a, b);
-        } catch (const dyn::Error&) {
-          continue;
-        }
+        } catch (const dyn::Error&) { continue; }
         if (!result) continue;
         const std::string name = std::to_string(static_cast<int>(op)) + " " + rule.name;
         ++used[name];
@@ -239,9 +235,7 @@ TEST_CASE("bounds, divisors and proofs hold") {
         equal = prove_equal(a, b);
         less_equal = prove_less_equal(a, b);
         multiple = prove_multiple(a, 4);
-      } catch (const dyn::Error&) {
-        continue;
-      }
+      } catch (const dyn::Error&) { continue; }
       CAPTURE(to_string(a));
       CAPTURE(to_string(b));
       for (int sample = 0; sample < 6; ++sample) {
@@ -270,9 +264,7 @@ TEST_CASE("simplification is idempotent") {
       try {
         dim = generator.expression(5);
         again = rebuild(symbols.table, dim);
-      } catch (const dyn::Error&) {
-        continue;
-      }
+      } catch (const dyn::Error&) { continue; }
       CAPTURE(to_string(dim));
       CAPTURE(to_string(again));
       REQUIRE(dim == again);
@@ -285,10 +277,12 @@ TEST_CASE("a division leaves no quotient that is exact") {
   const Dim a = symbols.dims[0], b = symbols.dims[1], d = symbols.dims[3];
   const Dim half = floordiv(b, symbols.table.constant(2));
   CHECK(half * 4 == b * 2);
-  CHECK(floordiv(half * d * 4 + a, symbols.table.constant(4)) == floordiv(b * d * 2 + a, symbols.table.constant(4)));
+  CHECK(floordiv(half * d * 4 + a, symbols.table.constant(4)) ==
+        floordiv(b * d * 2 + a, symbols.table.constant(4)));
   const Dim divisor = a + half;
   CHECK(mod(a * -4 + 12, divisor) == mod(half * 4 + 12, divisor));
-  CHECK(to_string(mod(a * 4 + 12, divisor)) == to_string(rebuild(symbols.table, mod(a * 4 + 12, divisor))));
+  CHECK(to_string(mod(a * 4 + 12, divisor)) ==
+        to_string(rebuild(symbols.table, mod(a * 4 + 12, divisor))));
 }
 
 TEST_CASE("a program gives what evaluate gives") {
@@ -300,9 +294,7 @@ TEST_CASE("a program gives what evaluate gives") {
     Dim dim;
     try {
       dim = generator.expression(4);
-    } catch (const dyn::Error&) {
-      continue;
-    }
+    } catch (const dyn::Error&) { continue; }
     const std::vector<std::int64_t> values = symbols.sample(random);
     const auto expected = value_of(dim, values);
     if (!expected) continue;

@@ -1,5 +1,5 @@
-// What becomes of `append`: no group of its own where what is appended can be computed in place, else a copy of that alone. The rest of a
-// state is never copied.
+// What becomes of `append`: no group of its own where what is appended can be computed in place,
+// else a copy of that alone. The rest of a state is never copied.
 
 #include <doctest/doctest.h>
 
@@ -30,8 +30,10 @@ graph g(x: f32[B, S, 8], y: f32[B, 2, S, 4]) -> (r: f32[B, _, _, _]) {
 /// A graph that appends to `flat` and `k`, and reads both.
 Pipeline appending(const std::string& to_flat, const std::string& to_k) {
   return through_passes(states_head + R"(
-  f = slice(append(flat, )" + to_flat + R"() at=P axis=1) axes=[1] starts=[0] ends=[P + S]
-  c = slice(append(k, )" + to_k + R"() at=P) axes=[2] starts=[0] ends=[P + S]
+  f = slice(append(flat, )" +
+                        to_flat + R"() at=P axis=1) axes=[1] starts=[0] ends=[P + S]
+  c = slice(append(k, )" +
+                        to_k + R"() at=P) axes=[2] starts=[0] ends=[P + S]
   fh = transpose(reshape(f) shape=[B, P + S, 2, 4]) perm=[0, 2, 1, 3]
   r = attention(y, fh, c) causal=true
   return r
@@ -51,7 +53,8 @@ std::vector<const graph::Group*> copies(const Pipeline& pipeline) {
 bool mentions(const Pipeline& pipeline, const graph::Group& group, std::string_view name) {
   const int wanted = *pipeline.module.dims->find_symbol(name)->symbol();
   bool found = false;
-  for (const graph::Dim extent : group.extents) graph::for_each_symbol(extent, [&](int symbol) { found = found || symbol == wanted; });
+  for (const graph::Dim extent : group.extents)
+    graph::for_each_symbol(extent, [&](int symbol) { found = found || symbol == wanted; });
   return found;
 }
 
@@ -75,7 +78,8 @@ TEST_CASE("a projection and an element-wise chain store straight into the state"
   CHECK(copies(model).empty());
   const std::map<std::string, std::int64_t> values = {{"B", 2}, {"S", 3}, {"P", 5}, {"C", 11}};
   std::vector<std::int64_t> symbols(static_cast<std::size_t>(model.module.dims->symbol_count()), 1);
-  for (const auto& [name, value] : values) symbols[static_cast<std::size_t>(*model.module.dims->find_symbol(name)->symbol())] = value;
+  for (const auto& [name, value] : values)
+    symbols[static_cast<std::size_t>(*model.module.dims->find_symbol(name)->symbol())] = value;
   CHECK(graph::evaluate(writer(model, "flat")->offset, symbols) == 5 * 8);
   CHECK(graph::evaluate(writer(model, "k")->offset, symbols) == 5 * 4);
 }
@@ -99,8 +103,10 @@ TEST_CASE("the parts of one wide projection are copied, and nothing else") {
 }
 
 TEST_CASE("what has no memory of its own, or is an input, is copied into the state") {
-  for (const char* x : {"x", "expand(0.5) shape=[B, S, 8]", "expand(cast(range() end=8) dtype=f32) shape=[B, S, 8]",
-                        "slice(concat(x, x) axis=1) axes=[1] starts=[S] ends=[2 * S]", "expand(b) shape=[B, S, 8]"}) {
+  for (const char* x :
+       {"x", "expand(0.5) shape=[B, S, 8]", "expand(cast(range() end=8) dtype=f32) shape=[B, S, 8]",
+        "slice(concat(x, x) axis=1) axes=[1] starts=[S] ends=[2 * S]",
+        "expand(b) shape=[B, S, 8]"}) {
     CAPTURE(std::string(x));
     const Pipeline model = appending(x, "y");
     CHECK(defects(model).empty());
@@ -150,7 +156,8 @@ TEST_CASE("GPT-2 with a cache copies each layer's new keys and values, and never
   CHECK(defects(gpt2).empty());
   const auto copied = copies(gpt2);
   CHECK(copied.size() == 2 * 12);
-  for (const graph::Group* copy : copied) CHECK(to_string(std::span(copy->extents)) == "[B, 12, S, 64]");
+  for (const graph::Group* copy : copied)
+    CHECK(to_string(std::span(copy->extents)) == "[B, 12, S, 64]");
   for (const auto& group : gpt2.fusion.groups) CHECK_FALSE(mentions(gpt2, group, "C"));
 }
 

@@ -20,7 +20,8 @@ std::string model_text(const std::string& name) {
 
 std::map<std::string, int> count_stems(const Pipeline& pipeline) {
   std::map<std::string, int> count;
-  for (const auto& group : pipeline.fusion.groups) ++count[group.name.substr(0, group.name.rfind('_'))];
+  for (const auto& group : pipeline.fusion.groups)
+    ++count[group.name.substr(0, group.name.rfind('_'))];
   return count;
 }
 

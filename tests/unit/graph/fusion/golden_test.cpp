@@ -1,4 +1,5 @@
-// Text in, text out: groups and problems of small graphs. DYN_UPDATE_GOLDEN=1 rewrites the expectations.
+// Text in, text out: groups and problems of small graphs. DYN_UPDATE_GOLDEN=1 rewrites the
+// expectations.
 
 #include <doctest/doctest.h>
 
@@ -20,15 +21,19 @@ std::string read(const std::filesystem::path& path) {
 }
 
 TEST_CASE("golden problems") {
-  const std::filesystem::path folder = std::filesystem::path(DYN_SOURCE_DIR) / "tests/golden/passes";
+  const std::filesystem::path folder =
+      std::filesystem::path(DYN_SOURCE_DIR) / "tests/golden/passes";
   int cases = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".dyn") continue;
     ++cases;
     CAPTURE(entry.path().filename());
-    // What targets with a kernel for attention see, and those that place parts, has an expectation of its own.
+    // What targets with a kernel for attention see, and those that place parts, has an expectation
+    // of its own.
     const std::string name = entry.path().stem().string();
-    const Pipeline pipeline = through_passes(read(entry.path()), {.keep_attention = name.starts_with("whole_")}, {.place_parts = name.starts_with("placed_")});
+    const Pipeline pipeline =
+        through_passes(read(entry.path()), {.keep_attention = name.starts_with("whole_")},
+                       {.place_parts = name.starts_with("placed_")});
     CHECK(defects(pipeline).empty());
     auto expectation = entry.path();
     expectation.replace_extension(".txt");

@@ -16,9 +16,12 @@ namespace dyn::testing {
 using graph::ValueId;
 using reference::Array;
 
-Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& options, const graph::FuseOptions& fuse_options) {
+Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& options,
+                        const graph::FuseOptions& fuse_options) {
   Pipeline result{graph::parse(text), {}, {}};
-  result.fusion = graph::run_pipeline(result.module, {options, fuse_options}, [](const graph::Pass&, const graph::Module& module) { graph::verify(module); });
+  result.fusion = graph::run_pipeline(
+      result.module, {options, fuse_options},
+      [](const graph::Pass&, const graph::Module& module) { graph::verify(module); });
   result.problems = rkernel::lower(result.module, result.fusion);
   return result;
 }
@@ -28,15 +31,18 @@ std::string describe(const Pipeline& pipeline) {
   std::string text;
   for (const auto& group : pipeline.fusion.groups) {
     text += fmt::format("group {}:", group.name);
-    for (const int id : group.nodes) text += " " + pipeline.module.nodes[static_cast<std::size_t>(id)].op->name;
+    for (const int id : group.nodes)
+      text += " " + pipeline.module.nodes[static_cast<std::size_t>(id)].op->name;
     text += " ->";
     for (const ValueId id : group.outputs) text += " " + name(id);
     text += "\n";
   }
   for (std::size_t i = 0; i < pipeline.module.outputs.size(); ++i) {
-    text += fmt::format("output {} is {}\n", pipeline.module.output_names[i], name(pipeline.fusion.output_bases[i]));
+    text += fmt::format("output {} is {}\n", pipeline.module.output_names[i],
+                        name(pipeline.fusion.output_bases[i]));
   }
-  for (const auto& reason : pipeline.fusion.reasons) text += fmt::format("memory {}: {}\n", name(reason.value), reason.text);
+  for (const auto& reason : pipeline.fusion.reasons)
+    text += fmt::format("memory {}: {}\n", name(reason.value), reason.text);
   for (const auto& problem : pipeline.problems) text += "\n" + to_string(problem);
   return text;
 }
@@ -47,7 +53,8 @@ std::vector<std::string> defects(const Pipeline& pipeline) {
   std::set<ValueId> ready;
   for (std::size_t i = 0; i < module.values.size(); ++i) {
     const auto kind = module.values[i].kind;
-    if (kind == graph::ValueKind::Input || kind == graph::ValueKind::Weight) ready.insert(static_cast<ValueId>(i));
+    if (kind == graph::ValueKind::Input || kind == graph::ValueKind::Weight)
+      ready.insert(static_cast<ValueId>(i));
   }
   // Parts of one buffer may be written by several; it is there after the last of them.
   std::map<ValueId, int> writers;
@@ -56,18 +63,21 @@ std::vector<std::string> defects(const Pipeline& pipeline) {
   }
   for (const auto& problem : pipeline.problems) {
     for (const auto& operand : problem.operands) {
-      if (!operand.written && !ready.contains(operand.buffer)) found.push_back(problem.name + " reads " + operand.name + " too early");
+      if (!operand.written && !ready.contains(operand.buffer))
+        found.push_back(problem.name + " reads " + operand.name + " too early");
     }
     for (const auto& operand : problem.operands) {
       if (!operand.written) continue;
       const auto kind = module.value(operand.buffer).kind;
-      if (kind != graph::ValueKind::Result && kind != graph::ValueKind::State) found.push_back(operand.name + " is written, but is no result");
+      if (kind != graph::ValueKind::Result && kind != graph::ValueKind::State)
+        found.push_back(operand.name + " is written, but is no result");
       if (--writers[operand.buffer] == 0) ready.insert(operand.buffer);
     }
   }
   std::set<ValueId> bases;
   for (const ValueId base : pipeline.fusion.output_bases) {
-    if (module.value(base).kind != graph::ValueKind::Result || !ready.contains(base)) found.push_back("an output is never written");
+    if (module.value(base).kind != graph::ValueKind::Result || !ready.contains(base))
+      found.push_back("an output is never written");
     if (!bases.insert(base).second) found.push_back("two outputs share a buffer");
   }
   return found;
@@ -90,7 +100,8 @@ struct Memory {
   void* data() { return tensor.raw(); }
 };
 
-std::vector<std::int64_t> evaluate_dims(const std::vector<graph::Dim>& dims, std::span<const std::int64_t> symbols) {
+std::vector<std::int64_t> evaluate_dims(const std::vector<graph::Dim>& dims,
+                                        std::span<const std::int64_t> symbols) {
   std::vector<std::int64_t> values;
   for (const auto dim : dims) values.push_back(graph::evaluate(dim, symbols));
   return values;
@@ -98,7 +109,8 @@ std::vector<std::int64_t> evaluate_dims(const std::vector<graph::Dim>& dims, std
 
 }  // namespace
 
-std::vector<Array> random_inputs(const graph::Module& module, const std::vector<std::vector<std::int64_t>>& dims,
+std::vector<Array> random_inputs(const graph::Module& module,
+                                 const std::vector<std::vector<std::int64_t>>& dims,
                                  std::mt19937_64& random) {
   std::vector<Array> inputs;
   for (std::size_t i = 0; i < module.inputs.size(); ++i) {
@@ -117,8 +129,10 @@ Array joined(const graph::Module& module, const graph::Value& value) {
   for (const ValueId id : value.weight.parts) {
     const Array part = random_weight(module, id);
     const auto width = static_cast<std::size_t>(part.dims.back());
-    for (std::size_t i = 0; i < part.floats.size(); ++i) result.floats[i / width * columns + start + i % width] = part.floats[i];
-    for (std::size_t i = 0; i < part.integers.size(); ++i) result.integers[i / width * columns + start + i % width] = part.integers[i];
+    for (std::size_t i = 0; i < part.floats.size(); ++i)
+      result.floats[i / width * columns + start + i % width] = part.floats[i];
+    for (std::size_t i = 0; i < part.integers.size(); ++i)
+      result.integers[i / width * columns + start + i % width] = part.integers[i];
     start += width;
   }
   return result;
@@ -141,16 +155,22 @@ std::vector<Array> interpret_all(const Pipeline& pipeline, const std::vector<Arr
 
   std::map<ValueId, Tensor> memory;
   std::map<ValueId, void*> buffers;
-  const auto keep = [&](ValueId id, Tensor tensor) { buffers[id] = memory.insert_or_assign(id, std::move(tensor)).first->second.raw(); };
-  for (std::size_t i = 0; i < inputs.size(); ++i) keep(module.inputs[i], reference::to_tensor(inputs[i]));
+  const auto keep = [&](ValueId id, Tensor tensor) {
+    buffers[id] = memory.insert_or_assign(id, std::move(tensor)).first->second.raw();
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    keep(module.inputs[i], reference::to_tensor(inputs[i]));
   for (std::size_t i = 0; i < module.values.size(); ++i) {
     const auto id = static_cast<ValueId>(i);
-    if (module.values[i].kind == graph::ValueKind::Weight) keep(id, reference::to_tensor(random_weight(module, id)));
+    if (module.values[i].kind == graph::ValueKind::Weight)
+      keep(id, reference::to_tensor(random_weight(module, id)));
   }
   for (const auto& group : pipeline.fusion.groups) {
     for (const ValueId id : group.outputs) {
       const ValueId base = pipeline.fusion.views[static_cast<std::size_t>(id)].base;
-      if (!buffers.contains(base)) keep(base, Tensor(module.value(base).type.dtype, evaluate_dims(module.value(base).type.dims, symbols)));
+      if (!buffers.contains(base))
+        keep(base, Tensor(module.value(base).type.dtype,
+                          evaluate_dims(module.value(base).type.dims, symbols)));
     }
   }
   for (const auto& problem : pipeline.problems) interpret(problem, symbols, buffers);
@@ -169,30 +189,37 @@ std::string difference(const std::vector<Array>& expected, const std::vector<Arr
     if (expected[i].dims != actual[i].dims) return fmt::format("output {}: other dims", i);
     for (std::size_t k = 0; k < expected[i].integers.size(); ++k) {
       if (expected[i].integers[k] != actual[i].integers[k]) {
-        return fmt::format("output {} at {}: {} instead of {}", i, k, actual[i].integers[k], expected[i].integers[k]);
+        return fmt::format("output {} at {}: {} instead of {}", i, k, actual[i].integers[k],
+                           expected[i].integers[k]);
       }
     }
     for (std::size_t k = 0; k < expected[i].floats.size(); ++k) {
       const double a = expected[i].floats[k], b = actual[i].floats[k];
-      const bool same = a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= tolerance * (1 + std::fabs(a));
+      const bool same = a == b || (std::isnan(a) && std::isnan(b)) ||
+                        std::fabs(a - b) <= tolerance * (1 + std::fabs(a));
       if (!same) return fmt::format("output {} at {}: {} instead of {}", i, k, b, a);
     }
   }
   return "";
 }
 
-std::string compare_with_reference(const std::string& text, const std::map<std::string, std::int64_t>& sizes,
-                                   std::mt19937_64& random, const graph::DecomposeOptions& options, const graph::FuseOptions& fuse_options) {
+std::string compare_with_reference(const std::string& text,
+                                   const std::map<std::string, std::int64_t>& sizes,
+                                   std::mt19937_64& random, const graph::DecomposeOptions& options,
+                                   const graph::FuseOptions& fuse_options) {
   const graph::Module parsed = graph::parse(text);
   std::vector<std::int64_t> symbols(static_cast<std::size_t>(parsed.dims->symbol_count()), 1);
   for (const auto& [name, size] : sizes) {
-    if (const auto dim = parsed.dims->find_symbol(name)) symbols[static_cast<std::size_t>(*dim->symbol())] = size;
+    if (const auto dim = parsed.dims->find_symbol(name))
+      symbols[static_cast<std::size_t>(*dim->symbol())] = size;
   }
   std::vector<std::vector<std::int64_t>> dims;
-  for (const ValueId id : parsed.inputs) dims.push_back(evaluate_dims(parsed.value(id).type.dims, symbols));
+  for (const ValueId id : parsed.inputs)
+    dims.push_back(evaluate_dims(parsed.value(id).type.dims, symbols));
   const auto inputs = random_inputs(parsed, dims, random);
-  const auto expected = reference::run(parsed, reference::bind_symbols(parsed, dims), inputs,
-                                       [&](ValueId id) { return random_weight(parsed, id); }, reference::Precision::f64);
+  const auto expected = reference::run(
+      parsed, reference::bind_symbols(parsed, dims), inputs,
+      [&](ValueId id) { return random_weight(parsed, id); }, reference::Precision::f64);
   return difference(expected, interpret_all(through_passes(text, options, fuse_options), inputs));
 }
 

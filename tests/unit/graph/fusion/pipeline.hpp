@@ -19,29 +19,38 @@ struct Pipeline {
 };
 
 /// Parses, decomposes, simplifies, fuses and lowers, with verify() after each pass.
-Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& options = {}, const graph::FuseOptions& fuse_options = {});
+Pipeline through_passes(const std::string& text, const graph::DecomposeOptions& options = {},
+                        const graph::FuseOptions& fuse_options = {});
 
 /// Groups with their nodes and outputs, views of outputs, and reasons; then each problem.
 std::string describe(const Pipeline& pipeline);
 
-/// What is wrong with the order of groups, the outputs' bases, or values without memory; empty: nothing.
+/// What is wrong with the order of groups, the outputs' bases, or values without memory; empty:
+/// nothing.
 std::vector<std::string> defects(const Pipeline& pipeline);
 
 /// Inputs of these dims: floats normal, integers uniform in [-2, 2), bools even.
-std::vector<reference::Array> random_inputs(const graph::Module& module, const std::vector<std::vector<std::int64_t>>& dims,
+std::vector<reference::Array> random_inputs(const graph::Module& module,
+                                            const std::vector<std::vector<std::int64_t>>& dims,
                                             std::mt19937_64& random);
 
 /// Weights by name, the same for each call with one module's names.
 reference::Array random_weight(const graph::Module& module, graph::ValueId id);
 
 /// Interprets the problems in order; the outputs in the graph's order.
-std::vector<reference::Array> interpret_all(const Pipeline& pipeline, const std::vector<reference::Array>& inputs);
+std::vector<reference::Array> interpret_all(const Pipeline& pipeline,
+                                            const std::vector<reference::Array>& inputs);
 
-/// The outputs differ nowhere by more than f32 rounding of the stored tensors explains; says where they do.
-std::string difference(const std::vector<reference::Array>& expected, const std::vector<reference::Array>& actual);
+/// The outputs differ nowhere by more than f32 rounding of the stored tensors explains; says where
+/// they do.
+std::string difference(const std::vector<reference::Array>& expected,
+                       const std::vector<reference::Array>& actual);
 
 /// Runs `text` both ways at input dims from `sizes` (by symbol name) and returns the difference.
-std::string compare_with_reference(const std::string& text, const std::map<std::string, std::int64_t>& sizes,
-                                   std::mt19937_64& random, const graph::DecomposeOptions& options = {}, const graph::FuseOptions& fuse_options = {});
+std::string compare_with_reference(const std::string& text,
+                                   const std::map<std::string, std::int64_t>& sizes,
+                                   std::mt19937_64& random,
+                                   const graph::DecomposeOptions& options = {},
+                                   const graph::FuseOptions& fuse_options = {});
 
 }  // namespace dyn::testing

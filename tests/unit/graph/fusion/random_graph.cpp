@@ -17,7 +17,11 @@ struct Tensor {
 class Writer {
  public:
   explicit Writer(std::mt19937_64& random) : random_(random) {
-    tensors_ = {{"x", {"A", "B", "6"}}, {"y", {"A", "B", "6"}}, {"u", {"B", "6"}}, {"v", {"6"}}, {"m", {"A", "1", "B"}}};
+    tensors_ = {{"x", {"A", "B", "6"}},
+                {"y", {"A", "B", "6"}},
+                {"u", {"B", "6"}},
+                {"v", {"6"}},
+                {"m", {"A", "1", "B"}}};
   }
 
   std::string write(int steps) {
@@ -29,9 +33,12 @@ class Writer {
       results += (results.empty() ? "" : ", ") + tensors_[i].name;
       types += fmt::format("{}r{}: f32{}", types.empty() ? "" : ", ", i, list(tensors_[i].dims));
     }
-    return fmt::format("dyn 1\ndim A in 0..100\ndim B in 0..100\n"
-                       "graph g(x: f32[A, B, 6], y: f32[A, B, 6], u: f32[B, 6], v: f32[6], m: f32[A, 1, B], ids: i64[A]) -> ({}) {{\n"
-                       "{}  return {}\n}}\n", types, body_, results);
+    return fmt::format(
+        "dyn 1\ndim A in 0..100\ndim B in 0..100\n"
+        "graph g(x: f32[A, B, 6], y: f32[A, B, 6], u: f32[B, 6], v: f32[6], m: f32[A, 1, B], ids: "
+        "i64[A]) -> ({}) {{\n"
+        "{}  return {}\n}}\n",
+        types, body_, results);
   }
 
  private:
@@ -39,7 +46,8 @@ class Writer {
   const Tensor& any() {
     // Recent ones more often, so that chains grow.
     const int count = static_cast<int>(tensors_.size());
-    return tensors_[static_cast<std::size_t>(pick(2) ? count - 1 - pick(std::min(count, 4)) : pick(count))];
+    return tensors_[static_cast<std::size_t>(pick(2) ? count - 1 - pick(std::min(count, 4))
+                                                     : pick(count))];
   }
   static std::string list(const Dims& dims) { return fmt::format("[{}]", fmt::join(dims, ", ")); }
 
@@ -52,30 +60,36 @@ class Writer {
 
   int step() {
     using Step = int (Writer::*)();
-    static constexpr Step steps[] = {&Writer::unary, &Writer::unary, &Writer::binary, &Writer::binary, &Writer::binary,
-                                     &Writer::choose, &Writer::normalise, &Writer::reduce, &Writer::matmul, &Writer::matmul,
-                                     &Writer::transpose, &Writer::reshape, &Writer::reshape, &Writer::slice, &Writer::concat,
-                                     &Writer::pad, &Writer::windows, &Writer::pool, &Writer::conv, &Writer::expand, &Writer::gather, &Writer::range, &Writer::attention, &Writer::integers, &Writer::doubles};
+    static constexpr Step steps[] = {
+        &Writer::unary,   &Writer::unary,  &Writer::binary,    &Writer::binary,
+        &Writer::binary,  &Writer::choose, &Writer::normalise, &Writer::reduce,
+        &Writer::matmul,  &Writer::matmul, &Writer::transpose, &Writer::reshape,
+        &Writer::reshape, &Writer::slice,  &Writer::concat,    &Writer::pad,
+        &Writer::windows, &Writer::pool,   &Writer::conv,      &Writer::expand,
+        &Writer::gather,  &Writer::range,  &Writer::attention, &Writer::integers,
+        &Writer::doubles};
     return (this->*steps[static_cast<std::size_t>(pick(static_cast<int>(std::size(steps))))])();
   }
 
   int unary() {
-    static constexpr const char* ops[] = {"relu", "tanh", "neg", "sigmoid", "gelu", "silu", "abs", "sin", "erf"};
+    static constexpr const char* ops[] = {"relu", "tanh", "neg", "sigmoid", "gelu",
+                                          "silu", "abs",  "sin", "erf"};
     const Tensor t = any();
     return add(t.dims, fmt::format("{}({})", ops[pick(9)], t.name));
   }
 
   /// Whether `small` broadcasts to `large` without changing it.
   static bool fits(const Dims& small, const Dims& large) {
-    return small.size() <= large.size() && std::equal(small.rbegin(), small.rend(), large.rbegin(), [](const auto& a, const auto& b) {
-             return a == b || a == "1";
-           });
+    return small.size() <= large.size() &&
+           std::equal(small.rbegin(), small.rend(), large.rbegin(),
+                      [](const auto& a, const auto& b) { return a == b || a == "1"; });
   }
 
   int binary() {
     static constexpr const char* ops[] = {"add", "sub", "mul", "maximum"};
     const Tensor a = any(), b = any();
-    if (!fits(b.dims, a.dims)) return pick(4) ? 0 : add(a.dims, fmt::format("{} * 0.5 + 1.0", a.name));
+    if (!fits(b.dims, a.dims))
+      return pick(4) ? 0 : add(a.dims, fmt::format("{} * 0.5 + 1.0", a.name));
     return pick(2) ? add(a.dims, fmt::format("{}({}, {})", ops[pick(4)], a.name, b.name))
                    : add(a.dims, fmt::format("{}({}, {})", ops[pick(4)], b.name, a.name));
   }
@@ -84,14 +98,16 @@ class Writer {
     const Tensor a = any(), b = any();
     if (!fits(b.dims, a.dims)) return 0;
     // Continuous, or rounding would decide.
-    return add(a.dims, fmt::format("where(greater({0}, {1}), {0} - {1}, {1} - {0})", a.name, b.name));
+    return add(a.dims,
+               fmt::format("where(greater({0}, {1}), {0} - {1}, {1} - {0})", a.name, b.name));
   }
 
   int normalise() {
     const Tensor t = any();
     if (t.dims.empty()) return 0;
     const int rank = static_cast<int>(t.dims.size());
-    if (t.dims.back() == "6" && pick(2)) return add(t.dims, fmt::format("layer_norm({}, gain: f32[6], shift: f32[6])", t.name));
+    if (t.dims.back() == "6" && pick(2))
+      return add(t.dims, fmt::format("layer_norm({}, gain: f32[6], shift: f32[6])", t.name));
     return add(t.dims, fmt::format("softmax({}) axis={}", t.name, pick(rank)));
   }
 
@@ -115,7 +131,8 @@ class Writer {
     const Tensor a = any(), b = any();
     if (a.dims.size() < 2) return 0;
     const bool left = pick(4) == 0;
-    const std::string rows = a.dims[a.dims.size() - (left ? 1 : 2)], inner = a.dims[a.dims.size() - (left ? 2 : 1)];
+    const std::string rows = a.dims[a.dims.size() - (left ? 1 : 2)],
+                      inner = a.dims[a.dims.size() - (left ? 2 : 1)];
     Dims dims(a.dims.begin(), a.dims.end() - 2);
     dims.push_back(rows);
     if (inner == "6" && pick(2)) {
@@ -127,7 +144,8 @@ class Writer {
       if (b.dims[b.dims.size() - (right ? 1 : 2)] != inner) continue;
       if (!fits({b.dims.begin(), b.dims.end() - 2}, {a.dims.begin(), a.dims.end() - 2})) continue;
       dims.push_back(b.dims[b.dims.size() - (right ? 2 : 1)]);
-      return add(dims, fmt::format("matmul({}, {}) transpose_a={} transpose_b={}", a.name, b.name, left, right));
+      return add(dims, fmt::format("matmul({}, {}) transpose_a={} transpose_b={}", a.name, b.name,
+                                   left, right));
     }
     return 0;
   }
@@ -169,12 +187,15 @@ class Writer {
       if (t.dims[i] == "6") {
         Dims dims = t.dims;
         dims[i] = "3";
-        return pick(2) ? add(dims, fmt::format("slice({}) axes=[{}] starts=[2] ends=[5]", t.name, i))
-                       : add(dims, fmt::format("slice({}) axes=[{}] starts=[1] ends=[6] steps=[2]", t.name, i));
+        return pick(2)
+                   ? add(dims, fmt::format("slice({}) axes=[{}] starts=[2] ends=[5]", t.name, i))
+                   : add(dims, fmt::format("slice({}) axes=[{}] starts=[1] ends=[6] steps=[2]",
+                                           t.name, i));
       }
     }
     if (t.dims.empty()) return 0;
-    return add(t.dims, fmt::format("slice({}) axes=[{}] steps=[-1]", t.name, pick(static_cast<int>(t.dims.size()))));
+    return add(t.dims, fmt::format("slice({}) axes=[{}] steps=[-1]", t.name,
+                                   pick(static_cast<int>(t.dims.size()))));
   }
 
   int concat() {
@@ -200,7 +221,8 @@ class Writer {
       after += fmt::format("{}{}", after.empty() ? "" : ", ", right);
       if (left + right > 0) dim = fmt::format("({} + {})", dim, left + right);
     }
-    return add(dims, fmt::format("pad({}) before=[{}] after=[{}] value=0.25", t.name, before, after));
+    return add(dims,
+               fmt::format("pad({}) before=[{}] after=[{}] value=0.25", t.name, before, after));
   }
 
   /// Windows of two along an axis: padding makes one fit, whatever the dim.
@@ -210,9 +232,13 @@ class Writer {
     Dims dims = t.dims;
     const auto axis = static_cast<std::size_t>(pick(static_cast<int>(dims.size())));
     const bool skips = pick(2) == 0;
-    dims[axis] = skips ? fmt::format("(floordiv({}, 2) + 1)", dims[axis]) : fmt::format("({} + 1)", dims[axis]);
+    dims[axis] = skips ? fmt::format("(floordiv({}, 2) + 1)", dims[axis])
+                       : fmt::format("({} + 1)", dims[axis]);
     dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, "2");
-    return add(dims, fmt::format("windows({}) axes=[{}] sizes=[2] strides=[{}] before=[1] after=[1] value=0.5", t.name, axis, skips ? 2 : 1));
+    return add(
+        dims,
+        fmt::format("windows({}) axes=[{}] sizes=[2] strides=[{}] before=[1] after=[1] value=0.5",
+                    t.name, axis, skips ? 2 : 1));
   }
 
   int pool() {
@@ -223,7 +249,8 @@ class Writer {
     std::string& slid = dims[dims.size() - 2];
     slid = fmt::format("({} + 1)", slid);
     // All windows have an element of their own only where the dim is not 0.
-    return add(dims, fmt::format("maximum({}({}) sizes=[2] before=[1] after=[1], -4.0)", ops[pick(2)], t.name));
+    return add(dims, fmt::format("maximum({}({}) sizes=[2] before=[1] after=[1], -4.0)",
+                                 ops[pick(2)], t.name));
   }
 
   int conv() {
@@ -231,13 +258,19 @@ class Writer {
     if (t.dims.size() < 2 || t.dims.back() != "6") return 0;
     Dims dims = t.dims;
     if (dims.size() > 2 && pick(2)) {
-      for (const std::size_t axis : {dims.size() - 3, dims.size() - 2}) dims[axis] = fmt::format("({} + 2)", dims[axis]);
+      for (const std::size_t axis : {dims.size() - 3, dims.size() - 2})
+        dims[axis] = fmt::format("({} + 2)", dims[axis]);
       dims.back() = "5";
-      return add(dims, fmt::format("conv({}, filter: f32[2, 3, 6, 5]) before=[1, 2] after=[2, 2]", t.name));
+      return add(dims, fmt::format("conv({}, filter: f32[2, 3, 6, 5]) before=[1, 2] after=[2, 2]",
+                                   t.name));
     }
     dims[dims.size() - 2] = fmt::format("(floordiv({}, 2) + 1)", dims[dims.size() - 2]);
     const int groups = std::vector{1, 2, 6}[static_cast<std::size_t>(pick(3))];
-    return add(dims, fmt::format("conv({0}, filter{1}: f32[3, {2}, 6]) strides=[2] before=[1] after=[2] groups={1}", t.name, groups, 6 / groups));
+    return add(
+        dims,
+        fmt::format(
+            "conv({0}, filter{1}: f32[3, {2}, 6]) strides=[2] before=[1] after=[2] groups={1}",
+            t.name, groups, 6 / groups));
   }
 
   int expand() {
@@ -264,7 +297,8 @@ class Writer {
   int range() {
     const Tensor t = any();
     if (t.dims.empty()) return 0;
-    return add(t.dims, fmt::format("{} + cast(range() start=1 end=(1 + {})) dtype=f32", t.name, t.dims.back()));
+    return add(t.dims, fmt::format("{} + cast(range() start=1 end=(1 + {})) dtype=f32", t.name,
+                                   t.dims.back()));
   }
 
   int attention() {
@@ -279,22 +313,34 @@ class Writer {
       const char* expression;
       Dims dims;
     };
-    static const Form forms[] = {{"{0} * 37 + 100", {"A"}}, {"bit_xor({0}, 21)", {"A"}}, {"shift_left({0}, 5)", {"A"}}, {"shift_right(neg({0}), 2)", {"A"}},
-                                 {"{0} / 3", {"A"}}, {"mod(neg({0}), 4)", {"A"}}, {"maximum(neg({0}), {0} * {0})", {"A"}}, {"pow({0}, 3)", {"A"}},
-                                 {"where(less(neg({0}), 1), {0}, bit_not({0}))", {"A"}}, {"reduce_sum({0} * 50) axes=[0]", {"1"}},
-                                 {"reduce_max(neg({0})) axes=[0]", {"1"}}, {"matmul(reshape({0}) shape=[A, 1], reshape({0}) shape=[1, A])", {"A", "A"}}};
+    static const Form forms[] = {
+        {"{0} * 37 + 100", {"A"}},
+        {"bit_xor({0}, 21)", {"A"}},
+        {"shift_left({0}, 5)", {"A"}},
+        {"shift_right(neg({0}), 2)", {"A"}},
+        {"{0} / 3", {"A"}},
+        {"mod(neg({0}), 4)", {"A"}},
+        {"maximum(neg({0}), {0} * {0})", {"A"}},
+        {"pow({0}, 3)", {"A"}},
+        {"where(less(neg({0}), 1), {0}, bit_not({0}))", {"A"}},
+        {"reduce_sum({0} * 50) axes=[0]", {"1"}},
+        {"reduce_max(neg({0})) axes=[0]", {"1"}},
+        {"matmul(reshape({0}) shape=[A, 1], reshape({0}) shape=[1, A])", {"A", "A"}}};
     static constexpr const char* dtypes[] = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"};
     const std::string name = fmt::format("n{}", tensors_.size());
     body_ += fmt::format("  {} = cast(ids) dtype={}\n", name, dtypes[pick(8)]);
     const Form& form = forms[pick(12)];
-    return add(form.dims, fmt::format("tanh(cast({}) dtype=f32 * 0.01)", fmt::format(fmt::runtime(form.expression), name)));
+    return add(form.dims, fmt::format("tanh(cast({}) dtype=f32 * 0.01)",
+                                      fmt::format(fmt::runtime(form.expression), name)));
   }
 
   int doubles() {
-    static constexpr const char* forms[] = {"exp(neg(abs({})))", "sin({})", "tanh({}) * 0.5 + 1.0", "gelu({})", "sigmoid({})"};
+    static constexpr const char* forms[] = {"exp(neg(abs({})))", "sin({})", "tanh({}) * 0.5 + 1.0",
+                                            "gelu({})", "sigmoid({})"};
     const Tensor t = any();
     const std::string wide = fmt::format("cast({}) dtype=f64", t.name);
-    return add(t.dims, fmt::format("cast({}) dtype=f32", fmt::format(fmt::runtime(forms[pick(5)]), wide)));
+    return add(t.dims,
+               fmt::format("cast({}) dtype=f32", fmt::format(fmt::runtime(forms[pick(5)]), wide)));
   }
 
   std::mt19937_64& random_;

@@ -19,16 +19,19 @@ int graph_count() {
 }
 
 /// What is wrong with one graph; empty: nothing.
-std::string check(const std::string& text, std::mt19937_64& random, const graph::DecomposeOptions& options, const graph::FuseOptions& fuse_options) {
+std::string check(const std::string& text, std::mt19937_64& random,
+                  const graph::DecomposeOptions& options, const graph::FuseOptions& fuse_options) {
   try {
-    for (const std::string& defect : defects(through_passes(text, options, fuse_options))) return defect;
-    for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{2, 3}, {1, 4}, {3, 1}, {0, 2}}) {
-      const std::string difference = compare_with_reference(text, {{"A", a}, {"B", b}}, random, options, fuse_options);
-      if (!difference.empty()) return "A=" + std::to_string(a) + " B=" + std::to_string(b) + ": " + difference;
+    for (const std::string& defect : defects(through_passes(text, options, fuse_options)))
+      return defect;
+    for (const auto& [a, b] :
+         {std::pair<std::int64_t, std::int64_t>{2, 3}, {1, 4}, {3, 1}, {0, 2}}) {
+      const std::string difference =
+          compare_with_reference(text, {{"A", a}, {"B", b}}, random, options, fuse_options);
+      if (!difference.empty())
+        return "A=" + std::to_string(a) + " B=" + std::to_string(b) + ": " + difference;
     }
-  } catch (const Error& error) {
-    return error.what();
-  }
+  } catch (const Error& error) { return error.what(); }
   return "";
 }
 

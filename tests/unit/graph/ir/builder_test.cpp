@@ -9,22 +9,28 @@
 using namespace dyn;
 using namespace dyn::graph;
 
-TEST_CASE("every value has its type as soon as it is there, and the module is what its text parses to") {
+TEST_CASE(
+    "every value has its type as soon as it is there, and the module is what its text parses to") {
   Builder builder("net", "net.x");
   const Dim n = builder.symbol({"N", 1, 100, 1, {}});
   const ValueId x = builder.input("x", {DType::f32, {n, builder.dims().constant(4)}});
-  const ValueId w = builder.weight("w", {DType::f32, {builder.dims().constant(4), builder.dims().constant(3)}});
+  const ValueId w =
+      builder.weight("w", {DType::f32, {builder.dims().constant(4), builder.dims().constant(3)}});
   const ValueId product = builder.add("matmul", {x, w}, "y");
   CHECK(to_string(builder.type(product)) == "f32[N, 3]");
   const ValueId shifted = builder.add("add", {product, builder.number(DType::f32, 0.5)}, "y");
   CHECK(builder.value(shifted).name == "y_2");
   const std::string text = print(builder.finish({shifted}, {"out"}, {"w.safetensors"}));
-  CHECK(text == "dyn 1\ndim N in 1..100\nweights \"w.safetensors\"\n\ngraph net(x: f32[N, 4]) -> (out: f32[N, 3]) {\n  y = matmul(x, w: f32[4, 3])\n  y_2 = y + 0.5\n"
-                "  return y_2\n}\n");
+  CHECK(text ==
+        "dyn 1\ndim N in 1..100\nweights \"w.safetensors\"\n\ngraph net(x: f32[N, 4]) -> (out: "
+        "f32[N, 3]) {\n  y = matmul(x, w: f32[4, 3])\n  y_2 = y + 0.5\n"
+        "  return y_2\n}\n");
   CHECK(print(parse(text)) == text);
 }
 
-TEST_CASE("a symbol without a name that needs one is declared in its place, so that products of dims are read as they were written") {
+TEST_CASE(
+    "a symbol without a name that needs one is declared in its place, so that products of dims are "
+    "read as they were written") {
   Builder builder("net", "net.x");
   const Dim unnamed = builder.dims().symbol({}), n = builder.symbol({.name = "N"});
   const ValueId x = builder.input("x", {DType::f32, {unnamed, n}});
@@ -37,14 +43,16 @@ TEST_CASE("a symbol without a name that needs one is declared in its place, so t
 TEST_CASE("what a later node says about symbols holds for values before it") {
   Builder builder("net", "net.x");
   const Dim n = builder.symbol({"N", 2, 100, 1, {}}), m = builder.symbol({"M", 2, 50, 1, {}});
-  const ValueId a = builder.input("a", {DType::f32, {n}}), b = builder.input("b", {DType::f32, {m}});
+  const ValueId a = builder.input("a", {DType::f32, {n}}),
+                b = builder.input("b", {DType::f32, {m}});
   const ValueId before = builder.add("relu", {b}, "before");
   CHECK(to_string(builder.type(before)) == "f32[M]");
   builder.add("add", {a, before}, "sum");
   CHECK(builder.type(before).dims == builder.type(a).dims);
   CHECK(builder.resolve(m) == builder.resolve(n));
   // Nodes that come with what is known by then.
-  const ValueId shaped = builder.add("reshape", {before}, "shaped", {{"shape", std::vector{m, builder.dims().constant(1)}}});
+  const ValueId shaped = builder.add("reshape", {before}, "shaped",
+                                     {{"shape", std::vector{m, builder.dims().constant(1)}}});
   CHECK(builder.type(shaped).dims.front() == builder.resolve(n));
 }
 
@@ -52,8 +60,10 @@ TEST_CASE("what cannot be is refused when it is added") {
   Builder builder("net", "net.x");
   const ValueId x = builder.input("x", {DType::f32, {builder.dims().constant(4)}});
   CHECK_THROWS_AS(builder.input("x", {DType::f32, {}}), Error);
-  CHECK_THROWS_WITH(builder.add("relu", {x}, "y", {{"slope", 2.0}}), doctest::Contains("no attribute slope"));
+  CHECK_THROWS_WITH(builder.add("relu", {x}, "y", {{"slope", 2.0}}),
+                    doctest::Contains("no attribute slope"));
   Builder other("net", "net.x");
-  const ValueId a = other.input("a", {DType::f32, {other.dims().constant(4)}}), b = other.input("b", {DType::f32, {other.dims().constant(5)}});
+  const ValueId a = other.input("a", {DType::f32, {other.dims().constant(4)}}),
+                b = other.input("b", {DType::f32, {other.dims().constant(5)}});
   CHECK_THROWS_WITH(other.add("add", {a, b}, "y"), doctest::Contains("net.x: add"));
 }

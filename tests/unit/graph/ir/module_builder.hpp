@@ -19,7 +19,8 @@ class ModuleBuilder {
 
   Dim c(std::int64_t value) { return module.dims->constant(value); }
 
-  Dim symbol(const std::string& name, std::int64_t low = 1, std::int64_t high = 512, std::int64_t divisor = 1) {
+  Dim symbol(const std::string& name, std::int64_t low = 1, std::int64_t high = 512,
+             std::int64_t divisor = 1) {
     const Dim dim = module.dims->symbol({name, low, high, divisor, std::nullopt});
     module.declared_symbols.push_back(*dim.symbol());
     return dim;
@@ -47,7 +48,8 @@ class ModuleBuilder {
   }
 
   /// Appends a node, and returns its first result; the line is the node's number from 1.
-  ValueId node(const std::string& op, std::vector<ValueId> inputs, std::vector<Attr> attrs = {}, int outputs = 1) {
+  ValueId node(const std::string& op, std::vector<ValueId> inputs, std::vector<Attr> attrs = {},
+               int outputs = 1) {
     Node node;
     node.op = find_op(op);
     node.inputs = std::move(inputs);
@@ -78,12 +80,14 @@ class ModuleBuilder {
       verify(module);
       return "";
     } catch (const Error& error) {
-      return error.kind() == ErrorKind::model ? error.message() : "not an Error(model): " + error.message();
+      return error.kind() == ErrorKind::model ? error.message()
+                                              : "not an Error(model): " + error.message();
     }
   }
 
   /// The type that one operator gives, or its error.
-  std::string infer(const std::string& op, std::vector<ValueId> inputs, std::vector<Attr> attrs = {}) {
+  std::string infer(const std::string& op, std::vector<ValueId> inputs,
+                    std::vector<Attr> attrs = {}) {
     const ValueId result = node(op, std::move(inputs), std::move(attrs));
     const std::string error = propagate();
     return error.empty() ? type(result) : error;

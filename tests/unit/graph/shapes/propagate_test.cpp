@@ -13,11 +13,13 @@ TEST_CASE("types flow forwards through a layer") {
   const Dim B = b.symbol("B"), S = b.symbol("S");
   const ValueId x = b.input("x", {B, S, b.c(768)});
   const ValueId q = b.node("matmul", {x, b.weight("w", b.dims({768, 768}))});
-  const ValueId heads = b.node("reshape", {q}, {{"shape", std::vector<Dim>{B, S, b.c(12), b.c(64)}}});
+  const ValueId heads =
+      b.node("reshape", {q}, {{"shape", std::vector<Dim>{B, S, b.c(12), b.c(64)}}});
   const ValueId turned = b.node("transpose", {heads}, {{"perm", b.dims({0, 2, 1, 3})}});
   const ValueId scores = b.node("matmul", {turned, turned}, {{"transpose_b", true}});
-  const ValueId back = b.node("reshape", {b.node("transpose", {turned}, {{"perm", b.dims({0, 2, 1, 3})}})},
-                              {{"shape", std::vector<Dim>{B, b.c(-1), b.c(768)}}});
+  const ValueId back =
+      b.node("reshape", {b.node("transpose", {turned}, {{"perm", b.dims({0, 2, 1, 3})}})},
+             {{"shape", std::vector<Dim>{B, b.c(-1), b.c(768)}}});
   CHECK(b.propagate() == "");
   CHECK(b.type(heads) == "f32[B, S, 12, 64]");
   CHECK(b.type(turned) == "f32[B, 12, S, 64]");
@@ -52,8 +54,9 @@ TEST_CASE("what is learned late simplifies what was computed early") {
   const ValueId x = b.input("x", {S}), y = b.input("y", {T});
   const ValueId ranged = b.node("range", {}, {{"end", S - 4}});
   const ValueId joint = b.node("concat", {x, y}, {{"axis", b.c(0)}});
-  const ValueId pair = b.node("matmul", {b.node("reshape", {x}, {{"shape", std::vector<Dim>{b.c(1), S}}}),
-                                         b.node("reshape", {y}, {{"shape", std::vector<Dim>{T, b.c(1)}}})});
+  const ValueId pair =
+      b.node("matmul", {b.node("reshape", {x}, {{"shape", std::vector<Dim>{b.c(1), S}}}),
+                        b.node("reshape", {y}, {{"shape", std::vector<Dim>{T, b.c(1)}}})});
   CHECK(b.propagate() == "");
   CHECK(b.type(ranged) == "i64[S - 4]");
   CHECK(b.type(joint) == "f32[S * 2]");
@@ -66,7 +69,8 @@ TEST_CASE("fresh symbols take what their tensors need") {
   const ValueId x = b.input("x", {B, S, b.c(16)});
   const ValueId flat = b.input("flat", {b.fresh(), b.fresh()});
   b.node("matmul", {flat, b.weight("w", b.dims({16, 4}))});
-  b.node("concat", {flat, b.node("reshape", {x}, {{"shape", std::vector<Dim>{b.c(-1), b.c(16)}}})}, {{"axis", b.c(1)}});
+  b.node("concat", {flat, b.node("reshape", {x}, {{"shape", std::vector<Dim>{b.c(-1), b.c(16)}}})},
+         {{"axis", b.c(1)}});
   CHECK(b.propagate() == "");
   CHECK(b.type(flat) == "f32[B * S, 16]");
 }
@@ -99,17 +103,21 @@ TEST_CASE("bounds that contradict are an error at the node") {
   ModuleBuilder b;
   const ValueId x = b.input("x", {b.symbol("S"), b.symbol("H", 1, 512)});
   b.node("matmul", {x, b.weight("w", b.dims({768, 10}))});
-  CHECK(contains(b.propagate(), ":1:3: matmul: x (dim 1) is H, but w (dim 0) is 768; dim H is in 1..512"));
+  CHECK(contains(b.propagate(),
+                 ":1:3: matmul: x (dim 1) is H, but w (dim 0) is 768; dim H is in 1..512"));
 
   ModuleBuilder divisor;
-  const ValueId y = divisor.input("y", {divisor.symbol("S", 1, 1024, 512), divisor.symbol("H", 1, 1024, 5)});
+  const ValueId y =
+      divisor.input("y", {divisor.symbol("S", 1, 1024, 512), divisor.symbol("H", 1, 1024, 5)});
   divisor.node("matmul", {y, divisor.weight("w", divisor.dims({768, 10}))});
   CHECK(contains(divisor.propagate(), "dim H is in 1..1024 and a multiple of 5"));
 
   ModuleBuilder ranges;
-  const ValueId p = ranges.input("p", {ranges.symbol("S", 1, 10)}), q = ranges.input("q", {ranges.symbol("T", 20, 30)});
+  const ValueId p = ranges.input("p", {ranges.symbol("S", 1, 10)}),
+                q = ranges.input("q", {ranges.symbol("T", 20, 30)});
   ranges.node("layer_norm", {p, q, q});
-  CHECK(contains(ranges.propagate(), "q (dim 0) is T, but p (dim 0) is S; dim T is in 20..30, dim S is in 1..10"));
+  CHECK(contains(ranges.propagate(),
+                 "q (dim 0) is T, but p (dim 0) is S; dim T is in 20..30, dim S is in 1..10"));
 }
 
 TEST_CASE("what cannot be decided stays as a constraint, once") {
@@ -152,19 +160,22 @@ TEST_CASE("declared outputs are claims") {
     const std::string error = b.propagate();
     return error.empty() ? b.type(doubled) + " " + to_string(b.module.output_types[0]) : error;
   };
-  CHECK(claim([](ModuleBuilder& b, Dim S, Dim) { return TensorType{DType::f32, {S * 2, b.c(8)}}; }) == "f32[S * 2, 8] f32[S * 2, 8]");
-  CHECK(claim([](ModuleBuilder& b, Dim, Dim) { return TensorType{DType::f32, {Dim(), b.c(8)}}; }) == "f32[S * 2, 8] f32[_, 8]");
+  CHECK(claim([](ModuleBuilder& b, Dim S, Dim) {
+          return TensorType{DType::f32, {S * 2, b.c(8)}};
+        }) == "f32[S * 2, 8] f32[S * 2, 8]");
+  CHECK(claim([](ModuleBuilder& b, Dim, Dim) { return TensorType{DType::f32, {Dim(), b.c(8)}}; }) ==
+        "f32[S * 2, 8] f32[_, 8]");
   // T is given by no input: the claim defines it.
-  CHECK(claim([](ModuleBuilder& b, Dim, Dim T) { return TensorType{DType::f32, {T, b.c(8)}}; }) == "f32[S * 2, 8] f32[S * 2, 8]");
-  CHECK(contains(claim([](ModuleBuilder& b, Dim S, Dim) {
-                   return TensorType{DType::f32, {S * 2, b.c(7)}};
-                 }),
-                 "out1 as declared (dim 1) is 7, but out1 as computed (dim 1) is 8"));
-  CHECK(contains(claim([](ModuleBuilder& b, Dim S, Dim) {
-                   return TensorType{DType::i64, {S * 2, b.c(8)}};
-                 }),
-                 "the output out1 is declared i64[S * 2, 8], but is f32[S * 2, 8]"));
-  CHECK(contains(claim([](ModuleBuilder&, Dim S, Dim) { return TensorType{DType::f32, {S * 2}}; }), "is declared f32[S * 2]"));
+  CHECK(claim([](ModuleBuilder& b, Dim, Dim T) { return TensorType{DType::f32, {T, b.c(8)}}; }) ==
+        "f32[S * 2, 8] f32[S * 2, 8]");
+  CHECK(contains(
+      claim([](ModuleBuilder& b, Dim S, Dim) { return TensorType{DType::f32, {S * 2, b.c(7)}}; }),
+      "out1 as declared (dim 1) is 7, but out1 as computed (dim 1) is 8"));
+  CHECK(contains(
+      claim([](ModuleBuilder& b, Dim S, Dim) { return TensorType{DType::i64, {S * 2, b.c(8)}}; }),
+      "the output out1 is declared i64[S * 2, 8], but is f32[S * 2, 8]"));
+  CHECK(contains(claim([](ModuleBuilder&, Dim S, Dim) { return TensorType{DType::f32, {S * 2}}; }),
+                 "is declared f32[S * 2]"));
 }
 
 TEST_CASE("a dim that no input gives is an error") {
@@ -179,12 +190,14 @@ TEST_CASE("messages show the line and a caret") {
   b.module.source_name = "model.dyn";
   b.module.source_text = std::make_shared<const std::string>("  y = add(a, b)\nsecond\n");
   b.node("add", {b.input("a", b.dims({2})), b.input("b", b.dims({3}))});
-  CHECK(b.propagate() == "model.dyn:1:3: add: a (dim 0) is 2, but b (dim 0) is 3\n  y = add(a, b)\n  ^");
+  CHECK(b.propagate() ==
+        "model.dyn:1:3: add: a (dim 0) is 2, but b (dim 0) is 3\n  y = add(a, b)\n  ^");
 }
 
 TEST_CASE("a long line is clipped around the column") {
   Module module;
-  module.source_text = std::make_shared<const std::string>(std::string(1 << 20, 'a') + "X" + std::string(1 << 20, 'b'));
+  module.source_text = std::make_shared<const std::string>(std::string(1 << 20, 'a') + "X" +
+                                                           std::string(1 << 20, 'b'));
   const std::string text = format_at(module, {1, (1 << 20) + 1}, "bad");
   CHECK(text.size() < 400);
   const std::size_t line = text.find('\n') + 1, caret_line = text.find('\n', line) + 1;
@@ -200,14 +213,25 @@ TEST_CASE("structure is verified") {
     return b.propagate();
   };
   CHECK(error([](ModuleBuilder&) {}) == "");
-  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].attrs = {{"axes", b.c(1)}}; }), "softmax has no attribute axes"));
-  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].attrs = {{"axis", true}}; }), "axis must be an integer"));
-  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].attrs = {{"axis", b.c(1)}, {"axis", b.c(1)}}; }), "given twice"));
-  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].inputs.push_back(0); }), "softmax takes 1 argument(s), not 2"));
-  CHECK(contains(error([](ModuleBuilder& b) { b.node("concat", {0, 0}); }), "concat needs the attribute axis"));
-  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].inputs[0] = 1; }), "not an Error(model): broken module"));
-  CHECK(contains(error([](ModuleBuilder& b) { b.module.outputs[0] = 77; }), "broken module: output 77"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].attrs = {{"axes", b.c(1)}}; }),
+                 "softmax has no attribute axes"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].attrs = {{"axis", true}}; }),
+                 "axis must be an integer"));
+  CHECK(contains(error([](ModuleBuilder& b) {
+                   b.module.nodes[0].attrs = {{"axis", b.c(1)}, {"axis", b.c(1)}};
+                 }),
+                 "given twice"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].inputs.push_back(0); }),
+                 "softmax takes 1 argument(s), not 2"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.node("concat", {0, 0}); }),
+                 "concat needs the attribute axis"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.nodes[0].inputs[0] = 1; }),
+                 "not an Error(model): broken module"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.module.outputs[0] = 77; }),
+                 "broken module: output 77"));
   CHECK(contains(error([](ModuleBuilder& b) { b.input("x", {}); }), "x is defined twice"));
-  CHECK(contains(error([](ModuleBuilder& b) { b.weight("w", {*b.module.dims->find_symbol("S")}); }), "dims must be integers"));
-  CHECK(contains(error([](ModuleBuilder& b) { b.input("y", b.dims({1, 1, 1, 1, 1, 1, 1, 1, 1})); }), "at most 8"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.weight("w", {*b.module.dims->find_symbol("S")}); }),
+                 "dims must be integers"));
+  CHECK(contains(error([](ModuleBuilder& b) { b.input("y", b.dims({1, 1, 1, 1, 1, 1, 1, 1, 1})); }),
+                 "at most 8"));
 }

@@ -39,9 +39,7 @@ TEST_CASE("kinds of errors") {
   const auto kind_of = [](const std::string& text) {
     try {
       dyn::graph::parse(text);
-    } catch (const dyn::Error& error) {
-      return error.kind();
-    }
+    } catch (const dyn::Error& error) { return error.kind(); }
     return dyn::ErrorKind::internal;
   };
   CHECK(kind_of("dyn 2\n") == dyn::ErrorKind::unsupported);
@@ -54,14 +52,18 @@ TEST_CASE("kinds of errors") {
 
 TEST_CASE("empty, noise and binary files") {
   CHECK(first_line(error_of("")) == "test.dyn:1:1: the file is empty; a model begins with `dyn 1`");
-  CHECK(first_line(error_of("\n# nothing\n\n")) == "test.dyn:4:1: the file is empty; a model begins with `dyn 1`");
-  CHECK(first_line(error_of(std::string(100, '\0'))).find("test.dyn:1:1: unexpected byte 0x00") == 0);
+  CHECK(first_line(error_of("\n# nothing\n\n")) ==
+        "test.dyn:4:1: the file is empty; a model begins with `dyn 1`");
+  CHECK(first_line(error_of(std::string(100, '\0'))).find("test.dyn:1:1: unexpected byte 0x00") ==
+        0);
   CHECK(first_line(error_of("\x7F"
                             "ELF\x02\x01"))
             .find("test.dyn:1:1: unexpected byte 0x7F") == 0);
-  CHECK(error_of("\x9C\x01z\xC3\xA9\xC3 \xE2\x82").find("\n? z\xC3\xA9? ??\n^") != std::string::npos);  // shown without what a terminal would obey
+  CHECK(error_of("\x9C\x01z\xC3\xA9\xC3 \xE2\x82").find("\n? z\xC3\xA9? ??\n^") !=
+        std::string::npos);  // shown without what a terminal would obey
   CHECK(first_line(error_of("PK\x03\x04")).find("test.dyn:1:1: expected `dyn 1`") == 0);
-  CHECK(first_line(error_of("hello world")) == "test.dyn:1:1: expected `dyn 1`, with which every model begins, found `hello`");
+  CHECK(first_line(error_of("hello world")) ==
+        "test.dyn:1:1: expected `dyn 1`, with which every model begins, found `hello`");
 }
 
 TEST_CASE("a file cut anywhere is an error, never a crash") {
@@ -77,16 +79,18 @@ TEST_CASE("a file cut anywhere is an error, never a crash") {
 
 TEST_CASE("CRLF files are read like others") {
   std::string text;
-  for (const char c : read_source("tests/models/encoder_small.dyn")) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  for (const char c : read_source("tests/models/encoder_small.dyn"))
+    text += c == '\n' ? std::string("\r\n") : std::string(1, c);
   CHECK(dyn::graph::print(dyn::graph::parse(text)) ==
         dyn::graph::print(dyn::graph::parse(read_source("tests/models/encoder_small.dyn"))));
 }
 
 TEST_CASE("long lines and names are clipped") {
   const std::string name(100'000, 'a');
-  for (const std::string& text : {model("r = relu(" + name + ")\nreturn r"), model(name + " = " + name + "\nreturn x"),
-                                  model("r = " + name + "(x)\nreturn r"), model("r = relu(x) " + name + "=1\nreturn r"),
-                                  "dyn " + std::string(100'000, '9'), "dyn 1\ndim " + name + " in 2..1\n"}) {
+  for (const std::string& text :
+       {model("r = relu(" + name + ")\nreturn r"), model(name + " = " + name + "\nreturn x"),
+        model("r = " + name + "(x)\nreturn r"), model("r = relu(x) " + name + "=1\nreturn r"),
+        "dyn " + std::string(100'000, '9'), "dyn 1\ndim " + name + " in 2..1\n"}) {
     CHECK(error_of(text) != "");
     CHECK_MESSAGE(error_of(text).size() < 1000, error_of(text).substr(0, 200));
   }

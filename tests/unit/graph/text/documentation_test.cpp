@@ -21,7 +21,8 @@ TEST_CASE("the operator chapter is the registry's") {
   const std::size_t begin = page.find(begin_mark), end = page.find(end_mark);
   REQUIRE(begin != std::string::npos);
   REQUIRE(end != std::string::npos);
-  check_golden("docs/ir.md", page.substr(0, begin + begin_mark.size()) + operator_reference() + page.substr(end));
+  check_golden("docs/ir.md",
+               page.substr(0, begin + begin_mark.size()) + operator_reference() + page.substr(end));
 }
 
 TEST_CASE("the operator chapter has every operator and attribute") {
@@ -29,7 +30,8 @@ TEST_CASE("the operator chapter has every operator and attribute") {
   for (const OpDef& op : all_ops()) {
     INFO(op.name);
     CHECK(chapter.find("### `" + op.name + "`\n") != std::string::npos);
-    for (const AttrDef& attr : op.attrs) CHECK(chapter.find("| `" + attr.name + "` |") != std::string::npos);
+    for (const AttrDef& attr : op.attrs)
+      CHECK(chapter.find("| `" + attr.name + "` |") != std::string::npos);
   }
 }
 
@@ -38,7 +40,8 @@ TEST_CASE("the page's models parse") {
   constexpr std::string_view open = "```dyn\n", close = "```\n";
   int models = 0;
   for (std::size_t at = page.find(open); at != std::string::npos; at = page.find(open, at + 1)) {
-    const std::string text = page.substr(at + open.size(), page.find(close, at + open.size()) - at - open.size());
+    const std::string text =
+        page.substr(at + open.size(), page.find(close, at + open.size()) - at - open.size());
     INFO(text);
     CHECK(error_of(text) == "");
     ++models;

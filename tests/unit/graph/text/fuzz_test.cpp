@@ -1,4 +1,5 @@
-// Valid files with tokens replaced, removed, doubled and swapped: each either parses or throws dyn::Error.
+// Valid files with tokens replaced, removed, doubled and swapped: each either parses or throws
+// dyn::Error.
 
 #include <cstdint>
 #include <random>
@@ -7,8 +8,8 @@
 
 #include "dyn/error.hpp"
 #include "graph/text/text.hpp"
-#include "tests/unit/graph/text/support.hpp"
 #include "tests/support/seed.hpp"
+#include "tests/unit/graph/text/support.hpp"
 
 using namespace dyn::graph;
 using namespace dyn::test;
@@ -20,7 +21,10 @@ std::vector<std::string> pieces_of(const std::string& text) {
   std::vector<std::string> pieces;
   const auto group = [](char c) {
     if (c == ' ') return 0;
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ? 1 : 2;
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+                   c == '.'
+               ? 1
+               : 2;
   };
   for (const char c : text) {
     const bool joins = !pieces.empty() && group(c) != 2 && group(pieces.back().back()) == group(c);
@@ -85,20 +89,11 @@ void mutate(std::vector<std::string>& pieces, std::mt19937_64& random) {
   const auto pick = [&](std::size_t size) { return static_cast<std::size_t>(random() % size); };
   const std::size_t at = pick(pieces.size()), other = pick(pieces.size());
   switch (random() % 5) {
-    case 0:
-      pieces[at] = odd_pieces[pick(odd_pieces.size())];
-      break;
-    case 1:
-      pieces[at] = pieces[other];
-      break;
-    case 2:
-      pieces[at].clear();
-      break;
-    case 3:
-      pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(at), pieces[other]);
-      break;
-    default:
-      std::swap(pieces[at], pieces[other]);
+    case 0: pieces[at] = odd_pieces[pick(odd_pieces.size())]; break;
+    case 1: pieces[at] = pieces[other]; break;
+    case 2: pieces[at].clear(); break;
+    case 3: pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(at), pieces[other]); break;
+    default: std::swap(pieces[at], pieces[other]);
   }
 }
 

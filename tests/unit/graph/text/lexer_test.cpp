@@ -42,15 +42,18 @@ std::string error_of_tokens(const std::string& text) {
 
 TEST_CASE("tokens have kinds and places") {
   CHECK(tokens_of("") == "$1:1");
-  CHECK(tokens_of("a1.b.2c = f(-3)") == "n1:1a1.b.2c !1:9= n1:11f !1:12( !1:13- i1:143 !1:15) $1:16");
-  CHECK(tokens_of("1..64 2.5 1e-5 3E7->") == "i1:11 !1:2.. i1:464 f1:72.5 f1:111e-5 f1:163E7 !1:19-> $1:21");
+  CHECK(tokens_of("a1.b.2c = f(-3)") ==
+        "n1:1a1.b.2c !1:9= n1:11f !1:12( !1:13- i1:143 !1:15) $1:16");
+  CHECK(tokens_of("1..64 2.5 1e-5 3E7->") ==
+        "i1:11 !1:2.. i1:464 f1:72.5 f1:111e-5 f1:163E7 !1:19-> $1:21");
   CHECK(tokens_of("\"a \\\"b\"") == "s1:1\"a \\\"b\" $1:8");
 }
 
 TEST_CASE("newlines separate statements, but not inside brackets") {
   CHECK(tokens_of("a\n\n # comment\n\nb\n") == "n1:1a ;1:2 n5:1b ;5:2 $6:1");
   CHECK(tokens_of("a\r\nb") == "n1:1a ;1:3 n2:1b $2:2");
-  CHECK(tokens_of("f(a,\n  b # why\n)\nc") == "n1:1f !1:2( n1:3a !1:4, n2:3b !3:1) ;3:2 n4:1c $4:2");
+  CHECK(tokens_of("f(a,\n  b # why\n)\nc") ==
+        "n1:1f !1:2( n1:3a !1:4, n2:3b !3:1) ;3:2 n4:1c $4:2");
   CHECK(tokens_of("]\na") == "!1:1] ;1:2 n2:1a $2:2");
 }
 
@@ -61,7 +64,8 @@ TEST_CASE("a byte order mark is skipped") {
 
 TEST_CASE("what is no token") {
   CHECK(error_of_tokens("a ; b") == "t:1:3: unexpected character `;`");
-  CHECK(error_of_tokens(std::string("a\n\0b", 4)) == "t:2:1: unexpected byte 0x00; is this a dyn text file?");
+  CHECK(error_of_tokens(std::string("a\n\0b", 4)) ==
+        "t:2:1: unexpected byte 0x00; is this a dyn text file?");
   CHECK(error_of_tokens("\xC3\xA9") == "t:1:1: unexpected byte 0xC3; is this a dyn text file?");
   CHECK(error_of_tokens("x = \"abc") == "t:1:5: this string has no closing quote on its line");
   CHECK(error_of_tokens("\"a\nb\"") == "t:1:1: this string has no closing quote on its line");
@@ -101,8 +105,7 @@ TEST_CASE("every character is looked at once") {
     Module module;
     module.source_text = std::make_shared<const std::string>(text);
     Lexer lexer(module);
-    while (lexer.next().kind != TokenKind::End) {
-    }
+    while (lexer.next().kind != TokenKind::End) {}
     CHECK(lexer.steps() == text.size());
   };
   steps_of(1);

@@ -37,25 +37,31 @@ TEST_CASE("dims carry bounds, divisor and hint") {
   constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
   CHECK(info(0).name == "A");
   CHECK((info(0).low == 0 && info(0).high == unbounded && info(0).divisor == 1 && !info(0).hint));
-  CHECK((info(1).low == 8 && info(1).high == unbounded && info(1).divisor == 8 && info(1).hint == 128));
+  CHECK((info(1).low == 8 && info(1).high == unbounded && info(1).divisor == 8 &&
+         info(1).hint == 128));
   CHECK((info(2).low == 2 && info(2).high == 2));
 }
 
 TEST_CASE("weights: from files, splat and random") {
   const Module module = parse(
-      "dyn 1\nweights \"one.safetensors\"\nweight s: f32[4] = splat -0.5\nweight r: f32[4] = random 18\n"
+      "dyn 1\nweights \"one.safetensors\"\nweight s: f32[4] = splat -0.5\nweight r: f32[4] = "
+      "random 18\n"
       "weights \"two.safetensors\"\n"
-      "graph g(x: f32[4]) -> (y: f32[4]) {\ny = x + s + r + k.0: f32[4] + k.0: f32[4]\nreturn y\n}");
+      "graph g(x: f32[4]) -> (y: f32[4]) {\ny = x + s + r + k.0: f32[4] + k.0: f32[4]\nreturn "
+      "y\n}");
   CHECK(module.weight_files == std::vector<std::string>{"one.safetensors", "two.safetensors"});
-  const Value &splat = find_value(module, "s"), &random = find_value(module, "r"), &file = find_value(module, "k.0");
-  CHECK((splat.kind == ValueKind::Weight && splat.weight.kind == WeightSource::Kind::Splat && splat.weight.splat == -0.5));
+  const Value &splat = find_value(module, "s"), &random = find_value(module, "r"),
+              &file = find_value(module, "k.0");
+  CHECK((splat.kind == ValueKind::Weight && splat.weight.kind == WeightSource::Kind::Splat &&
+         splat.weight.splat == -0.5));
   CHECK((random.weight.kind == WeightSource::Kind::Random && random.weight.seed == 18));
   CHECK((file.weight.kind == WeightSource::Kind::File && to_string(file.type) == "f32[4]"));
   CHECK(module.nodes[2].inputs[1] == module.nodes[3].inputs[1]);
 }
 
 TEST_CASE("nodes stand in order, with operands, results and places") {
-  const Module module = parse(model("  a, b = split(x) axis=0 sizes=[(B - 1), 1]\n  r = concat(b, a) axis=0\n  return r"));
+  const Module module = parse(
+      model("  a, b = split(x) axis=0 sizes=[(B - 1), 1]\n  r = concat(b, a) axis=0\n  return r"));
   REQUIRE(module.nodes.size() == 2);
   const Node &split = module.nodes[0], &concat = module.nodes[1];
   CHECK(split.op->id == graph::OpId::Split);
@@ -84,7 +90,8 @@ TEST_CASE("attributes have the registry's kinds") {
   CHECK(std::get<Dim>(*range.find_attr("start")).constant() == -2);
   const Dim rows = module.value(module.inputs[0]).type.dims[0];
   CHECK(attr_integers(producer_of(module, "d"), "axes") == std::vector<std::int64_t>{-1, 0});
-  CHECK(attr_dims(module, producer_of(module, "e"), "shape")[0] == rows * module.value(module.inputs[0]).type.dims[1]);
+  CHECK(attr_dims(module, producer_of(module, "e"), "shape")[0] ==
+        rows * module.value(module.inputs[0]).type.dims[1]);
 }
 
 TEST_CASE("dim expressions: precedence, signs and functions, against plain arithmetic") {
@@ -93,11 +100,13 @@ TEST_CASE("dim expressions: precedence, signs and functions, against plain arith
     std::int64_t value;  ///< for S = 7
   };
   for (const Case& each :
-       {Case{"S + 2 * 3", 13}, Case{"(S + 2) * 3", 27}, Case{"S - 1 - 2", 4}, Case{"2 * -S + 20", 6}, Case{"floordiv(S, 2)", 3},
-        Case{"mod(S, 4) + 1", 4}, Case{"min(S, 3) * max(S, 9)", 27}, Case{"floordiv(S * S - 1, 5)", 9}, Case{"- -S", 7}}) {
+       {Case{"S + 2 * 3", 13}, Case{"(S + 2) * 3", 27}, Case{"S - 1 - 2", 4},
+        Case{"2 * -S + 20", 6}, Case{"floordiv(S, 2)", 3}, Case{"mod(S, 4) + 1", 4},
+        Case{"min(S, 3) * max(S, 9)", 27}, Case{"floordiv(S * S - 1, 5)", 9}, Case{"- -S", 7}}) {
     INFO(std::string(each.text));
-    const Module module = parse("dyn 1\ndim S in 0..100\ngraph g(x: f32[S]) -> (r: f32[S]) {\nc = range() end=(" +
-                                std::string(each.text) + ")\nreturn x\n}");
+    const Module module =
+        parse("dyn 1\ndim S in 0..100\ngraph g(x: f32[S]) -> (r: f32[S]) {\nc = range() end=(" +
+              std::string(each.text) + ")\nreturn x\n}");
     const std::int64_t symbols[] = {7};
     CHECK(evaluate(std::get<Dim>(*module.nodes[0].find_attr("end")), symbols) == each.value);
   }
@@ -111,12 +120,14 @@ TEST_CASE("literals become constants of the dtype beside them") {
   CHECK((operand("a", 1).type.dtype == DType::f32 && operand("a", 1).constant == 2.0));
   CHECK((operand("b", 1).type.dtype == DType::i64 && operand("b", 1).integer == -3));
   CHECK((operand("c", 0).type.dtype == DType::boolean && operand("c", 0).integer == 1));
-  CHECK((operand("c", 1).kind == ValueKind::Constant && operand("c", 1).constant == 1.5 && operand("c", 1).type.rank() == 0));
+  CHECK((operand("c", 1).kind == ValueKind::Constant && operand("c", 1).constant == 1.5 &&
+         operand("c", 1).type.rank() == 0));
 }
 
 TEST_CASE("the least integer is a literal") {
   const Module module = parse(model("a = ids + -9223372036854775808\nreturn x"));
-  CHECK(module.value(module.nodes[0].inputs[1]).integer == std::numeric_limits<std::int64_t>::min());
+  CHECK(module.value(module.nodes[0].inputs[1]).integer ==
+        std::numeric_limits<std::int64_t>::min());
 }
 
 TEST_CASE("the models have the sizes that they claim") {
@@ -125,8 +136,9 @@ TEST_CASE("the models have the sizes that they claim") {
     std::int64_t parameters;
   };
   // Of Hugging Face's checkpoints, without pooler and language model head.
-  for (const Size& size : {Size{"bert_base", 108'891'648}, Size{"bert_large", 334'092'288}, Size{"distilbert", 66'362'880},
-                           Size{"albert", 11'092'992}, Size{"gpt2", 124'439'808}}) {
+  for (const Size& size :
+       {Size{"bert_base", 108'891'648}, Size{"bert_large", 334'092'288},
+        Size{"distilbert", 66'362'880}, Size{"albert", 11'092'992}, Size{"gpt2", 124'439'808}}) {
     INFO(std::string(size.model));
     const Module module = parse(read_source(std::string("examples/models/") + size.model + ".dyn"));
     std::int64_t parameters = 0;

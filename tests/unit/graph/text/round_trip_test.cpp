@@ -1,4 +1,5 @@
-// print(parse(text)) is canonical: a golden file for each construct, and printing again changes nothing.
+// print(parse(text)) is canonical: a golden file for each construct, and printing again changes
+// nothing.
 
 #include <doctest/doctest.h>
 
@@ -41,14 +42,16 @@ TEST_CASE("models keep their text through print and parse") {
     for (std::size_t i = 0; i < module.nodes.size(); ++i) {
       CHECK(again.nodes[i].op == module.nodes[i].op);
       CHECK(again.nodes[i].inputs.size() == module.nodes[i].inputs.size());
-      CHECK(to_string(again.value(again.nodes[i].outputs[0]).type) == to_string(module.value(module.nodes[i].outputs[0]).type));
+      CHECK(to_string(again.value(again.nodes[i].outputs[0]).type) ==
+            to_string(module.value(module.nodes[i].outputs[0]).type));
     }
   }
 }
 
 TEST_CASE("infix operators and their precedence") {
   CHECK(printed("r = x + y * x - y") == "  r_mul = y * x\n  r_add = x + r_mul\n  r = r_add - y\n");
-  CHECK(printed("r = (x + y) * (x - y)") == "  r_add = x + y\n  r_sub = x - y\n  r = r_add * r_sub\n");
+  CHECK(printed("r = (x + y) * (x - y)") ==
+        "  r_add = x + y\n  r_sub = x - y\n  r = r_add * r_sub\n");
   CHECK(printed("r = x / y / x") == "  r_div = x / y\n  r = r_div / x\n");
   CHECK(printed("r = -x * 2.0") == "  r_neg = neg(x)\n  r = r_neg * 2.0\n");
   CHECK(printed("r = add(x, y)") == "  r = x + y\n");
@@ -62,9 +65,11 @@ TEST_CASE("literals take the dtype beside them") {
   CHECK(printed("r = x + nan") == "  r = x + nan\n");
   CHECK(printed("r = cast(cast(x) dtype=i32 + 1) dtype=f32") ==
         "  r_cast = cast(x) dtype=i32\n  r_add = r_cast + 1\n  r = cast(r_add) dtype=f32\n");
-  CHECK(printed("r = where(less(x, 0), 1, y)") == "  r_less = less(x, 0.0)\n  r = where(r_less, 1.0, y)\n");
+  CHECK(printed("r = where(less(x, 0), 1, y)") ==
+        "  r_less = less(x, 0.0)\n  r = where(r_less, 1.0, y)\n");
   CHECK(printed("r = x * (1 + 2.5)") == "  r_add = 1.0 + 2.5\n  r = x * r_add\n");
-  CHECK(printed("half = 0.5\nr = x * half + y * half") == "  r_mul = x * 0.5\n  r_mul_2 = y * 0.5\n  r = r_mul + r_mul_2\n");
+  CHECK(printed("half = 0.5\nr = x * half + y * half") ==
+        "  r_mul = x * 0.5\n  r_mul_2 = y * 0.5\n  r = r_mul + r_mul_2\n");
   CHECK(printed("r = cast((1: i32) + 2) dtype=f32 + x") ==
         "  r_add = 1: i32 + 2: i32\n  r_cast = cast(r_add) dtype=f32\n  r = r_cast + x\n");
 }
@@ -83,22 +88,28 @@ TEST_CASE("attributes that are the default are left out") {
   CHECK(printed("r = softmax(x) axis=0") == "  r = softmax(x) axis=0\n");
   CHECK(printed("r = matmul(matmul(x, y) transpose_b=true transpose_a=false, y)") ==
         "  r_matmul = matmul(x, y) transpose_b=true\n  r = matmul(r_matmul, y)\n");
-  CHECK(printed("r = slice(pad(x) before=[0, 1] after=[0, 0] value=0) axes=[1] starts=[1] ends=[(S + 1)]") ==
-        "  r_pad = pad(x) before=[0, 1] after=[0, 0]\n  r = slice(r_pad) axes=[1] starts=[1] ends=[S + 1]\n");
+  CHECK(printed("r = slice(pad(x) before=[0, 1] after=[0, 0] value=0) axes=[1] starts=[1] ends=[(S "
+                "+ 1)]") ==
+        "  r_pad = pad(x) before=[0, 1] after=[0, 0]\n  r = slice(r_pad) axes=[1] starts=[1] "
+        "ends=[S + 1]\n");
 }
 
 TEST_CASE("anonymous results get names that no other value has") {
   CHECK(printed("r_add = x + y\nr = x * (x + y) + (r_add + y)") ==
-        "  r_add = x + y\n  r_add_2 = x + y\n  r_mul = x * r_add_2\n  r_add_3 = r_add + y\n  r = r_mul + r_add_3\n");
+        "  r_add = x + y\n  r_add_2 = x + y\n  r_mul = x * r_add_2\n  r_add_3 = r_add + y\n  r = "
+        "r_mul + r_add_3\n");
   CHECK(printed("a = x\nr = a + y") == "  r = x + y\n");
 }
 
 TEST_CASE("a symbol without a name is printed as _ where that says the same") {
-  const std::string text = "dyn 1\n\ngraph g(a: f32[_, 4], b: f32[_]) -> (r: f32[_, 4]) {\n  r = relu(a)\n  return r\n}\n";
+  const std::string text =
+      "dyn 1\n\ngraph g(a: f32[_, 4], b: f32[_]) -> (r: f32[_, 4]) {\n  r = relu(a)\n  return "
+      "r\n}\n";
   CHECK(print(parse(text)) == text);
   // The second dims become one symbol, which then needs its name.
   const std::string shared =
-      print(parse("dyn 1\ngraph g(a: f32[_, _], b: f32[_, _]) -> (r: f32[_, _]) {\nreturn concat(a, b) axis=0\n}"));
+      print(parse("dyn 1\ngraph g(a: f32[_, _], b: f32[_, _]) -> (r: f32[_, _]) {\nreturn "
+                  "concat(a, b) axis=0\n}"));
   CHECK(print(parse(shared)) == shared);
   const std::size_t name = shared.find("dim ") + 4;
   const std::string symbol = shared.substr(name, shared.find('\n', name) - name);

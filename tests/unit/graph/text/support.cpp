@@ -14,7 +14,9 @@
 namespace dyn::test {
 namespace {
 
-std::filesystem::path in_source(const std::string& path) { return std::filesystem::path(DYN_SOURCE_DIR) / path; }
+std::filesystem::path in_source(const std::string& path) {
+  return std::filesystem::path(DYN_SOURCE_DIR) / path;
+}
 
 }  // namespace
 
@@ -40,7 +42,8 @@ void check_golden(const std::string& path, const std::string& text) {
 std::vector<std::string> list_sources(const std::string& folder, const std::string& ending) {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(in_source(folder))) {
-    if (entry.path().string().ends_with(ending)) paths.push_back(folder + "/" + entry.path().filename().string());
+    if (entry.path().string().ends_with(ending))
+      paths.push_back(folder + "/" + entry.path().filename().string());
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -55,14 +58,13 @@ std::vector<std::string> model_paths() {
 std::string error_of(std::string_view text) {
   try {
     graph::parse(text, "test.dyn");
-  } catch (const Error& error) {
-    return error.message();
-  }
+  } catch (const Error& error) { return error.message(); }
   return "";
 }
 
 std::string model(std::string_view statements, std::string_view output) {
-  return "dyn 1\ndim B in 1..8\ndim S in 1..512\ngraph g(x: f32[B, S], y: f32[B, S], ids: i64[B, S]) -> (r: " +
+  return "dyn 1\ndim B in 1..8\ndim S in 1..512\ngraph g(x: f32[B, S], y: f32[B, S], ids: i64[B, "
+         "S]) -> (r: " +
          std::string(output) + ") {\n" + std::string(statements) + "\n}\n";
 }
 

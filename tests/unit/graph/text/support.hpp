@@ -22,7 +22,8 @@ std::vector<std::string> model_paths();
 /// The message of the dyn::Error that parsing throws, "" where it throws none.
 std::string error_of(std::string_view text);
 
-/// A whole file around the statements of a graph with inputs x, y: f32[B, S], ids: i64[B, S] and output r.
+/// A whole file around the statements of a graph with inputs x, y: f32[B, S], ids: i64[B, S] and
+/// output r.
 std::string model(std::string_view statements, std::string_view output = "f32[B, S]");
 
 }  // namespace dyn::test

@@ -1,4 +1,5 @@
-// Files that are broken, or that somebody made to do harm: each is refused with the place and what is wrong, and takes no memory that the file does not fill.
+// Files that are broken, or that somebody made to do harm: each is refused with the place and what
+// is wrong, and takes no memory that the file does not fill.
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -24,7 +25,10 @@ constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
 OnnxFile two_layers() {
   OnnxFile file;
-  file.input("x", {"N", 4}).floats("w", {4, 3}, std::vector<float>(12, 0.5F)).integers("axes", {1}, {1}).output("y");
+  file.input("x", {"N", 4})
+      .floats("w", {4, 3}, std::vector<float>(12, 0.5F))
+      .integers("axes", {1}, {1})
+      .output("y");
   file.node("MatMul", {"x", "w"}, {"h"});
   file.call("F", {"h", "axes"}, {"y"});
   testing::node(file.function("F", {"a", "axes"}, {"b"}), "ReduceSum", {"a", "axes"}, {"b"});
@@ -32,7 +36,8 @@ OnnxFile two_layers() {
 }
 
 /// f32 y = x + w, where w's bytes are said to be in another file.
-OnnxFile external(const std::string& location, std::vector<std::int64_t> dims = {2}, const std::string& offset = "0", const std::string& length = "") {
+OnnxFile external(const std::string& location, std::vector<std::int64_t> dims = {2},
+                  const std::string& offset = "0", const std::string& length = "") {
   OnnxFile file;
   file.input("x", {"N", 2}).output("y");
   file.node("Add", {"x", "w"}, {"y"});
@@ -65,7 +70,9 @@ long resident_kilobytes() {
   return usage.ru_maxrss;
 }
 
-void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -117,13 +124,18 @@ TEST_CASE("lengths that a file declares and does not have take no memory") {
   const long before = resident_kilobytes();
   for (const int field : {raw_field, float_field}) {
     const std::string tensor = declared(field, (std::uint64_t{1} << 31) - 64, "few");
-    write(folder.path("m.onnx"), declared(graph_field, (std::uint64_t{1} << 31) - 20, declared(initializer_field, (std::uint64_t{1} << 31) - 40, tensor)));
-    CHECK_THROWS_WITH_AS(onnx::import_model(folder.path("m.onnx"), ""), doctest::Contains("not a whole ONNX model"), Error);
+    write(folder.path("m.onnx"),
+          declared(graph_field, (std::uint64_t{1} << 31) - 20,
+                   declared(initializer_field, (std::uint64_t{1} << 31) - 40, tensor)));
+    CHECK_THROWS_WITH_AS(onnx::import_model(folder.path("m.onnx"), ""),
+                         doctest::Contains("not a whole ONNX model"), Error);
   }
-  check_error(external("w.bin", {large, large / 8}), ErrorKind::model, {"the tensor w", "beyond 64 bits"});
-  check_error(external("w.bin", {large}), ErrorKind::model, {"needs 4398046511104 bytes; the file has 8"}, [](const std::string& path) {
-    write(std::filesystem::path(path).replace_filename("w.bin"), "8 bytes!");
-  });
+  check_error(external("w.bin", {large, large / 8}), ErrorKind::model,
+              {"the tensor w", "beyond 64 bits"});
+  check_error(external("w.bin", {large}), ErrorKind::model,
+              {"needs 4398046511104 bytes; the file has 8"}, [](const std::string& path) {
+                write(std::filesystem::path(path).replace_filename("w.bin"), "8 bytes!");
+              });
   OnnxFile raw = one_node("Relu");
   raw.floats("w", {large}, {1});
   check_error(raw, ErrorKind::model, {"4 bytes, but its dims need 4398046511104"});
@@ -165,7 +177,8 @@ TEST_CASE("links that lead out of the model's folder are not followed, those tha
   std::filesystem::create_symlink("loop.bin", folder.path("loop.bin"));
   for (const char* location : {"out/w.bin", "out.bin", "twice.bin"}) {
     external(location).save(path);
-    CHECK_THROWS_WITH_AS(onnx::import_model(path, ""), doctest::Contains("not below the model's folder"), Error);
+    CHECK_THROWS_WITH_AS(onnx::import_model(path, ""),
+                         doctest::Contains("not below the model's folder"), Error);
   }
   external("loop.bin").save(path);
   CHECK_THROWS_AS(onnx::import_model(path, ""), Error);
@@ -173,7 +186,9 @@ TEST_CASE("links that lead out of the model's folder are not followed, those tha
   CHECK(onnx::import_model(path, "w").weights.take_file().ends_with(std::string(8, '\2')));
   // A model's folder may itself be a link.
   std::filesystem::create_directory_symlink(folder.folder.path(), elsewhere.path("link"));
-  CHECK(onnx::import_model(elsewhere.path("link/m.onnx"), "w").weights.take_file().ends_with(std::string(8, '\2')));
+  CHECK(onnx::import_model(elsewhere.path("link/m.onnx"), "w")
+            .weights.take_file()
+            .ends_with(std::string(8, '\2')));
 }
 
 TEST_CASE("external data is found beside a model that is named without a folder") {
@@ -185,9 +200,7 @@ TEST_CASE("external data is found beside a model that is named without a folder"
   std::string weights;
   try {
     weights = onnx::import_model("m.onnx", "w").weights.take_file();
-  } catch (const Error& error) {
-    weights = error.what();
-  }
+  } catch (const Error& error) { weights = error.what(); }
   std::filesystem::current_path(before);
   INFO(weights);
   CHECK(weights.ends_with(std::string(8, '\3')));
@@ -201,7 +214,8 @@ TEST_CASE("elements that do not fit the dims are refused, in whatever field they
   check_error(floats, ErrorKind::model, {"the tensor w", "it has 1 elements, but its dims need 3"});
   OnnxFile integers = one_node("Relu");
   integers.integers("w", {2}, {1, 2, 3});
-  check_error(integers, ErrorKind::model, {"the tensor w", "it has 3 elements, but its dims need 2"});
+  check_error(integers, ErrorKind::model,
+              {"the tensor w", "it has 3 elements, but its dims need 2"});
   OnnxFile other = one_node("Relu");
   other.integers("w", {2}, {1, 2});
   other.model.mutable_graph()->mutable_initializer(0)->set_data_type(TensorProto::FLOAT);
@@ -215,7 +229,8 @@ TEST_CASE("elements that do not fit the dims are refused, in whatever field they
   value.mutable_t()->add_dims(2);
   value.mutable_t()->set_raw_data("123");
   constant.node("Add", {"x", "c"}, {"y"});
-  check_error(constant, ErrorKind::model, {"in Constant \"Constant1\"", "3 bytes, but its dims need 8"});
+  check_error(constant, ErrorKind::model,
+              {"in Constant \"Constant1\"", "3 bytes, but its dims need 8"});
 }
 
 TEST_CASE("dims of 0 are sizes, negative ones are none, and large ones do not overflow") {
@@ -227,10 +242,20 @@ TEST_CASE("dims of 0 are sizes, negative ones are none, and large ones do not ov
   CHECK(result.shape == Shape{2, 3});
   testing::check_close(result.values, {x.begin(), x.end()});
   OnnxFile negative = one_node("Relu");
-  negative.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_value(-5);
+  negative.model.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
+      ->set_dim_value(-5);
   check_error(negative, ErrorKind::model, {"a dim is -5", "in the input x"});
   OnnxFile huge = one_node("Flatten");
-  auto& shape = *huge.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  auto& shape = *huge.model.mutable_graph()
+                     ->mutable_input(0)
+                     ->mutable_type()
+                     ->mutable_tensor_type()
+                     ->mutable_shape();
   for (int i = 0; i < 3; ++i) shape.add_dim()->set_dim_value(largest);
   check_error(huge, ErrorKind::model, {"in the input x", "beyond 63 bits"});
   OnnxFile reshaped;
@@ -254,7 +279,8 @@ TEST_CASE("inputs and outputs that a node needs and has not are refused") {
   check_error(left_out, ErrorKind::model, {"Add \"Add1\"", "it needs input 0"});
   OnnxFile output = one_node("Relu");
   output.node("ConstantOfShape", {"y"}, {});
-  check_error(output, ErrorKind::model, {"ConstantOfShape \"ConstantOfShape2\"", "it has no outputs"});
+  check_error(output, ErrorKind::model,
+              {"ConstantOfShape \"ConstantOfShape2\"", "it has no outputs"});
 }
 
 TEST_CASE("versions beyond 32 bits are as unknown as others") {

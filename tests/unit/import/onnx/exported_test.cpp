@@ -21,9 +21,14 @@ namespace {
 
 constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
 
-/// pads as torch.nn.functional.pad counts them, before and after, from the last axis, become those of ONNX.
+/// pads as torch.nn.functional.pad counts them, before and after, from the last axis, become those
+/// of ONNX.
 void add_pads(OnnxFile& file, const std::string& counted) {
-  file.integers("pairs", {2}, {-1, 2}).integers("flat", {1}, {-1}).integers("zero", {1}, {0}).integers("last", {1}, {-1}).integers("least", {1}, {-int64_max});
+  file.integers("pairs", {2}, {-1, 2})
+      .integers("flat", {1}, {-1})
+      .integers("zero", {1}, {0})
+      .integers("last", {1}, {-1})
+      .integers("least", {1}, {-int64_max});
   file.node("Reshape", {counted, "pairs"}, {"matrix"});
   file.node("Slice", {"matrix", "last", "least", "zero", "last"}, {"backwards"});
   testing::set_list(file.node("Transpose", {"backwards"}, {"turned"}), "perm", {1, 0});
@@ -35,7 +40,11 @@ void add_pads(OnnxFile& file, const std::string& counted) {
 
 TEST_CASE("pads that exporters turn as a matrix decide shapes, and pad by what sizes leave") {
   OnnxFile file;
-  file.input("x", {"N", "L"}).output("y").integers("one", {1}, {1}).integers("two", {1}, {2}).integers("rows", {2}, {0, 3});
+  file.input("x", {"N", "L"})
+      .output("y")
+      .integers("one", {1}, {1})
+      .integers("two", {1}, {2})
+      .integers("rows", {2}, {0, 3});
   file.node("Shape", {"x"}, {"shape"});
   testing::set(file.node("Gather", {"shape", "one"}, {"length"}), "axis", 0);
   file.node("Mod", {"length", "two"}, {"rest"});
@@ -50,7 +59,9 @@ TEST_CASE("pads that exporters turn as a matrix decide shapes, and pad by what s
     CHECK(result.shape == Shape{5, wide});
     Values expected(static_cast<std::size_t>(5 * wide));
     for (std::int64_t i = 0; i < 2; ++i)
-      for (std::int64_t j = 0; j < columns; ++j) expected[static_cast<std::size_t>(i * wide + 2 + j)] = static_cast<double>(x[static_cast<std::size_t>(i * columns + j)]);
+      for (std::int64_t j = 0; j < columns; ++j)
+        expected[static_cast<std::size_t>(i * wide + 2 + j)] =
+            static_cast<double>(x[static_cast<std::size_t>(i * columns + j)]);
     CHECK(result.values == expected);
   }
 }
@@ -63,7 +74,10 @@ TEST_CASE("sizes in matrices keep their places: reshaped, cut along both axes, t
   file.node("Reshape", {"shape", "dims"}, {"matrix"});  // A 5 C / 7 11 F
   file.node("Transpose", {"matrix"}, {"turned"});       // A 7 / 5 11 / C F
   // Columns in order, rows from the last backwards by two: C F / A 7
-  file.integers("rows", {2}, {1, 0}).integers("first", {2}, {0, -1}).integers("end", {2}, {int64_max, -int64_max}).integers("by", {2}, {1, -2});
+  file.integers("rows", {2}, {1, 0})
+      .integers("first", {2}, {0, -1})
+      .integers("end", {2}, {int64_max, -int64_max})
+      .integers("by", {2}, {1, -2});
   file.node("Slice", {"turned", "first", "end", "rows", "by"}, {"cut"});
   file.node("Reshape", {"cut", "flat"}, {"target"});
   file.node("ConstantOfShape", {"target"}, {"y"});
@@ -74,7 +88,14 @@ TEST_CASE("sizes in matrices keep their places: reshaped, cut along both axes, t
 
 TEST_CASE("an open dim of a reshape is found beside free ones") {
   OnnxFile file;
-  file.input("x", {"B", "S", 48}).output("y").output("z").output("w").integers("axis", {1}, {0}).integers("zero", {}, {0}).integers("one", {}, {1}).integers("rest", {2}, {-1, 12});
+  file.input("x", {"B", "S", 48})
+      .output("y")
+      .output("z")
+      .output("w")
+      .integers("axis", {1}, {0})
+      .integers("zero", {}, {0})
+      .integers("one", {}, {1})
+      .integers("rest", {2}, {-1, 12});
   file.integers("open", {1}, {-1}).integers("wide", {2}, {-1, 32});
   file.node("Shape", {"x"}, {"shape"});
   for (const std::string dim : {"zero", "one"}) {
@@ -88,7 +109,9 @@ TEST_CASE("an open dim of a reshape is found beside free ones") {
   testing::set(file.node("Concat", {"list_zero", "wide"}, {"mixed"}), "axis", 0);
   file.node("Reshape", {"x", "mixed"}, {"w"});
   std::vector<float> x = random_floats(2 * 4 * 48);
-  const auto at = [&](std::int64_t batch, std::int64_t length) { return run_all(file, {{"x", Tensor::view(x.data(), {batch, length, 48})}}); };
+  const auto at = [&](std::int64_t batch, std::int64_t length) {
+    return run_all(file, {{"x", Tensor::view(x.data(), {batch, length, 48})}});
+  };
   const std::vector<Result> results = at(2, 4);
   CHECK(results[0].shape == Shape{2, 4, 4, 12});
   CHECK(results[1].shape == Shape{2, 4, 48});
@@ -102,7 +125,10 @@ TEST_CASE("an open dim of a reshape is found beside free ones") {
 
 TEST_CASE("positions cut to the length that is asked for are as many as that") {
   OnnxFile file;
-  file.input("x", {"S", 3}).floats("places", {40, 3}, random_floats(120)).output("y").integers("zero", {1}, {0});
+  file.input("x", {"S", 3})
+      .floats("places", {40, 3}, random_floats(120))
+      .output("y")
+      .integers("zero", {1}, {0});
   file.node("Shape", {"x"}, {"shape"});
   testing::set(file.node("Gather", {"shape", "zero"}, {"length"}), "axis", 0);
   file.node("Slice", {"places", "zero", "length", "zero"}, {"cut"});
@@ -121,15 +147,25 @@ TEST_CASE("positions cut to the length that is asked for are as many as that") {
 TEST_CASE("a length that is negated takes the last elements, and is not 0") {
   for (const std::string op : {"Neg", "Sub"}) {
     OnnxFile file;
-    file.input("x", {"P"}).input("new", {"S"}).output("y").output("z").integers("axis", {1}, {0}).integers("end", {1}, {int64_max});
+    file.input("x", {"P"})
+        .input("new", {"S"})
+        .output("y")
+        .output("z")
+        .integers("axis", {1}, {0})
+        .integers("end", {1}, {int64_max});
     testing::set(file.node("Concat", {"x", "new"}, {"all"}), "axis", 0);
     file.node("Shape", {"new"}, {"length"});
-    if (op == "Neg") file.node("Neg", {"length"}, {"back"});
-    else file.node("Sub", {"axis", "length"}, {"back"});
+    if (op == "Neg")
+      file.node("Neg", {"length"}, {"back"});
+    else
+      file.node("Sub", {"axis", "length"}, {"back"});
     file.node("Slice", {"all", "back", "end", "axis"}, {"y"});
     file.node("Identity", {"back"}, {"z"});
     std::vector<float> x = random_floats(5), added = random_floats(3);
-    const auto at = [&](std::int64_t old_length, std::int64_t length) { return run_all(file, {{"x", Tensor::view(x.data(), {old_length})}, {"new", Tensor::view(added.data(), {length})}}); };
+    const auto at = [&](std::int64_t old_length, std::int64_t length) {
+      return run_all(file, {{"x", Tensor::view(x.data(), {old_length})},
+                            {"new", Tensor::view(added.data(), {length})}});
+    };
     CHECK(at(5, 3)[0].values == Values(added.begin(), added.end()));
     CHECK(at(5, 3)[1].values == Values{-3});
     CHECK(at(0, 2)[0].shape == Shape{2});
@@ -139,7 +175,13 @@ TEST_CASE("a length that is negated takes the last elements, and is not 0") {
 
 TEST_CASE("a part between two places from the end has a size, which is not -1") {
   OnnxFile file;
-  file.input("x", {"N"}).output("y").integers("from", {1}, {-4}).integers("to", {1}, {-2}).integers("minus", {1}, {-1}).integers("one", {1}, {1}).integers("axis", {1}, {0});
+  file.input("x", {"N"})
+      .output("y")
+      .integers("from", {1}, {-4})
+      .integers("to", {1}, {-2})
+      .integers("minus", {1}, {-1})
+      .integers("one", {1}, {1})
+      .integers("axis", {1}, {0});
   file.node("Slice", {"x", "from", "to", "axis"}, {"part"});
   file.node("Shape", {"part"}, {"size"});
   file.node("Equal", {"size", "minus"}, {"open"});
@@ -149,7 +191,8 @@ TEST_CASE("a part between two places from the end has a size, which is not -1") 
   for (const std::int64_t size : {0, 1, 2, 3, 4, 7}) {
     const Result result = run(file, {{"x", {&x, {size}}}});
     Values expected;
-    for (std::int64_t i = std::max<std::int64_t>(size - 4, 0); i < size - 2; ++i) expected.push_back(static_cast<double>(x[static_cast<std::size_t>(i)]));
+    for (std::int64_t i = std::max<std::int64_t>(size - 4, 0); i < size - 2; ++i)
+      expected.push_back(static_cast<double>(x[static_cast<std::size_t>(i)]));
     CHECK(result.values == expected);
   }
 }
@@ -165,7 +208,10 @@ TEST_CASE("a size divided by another is a size, and an error where that is 0") {
   testing::set(file.node("Concat", {"first", "second"}, {"shape"}), "axis", 0);
   file.node("Reshape", {"x", "shape"}, {"y"});
   std::vector<float> x = random_floats(24), rows = random_floats(8);
-  const auto at = [&](std::int64_t count) { return run_all(file, {{"x", Tensor::view(x.data(), {4, 6})}, {"rows", Tensor::view(rows.data(), {count})}}); };
+  const auto at = [&](std::int64_t count) {
+    return run_all(file, {{"x", Tensor::view(x.data(), {4, 6})},
+                          {"rows", Tensor::view(rows.data(), {count})}});
+  };
   CHECK(at(8)[0].shape == Shape{8, 3});
   CHECK(at(8)[0].values == Values(x.begin(), x.end()));
   CHECK_THROWS_AS(at(7), Error);
@@ -174,9 +220,18 @@ TEST_CASE("a size divided by another is a size, and an error where that is 0") {
 
 TEST_CASE("sizes that go through floats of the file are known") {
   OnnxFile file;
-  file.input("x", {"N", 49}).output("y").output("z").integers("open", {1}, {-1}).integers("axis", {1}, {2});
-  file.floats("count", {1}, {49}).floats("half", {}, {0.5F}).floats("start", {1}, {3.9F}).floats("end", {1}, {-2.5F});
-  const auto cast = [&](const std::string& from, const std::string& to) { testing::set(file.node("Cast", {from}, {to}), "to", onnx::TensorProto::INT64); };
+  file.input("x", {"N", 49})
+      .output("y")
+      .output("z")
+      .integers("open", {1}, {-1})
+      .integers("axis", {1}, {2});
+  file.floats("count", {1}, {49})
+      .floats("half", {}, {0.5F})
+      .floats("start", {1}, {3.9F})
+      .floats("end", {1}, {-2.5F});
+  const auto cast = [&](const std::string& from, const std::string& to) {
+    testing::set(file.node("Cast", {from}, {to}), "to", onnx::TensorProto::INT64);
+  };
   file.node("Pow", {"count", "half"}, {"root"});
   cast("root", "side");
   testing::set(file.node("Concat", {"open", "side", "side"}, {"shape"}), "axis", 0);
@@ -189,13 +244,18 @@ TEST_CASE("sizes that go through floats of the file are known") {
   cast("floor", "below");
   file.node("Slice", {"square", "from", "below", "axis"}, {"z"});
   CHECK(statements_of(file) ==
-        "  square = reshape(x) shape=[-1, 7, 7]\n  y = slice(square) axes=[2] starts=[3] ends=[5] steps=[1]\n"
+        "  square = reshape(x) shape=[-1, 7, 7]\n  y = slice(square) axes=[2] starts=[3] ends=[5] "
+        "steps=[1]\n"
         "  z = slice(square) axes=[2] starts=[3] ends=[4] steps=[1]\n  return y, z\n");
 }
 
 TEST_CASE("arithmetic on floats of the file is that of f32") {
   OnnxFile file;
-  file.input("x", {"N"}).output("y").floats("few", {3}, {0.1F, -2.7F, 3.3F}).floats("third", {}, {1.0F / 3}).floats("none", {0}, {});
+  file.input("x", {"N"})
+      .output("y")
+      .floats("few", {3}, {0.1F, -2.7F, 3.3F})
+      .floats("third", {}, {1.0F / 3})
+      .floats("none", {0}, {});
   file.node("Mul", {"few", "third"}, {"product"});
   file.node("Sub", {"third", "product"}, {"difference"});
   file.node("Div", {"difference", "few"}, {"quotient"});

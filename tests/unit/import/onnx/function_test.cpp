@@ -19,7 +19,8 @@ using testing::Values;
 
 namespace {
 
-/// local.Leaky(a, b) = LeakyRelu(a * b, alpha), alpha 0.25 where a call has none; `t` and `a` are names of the graph as well.
+/// local.Leaky(a, b) = LeakyRelu(a * b, alpha), alpha 0.25 where a call has none; `t` and `a` are
+/// names of the graph as well.
 void add_leaky(OnnxFile& file) {
   FunctionProto& function = file.function("Leaky", {"a", "b"}, {"y"});
   AttributeProto& usual = *function.add_attribute_proto();
@@ -27,7 +28,8 @@ void add_leaky(OnnxFile& file) {
   usual.set_type(AttributeProto::FLOAT);
   usual.set_f(0.25F);
   testing::node(function, "Mul", {"a", "b"}, {"t"});
-  testing::set_reference(testing::node(function, "LeakyRelu", {"t"}, {"y"}), "alpha", "slope", AttributeProto::FLOAT);
+  testing::set_reference(testing::node(function, "LeakyRelu", {"t"}, {"y"}), "alpha", "slope",
+                         AttributeProto::FLOAT);
 }
 
 OnnxFile calls_of(const std::string& function) {
@@ -77,7 +79,8 @@ TEST_CASE("a weight that several calls are given is one weight, under the graph'
   testing::node(function, "Relu", {"t"}, {"y"});
   file.call("Scale", {"x", "w"}, {"h"});
   file.call("Scale", {"h", "w"}, {"y"});
-  CHECK(statements_of(file) == "  t = x * w: f32[3]\n  y = relu(t)\n  t_2 = y * w\n  y_2 = relu(t_2)\n  return y_2\n");
+  CHECK(statements_of(file) ==
+        "  t = x * w: f32[3]\n  y = relu(t)\n  t_2 = y * w\n  y_2 = relu(t_2)\n  return y_2\n");
 }
 
 TEST_CASE("inputs and outputs that a call leaves out are left out in the function") {
@@ -101,7 +104,8 @@ TEST_CASE("functions call functions, and hand attributes on") {
   add_leaky(file);
   FunctionProto& outer = file.function("Outer", {"b", "a"}, {"y", "t"});
   outer.add_attribute("gain");
-  testing::set_reference(testing::call(outer, "Leaky", {"b", "a"}, {"t"}), "slope", "gain", AttributeProto::FLOAT);
+  testing::set_reference(testing::call(outer, "Leaky", {"b", "a"}, {"t"}), "slope", "gain",
+                         AttributeProto::FLOAT);
   testing::call(outer, "Leaky", {"t", "b"}, {"y"});
   testing::set_number(file.call("Outer", {"x", "w"}, {"t"}), "gain", 2);
   file.call("Outer", {"t", "x"}, {"y"});
@@ -109,7 +113,9 @@ TEST_CASE("functions call functions, and hand attributes on") {
   const testing::Result result = testing::run(file, {{"x", {&x, {2, 4}}}});
   const std::vector<double> w{-3, 5, -7, 0.5};
   const auto leaky = [](double value, double slope) { return value < 0 ? value * slope : value; };
-  const auto called = [&](double b, double a, double gain) { return leaky(leaky(b * a, gain) * b, 0.25); };
+  const auto called = [&](double b, double a, double gain) {
+    return leaky(leaky(b * a, gain) * b, 0.25);
+  };
   Values expected;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double t = called(static_cast<double>(x[i]), w[i % 4], 2);
@@ -118,7 +124,8 @@ TEST_CASE("functions call functions, and hand attributes on") {
   testing::check_close(result.values, expected, 1e-5);
 }
 
-TEST_CASE("a function has the version of the standard operators that it imports, its caller its own") {
+TEST_CASE(
+    "a function has the version of the standard operators that it imports, its caller its own") {
   OnnxFile file;
   file.input("x", {"N", 3, 4}).floats("gain", {}, {9}).output("y");
   testing::node(file.function("Old", {"x"}, {"y"}, 11), "Softmax", {"x"}, {"y"});
@@ -127,7 +134,8 @@ TEST_CASE("a function has the version of the standard operators that it imports,
   file.node("Softmax", {"scaled"}, {"y"});
   std::vector<float> x = random_floats(2 * 3 * 4);
   const testing::Result result = testing::run(file, {{"x", {&x, {2, 3, 4}}}});
-  Values scaled = softmax_of(Values(x.begin(), x.end()), 3 * 4);  // up to opset 12 over all dims from the second on
+  Values scaled = softmax_of(Values(x.begin(), x.end()),
+                             3 * 4);  // up to opset 12 over all dims from the second on
   for (double& each : scaled) each *= 9;
   testing::check_close(result.values, softmax_of(scaled, 4), 1e-5);
   OnnxFile future = calls_of("New");
@@ -151,7 +159,9 @@ TEST_CASE("a function goes before the operator of its name, and overloads are to
   CHECK(statements_of(file) == "  y = neg(x)\n  y_2 = exp(y)\n  y_3 = abs(y_2)\n  return y_3\n");
 }
 
-TEST_CASE("operators that are not supported are named at once, those of functions that are called included") {
+TEST_CASE(
+    "operators that are not supported are named at once, those of functions that are called "
+    "included") {
   OnnxFile file;
   file.input("x", {"N"}).output("y");
   FunctionProto& used = file.function("Used", {"x"}, {"y"});
@@ -162,9 +172,12 @@ TEST_CASE("operators that are not supported are named at once, those of function
   file.call("Used", {"x"}, {"a"});
   file.call("Used", {"a"}, {"b"});
   file.call("Missing", {"b"}, {"y"});
-  check_error(file, ErrorKind::unsupported,
-              {"3 operator(s)", "Frobnicate: 2 node(s), the first is Frobnicate \"Frobnicate1\" in the function local.Used", "com.example.Elsewhere: 1 node(s)",
-               "local.Missing: 1 node(s), the first is Missing \"Missing3\""});
+  check_error(
+      file, ErrorKind::unsupported,
+      {"3 operator(s)",
+       "Frobnicate: 2 node(s), the first is Frobnicate \"Frobnicate1\" in the function local.Used",
+       "com.example.Elsewhere: 1 node(s)",
+       "local.Missing: 1 node(s), the first is Missing \"Missing3\""});
 }
 
 TEST_CASE("functions that call each other in a circle are refused with the circle") {
@@ -177,7 +190,9 @@ TEST_CASE("functions that call each other in a circle are refused with the circl
   testing::call(self.function("A", {"x"}, {"y"}), "A", {"x"}, {"y"});
   check_error(self, ErrorKind::model, {"local.A -> local.A"});
   OnnxFile wide = calls_of("F0");
-  for (int i = 0; i < 1000; ++i) testing::call(wide.function("F" + std::to_string(i), {"x"}, {"y"}), "F" + std::to_string((i + 1) % 1000), {"x"}, {"y"});
+  for (int i = 0; i < 1000; ++i)
+    testing::call(wide.function("F" + std::to_string(i), {"x"}, {"y"}),
+                  "F" + std::to_string((i + 1) % 1000), {"x"}, {"y"});
   check_error(wide, ErrorKind::model, {"local.F0 -> local.F1", "(992 more) -> local.F0"});
 }
 
@@ -185,12 +200,16 @@ TEST_CASE("calls nest thousands deep, and an error in there names the place") {
   constexpr int depth = 5000;
   const auto nested = [](const std::string& last) {
     OnnxFile file = calls_of("F0");
-    for (int i = 0; i < depth; ++i) testing::call(file.function("F" + std::to_string(i), {"x"}, {"y"}), "F" + std::to_string(i + 1), {"x"}, {"y"});
+    for (int i = 0; i < depth; ++i)
+      testing::call(file.function("F" + std::to_string(i), {"x"}, {"y"}),
+                    "F" + std::to_string(i + 1), {"x"}, {"y"});
     testing::node(file.function("F" + std::to_string(depth), {"x"}, {"y"}), "Relu", {last}, {"y"});
     return file;
   };
   CHECK(statements_of(nested("x")) == "  y = relu(x)\n  return y\n");
-  check_error(nested("z"), ErrorKind::model, {"\"z\" is defined nowhere before it", "in Relu \"Relu1\"", "in the function local.F5000, 5000 calls below F0 \"F01\""});
+  check_error(nested("z"), ErrorKind::model,
+              {"\"z\" is defined nowhere before it", "in Relu \"Relu1\"",
+               "in the function local.F5000, 5000 calls below F0 \"F01\""});
 }
 
 TEST_CASE("calls that stand for more nodes than any memory holds are refused") {
@@ -216,21 +235,30 @@ TEST_CASE("calls and functions that do not fit are refused with the call") {
   check_error(twice, ErrorKind::model, {"two functions are called local.F"});
   OnnxFile inputs = one_function("F");
   inputs.model.mutable_graph()->mutable_node(0)->add_input("x");
-  check_error(inputs, ErrorKind::model, {"F \"F1\"", "it gives 2 inputs, but the function local.F has 1"});
+  check_error(inputs, ErrorKind::model,
+              {"F \"F1\"", "it gives 2 inputs, but the function local.F has 1"});
   OnnxFile outputs = one_function("F");
   outputs.model.mutable_graph()->mutable_node(0)->add_output("z");
-  check_error(outputs, ErrorKind::model, {"F \"F1\"", "it takes 2 outputs, but the function local.F has 1"});
+  check_error(outputs, ErrorKind::model,
+              {"F \"F1\"", "it takes 2 outputs, but the function local.F has 1"});
   OnnxFile nowhere = one_function("F");
   nowhere.model.mutable_functions(0)->set_output(0, "z");
-  check_error(nowhere, ErrorKind::model, {"F \"F1\"", "the output \"z\" of the function local.F is defined nowhere in it"});
+  check_error(nowhere, ErrorKind::model,
+              {"F \"F1\"", "the output \"z\" of the function local.F is defined nowhere in it"});
   OnnxFile outside = one_function("F");
   outside.model.mutable_functions(0)->mutable_node(0)->set_input(0, "w");
   outside.floats("w", {}, {1});
-  check_error(outside, ErrorKind::model, {"\"w\" is defined nowhere before it", "in the function local.F, which F \"F1\" calls"});
+  check_error(
+      outside, ErrorKind::model,
+      {"\"w\" is defined nowhere before it", "in the function local.F, which F \"F1\" calls"});
   OnnxFile reference = one_function("F");
-  testing::set_reference(*reference.model.mutable_functions(0)->mutable_node(0), "alpha", "slope", AttributeProto::FLOAT);
-  check_error(reference, ErrorKind::model, {"Relu \"Relu1\"", "attribute slope, which the function does not have"});
+  testing::set_reference(*reference.model.mutable_functions(0)->mutable_node(0), "alpha", "slope",
+                         AttributeProto::FLOAT);
+  check_error(reference, ErrorKind::model,
+              {"Relu \"Relu1\"", "attribute slope, which the function does not have"});
   OnnxFile stray = testing::one_node("LeakyRelu");
-  testing::set_reference(*stray.model.mutable_graph()->mutable_node(0), "alpha", "slope", AttributeProto::FLOAT);
-  check_error(stray, ErrorKind::model, {"LeakyRelu \"LeakyRelu1\"", "alpha refers to one of a function"});
+  testing::set_reference(*stray.model.mutable_graph()->mutable_node(0), "alpha", "slope",
+                         AttributeProto::FLOAT);
+  check_error(stray, ErrorKind::model,
+              {"LeakyRelu \"LeakyRelu1\"", "alpha refers to one of a function"});
 }

@@ -8,17 +8,20 @@
 #include "tests/unit/import/onnx/imported.hpp"
 
 using namespace dyn;
+using onnx::TensorProto;
 using testing::check_error;
 using testing::Folder;
 using testing::one_node;
 using testing::OnnxFile;
 using testing::statements_of;
-using onnx::TensorProto;
 
 TEST_CASE("shape arithmetic becomes dims, and is no part of the graph") {
   OnnxFile file;
   file.input("x", {"batch", "length", 6}).output("y");
-  file.integers("zero", {}, {0}).integers("axis", {1}, {0}).integers("rest", {2}, {-1, 3}).integers("two", {}, {2});
+  file.integers("zero", {}, {0})
+      .integers("axis", {1}, {0})
+      .integers("rest", {2}, {-1, 3})
+      .integers("two", {}, {2});
   file.node("Shape", {"x"}, {"shape"});
   file.node("Gather", {"shape", "zero"}, {"b"});
   file.node("Mul", {"b", "two"}, {"bb"});
@@ -32,7 +35,9 @@ TEST_CASE("shape arithmetic becomes dims, and is no part of the graph") {
 TEST_CASE("comparisons of sizes are decided where they can be, and chosen from") {
   OnnxFile file;
   file.input("x", {"N", 1}).output("y");
-  file.integers("given", {2}, {-1, 5}).integers("minus", {2}, {-1, -1}).integers("ones", {2}, {1, 1});
+  file.integers("given", {2}, {-1, 5})
+      .integers("minus", {2}, {-1, -1})
+      .integers("ones", {2}, {1, 1});
   file.node("Equal", {"given", "minus"}, {"open"});
   file.node("Where", {"open", "ones", "given"}, {"target"});
   file.node("Expand", {"x", "target"}, {"y"});
@@ -42,18 +47,28 @@ TEST_CASE("comparisons of sizes are decided where they can be, and chosen from")
 TEST_CASE("slices count from the end, are clamped, and go backwards") {
   OnnxFile file;
   file.input("x", {"N", 7}).output("y").output("z");
-  file.integers("s", {1}, {-3}).integers("e", {1}, {9223372036854775807}).integers("a", {1}, {1}).integers("back", {1}, {-2});
+  file.integers("s", {1}, {-3})
+      .integers("e", {1}, {9223372036854775807})
+      .integers("a", {1}, {1})
+      .integers("back", {1}, {-2});
   file.integers("last", {1}, {-1}).integers("before", {1}, {-9223372036854775807});
   file.node("Slice", {"x", "s", "e", "a"}, {"y"});
   file.node("Slice", {"x", "last", "before", "a", "back"}, {"z"});
-  CHECK(statements_of(file) ==
-        "  y = slice(x) axes=[1] starts=[4] ends=[7] steps=[1]\n  z = slice(x) axes=[1] steps=[-1]\n"
-        "  z_2 = slice(z) axes=[1] starts=[0] ends=[7] steps=[2]\n  return y, z_2\n");
+  CHECK(
+      statements_of(file) ==
+      "  y = slice(x) axes=[1] starts=[4] ends=[7] steps=[1]\n  z = slice(x) axes=[1] steps=[-1]\n"
+      "  z_2 = slice(z) axes=[1] starts=[0] ends=[7] steps=[2]\n  return y, z_2\n");
 }
 
 TEST_CASE("negated constants and integers that become floats still decide shapes") {
   OnnxFile file;
-  file.input("x", {"N", 4}).integers("axis", {1}, {-3}).integers("size", {}, {5}).floats("zero", {}, {0.0F}).floats("one", {}, {1.5F}).output("ones").output("y");
+  file.input("x", {"N", 4})
+      .integers("axis", {1}, {-3})
+      .integers("size", {}, {5})
+      .floats("zero", {}, {0.0F})
+      .floats("one", {}, {1.5F})
+      .output("ones")
+      .output("y");
   file.node("Neg", {"axis"}, {"count"});
   onnx::NodeProto& ones = file.node("ConstantOfShape", {"count"}, {"ones"});
   onnx::AttributeProto& value = *ones.add_attribute();
@@ -80,7 +95,8 @@ TEST_CASE("dims without a name are free, and named ones are the same everywhere"
   const onnx::Imported imported = onnx::import_model(folder.path("m.onnx"), "w.safetensors");
   CHECK(imported.weights.empty());
   INFO(imported.text);
-  CHECK(imported.text.find("graph net(x: f32[_, my_dim], w: f32[my_dim, _]) -> (y: f32[_, _]) {") != std::string::npos);
+  CHECK(imported.text.find("graph net(x: f32[_, my_dim], w: f32[my_dim, _]) -> (y: f32[_, _]) {") !=
+        std::string::npos);
 }
 
 TEST_CASE("dims are named as the text can name them") {
@@ -96,7 +112,9 @@ TEST_CASE("a broken file is refused with its name and the place") {
   file.floats("w", {100}, std::vector<float>(100));
   const auto cut = [](const std::string& path) { std::filesystem::resize_file(path, 150); };
   check_error(file, ErrorKind::model, {"not a whole ONNX model"}, cut);
-  const auto overwrite = [](const std::string& path) { std::ofstream(path) << "this is text, not protobuf"; };
+  const auto overwrite = [](const std::string& path) {
+    std::ofstream(path) << "this is text, not protobuf";
+  };
   check_error(file, ErrorKind::model, {"not a whole ONNX model"}, overwrite);
   const auto empty = [](const std::string& path) { std::filesystem::resize_file(path, 0); };
   check_error(file, ErrorKind::model, {"it has no graph"}, empty);
@@ -119,7 +137,9 @@ TEST_CASE("operators that are not supported are named all at once, with counts a
   file.node("Frobnicate", {"a"}, {"b"});
   file.node("Relu", {"b"}, {"r"});
   file.node("Fused", {"r"}, {"c"}).set_domain("com.example");
-  check_error(file, ErrorKind::unsupported, {"2 operator(s)", "Frobnicate: 2 node(s), the first is Frobnicate \"first\"", "com.example.Fused: 1 node(s)"});
+  check_error(file, ErrorKind::unsupported,
+              {"2 operator(s)", "Frobnicate: 2 node(s), the first is Frobnicate \"first\"",
+               "com.example.Fused: 1 node(s)"});
 }
 
 TEST_CASE("tensors whose bytes do not fit their dims are refused by name") {
@@ -148,7 +168,8 @@ TEST_CASE("data in another file is read from below the model's folder, and from 
     tensor.set_data_type(TensorProto::FLOAT);
     tensor.add_dims(2);
     tensor.set_data_location(TensorProto::EXTERNAL);
-    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", location}, {"offset", offset}}) {
+    for (const auto& [key, value] :
+         {std::pair<std::string, std::string>{"location", location}, {"offset", offset}}) {
       auto& entry = *tensor.add_external_data();
       entry.set_key(key);
       entry.set_value(value);
@@ -158,13 +179,17 @@ TEST_CASE("data in another file is read from below the model's folder, and from 
   const Folder folder;
   std::filesystem::create_directory(folder.folder.path() / "data");
   const float elements[]{0, 1.5F, -2.5F};
-  std::ofstream(folder.path("data/w.bin"), std::ios::binary).write(reinterpret_cast<const char*>(elements), sizeof elements);
+  std::ofstream(folder.path("data/w.bin"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(elements), sizeof elements);
   external("data/w.bin", "4").save(folder.path("m.onnx"));
   onnx::Imported imported = onnx::import_model(folder.path("m.onnx"), "w.safetensors");
-  CHECK(imported.weights.take_file().ends_with(std::string(reinterpret_cast<const char*>(elements + 1), 8)));
-  const auto refused = [&](const std::string& location, const std::string& offset, const std::string& part) {
+  CHECK(imported.weights.take_file().ends_with(
+      std::string(reinterpret_cast<const char*>(elements + 1), 8)));
+  const auto refused = [&](const std::string& location, const std::string& offset,
+                           const std::string& part) {
     external(location, offset).save(folder.path("m.onnx"));
-    CHECK_THROWS_WITH(onnx::import_model(folder.path("m.onnx"), ""), doctest::Contains(part.c_str()));
+    CHECK_THROWS_WITH(onnx::import_model(folder.path("m.onnx"), ""),
+                      doctest::Contains(part.c_str()));
   };
   refused("data/w.bin", "8", "needs 8 bytes; the file has 12");
   refused("data/w.bin", "x", "no number of bytes");
@@ -175,10 +200,12 @@ TEST_CASE("data in another file is read from below the model's folder, and from 
   refused("link.bin", "0", "not below the model's folder");
 }
 
-TEST_CASE("names that nothing defines, that are defined later, or twice, are refused with the node") {
+TEST_CASE(
+    "names that nothing defines, that are defined later, or twice, are refused with the node") {
   OnnxFile undefined = one_node("Relu");
   undefined.model.mutable_graph()->mutable_node(0)->set_input(0, "nowhere");
-  check_error(undefined, ErrorKind::model, {"Relu \"Relu1\"", "\"nowhere\" is defined nowhere before it"});
+  check_error(undefined, ErrorKind::model,
+              {"Relu \"Relu1\"", "\"nowhere\" is defined nowhere before it"});
   OnnxFile cycle;
   cycle.input("x", {"N"}).output("a");
   cycle.node("Relu", {"b"}, {"a"});
@@ -198,7 +225,10 @@ TEST_CASE("shapes that do not fit are refused with the node") {
   file.node("MatMul", {"x", "w"}, {"y"});
   check_error(file, ErrorKind::model, {"MatMul \"MatMul1\"", "4", "5"});
   OnnxFile data;
-  data.input("x", {"N", 4}).input("shapes", {"K", 2}, TensorProto::INT64).integers("first", {}, {0}).output("y");
+  data.input("x", {"N", 4})
+      .input("shapes", {"K", 2}, TensorProto::INT64)
+      .integers("first", {}, {0})
+      .output("y");
   data.node("Gather", {"shapes", "first"}, {"shape"});
   data.node("ReduceSum", {"x", "shape"}, {"y"});
   check_error(data, ErrorKind::unsupported, {"ReduceSum \"ReduceSum2\"", "depends on data"});

@@ -16,7 +16,8 @@ std::string statements_of(const OnnxFile& file) {
   return text.substr(begin, text.size() - begin - 2);
 }
 
-void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::string>& parts, const std::function<void(const std::string&)>& edit) {
+void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::string>& parts,
+                 const std::function<void(const std::string&)>& edit) {
   const Folder folder;
   const std::string path = folder.path("m.onnx");
   file.save(path);

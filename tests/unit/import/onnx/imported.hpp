@@ -19,8 +19,10 @@ struct Folder {
 /// The statements of its text; checks that reading the whole again gives the same text.
 std::string statements_of(const OnnxFile& file);
 
-/// Checks kind and message of what the import throws, after `edit` has been at the file with this path.
-void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::string>& parts, const std::function<void(const std::string&)>& edit = {});
+/// Checks kind and message of what the import throws, after `edit` has been at the file with this
+/// path.
+void check_error(const OnnxFile& file, ErrorKind kind, const std::vector<std::string>& parts,
+                 const std::function<void(const std::string&)>& edit = {});
 
 /// f32 x[N, 4] -> y.
 OnnxFile one_node(const std::string& op, int opset = 20);

@@ -12,7 +12,8 @@ using onnx::TensorProto;
 
 namespace {
 
-void fill(NodeProto& node, const std::string& op, int number, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+void fill(NodeProto& node, const std::string& op, int number,
+          std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
   node.set_op_type(op);
   node.set_name(op + std::to_string(number));
   for (const std::string& input : inputs) node.add_input(input);
@@ -23,7 +24,10 @@ void fill(NodeProto& node, const std::string& op, int number, std::initializer_l
 void keep_as_seed(const std::string& bytes) {
   constexpr std::size_t largest = 8192;
   const char* folder = std::getenv("DYN_MODEL_CORPUS");
-  if (folder != nullptr && bytes.size() <= largest) std::ofstream(std::filesystem::path(folder) / std::to_string(std::hash<std::string>()(bytes)), std::ios::binary) << bytes;
+  if (folder != nullptr && bytes.size() <= largest)
+    std::ofstream(std::filesystem::path(folder) / std::to_string(std::hash<std::string>()(bytes)),
+                  std::ios::binary)
+        << bytes;
 }
 
 }  // namespace
@@ -35,7 +39,8 @@ OnnxFile::OnnxFile(int opset) {
   model.mutable_graph()->set_name("net");
 }
 
-OnnxFile& OnnxFile::input(const std::string& name, std::initializer_list<OnnxDim> dims, int data_type) {
+OnnxFile& OnnxFile::input(const std::string& name, std::initializer_list<OnnxDim> dims,
+                          int data_type) {
   onnx::ValueInfoProto& value = *model.mutable_graph()->add_input();
   value.set_name(name);
   onnx::TypeProto::Tensor& type = *value.mutable_type()->mutable_tensor_type();
@@ -43,8 +48,10 @@ OnnxFile& OnnxFile::input(const std::string& name, std::initializer_list<OnnxDim
   type.mutable_shape();
   for (const OnnxDim& dim : dims) {
     onnx::TensorShapeProto::Dimension& each = *type.mutable_shape()->add_dim();
-    if (dim.value >= 0) each.set_dim_value(dim.value);
-    else if (!dim.name.empty()) each.set_dim_param(dim.name);
+    if (dim.value >= 0)
+      each.set_dim_value(dim.value);
+    else if (!dim.name.empty())
+      each.set_dim_param(dim.name);
   }
   return *this;
 }
@@ -54,16 +61,19 @@ OnnxFile& OnnxFile::output(const std::string& name) {
   return *this;
 }
 
-OnnxFile& OnnxFile::floats(const std::string& name, std::vector<std::int64_t> dims, const std::vector<float>& elements) {
+OnnxFile& OnnxFile::floats(const std::string& name, std::vector<std::int64_t> dims,
+                           const std::vector<float>& elements) {
   TensorProto& tensor = *model.mutable_graph()->add_initializer();
   tensor.set_name(name);
   tensor.set_data_type(TensorProto::FLOAT);
   tensor.mutable_dims()->Add(dims.begin(), dims.end());
-  tensor.set_raw_data(std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(float)));
+  tensor.set_raw_data(
+      std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(float)));
   return *this;
 }
 
-OnnxFile& OnnxFile::integers(const std::string& name, std::vector<std::int64_t> dims, const std::vector<std::int64_t>& elements) {
+OnnxFile& OnnxFile::integers(const std::string& name, std::vector<std::int64_t> dims,
+                             const std::vector<std::int64_t>& elements) {
   TensorProto& tensor = *model.mutable_graph()->add_initializer();
   tensor.set_name(name);
   tensor.set_data_type(TensorProto::INT64);
@@ -72,13 +82,16 @@ OnnxFile& OnnxFile::integers(const std::string& name, std::vector<std::int64_t> 
   return *this;
 }
 
-NodeProto& OnnxFile::node(const std::string& op, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+NodeProto& OnnxFile::node(const std::string& op, std::initializer_list<std::string> inputs,
+                          std::initializer_list<std::string> outputs) {
   NodeProto& node = *model.mutable_graph()->add_node();
   fill(node, op, model.graph().node_size(), inputs, outputs);
   return node;
 }
 
-onnx::FunctionProto& OnnxFile::function(const std::string& name, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs, int opset) {
+onnx::FunctionProto& OnnxFile::function(const std::string& name,
+                                        std::initializer_list<std::string> inputs,
+                                        std::initializer_list<std::string> outputs, int opset) {
   onnx::FunctionProto& function = *model.add_functions();
   function.set_domain("local");
   function.set_name(name);
@@ -88,7 +101,8 @@ onnx::FunctionProto& OnnxFile::function(const std::string& name, std::initialize
   return function;
 }
 
-NodeProto& OnnxFile::call(const std::string& function, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+NodeProto& OnnxFile::call(const std::string& function, std::initializer_list<std::string> inputs,
+                          std::initializer_list<std::string> outputs) {
   NodeProto& call = node(function, inputs, outputs);
   call.set_domain("local");
   return call;
@@ -111,13 +125,17 @@ AttributeProto& add(NodeProto& node, const std::string& name, AttributeProto::At
 
 }  // namespace
 
-NodeProto& node(onnx::FunctionProto& function, const std::string& op, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+NodeProto& node(onnx::FunctionProto& function, const std::string& op,
+                std::initializer_list<std::string> inputs,
+                std::initializer_list<std::string> outputs) {
   NodeProto& node = *function.add_node();
   fill(node, op, function.node_size(), inputs, outputs);
   return node;
 }
 
-NodeProto& call(onnx::FunctionProto& function, const std::string& callee, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs) {
+NodeProto& call(onnx::FunctionProto& function, const std::string& callee,
+                std::initializer_list<std::string> inputs,
+                std::initializer_list<std::string> outputs) {
   NodeProto& call = node(function, callee, inputs, outputs);
   call.set_domain("local");
   return call;
@@ -138,12 +156,14 @@ NodeProto& set_word(NodeProto& node, const std::string& attribute, const std::st
   return node;
 }
 
-NodeProto& set_list(NodeProto& node, const std::string& attribute, const std::vector<std::int64_t>& values) {
+NodeProto& set_list(NodeProto& node, const std::string& attribute,
+                    const std::vector<std::int64_t>& values) {
   add(node, attribute, AttributeProto::INTS).mutable_ints()->Add(values.begin(), values.end());
   return node;
 }
 
-NodeProto& set_reference(NodeProto& node, const std::string& attribute, const std::string& of_function, AttributeProto::AttributeType type) {
+NodeProto& set_reference(NodeProto& node, const std::string& attribute,
+                         const std::string& of_function, AttributeProto::AttributeType type) {
   add(node, attribute, type).set_ref_attr_name(of_function);
   return node;
 }

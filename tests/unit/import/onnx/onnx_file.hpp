@@ -23,16 +23,22 @@ class OnnxFile {
  public:
   explicit OnnxFile(int opset = 20);
 
-  OnnxFile& input(const std::string& name, std::initializer_list<OnnxDim> dims, int data_type = onnx::TensorProto::FLOAT);
+  OnnxFile& input(const std::string& name, std::initializer_list<OnnxDim> dims,
+                  int data_type = onnx::TensorProto::FLOAT);
   OnnxFile& output(const std::string& name);
   /// Initializers.
-  OnnxFile& floats(const std::string& name, std::vector<std::int64_t> dims, const std::vector<float>& elements);
-  OnnxFile& integers(const std::string& name, std::vector<std::int64_t> dims, const std::vector<std::int64_t>& elements);
-  onnx::NodeProto& node(const std::string& op, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs);
+  OnnxFile& floats(const std::string& name, std::vector<std::int64_t> dims,
+                   const std::vector<float>& elements);
+  OnnxFile& integers(const std::string& name, std::vector<std::int64_t> dims,
+                     const std::vector<std::int64_t>& elements);
+  onnx::NodeProto& node(const std::string& op, std::initializer_list<std::string> inputs,
+                        std::initializer_list<std::string> outputs);
 
   /// A function of the domain "local", and a call of it.
-  onnx::FunctionProto& function(const std::string& name, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs, int opset = 20);
-  onnx::NodeProto& call(const std::string& function, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs);
+  onnx::FunctionProto& function(const std::string& name, std::initializer_list<std::string> inputs,
+                                std::initializer_list<std::string> outputs, int opset = 20);
+  onnx::NodeProto& call(const std::string& function, std::initializer_list<std::string> inputs,
+                        std::initializer_list<std::string> outputs);
 
   void save(const std::string& path) const;
 
@@ -40,14 +46,22 @@ class OnnxFile {
 };
 
 /// A node at the end of a function's body.
-onnx::NodeProto& node(onnx::FunctionProto& function, const std::string& op, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs);
-onnx::NodeProto& call(onnx::FunctionProto& function, const std::string& callee, std::initializer_list<std::string> inputs, std::initializer_list<std::string> outputs);
+onnx::NodeProto& node(onnx::FunctionProto& function, const std::string& op,
+                      std::initializer_list<std::string> inputs,
+                      std::initializer_list<std::string> outputs);
+onnx::NodeProto& call(onnx::FunctionProto& function, const std::string& callee,
+                      std::initializer_list<std::string> inputs,
+                      std::initializer_list<std::string> outputs);
 
 onnx::NodeProto& set(onnx::NodeProto& node, const std::string& attribute, std::int64_t value);
 onnx::NodeProto& set_number(onnx::NodeProto& node, const std::string& attribute, float value);
-onnx::NodeProto& set_word(onnx::NodeProto& node, const std::string& attribute, const std::string& value);
-onnx::NodeProto& set_list(onnx::NodeProto& node, const std::string& attribute, const std::vector<std::int64_t>& values);
+onnx::NodeProto& set_word(onnx::NodeProto& node, const std::string& attribute,
+                          const std::string& value);
+onnx::NodeProto& set_list(onnx::NodeProto& node, const std::string& attribute,
+                          const std::vector<std::int64_t>& values);
 /// The value of an attribute of the function that the node is in.
-onnx::NodeProto& set_reference(onnx::NodeProto& node, const std::string& attribute, const std::string& of_function, onnx::AttributeProto::AttributeType type);
+onnx::NodeProto& set_reference(onnx::NodeProto& node, const std::string& attribute,
+                               const std::string& of_function,
+                               onnx::AttributeProto::AttributeType type);
 
 }  // namespace dyn::testing

@@ -27,9 +27,7 @@ std::string message_of_run(const OnnxFile& file, const std::string& device) {
   options.device = device;
   try {
     testing::run(file, {{"a", {&a, {2, 4}}}, {"b", {&b, {3, 4}}}}, options);
-  } catch (const Error& error) {
-    return error.what();
-  }
+  } catch (const Error& error) { return error.what(); }
   return "no error";
 }
 
@@ -59,5 +57,7 @@ TEST_CASE("every statement has the node that it is from, and the text is the sam
   INFO(text);
   CHECK(graph::print(graph::parse(text)) == imported.text);
   const std::string statements = text.substr(text.find("{\n") + 2);
-  CHECK(statements == "  s = x + x  # from Sum \"one\"\n  s_2 = s + x  # from Sum \"one\"\n  y = relu(s_2)  # from Relu \"two\"\n  return y\n}\n");
+  CHECK(statements ==
+        "  s = x + x  # from Sum \"one\"\n  s_2 = s + x  # from Sum \"one\"\n  y = relu(s_2)  # "
+        "from Relu \"two\"\n  return y\n}\n");
 }

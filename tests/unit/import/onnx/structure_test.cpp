@@ -16,13 +16,17 @@ using testing::random_floats;
 
 namespace {
 
-Graph load(const OnnxFile& file, const testing::TemporaryFolder& folder, const Options& options = {}) {
+Graph load(const OnnxFile& file, const testing::TemporaryFolder& folder,
+           const Options& options = {}) {
   const std::string path = (folder.path() / "m.onnx").string();
   file.save(path);
   return Graph::load(path, options);
 }
 
-Tensor integers(std::vector<std::int64_t> values) { return Tensor::from(std::span<const std::int64_t>(values), {static_cast<std::int64_t>(values.size())}); }
+Tensor integers(std::vector<std::int64_t> values) {
+  return Tensor::from(std::span<const std::int64_t>(values),
+                      {static_cast<std::int64_t>(values.size())});
+}
 
 /// y = sum of x over the axes that an input holds.
 OnnxFile sum_over_axes() {
@@ -43,13 +47,16 @@ std::vector<double> expected_sums(const std::vector<float>& x, const std::array<
   std::vector<double> sums(count);
   for (std::size_t a = 0; a < 2; ++a) {
     for (std::size_t b = 0; b < 3; ++b) {
-      for (std::size_t c = 0; c < 5; ++c) sums[a * strides[0] + b * strides[1] + c * strides[2]] += static_cast<double>(x[(a * 3 + b) * 5 + c]);
+      for (std::size_t c = 0; c < 5; ++c)
+        sums[a * strides[0] + b * strides[1] + c * strides[2]] +=
+            static_cast<double>(x[(a * 3 + b) * 5 + c]);
     }
   }
   return sums;
 }
 
-void check_sums(const Tensor& y, const std::vector<float>& x, const std::array<bool, 3>& reduced, const Shape& shape) {
+void check_sums(const Tensor& y, const std::vector<float>& x, const std::array<bool, 3>& reduced,
+                const Shape& shape) {
   CHECK(y.shape() == shape);
   testing::check_close({y.data<float>().begin(), y.data<float>().end()}, expected_sums(x, reduced));
 }
@@ -67,23 +74,31 @@ TEST_CASE("axes that an input holds are those of each run") {
   const Tensor tensor = Tensor::view(x, {2, 3, 5});
   Call call(graph);
   for (int round = 0; round < 2; ++round) {
-    check_sums(graph.run({{"x", tensor}, {"axes", integers({1})}})["y"], x, {false, true, false}, {2, 5});
-    check_sums(graph.run({{"x", tensor}, {"axes", integers({0, -1})}})["y"], x, {true, false, true}, {3});
+    check_sums(graph.run({{"x", tensor}, {"axes", integers({1})}})["y"], x, {false, true, false},
+               {2, 5});
+    check_sums(graph.run({{"x", tensor}, {"axes", integers({0, -1})}})["y"], x, {true, false, true},
+               {3});
     call.set_input("x", tensor);
     call.set_input("axes", integers({round}));
     call.run();
-    check_sums(call.output("y"), x, {round == 0, round == 1, false}, round == 0 ? Shape{3, 5} : Shape{2, 5});
+    check_sums(call.output("y"), x, {round == 0, round == 1, false},
+               round == 0 ? Shape{3, 5} : Shape{2, 5});
   }
   std::vector<std::jthread> threads;
   for (std::int64_t axis = 0; axis < 3; ++axis) {
     threads.emplace_back([&, axis] {
       const Outputs outputs = graph.run({{"x", tensor}, {"axes", integers({axis})}});
-      check_sums(outputs["y"], x, {axis == 0, axis == 1, axis == 2}, axis == 0 ? Shape{3, 5} : axis == 1 ? Shape{2, 5} : Shape{2, 3});
+      check_sums(outputs["y"], x, {axis == 0, axis == 1, axis == 2},
+                 axis == 0   ? Shape{3, 5}
+                 : axis == 1 ? Shape{2, 5}
+                             : Shape{2, 3});
     });
   }
   threads.clear();
-  CHECK_THROWS_WITH_AS(graph.run({{"x", tensor}, {"axes", integers({3})}}), doctest::Contains("ReduceSum"), Error);
-  CHECK_THROWS_WITH_AS(graph.infer_shapes({{"x", {2, 3, 5}}, {"axes", {1}}}), doctest::Contains("axes decide the structure"), Error);
+  CHECK_THROWS_WITH_AS(graph.run({{"x", tensor}, {"axes", integers({3})}}),
+                       doctest::Contains("ReduceSum"), Error);
+  CHECK_THROWS_WITH_AS(graph.infer_shapes({{"x", {2, 3, 5}}, {"axes", {1}}}),
+                       doctest::Contains("axes decide the structure"), Error);
 }
 
 TEST_CASE("a structure that is known at load holds for runs with the same values alone") {
@@ -95,11 +110,15 @@ TEST_CASE("a structure that is known at load holds for runs with the same values
   CHECK(graph.infer_shapes({{"x", {2, 3, 5}}, {"axes", {1}}}).front().second == Shape{2, 3});
   const std::vector<float> x = random_floats(30);
   const Tensor tensor = Tensor::view(x, {2, 3, 5});
-  check_sums(graph.run({{"x", tensor}, {"axes", integers({2})}})["y"], x, {false, false, true}, {2, 3});
-  CHECK_THROWS_WITH_AS(graph.run({{"x", tensor}, {"axes", integers({1})}}), doctest::Contains("input 'axes' differs from the value"), Error);
+  check_sums(graph.run({{"x", tensor}, {"axes", integers({2})}})["y"], x, {false, false, true},
+             {2, 3});
+  CHECK_THROWS_WITH_AS(graph.run({{"x", tensor}, {"axes", integers({1})}}),
+                       doctest::Contains("input 'axes' differs from the value"), Error);
 }
 
-TEST_CASE("shapes follow from inputs through arithmetic, and no more models are kept than Options::structures") {
+TEST_CASE(
+    "shapes follow from inputs through arithmetic, and no more models are kept than "
+    "Options::structures") {
   const testing::TemporaryFolder folder;
   OnnxFile file;
   file.input("x", {"N", 6}).input("rows", {1}, onnx::TensorProto::INT64).output("y");

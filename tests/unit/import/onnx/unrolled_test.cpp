@@ -20,7 +20,8 @@ onnx::GraphProto& body_of(onnx::NodeProto& node) {
   return *attribute.mutable_g();
 }
 
-onnx::NodeProto& add(onnx::GraphProto& body, const std::string& op, std::initializer_list<const char*> inputs, const char* output) {
+onnx::NodeProto& add(onnx::GraphProto& body, const std::string& op,
+                     std::initializer_list<const char*> inputs, const char* output) {
   onnx::NodeProto& node = *body.add_node();
   node.set_op_type(op);
   for (const char* input : inputs) node.add_input(input);
@@ -28,7 +29,8 @@ onnx::NodeProto& add(onnx::GraphProto& body, const std::string& op, std::initial
   return node;
 }
 
-/// total = total * 0.5 + x * step + y, each total kept; from steps `until` on, the condition is false.
+/// total = total * 0.5 + x * step + y, each total kept; from steps `until` on, the condition is
+/// false.
 OnnxFile loop(std::int64_t trips, std::int64_t until) {
   OnnxFile file;
   file.input("x", {2, "N"}).output("last").output("all");
@@ -63,13 +65,15 @@ OnnxFile loop(std::int64_t trips, std::int64_t until) {
 }  // namespace
 
 TEST_CASE("imported loops of known length are unrolled, as long as their condition holds") {
-  for (const auto& [trips, until, steps] : {std::tuple{4, 100, 4}, std::tuple{7, 2, 3}, std::tuple{1, 100, 1}}) {
+  for (const auto& [trips, until, steps] :
+       {std::tuple{4, 100, 4}, std::tuple{7, 2, 3}, std::tuple{1, 100, 1}}) {
     CAPTURE(trips);
     std::vector<float> x = testing::random_floats(6);
     const auto y = testing::run_all(loop(trips, until), {{"x", Tensor::view(x, {2, 3})}});
     Values total(x.begin(), x.end()), all;
     for (int step = 0; step < steps; ++step) {
-      for (std::size_t i = 0; i < total.size(); ++i) total[i] = total[i] * (i < 3 ? 0.5 : 0.75) + static_cast<double>(x[i]) * step + 0.25;
+      for (std::size_t i = 0; i < total.size(); ++i)
+        total[i] = total[i] * (i < 3 ? 0.5 : 0.75) + static_cast<double>(x[i]) * step + 0.25;
       all.insert(all.end(), total.begin(), total.end());
     }
     testing::check_close(y[0].values, total);
@@ -93,12 +97,16 @@ TEST_CASE("imported scans go over an axis in either direction") {
   add(body, "Sub", {"product", "right"}, "next");
   add(body, "Neg", {"next"}, "kept");
   for (const char* name : {"next", "kept"}) body.add_output()->set_name(name);
-  std::vector<float> start = testing::random_floats(3), a = testing::random_floats(15), b = testing::random_floats(15);
-  const auto y = testing::run_all(file, {{"start", Tensor::view(start, {3})}, {"a", Tensor::view(a, {3, 5})}, {"b", Tensor::view(b, {5, 3})}});
+  std::vector<float> start = testing::random_floats(3), a = testing::random_floats(15),
+                     b = testing::random_floats(15);
+  const auto y = testing::run_all(file, {{"start", Tensor::view(start, {3})},
+                                         {"a", Tensor::view(a, {3, 5})},
+                                         {"b", Tensor::view(b, {5, 3})}});
   Values state(start.begin(), start.end()), all(15);
   for (std::size_t step = 0; step < 5; ++step)
     for (std::size_t i = 0; i < 3; ++i) {
-      state[i] = state[i] * static_cast<double>(a[i * 5 + step]) - static_cast<double>(b[(4 - step) * 3 + i]);
+      state[i] = state[i] * static_cast<double>(a[i * 5 + step]) -
+                 static_cast<double>(b[(4 - step) * 3 + i]);
       all[i * 5 + (4 - step)] = -state[i];
     }
   testing::check_close(y[0].values, state, 1e-5);
@@ -119,7 +127,8 @@ TEST_CASE("imported loops whose steps depend on data are refused") {
   testing::set(*conditional.model.mutable_graph()->mutable_node(2), "to", onnx::TensorProto::BOOL);
   conditional.model.mutable_graph()->mutable_node()->SwapElements(0, 2);
   conditional.model.mutable_graph()->mutable_node()->SwapElements(0, 1);
-  testing::check_error(conditional, ErrorKind::unsupported, {"Loop", "condition", "depends on data"});
+  testing::check_error(conditional, ErrorKind::unsupported,
+                       {"Loop", "condition", "depends on data"});
   OnnxFile missing = loop(3, 5);
   missing.model.mutable_graph()->mutable_node(0)->clear_attribute();
   testing::check_error(missing, ErrorKind::model, {"Loop", "the graph body"});
@@ -133,13 +142,16 @@ TEST_CASE("imported loops in loops do not grow beyond all bounds") {
   for (int depth = 0; depth < 5; ++depth) {
     graph = &body_of(*node);
     const std::string inner = "v" + std::to_string(depth), result = "w" + std::to_string(depth);
-    for (const std::string& name : {"s" + std::to_string(depth), "c" + std::to_string(depth), inner}) graph->add_input()->set_name(name);
+    for (const std::string& name :
+         {"s" + std::to_string(depth), "c" + std::to_string(depth), inner})
+      graph->add_input()->set_name(name);
     graph->add_output()->set_name("c" + std::to_string(depth));
     graph->add_output()->set_name(depth < 4 ? result : inner);
     if (depth == 4) break;
     node = graph->add_node();
     node->set_op_type("Loop");
-    for (const std::string& name : {std::string("trips"), std::string(), inner}) node->add_input(name);
+    for (const std::string& name : {std::string("trips"), std::string(), inner})
+      node->add_input(name);
     node->add_output(result);
   }
   testing::check_error(file, ErrorKind::unsupported, {"Loop", "100000 nodes"});

@@ -23,7 +23,8 @@ std::vector<float> random_floats(std::size_t count, float low, float high) {
   return floats;
 }
 
-std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs, const Options& options) {
+std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs,
+                            const Options& options) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "m.onnx").string();
   file.save(path);
@@ -34,22 +35,29 @@ std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs, co
     const Tensor& output = outputs[i];
     Result result{output.shape(), {}};
     const bool has_elements = graph::with_element_type(output.dtype(), [&](auto zero) {
-      for (const auto each : output.data<decltype(zero)>()) result.values.push_back(static_cast<double>(each));
+      for (const auto each : output.data<decltype(zero)>())
+        result.values.push_back(static_cast<double>(each));
     });
     const auto* bits = static_cast<const std::uint16_t*>(output.raw());
-    for (std::int64_t j = 0; !has_elements && j < output.size(); ++j) result.values.push_back(half_value(output.dtype(), bits[j]));
+    for (std::int64_t j = 0; !has_elements && j < output.size(); ++j)
+      result.values.push_back(half_value(output.dtype(), bits[j]));
     results.push_back(std::move(result));
   }
   return results;
 }
 
-Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs, const Options& options) {
+Result run(const OnnxFile& file,
+           const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs,
+           const Options& options) {
   NamedTensors tensors;
-  for (const auto& [name, input] : inputs) tensors.emplace_back(name, Tensor::view(input.first->data(), input.second));
+  for (const auto& [name, input] : inputs)
+    tensors.emplace_back(name, Tensor::view(input.first->data(), input.second));
   return run_all(file, tensors, options).front();
 }
 
-double at(const std::vector<float>& values, std::int64_t index) { return static_cast<double>(values.at(static_cast<std::size_t>(index))); }
+double at(const std::vector<float>& values, std::int64_t index) {
+  return static_cast<double>(values.at(static_cast<std::size_t>(index)));
+}
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 

@@ -24,10 +24,13 @@ struct Result {
 };
 
 /// The first output of the model at these inputs.
-Result run(const OnnxFile& file, const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs, const Options& options = {});
+Result run(const OnnxFile& file,
+           const std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>>& inputs,
+           const Options& options = {});
 
 /// All outputs of the model, whatever their dtypes.
-std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs, const Options& options = {});
+std::vector<Result> run_all(const OnnxFile& file, const NamedTensors& inputs,
+                            const Options& options = {});
 
 /// An element, as the doubles that a test computes with.
 double at(const std::vector<float>& values, std::int64_t index);

@@ -11,9 +11,9 @@
 
 #include "dyn/error.hpp"
 #include "targets/cpu/cpu_target.hpp"
+#include "targets/cpu/tile/main_loop.hpp"
 #include "targets/llvm/jit/code_memory.hpp"
 #include "targets/llvm/jit/isa.hpp"
-#include "targets/cpu/tile/main_loop.hpp"
 
 using namespace dyn::codegen;
 using namespace dyn::cpu;
@@ -36,13 +36,16 @@ std::string permissions_of(const void* address) {
 int writable_and_executable_mappings() {
   std::ifstream maps("/proc/self/maps");
   int count = 0;
-  for (std::string line; std::getline(maps, line);) count += line.find(" rwx") != std::string::npos ? 1 : 0;
+  for (std::string line; std::getline(maps, line);)
+    count += line.find(" rwx") != std::string::npos ? 1 : 0;
   return count;
 }
 
 float run(void* function, const Isa& isa) {
-  std::vector<float> a(4, 2), b(static_cast<std::size_t>(4 * isa.panel_f32), 3), c(static_cast<std::size_t>(isa.panel_f32), -1);
-  reinterpret_cast<MainLoop>(function)(a.data(), 4, b.data(), isa.panel_f32, 4 * isa.panel_f32, 4, c.data(), isa.panel_f32, 0, 0, 0);
+  std::vector<float> a(4, 2), b(static_cast<std::size_t>(4 * isa.panel_f32), 3),
+      c(static_cast<std::size_t>(isa.panel_f32), -1);
+  reinterpret_cast<MainLoop>(function)(a.data(), 4, b.data(), isa.panel_f32, 4 * isa.panel_f32, 4,
+                                       c.data(), isa.panel_f32, 0, 0, 0);
   return c.front();
 }
 
@@ -61,14 +64,13 @@ int run_without_execution_gain(const std::string& folder) {
     if (prctl(set_mdwe, refuse_exec_gain, 0, 0, 0) != 0) _exit(2);
     try {
       CodeStoreOptions options;
-      options.cache_dir = folder;  // a store of its own: one that another test has opened has another mapping
+      options.cache_dir =
+          folder;  // a store of its own: one that another test has opened has another mapping
       options.mapping = CodeMapping::Automatic;
       const Isa& isa = select_isa("sse2");
       const auto store = CodeStore::open(isa, options);
       _exit(run(first_main_loop(*store, isa), isa) == 24 ? 0 : 1);
-    } catch (const std::exception&) {
-      _exit(1);
-    }
+    } catch (const std::exception&) { _exit(1); }
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -90,8 +92,10 @@ TEST_CASE("generated code is executable and not writable, by either mapping") {
   }
 }
 
-TEST_CASE("where the system refuses to make written pages executable, code runs from a second mapping") {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("dyn-mapping-" + std::to_string(getpid()));
+TEST_CASE(
+    "where the system refuses to make written pages executable, code runs from a second mapping") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("dyn-mapping-" + std::to_string(getpid()));
   const int code = run_without_execution_gain(folder.string());
   std::filesystem::remove_all(folder);
   if (code == 2) {

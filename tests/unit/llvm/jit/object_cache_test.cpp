@@ -12,7 +12,9 @@ namespace {
 
 class CacheFolder : public dyn::testing::TemporaryFolder {
  public:
-  std::string only_file() const { return std::filesystem::directory_iterator(path())->path().string(); }
+  std::string only_file() const {
+    return std::filesystem::directory_iterator(path())->path().string();
+  }
   std::size_t files() const {
     std::size_t count = 0;
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path())) ++count;
@@ -25,7 +27,9 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void overwrite(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes; }
+void overwrite(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
 
 }  // namespace
 

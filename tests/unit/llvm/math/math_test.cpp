@@ -1,4 +1,5 @@
-// Every f32 function against libm in double, over the whole range of floats; all widths and ISAs give the same bits.
+// Every f32 function against libm in double, over the whole range of floats; all widths and ISAs
+// give the same bits.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -12,13 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "targets/llvm/jit/isa.hpp"
-#include "targets/llvm/jit/jit.hpp"
-#include "targets/llvm/code/loops.hpp"
-#include "targets/llvm/math/math.hpp"
-#include "targets/llvm/problem/operands.hpp"
 #include "graph/ir/scalars.hpp"
 #include "graph/ops/scalar_values.hpp"
+#include "targets/llvm/code/loops.hpp"
+#include "targets/llvm/jit/isa.hpp"
+#include "targets/llvm/jit/jit.hpp"
+#include "targets/llvm/math/math.hpp"
+#include "targets/llvm/problem/operands.hpp"
 #include "tests/support/seed.hpp"
 
 namespace {
@@ -28,7 +29,8 @@ using dyn::codegen::Builder;
 using dyn::rkernel::ExprOp;
 
 /// out[i] = op(a[i], b[i]), `width` at a time.
-void emit_map(llvm::Module& module, const std::string& symbol, ExprOp op, DType from, DType to, int width, dyn::codegen::MathOptions options) {
+void emit_map(llvm::Module& module, const std::string& symbol, ExprOp op, DType from, DType to,
+              int width, dyn::codegen::MathOptions options) {
   llvm::LLVMContext& context = module.getContext();
   Builder builder(context);
   llvm::Type* pointer = builder.getPtrTy();
@@ -45,14 +47,16 @@ void emit_map(llvm::Module& module, const std::string& symbol, ExprOp op, DType 
   dyn::codegen::CountedLoop loop(builder, function->getArg(1), function->getArg(2),
                                  builder.getInt64(static_cast<std::uint64_t>(width)), "map");
   const auto load = [&](int i) {
-    return builder.CreateAlignedLoad(dyn::codegen::lanes_of(in, width), builder.CreateGEP(in, buffers[i], loop.index()),
+    return builder.CreateAlignedLoad(dyn::codegen::lanes_of(in, width),
+                                     builder.CreateGEP(in, buffers[i], loop.index()),
                                      llvm::Align(dyn::size_of(from)));
   };
   dyn::codegen::Math math(builder, options);
   llvm::Value* b = dyn::rkernel::argument_count(op) == 2 ? load(1) : nullptr;
   llvm::Value* value = math.apply(op, from, to, load(0), b);
   if (to == DType::boolean) value = builder.CreateZExt(value, dyn::codegen::lanes_of(out, width));
-  builder.CreateAlignedStore(value, builder.CreateGEP(out, buffers[2], loop.index()), llvm::Align(dyn::size_of(to)));
+  builder.CreateAlignedStore(value, builder.CreateGEP(out, buffers[2], loop.index()),
+                             llvm::Align(dyn::size_of(to)));
   loop.close();
   builder.CreateRetVoid();
 }
@@ -73,20 +77,24 @@ std::vector<Variant> compile(ExprOp op, DType from = DType::f32, DType to = DTyp
     std::vector<dyn::codegen::KernelSource> sources;
     const int widths[] = {1, 4, 8, 16};
     for (const int width : widths)
-      sources.push_back({fmt::format("map {} {} {} {}", name_of(op), name_of(from), name_of(to), width),
-                         [=, options = dyn::codegen::MathOptions{.fma = isa.fma, .scalef = isa.name == "avx512"}](llvm::Module& module, const std::string& symbol) {
-                           emit_map(module, symbol, op, from, to, width, options);
-                         }});
+      sources.push_back(
+          {fmt::format("map {} {} {} {}", name_of(op), name_of(from), name_of(to), width),
+           [=, options = dyn::codegen::MathOptions{.fma = isa.fma, .scalef = isa.name == "avx512"}](
+               llvm::Module& module, const std::string& symbol) {
+             emit_map(module, symbol, op, from, to, width, options);
+           }});
     dyn::rkernel::CompileReport report;
     const auto addresses = stores.back()->resolve(sources, 1, report);
     for (std::size_t i = 0; i < addresses.size(); ++i)
-      variants.push_back({&isa, widths[i], reinterpret_cast<dyn::rkernel::KernelFunction>(addresses[i])});
+      variants.push_back(
+          {&isa, widths[i], reinterpret_cast<dyn::rkernel::KernelFunction>(addresses[i])});
   }
   return variants;
 }
 
 template <class In, class Out>
-void run(const Variant& variant, const std::vector<In>& a, const std::vector<In>& b, std::vector<Out>& out) {
+void run(const Variant& variant, const std::vector<In>& a, const std::vector<In>& b,
+         std::vector<Out>& out) {
   out.resize(a.size());
   void* pointers[] = {const_cast<In*>(a.data()), const_cast<In*>(b.data()), out.data()};
   std::atomic<std::int32_t> status{0};
@@ -96,9 +104,33 @@ void run(const Variant& variant, const std::vector<In>& a, const std::vector<In>
 
 const std::vector<float>& specials() {
   static const std::vector<float> values = [] {
-    std::vector<float> list = {0.0f, 1.0f, 0.5f, 2.0f, 3.0f, 1.5f, 2.5f, 1e-45f, 1.17549435e-38f, 1.1754942e-38f, 3.4028235e38f,
-                               INFINITY, NAN, 88.72283f, 88.7229f, 103.97f, 104.1f, 0.55f, 1e4f, 8388608.0f, 8388609.0f,
-                               16777216.0f, 0.70710677f, 1.4142135f, 3.1415927f, 1.5707964f, 16367173.0f * 0x1p72f};
+    std::vector<float> list = {0.0f,
+                               1.0f,
+                               0.5f,
+                               2.0f,
+                               3.0f,
+                               1.5f,
+                               2.5f,
+                               1e-45f,
+                               1.17549435e-38f,
+                               1.1754942e-38f,
+                               3.4028235e38f,
+                               INFINITY,
+                               NAN,
+                               88.72283f,
+                               88.7229f,
+                               103.97f,
+                               104.1f,
+                               0.55f,
+                               1e4f,
+                               8388608.0f,
+                               8388609.0f,
+                               16777216.0f,
+                               0.70710677f,
+                               1.4142135f,
+                               3.1415927f,
+                               1.5707964f,
+                               16367173.0f * 0x1p72f};
     const std::size_t count = list.size();
     for (std::size_t i = 0; i < count; ++i) list.push_back(-list[i]);
     return list;
@@ -106,7 +138,8 @@ const std::vector<float>& specials() {
   return values;
 }
 
-/// Specials, then floats at equal steps of their bits (all exponents, both signs), then random ones in [-20, 20].
+/// Specials, then floats at equal steps of their bits (all exponents, both signs), then random ones
+/// in [-20, 20].
 std::vector<float> sample() {
   std::vector<float> values = specials();
   for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += 8191)
@@ -121,7 +154,8 @@ std::vector<float> sample() {
 /// Distance in units in the last place of the exact value rounded to a float.
 double ulps(double exact, float value) {
   const auto rounded = static_cast<float>(exact);
-  if (std::isnan(exact) || std::isnan(value)) return std::isnan(exact) == std::isnan(value) ? 0 : 1e9;
+  if (std::isnan(exact) || std::isnan(value))
+    return std::isnan(exact) == std::isnan(value) ? 0 : 1e9;
   if (std::isinf(rounded) || std::isinf(value)) return rounded == value ? 0 : 1e9;
   if (rounded == 0 && value == 0) return 0;
   const int exponent = std::max(std::ilogb(exact == 0 ? 1e-300 : exact), -126);
@@ -140,7 +174,8 @@ const std::vector<Function>& functions() {
       {ExprOp::Log, 1.0, 1.0, [](double x) { return std::log(x); }},
       {ExprOp::Tanh, 2.0, 2.0, [](double x) { return std::tanh(x); }},
       {ExprOp::Erf, 2.0, 2.0, [](double x) { return std::erf(x); }},
-      {ExprOp::Sigmoid, 2.5, 2.5, [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }},
+      {ExprOp::Sigmoid, 2.5, 2.5,
+       [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }},
       {ExprOp::Sin, 0.52, 0.52, [](double x) { return std::sin(x); }},
       {ExprOp::Cos, 0.52, 0.52, [](double x) { return std::cos(x); }},
       {ExprOp::Tan, 0.52, 0.52, [](double x) { return std::tan(x); }},
@@ -167,14 +202,16 @@ const std::vector<Function>& functions() {
 }
 
 bool same_bits(float a, float b) {
-  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (std::isnan(a) && std::isnan(b));
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
 }
 
 }  // namespace
 
 TEST_SUITE("full") {
   TEST_CASE("errors of the functions over fifty million floats of all exponents") {
-    const std::uint64_t step = dyn::testing::full_sweeps() ? 83 : 997;  // primes: all patterns of low bits
+    const std::uint64_t step =
+        dyn::testing::full_sweeps() ? 83 : 997;  // primes: all patterns of low bits
     constexpr std::size_t batch = 1 << 16;
     for (const Function& function : functions()) {
       const Variant variant = compile(function.op)[3];
@@ -192,7 +229,8 @@ TEST_SUITE("full") {
           if (error > worst) worst = error, worst_at = x[i];
         }
       }
-      fmt::print("note: {} on {}: at most {:.3f} ulp, at {:a}\n", name_of(function.op), variant.isa->name, worst, worst_at);
+      fmt::print("note: {} on {}: at most {:.3f} ulp, at {:a}\n", name_of(function.op),
+                 variant.isa->name, worst, worst_at);
       CAPTURE(name_of(function.op));
       CAPTURE(worst_at);
       CHECK(worst <= (variant.isa->fma ? function.limit_ulps : function.limit_without_fma));
@@ -278,14 +316,32 @@ TEST_CASE("binary functions are accurate, special values included") {
 template <class T>
 void check_integers(DType dtype, bool powers) {
   std::vector<T> a, b, y;
-  const std::int64_t edges[] = {0, 1, -1, 2, -2, 3, 7, -7, 63, 64, 65, 1000003, std::numeric_limits<T>::min(), std::numeric_limits<T>::min() + 1, 1LL << 40,
+  const std::int64_t edges[] = {0,
+                                1,
+                                -1,
+                                2,
+                                -2,
+                                3,
+                                7,
+                                -7,
+                                63,
+                                64,
+                                65,
+                                1000003,
+                                std::numeric_limits<T>::min(),
+                                std::numeric_limits<T>::min() + 1,
+                                1LL << 40,
                                 static_cast<std::int64_t>(std::numeric_limits<T>::max())};
   for (const std::int64_t x : edges)
-    for (const std::int64_t z : edges) a.push_back(static_cast<T>(x)), b.push_back(static_cast<T>(z));
+    for (const std::int64_t z : edges)
+      a.push_back(static_cast<T>(x)), b.push_back(static_cast<T>(z));
   namespace scalar = dyn::graph::scalar;
   using Exact = std::int64_t (*)(DType, std::int64_t, std::int64_t);
-  const std::pair<ExprOp, Exact> list[] = {
-      {ExprOp::Div, scalar::divide}, {ExprOp::Mod, scalar::mod}, {ExprOp::ShiftLeft, scalar::shift_left}, {ExprOp::ShiftRight, scalar::shift_right}, {ExprOp::Pow, scalar::power}};
+  const std::pair<ExprOp, Exact> list[] = {{ExprOp::Div, scalar::divide},
+                                           {ExprOp::Mod, scalar::mod},
+                                           {ExprOp::ShiftLeft, scalar::shift_left},
+                                           {ExprOp::ShiftRight, scalar::shift_right},
+                                           {ExprOp::Pow, scalar::power}};
   for (const auto& [op, exact] : list) {
     if (op == ExprOp::Pow && !powers) continue;
     for (const Variant& variant : compile(op, dtype, dtype)) {
@@ -295,7 +351,8 @@ void check_integers(DType dtype, bool powers) {
         CAPTURE(name_of(dtype));
         CAPTURE(a[i]);
         CAPTURE(b[i]);
-        REQUIRE(y[i] == static_cast<T>(exact(dtype, static_cast<std::int64_t>(a[i]), static_cast<std::int64_t>(b[i]))));
+        REQUIRE(y[i] == static_cast<T>(exact(dtype, static_cast<std::int64_t>(a[i]),
+                                             static_cast<std::int64_t>(b[i]))));
       }
     }
   }
@@ -319,10 +376,12 @@ TEST_CASE("casts saturate") {
   std::vector<std::int32_t> z;
   for (const Variant& variant : compile(ExprOp::Cast, DType::f32, DType::i64)) {
     run(variant, x, x, y);
-    for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(y[i] == dyn::graph::saturated(DType::i64, x[i]));
+    for (std::size_t i = 0; i < x.size(); ++i)
+      REQUIRE(y[i] == dyn::graph::saturated(DType::i64, x[i]));
   }
   for (const Variant& variant : compile(ExprOp::Cast, DType::f32, DType::i32)) {
     run(variant, x, x, z);
-    for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(z[i] == dyn::graph::saturated(DType::i32, x[i]));
+    for (std::size_t i = 0; i < x.size(); ++i)
+      REQUIRE(z[i] == dyn::graph::saturated(DType::i32, x[i]));
   }
 }

@@ -11,8 +11,8 @@
 #include "dyn/error.hpp"
 #include "targets/ptx/contraction/kernel.hpp"
 #include "targets/ptx/contraction/manifest.hpp"
-#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
+#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/kernel_symbol.hpp"
 #include "tests/unit/ptx/target_fixture.hpp"
 
@@ -33,7 +33,8 @@ graph g(x: f32[M, 768]) -> (y: f32[M, 3072]) {
 )";
 
 rkernel::Problem narrowed(rkernel::Problem problem, DType dtype) {
-  for (const int factor : {problem.contraction->a, problem.contraction->b}) problem.operands[static_cast<std::size_t>(factor)].dtype = dtype;
+  for (const int factor : {problem.contraction->a, problem.contraction->b})
+    problem.operands[static_cast<std::size_t>(factor)].dtype = dtype;
   return problem;
 }
 
@@ -44,21 +45,25 @@ struct Bound {
 
 // Handles are 1 + the index of the source.
 Bound bound(const rkernel::Problem& problem, const char* gpu, DType compute, bool tf32 = false) {
-  Bound result{ContractionKernel::create(problem, described_gpu(gpu), compute, tf32, "cuda/test"), {}};
+  Bound result{ContractionKernel::create(problem, described_gpu(gpu), compute, tf32, "cuda/test"),
+               {}};
   REQUIRE(result.kernel);
   result.sources = result.kernel->sources();
   std::vector<const void*> handles;
-  for (std::size_t i = 0; i < result.sources.size(); ++i) handles.push_back(reinterpret_cast<const void*>(i + 1));
+  for (std::size_t i = 0; i < result.sources.size(); ++i)
+    handles.push_back(reinterpret_cast<const void*>(i + 1));
   result.kernel->bind(handles);
   return result;
 }
 
-std::set<std::string> copies_of(const rkernel::Problem& problem, const std::vector<GpuTile>& tiles, Engine engine) {
+std::set<std::string> copies_of(const rkernel::Problem& problem, const std::vector<GpuTile>& tiles,
+                                Engine engine) {
   std::set<std::string> letters;
   const ContractionManifest manifest(problem, tiles);
   for (const GpuContractionClass& shape_class : manifest.classes()) {
     if (shape_class.tile.engine != engine) continue;
-    letters.insert(std::string(shape_class.a == Copy::Vectors ? "v" : "e") + (shape_class.b == Copy::Vectors ? "v" : "e") +
+    letters.insert(std::string(shape_class.a == Copy::Vectors ? "v" : "e") +
+                   (shape_class.b == Copy::Vectors ? "v" : "e") +
                    (shape_class.b_order == BOrder::RowsAlongK ? "t" : ""));
   }
   return letters;
@@ -68,12 +73,14 @@ using Letters = std::set<std::string>;
 
 }  // namespace
 
-TEST_CASE("what strides prove is decided at load, what they leave open has a class for either answer") {
+TEST_CASE(
+    "what strides prove is decided at load, what they leave open has a class for either answer") {
   const auto f32_tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false);
   const auto bf16_tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::bf16, false);
   const LoweredGraph fixed = lowered(gelu_projection), open = lowered(product);
   CHECK(copies_of(fixed.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
-  CHECK(copies_of(open.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv", "ve", "ev", "ee"});
+  CHECK(copies_of(open.contraction(), f32_tiles, Engine::CudaCores) ==
+        Letters{"vv", "ve", "ev", "ee"});
   CHECK(copies_of(fixed.contraction(), bf16_tiles, Engine::TensorCores) == Letters{"ee"});
   const rkernel::Problem half = narrowed(fixed.contraction(), DType::bf16);
   CHECK(copies_of(half, bf16_tiles, Engine::TensorCores) == Letters{"vv"});
@@ -86,7 +93,8 @@ graph g(x: f32[M, 100]) -> (y: f32[M, 64]) {
   return y
 }
 )");
-  CHECK(copies_of(narrowed(odd.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) == Letters{"ev"});
+  CHECK(copies_of(narrowed(odd.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
+        Letters{"ev"});
   CHECK(copies_of(odd.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
   // Columns from 4 on: 16 bytes of f32, 8 of bf16.
   const LoweredGraph slice = lowered(R"(
@@ -97,7 +105,8 @@ graph g(x: f32[M, 72]) -> (y: f32[M, 64]) {
 }
 )");
   CHECK(copies_of(slice.contraction(), f32_tiles, Engine::CudaCores) == Letters{"vv"});
-  CHECK(copies_of(narrowed(slice.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) == Letters{"ev"});
+  CHECK(copies_of(narrowed(slice.contraction(), DType::bf16), bf16_tiles, Engine::TensorCores) ==
+        Letters{"ev"});
 }
 
 TEST_CASE("a transposed B lies along K on tensor cores") {
@@ -111,7 +120,9 @@ graph g(x: f32[M, 128], u: f32[64, 128]) -> (y: f32[M, 64]) {
   const rkernel::Problem problem = narrowed(graph.contraction(), DType::f16);
   const auto tiles = dyn::choice::gpu_tiles(described_gpu("a100"), DType::f16, false);
   CHECK(copies_of(problem, tiles, Engine::TensorCores) == Letters{"vvt"});
-  CHECK(copies_of(graph.contraction(), dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false), Engine::CudaCores) == Letters{"ve"});
+  CHECK(copies_of(graph.contraction(),
+                  dyn::choice::gpu_tiles(described_gpu("a100"), DType::f32, false),
+                  Engine::CudaCores) == Letters{"ve"});
 }
 
 TEST_CASE("no problem has more than 32 classes") {
@@ -138,18 +149,23 @@ TEST_CASE("every M from 1 to 4096 runs a source of the manifest, on the cheapest
     // The strides prove one class for each tile, so that source i is of tile i.
     REQUIRE(kernel.sources.size() == tiles.size());
     const GpuTile& tile = tiles[static_cast<std::size_t>(handle - 1)];
-    const std::int64_t m_blocks = (m + tile.block_m - 1) / tile.block_m, n_blocks = (3072 + tile.block_n - 1) / tile.block_n;
+    const std::int64_t m_blocks = (m + tile.block_m - 1) / tile.block_m,
+                       n_blocks = (3072 + tile.block_n - 1) / tile.block_n;
     CHECK(launch.tickets == m_blocks * n_blocks);
     CHECK(launch.grid.blocks >= 1);
     CHECK(launch.grid.blocks <= launch.tickets);
-    CHECK(launch.grid.blocks <= machine.multiprocessors * dyn::choice::occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes()).blocks);
+    CHECK(launch.grid.blocks <=
+          machine.multiprocessors *
+              dyn::choice::occupancy(machine, tile.threads(), tile.registers(), tile.shared_bytes())
+                  .blocks);
     CHECK(launch.grid.threads == tile.threads());
     CHECK(launch.grid.shared_bytes == tile.shared_bytes());
     const std::vector<std::int64_t> last(launch.ints.end() - 3, launch.ints.end());
     CHECK(last == std::vector<std::int64_t>{m_blocks, n_blocks, launch.tickets});
     CHECK(launch.flops == 2.0 * static_cast<double>(m) * 768 * 3072);
     if (m % 97 != 1) continue;
-    dyn::choice::GpuContraction shape{.m = m, .n = 3072, .k = 768, .a_element_bytes = 2, .b_element_bytes = 2};
+    dyn::choice::GpuContraction shape{
+        .m = m, .n = 3072, .k = 768, .a_element_bytes = 2, .b_element_bytes = 2};
     double least = 1;
     for (const GpuTile& other : tiles) {
       for (const double operations : {2.0, 60.0}) {
@@ -168,17 +184,23 @@ TEST_CASE("every M from 1 to 4096 runs a source of the manifest, on the cheapest
 TEST_CASE("empty sizes have nothing to do") {
   const LoweredGraph graph = lowered(product);
   const Bound kernel = bound(graph.contraction(), "a100", DType::f32);
-  CHECK(kernel.kernel->plan({graph.symbols({{"B", 2}, {"M", 0}, {"N", 8}, {"K", 8}}), 1}).tickets == 0);
-  CHECK(kernel.kernel->plan({graph.symbols({{"B", 2}, {"M", 8}, {"N", 0}, {"K", 8}}), 1}).grid.blocks == 0);
-  CHECK(kernel.kernel->plan({graph.symbols({{"B", 2}, {"M", 8}, {"N", 8}, {"K", 0}}), 1}).tickets >= 2);
+  CHECK(kernel.kernel->plan({graph.symbols({{"B", 2}, {"M", 0}, {"N", 8}, {"K", 8}}), 1}).tickets ==
+        0);
+  CHECK(kernel.kernel->plan({graph.symbols({{"B", 2}, {"M", 8}, {"N", 0}, {"K", 8}}), 1})
+            .grid.blocks == 0);
+  CHECK(kernel.kernel->plan({graph.symbols({{"B", 2}, {"M", 8}, {"N", 8}, {"K", 0}}), 1}).tickets >=
+        2);
 }
 
 TEST_CASE("strides choose the class at each shape") {
   const LoweredGraph graph = lowered(product);
   const Bound kernel = bound(graph.contraction(), "a100", DType::f32);
   const auto key_at = [&](std::int64_t n, std::int64_t k) {
-    const rkernel::Launch launch = kernel.kernel->plan({graph.symbols({{"B", 2}, {"M", 40}, {"N", n}, {"K", k}}), 1});
-    return kernel.sources.at(static_cast<std::size_t>(reinterpret_cast<std::intptr_t>(launch.grid.function) - 1)).key;
+    const rkernel::Launch launch =
+        kernel.kernel->plan({graph.symbols({{"B", 2}, {"M", 40}, {"N", n}, {"K", k}}), 1});
+    return kernel.sources
+        .at(static_cast<std::size_t>(reinterpret_cast<std::intptr_t>(launch.grid.function) - 1))
+        .key;
   };
   CHECK(key_at(64, 32).find("copies vv") != std::string::npos);
   CHECK(key_at(64, 31).find("copies ev") != std::string::npos);
@@ -187,35 +209,45 @@ TEST_CASE("strides choose the class at each shape") {
 }
 
 TEST_CASE("keys cover what changes code, and nothing else") {
-  const LoweredGraph graph = lowered(product), same = lowered(product), fused = lowered(gelu_projection);
+  const LoweredGraph graph = lowered(product), same = lowered(product),
+                     fused = lowered(gelu_projection);
   const auto keys_of = [](const rkernel::Problem& problem, DType compute, bool tf32 = false) {
     std::set<std::string> keys;
     const Bound kernel = bound(problem, "a100", compute, tf32);
-    for (const codegen::KernelSource& source : kernel.sources) CHECK(keys.insert(source.key).second);
+    for (const codegen::KernelSource& source : kernel.sources)
+      CHECK(keys.insert(source.key).second);
     return keys;
   };
   const auto apart = [](const std::set<std::string>& a, const std::set<std::string>& b) {
-    return std::none_of(a.begin(), a.end(), [&](const std::string& key) { return b.count(key) > 0; });
+    return std::none_of(a.begin(), a.end(),
+                        [&](const std::string& key) { return b.count(key) > 0; });
   };
   const auto plain = keys_of(graph.contraction(), DType::f32);
   CHECK(plain == keys_of(same.contraction(), DType::f32));
   CHECK(apart(plain, keys_of(fused.contraction(), DType::f32)));
-  CHECK(apart(keys_of(graph.contraction(), DType::bf16), keys_of(narrowed(graph.contraction(), DType::bf16), DType::bf16)));
-  CHECK(apart(keys_of(narrowed(graph.contraction(), DType::f16), DType::f16), keys_of(narrowed(graph.contraction(), DType::bf16), DType::bf16)));
+  CHECK(apart(keys_of(graph.contraction(), DType::bf16),
+              keys_of(narrowed(graph.contraction(), DType::bf16), DType::bf16)));
+  CHECK(apart(keys_of(narrowed(graph.contraction(), DType::f16), DType::f16),
+              keys_of(narrowed(graph.contraction(), DType::bf16), DType::bf16)));
   // CUDA cores multiply f32 whatever was asked for: that code is shared, and nothing else is.
   const auto of_tensor_cores = [](std::set<std::string> keys) {
-    std::erase_if(keys, [](const std::string& key) { return key.find("tensor cores") == std::string::npos; });
+    std::erase_if(
+        keys, [](const std::string& key) { return key.find("tensor cores") == std::string::npos; });
     CHECK(!keys.empty());
     return keys;
   };
   CHECK(apart(plain, of_tensor_cores(keys_of(graph.contraction(), DType::f32, true))));
-  CHECK(apart(of_tensor_cores(keys_of(graph.contraction(), DType::f32, true)), keys_of(graph.contraction(), DType::f16)));
-  CHECK(apart(of_tensor_cores(keys_of(graph.contraction(), DType::f16)), keys_of(graph.contraction(), DType::bf16)));
+  CHECK(apart(of_tensor_cores(keys_of(graph.contraction(), DType::f32, true)),
+              keys_of(graph.contraction(), DType::f16)));
+  CHECK(apart(of_tensor_cores(keys_of(graph.contraction(), DType::f16)),
+              keys_of(graph.contraction(), DType::bf16)));
   // The number of multiprocessors is the plan's, not the code's.
   dyn::choice::GpuMachine machine = described_gpu("a100");
-  const auto on_a100 = ContractionKernel::create(graph.contraction(), machine, DType::f32, false, "t")->sources();
+  const auto on_a100 =
+      ContractionKernel::create(graph.contraction(), machine, DType::f32, false, "t")->sources();
   machine.name = "other", machine.multiprocessors = 107;
-  const auto on_other = ContractionKernel::create(graph.contraction(), machine, DType::f32, false, "t")->sources();
+  const auto on_other =
+      ContractionKernel::create(graph.contraction(), machine, DType::f32, false, "t")->sources();
   REQUIRE(on_a100.size() == on_other.size());
   CHECK(on_a100.front().key == on_other.front().key);
 }
@@ -229,7 +261,8 @@ TEST_CASE("what device code cannot run is refused") {
   CHECK(!refused(graph.contraction()));
   CHECK(refused(graph.contraction(), DType::i8));
   rkernel::Problem guarded = graph.contraction();
-  guarded.operands[0].guards.push_back(rkernel::range_of(0, graph.module->dims->constant(0), graph.module->dims->constant(1)));
+  guarded.operands[0].guards.push_back(
+      rkernel::range_of(0, graph.module->dims->constant(0), graph.module->dims->constant(1)));
   CHECK(refused(guarded));
   rkernel::Problem gathers = graph.contraction();
   gathers.operands[1].gathers = true;
@@ -250,9 +283,26 @@ TEST_CASE("explanations rank every candidate with the terms of its cost") {
   const LoweredGraph graph = lowered(gelu_projection);
   const Bound kernel = bound(narrowed(graph.contraction(), DType::bf16), "a100", DType::bf16);
   const std::string text = kernel.kernel->explain({graph.symbols({{"M", 777}}), 1});
-  for (const char* part : {"M 777 N 3072 K 768", "108 multiprocessors of NVIDIA A100", "11 candidates", "chosen", "waves", "occupancy", "limited by",
-                           "tensor cores", "CUDA cores", "F_parallel", "T_load", "T_store", "registers:", "warp:", "block:", "shared:", "grid",
-                           "L2, all blocks", "memory, all blocks", "launch:"}) {
+  for (const char* part : {"M 777 N 3072 K 768",
+                           "108 multiprocessors of NVIDIA A100",
+                           "11 candidates",
+                           "chosen",
+                           "waves",
+                           "occupancy",
+                           "limited by",
+                           "tensor cores",
+                           "CUDA cores",
+                           "F_parallel",
+                           "T_load",
+                           "T_store",
+                           "registers:",
+                           "warp:",
+                           "block:",
+                           "shared:",
+                           "grid",
+                           "L2, all blocks",
+                           "memory, all blocks",
+                           "launch:"}) {
     CAPTURE(text);
     CHECK(text.find(part) != std::string::npos);
   }
@@ -263,30 +313,39 @@ TEST_CASE("explanations rank every candidate with the terms of its cost") {
   CHECK(description.find("copies vv") != std::string::npos);
 }
 
-TEST_CASE("plans of one kernel from many shapes agree with themselves after the memory of choices is full") {
+TEST_CASE(
+    "plans of one kernel from many shapes agree with themselves after the memory of choices is "
+    "full") {
   const LoweredGraph graph = lowered(gelu_projection);
   const Bound kernel = bound(graph.contraction(), "h200", DType::f32);
-  const auto planned = [&](std::int64_t m) { return kernel.kernel->plan({graph.symbols({{"M", m}}), 1}).grid.function; };
+  const auto planned = [&](std::int64_t m) {
+    return kernel.kernel->plan({graph.symbols({{"M", m}}), 1}).grid.function;
+  };
   const void* first = planned(77);
   for (std::int64_t m = 1; m <= 5000; ++m) planned(m);
   CHECK(planned(77) == first);
 }
 
-TEST_CASE("every source becomes a kernel of the size that plans launch, and a listing with a name fit for a file") {
+TEST_CASE(
+    "every source becomes a kernel of the size that plans launch, and a listing with a name fit "
+    "for a file") {
   const LoweredGraph graph = lowered(gelu_projection);
   std::set<std::string> names;
   for (const DType compute : {DType::f32, DType::bf16}) {
     const Bound kernel = bound(narrowed(graph.contraction(), compute), "a100", compute);
-    const std::vector<GpuTile> tiles = dyn::choice::gpu_tiles(described_gpu("a100"), compute, false);
+    const std::vector<GpuTile> tiles =
+        dyn::choice::gpu_tiles(described_gpu("a100"), compute, false);
     for (std::size_t i = 0; i < kernel.sources.size(); ++i) {
       llvm::LLVMContext context;
-      const auto module = emit_device_module(context, kernel.sources[i], kernel_symbol(kernel.sources[i].key));
+      const auto module =
+          emit_device_module(context, kernel.sources[i], kernel_symbol(kernel.sources[i].key));
       CHECK(kernel_shape(*module).threads == tiles[i].threads());
       CHECK(kernel_shape(*module).shared_bytes == tiles[i].shared_bytes());
     }
     for (const rkernel::CodeListing& listing : kernel.kernel->listings()) {
       CHECK(names.insert(listing.name).second);
-      CHECK(listing.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-.") == std::string::npos);
+      CHECK(listing.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-.") ==
+            std::string::npos);
       CHECK(listing.text.find(".visible .entry dyn_") != std::string::npos);
       CHECK(listing.text.find(".target sm_80") != std::string::npos);
       CHECK(listing.hash.size() == 16);

@@ -17,7 +17,8 @@ void align(const MatmulCase& c, std::int64_t inner, DType dtype, std::int64_t& s
   slack = (elements - inner % elements) % elements + (c.m + c.n) % 2 * elements;
 }
 
-/// Slacks and an offset with which vectors can be copied where the form does so; odd ones elsewhere.
+/// Slacks and an offset with which vectors can be copied where the form does so; odd ones
+/// elsewhere.
 void place(MatmulCase& c, std::mt19937_64& random) {
   c.a_slack = static_cast<std::int64_t>(random() % 4);
   c.b_slack = static_cast<std::int64_t>(random() % 4);
@@ -25,7 +26,8 @@ void place(MatmulCase& c, std::mt19937_64& random) {
   c.offset = static_cast<std::int64_t>(random() % 5);
   if (c.a_copy == Copy::Vectors || c.b_copy == Copy::Vectors) c.offset *= 8;
   if (c.a_copy == Copy::Vectors) align(c, c.k, c.a, c.a_slack);
-  if (c.b_copy == Copy::Vectors) align(c, c.b_order == BOrder::RowsAlongK ? c.k : c.n, c.b, c.b_slack);
+  if (c.b_copy == Copy::Vectors)
+    align(c, c.b_order == BOrder::RowsAlongK ? c.k : c.n, c.b, c.b_slack);
 }
 
 void check(const EmulatedMatmul& matmul, const MatmulCase& c, std::mt19937_64& random) {
@@ -49,7 +51,9 @@ void check_sizes(MatmulCase c, std::mt19937_64& random, int sizes) {
     c.m = around(c.tile.block_m);
     c.n = around(c.tile.block_n);
     c.k = i % 5 == 4 ? 0 : around(c.tile.block_k * (1 + i % 3));
-    c.batch = c.batch_axes == 1 ? 1 + static_cast<std::int64_t>(random() % 3) : c.batch_axes == 2 ? 2 * (1 + i % 2) : 1;
+    c.batch = c.batch_axes == 1   ? 1 + static_cast<std::int64_t>(random() % 3)
+              : c.batch_axes == 2 ? 2 * (1 + i % 2)
+                                  : 1;
     c.share_a = random() % 4 == 0;
     c.share_b = random() % 4 == 0;
     c.blocks = 1 + static_cast<int>(random() % 3);
@@ -99,7 +103,9 @@ TEST_CASE("a matrix product on tensor cores, with vectors through three stages, 
   check_sizes(c, random, 4);
 }
 
-TEST_CASE("tickets go through all blocks of an output of many rows, on any number of blocks of the grid") {
+TEST_CASE(
+    "tickets go through all blocks of an output of many rows, on any number of blocks of the "
+    "grid") {
   std::mt19937_64 random(contraction_seed());
   MatmulCase c;
   c.tile = small_cuda_tile();
@@ -117,46 +123,49 @@ TEST_CASE("tickets go through all blocks of an output of many rows, on any numbe
 }
 
 TEST_SUITE("full") {
-TEST_CASE("matrix products of every engine, dtype, copy, order and epilogue") {
-  std::mt19937_64 random(contraction_seed());
-  dyn::choice::GpuTile deep = small_cuda_tile(), wide = small_cuda_tile(), narrow = small_cuda_tile();
-  deep.stages = 4;
-  wide.thread_m = wide.thread_n = 8;
-  wide.warp_m = 32;
-  wide.warp_n = 64;
-  wide.block_m = 64;
-  wide.block_n = 64;
-  wide.block_k = 16;
-  narrow.thread_m = 1;
-  narrow.thread_n = 2;
-  narrow.warp_m = 4;
-  narrow.warp_n = 16;
-  narrow.block_m = 8;
-  narrow.block_n = 48;
-  dyn::choice::GpuTile two_stages = small_tensor_tile(DType::bf16);
-  two_stages.stages = 2;
-  for (const dyn::choice::GpuTile& tile : {small_cuda_tile(), deep, wide, narrow, small_tensor_tile(DType::bf16), small_tensor_tile(DType::f16),
-                                       small_tensor_tile(DType::f32), two_stages}) {
-    for (int i = 0; i < dyn::testing::test_rounds(12, 3); ++i) check_sizes(random_form(tile, random), random, 6);
+  TEST_CASE("matrix products of every engine, dtype, copy, order and epilogue") {
+    std::mt19937_64 random(contraction_seed());
+    dyn::choice::GpuTile deep = small_cuda_tile(), wide = small_cuda_tile(),
+                         narrow = small_cuda_tile();
+    deep.stages = 4;
+    wide.thread_m = wide.thread_n = 8;
+    wide.warp_m = 32;
+    wide.warp_n = 64;
+    wide.block_m = 64;
+    wide.block_n = 64;
+    wide.block_k = 16;
+    narrow.thread_m = 1;
+    narrow.thread_n = 2;
+    narrow.warp_m = 4;
+    narrow.warp_n = 16;
+    narrow.block_m = 8;
+    narrow.block_n = 48;
+    dyn::choice::GpuTile two_stages = small_tensor_tile(DType::bf16);
+    two_stages.stages = 2;
+    for (const dyn::choice::GpuTile& tile :
+         {small_cuda_tile(), deep, wide, narrow, small_tensor_tile(DType::bf16),
+          small_tensor_tile(DType::f16), small_tensor_tile(DType::f32), two_stages}) {
+      for (int i = 0; i < dyn::testing::test_rounds(12, 3); ++i)
+        check_sizes(random_form(tile, random), random, 6);
+    }
   }
-}
 
-TEST_CASE("every candidate of an A100 multiplies, with its moves as vectors and as elements") {
-  std::mt19937_64 random(contraction_seed());
-  for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
-    MatmulCase c;
-    c.tile = tile;
-    c.residual = true;
-    c.transpose_a = c.transpose_b = true;
-    check_sizes(c, random, 1);
-    c.transpose_a = c.transpose_b = false;
-    c.a = c.b = tile.operands;
-    c.a_copy = c.b_copy = Copy::Vectors;
-    check_sizes(c, random, 1);
-    if (tile.engine == Engine::CudaCores) continue;
-    c.transpose_b = true;
-    c.b_order = BOrder::RowsAlongK;
-    check_sizes(c, random, 1);
+  TEST_CASE("every candidate of an A100 multiplies, with its moves as vectors and as elements") {
+    std::mt19937_64 random(contraction_seed());
+    for (const dyn::choice::GpuTile& tile : candidate_tiles({DType::f32, DType::bf16})) {
+      MatmulCase c;
+      c.tile = tile;
+      c.residual = true;
+      c.transpose_a = c.transpose_b = true;
+      check_sizes(c, random, 1);
+      c.transpose_a = c.transpose_b = false;
+      c.a = c.b = tile.operands;
+      c.a_copy = c.b_copy = Copy::Vectors;
+      check_sizes(c, random, 1);
+      if (tile.engine == Engine::CudaCores) continue;
+      c.transpose_b = true;
+      c.b_order = BOrder::RowsAlongK;
+      check_sizes(c, random, 1);
+    }
   }
-}
 }

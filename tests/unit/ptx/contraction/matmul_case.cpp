@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "src/choice/gpu/programs.hpp"
-#include "targets/ptx/tile/tree.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
+#include "targets/ptx/tile/tree.hpp"
 
 namespace dyn::ptx::testing {
 namespace {
@@ -18,7 +18,8 @@ using rkernel::Operand;
 /// Extent of the second of two batch axes.
 constexpr std::int64_t inner_batch = 2;
 
-MatrixLayout layout(std::int64_t batch, std::int64_t rows, std::int64_t columns, bool transposed, bool shared, std::int64_t slack, std::int64_t offset) {
+MatrixLayout layout(std::int64_t batch, std::int64_t rows, std::int64_t columns, bool transposed,
+                    bool shared, std::int64_t slack, std::int64_t offset) {
   MatrixLayout made;
   const std::int64_t inner = transposed ? rows : columns, outer = transposed ? columns : rows;
   const std::int64_t stride = inner + slack;
@@ -49,7 +50,8 @@ class Exprs {
   int apply(ExprOp op, int a, int b = -1) { return add(made(op, DType::f32, a, b)); }
   int gelu(int x) {
     const int erf = apply(ExprOp::Erf, apply(ExprOp::Mul, x, constant(std::sqrt(0.5))));
-    return apply(ExprOp::Mul, apply(ExprOp::Mul, x, constant(0.5)), apply(ExprOp::Add, erf, constant(1)));
+    return apply(ExprOp::Mul, apply(ExprOp::Mul, x, constant(0.5)),
+                 apply(ExprOp::Add, erf, constant(1)));
   }
 
  private:
@@ -75,21 +77,28 @@ class Operands {
   graph::Dim symbol(std::int64_t value) {
     const std::string name = "s" + std::to_string(built_.symbols.size());
     built_.symbols.push_back(value);
-    return built_.dims->symbol({.name = name, .low = 0, .high = std::int64_t{1} << 40, .divisor = 1, .hint = {}});
+    return built_.dims->symbol(
+        {.name = name, .low = 0, .high = std::int64_t{1} << 40, .divisor = 1, .hint = {}});
   }
-  /// Offset, and strides of the axes b, m, n, k: -1 where there is none. `unit`: along n, whatever the sizes.
-  int add(const char* name, DType dtype, std::int64_t offset, const std::vector<std::int64_t>& strides, bool unit, bool written = false) {
+  /// Offset, and strides of the axes b, m, n, k: -1 where there is none. `unit`: along n, whatever
+  /// the sizes.
+  int add(const char* name, DType dtype, std::int64_t offset,
+          const std::vector<std::int64_t>& strides, bool unit, bool written = false) {
     Operand operand;
     operand.name = name;
     operand.dtype = dtype;
     operand.buffer = static_cast<graph::ValueId>(built_.problem.operands.size());
     operand.offset = offset < 0 ? built_.dims->constant(0) : symbol(offset);
-    const auto add_stride = [&](std::int64_t stride) { operand.strides.push_back(stride < 0 ? built_.dims->constant(0) : symbol(stride)); };
+    const auto add_stride = [&](std::int64_t stride) {
+      operand.strides.push_back(stride < 0 ? built_.dims->constant(0) : symbol(stride));
+    };
     if (batch_axes_ > 1) add_stride(strides[0] < 0 ? -1 : inner_batch * strides[0]);
     for (std::size_t i = batch_axes_ > 0 ? 0 : 1; i < strides.size(); ++i) add_stride(strides[i]);
     operand.written = written;
     built_.problem.operands.push_back(operand);
-    built_.shape_class.lanes.push_back(strides[2] < 0 ? codegen::StrideClass::Zero : unit ? codegen::StrideClass::Unit : codegen::StrideClass::Any);
+    built_.shape_class.lanes.push_back(strides[2] < 0 ? codegen::StrideClass::Zero
+                                       : unit         ? codegen::StrideClass::Unit
+                                                      : codegen::StrideClass::Any);
     return static_cast<int>(built_.problem.operands.size()) - 1;
   }
 
@@ -102,41 +111,64 @@ const char* letter(Copy copy) { return copy == Copy::Vectors ? "vectors" : "elem
 
 }  // namespace
 
-MatrixLayout a_layout(const MatmulCase& c) { return layout(c.batch, c.m, c.k, c.transpose_a, c.share_a, c.a_slack, c.offset); }
-MatrixLayout b_layout(const MatmulCase& c) { return layout(c.batch, c.k, c.n, c.transpose_b, c.share_b, c.b_slack, c.offset); }
-MatrixLayout output_layout(const MatmulCase& c) { return layout(c.batch, c.m, c.n, c.transpose_output, false, c.output_slack, 0); }
+MatrixLayout a_layout(const MatmulCase& c) {
+  return layout(c.batch, c.m, c.k, c.transpose_a, c.share_a, c.a_slack, c.offset);
+}
+MatrixLayout b_layout(const MatmulCase& c) {
+  return layout(c.batch, c.k, c.n, c.transpose_b, c.share_b, c.b_slack, c.offset);
+}
+MatrixLayout output_layout(const MatmulCase& c) {
+  return layout(c.batch, c.m, c.n, c.transpose_output, false, c.output_slack, 0);
+}
 
 BuiltMatmul build(const MatmulCase& c) {
   BuiltMatmul built;
   built.dims = std::make_unique<graph::DimTable>();
-  built.shape_class = {.tile = c.tile, .a = c.a_copy, .b = c.b_copy, .b_order = c.b_order, .lanes = {}, .second = c.second};
+  built.shape_class = {.tile = c.tile,
+                       .a = c.a_copy,
+                       .b = c.b_copy,
+                       .b_order = c.b_order,
+                       .lanes = {},
+                       .second = c.second};
   Operands operands(built, c.batch_axes);
   rkernel::Problem& problem = built.problem;
   problem.name = "matmul";
-  if (c.batch_axes > 0) problem.axes.push_back({"b", operands.symbol(c.batch_axes == 1 ? c.batch : c.batch / inner_batch)});
+  if (c.batch_axes > 0)
+    problem.axes.push_back(
+        {"b", operands.symbol(c.batch_axes == 1 ? c.batch : c.batch / inner_batch)});
   if (c.batch_axes > 1) problem.axes.push_back({"h", operands.symbol(inner_batch)});
   problem.axes.push_back({"m", operands.symbol(c.m)});
   problem.axes.push_back({"n", operands.symbol(c.n)});
   problem.axes.push_back({"k", operands.symbol(c.k), rkernel::AxisKind::Reduction});
-  problem.contraction = rkernel::Contraction{0, 1, c.batch_axes, c.batch_axes + 1, c.batch_axes + 2};
+  problem.contraction =
+      rkernel::Contraction{0, 1, c.batch_axes, c.batch_axes + 1, c.batch_axes + 2};
   problem.lane_axis = c.batch_axes + 1;
   const MatrixLayout a = a_layout(c), b = b_layout(c), output = output_layout(c);
   operands.add("a", c.a, a.offset, {a.batch_stride, a.row_stride, -1, a.column_stride}, false);
-  operands.add("b", c.b, b.offset, {b.batch_stride, -1, b.column_stride, b.row_stride}, !c.transpose_b);
+  operands.add("b", c.b, b.offset, {b.batch_stride, -1, b.column_stride, b.row_stride},
+               !c.transpose_b);
   Exprs exprs(problem);
   int value = exprs.accumulator();
-  if (c.bias) value = exprs.apply(ExprOp::Add, value, exprs.load(operands.add("bias", DType::f32, -1, {-1, -1, 1, -1}, true)));
+  if (c.bias)
+    value = exprs.apply(ExprOp::Add, value,
+                        exprs.load(operands.add("bias", DType::f32, -1, {-1, -1, 1, -1}, true)));
   if (c.gelu) value = exprs.gelu(value);
   if (c.residual) {
-    value = exprs.apply(ExprOp::Add, value, exprs.load(operands.add("residual", c.output, -1, {c.m * c.n, c.n, 1, -1}, true)));
+    value = exprs.apply(
+        ExprOp::Add, value,
+        exprs.load(operands.add("residual", c.output, -1, {c.m * c.n, c.n, 1, -1}, true)));
   }
-  const int written = operands.add("output", c.output, -1, {output.batch_stride, output.row_stride, output.column_stride, -1}, !c.transpose_output, true);
-  if (c.in_place) problem.operands[static_cast<std::size_t>(written) - 1].buffer = problem.operands.back().buffer;
+  const int written = operands.add(
+      "output", c.output, -1, {output.batch_stride, output.row_stride, output.column_stride, -1},
+      !c.transpose_output, true);
+  if (c.in_place)
+    problem.operands[static_cast<std::size_t>(written) - 1].buffer = problem.operands.back().buffer;
   problem.stores.push_back({value, written});
   return built;
 }
 
-codegen::KernelSource source_of(const BuiltMatmul& built, const std::function<void(rkernel::RKernel&)>& change) {
+codegen::KernelSource source_of(const BuiltMatmul& built,
+                                const std::function<void(rkernel::RKernel&)>& change) {
   const auto emit = [&built, change](llvm::Module& module, const std::string& symbol) {
     codegen::SlotTable slots(built.problem);
     std::vector<RegionTree> regions;
@@ -169,7 +201,8 @@ std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built)
   const PairSlots pair = c.second ? add_pair_slots(slots) : PairSlots{add_grid_slots(slots)};
   std::vector<std::int64_t> ints = slots.evaluate(built.symbols);
   std::int64_t tickets = 0;
-  const auto fill = [&](const GridSlots& grid, const choice::GpuTile& tile, const MatmulWindow& window) {
+  const auto fill = [&](const GridSlots& grid, const choice::GpuTile& tile,
+                        const MatmulWindow& window) {
     const auto set = [&](int slot, std::int64_t value) {
       if (slot != codegen::SlotTable::none) ints[static_cast<std::size_t>(slot)] = value;
     };
@@ -190,27 +223,52 @@ std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built)
 }
 
 std::string to_string(const MatmulCase& c) {
-  std::string text = c.tile.to_string() + (c.second ? " and " + c.second->to_string() : "") + "; batch " + std::to_string(c.batch) + " in " + std::to_string(c.batch_axes) + " axes, M " + std::to_string(c.m) + " N " + std::to_string(c.n) + " K " +
-                     std::to_string(c.k) + "; A " + std::string(name_of(c.a)) + (c.transpose_a ? " transposed" : "") + (c.share_a ? " shared" : "") + " slack " +
-                     std::to_string(c.a_slack) + " by " + letter(c.a_copy) + "; B " + std::string(name_of(c.b)) + (c.transpose_b ? " transposed" : "") +
-                     (c.share_b ? " shared" : "") + " slack " + std::to_string(c.b_slack) + " by " + letter(c.b_copy) +
-                     (c.b_order == BOrder::RowsAlongK ? ", rows along k" : ", rows along n") + "; offset " + std::to_string(c.offset);
-  text += "; output " + std::string(name_of(c.output)) + (c.transpose_output ? " transposed" : "") + " slack " + std::to_string(c.output_slack);
+  std::string text =
+      c.tile.to_string() + (c.second ? " and " + c.second->to_string() : "") + "; batch " +
+      std::to_string(c.batch) + " in " + std::to_string(c.batch_axes) + " axes, M " +
+      std::to_string(c.m) + " N " + std::to_string(c.n) + " K " + std::to_string(c.k) + "; A " +
+      std::string(name_of(c.a)) + (c.transpose_a ? " transposed" : "") +
+      (c.share_a ? " shared" : "") + " slack " + std::to_string(c.a_slack) + " by " +
+      letter(c.a_copy) + "; B " + std::string(name_of(c.b)) + (c.transpose_b ? " transposed" : "") +
+      (c.share_b ? " shared" : "") + " slack " + std::to_string(c.b_slack) + " by " +
+      letter(c.b_copy) + (c.b_order == BOrder::RowsAlongK ? ", rows along k" : ", rows along n") +
+      "; offset " + std::to_string(c.offset);
+  text += "; output " + std::string(name_of(c.output)) + (c.transpose_output ? " transposed" : "") +
+          " slack " + std::to_string(c.output_slack);
   if (c.second) {
     const auto [m, m_end, n, n_end] = c.first;
-    text += "; first region rows " + std::to_string(m) + " to " + std::to_string(m_end) + ", columns " + std::to_string(n) + " to " + std::to_string(n_end);
+    text += "; first region rows " + std::to_string(m) + " to " + std::to_string(m_end) +
+            ", columns " + std::to_string(n) + " to " + std::to_string(n_end);
   }
-  return text + (c.in_place ? " in place" : "") + (c.bias ? " bias" : "") + (c.gelu ? " gelu" : "") + (c.residual ? " residual" : "") + "; " + std::to_string(c.blocks) + " blocks";
+  return text + (c.in_place ? " in place" : "") + (c.bias ? " bias" : "") +
+         (c.gelu ? " gelu" : "") + (c.residual ? " residual" : "") + "; " +
+         std::to_string(c.blocks) + " blocks";
 }
 
 choice::GpuTile small_cuda_tile() {
-  return {.engine = choice::Engine::CudaCores, .operands = DType::f32, .thread_m = 4, .thread_n = 4, .warp_m = 16, .warp_n = 32,
-          .block_m = 32, .block_n = 32, .block_k = 8, .stages = 2};
+  return {.engine = choice::Engine::CudaCores,
+          .operands = DType::f32,
+          .thread_m = 4,
+          .thread_n = 4,
+          .warp_m = 16,
+          .warp_n = 32,
+          .block_m = 32,
+          .block_n = 32,
+          .block_k = 8,
+          .stages = 2};
 }
 
 choice::GpuTile small_tensor_tile(DType operands) {
-  return {.engine = choice::Engine::TensorCores, .operands = operands, .thread_m = 16, .thread_n = 8, .warp_m = 16, .warp_n = 16,
-          .block_m = 32, .block_n = 32, .block_k = operands == DType::f32 ? 16 : 32, .stages = 3};
+  return {.engine = choice::Engine::TensorCores,
+          .operands = operands,
+          .thread_m = 16,
+          .thread_n = 8,
+          .warp_m = 16,
+          .warp_n = 16,
+          .block_m = 32,
+          .block_n = 32,
+          .block_k = operands == DType::f32 ? 16 : 32,
+          .stages = 3};
 }
 
 std::vector<choice::GpuTile> candidate_tiles(const std::vector<DType>& dtypes) {
@@ -225,7 +283,8 @@ std::vector<choice::GpuTile> candidate_tiles(const std::vector<DType>& dtypes) {
   return tiles;
 }
 
-std::vector<std::array<choice::GpuTile, 2>> candidate_pairs(const char* gpu, const std::vector<DType>& dtypes) {
+std::vector<std::array<choice::GpuTile, 2>> candidate_pairs(const char* gpu,
+                                                            const std::vector<DType>& dtypes) {
   std::vector<std::array<choice::GpuTile, 2>> pairs;
   for (const DType dtype : dtypes) {
     for (const bool tf32 : {false, true}) {

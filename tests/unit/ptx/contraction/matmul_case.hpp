@@ -1,5 +1,6 @@
 #pragma once
-// Matrix products by hand: a problem of given sizes, dtypes and strides, and its kernel as device IR.
+// Matrix products by hand: a problem of given sizes, dtypes and strides, and its kernel as device
+// IR.
 
 #include <array>
 #include <cstdint>
@@ -20,36 +21,43 @@ struct MatmulWindow {
   std::int64_t m = 0, m_end = 0, n = 0, n_end = 0;
 };
 
-/// One matrix product: output(b, m, n) = residual(b, m, n) + gelu(bias(n) + sum over k of a(b, m, k) * b(b, k, n)).
+/// One matrix product: output(b, m, n) = residual(b, m, n) + gelu(bias(n) + sum over k of a(b, m,
+/// k) * b(b, k, n)).
 struct MatmulCase {
   choice::GpuTile tile;
   std::int64_t batch = 1, m = 1, n = 1, k = 1;
-  int batch_axes = 1;  ///< 0 (of a batch of 1), 1, or 2: the inner one with 2 of the matrices, so that `batch` is even
+  int batch_axes = 1;  ///< 0 (of a batch of 1), 1, or 2: the inner one with 2 of the matrices, so
+                       ///< that `batch` is even
   DType a = DType::f32, b = DType::f32, output = DType::f32;
   Copy a_copy = Copy::Elements, b_copy = Copy::Elements;
   BOrder b_order = BOrder::RowsAlongN;
-  bool transpose_a = false, transpose_b = false, transpose_output = false;  ///< the first of the two axes is contiguous
-  bool share_a = false, share_b = false;                                   ///< batch stride 0
-  std::int64_t a_slack = 0, b_slack = 0, output_slack = 0;                  ///< elements after each row
-  std::int64_t offset = 0;                                                  ///< of a and b, elements
+  bool transpose_a = false, transpose_b = false,
+       transpose_output = false;          ///< the first of the two axes is contiguous
+  bool share_a = false, share_b = false;  ///< batch stride 0
+  std::int64_t a_slack = 0, b_slack = 0, output_slack = 0;  ///< elements after each row
+  std::int64_t offset = 0;                                  ///< of a and b, elements
   bool bias = false, gelu = false, residual = false;
   int blocks = 2;  ///< of the grid
-  std::optional<choice::GpuTile> second = std::nullopt;  ///< of a second region, which computes what the first one, of `tile`, leaves
-  MatmulWindow first{};                                   ///< of programs of two
-  bool in_place = false;                                  ///< with `residual`: it is the output's memory, so that what is stored twice is wrong
+  std::optional<choice::GpuTile> second =
+      std::nullopt;  ///< of a second region, which computes what the first one, of `tile`, leaves
+  MatmulWindow first{};  ///< of programs of two
+  bool in_place =
+      false;  ///< with `residual`: it is the output's memory, so that what is stored twice is wrong
 };
 std::string to_string(const MatmulCase& c);
 
 /// How the elements of a matrix of `rows` x `columns` lie, for each batch.
 struct MatrixLayout {
-  std::int64_t offset = 0, batch_stride = 0, row_stride = 0, column_stride = 0, elements = 0;  ///< elements: of the whole buffer
+  std::int64_t offset = 0, batch_stride = 0, row_stride = 0, column_stride = 0,
+               elements = 0;  ///< elements: of the whole buffer
 };
 MatrixLayout a_layout(const MatmulCase& c);
 MatrixLayout b_layout(const MatmulCase& c);
 MatrixLayout output_layout(const MatmulCase& c);
 
-/// The problem with its own DimTable. Sizes, offsets and strides are symbols, so that nothing is known before the launch: cases of one form
-/// (all but sizes, slacks, offset and blocks) have one kernel. Operands: a, b, bias where there is one, residual where there is one, output.
+/// The problem with its own DimTable. Sizes, offsets and strides are symbols, so that nothing is
+/// known before the launch: cases of one form (all but sizes, slacks, offset and blocks) have one
+/// kernel. Operands: a, b, bias where there is one, residual where there is one, output.
 struct BuiltMatmul {
   std::unique_ptr<graph::DimTable> dims;
   rkernel::Problem problem;
@@ -62,7 +70,8 @@ BuiltMatmul build(const MatmulCase& c);
 MatmulWindow second_window(const MatmulCase& c);
 
 /// The kernel. `change`: of its tree, before code is made from it. Lives no longer than `built`.
-codegen::KernelSource source_of(const BuiltMatmul& built, const std::function<void(rkernel::RKernel&)>& change = {});
+codegen::KernelSource source_of(const BuiltMatmul& built,
+                                const std::function<void(rkernel::RKernel&)>& change = {});
 
 /// The slots of its ints.
 std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built);
@@ -72,7 +81,8 @@ choice::GpuTile small_cuda_tile();
 choice::GpuTile small_tensor_tile(DType operands);
 
 /// All pairs of tiles, first and second, that a described GPU's numbers give, TF32 included.
-std::vector<std::array<choice::GpuTile, 2>> candidate_pairs(const char* gpu, const std::vector<DType>& dtypes);
+std::vector<std::array<choice::GpuTile, 2>> candidate_pairs(const char* gpu,
+                                                            const std::vector<DType>& dtypes);
 
 /// All tiles that an A100's numbers give for these dtypes, TF32 included.
 std::vector<choice::GpuTile> candidate_tiles(const std::vector<DType>& dtypes);

@@ -31,13 +31,16 @@ double element(const Bytes& buffer, DType dtype, std::int64_t index) {
   return half_value(dtype, bits);
 }
 
-double rounded(DType dtype, double value) { return dtype == DType::f32 ? value : half_value(dtype, half_bits(dtype, value)); }
+double rounded(DType dtype, double value) {
+  return dtype == DType::f32 ? value : half_value(dtype, half_bits(dtype, value));
+}
 
 // What the engine multiplies.
 double multiplied(const choice::GpuTile& tile, double value) {
   if (tile.operands != DType::f32) return rounded(tile.operands, value);
   if (tile.engine == choice::Engine::CudaCores) return value;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) & ~tf32_ignored);
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) &
+                              ~tf32_ignored);
 }
 
 Bytes random_buffer(DType dtype, std::int64_t elements, std::mt19937_64& random) {
@@ -47,8 +50,10 @@ Bytes random_buffer(DType dtype, std::int64_t elements, std::mt19937_64& random)
     const float value = uniform(random);
     std::byte* at = buffer.data() + i * static_cast<std::int64_t>(size_of(dtype));
     const std::uint16_t bits = dtype == DType::f32 ? std::uint16_t{0} : half_bits(dtype, value);
-    if (dtype == DType::f32) std::memcpy(at, &value, sizeof value);
-    else std::memcpy(at, &bits, sizeof bits);
+    if (dtype == DType::f32)
+      std::memcpy(at, &value, sizeof value);
+    else
+      std::memcpy(at, &bits, sizeof bits);
   }
   return buffer;
 }
@@ -58,8 +63,10 @@ double gelu(double x) { return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5))); }
 struct Place {
   std::int64_t batch, m, n;
 };
-std::int64_t at(const MatrixLayout& layout, std::int64_t batch, std::int64_t row, std::int64_t column) {
-  return layout.offset + batch * layout.batch_stride + row * layout.row_stride + column * layout.column_stride;
+std::int64_t at(const MatrixLayout& layout, std::int64_t batch, std::int64_t row,
+                std::int64_t column) {
+  return layout.offset + batch * layout.batch_stride + row * layout.row_stride +
+         column * layout.column_stride;
 }
 
 /// One element: what it should be, and the largest error that its bound allows.
@@ -70,28 +77,33 @@ Element expected_at(const MatmulCase& c, const std::vector<Bytes>& buffers, cons
   const MatrixLayout a = a_layout(c), b = b_layout(c);
   double sum = 0, magnitude = 0;
   for (std::int64_t k = 0; k < c.k; ++k) {
-    const double product = multiplied(c.tile, element(buffers[0], c.a, at(a, place.batch, place.m, k))) *
-                           multiplied(c.tile, element(buffers[1], c.b, at(b, place.batch, k, place.n)));
+    const double product =
+        multiplied(c.tile, element(buffers[0], c.a, at(a, place.batch, place.m, k))) *
+        multiplied(c.tile, element(buffers[1], c.b, at(b, place.batch, k, place.n)));
     sum += product;
     magnitude += std::fabs(product);
   }
   std::size_t operand = 2;
   if (c.bias) sum += element(buffers[operand++], DType::f32, place.n);
   if (c.gelu) sum = gelu(sum);
-  if (c.residual) sum += element(buffers[operand++], c.output, (place.batch * c.m + place.m) * c.n + place.n);
+  if (c.residual)
+    sum += element(buffers[operand++], c.output, (place.batch * c.m + place.m) * c.n + place.n);
   const double eps = std::numeric_limits<float>::epsilon();
   double bound = (static_cast<double>(c.k) + 4) * eps * (magnitude + 4);
-  if (c.output != DType::f32) bound += (std::fabs(sum) + bound) * (c.output == DType::f16 ? 0x1p-11 : 0x1p-8) + 0x1p-24;
+  if (c.output != DType::f32)
+    bound += (std::fabs(sum) + bound) * (c.output == DType::f16 ? 0x1p-11 : 0x1p-8) + 0x1p-24;
   return {sum, bound};
 }
 
 }  // namespace
 
 std::vector<Bytes> random_buffers(const MatmulCase& c, std::mt19937_64& random) {
-  std::vector<Bytes> buffers{random_buffer(c.a, a_layout(c).elements, random), random_buffer(c.b, b_layout(c).elements, random)};
+  std::vector<Bytes> buffers{random_buffer(c.a, a_layout(c).elements, random),
+                             random_buffer(c.b, b_layout(c).elements, random)};
   if (c.bias) buffers.push_back(random_buffer(DType::f32, c.n, random));
   if (c.residual) buffers.push_back(random_buffer(c.output, c.batch * c.m * c.n, random));
-  buffers.emplace_back(static_cast<std::size_t>(output_layout(c).elements) * size_of(c.output), pattern);
+  buffers.emplace_back(static_cast<std::size_t>(output_layout(c).elements) * size_of(c.output),
+                       pattern);
   return buffers;
 }
 
@@ -104,13 +116,17 @@ double worst_error(const MatmulCase& c, const std::vector<Bytes>& buffers, const
       for (std::int64_t n = 0; n < c.n; ++n) {
         const std::int64_t place = at(layout, batch, m, n);
         const Element wanted = expected_at(c, buffers, {batch, m, n});
-        const double error = std::fabs(wanted.expected - element(output, c.output, place)) / wanted.bound;
-        worst = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
-        std::fill_n(rest.begin() + place * static_cast<std::int64_t>(size_of(c.output)), size_of(c.output), pattern);
+        const double error =
+            std::fabs(wanted.expected - element(output, c.output, place)) / wanted.bound;
+        worst =
+            std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+        std::fill_n(rest.begin() + place * static_cast<std::int64_t>(size_of(c.output)),
+                    size_of(c.output), pattern);
       }
     }
   }
-  const bool untouched = std::all_of(rest.begin(), rest.end(), [](std::byte byte) { return byte == pattern; });
+  const bool untouched =
+      std::all_of(rest.begin(), rest.end(), [](std::byte byte) { return byte == pattern; });
   return untouched ? worst : std::numeric_limits<double>::infinity();
 }
 
@@ -121,9 +137,11 @@ bool is_fma_loop(const MatmulCase& c, const std::vector<Bytes>& buffers, const B
       for (std::int64_t n = 0; n < c.n; ++n) {
         float sum = 0;
         for (std::int64_t k = 0; k < c.k; ++k) {
-          sum = std::fma(static_cast<float>(element(buffers[0], c.a, at(a, batch, m, k))), static_cast<float>(element(buffers[1], c.b, at(b, batch, k, n))), sum);
+          sum = std::fma(static_cast<float>(element(buffers[0], c.a, at(a, batch, m, k))),
+                         static_cast<float>(element(buffers[1], c.b, at(b, batch, k, n))), sum);
         }
-        const auto stored = static_cast<float>(element(output, DType::f32, at(layout, batch, m, n)));
+        const auto stored =
+            static_cast<float>(element(output, DType::f32, at(layout, batch, m, n)));
         if (std::bit_cast<std::uint32_t>(sum) != std::bit_cast<std::uint32_t>(stored)) return false;
       }
     }

@@ -11,14 +11,17 @@ namespace dyn::ptx::testing {
 
 using Bytes = std::vector<std::byte>;
 
-/// One for each operand of the problem, in its order. The output is filled with a pattern that no kernel writes.
+/// One for each operand of the problem, in its order. The output is filled with a pattern that no
+/// kernel writes.
 std::vector<Bytes> random_buffers(const MatmulCase& c, std::mt19937_64& random);
 
-/// The largest error over the bound (K + 4) * eps * (sum of |a| |b| + 4), plus the rounding of the output's dtype; more than 1 is a defect.
-/// Infinite where something beside the output's elements was written. The loops multiply what the tile's dtype makes of a and b.
+/// The largest error over the bound (K + 4) * eps * (sum of |a| |b| + 4), plus the rounding of the
+/// output's dtype; more than 1 is a defect. Infinite where something beside the output's elements
+/// was written. The loops multiply what the tile's dtype makes of a and b.
 double worst_error(const MatmulCase& c, const std::vector<Bytes>& buffers, const Bytes& output);
 
-/// Whether an f32 output without epilogue has the bits of one loop of fused multiply-adds for each element, K ascending.
+/// Whether an f32 output without epilogue has the bits of one loop of fused multiply-adds for each
+/// element, K ascending.
 bool is_fma_loop(const MatmulCase& c, const std::vector<Bytes>& buffers, const Bytes& output);
 
 /// test_seed, else a fixed one.

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
+#include "targets/ptx/ir/device_module.hpp"
 #include "tests/support/coverage.hpp"
 
 namespace dyn::ptx::testing {
@@ -23,12 +23,16 @@ DeviceBlock table(Emulator& device, rkernel::Stream& stream, const std::vector<T
 
 std::string kernel_name(const MatmulCase& c) {
   const bool cuda = c.tile.engine == choice::Engine::CudaCores;
-  return fmt::format("matmul on {}, A {}, B {}", cuda ? "CUDA cores" : c.tile.operands == DType::f32 ? "tensor cores as tf32" : "tensor cores",
+  return fmt::format("matmul on {}, A {}, B {}",
+                     cuda                            ? "CUDA cores"
+                     : c.tile.operands == DType::f32 ? "tensor cores as tf32"
+                                                     : "tensor cores",
                      name_of(c.a), name_of(c.b));
 }
 
 void count_edges(const MatmulCase& c, const dyn::testing::EmulatorRun& counted) {
-  const std::int64_t tickets = c.batch * ((c.m + c.tile.block_m - 1) / c.tile.block_m) * ((c.n + c.tile.block_n - 1) / c.tile.block_n);
+  const std::int64_t tickets = c.batch * ((c.m + c.tile.block_m - 1) / c.tile.block_m) *
+                               ((c.n + c.tile.block_n - 1) / c.tile.block_n);
   counted.edge("cut in M", c.m % c.tile.block_m != 0);
   counted.edge("cut in N", c.n % c.tile.block_n != 0);
   counted.edge("cut in K", c.k % c.tile.block_k != 0);
@@ -45,7 +49,8 @@ void count_edges(const MatmulCase& c, const dyn::testing::EmulatorRun& counted) 
 }  // namespace
 
 Emulator& emulator() {
-  static const std::shared_ptr<Emulator> made = make_emulator({.machine = described_gpu("a100"), .cache_dir = {}});
+  static const std::shared_ptr<Emulator> made =
+      make_emulator({.machine = described_gpu("a100"), .cache_dir = {}});
   return *made;
 }
 
@@ -55,7 +60,9 @@ EmulatedMatmul::EmulatedMatmul(Emulator& device, const MatmulCase& form) : devic
   load(*emit_device_module(context, source_of(built), "matmul"));
 }
 
-EmulatedMatmul::EmulatedMatmul(Emulator& device, const llvm::Module& module) : device_(device) { load(module); }
+EmulatedMatmul::EmulatedMatmul(Emulator& device, const llvm::Module& module) : device_(device) {
+  load(module);
+}
 
 void EmulatedMatmul::load(const llvm::Module& module) {
   function_ = device_.load_module(module);
@@ -75,7 +82,8 @@ Bytes EmulatedMatmul::run(const MatmulCase& c, const std::vector<Bytes>& buffers
     addresses.push_back(blocks.back().address());
     ranges.push_back({addresses.back(), buffer.size(), last});
   }
-  const DeviceBlock pointers = table(device_, *stream, addresses), ints = table(device_, *stream, ints_of(c, build(c))),
+  const DeviceBlock pointers = table(device_, *stream, addresses),
+                    ints = table(device_, *stream, ints_of(c, build(c))),
                     status = table(device_, *stream, std::vector<std::int32_t>{0});
   rkernel::DeviceLaunch launch;
   launch.function = function_;

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/ir/device_module.hpp"
 #include "tests/unit/ptx/contraction/matmul_data.hpp"
 
 namespace dyn::ptx::testing {

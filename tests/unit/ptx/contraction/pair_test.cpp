@@ -29,10 +29,14 @@ dyn::choice::GpuTile low(dyn::choice::GpuTile tile) {
 MatmulWindow random_window(const MatmulCase& c, std::mt19937_64& random) {
   MatmulWindow window{0, c.m, 0, c.n};
   const bool rows = random() % 2 == 0, after = random() % 2 == 0;
-  const auto below = [&](std::int64_t extent) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(extent + 1)); };
+  const auto below = [&](std::int64_t extent) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(extent + 1));
+  };
   const std::int64_t cut = rows ? below(c.m) : below(c.n / column_unit) * column_unit;
-  if (rows) (after ? window.m : window.m_end) = cut;
-  else (after ? window.n : window.n_end) = cut;
+  if (rows)
+    (after ? window.m : window.m_end) = cut;
+  else
+    (after ? window.n : window.n_end) = cut;
   return window;
 }
 
@@ -43,13 +47,16 @@ void place_rows(MatmulCase& c) {
     return (elements - inner % elements) % elements;
   };
   c.a_slack = c.a_copy == Copy::Vectors ? slack(c.k, c.a) : 1;
-  c.b_slack = c.b_copy == Copy::Vectors ? slack(c.b_order == BOrder::RowsAlongK ? c.k : c.n, c.b) : 3;
+  c.b_slack =
+      c.b_copy == Copy::Vectors ? slack(c.b_order == BOrder::RowsAlongK ? c.k : c.n, c.b) : 3;
 }
 
 void check_pair_sizes(MatmulCase c, std::mt19937_64& random, int sizes) {
   c.residual = c.in_place = true;
   const EmulatedMatmul matmul(emulator(), c);
-  const auto below = [&](std::int64_t most) { return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
+  const auto below = [&](std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
   for (int i = 0; i < sizes; ++i) {
     c.m = below(3 * c.tile.block_m);
     c.n = below(3 * c.tile.block_n);
@@ -66,7 +73,8 @@ void check_pair_sizes(MatmulCase c, std::mt19937_64& random, int sizes) {
   }
 }
 
-MatmulCase pair_of(const dyn::choice::GpuTile& first, const dyn::choice::GpuTile& second, Copy copy) {
+MatmulCase pair_of(const dyn::choice::GpuTile& first, const dyn::choice::GpuTile& second,
+                   Copy copy) {
   MatmulCase c;
   c.tile = first;
   c.second = second;
@@ -77,7 +85,9 @@ MatmulCase pair_of(const dyn::choice::GpuTile& first, const dyn::choice::GpuTile
 
 }  // namespace
 
-TEST_CASE("two regions of unequal tiles store every output once, wherever the cut is and however many blocks there are") {
+TEST_CASE(
+    "two regions of unequal tiles store every output once, wherever the cut is and however many "
+    "blocks there are") {
   std::mt19937_64 random(contraction_seed());
   for (const dyn::choice::GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16)}) {
     for (const Copy copy : {Copy::Vectors, Copy::Elements}) {
@@ -96,12 +106,15 @@ TEST_CASE("rings of unequal length have barriers of their own") {
   check_pair_sizes(pair_of(four, two, Copy::Elements), random, 4);
 }
 
-TEST_CASE("tiles whose blocks have unequal threads are no pair, nor are rings that do not fit their barriers") {
+TEST_CASE(
+    "tiles whose blocks have unequal threads are no pair, nor are rings that do not fit their "
+    "barriers") {
   dyn::choice::GpuTile large = small_cuda_tile();
   large.block_m *= 2;
   dyn::choice::GpuTile deep = small_tensor_tile(DType::bf16);
   deep.stages = 5;
-  for (const MatmulCase& c : {pair_of(small_cuda_tile(), large, Copy::Elements), pair_of(deep, deep, Copy::Elements)}) {
+  for (const MatmulCase& c :
+       {pair_of(small_cuda_tile(), large, Copy::Elements), pair_of(deep, deep, Copy::Elements)}) {
     const BuiltMatmul built = build(c);
     llvm::LLVMContext context;
     CHECK_THROWS_AS(emit_device_module(context, source_of(built), "matmul"), Error);
@@ -109,19 +122,21 @@ TEST_CASE("tiles whose blocks have unequal threads are no pair, nor are rings th
 }
 
 TEST_SUITE("full") {
-TEST_CASE("every pair of the described GPUs multiplies, with its moves as vectors and as elements") {
-  std::mt19937_64 random(contraction_seed());
-  dyn::testing::Sweep sweep(6);
-  for (const char* gpu : {"a100", "h200"}) {
-    for (const auto& [first, second] : candidate_pairs(gpu, {DType::f32, DType::bf16})) {
-      if (!sweep.takes()) continue;
-      for (const Copy copy : {Copy::Vectors, Copy::Elements}) check_pair_sizes(pair_of(first, second, copy), random, 2);
-      if (first.engine == Engine::CudaCores) continue;
-      MatmulCase c = pair_of(first, second, Copy::Vectors);
-      c.transpose_b = true;
-      c.b_order = BOrder::RowsAlongK;
-      check_pair_sizes(c, random, 2);
+  TEST_CASE(
+      "every pair of the described GPUs multiplies, with its moves as vectors and as elements") {
+    std::mt19937_64 random(contraction_seed());
+    dyn::testing::Sweep sweep(6);
+    for (const char* gpu : {"a100", "h200"}) {
+      for (const auto& [first, second] : candidate_pairs(gpu, {DType::f32, DType::bf16})) {
+        if (!sweep.takes()) continue;
+        for (const Copy copy : {Copy::Vectors, Copy::Elements})
+          check_pair_sizes(pair_of(first, second, copy), random, 2);
+        if (first.engine == Engine::CudaCores) continue;
+        MatmulCase c = pair_of(first, second, Copy::Vectors);
+        c.transpose_b = true;
+        c.b_order = BOrder::RowsAlongK;
+        check_pair_sizes(c, random, 2);
+      }
     }
   }
-}
 }

@@ -17,27 +17,34 @@ using rkernel::Policy;
 
 namespace {
 
-constexpr Policy papers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler, Policy::DietCode};
+constexpr Policy papers[] = {Policy::Vortex, Policy::MikPoly, Policy::FTuner, Policy::TSCompiler,
+                             Policy::DietCode};
 
 /// A contraction whose sizes and strides are all open.
 class OpenProduct {
  public:
-  OpenProduct(const char* gpu, DType precision) : graph_(lowered(product)), gpu_(gpu), precision_(precision) {
+  OpenProduct(const char* gpu, DType precision)
+      : graph_(lowered(product)), gpu_(gpu), precision_(precision) {
     rkernel::Problem& problem = graph_.problems.at(0);
-    for (const int factor : {problem.contraction->a, problem.contraction->b}) problem.operands[static_cast<std::size_t>(factor)].dtype = precision;
+    for (const int factor : {problem.contraction->a, problem.contraction->b})
+      problem.operands[static_cast<std::size_t>(factor)].dtype = precision;
   }
 
   std::unique_ptr<ContractionKernel> kernel(Policy policy) const {
-    const std::vector<dyn::choice::GpuTile> tiles = dyn::choice::gpu_tiles(described_gpu(gpu_), precision_, false);
-    auto kernel = ContractionKernel::create(graph_.contraction(), described_gpu(gpu_), precision_, tiles, "cuda/test", policy);
+    const std::vector<dyn::choice::GpuTile> tiles =
+        dyn::choice::gpu_tiles(described_gpu(gpu_), precision_, false);
+    auto kernel = ContractionKernel::create(graph_.contraction(), described_gpu(gpu_), precision_,
+                                            tiles, "cuda/test", policy);
     REQUIRE(kernel);
     std::vector<const void*> handles;
-    for (std::size_t i = 0; i < kernel->sources().size(); ++i) handles.push_back(reinterpret_cast<const void*>(i + 1));
+    for (std::size_t i = 0; i < kernel->sources().size(); ++i)
+      handles.push_back(reinterpret_cast<const void*>(i + 1));
     kernel->bind(handles);
     return kernel;
   }
 
-  std::vector<std::int64_t> symbols(std::int64_t b, std::int64_t m, std::int64_t n, std::int64_t k) const {
+  std::vector<std::int64_t> symbols(std::int64_t b, std::int64_t m, std::int64_t n,
+                                    std::int64_t k) const {
     return graph_.symbols({{"B", b}, {"M", m}, {"N", n}, {"K", k}});
   }
 
@@ -47,16 +54,20 @@ class OpenProduct {
   DType precision_;
 };
 
-constexpr std::int64_t shapes[][4] = {{1, 1, 1, 1},       {1, 1, 4096, 4096}, {1, 128, 768, 768},   {12, 100, 100, 64},
-                                      {1, 300, 1001, 37}, {1, 5, 7, 0},       {1, 4096, 4096, 1024}, {2, 8000, 31, 512}};
+constexpr std::int64_t shapes[][4] = {{1, 1, 1, 1},          {1, 1, 4096, 4096}, {1, 128, 768, 768},
+                                      {12, 100, 100, 64},    {1, 300, 1001, 37}, {1, 5, 7, 0},
+                                      {1, 4096, 4096, 1024}, {2, 8000, 31, 512}};
 
 bool same_run(const rkernel::Launch& a, const rkernel::Launch& b) {
-  return a.ints == b.ints && a.tickets == b.tickets && a.grid.function == b.grid.function && a.grid.blocks == b.grid.blocks;
+  return a.ints == b.ints && a.tickets == b.tickets && a.grid.function == b.grid.function &&
+         a.grid.blocks == b.grid.blocks;
 }
 
 }  // namespace
 
-TEST_CASE("every policy has distinct candidates on a described GPU, predicts what it can, and takes one of them") {
+TEST_CASE(
+    "every policy has distinct candidates on a described GPU, predicts what it can, and takes one "
+    "of them") {
   for (const char* gpu : {"a100", "h200"}) {
     for (const DType precision : {DType::f32, DType::bf16}) {
       const OpenProduct open(gpu, precision);
@@ -90,14 +101,16 @@ TEST_CASE("every policy has distinct candidates on a described GPU, predicts wha
             CHECK(own.insert(candidate.program).second);
             CHECK(programs.count(candidate.program) == 1);
             CHECK(candidate.launch.predicted_seconds >= least);
-            CHECK(candidate.predicted_seconds.has_value() == (policy != Policy::FTuner && policy != Policy::DietCode));
+            CHECK(candidate.predicted_seconds.has_value() ==
+                  (policy != Policy::FTuner && policy != Policy::DietCode));
             if (candidate.predicted_seconds) CHECK(*candidate.predicted_seconds > 0);
           }
           const rkernel::Candidate& taken = choices.candidates[choices.chosen];
           CHECK(taken.launch.predicted_seconds * 1.02 >= chosen);
           // What it predicts is least: nobody takes what it thinks is slower.
           for (const rkernel::Candidate& candidate : choices.candidates) {
-            if (candidate.predicted_seconds) CHECK(*taken.predicted_seconds <= *candidate.predicted_seconds);
+            if (candidate.predicted_seconds)
+              CHECK(*taken.predicted_seconds <= *candidate.predicted_seconds);
           }
         }
       }
@@ -118,15 +131,19 @@ TEST_CASE("plans follow the policy that a kernel is made with, as its choices sa
       const rkernel::Launch first = kernel->plan({symbols, 1}), again = kernel->plan({symbols, 1});
       CHECK(same_run(first, choices.candidates.at(choices.chosen).launch));
       CHECK(same_run(first, again));
-      CHECK(first.predicted_seconds == choices.candidates.at(choices.chosen).launch.predicted_seconds);
+      CHECK(first.predicted_seconds ==
+            choices.candidates.at(choices.chosen).launch.predicted_seconds);
       others += !same_run(first, by_dyn->plan({symbols, 1}));
       CHECK(kernel->explain({symbols, 1}).find("chosen") != std::string::npos);
-      CHECK(kernel->explain({symbols, 1}).find("by policy " + std::string(name_of(policy))) != std::string::npos);
-      for (const bool remembered : {false, true}) kernel->rehearse({symbols, 1}, policy, remembered);
+      CHECK(kernel->explain({symbols, 1}).find("by policy " + std::string(name_of(policy))) !=
+            std::string::npos);
+      for (const bool remembered : {false, true})
+        kernel->rehearse({symbols, 1}, policy, remembered);
     }
   }
   CHECK(others > 0);
-  MESSAGE(others << " of " << std::size(papers) * std::size(shapes) << " choices of the papers are not dyn's");
+  MESSAGE(others << " of " << std::size(papers) * std::size(shapes)
+                 << " choices of the papers are not dyn's");
   for (const Policy policy : {Policy::Vendor, Policy::Oracle}) {
     const auto symbols = open.symbols(1, 128, 768, 768);
     CHECK(same_run(open.kernel(policy)->plan({symbols, 1}), by_dyn->plan({symbols, 1})));

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "targets/ptx/contraction/kernel.hpp"
-#include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "targets/ptx/contraction/program_memory.hpp"
+#include "targets/ptx/gpus/gpu_descriptions.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/ptx/target_fixture.hpp"
 
@@ -21,18 +21,26 @@ namespace {
 
 constexpr std::size_t table_bytes = 1 << 14;
 
-ProgramKey key_of(std::int64_t m, int vectors = 3) { return {GpuContraction{.batch = m % 5, .m = m, .n = 3 * m + 1, .k = 64}, vectors}; }
+ProgramKey key_of(std::int64_t m, int vectors = 3) {
+  return {GpuContraction{.batch = m % 5, .m = m, .n = 3 * m + 1, .k = 64}, vectors};
+}
 
-// Every number of it follows from the sizes, so that a mixture of two programs is noticed. Some have no region, as where no tile fits.
+// Every number of it follows from the sizes, so that a mixture of two programs is noticed. Some
+// have no region, as where no tile fits.
 GpuProgram program_of(std::int64_t m) {
   GpuProgram program{.regions = {}, .seconds = static_cast<double>(m) * 1e-6};
-  for (std::int64_t region = 0; region < m % 3; ++region) program.regions.push_back({static_cast<std::size_t>(m % 17), region * m, m - region, region, 3 * m + 1});
+  for (std::int64_t region = 0; region < m % 3; ++region)
+    program.regions.push_back(
+        {static_cast<std::size_t>(m % 17), region * m, m - region, region, 3 * m + 1});
   return program;
 }
 
-bool same(const GpuProgram& a, const GpuProgram& b) { return a.regions == b.regions && a.seconds == b.seconds; }
+bool same(const GpuProgram& a, const GpuProgram& b) {
+  return a.regions == b.regions && a.seconds == b.seconds;
+}
 
-// Puts programs of sizes up to `most` in and takes them out, on four threads of which two only read; how many were found.
+// Puts programs of sizes up to `most` in and takes them out, on four threads of which two only
+// read; how many were found.
 std::int64_t hammer(ProgramMemory& memory, std::int64_t most, int rounds) {
   std::atomic<std::int64_t> found{0}, wrong{0};
   const auto work = [&](std::uint64_t number) {
@@ -55,7 +63,9 @@ std::int64_t hammer(ProgramMemory& memory, std::int64_t most, int rounds) {
 
 }  // namespace
 
-TEST_CASE("a memory of programs gives back what was put in, or nothing, and keeps to its bytes over a million sizes") {
+TEST_CASE(
+    "a memory of programs gives back what was put in, or nothing, and keeps to its bytes over a "
+    "million sizes") {
   ProgramMemory memory(table_bytes);
   CHECK(memory.bytes() <= table_bytes);
   CHECK(2 * memory.bytes() > table_bytes);
@@ -92,23 +102,31 @@ TEST_CASE("whatever a program depends on tells keys apart") {
   others[1].m = 4;
   others[2].n = 4;
   others[3].k = 4;
-  for (const GpuContraction& other : others) CHECK(ProgramKey(other, 1).words() != ProgramKey(base, 1).words());
+  for (const GpuContraction& other : others)
+    CHECK(ProgramKey(other, 1).words() != ProgramKey(base, 1).words());
   CHECK(ProgramKey(base, 2).words() != ProgramKey(base, 1).words());
 }
 
-TEST_CASE("a kernel that plans more sizes than it remembers, on several threads, plans as one that sees them first") {
-  const dyn::ptx::testing::LoweredGraph graph = dyn::ptx::testing::lowered(dyn::ptx::testing::product);
+TEST_CASE(
+    "a kernel that plans more sizes than it remembers, on several threads, plans as one that sees "
+    "them first") {
+  const dyn::ptx::testing::LoweredGraph graph =
+      dyn::ptx::testing::lowered(dyn::ptx::testing::product);
   const dyn::choice::GpuMachine machine = described_gpu("a100");
   const auto make = [&] {
-    auto kernel = ContractionKernel::create(graph.contraction(), machine, dyn::DType::f32, false, "cuda/test");
+    auto kernel = ContractionKernel::create(graph.contraction(), machine, dyn::DType::f32, false,
+                                            "cuda/test");
     REQUIRE(kernel);
     std::vector<const void*> handles;
-    for (std::size_t i = 0; i < kernel->sources().size(); ++i) handles.push_back(reinterpret_cast<const void*>(i + 1));
+    for (std::size_t i = 0; i < kernel->sources().size(); ++i)
+      handles.push_back(reinterpret_cast<const void*>(i + 1));
     kernel->bind(handles);
     return kernel;
   };
   constexpr std::int64_t sizes = 600;
-  const auto symbols = [&](std::int64_t i) { return graph.symbols({{"B", 1 + i % 2}, {"M", 1 + i * 5}, {"N", 64 + i % 7}, {"K", 512}}); };
+  const auto symbols = [&](std::int64_t i) {
+    return graph.symbols({{"B", 1 + i % 2}, {"M", 1 + i * 5}, {"N", 64 + i % 7}, {"K", 512}});
+  };
   const auto kernel = make(), other = make();
   std::vector<dyn::rkernel::Launch> expected;
   for (std::int64_t i = 0; i < sizes; ++i) expected.push_back(other->plan({symbols(i), 1}));
@@ -117,11 +135,13 @@ TEST_CASE("a kernel that plans more sizes than it remembers, on several threads,
     std::mt19937_64 random(dyn::testing::test_seed(9) + number);
     for (std::int64_t i = 0; i < 2 * sizes; ++i) {
       // Half of them among few sizes, which are known soon.
-      const auto at = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(i % 2 == 0 ? sizes : 20));
+      const auto at =
+          static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(i % 2 == 0 ? sizes : 20));
       const dyn::rkernel::Launch launch = kernel->plan({symbols(at), 1});
       const dyn::rkernel::Launch& want = expected[static_cast<std::size_t>(at)];
-      const bool equal = launch.ints == want.ints && launch.grid.function == want.grid.function && launch.grid.blocks == want.grid.blocks &&
-                         launch.tickets == want.tickets && launch.predicted_seconds == want.predicted_seconds;
+      const bool equal = launch.ints == want.ints && launch.grid.function == want.grid.function &&
+                         launch.grid.blocks == want.grid.blocks && launch.tickets == want.tickets &&
+                         launch.predicted_seconds == want.predicted_seconds;
       if (!equal) ++wrong;
     }
   };

@@ -84,15 +84,19 @@ TEST_CASE("cuda device: a context that cannot be made") {
   CHECK(fake.device() != nullptr);
 }
 
-TEST_CASE("cuda device: out of memory says what was wanted and what is free, and the device goes on") {
+TEST_CASE(
+    "cuda device: out of memory says what was wanted and what is free, and the device goes on") {
   const FakeDriver fake;
   fake->memory_bytes = 1 << 20;
   const auto device = fake.device();
   {
     const rkernel::DeviceBlock block(*device, 1000000, "weights");
     CHECK(block.address() % 256 == 0);
-    const std::string message = message_of(ErrorKind::device, [&] { device->allocate(100000, "the arena"); });
-    CHECK_CONTAINS(message, "out of device memory: 100000 bytes wanted for the arena, 48576 of 1048576 bytes free");
+    const std::string message =
+        message_of(ErrorKind::device, [&] { device->allocate(100000, "the arena"); });
+    CHECK_CONTAINS(
+        message,
+        "out of device memory: 100000 bytes wanted for the arena, 48576 of 1048576 bytes free");
     CHECK(rkernel::DeviceBlock(*device, 40000, "a smaller arena").address() != 0);
     CHECK(rkernel::DeviceBlock(*device, 0, "nothing").address() != 0);
   }

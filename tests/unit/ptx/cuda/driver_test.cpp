@@ -20,10 +20,11 @@ TEST_CASE("cuda driver: every function is found, and the version is known") {
 }
 
 TEST_CASE("cuda driver: no library") {
-  const std::string message = message_of(ErrorKind::device, [] { ptx::cuda::open_driver("libcuda-that-is-nowhere.so.1"); });
-  CHECK_CONTAINS(
-      message,
-      "no NVIDIA driver: libcuda-that-is-nowhere.so.1 was not found; install the NVIDIA driver, or use --device emulator");
+  const std::string message =
+      message_of(ErrorKind::device, [] { ptx::cuda::open_driver("libcuda-that-is-nowhere.so.1"); });
+  CHECK_CONTAINS(message,
+                 "no NVIDIA driver: libcuda-that-is-nowhere.so.1 was not found; install the NVIDIA "
+                 "driver, or use --device emulator");
 }
 
 TEST_CASE("cuda driver: a library that is no driver") {
@@ -36,7 +37,8 @@ TEST_CASE("cuda driver: one missing function is named, and nothing stays loaded"
   for (const bool null : {true, false}) {
     fake->missing_function = "cuMemsetD8Async";
     fake->null_when_missing = null;
-    CHECK_CONTAINS(message_of(ErrorKind::device, [&] { fake.open(); }), "lacks the function cuMemsetD8Async");
+    CHECK_CONTAINS(message_of(ErrorKind::device, [&] { fake.open(); }),
+                   "lacks the function cuMemsetD8Async");
   }
   fake->missing_function = nullptr;
   CHECK(fake.open() != nullptr);
@@ -62,7 +64,8 @@ TEST_CASE("cuda driver: no GPU, a mismatch, an unknown failure of cuInit") {
   CHECK_CONTAINS(message, "CUDA_ERROR_NO_DEVICE");
   fake->devices = 1;
   fake.fail("cuInit", Result::SystemDriverMismatch);
-  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { fake.open(); }), "of different versions: restart the machine");
+  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { fake.open(); }),
+                 "of different versions: restart the machine");
   fake.fail("cuInit", static_cast<Result>(12345));
   message = message_of(ErrorKind::device, [&] { fake.open(); });
   CHECK_CONTAINS(message, "the NVIDIA driver cannot be initialised");

@@ -36,11 +36,14 @@ const void* load_one(ptx::PtxDevice& device, const codegen::KernelSource& kernel
   return device.load(std::span(&kernel, 1), 1, report).front();
 }
 
-TEST_CASE("cuda stream: uploads of any size are there after synchronise, whatever happens to their source") {
+TEST_CASE(
+    "cuda stream: uploads of any size are there after synchronise, whatever happens to their "
+    "source") {
   const FakeDriver fake;
   const auto device = fake.device();
   const auto stream = device->make_stream();
-  for (const std::size_t bytes : {std::size_t{1}, std::size_t{4096}, std::size_t{2} << 20, (std::size_t{11} << 20) + 13}) {
+  for (const std::size_t bytes :
+       {std::size_t{1}, std::size_t{4096}, std::size_t{2} << 20, (std::size_t{11} << 20) + 13}) {
     CAPTURE(bytes);
     const DeviceBlock block(*device, bytes + 2, "a block");
     std::vector<unsigned char> sent(bytes), expected, got(bytes + 2, 0xff);
@@ -58,7 +61,8 @@ TEST_CASE("cuda stream: uploads of any size are there after synchronise, whateve
   }
 }
 
-TEST_CASE("cuda stream: a source in the caller's own page-locked memory may be reused at once, too") {
+TEST_CASE(
+    "cuda stream: a source in the caller's own page-locked memory may be reused at once, too") {
   const FakeDriver fake;
   const auto driver = fake.open();
   const auto device = ptx::open_cuda_device("", driver);
@@ -90,13 +94,15 @@ TEST_CASE("cuda stream: many small uploads share the page-locked memory") {
   std::vector<std::int64_t> ints(100), got(rounds * ints.size());
   for (int round = 0; round < rounds; ++round) {
     std::iota(ints.begin(), ints.end(), round * 1000);
-    stream->upload(block.address() + static_cast<std::size_t>(round) * ints.size() * sizeof(std::int64_t), ints.data(),
-                   ints.size() * sizeof(std::int64_t));
+    stream->upload(
+        block.address() + static_cast<std::size_t>(round) * ints.size() * sizeof(std::int64_t),
+        ints.data(), ints.size() * sizeof(std::int64_t));
   }
   stream->download(got.data(), block.address(), got.size() * sizeof(std::int64_t));
   stream->synchronise();
   int wrong = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != static_cast<std::int64_t>(i / 100 * 1000 + i % 100);
+  for (std::size_t i = 0; i < got.size(); ++i)
+    wrong += got[i] != static_cast<std::int64_t>(i / 100 * 1000 + i % 100);
   CHECK(wrong == 0);
   CHECK(fake->counts.host_memory.made == 1);
 }
@@ -118,7 +124,8 @@ void double_floats(const FakeLaunch& launch, void* user) {
   const auto* x = reinterpret_cast<const float*>(pointers[0]);
   auto* y = reinterpret_cast<float*>(pointers[1]);
   for (std::int64_t i = 0; i < ints[0]; ++i) y[i] = 2 * x[i];
-  *reinterpret_cast<std::int32_t*>(launch.status) = static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange);
+  *reinterpret_cast<std::int32_t*>(launch.status) =
+      static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange);
   *static_cast<FakeLaunch*>(user) = launch;
 }
 
@@ -136,15 +143,23 @@ TEST_CASE("cuda stream: a kernel sees its pointers, ints and status, in order be
   std::vector<float> y(3);
   std::int32_t status = 0;
   const std::int64_t ints[] = {3};
-  const DeviceBlock x_block(*device, 12, "x"), y_block(*device, 12, "y"), args(*device, 256, "arguments");
+  const DeviceBlock x_block(*device, 12, "x"), y_block(*device, 12, "y"),
+      args(*device, 256, "arguments");
   const rkernel::DeviceAddress pointers[] = {x_block.address(), y_block.address()};
   const auto stream = device->make_stream();
   stream->upload(x_block.address(), x.data(), 12);
   stream->upload(args.address(), pointers, sizeof pointers);
   stream->upload(args.address() + 64, ints, sizeof ints);
   stream->clear(args.address() + 128, 4);
-  stream->launch(
-      {function, "doubling", 5, 64, large_shared_bytes, args.address(), args.address() + 64, args.address() + 128, {}});
+  stream->launch({function,
+                  "doubling",
+                  5,
+                  64,
+                  large_shared_bytes,
+                  args.address(),
+                  args.address() + 64,
+                  args.address() + 128,
+                  {}});
   stream->download(y.data(), y_block.address(), 12);
   stream->download(&status, args.address() + 128, 4);
   stream->synchronise();
@@ -155,7 +170,9 @@ TEST_CASE("cuda stream: a kernel sees its pointers, ints and status, in order be
   CHECK(seen.shared_bytes == large_shared_bytes);
 }
 
-TEST_CASE("cuda stream: a refused launch throws at its call with the group's name, and the stream goes on") {
+TEST_CASE(
+    "cuda stream: a refused launch throws at its call with the group's name, and the stream goes "
+    "on") {
   const FakeDriver fake;
   const auto device = fake.device();
   const void* function = load_one(*device, source("refused"));
@@ -163,9 +180,10 @@ TEST_CASE("cuda stream: a refused launch throws at its call with the group's nam
   const rkernel::DeviceLaunch launch{function, "matmul of layer 3", 7, 64, 1024, 0, 0, 0, {}};
   fake.fail("cuLaunchKernel", Result::LaunchOutOfResources);
   const std::string message = message_of(ErrorKind::device, [&] { stream->launch(launch); });
-  CHECK_CONTAINS(message,
-                 "launching matmul of layer 3 (7 blocks of 64 threads, 1024 bytes of shared memory): "
-                 "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (too many resources requested for launch)");
+  CHECK_CONTAINS(
+      message,
+      "launching matmul of layer 3 (7 blocks of 64 threads, 1024 bytes of shared memory): "
+      "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (too many resources requested for launch)");
   CHECK(!contains(message, "lost"));
   stream->launch(launch);
   stream->synchronise();
@@ -173,10 +191,12 @@ TEST_CASE("cuda stream: a refused launch throws at its call with the group's nam
 
   rkernel::DeviceLaunch wrong = launch;
   wrong.blocks = std::int64_t{1} << 31;
-  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { stream->launch(wrong); }), "blocks are more than a grid can have");
+  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { stream->launch(wrong); }),
+                 "blocks are more than a grid can have");
   wrong = launch;
   wrong.function = nullptr;
-  CHECK_CONTAINS(message_of(ErrorKind::internal, [&] { stream->launch(wrong); }), "matmul of layer 3");
+  CHECK_CONTAINS(message_of(ErrorKind::internal, [&] { stream->launch(wrong); }),
+                 "matmul of layer 3");
   wrong = launch;
   wrong.blocks = 0;
   stream->launch(wrong);
@@ -184,7 +204,8 @@ TEST_CASE("cuda stream: a refused launch throws at its call with the group's nam
   CHECK(fake->counts.launches == 1);
 }
 
-TEST_CASE("cuda stream: an asynchronous failure loses the device, until all graphs on it are gone") {
+TEST_CASE(
+    "cuda stream: an asynchronous failure loses the device, until all graphs on it are gone") {
   const FakeDriver fake;
   const auto driver = fake.open();
   {
@@ -197,13 +218,16 @@ TEST_CASE("cuda stream: an asynchronous failure loses the device, until all grap
     stream->launch(launch);
     std::string message = message_of(ErrorKind::device, [&] { stream->synchronise(); });
     CHECK_CONTAINS(message, "the kernel of softmax failed");
-    CHECK_CONTAINS(message, "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)");
+    CHECK_CONTAINS(message,
+                   "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)");
     CHECK_CONTAINS(message, "the device is lost");
     CHECK_CONTAINS(message, "load the model again");
     message = message_of(ErrorKind::device, [&] { stream->launch(launch); });
     CHECK_CONTAINS(message, "the device is lost");
-    CHECK_CONTAINS(message_of(ErrorKind::device, [&] { device->allocate(1, "x"); }), "the device is lost");
-    CHECK_CONTAINS(message_of(ErrorKind::device, [&] { ptx::open_cuda_device("", driver); }), "destroy every graph on it");
+    CHECK_CONTAINS(message_of(ErrorKind::device, [&] { device->allocate(1, "x"); }),
+                   "the device is lost");
+    CHECK_CONTAINS(message_of(ErrorKind::device, [&] { ptx::open_cuda_device("", driver); }),
+                   "destroy every graph on it");
   }
   const auto device = ptx::open_cuda_device("", driver);
   CHECK(DeviceBlock(*device, 64, "a block").address() != 0);
@@ -221,14 +245,16 @@ TEST_CASE("cuda stream: what an earlier kernel did is not blamed on the next lau
   stream->launch({function, "first", 1, 64, 0, 0, 0, 0, {}});
   stream->launch({function, "second", 1, 64, 0, 0, 0, 0, {}});
   fake.fail("cuLaunchKernel", Result::IllegalAddress);
-  const std::string message = message_of(ErrorKind::device, [&] { stream->launch({function, "third", 1, 64, 0, 0, 0, 0, {}}); });
+  const std::string message = message_of(
+      ErrorKind::device, [&] { stream->launch({function, "third", 1, 64, 0, 0, 0, 0, {}}); });
   CHECK_CONTAINS(message, "one of the last 2 kernels, up to that of second, failed");
 }
 
 TEST_CASE("cuda load: once for each key, also on several threads") {
   const FakeDriver fake;
   const auto device = fake.device();
-  const std::vector<codegen::KernelSource> sources{source("a"), source("b"), source("a"), source("c")};
+  const std::vector<codegen::KernelSource> sources{source("a"), source("b"), source("a"),
+                                                   source("c")};
   rkernel::CompileReport report;
   const auto handles = device->load(sources, 3, report);
   CHECK(handles[0] == handles[2]);
@@ -257,9 +283,11 @@ TEST_CASE("cuda load: a refused module gives the compiler's log, and the next lo
   CHECK_CONTAINS(message, "the NVIDIA driver (CUDA 12.4) cannot compile PTX 7.1");
   CHECK_CONTAINS(message, "update the NVIDIA driver");
   fake.fail("cuModuleGetFunction", Result::NotFound);
-  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { load_one(*device, source("broken")); }), "finding the kernel");
+  CHECK_CONTAINS(message_of(ErrorKind::device, [&] { load_one(*device, source("broken")); }),
+                 "finding the kernel");
   fake.fail("cuFuncSetAttribute", Result::InvalidValue);
-  message = message_of(ErrorKind::device, [&] { load_one(*device, source("large", large_shared_bytes)); });
+  message = message_of(ErrorKind::device,
+                       [&] { load_one(*device, source("large", large_shared_bytes)); });
   CHECK_CONTAINS(message, "asking for 98304 bytes of shared memory");
   CHECK(fake->counts.modules == FakeBalance{2, 2});
   CHECK(load_one(*device, source("broken")) != nullptr);

@@ -1,5 +1,6 @@
-// dyn's declarations of the driver API against NVIDIA's header, where a toolkit is installed. Nothing else of dyn includes that
-// header, whose macros give the functions other names: so the folder, which is compiled as one, holds nothing else.
+// dyn's declarations of the driver API against NVIDIA's header, where a toolkit is installed.
+// Nothing else of dyn includes that header, whose macros give the functions other names: so the
+// folder, which is compiled as one, holds nothing else.
 
 #include <doctest/doctest.h>
 
@@ -26,7 +27,8 @@ TEST_CASE("cuda header: values and signatures are NVIDIA's") {
 namespace dyn::ptx::cuda {
 namespace {
 
-// Same bits: pointers to the same, enumerations and integers of one size; what a handle points to is nobody's business.
+// Same bits: pointers to the same, enumerations and integers of one size; what a handle points to
+// is nobody's business.
 template <typename A, typename B>
 constexpr bool same_abi() {
   if constexpr (std::is_pointer_v<A> && std::is_pointer_v<B>) {
@@ -35,7 +37,8 @@ constexpr bool same_abi() {
     if constexpr (std::is_class_v<To> && std::is_class_v<Other>) {
       return true;
     } else {
-      return std::is_const_v<To> == std::is_const_v<Other> && same_abi<std::remove_const_t<To>, std::remove_const_t<Other>>();
+      return std::is_const_v<To> == std::is_const_v<Other> &&
+             same_abi<std::remove_const_t<To>, std::remove_const_t<Other>>();
     }
   } else if constexpr (std::is_enum_v<A> || std::is_enum_v<B>) {
     return std::is_enum_v<A> && std::is_enum_v<B> && sizeof(A) == sizeof(B);
@@ -54,12 +57,13 @@ constexpr bool same_function(R (*)(A...), S (*)(B...)) {
     return false;
   }
 }
-static_assert(!same_abi<int*, const int*>() && !same_abi<int, long>() && !same_abi<int, unsigned>() &&
-              !same_abi<CUcontext, CUcontext*>());
+static_assert(!same_abi<int*, const int*>() && !same_abi<int, long>() &&
+              !same_abi<int, unsigned>() && !same_abi<CUcontext, CUcontext*>());
 
 // The header's macros turn each name into that of its newest form.
 #define DYN_CUDA_FUNCTION(name, parameters) \
-  static_assert(same_function(static_cast<Result(*) parameters>(nullptr), decltype (&::name)(nullptr)));
+  static_assert(                            \
+      same_function(static_cast<Result(*) parameters>(nullptr), decltype (&::name)(nullptr)));
 #include "targets/ptx/cuda/driver_functions.def"
 #undef DYN_CUDA_FUNCTION
 static_assert(same_function(DriverGetVersion(nullptr), decltype (&::cuDriverGetVersion)(nullptr)));
@@ -108,18 +112,23 @@ DYN_SAME(Attribute::MultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUN
 DYN_SAME(Attribute::MemoryClockRate, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
 DYN_SAME(Attribute::GlobalMemoryBusWidth, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
 DYN_SAME(Attribute::L2CacheSize, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-DYN_SAME(Attribute::MaxThreadsPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+DYN_SAME(Attribute::MaxThreadsPerMultiprocessor,
+         CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
 DYN_SAME(Attribute::ComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 DYN_SAME(Attribute::ComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-DYN_SAME(Attribute::MaxSharedMemoryPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-DYN_SAME(Attribute::MaxRegistersPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
-DYN_SAME(Attribute::MaxSharedMemoryPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+DYN_SAME(Attribute::MaxSharedMemoryPerMultiprocessor,
+         CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+DYN_SAME(Attribute::MaxRegistersPerMultiprocessor,
+         CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+DYN_SAME(Attribute::MaxSharedMemoryPerBlockOptin,
+         CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 DYN_SAME(Attribute::MaxBlocksPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
 DYN_SAME(JitOption::InfoLogBuffer, CU_JIT_INFO_LOG_BUFFER);
 DYN_SAME(JitOption::InfoLogBufferSizeBytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
 DYN_SAME(JitOption::ErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER);
 DYN_SAME(JitOption::ErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
-DYN_SAME(FunctionAttribute::MaxDynamicSharedSizeBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+DYN_SAME(FunctionAttribute::MaxDynamicSharedSizeBytes,
+         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 DYN_SAME(stream_non_blocking, CU_STREAM_NON_BLOCKING);
 DYN_SAME(event_disable_timing, CU_EVENT_DISABLE_TIMING);
 #undef DYN_SAME

@@ -34,7 +34,8 @@ const KernelText copying{64, 256, 2, R"(
   store i32 %x, ptr addrspace(1) %o, align 4
   ret void)"};
 
-/// Thread 0 makes an mbarrier for all 64; each copies a word, arrives, waits for the phase, and reads another one's word.
+/// Thread 0 makes an mbarrier for all 64; each copies a word, arrives, waits for the phase, and
+/// reads another one's word.
 const KernelText tracked{64, 384, 2, R"(
   %first = icmp eq i32 %t, 0
   br i1 %first, label %init, label %ready
@@ -103,29 +104,36 @@ TEST_CASE("emulator copies: wait, then barrier") {
   const auto faults = [&](const KernelText& kernel, Fault fault, const char* where) {
     check_fault(kernel, fault, where, {read_buffer(in), written_buffer(out)});
   };
-  faults(copying.with(wait_all, "").with("xor i32 %t, 62", "xor i32 %t, 0"), Fault::BeforeWait, "%x = load");
-  faults(copying.with(wait_all, wait_all + " ; one group may be left").with("i32 0) ;", "i32 1) ;"), Fault::BeforeWait,
+  faults(copying.with(wait_all, "").with("xor i32 %t, 62", "xor i32 %t, 0"), Fault::BeforeWait,
          "%x = load");
+  faults(copying.with(wait_all, wait_all + " ; one group may be left").with("i32 0) ;", "i32 1) ;"),
+         Fault::BeforeWait, "%x = load");
   faults(copying.with(commit, ""), Fault::BeforeWait, "%x = load");
   // Another thread's copy, whose wait no barrier orders.
   faults(copying.with(barrier, ""), Fault::Uninitialised, "%x = load");
-  faults(copying.with(barrier, "").with("xor i32 %t, 62", "lshr i32 %t, 1"), Fault::Race, "%x = load");
+  faults(copying.with(barrier, "").with("xor i32 %t, 62", "lshr i32 %t, 1"), Fault::Race,
+         "%x = load");
   // The writer goes over what is on its way.
-  faults(copying.with(wait_all, "store i32 1, ptr addrspace(3) %s, align 4\n  " + wait_all), Fault::BeforeWait, "store i32 1");
-  faults(copying.with(commit, "").with(wait_all, "ret void\nunreached:"), Fault::Unfinished, "cp.async.ca");
+  faults(copying.with(wait_all, "store i32 1, ptr addrspace(3) %s, align 4\n  " + wait_all),
+         Fault::BeforeWait, "store i32 1");
+  faults(copying.with(commit, "").with(wait_all, "ret void\nunreached:"), Fault::Unfinished,
+         "cp.async.ca");
   // Half of the bytes are zeros; more than all cannot be.
   check_clean(copying.with("i32 4)", "i32 2)"), {read_buffer(in), written_buffer(out)});
   for (std::size_t i = 0; i < 64; ++i) CHECK(out[i] == (in[i ^ 62] & 0xFFFF));
-  check_clean(copying.with("i32 4)", "i32 0)").with("%p0, i32 %t", "%p0, i32 -5"), {read_buffer(in), written_buffer(out)});
+  check_clean(copying.with("i32 4)", "i32 0)").with("%p0, i32 %t", "%p0, i32 -5"),
+              {read_buffer(in), written_buffer(out)});
   for (std::size_t i = 0; i < 64; ++i) CHECK(out[i] == 0);
   faults(copying.with("i32 4)", "i32 5)"), Fault::OutOfBounds, "cp.async.ca");
   faults(copying.with("%p0, i32 %t", "%p0, i32 64"), Fault::OutOfBounds, "cp.async.ca");
   faults(copying.with("%shared, i32 %t", "%shared, i32 64"), Fault::OutOfBounds, "cp.async.ca");
-  faults(copying.with("ca.shared.global.4(", "cg.shared.global.16("), Fault::Misaligned, "cp.async.cg");
+  faults(copying.with("ca.shared.global.4(", "cg.shared.global.16("), Fault::Misaligned,
+         "cp.async.cg");
   // Two threads copy to one place, one after the other's wait, or before it.
   faults(copying.with("%shared, i32 %t", "%shared, i32 0"), Fault::Race, "cp.async.ca");
-  faults(copying.with("%shared, i32 %t", "%shared, i32 0").with(wait_all, barrier + "\n  " + wait_all), Fault::BeforeWait,
-         "cp.async.ca");
+  faults(
+      copying.with("%shared, i32 %t", "%shared, i32 0").with(wait_all, barrier + "\n  " + wait_all),
+      Fault::BeforeWait, "cp.async.ca");
 }
 
 TEST_CASE("emulator copies: groups") {
@@ -150,7 +158,8 @@ TEST_CASE("emulator copies: groups") {
   check_clean(kernel, {read_buffer(in), written_buffer(out)});
   CHECK(out[0] == in[3]);
   CHECK(out[1] == in[5]);
-  check_fault(kernel.with("i32 3\n", "i32 4\n"), Fault::BeforeWait, "%x = load", {read_buffer(in), written_buffer(out)});
+  check_fault(kernel.with("i32 3\n", "i32 4\n"), Fault::BeforeWait, "%x = load",
+              {read_buffer(in), written_buffer(out)});
   check_fault(kernel.with("wait_group(i32 1)", "wait_group(i32 2)"), Fault::BeforeWait, "%x = load",
               {read_buffer(in), written_buffer(out)});
 }
@@ -171,14 +180,16 @@ TEST_CASE("emulator mbarriers: phases") {
   faults(phases.with("shared, i32 64)", "shared, i32 65)"), Fault::Deadlock, "test_wait");
   faults(phases.with("shared, i32 64)", "shared, i32 63)"), Fault::Race, "%x = load");
   faults(phases.with("shared, i32 64)", "shared, i32 0)"), Fault::Barrier, "mbarrier.init");
-  faults(phases.with("call void @dyn.dev.mbarrier.init(ptr addrspace(3) %shared, i32 64)", ""), Fault::Barrier,
-         "mbarrier.arrive");
+  faults(phases.with("call void @dyn.dev.mbarrier.init(ptr addrspace(3) %shared, i32 64)", ""),
+         Fault::Barrier, "mbarrier.arrive");
   faults(phases.with(barrier, ""), Fault::Race, "mbarrier.arrive");
-  faults(phases.with("store i32 %t, ptr addrspace(3) %s", "store i32 %t, ptr addrspace(3) %shared"), Fault::Barrier,
-         "store i32 %t");
-  faults(phases.with("ready:", "ready:\n  %peek = load i32, ptr addrspace(3) %shared, align 4"), Fault::Barrier, "%peek = load");
+  faults(phases.with("store i32 %t, ptr addrspace(3) %s", "store i32 %t, ptr addrspace(3) %shared"),
+         Fault::Barrier, "store i32 %t");
+  faults(phases.with("ready:", "ready:\n  %peek = load i32, ptr addrspace(3) %shared, align 4"),
+         Fault::Barrier, "%peek = load");
   faults(phases.with("%state = ",
-                     "%z = getelementptr i8, ptr addrspace(3) %shared, i32 4\n  %early = call i64 @dyn.dev.mbarrier.arrive(ptr "
+                     "%z = getelementptr i8, ptr addrspace(3) %shared, i32 4\n  %early = call i64 "
+                     "@dyn.dev.mbarrier.arrive(ptr "
                      "addrspace(3) %z)\n  %state = "),
          Fault::Misaligned, "%early");
 }
@@ -190,32 +201,45 @@ TEST_CASE("emulator mbarriers: arrivals that follow copies") {
   const auto faults = [&](const KernelText& kernel, Fault fault, const char* where) {
     check_fault(kernel, fault, where, {read_buffer(in), written_buffer(out)});
   };
-  const std::string follow = "call void @dyn.dev.cp.async.mbarrier.arrive.noinc(ptr addrspace(3) %shared)";
-  faults(tracked.with("%shared, i32 0)\n  br", "%shared, i32 1)\n  br"), Fault::Uninitialised, "%x = load");
-  faults(tracked.with("%shared, i32 0)\n  br", "%shared, i32 1)\n  br").with("xor i32 %t, 62", "xor i32 %t, 0"),
+  const std::string follow =
+      "call void @dyn.dev.cp.async.mbarrier.arrive.noinc(ptr addrspace(3) %shared)";
+  faults(tracked.with("%shared, i32 0)\n  br", "%shared, i32 1)\n  br"), Fault::Uninitialised,
+         "%x = load");
+  faults(tracked.with("%shared, i32 0)\n  br", "%shared, i32 1)\n  br")
+             .with("xor i32 %t, 62", "xor i32 %t, 0"),
          Fault::BeforeWait, "%x = load");
   // A plain arrival tells nothing of the copy.
-  faults(tracked.with(follow, "%state = call i64 @dyn.dev.mbarrier.arrive(ptr addrspace(3) %shared)"), Fault::BeforeWait,
-         "%x = load");
+  faults(
+      tracked.with(follow, "%state = call i64 @dyn.dev.mbarrier.arrive(ptr addrspace(3) %shared)"),
+      Fault::BeforeWait, "%x = load");
   // Both: twice as many arrivals as the barrier expects.
-  const std::string both = follow + "\n  %state = call i64 @dyn.dev.mbarrier.arrive(ptr addrspace(3) %shared)";
+  const std::string both =
+      follow + "\n  %state = call i64 @dyn.dev.mbarrier.arrive(ptr addrspace(3) %shared)";
   faults(tracked.with(follow, both), Fault::Barrier, "");
-  check_clean(tracked.with(follow, both).with("i32 64)", "i32 128)"), {read_buffer(in), written_buffer(out)});
+  check_clean(tracked.with(follow, both).with("i32 64)", "i32 128)"),
+              {read_buffer(in), written_buffer(out)});
   // What the thread wrote itself does not go with the copy.
   const std::string own =
-      "%s2 = getelementptr i32, ptr addrspace(3) %s, i32 0\n  store i32 9, ptr addrspace(3) %s2, align 4\n  " + follow;
-  const KernelText mixed =
-      tracked.with("call void @dyn.dev.cp.async.ca.shared.global.4(ptr addrspace(3) %s, ptr addrspace(1) %g, i32 4)",
-                   "%far = getelementptr i32, ptr addrspace(3) %s, i32 64\n"
-                   "  call void @dyn.dev.cp.async.ca.shared.global.4(ptr addrspace(3) %far, ptr addrspace(1) %g, i32 4)");
+      "%s2 = getelementptr i32, ptr addrspace(3) %s, i32 0\n  store i32 9, ptr addrspace(3) %s2, "
+      "align 4\n  " +
+      follow;
+  const KernelText mixed = tracked.with(
+      "call void @dyn.dev.cp.async.ca.shared.global.4(ptr addrspace(3) %s, ptr addrspace(1) %g, "
+      "i32 4)",
+      "%far = getelementptr i32, ptr addrspace(3) %s, i32 64\n"
+      "  call void @dyn.dev.cp.async.ca.shared.global.4(ptr addrspace(3) %far, ptr addrspace(1) "
+      "%g, i32 4)");
   KernelText larger = mixed.with(follow, own);
   larger.shared_bytes = 640;
   faults(larger, Fault::Race, "%x = load");
   // Nobody waits.
-  faults(tracked.with("br i1 %done, label %go, label %ask", "br label %go")
-             .with("go:\n", "go:\n  ret void\nunreached:\n")
-             .with("%done = call i1 @dyn.dev.mbarrier.test_wait.parity(ptr addrspace(3) %shared, i32 0)", ""),
-         Fault::Unfinished, "cp.async.ca");
+  faults(
+      tracked.with("br i1 %done, label %go, label %ask", "br label %go")
+          .with("go:\n", "go:\n  ret void\nunreached:\n")
+          .with(
+              "%done = call i1 @dyn.dev.mbarrier.test_wait.parity(ptr addrspace(3) %shared, i32 0)",
+              ""),
+      Fault::Unfinished, "cp.async.ca");
 }
 
 TEST_CASE("emulator mbarriers: invalidation") {
@@ -229,8 +253,11 @@ TEST_CASE("emulator mbarriers: invalidation") {
   check_clean(kernel, {written_buffer(out)});
   const std::string inval = "call void @dyn.dev.mbarrier.inval(ptr addrspace(3) %shared)";
   check_fault(kernel.with(inval, ""), Fault::Barrier, "store i32 4", {written_buffer(out)});
-  check_fault(kernel.with(inval, inval + "\n  %late = call i64 @dyn.dev.mbarrier.arrive(ptr addrspace(3) %shared)"),
-              Fault::Barrier, "%late", {written_buffer(out)});
-  check_fault(kernel.with(inval, "call void @dyn.dev.mbarrier.init(ptr addrspace(3) %shared, i32 1)"), Fault::Barrier,
-              "mbarrier.init", {written_buffer(out)});
+  check_fault(
+      kernel.with(
+          inval, inval + "\n  %late = call i64 @dyn.dev.mbarrier.arrive(ptr addrspace(3) %shared)"),
+      Fault::Barrier, "%late", {written_buffer(out)});
+  check_fault(
+      kernel.with(inval, "call void @dyn.dev.mbarrier.init(ptr addrspace(3) %shared, i32 1)"),
+      Fault::Barrier, "mbarrier.init", {written_buffer(out)});
 }

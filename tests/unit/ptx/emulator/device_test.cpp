@@ -9,12 +9,12 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/unit/ptx/ir/device_kernels.hpp"
 #include "dyn/error.hpp"
-#include "tests/unit/ptx/emulator/fixture.hpp"
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/kernel_symbol.hpp"
 #include "targets/ptx/lowering/ptx_lowering.hpp"
+#include "tests/unit/ptx/emulator/fixture.hpp"
+#include "tests/unit/ptx/ir/device_kernels.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
@@ -24,23 +24,26 @@ namespace {
 
 /// out[i] = in[i] * factor, of 64 elements for each block.
 codegen::KernelSource scaling(float factor) {
-  return {"test scaling by " + std::to_string(factor), [factor](llvm::Module& module, const std::string& symbol) {
+  return {"test scaling by " + std::to_string(factor),
+          [factor](llvm::Module& module, const std::string& symbol) {
             codegen::Builder builder(module.getContext());
             llvm::Function* kernel = ptx::create_kernel(builder, module, symbol, 64, 0);
             const KernelBody body{builder, kernel};
             llvm::Type* element = builder.getFloatTy();
             llvm::Value* block = ptx::call(builder, ptx::Op::Block);
-            llvm::Value* index =
-                builder.CreateAdd(builder.CreateMul(block, builder.getInt32(64)), ptx::call(builder, ptx::Op::Thread));
-            llvm::Value* x =
-                builder.CreateAlignedLoad(element, builder.CreateGEP(element, body.operand(0), index), llvm::Align(4));
+            llvm::Value* index = builder.CreateAdd(builder.CreateMul(block, builder.getInt32(64)),
+                                                   ptx::call(builder, ptx::Op::Thread));
+            llvm::Value* x = builder.CreateAlignedLoad(
+                element, builder.CreateGEP(element, body.operand(0), index), llvm::Align(4));
             x = builder.CreateFMul(x, llvm::ConstantFP::get(element, factor));
-            builder.CreateAlignedStore(x, builder.CreateGEP(element, body.operand(1), index), llvm::Align(4));
+            builder.CreateAlignedStore(x, builder.CreateGEP(element, body.operand(1), index),
+                                       llvm::Align(4));
             builder.CreateRetVoid();
           }};
 }
 
-ptx::EmulatorOptions options(std::size_t memory_bytes = std::size_t{1} << 30, const std::string& cache_dir = "") {
+ptx::EmulatorOptions options(std::size_t memory_bytes = std::size_t{1} << 30,
+                             const std::string& cache_dir = "") {
   return {emulated_machine(), memory_bytes, cache_dir};
 }
 
@@ -48,7 +51,8 @@ std::vector<float> scaled(Emulated& device, const void* function, std::size_t co
   std::vector<float> in(count), out(count);
   for (std::size_t i = 0; i < count; ++i) in[i] = static_cast<float>(i) - 20;
   const EmulatedBuffer buffers[] = {read_buffer(in), written_buffer(out)};
-  CHECK(text_of(device.launch(function, static_cast<std::int64_t>(count / 64), 64, 0, buffers)) == "");
+  CHECK(text_of(device.launch(function, static_cast<std::int64_t>(count / 64), 64, 0, buffers)) ==
+        "");
   return out;
 }
 
@@ -67,7 +71,8 @@ TEST_CASE("emulator: one and the same module") {
   CHECK(device.emulator().module_hash_of(function) == lowered);
   // Another kernel has another hash.
   const codegen::KernelSource other = scaling(4);
-  CHECK(device.emulator().module_hash_of(device.emulator().load({&other, 1}, 1, report).at(0)) != lowered);
+  CHECK(device.emulator().module_hash_of(device.emulator().load({&other, 1}, 1, report).at(0)) !=
+        lowered);
   CHECK_THROWS_AS(device.emulator().module_hash_of(&report), Error);
 }
 
@@ -123,13 +128,23 @@ TEST_CASE("emulator: memory has a limit") {
 
 TEST_CASE("emulator: a fault is told once, by synchronise") {
   Emulated& device = shared_emulator();
-  const KernelText faulty{32, 4, 0, "  %x = load i32, ptr addrspace(3) %shared, align 4\n  ret void"};
-  const KernelText storing{32, 4, 0, "  store atomic i32 1, ptr addrspace(1) %status monotonic, align 4\n  ret void"};
+  const KernelText faulty{32, 4, 0,
+                          "  %x = load i32, ptr addrspace(3) %shared, align 4\n  ret void"};
+  const KernelText storing{
+      32, 4, 0, "  store atomic i32 1, ptr addrspace(1) %status monotonic, align 4\n  ret void"};
   const rkernel::DeviceBlock tables(device.emulator(), 256, "tables");
   const auto stream = device.emulator().make_stream();
   stream->clear(tables.address(), 256);
   const auto launch = [&](const KernelText& kernel) {
-    stream->launch({load(kernel), "softmax \"x\"", 2, 32, 4, tables.address(), tables.address(), tables.address() + 128, {}});
+    stream->launch({load(kernel),
+                    "softmax \"x\"",
+                    2,
+                    32,
+                    4,
+                    tables.address(),
+                    tables.address(),
+                    tables.address() + 128,
+                    {}});
   };
   const auto status = [&] {
     std::int32_t value = 0;
@@ -155,9 +170,13 @@ TEST_CASE("emulator: a fault is told once, by synchronise") {
   const auto reports = device.emulator().take_reports();
   CHECK(reports.size() == 1);
   CHECK(device.emulator().take_reports().empty());
-  CHECK_THROWS_AS(stream->launch({&status, "x", 1, 32, 0, tables.address(), tables.address(), tables.address(), {}}), Error);
+  CHECK_THROWS_AS(
+      stream->launch(
+          {&status, "x", 1, 32, 0, tables.address(), tables.address(), tables.address(), {}}),
+      Error);
   const rkernel::OperandRange nowhere[] = {{16, 4, false}};
-  CHECK_THROWS_AS(stream->launch({load(storing), "x", 1, 32, 4, tables.address(), tables.address(), tables.address(), nowhere}),
+  CHECK_THROWS_AS(stream->launch({load(storing), "x", 1, 32, 4, tables.address(), tables.address(),
+                                  tables.address(), nowhere}),
                   Error);
   CHECK(device.emulator().take_reports().size() == 1);
 }
@@ -203,8 +222,10 @@ TEST_CASE("emulator: launches are counted") {
   call void @dyn.dev.barrier.sync()
   %x = load i32, ptr addrspace(3) %shared, align 4
   ret void)"};
-  const void* function = device.emulator().load_module(*ptx::parse_device_module(context, kernel.module()));
-  CHECK(device.emulator().load_module(*ptx::parse_device_module(context, kernel.module())) == function);
+  const void* function =
+      device.emulator().load_module(*ptx::parse_device_module(context, kernel.module()));
+  CHECK(device.emulator().load_module(*ptx::parse_device_module(context, kernel.module())) ==
+        function);
   std::vector<std::int32_t> out(1);
   const EmulatedBuffer buffers[] = {written_buffer(out)};
   CHECK(device.launch(function, 3, 64, 256, buffers).empty());
@@ -245,7 +266,9 @@ TEST_CASE("emulator: launches leave nothing behind") {
   std::vector<std::int32_t> in(64, 3), out(1);
   const auto launch_all = [&](int count) {
     for (int i = 0; i < count; ++i)
-      CHECK(run(kernel.with("LEFT", std::to_string(i % 2)), {read_buffer(in), written_buffer(out)}, 2).size() == i % 2);
+      CHECK(
+          run(kernel.with("LEFT", std::to_string(i % 2)), {read_buffer(in), written_buffer(out)}, 2)
+              .size() == i % 2);
   };
   launch_all(100);
   const std::size_t bytes = resident_bytes();

@@ -33,7 +33,8 @@ TEST_CASE("emulator faults: a missing barrier") {
   check_clean(neighbour, {read_buffer(in), written_buffer(out)});
   for (std::size_t i = 0; i < 64; ++i) CHECK(out[i] == in[(i + 1) % 64]);
   // The reader is first: nobody has written yet.
-  check_fault(neighbour.with(barrier, ""), Fault::Uninitialised, "%y = load float", {read_buffer(in), written_buffer(out)});
+  check_fault(neighbour.with(barrier, ""), Fault::Uninitialised, "%y = load float",
+              {read_buffer(in), written_buffer(out)});
   // The writer is first.
   const KernelText backwards = neighbour.with("add i32 %t, 1", "add i32 %t, 63");
   check_clean(backwards, {read_buffer(in), written_buffer(out)});
@@ -59,8 +60,10 @@ write:
 end:
   ret void)"};
   std::vector<std::int32_t> out(1);
-  // Who came last to a barrier goes on first: 63 writes before the others read, 62 when all have read.
-  for (const char* writer : {"63", "62"}) check_clean(kernel.with("WRITER", writer), {written_buffer(out)});
+  // Who came last to a barrier goes on first: 63 writes before the others read, 62 when all have
+  // read.
+  for (const char* writer : {"63", "62"})
+    check_clean(kernel.with("WRITER", writer), {written_buffer(out)});
   const KernelText without = kernel.with("call void @dyn.dev.barrier.sync() ; second", "");
   check_fault(without.with("WRITER", "63"), Fault::Race, "%x = load", {written_buffer(out)});
   check_fault(without.with("WRITER", "62"), Fault::Race, "store i32 5", {written_buffer(out)});
@@ -80,17 +83,22 @@ TEST_CASE("emulator faults: warps are no barrier, bar.warp.sync is") {
   std::vector<std::int32_t> out(1);
   check_clean(kernel, {written_buffer(out)});
   const std::string sync = "call void @dyn.dev.bar.warp.sync(i32 -1)",
-                    shuffle = "%u = call i32 @dyn.dev.shfl.sync.bfly.b32(i32 1, i32 1, i32 31, i32 -1)";
-  check_fault(kernel.with(sync + " ; second", shuffle), Fault::Race, "store i32 %x", {written_buffer(out)});
-  check_fault(kernel.with(sync + "\n  %n", shuffle + "\n  %n").with(sync + " ; second", ""), Fault::Race, "%x = load",
+                    shuffle =
+                        "%u = call i32 @dyn.dev.shfl.sync.bfly.b32(i32 1, i32 1, i32 31, i32 -1)";
+  check_fault(kernel.with(sync + " ; second", shuffle), Fault::Race, "store i32 %x",
               {written_buffer(out)});
+  check_fault(kernel.with(sync + "\n  %n", shuffle + "\n  %n").with(sync + " ; second", ""),
+              Fault::Race, "%x = load", {written_buffer(out)});
   // Lanes of half a warp are ordered among themselves only.
-  const KernelText halves =
-      kernel.with("i32 -1)", "i32 %mask)")
-          .with("%n = xor i32 %t, 1\n", "%n = xor i32 %t, STEP\n")
-          .with("  %s = ", "  %high = icmp ugt i32 %t, 15\n  %mask = select i1 %high, i32 -65536, i32 65535\n  %s = ");
+  const KernelText halves = kernel.with("i32 -1)", "i32 %mask)")
+                                .with("%n = xor i32 %t, 1\n", "%n = xor i32 %t, STEP\n")
+                                .with("  %s = ",
+                                      "  %high = icmp ugt i32 %t, 15\n  %mask = select i1 %high, "
+                                      "i32 -65536, i32 65535\n  %s = ");
   check_clean(halves.with("STEP", "8"), {written_buffer(out)});
-  check_fault(halves.with("STEP", "16").with("align 4\n  call", "align 4\n  call void @dyn.dev.bar.warp.sync(i32 %mask)\n  call"),
+  check_fault(halves.with("STEP", "16")
+                  .with("align 4\n  call",
+                        "align 4\n  call void @dyn.dev.bar.warp.sync(i32 %mask)\n  call"),
               Fault::Race, "%x = load", {written_buffer(out)});
 }
 
@@ -124,7 +132,8 @@ end:
   std::vector<std::int32_t> out(1);
   check_clean(kernel, {written_buffer(out)});
   CHECK(out[0] == 7);
-  check_fault(kernel.with("call void @dyn.dev.bar.warp.sync(i32 3)", ""), Fault::Race, "%x = load", {written_buffer(out)});
+  check_fault(kernel.with("call void @dyn.dev.bar.warp.sync(i32 3)", ""), Fault::Race, "%x = load",
+              {written_buffer(out)});
 }
 
 TEST_CASE("emulator faults: named barriers") {
@@ -144,12 +153,17 @@ end:
   ret void)"};
   std::vector<std::int32_t> out(1);
   check_clean(kernel, {written_buffer(out)});
-  check_fault(kernel.with("xor i32 %t, 32", "add i32 %t, 32"), Fault::Uninitialised, "%x = load", {written_buffer(out)});
-  check_fault(kernel.with("i32 3, i32 64", "i32 3, i32 96"), Fault::Deadlock, "barrier.sync.named", {written_buffer(out)});
-  check_fault(kernel.with("i32 3, i32 64", "i32 3, i32 48"), Fault::Barrier, "barrier.sync.named", {written_buffer(out)});
-  check_fault(kernel.with("i32 3, i32 64", "i32 0, i32 64"), Fault::Barrier, "barrier.sync.named", {written_buffer(out)});
+  check_fault(kernel.with("xor i32 %t, 32", "add i32 %t, 32"), Fault::Uninitialised, "%x = load",
+              {written_buffer(out)});
+  check_fault(kernel.with("i32 3, i32 64", "i32 3, i32 96"), Fault::Deadlock, "barrier.sync.named",
+              {written_buffer(out)});
+  check_fault(kernel.with("i32 3, i32 64", "i32 3, i32 48"), Fault::Barrier, "barrier.sync.named",
+              {written_buffer(out)});
+  check_fault(kernel.with("i32 3, i32 64", "i32 0, i32 64"), Fault::Barrier, "barrier.sync.named",
+              {written_buffer(out)});
   // Another barrier orders other threads: warp 2 has written before, but warp 0 does not know.
-  const KernelText third = kernel.with("ult i32 %t, 64", "uge i32 %t, 32").with("xor i32 %t, 32", "add i32 0, 0");
+  const KernelText third =
+      kernel.with("ult i32 %t, 64", "uge i32 %t, 32").with("xor i32 %t, 32", "add i32 0, 0");
   check_fault(third, Fault::Race, "%x = load", {written_buffer(out)});
 }
 
@@ -164,13 +178,18 @@ end:
   ret void)"};
   std::vector<std::int32_t> out(1);
   check_clean(half.with("CALL", barrier).with("LIMIT", "64"), {written_buffer(out)});
-  check_fault(half.with("CALL", barrier).with("LIMIT", "32"), Fault::Deadlock, "barrier.sync", {written_buffer(out)});
-  const KernelText shuffle = half.with("CALL", "%u = call i32 @dyn.dev.shfl.sync.bfly.b32(i32 1, i32 1, i32 31, i32 -1)");
+  check_fault(half.with("CALL", barrier).with("LIMIT", "32"), Fault::Deadlock, "barrier.sync",
+              {written_buffer(out)});
+  const KernelText shuffle =
+      half.with("CALL", "%u = call i32 @dyn.dev.shfl.sync.bfly.b32(i32 1, i32 1, i32 31, i32 -1)");
   check_clean(shuffle.with("LIMIT", "32"), {written_buffer(out)});
   check_fault(shuffle.with("LIMIT", "40"), Fault::Divergence, "shfl.sync", {written_buffer(out)});
-  check_fault(shuffle.with("LIMIT", "64").with("i32 -1)", "i32 65535)"), Fault::Divergence, "shfl.sync", {written_buffer(out)});
+  check_fault(shuffle.with("LIMIT", "64").with("i32 -1)", "i32 65535)"), Fault::Divergence,
+              "shfl.sync", {written_buffer(out)});
   check_fault(
-      half.with("LIMIT", "16").with("CALL", "%u = call i32 @dyn.dev.shfl.sync.bfly.b32(i32 1, i32 16, i32 31, i32 65535)"),
+      half.with("LIMIT", "16")
+          .with("CALL",
+                "%u = call i32 @dyn.dev.shfl.sync.bfly.b32(i32 1, i32 16, i32 31, i32 65535)"),
       Fault::Divergence, "shfl.sync", {written_buffer(out)});
 
   const KernelText two_places{32, 0, 1, R"(
@@ -185,8 +204,8 @@ other:
 end:
   ret void)"};
   check_fault(two_places, Fault::Divergence, "bar.warp.sync", {written_buffer(out)});
-  check_fault(two_places.with("call void @dyn.dev.bar.warp.sync(i32 -1)", barrier), Fault::Divergence, "barrier.sync",
-              {written_buffer(out)});
+  check_fault(two_places.with("call void @dyn.dev.bar.warp.sync(i32 -1)", barrier),
+              Fault::Divergence, "barrier.sync", {written_buffer(out)});
 }
 
 TEST_CASE("emulator faults: a launch that is refused") {
@@ -201,13 +220,16 @@ TEST_CASE("emulator faults: a launch that is refused") {
     std::int64_t blocks;
     int threads, shared_bytes;
   };
-  for (const Refused& refused : {Refused{-1, 64, 256}, Refused{1, 32, 256}, Refused{1, 64, 255}, Refused{1, 64, 1 << 20}}) {
-    const auto reports = device.launch(function, refused.blocks, refused.threads, refused.shared_bytes, buffers);
+  for (const Refused& refused :
+       {Refused{-1, 64, 256}, Refused{1, 32, 256}, Refused{1, 64, 255}, Refused{1, 64, 1 << 20}}) {
+    const auto reports =
+        device.launch(function, refused.blocks, refused.threads, refused.shared_bytes, buffers);
     REQUIRE(reports.size() == 1);
     CHECK(reports[0].fault == Fault::BadLaunch);
   }
   for (int i = 0; i < 110; ++i) {
-    CHECK_THROWS_AS(device.emulator().make_stream()->launch({function, "x", 1, 1, 0, 0, 0, 0, {}}), Error);
+    CHECK_THROWS_AS(device.emulator().make_stream()->launch({function, "x", 1, 1, 0, 0, 0, 0, {}}),
+                    Error);
   }
   CHECK(device.emulator().take_reports().size() == 100);
   const KernelText large{2048, 0, 1, "  ret void"};
@@ -217,7 +239,8 @@ TEST_CASE("emulator faults: a launch that is refused") {
 TEST_CASE("emulator faults: the stream goes on after a fault") {
   std::vector<float> in = ramp(64), out(64);
   for (int i = 0; i < 3; ++i) {
-    check_fault(neighbour.with(barrier, ""), Fault::Uninitialised, "%y = load", {read_buffer(in), written_buffer(out)});
+    check_fault(neighbour.with(barrier, ""), Fault::Uninitialised, "%y = load",
+                {read_buffer(in), written_buffer(out)});
     check_clean(neighbour, {read_buffer(in), written_buffer(out)});
   }
 }

@@ -6,7 +6,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 
-
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/ir/device_ops.hpp"
 
@@ -18,7 +17,8 @@ std::string declaration(llvm::LLVMContext& context, const ptx::DeviceOp& op) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << "declare " << *type->getReturnType() << " @" << op.name << "(";
-  for (unsigned i = 0; i < type->getNumParams(); ++i) stream << (i == 0 ? "" : ", ") << *type->getParamType(i);
+  for (unsigned i = 0; i < type->getNumParams(); ++i)
+    stream << (i == 0 ? "" : ", ") << *type->getParamType(i);
   stream << ")\n";
   return text;
 }
@@ -28,24 +28,32 @@ std::string declaration(llvm::LLVMContext& context, const ptx::DeviceOp& op) {
 std::string KernelText::module() const {
   llvm::LLVMContext context;
   std::string text =
-      "target datalayout = \"e-i64:64-i128:128-v16:16-v32:32-n16:32:64\"\ntarget triple = \"nvptx64-nvidia-cuda\"\n";
+      "target datalayout = \"e-i64:64-i128:128-v16:16-v32:32-n16:32:64\"\ntarget triple = "
+      "\"nvptx64-nvidia-cuda\"\n";
   for (const ptx::DeviceOp& op : ptx::device_ops()) text += declaration(context, op);
-  text += "define void @kernel(ptr addrspace(1) %pointers, ptr addrspace(1) %ints, ptr addrspace(1) %status) #0 {\nentry:\n";
+  text +=
+      "define void @kernel(ptr addrspace(1) %pointers, ptr addrspace(1) %ints, ptr addrspace(1) "
+      "%status) #0 {\nentry:\n";
   for (int i = 0; i < operands; ++i) {
-    text += fmt::format("  %a{0} = getelementptr ptr addrspace(1), ptr addrspace(1) %pointers, i64 {0}\n", i);
+    text += fmt::format(
+        "  %a{0} = getelementptr ptr addrspace(1), ptr addrspace(1) %pointers, i64 {0}\n", i);
     text += fmt::format("  %p{0} = load ptr addrspace(1), ptr addrspace(1) %a{0}, align 8\n", i);
   }
-  text += "  %t = call i32 @dyn.dev.tid()\n  %lane = call i32 @dyn.dev.laneid()\n  %b = call i32 @dyn.dev.ctaid()\n";
+  text +=
+      "  %t = call i32 @dyn.dev.tid()\n  %lane = call i32 @dyn.dev.laneid()\n  %b = call i32 "
+      "@dyn.dev.ctaid()\n";
   text += "  %shared = call ptr addrspace(3) @dyn.dev.shared()\n" + body + "\n}\n";
-  return text +
-         fmt::format("attributes #0 = {{ nounwind \"dyn.threads\"=\"{}\" \"dyn.shared\"=\"{}\" }}\n", threads, shared_bytes);
+  return text + fmt::format(
+                    "attributes #0 = {{ nounwind \"dyn.threads\"=\"{}\" \"dyn.shared\"=\"{}\" }}\n",
+                    threads, shared_bytes);
 }
 
 KernelText KernelText::with(const std::string& from, const std::string& to) const {
   KernelText changed = *this;
   std::size_t at = changed.body.find(from);
   REQUIRE_MESSAGE(at != std::string::npos, from);
-  for (; at != std::string::npos; at = changed.body.find(from, at + to.size())) changed.body.replace(at, from.size(), to);
+  for (; at != std::string::npos; at = changed.body.find(from, at + to.size()))
+    changed.body.replace(at, from.size(), to);
   return changed;
 }
 
@@ -56,12 +64,14 @@ Emulated& shared_emulator() {
 
 const void* load(const KernelText& kernel) {
   llvm::LLVMContext context;
-  return shared_emulator().emulator().load_module(*ptx::parse_device_module(context, kernel.module()));
+  return shared_emulator().emulator().load_module(
+      *ptx::parse_device_module(context, kernel.module()));
 }
 
-std::vector<ptx::FaultReport> run(const KernelText& kernel, std::span<const EmulatedBuffer> buffers, std::int64_t blocks,
-                                  std::span<const std::int64_t> ints) {
-  return shared_emulator().launch(load(kernel), blocks, kernel.threads, kernel.shared_bytes, buffers, ints);
+std::vector<ptx::FaultReport> run(const KernelText& kernel, std::span<const EmulatedBuffer> buffers,
+                                  std::int64_t blocks, std::span<const std::int64_t> ints) {
+  return shared_emulator().launch(load(kernel), blocks, kernel.threads, kernel.shared_bytes,
+                                  buffers, ints);
 }
 
 void check_fault(const KernelText& kernel, ptx::Fault fault, const std::string& instruction,
@@ -75,7 +85,8 @@ void check_fault(const KernelText& kernel, ptx::Fault fault, const std::string& 
   CHECK(!reports[0].text.empty());
 }
 
-void check_clean(const KernelText& kernel, std::initializer_list<EmulatedBuffer> buffers, std::int64_t blocks) {
+void check_clean(const KernelText& kernel, std::initializer_list<EmulatedBuffer> buffers,
+                 std::int64_t blocks) {
   INFO(kernel.body);
   const std::vector<ptx::FaultReport> reports = run(kernel, buffers, blocks);
   INFO("reported: " << text_of(reports));

@@ -9,8 +9,8 @@
 
 namespace dyn::test {
 
-/// A kernel: `body` is what follows the entry, in which %p0, %p1, ... are the operands, %t is the thread, %lane its lane, %b the
-/// block, and %shared the shared memory.
+/// A kernel: `body` is what follows the entry, in which %p0, %p1, ... are the operands, %t is the
+/// thread, %lane its lane, %b the block, and %shared the shared memory.
 struct KernelText {
   int threads = 32, shared_bytes = 0, operands = 1;
   std::string body;
@@ -27,17 +27,21 @@ inline const std::string barrier = "call void @dyn.dev.barrier.sync()";
 /// Loads and launches with an emulator that all tests share.
 Emulated& shared_emulator();
 const void* load(const KernelText& kernel);
-std::vector<ptx::FaultReport> run(const KernelText& kernel, std::span<const EmulatedBuffer> buffers, std::int64_t blocks = 1,
-                                  std::span<const std::int64_t> ints = {});
-inline std::vector<ptx::FaultReport> run(const KernelText& kernel, std::initializer_list<EmulatedBuffer> buffers,
-                                         std::int64_t blocks = 1, std::span<const std::int64_t> ints = {}) {
-  return run(kernel, std::span<const EmulatedBuffer>(buffers.begin(), buffers.size()), blocks, ints);
+std::vector<ptx::FaultReport> run(const KernelText& kernel, std::span<const EmulatedBuffer> buffers,
+                                  std::int64_t blocks = 1, std::span<const std::int64_t> ints = {});
+inline std::vector<ptx::FaultReport> run(const KernelText& kernel,
+                                         std::initializer_list<EmulatedBuffer> buffers,
+                                         std::int64_t blocks = 1,
+                                         std::span<const std::int64_t> ints = {}) {
+  return run(kernel, std::span<const EmulatedBuffer>(buffers.begin(), buffers.size()), blocks,
+             ints);
 }
 
 /// The kernel faults so, naming `instruction`; the reports' text for messages.
 void check_fault(const KernelText& kernel, ptx::Fault fault, const std::string& instruction,
                  std::initializer_list<EmulatedBuffer> buffers, std::int64_t blocks = 1);
-void check_clean(const KernelText& kernel, std::initializer_list<EmulatedBuffer> buffers, std::int64_t blocks = 1);
+void check_clean(const KernelText& kernel, std::initializer_list<EmulatedBuffer> buffers,
+                 std::int64_t blocks = 1);
 
 /// 0.5, 1.5, 2.5, ...
 std::vector<float> ramp(std::size_t count);

@@ -1,4 +1,5 @@
-// Faults of memory: what lies outside, what is not aligned, and what threads of the grid do to each other in global memory.
+// Faults of memory: what lies outside, what is not aligned, and what threads of the grid do to each
+// other in global memory.
 
 #include <doctest/doctest.h>
 
@@ -18,10 +19,14 @@ TEST_CASE("emulator faults: bounds and alignment") {
   ret void)"};
   std::vector<float> in = ramp(33), out(32), short_out(31);
   check_clean(global.with("FIRST", "1"), {read_buffer(in), written_buffer(out)});
-  check_fault(global.with("FIRST", "2"), Fault::OutOfBounds, "%x = load", {read_buffer(in), written_buffer(out)});
-  check_fault(global.with("FIRST", "-1"), Fault::OutOfBounds, "%x = load", {read_buffer(in), written_buffer(out)});
-  check_fault(global.with("FIRST", "1"), Fault::OutOfBounds, "store float %x", {read_buffer(in), written_buffer(short_out)});
-  check_fault(global.with("FIRST", "1"), Fault::OutOfBounds, "store float %x", {read_buffer(in), read_buffer(out)});
+  check_fault(global.with("FIRST", "2"), Fault::OutOfBounds, "%x = load",
+              {read_buffer(in), written_buffer(out)});
+  check_fault(global.with("FIRST", "-1"), Fault::OutOfBounds, "%x = load",
+              {read_buffer(in), written_buffer(out)});
+  check_fault(global.with("FIRST", "1"), Fault::OutOfBounds, "store float %x",
+              {read_buffer(in), written_buffer(short_out)});
+  check_fault(global.with("FIRST", "1"), Fault::OutOfBounds, "store float %x",
+              {read_buffer(in), read_buffer(out)});
   CHECK(run(global.with("FIRST", "2"), {read_buffer(in), written_buffer(out)})[0].thread == 31);
 
   const KernelText shared{32, 128, 1, R"(
@@ -37,14 +42,18 @@ TEST_CASE("emulator faults: bounds and alignment") {
                                    "%e = getelementptr i8, ptr addrspace(3) %shared, "
                                    "i32 128\n  %x = load i32, ptr addrspace(3) %e");
   check_fault(end, Fault::OutOfBounds, "%x = load", {written_buffer(out)});
-  check_fault(end.with("%x = load i32, ptr addrspace(3) %e, align 4", "%x = call i32 @dyn.dev.ldmatrix.x1(ptr addrspace(3) %e)"),
+  check_fault(end.with("%x = load i32, ptr addrspace(3) %e, align 4",
+                       "%x = call i32 @dyn.dev.ldmatrix.x1(ptr addrspace(3) %e)"),
               Fault::OutOfBounds, "ldmatrix", {written_buffer(out)});
-  check_fault(end.with("%x = load i32, ptr addrspace(3) %e, align 4", "%x = call i32 @dyn.dev.ldmatrix.x1(ptr addrspace(3) %e)")
+  check_fault(end.with("%x = load i32, ptr addrspace(3) %e, align 4",
+                       "%x = call i32 @dyn.dev.ldmatrix.x1(ptr addrspace(3) %e)")
                   .with("i32 128", "i32 8"),
               Fault::Misaligned, "ldmatrix", {written_buffer(out)});
-  check_fault(shared.with("FIRST", "-1"), Fault::OutOfBounds, "store i32 %t", {written_buffer(out)});
+  check_fault(shared.with("FIRST", "-1"), Fault::OutOfBounds, "store i32 %t",
+              {written_buffer(out)});
   check_fault(shared.with("FIRST", "0")
-                  .with("%x = load i32, ptr addrspace(3) %s, align 4", "%x = load <2 x i32>, ptr addrspace(3) %s, align 4"),
+                  .with("%x = load i32, ptr addrspace(3) %s, align 4",
+                        "%x = load <2 x i32>, ptr addrspace(3) %s, align 4"),
               Fault::Uninitialised, "%x = load", {written_buffer(out)});
 
   const KernelText vectors{32, 0, 2, R"(
@@ -58,9 +67,12 @@ TEST_CASE("emulator faults: bounds and alignment") {
   std::vector<float> wide = ramp(136), wide_out(128);
   check_clean(vectors.with("FIRST", "4"), {read_buffer(wide), written_buffer(wide_out)});
   for (std::size_t i = 0; i < 128; ++i) CHECK(wide_out[i] == wide[i + 4]);
-  check_fault(vectors.with("FIRST", "2"), Fault::Misaligned, "%x = load", {read_buffer(wide), written_buffer(wide_out)});
-  check_clean(vectors.with("FIRST", "2").with("align 16", "align 8"), {read_buffer(wide), written_buffer(wide_out)});
-  check_fault(vectors.with("FIRST", "12"), Fault::OutOfBounds, "%x = load", {read_buffer(wide), written_buffer(wide_out)});
+  check_fault(vectors.with("FIRST", "2"), Fault::Misaligned, "%x = load",
+              {read_buffer(wide), written_buffer(wide_out)});
+  check_clean(vectors.with("FIRST", "2").with("align 16", "align 8"),
+              {read_buffer(wide), written_buffer(wide_out)});
+  check_fault(vectors.with("FIRST", "12"), Fault::OutOfBounds, "%x = load",
+              {read_buffer(wide), written_buffer(wide_out)});
 }
 
 TEST_CASE("emulator faults: threads of the whole grid") {
@@ -73,16 +85,20 @@ TEST_CASE("emulator faults: threads of the whole grid") {
   ret void)"};
   std::vector<std::int32_t> out(64);
   check_clean(blocks, {written_buffer(out)}, 2);
-  check_fault(blocks.with("mul i32 %b, 32", "mul i32 %b, 31"), Fault::Race, "store i32 %t", {written_buffer(out)}, 2);
+  check_fault(blocks.with("mul i32 %b, 32", "mul i32 %b, 31"), Fault::Race, "store i32 %t",
+              {written_buffer(out)}, 2);
   check_fault(blocks.with("mul i32 %b, 32", "mul i32 %b, 0")
                   .with("store i32 %t, ptr addrspace(1) %o, align 4",
-                        "%x = load i32, ptr addrspace(1) %p0, align 4\n  store i32 %x, ptr addrspace(1) %o, align 4"),
+                        "%x = load i32, ptr addrspace(1) %p0, align 4\n  store i32 %x, ptr "
+                        "addrspace(1) %o, align 4"),
               Fault::Race, "%x = load", {written_buffer(out)}, 2);
   // Elements of less than a word are elements all the same.
   const KernelText narrow = blocks.with("getelementptr i32", "getelementptr i8")
-                                .with("store i32 %t, ptr addrspace(1) %o, align 4", "store i8 7, ptr addrspace(1) %o, align 1");
+                                .with("store i32 %t, ptr addrspace(1) %o, align 4",
+                                      "store i8 7, ptr addrspace(1) %o, align 1");
   check_clean(narrow, {written_buffer(out)}, 2);
-  check_fault(narrow.with("mul i32 %b, 32", "mul i32 %b, 31"), Fault::Race, "store i8 7", {written_buffer(out)}, 2);
+  check_fault(narrow.with("mul i32 %b, 32", "mul i32 %b, 31"), Fault::Race, "store i8 7",
+              {written_buffer(out)}, 2);
 
   // Block 0 reads what block 1 reads and writes.
   const KernelText reading{1, 0, 1, R"(
@@ -95,7 +111,8 @@ write:
 end:
   ret void)"};
   check_fault(reading, Fault::Race, "store i32 %x", {written_buffer(out)}, 2);
-  check_clean(reading.with("%second = icmp eq i32 %b, 1", "%second = icmp eq i32 %b, 2"), {written_buffer(out)}, 2);
+  check_clean(reading.with("%second = icmp eq i32 %b, 1", "%second = icmp eq i32 %b, 2"),
+              {written_buffer(out)}, 2);
 
   // Through global memory within a block: a barrier orders it.
   const KernelText within{64, 0, 1, R"(
@@ -107,5 +124,6 @@ end:
   %x = load i32, ptr addrspace(1) %q, align 4
   ret void)"};
   check_clean(within, {written_buffer(out)});
-  check_fault(within.with("call void @dyn.dev.barrier.sync()", ""), Fault::Race, "", {written_buffer(out)});
+  check_fault(within.with("call void @dyn.dev.barrier.sync()", ""), Fault::Race, "",
+              {written_buffer(out)});
 }

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-#include "tests/unit/ptx/emulator/fixture.hpp"
 #include "tests/support/seed.hpp"
+#include "tests/unit/ptx/emulator/fixture.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
@@ -69,17 +69,21 @@ TEST_CASE("emulator: shuffles and votes") {
   %y = call i32 @dyn.dev.shfl.sync.MODE.b32(i32 %x, i32 STEP, i32 CLAMP, i32 -1)
   store i32 %y, ptr addrspace(1) %o, align 4
   ret void)"};
-        kernel = kernel.with("MODE", mode).with("STEP", std::to_string(step)).with("CLAMP", std::to_string(c));
+        kernel = kernel.with("MODE", mode)
+                     .with("STEP", std::to_string(step))
+                     .with("CLAMP", std::to_string(c));
         std::vector<std::uint32_t> in = input, out(64);
         CHECK(text_of(run(kernel, {read_buffer(in), written_buffer(out)})) == "");
         for (int t = 0; t < 64; ++t) {
-          const int lane = t % 32, begin = lane / segment_lanes * segment_lanes, within = lane - begin;
+          const int lane = t % 32, begin = lane / segment_lanes * segment_lanes,
+                    within = lane - begin;
           int source = lane;
           if (mode[0] == 'd') source = within + step < segment_lanes ? lane + step : lane;
           if (mode[0] == 'b') source = (lane ^ step) < begin + segment_lanes ? lane ^ step : lane;
           if (mode[0] == 'i') source = begin + step % segment_lanes;
           INFO(mode << " " << step << " in " << segment_lanes << " lanes, thread " << t);
-          CHECK(out[static_cast<std::size_t>(t)] == input[static_cast<std::size_t>(t / 32 * 32 + source)]);
+          CHECK(out[static_cast<std::size_t>(t)] ==
+                input[static_cast<std::size_t>(t / 32 * 32 + source)]);
         }
       }
     }
@@ -96,7 +100,8 @@ TEST_CASE("emulator: shuffles and votes") {
   CHECK(text_of(run(ballot, {read_buffer(in), written_buffer(out)})) == "");
   for (std::size_t t = 0; t < 64; ++t) {
     std::uint32_t expected = 0;
-    for (std::size_t lane = 0; lane < 32; ++lane) expected |= (input[t / 32 * 32 + lane] >> 31) << lane;
+    for (std::size_t lane = 0; lane < 32; ++lane)
+      expected |= (input[t / 32 * 32 + lane] >> 31) << lane;
     CHECK(out[t] == expected);
   }
 }
@@ -135,15 +140,18 @@ TEST_CASE("emulator: conversions") {
   store i16 %g, ptr addrspace(1) %o2, align 2
   store float %y, ptr addrspace(1) %o3, align 4
   ret void)"};
-  std::vector<float> in = {0.0f,           -0.0f,          1.0f,          -2.5f,         65504.0f,  65519.9f, 65520.0f,
-                           -1e9f,          6.1e-5f,        6.0e-8f,       2.9802322e-8f, 2.99e-8f,  5.96e-8f, 1.0009765625f,
-                           1.00048828125f, 1.00146484375f, 3.3895314e38f, INFINITY,      -INFINITY, NAN,      0.333333f,
-                           1e-40f,         1.00390625f,    1.01171875f,   1e-5f,         123.456f,  -0.1f,    7e-6f,
-                           32.03f,         2047.5f,        2049.0f,       2051.0f};
+  std::vector<float> in = {
+      0.0f,      -0.0f,         1.0f,           -2.5f,          65504.0f,      65519.9f,
+      65520.0f,  -1e9f,         6.1e-5f,        6.0e-8f,        2.9802322e-8f, 2.99e-8f,
+      5.96e-8f,  1.0009765625f, 1.00048828125f, 1.00146484375f, 3.3895314e38f, INFINITY,
+      -INFINITY, NAN,           0.333333f,      1e-40f,         1.00390625f,   1.01171875f,
+      1e-5f,     123.456f,      -0.1f,          7e-6f,          32.03f,        2047.5f,
+      2049.0f,   2051.0f};
   REQUIRE(in.size() == 32);
   std::vector<std::uint16_t> half(32), brain(32);
   std::vector<float> back(32);
-  CHECK(text_of(run(kernel, {read_buffer(in), written_buffer(half), written_buffer(brain), written_buffer(back)})) == "");
+  CHECK(text_of(run(kernel, {read_buffer(in), written_buffer(half), written_buffer(brain),
+                             written_buffer(back)})) == "");
   for (std::size_t i = 0; i < 32; ++i) {
     INFO(in[i]);
     if (std::isnan(in[i])) {
@@ -158,8 +166,10 @@ TEST_CASE("emulator: conversions") {
     // The nearest of the two neighbours whose low 16 bits are 0; of equally near ones the even one.
     const auto down = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(in[i]) >> 16);
     const auto up = static_cast<std::uint16_t>(down + 1);
-    const double below = std::fabs(in[i] - value_of_small(false, down)), above = std::fabs(value_of_small(false, up) - in[i]);
-    const std::uint16_t expected = std::isinf(in[i]) || below < above || (below == above && down % 2 == 0) ? down : up;
+    const double below = std::fabs(in[i] - value_of_small(false, down)),
+                 above = std::fabs(value_of_small(false, up) - in[i]);
+    const std::uint16_t expected =
+        std::isinf(in[i]) || below < above || (below == above && down % 2 == 0) ? down : up;
     CHECK(brain[i] == expected);
   }
 }
@@ -170,7 +180,9 @@ TEST_CASE("emulator: ldmatrix") {
     INFO(kind);
     const int matrices = kind[1] - '0';
     const bool transposed = kind.size() > 2;
-    std::string result = matrices == 1 ? "i32" : matrices == 2 ? "{ i32, i32 }" : "{ i32, i32, i32, i32 }";
+    std::string result = matrices == 1   ? "i32"
+                         : matrices == 2 ? "{ i32, i32 }"
+                                         : "{ i32, i32, i32, i32 }";
     // Rows lie in another order than that of lanes: row of lane l at 16 * (5 * l mod 32).
     std::string body = R"(
   %a = getelementptr i32, ptr addrspace(1) %p0, i32 %t
@@ -197,9 +209,10 @@ filled:
 )";
     for (int i = 0; i < matrices; ++i) {
       const std::string n = std::to_string(i);
-      body += matrices == 1 ? "  %r0 = add i32 %m, 0\n" : "  %r" + n + " = extractvalue RESULT %m, " + n + "\n";
-      body +=
-          "  %k" + n + " = add i32 %first, " + n + "\n  %o" + n + " = getelementptr i32, ptr addrspace(1) %p1, i32 %k" + n + "\n";
+      body += matrices == 1 ? "  %r0 = add i32 %m, 0\n"
+                            : "  %r" + n + " = extractvalue RESULT %m, " + n + "\n";
+      body += "  %k" + n + " = add i32 %first, " + n + "\n  %o" + n +
+              " = getelementptr i32, ptr addrspace(1) %p1, i32 %k" + n + "\n";
       body += "  store i32 %r" + n + ", ptr addrspace(1) %o" + n + ", align 4\n";
     }
     KernelText kernel{32, 512, 2, body + "  ret void"};
@@ -214,8 +227,8 @@ filled:
     for (int lane = 0; lane < 32; ++lane) {
       for (int i = 0; i < matrices; ++i) {
         const int a = lane / 4, c = 2 * (lane % 4);
-        const std::uint32_t expected =
-            transposed ? element(i, c, a) | element(i, c + 1, a) << 16 : element(i, a, c) | element(i, a, c + 1) << 16;
+        const std::uint32_t expected = transposed ? element(i, c, a) | element(i, c + 1, a) << 16
+                                                  : element(i, a, c) | element(i, a, c + 1) << 16;
         CHECK(out[static_cast<std::size_t>(4 * lane + i)] == expected);
       }
     }
@@ -224,15 +237,16 @@ filled:
 
 namespace {
 
-/// a: 16 x k, b: k x 8, c and d: 16 x 8, as plain rows; each lane loads its fragments by the layouts of the PTX ISA, written down
-/// here as the table of its figures.
+/// a: 16 x k, b: k x 8, c and d: 16 x 8, as plain rows; each lane loads its fragments by the
+/// layouts of the PTX ISA, written down here as the table of its figures.
 void check_mma(const std::string& kind, const char* op) {
   INFO(kind << ", DYN_SEED=" << dyn::testing::test_seed());
   const bool tf32 = kind == "tf32", half = kind == "f16";
   const int k = tf32 ? 8 : 16;
   std::mt19937_64 random(dyn::testing::test_seed() + 3);
   std::normal_distribution<float> normal;
-  std::vector<float> a(static_cast<std::size_t>(16 * k)), b(static_cast<std::size_t>(8 * k)), c(128), d(128);
+  std::vector<float> a(static_cast<std::size_t>(16 * k)), b(static_cast<std::size_t>(8 * k)),
+      c(128), d(128);
   std::vector<std::uint32_t> words(32 * 6);
   for (float& x : c) x = normal(random);
   const auto narrow = [&](float x) {
@@ -242,8 +256,12 @@ void check_mma(const std::string& kind, const char* op) {
   std::vector<float> exact_a(a.size()), exact_b(b.size());
   for (std::size_t i = 0; i < a.size(); ++i) exact_a[i] = narrow(a[i] = normal(random));
   for (std::size_t i = 0; i < b.size(); ++i) exact_b[i] = narrow(b[i] = normal(random));
-  const auto at_a = [&](int row, int column) { return a[static_cast<std::size_t>(row * k + column)]; };
-  const auto at_b = [&](int row, int column) { return b[static_cast<std::size_t>(row * 8 + column)]; };
+  const auto at_a = [&](int row, int column) {
+    return a[static_cast<std::size_t>(row * k + column)];
+  };
+  const auto at_b = [&](int row, int column) {
+    return b[static_cast<std::size_t>(row * 8 + column)];
+  };
   const auto pair = [&](float low, float high) {
     return std::uint32_t{bits_of_small(half, low)} | std::uint32_t{bits_of_small(half, high)} << 16;
   };
@@ -252,8 +270,9 @@ void check_mma(const std::string& kind, const char* op) {
     const int group = lane >> 2, in_group = lane & 3;
     std::uint32_t* w = &words[static_cast<std::size_t>(lane * 6)];
     if (tf32) {
-      const float values[] = {at_a(group, in_group),         at_a(group + 8, in_group), at_a(group, in_group + 4),
-                              at_a(group + 8, in_group + 4), at_b(in_group, group),     at_b(in_group + 4, group)};
+      const float values[] = {at_a(group, in_group),     at_a(group + 8, in_group),
+                              at_a(group, in_group + 4), at_a(group + 8, in_group + 4),
+                              at_b(in_group, group),     at_b(in_group + 4, group)};
       for (int i = 0; i < 6; ++i) w[i] = std::bit_cast<std::uint32_t>(values[i]);
     } else {
       const int p = in_group * 2;
@@ -271,24 +290,27 @@ void check_mma(const std::string& kind, const char* op) {
   }
   std::string body = "  %six = mul i32 %t, 6\n  %four = mul i32 %t, 4\n";
   std::string arguments;
-  const auto load = [&](const std::string& name, const std::string& type, const char* operand, const char* first, int i) {
+  const auto load = [&](const std::string& name, const std::string& type, const char* operand,
+                        const char* first, int i) {
     body += "  %i" + name + " = add i32 " + first + ", " + std::to_string(i) + "\n  %q" + name +
-            " = getelementptr i32, ptr addrspace(1) " + operand + ", i32 %i" + name + "\n  %" + name + " = load " + type +
-            ", ptr addrspace(1) %q" + name + ", align 4\n";
+            " = getelementptr i32, ptr addrspace(1) " + operand + ", i32 %i" + name + "\n  %" +
+            name + " = load " + type + ", ptr addrspace(1) %q" + name + ", align 4\n";
     arguments += (arguments.empty() ? "" : ", ") + type + " %" + name;
   };
   for (int i = 0; i < 6; ++i) load("w" + std::to_string(i), "i32", "%p0", "%six", i);
   for (int i = 0; i < 4; ++i) load("c" + std::to_string(i), "float", "%p1", "%four", i);
-  body += "  %d = call { float, float, float, float } @" + std::string(op) + "(" + arguments + ")\n";
+  body +=
+      "  %d = call { float, float, float, float } @" + std::string(op) + "(" + arguments + ")\n";
   for (int i = 0; i < 4; ++i) {
     const std::string n = std::to_string(i);
     body += "  %d" + n + " = extractvalue { float, float, float, float } %d, " + n + "\n  %o" + n +
-            " = getelementptr float, ptr addrspace(1) %p2, i32 %ic" + n + "\n  store float %d" + n + ", ptr addrspace(1) %o" + n +
-            ", align 4\n";
+            " = getelementptr float, ptr addrspace(1) %p2, i32 %ic" + n + "\n  store float %d" + n +
+            ", ptr addrspace(1) %o" + n + ", align 4\n";
   }
   std::vector<float> fragments_d(128);
   const KernelText kernel{32, 0, 3, body + "  ret void"};
-  CHECK(text_of(run(kernel, {read_buffer(words), read_buffer(fragments_c), written_buffer(fragments_d)})) == "");
+  CHECK(text_of(run(kernel, {read_buffer(words), read_buffer(fragments_c),
+                             written_buffer(fragments_d)})) == "");
   for (int row = 0; row < 16; ++row) {
     for (int column = 0; column < 8; ++column) {
       double expected = c[static_cast<std::size_t>(row * 8 + column)], size = std::fabs(expected);
@@ -299,7 +321,8 @@ void check_mma(const std::string& kind, const char* op) {
         size += std::fabs(product);
       }
       const int lane = row % 8 * 4 + column / 2, i = (row / 8) * 2 + column % 2;
-      CHECK(std::fabs(fragments_d[static_cast<std::size_t>(4 * lane + i)] - expected) <= size * 0x1p-23);
+      CHECK(std::fabs(fragments_d[static_cast<std::size_t>(4 * lane + i)] - expected) <=
+            size * 0x1p-23);
     }
   }
 }

@@ -39,8 +39,10 @@ class BugReader {
   }
 
   PlantedBug finish() {
-    if (bug_.kernel.empty() || bug_.breaks.empty() || !has_report_) throw std::runtime_error("kernel, breaks or report is missing");
-    if (bug_.edits.empty() || !edit_.find.empty()) throw std::runtime_error("an edit ends with replace or delete");
+    if (bug_.kernel.empty() || bug_.breaks.empty() || !has_report_)
+      throw std::runtime_error("kernel, breaks or report is missing");
+    if (bug_.edits.empty() || !edit_.find.empty())
+      throw std::runtime_error("an edit ends with replace or delete");
     return bug_;
   }
 
@@ -59,12 +61,18 @@ class BugReader {
   }
 
   void take_of_edit(const std::string& key, const std::string& value) {
-    if (key == "after") edit_.after.push_back(value);
-    else if (key == "before") edit_.before = value;
-    else if (key == "occurrence") edit_.occurrence = value == "all" ? 0 : std::stoi(value);
-    else if (key == "replace") edit_.replacement = value;
-    else if (key == "find" || key == "delete") edit_.find = value;
-    else throw std::runtime_error("unknown key \"" + key + "\"");
+    if (key == "after")
+      edit_.after.push_back(value);
+    else if (key == "before")
+      edit_.before = value;
+    else if (key == "occurrence")
+      edit_.occurrence = value == "all" ? 0 : std::stoi(value);
+    else if (key == "replace")
+      edit_.replacement = value;
+    else if (key == "find" || key == "delete")
+      edit_.find = value;
+    else
+      throw std::runtime_error("unknown key \"" + key + "\"");
     if (key == "replace" || key == "delete") end_edit();
   }
 
@@ -91,7 +99,8 @@ PlantedBug read(const std::filesystem::path& path) {
     }
     return reader.finish();
   } catch (const std::exception& error) {
-    throw std::runtime_error(fmt::format("{}, line {}: {}", path.filename().string(), number, error.what()));
+    throw std::runtime_error(
+        fmt::format("{}, line {}: {}", path.filename().string(), number, error.what()));
   }
 }
 
@@ -118,7 +127,8 @@ std::size_t next_match(const Lines& lines, std::size_t begin, const std::string&
   for (std::size_t i = begin; i < lines.size(); ++i) {
     if (regex.match(lines[i])) return i;
   }
-  throw std::runtime_error("no line below line " + std::to_string(begin) + " matches \"" + pattern + "\"");
+  throw std::runtime_error("no line below line " + std::to_string(begin) + " matches \"" + pattern +
+                           "\"");
 }
 
 /// The lines that the edit changes.
@@ -133,7 +143,8 @@ std::vector<std::size_t> places_of(const PlantedEdit& edit, const Lines& lines) 
   }
   if (!edit.before.empty()) std::ranges::reverse(places);
   if (places.empty() || static_cast<int>(places.size()) < edit.occurrence) {
-    throw std::runtime_error(fmt::format("{} lines match \"{}\" where occurrence {} is to change", places.size(), edit.find, edit.occurrence));
+    throw std::runtime_error(fmt::format("{} lines match \"{}\" where occurrence {} is to change",
+                                         places.size(), edit.find, edit.occurrence));
   }
   if (edit.occurrence == 0) return places;
   return {places[static_cast<std::size_t>(edit.occurrence - 1)]};
@@ -143,7 +154,8 @@ void apply(const PlantedEdit& edit, Lines& lines) {
   const llvm::Regex regex = regex_of(edit.find);
   for (const std::size_t place : places_of(edit, lines)) {
     std::string error;
-    lines[place] = edit.replacement ? regex.sub(*edit.replacement, lines[place], &error) : std::string();
+    lines[place] =
+        edit.replacement ? regex.sub(*edit.replacement, lines[place], &error) : std::string();
     if (!error.empty()) throw std::runtime_error("\"" + *edit.replacement + "\": " + error);
   }
 }
@@ -166,10 +178,12 @@ std::string plant(const PlantedBug& bug, const std::string& module_text) {
   for (std::size_t i = 0; i < bug.edits.size(); ++i) {
     try {
       apply(bug.edits[i], lines);
-      lines = lines_of(fmt::format("{}\n", fmt::join(lines, "\n")));  // a replacement may be several lines
+      lines = lines_of(
+          fmt::format("{}\n", fmt::join(lines, "\n")));  // a replacement may be several lines
     } catch (const std::runtime_error& error) {
-      throw std::runtime_error(fmt::format("{}.mutant, edit {}: the kernel \"{}\" is no longer what the edit was written for: {}", bug.name, i + 1,
-                                           bug.kernel, error.what()));
+      throw std::runtime_error(fmt::format(
+          "{}.mutant, edit {}: the kernel \"{}\" is no longer what the edit was written for: {}",
+          bug.name, i + 1, bug.kernel, error.what()));
     }
   }
   return fmt::format("{}\n", fmt::join(lines, "\n"));

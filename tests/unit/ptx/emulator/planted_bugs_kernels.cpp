@@ -9,10 +9,10 @@
 
 #include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/loop/kernel.hpp"
-#include "tests/unit/ptx/loop/emulated_loop.hpp"
+#include "tests/unit/ptx/contraction/matmul_data.hpp"
 #include "tests/unit/ptx/emulator/fixture.hpp"
 #include "tests/unit/ptx/loop/cases.hpp"
-#include "tests/unit/ptx/contraction/matmul_data.hpp"
+#include "tests/unit/ptx/loop/emulated_loop.hpp"
 
 namespace dyn::test {
 
@@ -41,7 +41,9 @@ PlantedKernel matmul(const std::string& name, const MatmulCase& c, std::mt19937_
     kernel.buffers.push_back({std::vector<std::uint8_t>(begin, begin + bytes.size()), false});
   }
   kernel.buffers.back().written = true;
-  kernel.emit = [built](llvm::LLVMContext& context) { return ptx::emit_device_module(context, source_of(*built), "matmul"); };
+  kernel.emit = [built](llvm::LLVMContext& context) {
+    return ptx::emit_device_module(context, source_of(*built), "matmul");
+  };
   kernel.is_right = [c](const std::vector<PlantedBuffer>& after) {
     const std::vector<ptx::testing::Bytes> bytes = to_bytes(after);
     return worst_error(c, bytes, bytes.back()) <= 1;
@@ -49,7 +51,8 @@ PlantedKernel matmul(const std::string& name, const MatmulCase& c, std::mt19937_
   return kernel;
 }
 
-bool close(const std::vector<std::uint8_t>& got, const std::vector<std::uint8_t>& wanted, DType dtype) {
+bool close(const std::vector<std::uint8_t>& got, const std::vector<std::uint8_t>& wanted,
+           DType dtype) {
   if (dtype != DType::f32) return got == wanted;
   const std::size_t count = wanted.size() / sizeof(float);
   const auto at = [](const std::vector<std::uint8_t>& bytes, std::size_t i) {
@@ -73,17 +76,21 @@ const LoopCase& loop_case(const std::string& name) {
 }
 
 /// The class of the kernel that its own plan chooses, by at most two blocks.
-PlantedKernel loop(const std::string& name, const std::string& problem, std::int64_t outer, std::int64_t inner, std::mt19937_64& random) {
+PlantedKernel loop(const std::string& name, const std::string& problem, std::int64_t outer,
+                   std::int64_t inner, std::mt19937_64& random) {
   int indices = -1;
-  const std::shared_ptr<testing::ProblemBuilder> builder = build(loop_case(problem), outer, inner, &indices);
+  const std::shared_ptr<testing::ProblemBuilder> builder =
+      build(loop_case(problem), outer, inner, &indices);
   std::map<int, std::vector<std::uint8_t>> given;
   if (indices >= 0) {
-    std::vector<std::int64_t> values(static_cast<std::size_t>(builder->elements[static_cast<std::size_t>(indices)]));
+    std::vector<std::int64_t> values(
+        static_cast<std::size_t>(builder->elements[static_cast<std::size_t>(indices)]));
     for (std::int64_t& value : values) value = static_cast<std::int64_t>(random() % 14) - 7;
     given.emplace(indices, testing::bytes_of(values));
   }
   const auto contents = random_contents(*builder, static_cast<unsigned>(random()), false, given);
-  const std::shared_ptr<ptx::LoopKernel> loop_kernel = ptx::LoopKernel::create(builder->problem, test_gpu(108), "ptx/test");
+  const std::shared_ptr<ptx::LoopKernel> loop_kernel =
+      ptx::LoopKernel::create(builder->problem, test_gpu(108), "ptx/test");
   const auto sources = std::make_shared<std::vector<codegen::KernelSource>>(loop_kernel->sources());
   std::vector<const void*> handles;
   for (const codegen::KernelSource& source : *sources) handles.push_back(&source);
@@ -93,15 +100,19 @@ PlantedKernel loop(const std::string& name, const std::string& problem, std::int
   kernel.name = name;
   kernel.blocks = std::min<std::int64_t>(launch.grid.blocks, 2);
   kernel.ints = launch.ints;
-  for (std::size_t i = 0; i < contents.size(); ++i) kernel.buffers.push_back({contents[i], builder->problem.operands[i].written});
+  for (std::size_t i = 0; i < contents.size(); ++i)
+    kernel.buffers.push_back({contents[i], builder->problem.operands[i].written});
   const auto* chosen = static_cast<const codegen::KernelSource*>(launch.grid.function);
-  kernel.emit = [builder, loop_kernel, sources, chosen](llvm::LLVMContext& context) { return ptx::emit_device_module(context, *chosen, "loop"); };
-  kernel.is_right = [builder, wanted = interpreted(*builder, contents)](const std::vector<PlantedBuffer>& after) {
-    for (std::size_t i = 0; i < after.size(); ++i) {
-      if (!close(after[i].bytes, wanted[i], builder->problem.operands[i].dtype)) return false;
-    }
-    return true;
+  kernel.emit = [builder, loop_kernel, sources, chosen](llvm::LLVMContext& context) {
+    return ptx::emit_device_module(context, *chosen, "loop");
   };
+  kernel.is_right =
+      [builder, wanted = interpreted(*builder, contents)](const std::vector<PlantedBuffer>& after) {
+        for (std::size_t i = 0; i < after.size(); ++i) {
+          if (!close(after[i].bytes, wanted[i], builder->problem.operands[i].dtype)) return false;
+        }
+        return true;
+      };
   return kernel;
 }
 
@@ -156,8 +167,13 @@ std::vector<PlantedKernel> planted_kernels(std::uint64_t seed) {
   kernels.push_back(matmul("matmul f32, one ticket for each block", single, random));
   kernels.push_back(matmul("matmul bf16 vectors", bf16, random));
   kernels.push_back(matmul("matmul f16 elements", f16, random));
-  kernels.push_back(matmul("matmul tf32 vectors", in_vectors(matrices(small_tensor_tile(DType::f32), 45, 37, 69)), random));
-  kernels.push_back(matmul("matmul bf16 in two regions", in_vectors(in_two_regions(matrices(small_tensor_tile(DType::bf16), 45, 37, 132), 21)), random));
+  kernels.push_back(matmul("matmul tf32 vectors",
+                           in_vectors(matrices(small_tensor_tile(DType::f32), 45, 37, 69)),
+                           random));
+  kernels.push_back(
+      matmul("matmul bf16 in two regions",
+             in_vectors(in_two_regions(matrices(small_tensor_tile(DType::bf16), 45, 37, 132), 21)),
+             random));
   kernels.push_back(loop("softmax by blocks", "softmax", 5, 1021, random));
   kernels.push_back(loop("layer norm by warps", "layer norm", 21, 45, random));
   kernels.push_back(loop("strided rows by blocks", "strided rows", 5, 1021, random));
@@ -170,10 +186,12 @@ PlantedOutcome run(const PlantedKernel& kernel, const llvm::Module& module) {
   const ptx::KernelShape shape = ptx::kernel_shape(module);
   std::vector<PlantedBuffer> after = kernel.buffers;
   std::vector<EmulatedBuffer> buffers;
-  for (PlantedBuffer& buffer : after) buffers.push_back({buffer.bytes.data(), buffer.bytes.size(), buffer.written});
+  for (PlantedBuffer& buffer : after)
+    buffers.push_back({buffer.bytes.data(), buffer.bytes.size(), buffer.written});
   PlantedOutcome outcome;
   const void* function = shared_emulator().emulator().load_module(module);
-  outcome.reports = shared_emulator().launch(function, kernel.blocks, shape.threads, shape.shared_bytes, buffers, kernel.ints);
+  outcome.reports = shared_emulator().launch(function, kernel.blocks, shape.threads,
+                                             shape.shared_bytes, buffers, kernel.ints);
   outcome.right = outcome.reports.empty() && kernel.is_right(after);
   return outcome;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Real kernels to plant bugs in: the device modules that the emitters make, with data of awkward sizes and a check of the result.
+// Real kernels to plant bugs in: the device modules that the emitters make, with data of awkward
+// sizes and a check of the result.
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -19,7 +20,8 @@ struct PlantedBuffer {
   bool written = false;
 };
 
-/// One kernel and one launch of it, with no size a multiple of a tile, and (but for one) fewer blocks than tickets.
+/// One kernel and one launch of it, with no size a multiple of a tile, and (but for one) fewer
+/// blocks than tickets.
 struct PlantedKernel {
   std::string name;
   std::int64_t blocks = 0;
@@ -29,7 +31,8 @@ struct PlantedKernel {
   std::function<bool(const std::vector<PlantedBuffer>&)> is_right;  ///< of the buffers after it
 };
 
-/// Matrix products of every engine and pipeline, row reductions by blocks and by warps, element-wise work, a gather.
+/// Matrix products of every engine and pipeline, row reductions by blocks and by warps,
+/// element-wise work, a gather.
 std::vector<PlantedKernel> planted_kernels(std::uint64_t seed);
 
 struct PlantedOutcome {

@@ -48,7 +48,8 @@ TEST_CASE("the described GPUs have the numbers of their makers' documents") {
   const dyn::choice::GpuMachine& h200 = ptx::described_gpu("h200");
   CHECK(h200.compute_capability == 90);
   CHECK(h200.shared_bytes_per_block == 227 * 1024);
-  CHECK(2 * h200.multiprocessors * h200.clock_hz * h200.f32_fma == doctest::Approx(67e12).epsilon(0.01));
+  CHECK(2 * h200.multiprocessors * h200.clock_hz * h200.f32_fma ==
+        doctest::Approx(67e12).epsilon(0.01));
   CHECK(h200.memory_bytes_per_second == 4.8e12);
 }
 
@@ -61,10 +62,12 @@ TEST_CASE("a broken description is refused with its file and key") {
     CAPTURE(key);
     CHECK(refusal(bad.dump()).find("mine.json: \"" + key + "\"") != std::string::npos);
     bad[key] = nullptr;
-    if (key != "source") CHECK(refusal(bad.dump()).find("mine.json: \"" + key + "\"") != std::string::npos);
+    if (key != "source")
+      CHECK(refusal(bad.dump()).find("mine.json: \"" + key + "\"") != std::string::npos);
     if (!value.is_number()) continue;
     bad[key] = -1;
-    CHECK(refusal(bad.dump()).find("mine.json: \"" + key + "\" must be greater than 0") != std::string::npos);
+    CHECK(refusal(bad.dump()).find("mine.json: \"" + key + "\" must be greater than 0") !=
+          std::string::npos);
   }
   nlohmann::json bad = good;
   bad["clock_mhz"] = 1;
@@ -76,7 +79,9 @@ TEST_CASE("a broken description is refused with its file and key") {
   CHECK(refusal("[1]") == "mine.json is not a JSON object");
 }
 
-TEST_CASE("an unknown name is a user's error that lists the names; real GPUs find the nearest description") {
+TEST_CASE(
+    "an unknown name is a user's error that lists the names; real GPUs find the nearest "
+    "description") {
   try {
     ptx::described_gpu("b200");
     FAIL("found");

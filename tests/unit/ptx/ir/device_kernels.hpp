@@ -20,11 +20,12 @@ struct KernelBody {
 };
 
 /// A module with the kernel "kernel" of 64 threads and what `body` writes; not verified.
-std::unique_ptr<llvm::Module> device_kernel(llvm::LLVMContext& context, const std::function<void(const KernelBody&)>& body,
+std::unique_ptr<llvm::Module> device_kernel(llvm::LLVMContext& context,
+                                            const std::function<void(const KernelBody&)>& body,
                                             int threads = 64, int shared_bytes = 1024);
 
-/// A kernel that calls one operation and stores its results. Argument i is: thread + i (i32, f32), constant_argument(i) (capitals), or an
-/// address that differs in each thread.
+/// A kernel that calls one operation and stores its results. Argument i is: thread + i (i32, f32),
+/// constant_argument(i) (capitals), or an address that differs in each thread.
 std::unique_ptr<llvm::Module> kernel_of(llvm::LLVMContext& context, const ptx::DeviceOp& op);
 
 /// Suits every operation; different for each i of one operation.

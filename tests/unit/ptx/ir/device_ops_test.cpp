@@ -16,7 +16,8 @@ using namespace dyn::test;
 
 namespace {
 
-constexpr std::string_view begin_mark = "<!-- operations: generated from targets/ptx/ir/device_ops.def -->\n";
+constexpr std::string_view begin_mark =
+    "<!-- operations: generated from targets/ptx/ir/device_ops.def -->\n";
 constexpr std::string_view end_mark = "<!-- end of operations -->\n";
 const std::string page_path = std::string(DYN_SOURCE_DIR) + "/docs/device_operations.md";
 
@@ -36,21 +37,25 @@ std::string cell(std::string_view text) {
 }
 
 void add_group(std::string& page, std::string_view title, std::string_view text) {
-  page += "\n### " + std::string(title) + "\n\n" + std::string(text) + "\n\n| operation | signature | PTX | meaning |\n|---|---|---|---|\n";
+  page += "\n### " + std::string(title) + "\n\n" + std::string(text) +
+          "\n\n| operation | signature | PTX | meaning |\n|---|---|---|---|\n";
 }
 
 void add_operation(std::string& page, const ptx::DeviceOp& op) {
-  page += "| `" + cell(op.name) + "` | `" + cell(op.signature) + "` | `" + cell(op.ptx) + "` | " + cell(op.text) + " |\n";
+  page += "| `" + cell(op.name) + "` | `" + cell(op.signature) + "` | `" + cell(op.ptx) + "` | " +
+          cell(op.text) + " |\n";
 }
 
 std::string operation_reference() {
   std::string page = "\nIntrinsics of LLVM:";
   for (const unsigned intrinsic : ptx::device_intrinsics()) {
-    page += (page.back() == ':' ? " `" : ", `") + llvm::Intrinsic::getBaseName(static_cast<llvm::Intrinsic::ID>(intrinsic)).str() + "`";
+    page += (page.back() == ':' ? " `" : ", `") +
+            llvm::Intrinsic::getBaseName(static_cast<llvm::Intrinsic::ID>(intrinsic)).str() + "`";
   }
   page += ".\n";
 #define DYN_DEVICE_GROUP(title, text) add_group(page, title, text);
-#define DYN_DEVICE_OP(id, name, signature, instruction, text) add_operation(page, {ptx::Op::id, name, signature, instruction, text});
+#define DYN_DEVICE_OP(id, name, signature, instruction, text) \
+  add_operation(page, {ptx::Op::id, name, signature, instruction, text});
 #include "targets/ptx/ir/device_ops.def"
 #undef DYN_DEVICE_OP
   return page + "\n";
@@ -63,13 +68,18 @@ std::string error_of(const std::function<void(const KernelBody&)>& body) {
   return internal_error([&] { ptx::verify_device_module(*module); });
 }
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// A call of a function that is declared here and now.
-llvm::CallInst* call_of(const KernelBody& body, const std::string& name, llvm::Type* result, std::vector<llvm::Value*> arguments) {
+llvm::CallInst* call_of(const KernelBody& body, const std::string& name, llvm::Type* result,
+                        std::vector<llvm::Value*> arguments) {
   std::vector<llvm::Type*> types;
   for (const llvm::Value* argument : arguments) types.push_back(argument->getType());
-  return body.builder.CreateCall(body.kernel->getParent()->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)), arguments);
+  return body.builder.CreateCall(body.kernel->getParent()->getOrInsertFunction(
+                                     name, llvm::FunctionType::get(result, types, false)),
+                                 arguments);
 }
 
 }  // namespace
@@ -90,7 +100,9 @@ TEST_CASE("every operation is found by its name, and once") {
 
 TEST_CASE("signatures are types") {
   llvm::LLVMContext context;
-  const auto type_of = [&](ptx::Op op) { return ptx::function_type(context, ptx::device_ops()[static_cast<std::size_t>(op)]); };
+  const auto type_of = [&](ptx::Op op) {
+    return ptx::function_type(context, ptx::device_ops()[static_cast<std::size_t>(op)]);
+  };
   CHECK(type_of(ptx::Op::Barrier)->getReturnType()->isVoidTy());
   const llvm::FunctionType* copy = type_of(ptx::Op::CopyAsync16);
   REQUIRE(copy->getNumParams() == 3);
@@ -111,28 +123,42 @@ TEST_CASE("every operation is a valid call, and its declaration tells the truth"
     const llvm::Function* declaration = module->getFunction(op.name);
     CHECK(declaration->doesNotThrow());
     // What lanes do together keeps its place; what touches memory or waits is not free of effects.
-    const bool together = has(std::string(op.name), ".sync") || has(std::string(op.name), "ldmatrix") || has(std::string(op.name), "mma.");
+    const bool together = has(std::string(op.name), ".sync") ||
+                          has(std::string(op.name), "ldmatrix") ||
+                          has(std::string(op.name), "mma.");
     CHECK(declaration->isConvergent() == together);
     const bool has_pointer = has(std::string(op.signature.substr(op.signature.find('('))), "s");
-    if (has_pointer || has(std::string(op.name), "cp.async")) CHECK(!declaration->doesNotAccessMemory());
+    if (has_pointer || has(std::string(op.name), "cp.async"))
+      CHECK(!declaration->doesNotAccessMemory());
   }
 }
 
 TEST_CASE("a call that does not fit is refused where it is made") {
   llvm::LLVMContext context;
   const std::string error = internal_error([&] {
-    device_kernel(context, [](const KernelBody& body) { ptx::call(body.builder, ptx::Op::WarpSync, {body.builder.getInt64(1)}); });
+    device_kernel(context, [](const KernelBody& body) {
+      ptx::call(body.builder, ptx::Op::WarpSync, {body.builder.getInt64(1)});
+    });
   });
   CHECK(has(error, "dyn.dev.bar.warp.sync is not called with v(i)"));
 }
 
 TEST_CASE("what is no device operation is refused") {
   const auto i32 = [](const KernelBody& body) { return body.builder.getInt32Ty(); };
-  CHECK(has(error_of([&](const KernelBody& body) { call_of(body, "dyn.dev.clock", i32(body), {}); }), "no such device operation"));
-  CHECK(has(error_of([&](const KernelBody& body) { call_of(body, "expf", body.builder.getFloatTy(), {}); }), "no such device operation"));
-  CHECK(has(error_of([&](const KernelBody& body) { call_of(body, "dyn.dev.tid", body.builder.getInt64Ty(), {}); }),
+  CHECK(
+      has(error_of([&](const KernelBody& body) { call_of(body, "dyn.dev.clock", i32(body), {}); }),
+          "no such device operation"));
+  CHECK(has(error_of([&](const KernelBody& body) {
+              call_of(body, "expf", body.builder.getFloatTy(), {});
+            }),
+            "no such device operation"));
+  CHECK(has(error_of([&](const KernelBody& body) {
+              call_of(body, "dyn.dev.tid", body.builder.getInt64Ty(), {});
+            }),
             "the signature of dyn.dev.tid is i()"));
-  CHECK(has(error_of([&](const KernelBody& body) { call_of(body, "dyn.dev.bar.warp.sync", body.builder.getVoidTy(), {}); }),
+  CHECK(has(error_of([&](const KernelBody& body) {
+              call_of(body, "dyn.dev.bar.warp.sync", body.builder.getVoidTy(), {});
+            }),
             "the signature of dyn.dev.bar.warp.sync is v(i)"));
   CHECK(has(error_of([&](const KernelBody& body) {
               llvm::Value* thread = ptx::call(body.builder, ptx::Op::Thread);
@@ -140,7 +166,8 @@ TEST_CASE("what is no device operation is refused") {
             }),
             "argument 1 of dyn.dev.barrier.sync.named must be a constant"));
   CHECK(has(error_of([&](const KernelBody& body) {
-              body.builder.CreateIntrinsic(llvm::Intrinsic::sin, {body.builder.getFloatTy()}, {llvm::ConstantFP::get(body.builder.getFloatTy(), 1)});
+              body.builder.CreateIntrinsic(llvm::Intrinsic::sin, {body.builder.getFloatTy()},
+                                           {llvm::ConstantFP::get(body.builder.getFloatTy(), 1)});
             }),
             "not an intrinsic that every lowering has"));
   CHECK(has(error_of([&](const KernelBody& body) {
@@ -151,53 +178,83 @@ TEST_CASE("what is no device operation is refused") {
 }
 
 TEST_CASE("memory that a thread does not have is refused") {
-  CHECK(has(error_of([](const KernelBody& body) { body.builder.CreateAlloca(body.builder.getInt32Ty()); }), "a thread has no stack"));
   CHECK(has(error_of([](const KernelBody& body) {
-              body.builder.CreateStore(body.builder.getInt32(1), llvm::Constant::getNullValue(body.builder.getPtrTy()));
+              body.builder.CreateAlloca(body.builder.getInt32Ty());
+            }),
+            "a thread has no stack"));
+  CHECK(has(error_of([](const KernelBody& body) {
+              body.builder.CreateStore(body.builder.getInt32(1),
+                                       llvm::Constant::getNullValue(body.builder.getPtrTy()));
             }),
             "memory is global"));
-  CHECK(has(error_of([](const KernelBody& body) { body.builder.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); }),
+  CHECK(has(error_of([](const KernelBody& body) {
+              body.builder.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+            }),
             "not an access that every lowering has"));
   CHECK(has(error_of([](const KernelBody& body) {
-              body.builder.CreateAlignedStore(body.builder.getInt32(1), body.operand(0), llvm::Align(4))->setAtomic(llvm::AtomicOrdering::Release);
+              body.builder
+                  .CreateAlignedStore(body.builder.getInt32(1), body.operand(0), llvm::Align(4))
+                  ->setAtomic(llvm::AtomicOrdering::Release);
             }),
             "the only atomic access is a monotonic store"));
-  CHECK(has(error_of([](const KernelBody& body) { body.builder.CreateAddrSpaceCast(body.operand(0), body.builder.getPtrTy()); }),
+  CHECK(has(error_of([](const KernelBody& body) {
+              body.builder.CreateAddrSpaceCast(body.operand(0), body.builder.getPtrTy());
+            }),
             "stay in their address space"));
   CHECK(has(error_of([](const KernelBody& body) {
               auto* type = body.builder.getInt32Ty();
-              new llvm::GlobalVariable(*body.kernel->getParent(), type, false, llvm::GlobalValue::PrivateLinkage, body.builder.getInt32(0), "counter");
+              new llvm::GlobalVariable(*body.kernel->getParent(), type, false,
+                                       llvm::GlobalValue::PrivateLinkage, body.builder.getInt32(0),
+                                       "counter");
             }),
             "the variable counter"));
 }
 
 TEST_CASE("arithmetic that machines do differently is refused") {
-  const auto load = [](const KernelBody& body) { return body.builder.CreateLoad(body.builder.getFloatTy(), body.operand(0)); };
+  const auto load = [](const KernelBody& body) {
+    return body.builder.CreateLoad(body.builder.getFloatTy(), body.operand(0));
+  };
   CHECK(has(error_of([&](const KernelBody& body) {
               llvm::Value* value = load(body);
-              llvm::cast<llvm::Instruction>(body.builder.CreateFAdd(value, value))->setHasAllowContract(true);
+              llvm::cast<llvm::Instruction>(body.builder.CreateFAdd(value, value))
+                  ->setHasAllowContract(true);
             }),
             "there is no fast-math"));
-  CHECK(has(error_of([&](const KernelBody& body) { body.builder.CreateFPTrunc(load(body), body.builder.getBFloatTy()); }), "the bits of an i16"));
-  CHECK(has(error_of([](const KernelBody& body) { body.builder.CreateLoad(body.builder.getHalfTy(), body.operand(0)); }), "the bits of an i16"));
+  CHECK(has(error_of([&](const KernelBody& body) {
+              body.builder.CreateFPTrunc(load(body), body.builder.getBFloatTy());
+            }),
+            "the bits of an i16"));
+  CHECK(has(error_of([](const KernelBody& body) {
+              body.builder.CreateLoad(body.builder.getHalfTy(), body.operand(0));
+            }),
+            "the bits of an i16"));
 }
 
 TEST_CASE("a kernel has its shape") {
   CHECK(error_of([](const KernelBody&) {}) == "");
-  CHECK(has(error_of([](const KernelBody& body) { body.kernel->removeFnAttr("dyn.threads"); }), "needs the function attribute \"dyn.threads\""));
-  CHECK(has(error_of([](const KernelBody& body) { body.kernel->addFnAttr("dyn.shared", "much"); }), "needs the function attribute \"dyn.shared\""));
-  CHECK(has(error_of([](const KernelBody& body) { body.kernel->addFnAttr("dyn.threads", "0"); }), "has no threads"));
-  CHECK(has(error_of([](const KernelBody& body) { body.kernel->setLinkage(llvm::GlobalValue::InternalLinkage); }), "must be external"));
+  CHECK(has(error_of([](const KernelBody& body) { body.kernel->removeFnAttr("dyn.threads"); }),
+            "needs the function attribute \"dyn.threads\""));
+  CHECK(has(error_of([](const KernelBody& body) { body.kernel->addFnAttr("dyn.shared", "much"); }),
+            "needs the function attribute \"dyn.shared\""));
+  CHECK(has(error_of([](const KernelBody& body) { body.kernel->addFnAttr("dyn.threads", "0"); }),
+            "has no threads"));
+  CHECK(has(error_of([](const KernelBody& body) {
+              body.kernel->setLinkage(llvm::GlobalValue::InternalLinkage);
+            }),
+            "must be external"));
   CHECK(has(error_of([](const KernelBody& body) {
               codegen::Builder builder(body.builder.getContext());
               ptx::create_kernel(builder, *body.kernel->getParent(), "second", 32, 0);
               builder.CreateRetVoid();
             }),
             "one kernel, not kernel and second"));
-  CHECK(has(error_of([](const KernelBody& body) { body.kernel->getParent()->setDataLayout("e-i64:64"); }), "triple and data layout"));
+  CHECK(has(
+      error_of([](const KernelBody& body) { body.kernel->getParent()->setDataLayout("e-i64:64"); }),
+      "triple and data layout"));
   llvm::LLVMContext context;
   const auto empty = ptx::make_device_module(context, "nothing");
-  CHECK(has(internal_error([&] { ptx::verify_device_module(*empty); }), "the device module nothing has no kernel"));
+  CHECK(has(internal_error([&] { ptx::verify_device_module(*empty); }),
+            "the device module nothing has no kernel"));
   const auto module = device_kernel(context, [](const KernelBody&) {}, 96, 2048);
   const ptx::KernelShape shape = ptx::kernel_shape(*module);
   CHECK(shape.symbol == "kernel");
@@ -210,7 +267,8 @@ TEST_CASE("the page of operations is the table's") {
   const std::size_t begin = page.find(begin_mark), end = page.find(end_mark);
   REQUIRE(begin != std::string::npos);
   REQUIRE(end != std::string::npos);
-  const std::string wanted = page.substr(0, begin + begin_mark.size()) + operation_reference() + page.substr(end);
+  const std::string wanted =
+      page.substr(0, begin + begin_mark.size()) + operation_reference() + page.substr(end);
   const char* update = std::getenv("DYN_UPDATE_GOLDEN");
   if (update != nullptr && std::string_view(update) == "1") {
     std::ofstream(page_path, std::ios::binary) << wanted;

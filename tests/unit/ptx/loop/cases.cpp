@@ -32,25 +32,34 @@ int narrow_softmax(ProblemBuilder& b) {
 int float_operators(ProblemBuilder& b) {
   const int x = b.load(b.dense(DType::f32, {0, 1})), y = b.load(b.dense(DType::f32, {0, 1}));
   const int positive = b.expr(ExprOp::Add, {b.expr(ExprOp::Abs, {x}), b.number(0.5)});
-  for (const ExprOp op : {ExprOp::Exp, ExprOp::Tanh, ExprOp::Erf, ExprOp::Sigmoid, ExprOp::Floor, ExprOp::Ceil, ExprOp::Round, ExprOp::Sin, ExprOp::Cos,
-                          ExprOp::Tan, ExprOp::Atan, ExprOp::Sinh, ExprOp::Cosh, ExprOp::Asinh, ExprOp::Relu, ExprOp::Sign, ExprOp::Neg})
+  for (const ExprOp op :
+       {ExprOp::Exp, ExprOp::Tanh, ExprOp::Erf, ExprOp::Sigmoid, ExprOp::Floor, ExprOp::Ceil,
+        ExprOp::Round, ExprOp::Sin, ExprOp::Cos, ExprOp::Tan, ExprOp::Atan, ExprOp::Sinh,
+        ExprOp::Cosh, ExprOp::Asinh, ExprOp::Relu, ExprOp::Sign, ExprOp::Neg})
     b.store(b.expr(op, {x}), b.dense(DType::f32, {0, 1}, true));
-  for (const ExprOp op : {ExprOp::Log, ExprOp::Sqrt, ExprOp::Rsqrt, ExprOp::Reciprocal}) b.store(b.expr(op, {positive}), b.dense(DType::f32, {0, 1}, true));
+  for (const ExprOp op : {ExprOp::Log, ExprOp::Sqrt, ExprOp::Rsqrt, ExprOp::Reciprocal})
+    b.store(b.expr(op, {positive}), b.dense(DType::f32, {0, 1}, true));
   const int small = b.expr(ExprOp::Tanh, {x}), large = b.expr(ExprOp::Add, {positive, b.number(1)});
-  for (const ExprOp op : {ExprOp::Asin, ExprOp::Acos, ExprOp::Atanh}) b.store(b.expr(op, {small}), b.dense(DType::f32, {0, 1}, true));
+  for (const ExprOp op : {ExprOp::Asin, ExprOp::Acos, ExprOp::Atanh})
+    b.store(b.expr(op, {small}), b.dense(DType::f32, {0, 1}, true));
   b.store(b.expr(ExprOp::Acosh, {large}), b.dense(DType::f32, {0, 1}, true));
-  for (const ExprOp op : {ExprOp::Div, ExprOp::Pow, ExprOp::Mod}) b.store(b.expr(op, {y, positive}), b.dense(DType::f32, {0, 1}, true));
+  for (const ExprOp op : {ExprOp::Div, ExprOp::Pow, ExprOp::Mod})
+    b.store(b.expr(op, {y, positive}), b.dense(DType::f32, {0, 1}, true));
   b.store(b.expr(ExprOp::IsNan, {x}, DType::boolean), b.dense(DType::boolean, {0, 1}, true));
   return -1;
 }
 
 int integer_operators(ProblemBuilder& b, DType dtype) {
   const int x = b.load(b.dense(dtype, {0, 1})), y = b.load(b.dense(dtype, {1}));
-  for (const ExprOp op : {ExprOp::Add, ExprOp::Sub, ExprOp::Mul, ExprOp::Div, ExprOp::Mod, ExprOp::Pow, ExprOp::Max, ExprOp::Min, ExprOp::And, ExprOp::Or})
+  for (const ExprOp op : {ExprOp::Add, ExprOp::Sub, ExprOp::Mul, ExprOp::Div, ExprOp::Mod,
+                          ExprOp::Pow, ExprOp::Max, ExprOp::Min, ExprOp::And, ExprOp::Or})
     b.store(b.expr(op, {x, y}, dtype), b.dense(dtype, {0, 1}, true));
-  for (const ExprOp op : {ExprOp::Neg, ExprOp::Abs, ExprOp::Sign, ExprOp::Relu}) b.store(b.expr(op, {x}, dtype), b.dense(dtype, {0, 1}, true));
-  const int less = b.expr(ExprOp::Less, {x, y}, DType::boolean), equal = b.expr(ExprOp::Equal, {x, y}, DType::boolean);
-  b.store(b.expr(ExprOp::Or, {less, b.expr(ExprOp::Not, {equal}, DType::boolean)}, DType::boolean), b.dense(DType::boolean, {0, 1}, true));
+  for (const ExprOp op : {ExprOp::Neg, ExprOp::Abs, ExprOp::Sign, ExprOp::Relu})
+    b.store(b.expr(op, {x}, dtype), b.dense(dtype, {0, 1}, true));
+  const int less = b.expr(ExprOp::Less, {x, y}, DType::boolean),
+            equal = b.expr(ExprOp::Equal, {x, y}, DType::boolean);
+  b.store(b.expr(ExprOp::Or, {less, b.expr(ExprOp::Not, {equal}, DType::boolean)}, DType::boolean),
+          b.dense(DType::boolean, {0, 1}, true));
   return -1;
 }
 
@@ -87,17 +96,62 @@ std::vector<LoopCase> make_cases() {
       {"strided rows", {parallel, reduction}, 2, strided_rows},
       {"conditions of rows", {parallel, reduction}, 2, conditions_of_rows},
       {"element-wise", {parallel, parallel}, 2, plain(testing::element_wise)},
-      {"outer mean", {parallel, reduction}, 2, [](ProblemBuilder& b) { b.problem.lane_axis = 0; return plain(testing::outer_mean)(b); }},
-      {"totals of f32", {reduction, reduction}, 2, [](ProblemBuilder& b) { testing::totals(b, DType::f32); return -1; }},
-      {"totals of i32", {reduction, reduction}, 2, [](ProblemBuilder& b) { testing::totals(b, DType::i32); return -1; }},
-      {"totals of i64", {reduction, reduction}, 2, [](ProblemBuilder& b) { testing::totals(b, DType::i64); return -1; }},
-      {"padded columns", {parallel, parallel}, 2, [](ProblemBuilder& b) { testing::pad(b, 1, DType::f32); return -1; }},
-      {"padded rows of f16", {parallel, parallel}, 2, [](ProblemBuilder& b) { testing::pad(b, 0, DType::f16); return -1; }},
-      {"embedding", {parallel, parallel}, 2, [](ProblemBuilder& b) { return testing::embedding(b, 7); }},
+      {"outer mean",
+       {parallel, reduction},
+       2,
+       [](ProblemBuilder& b) {
+         b.problem.lane_axis = 0;
+         return plain(testing::outer_mean)(b);
+       }},
+      {"totals of f32",
+       {reduction, reduction},
+       2,
+       [](ProblemBuilder& b) {
+         testing::totals(b, DType::f32);
+         return -1;
+       }},
+      {"totals of i32",
+       {reduction, reduction},
+       2,
+       [](ProblemBuilder& b) {
+         testing::totals(b, DType::i32);
+         return -1;
+       }},
+      {"totals of i64",
+       {reduction, reduction},
+       2,
+       [](ProblemBuilder& b) {
+         testing::totals(b, DType::i64);
+         return -1;
+       }},
+      {"padded columns",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) {
+         testing::pad(b, 1, DType::f32);
+         return -1;
+       }},
+      {"padded rows of f16",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) {
+         testing::pad(b, 0, DType::f16);
+         return -1;
+       }},
+      {"embedding",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) { return testing::embedding(b, 7); }},
       {"lookup", {parallel, parallel}, 1, [](ProblemBuilder& b) { return testing::lookup(b, 7); }},
       {"float operators", {parallel, parallel}, 2, float_operators},
-      {"i32 operators", {parallel, parallel}, 2, [](ProblemBuilder& b) { return integer_operators(b, DType::i32); }},
-      {"i64 operators", {parallel, parallel}, 2, [](ProblemBuilder& b) { return integer_operators(b, DType::i64); }},
+      {"i32 operators",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) { return integer_operators(b, DType::i32); }},
+      {"i64 operators",
+       {parallel, parallel},
+       2,
+       [](ProblemBuilder& b) { return integer_operators(b, DType::i64); }},
       {"casts", {parallel, parallel}, 2, casts},
   };
 }
@@ -109,7 +163,8 @@ const std::vector<LoopCase>& loop_cases() {
   return cases;
 }
 
-std::unique_ptr<ProblemBuilder> build(const LoopCase& loop_case, std::int64_t outer, std::int64_t inner, int* indices) {
+std::unique_ptr<ProblemBuilder> build(const LoopCase& loop_case, std::int64_t outer,
+                                      std::int64_t inner, int* indices) {
   auto builder = std::make_unique<ProblemBuilder>(loop_case.name);
   if (loop_case.axes == 2) builder->axis(outer, loop_case.kinds[0]);
   builder->axis(inner, loop_case.kinds[1]);

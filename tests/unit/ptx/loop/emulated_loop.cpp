@@ -42,8 +42,8 @@ choice::GpuMachine test_gpu(int multiprocessors) {
   return machine;
 }
 
-EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine, const Contents& initial,
-                          std::int64_t most_blocks) {
+EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine,
+                          const Contents& initial, std::int64_t most_blocks) {
   const auto kernel = ptx::LoopKernel::create(builder.problem, machine, "ptx/test");
   REQUIRE(kernel != nullptr);
   rkernel::CompileReport report;
@@ -52,20 +52,25 @@ EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::
   rkernel::Grid& grid = result.launch.grid;
   grid.blocks = std::min(grid.blocks, most_blocks);
   if (grid.blocks == 0) return result;
-  const testing::EmulatorRun counted(builder.problem.has_reduction() ? "reductions" : "element-wise");
+  const testing::EmulatorRun counted(builder.problem.has_reduction() ? "reductions"
+                                                                     : "element-wise");
   count_dtypes(builder.problem, counted);
   counted.edge("blocks cut short", grid.blocks == most_blocks);
   counted.edge("shared memory", grid.shared_bytes > 0);
   std::vector<EmulatedBuffer> buffers;
   for (std::size_t i = 0; i < initial.size(); ++i)
-    buffers.push_back({result.outputs[i].data(), result.outputs[i].size(), builder.problem.operands[i].written});
-  result.reports = text_of(emulated().launch(grid.function, grid.blocks, grid.threads, grid.shared_bytes, buffers, result.launch.ints));
+    buffers.push_back(
+        {result.outputs[i].data(), result.outputs[i].size(), builder.problem.operands[i].written});
+  result.reports = text_of(emulated().launch(grid.function, grid.blocks, grid.threads,
+                                             grid.shared_bytes, buffers, result.launch.ints));
   result.status = emulated().status();
   return result;
 }
 
-rkernel::Launch check_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine, unsigned seed, double tolerance,
-                               bool specials, const std::map<int, std::vector<std::uint8_t>>& given) {
+rkernel::Launch check_emulated(const testing::ProblemBuilder& builder,
+                               const choice::GpuMachine& machine, unsigned seed, double tolerance,
+                               bool specials,
+                               const std::map<int, std::vector<std::uint8_t>>& given) {
   CAPTURE(builder.problem.name);
   CAPTURE(seed);
   CAPTURE(builder.extents);
@@ -75,7 +80,8 @@ rkernel::Launch check_emulated(const testing::ProblemBuilder& builder, const cho
   REQUIRE(got.reports.empty());
   REQUIRE(got.status == 0);
   const Contents wanted = testing::interpreted(builder, initial);
-  for (std::size_t i = 0; i < wanted.size(); ++i) testing::require_close(builder, static_cast<int>(i), got.outputs[i], wanted[i], tolerance);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    testing::require_close(builder, static_cast<int>(i), got.outputs[i], wanted[i], tolerance);
   const EmulatedLoop again = run_emulated(builder, machine, initial, 2);
   CAPTURE(again.reports);
   REQUIRE(again.reports.empty());

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/problem_builder.hpp"
 #include "src/choice/gpu/gpu.hpp"
 #include "targets/ptx/loop/kernel.hpp"
+#include "tests/support/problem_builder.hpp"
 
 namespace dyn::test {
 
-/// A GPU like an A100, with so many multiprocessors: many make few long rows worth all warps of a block.
+/// A GPU like an A100, with so many multiprocessors: many make few long rows worth all warps of a
+/// block.
 choice::GpuMachine test_gpu(int multiprocessors);
 
 using Contents = std::vector<std::vector<std::uint8_t>>;  ///< bytes of each operand's buffer
@@ -25,12 +26,15 @@ struct EmulatedLoop {
 };
 
 /// In as many blocks as planned, at most `most_blocks`.
-EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine, const Contents& initial,
-                          std::int64_t most_blocks = 1 << 30);
+EmulatedLoop run_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine,
+                          const Contents& initial, std::int64_t most_blocks = 1 << 30);
 
-/// Random contents (those in `given` are as they are there), run as planned, and by two blocks that take all tickets; the emulator has
-/// nothing to report, both runs give the same bits, and these agree with the interpreter. Returns the launch.
-rkernel::Launch check_emulated(const testing::ProblemBuilder& builder, const choice::GpuMachine& machine, unsigned seed, double tolerance,
-                               bool specials = false, const std::map<int, std::vector<std::uint8_t>>& given = {});
+/// Random contents (those in `given` are as they are there), run as planned, and by two blocks that
+/// take all tickets; the emulator has nothing to report, both runs give the same bits, and these
+/// agree with the interpreter. Returns the launch.
+rkernel::Launch check_emulated(const testing::ProblemBuilder& builder,
+                               const choice::GpuMachine& machine, unsigned seed, double tolerance,
+                               bool specials = false,
+                               const std::map<int, std::vector<std::uint8_t>>& given = {});
 
 }  // namespace dyn::test

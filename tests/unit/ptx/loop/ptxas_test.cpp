@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <set>
 
-#include "tests/unit/ptx/loop/cases.hpp"
 #include "targets/ptx/loop/kernel.hpp"
 #include "tests/support/ptxas.hpp"
 #include "tests/support/random_problem.hpp"
 #include "tests/support/seed.hpp"
+#include "tests/unit/ptx/loop/cases.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
@@ -22,7 +22,8 @@ struct Totals {
   std::set<std::string> hashes;
 };
 
-void assemble_all(const rkernel::Problem& problem, std::span<const char* const> gpus, Totals& totals) {
+void assemble_all(const rkernel::Problem& problem, std::span<const char* const> gpus,
+                  Totals& totals) {
   const auto kernel = ptx::LoopKernel::create(problem, {}, "ptx/test");
   REQUIRE(kernel != nullptr);
   for (const rkernel::CodeListing& listing : kernel->listings()) {
@@ -42,24 +43,28 @@ void assemble_all(const rkernel::Problem& problem, std::span<const char* const> 
 }  // namespace
 
 TEST_SUITE("full") {
-TEST_CASE("loop kernels assemble for every GPU") {
-  if (ptxas_is_missing()) return;
-  Totals totals;
-  for (const LoopCase& loop_case : loop_cases()) assemble_all(build(loop_case, 5, 300)->problem, ptxas_gpus(), totals);
-  CHECK(totals.assembled >= static_cast<int>(loop_cases().size() * ptxas_gpus().size()));
-  std::printf("note: ptxas assembled %d loop kernels, at most %d registers\n", totals.assembled, totals.most_registers);
-}
-
-TEST_CASE("random loop kernels assemble") {
-  if (ptxas_is_missing()) return;
-  constexpr unsigned first_seed = 1000;
-  const auto count = static_cast<unsigned>(dyn::testing::test_rounds(25, 2));
-  Totals totals;
-  for (unsigned seed = first_seed; seed < first_seed + count; ++seed) {
-    CAPTURE(seed);
-    assemble_all(dyn::testing::random_problem(seed, dyn::testing::RandomDtypes::Gpu)->problem, ptxas_gpus().first(1), totals);
+  TEST_CASE("loop kernels assemble for every GPU") {
+    if (ptxas_is_missing()) return;
+    Totals totals;
+    for (const LoopCase& loop_case : loop_cases())
+      assemble_all(build(loop_case, 5, 300)->problem, ptxas_gpus(), totals);
+    CHECK(totals.assembled >= static_cast<int>(loop_cases().size() * ptxas_gpus().size()));
+    std::printf("note: ptxas assembled %d loop kernels, at most %d registers\n", totals.assembled,
+                totals.most_registers);
   }
-  CHECK(totals.assembled >= static_cast<int>(count));
-  std::printf("note: ptxas assembled %d random loop kernels, at most %d registers\n", totals.assembled, totals.most_registers);
-}
+
+  TEST_CASE("random loop kernels assemble") {
+    if (ptxas_is_missing()) return;
+    constexpr unsigned first_seed = 1000;
+    const auto count = static_cast<unsigned>(dyn::testing::test_rounds(25, 2));
+    Totals totals;
+    for (unsigned seed = first_seed; seed < first_seed + count; ++seed) {
+      CAPTURE(seed);
+      assemble_all(dyn::testing::random_problem(seed, dyn::testing::RandomDtypes::Gpu)->problem,
+                   ptxas_gpus().first(1), totals);
+    }
+    CHECK(totals.assembled >= static_cast<int>(count));
+    std::printf("note: ptxas assembled %d random loop kernels, at most %d registers\n",
+                totals.assembled, totals.most_registers);
+  }
 }

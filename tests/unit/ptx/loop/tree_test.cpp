@@ -5,19 +5,21 @@
 #include <llvm/IR/Module.h>
 
 #include "dyn/error.hpp"
-#include "tests/unit/ptx/loop/emulated_loop.hpp"
-#include "tests/unit/ptx/loop/cases.hpp"
-#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
+#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/loop/emitter.hpp"
 #include "targets/ptx/loop/kernel.hpp"
+#include "tests/unit/ptx/loop/cases.hpp"
+#include "tests/unit/ptx/loop/emulated_loop.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
 
 namespace {
 
-std::unique_ptr<dyn::testing::ProblemBuilder> softmax_rows() { return build(loop_cases().front(), 3, 1000); }
+std::unique_ptr<dyn::testing::ProblemBuilder> softmax_rows() {
+  return build(loop_cases().front(), 3, 1000);
+}
 
 std::string hash_of(const ptx::LoopProblem& problem, const ptx::LoopClass& loop_class) {
   llvm::LLVMContext context;
@@ -74,7 +76,8 @@ TEST_CASE("listings are of the code that the emulator runs") {
   rkernel::CompileReport report;
   const std::vector<const void*> functions = emulator->load(kernel->sources(), 1, report);
   REQUIRE(listings.size() == functions.size());
-  for (std::size_t i = 0; i < functions.size(); ++i) CHECK(listings[i].hash == emulator->module_hash_of(functions[i]));
+  for (std::size_t i = 0; i < functions.size(); ++i)
+    CHECK(listings[i].hash == emulator->module_hash_of(functions[i]));
   CHECK(listings[0].name == "softmax-rows_of_1_warp");
   CHECK(listings[1].name == "softmax-rows_of_8_warps");
   CHECK(listings[1].text.find("barrier.sync") != std::string::npos);

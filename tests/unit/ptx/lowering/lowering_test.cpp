@@ -7,8 +7,8 @@
 
 #include <thread>
 
-#include "tests/unit/ptx/ir/device_kernels.hpp"
 #include "tests/support/count.hpp"
+#include "tests/unit/ptx/ir/device_kernels.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
@@ -24,16 +24,22 @@ std::string ptx_of(const std::function<void(const KernelBody&)>& body) {
 
 /// A kernel with a barrier, a shuffle, constants and branches.
 std::unique_ptr<llvm::Module> sample(llvm::LLVMContext& context, int threads = 64) {
-  return device_kernel(context, [](const KernelBody& body) {
-    Builder& builder = body.builder;
-    llvm::Value* thread = ptx::call(builder, ptx::Op::Thread);
-    llvm::Value* shared = builder.CreateGEP(builder.getInt32Ty(), ptx::call(builder, ptx::Op::Shared), thread);
-    builder.CreateStore(thread, shared);
-    ptx::call(builder, ptx::Op::Barrier);
-    llvm::Value* value = builder.CreateLoad(builder.getInt32Ty(), shared, "value");
-    value = ptx::call(builder, ptx::Op::ShuffleBfly, {value, builder.getInt32(1), builder.getInt32(31), builder.getInt32(0xffffffff)});
-    builder.CreateStore(value, body.operand(0));
-  }, threads);
+  return device_kernel(
+      context,
+      [](const KernelBody& body) {
+        Builder& builder = body.builder;
+        llvm::Value* thread = ptx::call(builder, ptx::Op::Thread);
+        llvm::Value* shared =
+            builder.CreateGEP(builder.getInt32Ty(), ptx::call(builder, ptx::Op::Shared), thread);
+        builder.CreateStore(thread, shared);
+        ptx::call(builder, ptx::Op::Barrier);
+        llvm::Value* value = builder.CreateLoad(builder.getInt32Ty(), shared, "value");
+        value = ptx::call(
+            builder, ptx::Op::ShuffleBfly,
+            {value, builder.getInt32(1), builder.getInt32(31), builder.getInt32(0xffffffff)});
+        builder.CreateStore(value, body.operand(0));
+      },
+      threads);
 }
 
 }  // namespace
@@ -45,8 +51,8 @@ TEST_CASE("the data layout is the back end's") {
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(module->getTargetTriple(), error);
   REQUIRE_MESSAGE(target != nullptr, error);
-  const std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(module->getTargetTriple(), ptx::ptx_cpu, ptx::ptx_features, {}, std::nullopt));
+  const std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      module->getTargetTriple(), ptx::ptx_cpu, ptx::ptx_features, {}, std::nullopt));
   CHECK(module->getDataLayoutStr() == machine->createDataLayout().getStringRepresentation());
 }
 
@@ -78,20 +84,25 @@ TEST_CASE("the same kernel has the same hash") {
 
 TEST_CASE("text that is no module is refused") {
   llvm::LLVMContext context;
-  const std::string error = internal_error([&] { ptx::parse_device_module(context, "define void @kernel() {\n  retur void\n}\n"); });
+  const std::string error = internal_error(
+      [&] { ptx::parse_device_module(context, "define void @kernel() {\n  retur void\n}\n"); });
   CHECK(error.find("device IR, line 2") != std::string::npos);
 }
 
 TEST_CASE("a module that breaks the rules is not lowered, and says where it came from") {
   llvm::LLVMContext context;
-  const codegen::KernelSource source{"the key", [](llvm::Module& module, const std::string& symbol) {
+  const codegen::KernelSource source{"the key",
+                                     [](llvm::Module& module, const std::string& symbol) {
                                        Builder builder(module.getContext());
                                        ptx::create_kernel(builder, module, symbol, 32, 0);
                                        builder.CreateAlloca(builder.getInt32Ty());
                                        builder.CreateRetVoid();
                                      }};
-  CHECK(internal_error([&] { ptx::emit_device_module(context, source, "kernel"); }).find("generating the key") != std::string::npos);
-  const auto module = device_kernel(context, [](const KernelBody& body) { body.kernel->removeFnAttr("dyn.threads"); });
+  CHECK(internal_error([&] {
+          ptx::emit_device_module(context, source, "kernel");
+        }).find("generating the key") != std::string::npos);
+  const auto module = device_kernel(
+      context, [](const KernelBody& body) { body.kernel->removeFnAttr("dyn.threads"); });
   CHECK(internal_error([&] { ptx::lower_to_ptx(*module); }) != "");
 }
 
@@ -112,13 +123,17 @@ TEST_CASE("accesses name their memory") {
     auto* four = llvm::FixedVectorType::get(builder.getFloatTy(), 4);
     llvm::Value* shared = ptx::call(builder, ptx::Op::Shared);
     llvm::Value* global = body.operand(0);
-    builder.CreateAlignedStore(builder.CreateAlignedLoad(four, global, llvm::Align(16)), shared, llvm::Align(16));
+    builder.CreateAlignedStore(builder.CreateAlignedLoad(four, global, llvm::Align(16)), shared,
+                               llvm::Align(16));
     ptx::call(builder, ptx::Op::Barrier);
-    builder.CreateAlignedStore(builder.CreateAlignedLoad(four, shared, llvm::Align(16)), global, llvm::Align(16));
-    llvm::Value* flag = builder.CreateICmpNE(builder.CreateLoad(builder.getInt8Ty(), body.operand(1)), builder.getInt8(0));
+    builder.CreateAlignedStore(builder.CreateAlignedLoad(four, shared, llvm::Align(16)), global,
+                               llvm::Align(16));
+    llvm::Value* flag = builder.CreateICmpNE(
+        builder.CreateLoad(builder.getInt8Ty(), body.operand(1)), builder.getInt8(0));
     llvm::Value* place = builder.CreateSelect(flag, body.operand(2), body.kernel->getArg(1));
     builder.CreateStore(builder.CreateLoad(builder.getInt64Ty(), place), body.operand(3));
-    builder.CreateAlignedStore(builder.getInt32(1), body.kernel->getArg(2), llvm::Align(4))->setAtomic(llvm::AtomicOrdering::Monotonic);
+    builder.CreateAlignedStore(builder.getInt32(1), body.kernel->getArg(2), llvm::Align(4))
+        ->setAtomic(llvm::AtomicOrdering::Monotonic);
   });
   INFO(text);
   CHECK(count(text, "ld.global.v4.f32") == 1);
@@ -128,41 +143,54 @@ TEST_CASE("accesses name their memory") {
   CHECK(count(text, "ld.global.u8") == 1);
   CHECK(count(text, "ld.global.nc.u64") >= 4);  // the table of operands
   CHECK(count(text, "\tst.volatile.global.u32") + count(text, "\tst.relaxed.sys.global.u32") == 1);
-  for (const char* generic : {"\tld.u", "\tld.f", "\tld.v", "\tst.u", "\tst.f", "\tst.v4", "cvta", "local"}) CHECK(count(text, generic) == 0);
+  for (const char* generic :
+       {"\tld.u", "\tld.f", "\tld.v", "\tst.u", "\tst.f", "\tst.v4", "cvta", "local"})
+    CHECK(count(text, generic) == 0);
 }
 
 TEST_CASE("only fma is fused") {
   const std::string text = ptx_of([](const KernelBody& body) {
     Builder& builder = body.builder;
     llvm::Value* values[3];
-    for (int i = 0; i < 3; ++i) values[i] = builder.CreateLoad(builder.getFloatTy(), body.operand(i));
-    builder.CreateStore(builder.CreateFAdd(builder.CreateFMul(values[0], values[1]), values[2]), body.operand(3));
-    builder.CreateStore(builder.CreateIntrinsic(llvm::Intrinsic::fma, {builder.getFloatTy()}, {values[0], values[1], values[2]}), body.operand(4));
+    for (int i = 0; i < 3; ++i)
+      values[i] = builder.CreateLoad(builder.getFloatTy(), body.operand(i));
+    builder.CreateStore(builder.CreateFAdd(builder.CreateFMul(values[0], values[1]), values[2]),
+                        body.operand(3));
+    builder.CreateStore(builder.CreateIntrinsic(llvm::Intrinsic::fma, {builder.getFloatTy()},
+                                                {values[0], values[1], values[2]}),
+                        body.operand(4));
     builder.CreateStore(builder.CreateFDiv(values[0], values[1]), body.operand(5));
-    builder.CreateStore(builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, values[2]), body.operand(6));
+    builder.CreateStore(builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, values[2]),
+                        body.operand(6));
   });
   INFO(text);
-  for (const char* exact : {"mul.rn.f32", "add.rn.f32", "fma.rn.f32", "div.rn.f32", "sqrt.rn.f32"}) CHECK(count(text, exact) == 1);
+  for (const char* exact : {"mul.rn.f32", "add.rn.f32", "fma.rn.f32", "div.rn.f32", "sqrt.rn.f32"})
+    CHECK(count(text, exact) == 1);
 }
 
 TEST_CASE("what lanes do together stays where it is") {
   // Each result is used in a branch only, where a compiler would like to compute it.
-  for (const ptx::Op op : {ptx::Op::MmaF16, ptx::Op::LoadMatrix4, ptx::Op::ShuffleBfly, ptx::Op::Ballot}) {
+  for (const ptx::Op op :
+       {ptx::Op::MmaF16, ptx::Op::LoadMatrix4, ptx::Op::ShuffleBfly, ptx::Op::Ballot}) {
     const ptx::DeviceOp& definition = ptx::device_ops()[static_cast<std::size_t>(op)];
     llvm::LLVMContext context;
     const auto module = kernel_of(context, definition);
     llvm::Function* kernel = module->getFunction("kernel");
-    llvm::Instruction* after = llvm::cast<llvm::CallInst>(*module->getFunction(definition.name)->user_begin())->getNextNode();
+    llvm::Instruction* after =
+        llvm::cast<llvm::CallInst>(*module->getFunction(definition.name)->user_begin())
+            ->getNextNode();
     llvm::BasicBlock* head = after->getParent();
     llvm::BasicBlock* tail = head->splitBasicBlock(after);
     auto* end = llvm::BasicBlock::Create(context, "end", kernel);
     Builder(end).CreateRetVoid();
     head->getTerminator()->eraseFromParent();
     Builder builder(head);
-    builder.CreateCondBr(builder.CreateICmpULT(ptx::call(builder, ptx::Op::Lane), builder.getInt32(7)), tail, end);
+    builder.CreateCondBr(
+        builder.CreateICmpULT(ptx::call(builder, ptx::Op::Lane), builder.getInt32(7)), tail, end);
     const std::string text = ptx::lower_to_ptx(*module);
     INFO(text);
-    const std::size_t operation = text.find(definition.ptx.substr(0, definition.ptx.find(' '))), branch = text.find("bra");
+    const std::size_t operation = text.find(definition.ptx.substr(0, definition.ptx.find(' '))),
+                      branch = text.find("bra");
     REQUIRE(operation != std::string::npos);
     REQUIRE(branch != std::string::npos);
     CHECK(operation < branch);

@@ -1,4 +1,5 @@
-// Every scalar operator of every dtype is code for a GPU, without calls and with the rounding that IEEE 754 asks for.
+// Every scalar operator of every dtype is code for a GPU, without calls and with the rounding that
+// IEEE 754 asks for.
 
 #include <doctest/doctest.h>
 
@@ -7,11 +8,11 @@
 #include <map>
 #include <set>
 
-#include "tests/unit/ptx/ir/device_kernels.hpp"
 #include "dyn/error.hpp"
 #include "targets/llvm/math/math.hpp"
 #include "targets/ptx/lowering/ptx_lowering.hpp"
 #include "tests/support/ptxas.hpp"
+#include "tests/unit/ptx/ir/device_kernels.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
@@ -24,7 +25,10 @@ constexpr std::array dtypes = {DType::f32, DType::i32, DType::i64, DType::boolea
 struct Case {
   ExprOp op;
   DType from, to;
-  std::string name() const { return std::string(name_of(op)) + " " + std::string(name_of(from)) + " to " + std::string(name_of(to)); }
+  std::string name() const {
+    return std::string(name_of(op)) + " " + std::string(name_of(from)) + " to " +
+           std::string(name_of(to));
+  }
 };
 
 bool tests(ExprOp op) {
@@ -51,15 +55,18 @@ std::vector<Case> all_cases() {
 /// Loads the argument as operands do, from operand `index`.
 llvm::Value* load(const KernelBody& body, DType dtype, int index) {
   llvm::Type* type = codegen::memory_type(body.builder.getContext(), dtype);
-  llvm::Value* place = body.builder.CreateGEP(type, body.operand(index), ptx::call(body.builder, ptx::Op::Thread));
+  llvm::Value* place =
+      body.builder.CreateGEP(type, body.operand(index), ptx::call(body.builder, ptx::Op::Thread));
   llvm::Value* value = body.builder.CreateAlignedLoad(type, place, llvm::Align(size_of(dtype)));
-  return dtype == DType::boolean ? body.builder.CreateICmpNE(value, llvm::ConstantInt::get(type, 0)) : value;
+  return dtype == DType::boolean ? body.builder.CreateICmpNE(value, llvm::ConstantInt::get(type, 0))
+                                 : value;
 }
 
 void store(const KernelBody& body, DType dtype, llvm::Value* value) {
   llvm::Type* type = codegen::memory_type(body.builder.getContext(), dtype);
   if (dtype == DType::boolean) value = body.builder.CreateZExt(value, type);
-  llvm::Value* place = body.builder.CreateGEP(type, body.operand(0), ptx::call(body.builder, ptx::Op::Thread));
+  llvm::Value* place =
+      body.builder.CreateGEP(type, body.operand(0), ptx::call(body.builder, ptx::Op::Thread));
   body.builder.CreateAlignedStore(value, place, llvm::Align(size_of(dtype)));
 }
 
@@ -73,7 +80,8 @@ std::unique_ptr<llvm::Module> module_of(llvm::LLVMContext& context, const Case& 
         const DType dtype = test.op == ExprOp::Select && i == 0 ? DType::boolean : test.from;
         arguments[static_cast<std::size_t>(i)] = load(body, dtype, i + 1);
       }
-      store(body, test.to, math.apply(test.op, test.from, test.to, arguments[0], arguments[1], arguments[2]));
+      store(body, test.to,
+            math.apply(test.op, test.from, test.to, arguments[0], arguments[1], arguments[2]));
     });
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::unsupported) return nullptr;
@@ -90,7 +98,9 @@ std::string ptx_of(const Case& test) {
 
 /// Instructions that ptxas may fuse, or that do not round to nearest.
 void check_rounding(const std::string& ptx) {
-  for (const char* loose : {"\tadd.f", "\tsub.f", "\tmul.f", ".approx", ".full", ".ftz", "\tmad.rn.f"}) CHECK(ptx.find(loose) == std::string::npos);
+  for (const char* loose :
+       {"\tadd.f", "\tsub.f", "\tmul.f", ".approx", ".full", ".ftz", "\tmad.rn.f"})
+    CHECK(ptx.find(loose) == std::string::npos);
   for (const char* call : {"call", ".func", "brkpt"}) CHECK(ptx.find(call) == std::string::npos);
 }
 
@@ -105,9 +115,12 @@ TEST_CASE("every operator is code without calls") {
     if (ptx.empty()) continue;
     ++lowered[test.from];
     check_rounding(ptx);
-    if (test.op == ExprOp::Div && test.from == DType::f32) CHECK(ptx.find("div.rn.f32") != std::string::npos);
-    if (test.op == ExprOp::Sqrt && test.from == DType::f32) CHECK(ptx.find("sqrt.rn.f32") != std::string::npos);
-    if (test.op == ExprOp::Exp && test.from == DType::f32) CHECK(ptx.find("fma.rn.f32") != std::string::npos);
+    if (test.op == ExprOp::Div && test.from == DType::f32)
+      CHECK(ptx.find("div.rn.f32") != std::string::npos);
+    if (test.op == ExprOp::Sqrt && test.from == DType::f32)
+      CHECK(ptx.find("sqrt.rn.f32") != std::string::npos);
+    if (test.op == ExprOp::Exp && test.from == DType::f32)
+      CHECK(ptx.find("fma.rn.f32") != std::string::npos);
   }
   CHECK(lowered[DType::f32] >= 38);
   CHECK(lowered[DType::i64] >= 20);
@@ -129,20 +142,20 @@ TEST_CASE("the intrinsics of device IR are those of the operators") {
 }
 
 TEST_SUITE("full") {
-TEST_CASE("every operator assembles") {
-  if (ptxas_is_missing()) return;
-  int assembled = 0;
-  for (const Case& test : all_cases()) {
-    const std::string ptx = ptx_of(test);
-    if (ptx.empty()) continue;
-    const Assembled result = assemble(ptx, "sm_80");
-    INFO(test.name() << "\n" << ptx << "\n" << result.log);
-    CHECK(result.ok);
-    CHECK(result.spill_bytes == 0);
-    CHECK(result.stack_bytes == 0);
-    assembled += result.ok;
+  TEST_CASE("every operator assembles") {
+    if (ptxas_is_missing()) return;
+    int assembled = 0;
+    for (const Case& test : all_cases()) {
+      const std::string ptx = ptx_of(test);
+      if (ptx.empty()) continue;
+      const Assembled result = assemble(ptx, "sm_80");
+      INFO(test.name() << "\n" << ptx << "\n" << result.log);
+      CHECK(result.ok);
+      CHECK(result.spill_bytes == 0);
+      CHECK(result.stack_bytes == 0);
+      assembled += result.ok;
+    }
+    CHECK(assembled >= 90);
+    std::printf("note: ptxas assembled %d kernels of one operator\n", assembled);
   }
-  CHECK(assembled >= 90);
-  std::printf("note: ptxas assembled %d kernels of one operator\n", assembled);
-}
 }

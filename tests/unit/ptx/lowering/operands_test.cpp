@@ -6,33 +6,41 @@
 #include <map>
 #include <regex>
 
-#include "tests/unit/ptx/ir/device_kernels.hpp"
 #include "targets/ptx/lowering/ptx_lowering.hpp"
+#include "tests/unit/ptx/ir/device_kernels.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
 
 namespace {
 
-/// What an instruction's operands are, addresses left out: "thread+2" for a register that holds it, or a number.
+/// What an instruction's operands are, addresses left out: "thread+2" for a register that holds it,
+/// or a number.
 class InstructionOperands {
  public:
   explicit InstructionOperands(const std::string& ptx) {
     const std::regex definition(R"(\n\s*(\S+)\s+(%\w+), ([^\n]*);)");
-    for (std::sregex_iterator match(ptx.begin(), ptx.end(), definition), end; match != end; ++match) {
+    for (std::sregex_iterator match(ptx.begin(), ptx.end(), definition), end; match != end;
+         ++match) {
       definitions_[(*match)[2]] = (*match)[1].str() + " " + (*match)[3].str();
     }
   }
 
   std::vector<std::string> of(const std::string& instruction, std::size_t results) const {
-    const std::string without_addresses = std::regex_replace(instruction, std::regex(R"(\[[^\]]*\])"), "");
+    const std::string without_addresses =
+        std::regex_replace(instruction, std::regex(R"(\[[^\]]*\])"), "");
     const std::regex operand(R"([,\s{](%\w+|-?[0-9]+))");
     std::vector<std::string> found;
-    for (std::sregex_iterator match(without_addresses.begin(), without_addresses.end(), operand), end; match != end; ++match) {
+    for (std::sregex_iterator match(without_addresses.begin(), without_addresses.end(), operand),
+         end;
+         match != end; ++match) {
       const std::string text = (*match)[1];
-      if (results > 0) --results;
-      else if (text[0] != '%') found.push_back(text);
-      else if (std::isdigit(static_cast<unsigned char>(text[2])) && text[1] != 'p') found.push_back(value_of(text));
+      if (results > 0)
+        --results;
+      else if (text[0] != '%')
+        found.push_back(text);
+      else if (std::isdigit(static_cast<unsigned char>(text[2])) && text[1] != 'p')
+        found.push_back(value_of(text));
     }
     return found;
   }
@@ -43,8 +51,10 @@ class InstructionOperands {
     const std::string text = found == definitions_.end() ? "" : found->second;
     std::smatch match;
     if (text == "mov.u32 %tid.x") return "thread+0";
-    if (std::regex_match(text, match, std::regex(R"(add\.s32 (%r\d+), (\d+))"))) return "thread+" + match[2].str();
-    if (std::regex_match(text, match, std::regex(R"(cvt\.rn\.f32\.u32 (%r\d+))"))) return value_of(match[1]);
+    if (std::regex_match(text, match, std::regex(R"(add\.s32 (%r\d+), (\d+))")))
+      return "thread+" + match[2].str();
+    if (std::regex_match(text, match, std::regex(R"(cvt\.rn\.f32\.u32 (%r\d+))")))
+      return value_of(match[1]);
     return name + " = " + text;
   }
   std::map<std::string, std::string> definitions_;
@@ -63,7 +73,8 @@ std::vector<std::string> arguments_of(const ptx::DeviceOp& op) {
   // The size of a copy and the number of the block's barrier stand in the table.
   const std::string text(op.ptx);
   std::smatch number;
-  if (std::regex_search(text, number, std::regex(R"([ ,](\d+)(,|$))"))) wanted.insert(wanted.begin(), number[1]);
+  if (std::regex_search(text, number, std::regex(R"([ ,](\d+)(,|$))")))
+    wanted.insert(wanted.begin(), number[1]);
   return wanted;
 }
 

@@ -1,5 +1,5 @@
-// No load of a fragment and no copy to a tile meets a bank of shared memory twice. Addresses are those of the generated code: its
-// arithmetic, folded for each lane.
+// No load of a fragment and no copy to a tile meets a bank of shared memory twice. Addresses are
+// those of the generated code: its arithmetic, folded for each lane.
 
 #include <doctest/doctest.h>
 #include <llvm/Analysis/ConstantFolding.h>
@@ -8,33 +8,36 @@
 #include <array>
 #include <map>
 
-#include "tests/unit/ptx/ir/device_kernels.hpp"
 #include "dyn/error.hpp"
+#include "tests/unit/ptx/ir/device_kernels.hpp"
 #include "tests/unit/ptx/tile/tensor_core_kernel.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
+using dyn::choice::GpuTile;
 using ptx::BOrder;
 using ptx::SharedTile;
-using dyn::choice::GpuTile;
 
 namespace {
 
 constexpr int warp_lanes = 32, bank_bytes = 4, banks = 32, all_banks_bytes = bank_bytes * banks;
 
-/// Passes over all banks beyond the one that `accesses` of `bytes` each would need if no two met: what the hardware adds. Accesses to one
-/// word are one.
+/// Passes over all banks beyond the one that `accesses` of `bytes` each would need if no two met:
+/// what the hardware adds. Accesses to one word are one.
 int extra_passes(const std::vector<std::int64_t>& accesses, int bytes) {
   std::array<std::map<std::int64_t, int>, banks> rows;
   for (const std::int64_t address : accesses) {
-    for (int byte = 0; byte < bytes; byte += bank_bytes) ++rows[static_cast<std::size_t>((address + byte) % all_banks_bytes / bank_bytes)][address + byte];
+    for (int byte = 0; byte < bytes; byte += bank_bytes)
+      ++rows[static_cast<std::size_t>((address + byte) % all_banks_bytes / bank_bytes)]
+            [address + byte];
   }
   std::size_t most = 1;
   for (const auto& bank : rows) most = std::max(most, bank.size());
   return static_cast<int>(most) - 1;
 }
 
-/// Addresses of every load from shared memory, in order, for one thread; of ldmatrix the row that its lane names.
+/// Addresses of every load from shared memory, in order, for one thread; of ldmatrix the row that
+/// its lane names.
 struct Loads {
   std::vector<std::int64_t> addresses;
   std::vector<int> bytes;  ///< 16: ldmatrix; 4: a word
@@ -48,13 +51,16 @@ Loads loads_of(const GpuTile& tile, BOrder order, int thread) {
     codegen::Builder& builder = body.builder;
     leaf->prepare(builder);
     llvm::Value* shared = ptx::call(builder, ptx::Op::Shared);
-    llvm::Value* b = builder.CreateGEP(builder.getInt8Ty(), shared, builder.getInt32(static_cast<std::uint32_t>(leaf->a_tile().bytes())));
+    llvm::Value* b =
+        builder.CreateGEP(builder.getInt8Ty(), shared,
+                          builder.getInt32(static_cast<std::uint32_t>(leaf->a_tile().bytes())));
     leaf->multiply(builder, shared, b, leaf->zeros(builder));
   });
   Loads loads;
   const auto add = [&](const llvm::Value* pointer, int bytes) {
     llvm::APInt offset(64, 0);
-    const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(module->getDataLayout(), offset, true);
+    const llvm::Value* base =
+        pointer->stripAndAccumulateConstantOffsets(module->getDataLayout(), offset, true);
     REQUIRE(llvm::isa<llvm::CallInst>(base));
     loads.addresses.push_back(offset.getSExtValue());
     loads.bytes.push_back(bytes);
@@ -62,11 +68,14 @@ Loads loads_of(const GpuTile& tile, BOrder order, int thread) {
   for (llvm::Instruction& instruction : module->getFunction("kernel")->getEntryBlock()) {
     if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
       const llvm::StringRef name = call->getCalledFunction()->getName();
-      if (name == "dyn.dev.tid") call->replaceAllUsesWith(llvm::ConstantInt::get(call->getType(), static_cast<std::uint64_t>(thread)));
+      if (name == "dyn.dev.tid")
+        call->replaceAllUsesWith(
+            llvm::ConstantInt::get(call->getType(), static_cast<std::uint64_t>(thread)));
       if (name.contains("ldmatrix")) add(call->getArgOperand(0), 16);
     } else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       add(load->getPointerOperand(), 4);
-    } else if (llvm::Constant* folded = llvm::ConstantFoldInstruction(&instruction, module->getDataLayout())) {
+    } else if (llvm::Constant* folded =
+                   llvm::ConstantFoldInstruction(&instruction, module->getDataLayout())) {
       instruction.replaceAllUsesWith(folded);
     }
   }
@@ -80,14 +89,17 @@ struct Passes {
 
 Passes passes_of(const GpuTile& tile, BOrder order, int warp) {
   std::vector<Loads> lanes;
-  for (int lane = 0; lane < warp_lanes; ++lane) lanes.push_back(loads_of(tile, order, warp * warp_lanes + lane));
+  for (int lane = 0; lane < warp_lanes; ++lane)
+    lanes.push_back(loads_of(tile, order, warp * warp_lanes + lane));
   Passes passes;
   for (std::size_t load = 0; load < lanes[0].addresses.size(); ++load) {
-    // ldmatrix: 8 lanes name the rows of one matrix, and each matrix is one pass. Words: all lanes at once.
+    // ldmatrix: 8 lanes name the rows of one matrix, and each matrix is one pass. Words: all lanes
+    // at once.
     const int together = lanes[0].bytes[load] == 16 ? 8 : warp_lanes;
     for (int first = 0; first < warp_lanes; first += together) {
       std::vector<std::int64_t> accesses;
-      for (int lane = first; lane < first + together; ++lane) accesses.push_back(lanes[static_cast<std::size_t>(lane)].addresses[load]);
+      for (int lane = first; lane < first + together; ++lane)
+        accesses.push_back(lanes[static_cast<std::size_t>(lane)].addresses[load]);
       ++passes.needed;
       passes.extra += extra_passes(accesses, lanes[0].bytes[load]);
     }
@@ -97,7 +109,9 @@ Passes passes_of(const GpuTile& tile, BOrder order, int warp) {
 
 }  // namespace
 
-TEST_CASE("tensor cores: a tile's swizzle is the same on the host and in device IR, and reaches every chunk once") {
+TEST_CASE(
+    "tensor cores: a tile's swizzle is the same on the host and in device IR, and reaches every "
+    "chunk once") {
   llvm::LLVMContext context;
   codegen::Builder builder(context);
   for (const int row_bytes : {32, 64, 96, 128, 256, 512}) {
@@ -105,9 +119,11 @@ TEST_CASE("tensor cores: a tile's swizzle is the same on the host and in device 
     std::map<std::int64_t, int> reached;
     for (std::uint32_t row = 0; row < 48; ++row) {
       for (std::uint32_t chunk = 0; chunk < static_cast<std::uint32_t>(tile.chunks()); ++chunk) {
-        const std::int64_t offset = tile.chunk_offset(static_cast<std::int64_t>(row), static_cast<std::int64_t>(chunk));
+        const std::int64_t offset =
+            tile.chunk_offset(static_cast<std::int64_t>(row), static_cast<std::int64_t>(chunk));
         ++reached[offset];
-        auto* folded = llvm::dyn_cast<llvm::ConstantInt>(tile.chunk_offset(builder, builder.getInt32(row), builder.getInt32(chunk)));
+        auto* folded = llvm::dyn_cast<llvm::ConstantInt>(
+            tile.chunk_offset(builder, builder.getInt32(row), builder.getInt32(chunk)));
         REQUIRE(folded != nullptr);
         CHECK(folded->getSExtValue() == offset);
         CHECK(offset % ptx::chunk_bytes == 0);
@@ -124,7 +140,8 @@ TEST_CASE("tensor cores: copies of 16 bytes to successive chunks meet no bank tw
     const SharedTile tile{.rows = 64, .row_bytes = row_bytes, .padding_bytes = 0, .swizzled = true};
     for (int first = 0; first < tile.rows * tile.chunks(); first += 8) {
       std::vector<std::int64_t> accesses;
-      for (int chunk = first; chunk < first + 8; ++chunk) accesses.push_back(tile.chunk_offset(chunk / tile.chunks(), chunk % tile.chunks()));
+      for (int chunk = first; chunk < first + 8; ++chunk)
+        accesses.push_back(tile.chunk_offset(chunk / tile.chunks(), chunk % tile.chunks()));
       CHECK(extra_passes(accesses, ptx::chunk_bytes) == 0);
     }
   }
@@ -155,14 +172,18 @@ TEST_CASE("tensor cores: a plain layout would meet banks twice") {
 TEST_CASE("tensor cores: tiles that warps cannot hold are refused") {
   const auto message = [](GpuTile tile, DType operands) {
     const TensorCoreTree tree(tile);
-    return internal_error([&] { ptx::make_tensor_core_leaf(tree.kernel, operands, BOrder::RowsAlongN); });
+    return internal_error(
+        [&] { ptx::make_tensor_core_leaf(tree.kernel, operands, BOrder::RowsAlongN); });
   };
   CHECK(message(tensor_core_tile(DType::bf16, 16, 32, 64, 64, 32), DType::bf16).empty());
-  CHECK(message(tensor_core_tile(DType::bf16, 16, 32, 64, 64, 24), DType::bf16).find("block_k is a multiple of 16") != std::string::npos);
-  CHECK(message(tensor_core_tile(DType::f32, 16, 32, 64, 64, 12), DType::f32).find("block_k is a multiple of 8") != std::string::npos);
+  CHECK(message(tensor_core_tile(DType::bf16, 16, 32, 64, 64, 24), DType::bf16)
+            .find("block_k is a multiple of 16") != std::string::npos);
+  CHECK(message(tensor_core_tile(DType::f32, 16, 32, 64, 64, 12), DType::f32)
+            .find("block_k is a multiple of 8") != std::string::npos);
   CHECK(!message(tensor_core_tile(DType::bf16, 24, 32, 48, 64, 32), DType::bf16).empty());
   CHECK(!message(tensor_core_tile(DType::bf16, 16, 48, 64, 96, 32), DType::bf16).empty());
   CHECK(!message(tensor_core_tile(DType::bf16, 32, 32, 48, 64, 32), DType::bf16).empty());
   CHECK(!message(tensor_core_tile(DType::bf16, 16, 32, 64, 64, 32), DType::f16).empty());
-  CHECK(message(tensor_core_tile(DType::i32, 16, 32, 64, 64, 32), DType::i32).find("not i32") != std::string::npos);
+  CHECK(message(tensor_core_tile(DType::i32, 16, 32, 64, 64, 32), DType::i32).find("not i32") !=
+        std::string::npos);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The smallest kernel around a tensor-core leaf: one block, plain copies to shared memory, a barrier, the leaf, plain stores.
+// The smallest kernel around a tensor-core leaf: one block, plain copies to shared memory, a
+// barrier, the leaf, plain stores.
 
 #include <llvm/IR/Module.h>
 
@@ -13,7 +14,8 @@
 namespace dyn::test {
 
 /// One block's tile. Warps, block, k of one stage.
-choice::GpuTile tensor_core_tile(DType operands, int warp_m, int warp_n, int block_m, int block_n, int block_k, int stages = 2);
+choice::GpuTile tensor_core_tile(DType operands, int warp_m, int warp_n, int block_m, int block_n,
+                                 int block_k, int stages = 2);
 
 /// A tree for make_tensor_core_leaf, with the problem that it points to.
 struct TensorCoreTree {
@@ -22,9 +24,12 @@ struct TensorCoreTree {
   rkernel::RKernel kernel;
 };
 
-/// Operands: A, block_m x K; B, K x block_n or (RowsAlongK) block_n x K; C, block_m x block_n floats; places, which has for each thread
-/// and accumulator the row * block_n + column that it is stored at. K = block_k * `blocks_k`. All dense.
-std::unique_ptr<llvm::Module> tensor_core_kernel(llvm::LLVMContext& context, const choice::GpuTile& tile, ptx::BOrder order, int blocks_k);
+/// Operands: A, block_m x K; B, K x block_n or (RowsAlongK) block_n x K; C, block_m x block_n
+/// floats; places, which has for each thread and accumulator the row * block_n + column that it is
+/// stored at. K = block_k * `blocks_k`. All dense.
+std::unique_ptr<llvm::Module> tensor_core_kernel(llvm::LLVMContext& context,
+                                                 const choice::GpuTile& tile, ptx::BOrder order,
+                                                 int blocks_k);
 
 /// "bf16 64x64x32, warps 32x32, rows along n"
 std::string name_of(const choice::GpuTile& tile, ptx::BOrder order);

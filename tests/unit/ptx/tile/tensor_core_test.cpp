@@ -1,4 +1,5 @@
-// Products of tensor-core leaves in the emulator, against double loops over the operands as mma sees them.
+// Products of tensor-core leaves in the emulator, against double loops over the operands as mma
+// sees them.
 
 #include <doctest/doctest.h>
 
@@ -10,19 +11,19 @@
 #include <numeric>
 #include <random>
 
-#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/emulator/emulator.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
-#include "tests/unit/ptx/tile/tensor_core_kernel.hpp"
+#include "targets/ptx/ir/device_module.hpp"
 #include "tests/support/half.hpp"
 #include "tests/support/seed.hpp"
+#include "tests/unit/ptx/tile/tensor_core_kernel.hpp"
 
 using namespace dyn;
 using namespace dyn::test;
+using dyn::choice::GpuTile;
 using ptx::BOrder;
 using rkernel::DeviceAddress;
 using rkernel::DeviceBlock;
-using dyn::choice::GpuTile;
 
 namespace {
 
@@ -47,8 +48,9 @@ Elements random_elements(DType dtype, std::size_t count) {
     if (dtype != DType::f32) bits = dyn::testing::half_bits(dtype, value);
     std::memcpy(elements.bytes.data() + i * size_of(dtype), &bits, size_of(dtype));
     constexpr std::uint32_t tf32_bits = 0xffffe000u;
-    elements.values.push_back(dtype == DType::f32 ? std::bit_cast<float>(bits & tf32_bits)
-                                                  : dyn::testing::half_value(dtype, static_cast<std::uint16_t>(bits)));
+    elements.values.push_back(
+        dtype == DType::f32 ? std::bit_cast<float>(bits & tf32_bits)
+                            : dyn::testing::half_value(dtype, static_cast<std::uint16_t>(bits)));
   }
   return elements;
 }
@@ -60,13 +62,15 @@ struct Outcome {
 };
 
 /// Runs the kernel once; fails the test on any report of the emulator.
-Outcome run(ptx::Emulator& emulator, const GpuTile& tile, BOrder order, int blocks_k, const Elements& a, const Elements& b) {
+Outcome run(ptx::Emulator& emulator, const GpuTile& tile, BOrder order, int blocks_k,
+            const Elements& a, const Elements& b) {
   llvm::LLVMContext context;
   const auto module = tensor_core_kernel(context, tile, order, blocks_k);
   const ptx::KernelShape shape = ptx::kernel_shape(*module);
   const std::size_t outputs = static_cast<std::size_t>(tile.block_m * tile.block_n);
   Outcome outcome{std::vector<float>(outputs), std::vector<std::int32_t>(outputs)};
-  const std::size_t sizes[] = {a.bytes.size(), b.bytes.size(), outputs * sizeof(float), outputs * sizeof(std::int32_t)};
+  const std::size_t sizes[] = {a.bytes.size(), b.bytes.size(), outputs * sizeof(float),
+                               outputs * sizeof(std::int32_t)};
   std::vector<DeviceBlock> blocks;
   std::vector<rkernel::OperandRange> ranges;
   std::vector<DeviceAddress> pointers;
@@ -75,7 +79,8 @@ Outcome run(ptx::Emulator& emulator, const GpuTile& tile, BOrder order, int bloc
     ranges.push_back({blocks.back().address(), size, ranges.size() >= 2});
     pointers.push_back(blocks.back().address());
   }
-  const DeviceBlock table(emulator, sizeof(DeviceAddress) * pointers.size(), "pointers"), ints(emulator, 8, "ints"), status(emulator, 4, "status");
+  const DeviceBlock table(emulator, sizeof(DeviceAddress) * pointers.size(), "pointers"),
+      ints(emulator, 8, "ints"), status(emulator, 4, "status");
   const std::int64_t before = emulator.counts().mmas;
   const auto stream = emulator.make_stream();
   stream->upload(blocks[0].address(), a.bytes.data(), a.bytes.size());
@@ -108,16 +113,21 @@ void check_places(const GpuTile& tile, const Outcome& outcome) {
   CHECK(places.size() == static_cast<std::size_t>(tile.block_m * tile.block_n));
 }
 
-void check_product(const GpuTile& tile, BOrder order, int k_extent, const Elements& a, const Elements& b, const Outcome& outcome) {
-  constexpr double unit = 1.2e-7, rounding = 2;  // of f32; each step of K adds with at most two roundings
-  const auto index = [](int row, int column, int columns) { return static_cast<std::size_t>(row * columns + column); };
+void check_product(const GpuTile& tile, BOrder order, int k_extent, const Elements& a,
+                   const Elements& b, const Outcome& outcome) {
+  constexpr double unit = 1.2e-7,
+                   rounding = 2;  // of f32; each step of K adds with at most two roundings
+  const auto index = [](int row, int column, int columns) {
+    return static_cast<std::size_t>(row * columns + column);
+  };
   double worst = 0;
   for (int m = 0; m < tile.block_m; ++m) {
     for (int n = 0; n < tile.block_n; ++n) {
       double sum = 0, magnitude = 0;
       for (int k = 0; k < k_extent; ++k) {
         const double left = a.values[index(m, k, k_extent)];
-        const double right = b.values[order == BOrder::RowsAlongN ? index(k, n, tile.block_n) : index(n, k, k_extent)];
+        const double right = b.values[order == BOrder::RowsAlongN ? index(k, n, tile.block_n)
+                                                                  : index(n, k, k_extent)];
         sum += left * right;
         magnitude += std::abs(left * right);
       }
@@ -129,14 +139,18 @@ void check_product(const GpuTile& tile, BOrder order, int k_extent, const Elemen
 }
 
 void check(const std::vector<GpuTile>& tiles) {
-  const auto emulator = ptx::make_emulator({.machine = ptx::described_gpu("a100"), .cache_dir = {}});
+  const auto emulator =
+      ptx::make_emulator({.machine = ptx::described_gpu("a100"), .cache_dir = {}});
   for (const GpuTile& tile : tiles) {
     for (const BOrder order : b_orders) {
       INFO(name_of(tile, order));
       constexpr int blocks_k = 3;
-      const int k_extent = tile.block_k * blocks_k, step = 32 / static_cast<int>(size_of(tile.operands));
-      const Elements a = random_elements(tile.operands, static_cast<std::size_t>(tile.block_m * k_extent));
-      const Elements b = random_elements(tile.operands, static_cast<std::size_t>(tile.block_n * k_extent));
+      const int k_extent = tile.block_k * blocks_k,
+                step = 32 / static_cast<int>(size_of(tile.operands));
+      const Elements a =
+          random_elements(tile.operands, static_cast<std::size_t>(tile.block_m * k_extent));
+      const Elements b =
+          random_elements(tile.operands, static_cast<std::size_t>(tile.block_n * k_extent));
       const Outcome outcome = run(*emulator, tile, order, blocks_k, a, b);
       check_places(tile, outcome);
       check_product(tile, order, k_extent, a, b, outcome);
@@ -155,5 +169,7 @@ TEST_CASE("tensor cores: products of small blocks in the emulator are those of d
 }
 
 TEST_SUITE("full") {
-TEST_CASE("tensor cores: products in the emulator are those of double loops") { check(tensor_core_tiles()); }
+  TEST_CASE("tensor cores: products in the emulator are those of double loops") {
+    check(tensor_core_tiles());
+  }
 }

@@ -2,16 +2,16 @@
 #include <llvm/IR/Module.h>
 
 #include "dyn/error.hpp"
-#include "targets/ptx/tile/tree.hpp"
-#include "targets/ptx/ir/device_module.hpp"
 #include "targets/ptx/gpus/gpu_descriptions.hpp"
+#include "targets/ptx/ir/device_module.hpp"
+#include "targets/ptx/tile/tree.hpp"
 #include "tests/support/count.hpp"
 #include "tests/unit/ptx/contraction/matmul_case.hpp"
 
 using namespace dyn;
 using namespace dyn::ptx::testing;
-using dyn::testing::count;
 using dyn::choice::GpuTile;
+using dyn::testing::count;
 using rkernel::RKernel;
 
 namespace {
@@ -20,9 +20,15 @@ namespace {
 class Recorder final : public rkernel::Emitter {
  public:
   explicit Recorder(const rkernel::Problem& problem) : problem_(problem) {}
-  void open(int layer, const rkernel::Loop& loop) override { text += "open " + std::to_string(layer) + axis(loop) + "; "; }
-  void close(int layer, const rkernel::Loop& loop) override { text += "close " + std::to_string(layer) + axis(loop) + "; "; }
-  void move(int layer, const rkernel::Move& move) override { text += "move " + std::to_string(layer) + operand(move) + "; "; }
+  void open(int layer, const rkernel::Loop& loop) override {
+    text += "open " + std::to_string(layer) + axis(loop) + "; ";
+  }
+  void close(int layer, const rkernel::Loop& loop) override {
+    text += "close " + std::to_string(layer) + axis(loop) + "; ";
+  }
+  void move(int layer, const rkernel::Move& move) override {
+    text += "move " + std::to_string(layer) + operand(move) + "; ";
+  }
   void run_ahead(int layer, std::span<const rkernel::Move> moves) override {
     text += "ahead " + std::to_string(layer);
     for (const rkernel::Move& move : moves) text += operand(move);
@@ -32,8 +38,12 @@ class Recorder final : public rkernel::Emitter {
   std::string text;
 
  private:
-  std::string axis(const rkernel::Loop& loop) const { return " " + problem_.axes[static_cast<std::size_t>(loop.axis)].name; }
-  std::string operand(const rkernel::Move& move) const { return " " + problem_.operands[static_cast<std::size_t>(move.operand)].name; }
+  std::string axis(const rkernel::Loop& loop) const {
+    return " " + problem_.axes[static_cast<std::size_t>(loop.axis)].name;
+  }
+  std::string operand(const rkernel::Move& move) const {
+    return " " + problem_.operands[static_cast<std::size_t>(move.operand)].name;
+  }
   const rkernel::Problem& problem_;
 };
 
@@ -44,9 +54,12 @@ BuiltMatmul built_with(const GpuTile& tile) {
   return build(c);
 }
 
-RKernel tree(const BuiltMatmul& built) { return ptx::contraction_tree(built.problem, built.shape_class.tile, ptx::described_gpu("a100")); }
+RKernel tree(const BuiltMatmul& built) {
+  return ptx::contraction_tree(built.problem, built.shape_class.tile, ptx::described_gpu("a100"));
+}
 
-std::string text_of_module(const BuiltMatmul& built, const std::function<void(RKernel&)>& change = {}) {
+std::string text_of_module(const BuiltMatmul& built,
+                           const std::function<void(RKernel&)>& change = {}) {
   llvm::LLVMContext context;
   return ptx::module_text(*ptx::emit_device_module(context, source_of(built, change), "matmul"));
 }
@@ -67,18 +80,23 @@ rkernel::Loop& loop_of(RKernel& kernel, int layer, int axis) {
 
 }  // namespace
 
-TEST_CASE("a GPU's tree is walked from the grid to the registers; copies run ahead of the loop over stages") {
+TEST_CASE(
+    "a GPU's tree is walked from the grid to the registers; copies run ahead of the loop over "
+    "stages") {
   const BuiltMatmul built = built_with(small_cuda_tile());
   const RKernel kernel = tree(built);
   Recorder recorder(built.problem);
   rkernel::walk(kernel, recorder);
   CHECK(recorder.text ==
-        "open 4 b; open 4 m; open 4 n; ahead 3 a b; open 3 k; move 3 a; move 3 b; open 2 m; open 2 n; open 1 m; open 1 n; open 1 k; "
-        "leaf registers; close 1 k; close 1 n; close 1 m; close 2 n; close 2 m; close 3 k; close 4 n; close 4 m; close 4 b; ");
+        "open 4 b; open 4 m; open 4 n; ahead 3 a b; open 3 k; move 3 a; move 3 b; open 2 m; open 2 "
+        "n; open 1 m; open 1 n; open 1 k; "
+        "leaf registers; close 1 k; close 1 n; close 1 m; close 2 n; close 2 m; close 3 k; close 4 "
+        "n; close 4 m; close 4 b; ");
 }
 
 TEST_CASE("a tree has the tiles that it was made of, and prints them") {
-  for (const GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16), small_tensor_tile(DType::f16), small_tensor_tile(DType::f32)}) {
+  for (const GpuTile& tile : {small_cuda_tile(), small_tensor_tile(DType::bf16),
+                              small_tensor_tile(DType::f16), small_tensor_tile(DType::f32)}) {
     const BuiltMatmul built = built_with(tile);
     INFO(tile.to_string());
     CHECK(ptx::tile_of(tree(built)) == tile);
@@ -103,7 +121,8 @@ TEST_CASE("the code of a matrix product follows the tiles and stages of its tree
   });
   CHECK(text.find("wait_group(i32 0)") != std::string::npos);
   CHECK(deeper.find("wait_group(i32 1)") != std::string::npos);
-  const std::string shallower = text_of_module(built, [&](RKernel& kernel) { loop_of(kernel, ptx::shared_layer, k).tile = 4; });
+  const std::string shallower = text_of_module(
+      built, [&](RKernel& kernel) { loop_of(kernel, ptx::shared_layer, k).tile = 4; });
   CHECK(count(shallower, "call float @llvm.fma.f32") < count(text, "call float @llvm.fma.f32"));
   const std::string taller = text_of_module(built, [&](RKernel& kernel) {
     loop_of(kernel, ptx::grid_layer, m).tile = 64;
@@ -121,19 +140,36 @@ TEST_CASE("what is wrong with a GPU's tree is said, and stops its emission") {
     change(kernel);
     return rkernel::illegalities(kernel, ptx::architecture_limits());
   };
-  CHECK(mentions(broken([&](RKernel& kernel) { loop_of(kernel, ptx::grid_layer, m).tile = 64; }), "layer block has 4 parallel iterations for 2 units"));
-  CHECK(mentions(broken([&](RKernel& kernel) { loop_of(kernel, ptx::block_layer, m).tile = 32; }), "layer warp has 64 parallel iterations for 32 units"));
-  CHECK(mentions(broken([&](RKernel& kernel) { loop_of(kernel, ptx::shared_layer, k).tile = 1024; }), "the stages need 524288 bytes of 232448"));
-  CHECK(mentions(broken([&](RKernel& kernel) { kernel.layers[ptx::block_layer].units = 64; }), "2048 threads of 1024"));
-  CHECK(mentions(broken([&](RKernel& kernel) { loop_of(kernel, ptx::grid_layer, m).tile = 1024; }), "512 outputs of one thread need 544 registers of 255"));
-  CHECK(mentions(broken([&](RKernel& kernel) { loop_of(kernel, ptx::shared_layer, k).kind = rkernel::LoopKind::Parallel; }), "in parallel"));
-  CHECK(mentions(broken([&](RKernel& kernel) { kernel.layers[ptx::shared_layer].moves[0].stages = 0; }), "a move of 0 stages"));
-  CHECK_THROWS_WITH_AS(text_of_module(built, [&](RKernel& kernel) { loop_of(kernel, ptx::grid_layer, m).tile = 33; }), doctest::Contains("is not legal"),
-                       dyn::Error);
+  CHECK(mentions(broken([&](RKernel& kernel) { loop_of(kernel, ptx::grid_layer, m).tile = 64; }),
+                 "layer block has 4 parallel iterations for 2 units"));
+  CHECK(mentions(broken([&](RKernel& kernel) { loop_of(kernel, ptx::block_layer, m).tile = 32; }),
+                 "layer warp has 64 parallel iterations for 32 units"));
+  CHECK(
+      mentions(broken([&](RKernel& kernel) { loop_of(kernel, ptx::shared_layer, k).tile = 1024; }),
+               "the stages need 524288 bytes of 232448"));
+  CHECK(mentions(broken([&](RKernel& kernel) { kernel.layers[ptx::block_layer].units = 64; }),
+                 "2048 threads of 1024"));
+  CHECK(mentions(broken([&](RKernel& kernel) { loop_of(kernel, ptx::grid_layer, m).tile = 1024; }),
+                 "512 outputs of one thread need 544 registers of 255"));
+  CHECK(mentions(broken([&](RKernel& kernel) {
+                   loop_of(kernel, ptx::shared_layer, k).kind = rkernel::LoopKind::Parallel;
+                 }),
+                 "in parallel"));
+  CHECK(mentions(
+      broken([&](RKernel& kernel) { kernel.layers[ptx::shared_layer].moves[0].stages = 0; }),
+      "a move of 0 stages"));
+  CHECK_THROWS_WITH_AS(
+      text_of_module(built,
+                     [&](RKernel& kernel) { loop_of(kernel, ptx::grid_layer, m).tile = 33; }),
+      doctest::Contains("is not legal"), dyn::Error);
   const auto one_stage = [](RKernel& kernel) {
     for (rkernel::Move& move : kernel.layers[ptx::shared_layer].moves) move.stages = 1;
   };
-  CHECK_THROWS_WITH_AS(text_of_module(built, one_stage), doctest::Contains("a pipeline of 1 stages, 2 at least"), dyn::Error);
-  const auto other_form = [](RKernel& kernel) { kernel.layers[ptx::shared_layer].moves[0].form = rkernel::MoveForm::Swizzled; };
-  CHECK_THROWS_WITH_AS(text_of_module(built, other_form), doctest::Contains("in another form than its leaf reads"), dyn::Error);
+  CHECK_THROWS_WITH_AS(text_of_module(built, one_stage),
+                       doctest::Contains("a pipeline of 1 stages, 2 at least"), dyn::Error);
+  const auto other_form = [](RKernel& kernel) {
+    kernel.layers[ptx::shared_layer].moves[0].form = rkernel::MoveForm::Swizzled;
+  };
+  CHECK_THROWS_WITH_AS(text_of_module(built, other_form),
+                       doctest::Contains("in another form than its leaf reads"), dyn::Error);
 }

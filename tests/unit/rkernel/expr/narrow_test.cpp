@@ -21,7 +21,9 @@ void check_both(float value) {
     CHECK(std::isnan(testing::half_value(DType::f16, f16)));
     return;
   }
-  if (bf16 == testing::half_bits(DType::bf16, value) && f16 == testing::half_bits(DType::f16, value)) return;
+  if (bf16 == testing::half_bits(DType::bf16, value) &&
+      f16 == testing::half_bits(DType::f16, value))
+    return;
   CAPTURE(std::bit_cast<std::uint32_t>(value));
   CHECK(bf16 == testing::half_bits(DType::bf16, value));
   CHECK(f16 == testing::half_bits(DType::f16, value));
@@ -38,7 +40,8 @@ TEST_CASE("every value of 16 bits comes back as it was") {
       convert(dtype, &bits, DType::f32, &wide, 1);
       if (std::isnan(value) ? !std::isnan(wide) : static_cast<double>(wide) != value) ++wrong;
       if (std::isnan(value)) continue;
-      const auto back = dtype == DType::f16 ? to_f16(static_cast<float>(value)) : to_bf16(static_cast<float>(value));
+      const auto back = dtype == DType::f16 ? to_f16(static_cast<float>(value))
+                                            : to_bf16(static_cast<float>(value));
       if (back != bits) ++wrong;
     }
     CHECK(wrong == 0);
@@ -47,8 +50,10 @@ TEST_CASE("every value of 16 bits comes back as it was") {
 
 TEST_CASE("floats are rounded to nearest even") {
   using Limits = std::numeric_limits<float>;
-  for (const float value : {0.0f, -0.0f, 1.0f, -1.0f, Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::max(), Limits::min(),
-                            Limits::denorm_min(), 65504.0f, 65519.0f, 65520.0f, 65536.0f, 0x1p-24f, 0x1p-25f, 0x1.8p-25f, 0x1.ffcp-15f, 0x1.ffep-15f}) {
+  for (const float value :
+       {0.0f, -0.0f, 1.0f, -1.0f, Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),
+        Limits::max(), Limits::min(), Limits::denorm_min(), 65504.0f, 65519.0f, 65520.0f, 65536.0f,
+        0x1p-24f, 0x1p-25f, 0x1.8p-25f, 0x1.ffcp-15f, 0x1.ffep-15f}) {
     check_both(value);
   }
   std::mt19937 random(1);
@@ -56,11 +61,14 @@ TEST_CASE("floats are rounded to nearest even") {
     check_both(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
     // In the range of f16, and often right between two of its values.
     const std::uint32_t exponent = 127 - 26 + static_cast<std::uint32_t>(random() % 44);
-    const std::uint32_t mantissa = static_cast<std::uint32_t>(random() & 0x7fffff) & (random() % 2 == 0 ? 0x7ff000u : 0x7fffffu);
+    const std::uint32_t mantissa = static_cast<std::uint32_t>(random() & 0x7fffff) &
+                                   (random() % 2 == 0 ? 0x7ff000u : 0x7fffffu);
     check_both(std::bit_cast<float>(exponent << 23 | mantissa));
   }
 }
 
 TEST_CASE("conversions that there are not") {
-  testing::check_error(ErrorKind::internal, [] { convert(DType::i64, nullptr, DType::bf16, nullptr, 1); }, "from i64 to bf16");
+  testing::check_error(
+      ErrorKind::internal, [] { convert(DType::i64, nullptr, DType::bf16, nullptr, 1); },
+      "from i64 to bf16");
 }

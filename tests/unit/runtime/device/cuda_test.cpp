@@ -1,4 +1,5 @@
-// Models on a GPU behind the fake driver, which executes no kernels: what fails there, and contexts of others.
+// Models on a GPU behind the fake driver, which executes no kernels: what fails there, and contexts
+// of others.
 
 #include "src/runtime/load/fallback_target.hpp"
 #include "targets/ptx/ptx_target.hpp"
@@ -22,7 +23,8 @@ TargetFactory on_driver(std::shared_ptr<const ptx::cuda::Driver> driver) {
     target.device = ptx::open_cuda_device("", driver);
     target.machine = target.device->machine();
     target.threads = threads;
-    return with_fallback(ptx::make_ptx_target(target), [options, threads] { return make_fake_target(options, threads); });
+    return with_fallback(ptx::make_ptx_target(target),
+                         [options, threads] { return make_fake_target(options, threads); });
   };
 }
 
@@ -50,7 +52,8 @@ TEST_CASE("a model on a GPU behind the driver: all is given back at the end") {
   CHECK(fake->counts.even());
 }
 
-TEST_CASE("a foreign context of the calling thread stays current through load, run, failure and end") {
+TEST_CASE(
+    "a foreign context of the calling thread stays current through load, run, failure and end") {
   const FakeDriver fake;
   {
     const ForeignContext foreign(fake);
@@ -67,14 +70,18 @@ TEST_CASE("a foreign context of the calling thread stays current through load, r
   CHECK(fake->counts.even());
 }
 
-TEST_CASE("a launch that the driver refuses is reported at its call, with its group, and the next call runs") {
+TEST_CASE(
+    "a launch that the driver refuses is reported at its call, with its group, and the next call "
+    "runs") {
   const FakeDriver fake;
   const ModelPtr model = load_chain(fake);
   CallState call(model);
   bind(call, *model, 5);
   call.run();
   fake.fail("cuLaunchKernel", Result::LaunchOutOfResources, 2);
-  check_error(ErrorKind::device, [&] { call.run(); }, "launching matmul_1 (", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "launching 'matmul_1' on NVIDIA A100");
+  check_error(
+      ErrorKind::device, [&] { call.run(); }, "launching matmul_1 (",
+      "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "launching 'matmul_1' on NVIDIA A100");
   call.run();
   CHECK(fake->counts.launches == 3 + 1 + 3);
 }
@@ -82,18 +89,24 @@ TEST_CASE("a launch that the driver refuses is reported at its call, with its gr
 TEST_CASE("out of the GPU's memory: at load, and at a large shape, after which smaller ones run") {
   const FakeDriver fake;
   fake->memory_bytes = 700;
-  check_error(ErrorKind::device, [&] { load_chain(fake); }, "out of device memory", "wanted for weights, 700 of 700 bytes free", "loading");
+  check_error(
+      ErrorKind::device, [&] { load_chain(fake); }, "out of device memory",
+      "wanted for weights, 700 of 700 bytes free", "loading");
   CHECK(fake->counts.even());
   fake->memory_bytes = 2048;
   const ModelPtr model = load_chain(fake);
   CallState call(model);
   bind(call, *model, 64);
-  check_error(ErrorKind::device, [&] { call.run(); }, "out of device memory", "intermediate tensors", "of 2048 bytes free");
+  check_error(
+      ErrorKind::device, [&] { call.run(); }, "out of device memory", "intermediate tensors",
+      "of 2048 bytes free");
   bind(call, *model, 4);
   call.run();
 }
 
-TEST_CASE("a kernel that dies loses the GPU: every graph on it says so, and a new one loads when they are gone") {
+TEST_CASE(
+    "a kernel that dies loses the GPU: every graph on it says so, and a new one loads when they "
+    "are gone") {
   const FakeDriver fake;
   const auto driver = fake.open();
   {
@@ -101,7 +114,9 @@ TEST_CASE("a kernel that dies loses the GPU: every graph on it says so, and a ne
     CallState call(model);
     bind(call, *model, 5);
     fake->asynchronous_failure = Result::IllegalAddress;
-    check_error(ErrorKind::device, [&] { call.run(); }, "CUDA_ERROR_ILLEGAL_ADDRESS", "the device is lost", "running 'matmul_0' to 'matmul_2'");
+    check_error(
+        ErrorKind::device, [&] { call.run(); }, "CUDA_ERROR_ILLEGAL_ADDRESS", "the device is lost",
+        "running 'matmul_0' to 'matmul_2'");
     check_error(ErrorKind::device, [&] { call.run(); }, "the device is lost");
   }
   const ModelPtr model = load_model(chain, on_driver(driver));

@@ -18,12 +18,16 @@ TEST_CASE("a failed allocation leaves the model usable, whichever it is") {
   for (int failing = 1; failing <= 2; ++failing) {
     ChainCall chain_call(0b111);
     chain_call.device->fail_allocation = failing;
-    check_error(ErrorKind::device, [&] { chain_call.call.run(); }, failing == 1 ? "intermediate tensors" : "argument tables");
+    check_error(
+        ErrorKind::device, [&] { chain_call.call.run(); },
+        failing == 1 ? "intermediate tensors" : "argument tables");
     chain_call.check_run();
   }
   const auto device = std::make_shared<FakeDevice>();
   device->fail_allocation = 1;
-  check_error(ErrorKind::device, [&] { load_model(chain, fake_gpu(with_mask(device, 0b111))); }, "weights", "loading");
+  check_error(
+      ErrorKind::device, [&] { load_model(chain, fake_gpu(with_mask(device, 0b111))); }, "weights",
+      "loading");
   CHECK(device->live_blocks() == 0);
   CHECK(device->live_streams() == 0);
 }
@@ -37,7 +41,9 @@ TEST_CASE("out of device memory: smaller shapes run afterwards") {
   chain_call.bind(4);
   chain_call.check_run();
   // Room for the large arena, but not for the small one beside it.
-  const auto arena = [&](std::int64_t length) { return chain_call.model->plan(chain_call.model->bind_dims({{"S", length}}))->device_arena_bytes; };
+  const auto arena = [&](std::int64_t length) {
+    return chain_call.model->plan(chain_call.model->bind_dims({{"S", length}}))->device_arena_bytes;
+  };
   chain_call.device->memory_bytes = chain_call.device->live_bytes() - arena(4) + arena(64);
   chain_call.bind(64);
   chain_call.check_run();
@@ -52,8 +58,11 @@ TEST_CASE("out of device memory: what idle runs hold is given to the one that ne
   chain_call.check_run();  // in a second run
   CHECK(chain_call.device->live_streams() == 2);
   // Room for the large shape's memory beside the weights, but not beside another run's.
-  const std::size_t weights = chain_call.model->device_weight_bytes(), two_runs = chain_call.device->live_bytes() - weights;
-  const auto arena = [&](std::int64_t length) { return chain_call.model->plan(chain_call.model->bind_dims({{"S", length}}))->device_arena_bytes; };
+  const std::size_t weights = chain_call.model->device_weight_bytes(),
+                    two_runs = chain_call.device->live_bytes() - weights;
+  const auto arena = [&](std::int64_t length) {
+    return chain_call.model->plan(chain_call.model->bind_dims({{"S", length}}))->device_arena_bytes;
+  };
   chain_call.device->memory_bytes = weights + two_runs / 2 - arena(4) + arena(64);
   chain_call.bind(64);
   // Nothing is taken from a run in flight.
@@ -80,7 +89,8 @@ TEST_CASE("threads that take memory from each other fail clearly or are right") 
       std::mt19937 random(t);
       CallState call(model), expected(plain);
       for (int i = 0; i < 30; ++i) {
-        const auto inputs = random_inputs(*model, {{"S", static_cast<std::int64_t>(random() % 65)}}, random);
+        const auto inputs =
+            random_inputs(*model, {{"S", static_cast<std::int64_t>(random() % 65)}}, random);
         set_inputs(call, inputs);
         set_inputs(expected, inputs);
         expected.run();
@@ -105,13 +115,18 @@ TEST_CASE("failed launches and waits name their groups and leave the model usabl
     for (int launch = 1; launch <= 2; ++launch) {
       chain_call.device->fail_launch = launch;
       const char* group = launch == 1 ? "'matmul_0'" : mask == 0b111 ? "'matmul_1'" : "'matmul_2'";
-      check_error(ErrorKind::device, [&] { chain_call.call.run(); }, "refused", std::string("launching ") + group, "fake device");
-      CHECK(chain_call.device->queued_commands() == 0);  // nothing will touch the caller's memory later
+      check_error(
+          ErrorKind::device, [&] { chain_call.call.run(); }, "refused",
+          std::string("launching ") + group, "fake device");
+      CHECK(chain_call.device->queued_commands() ==
+            0);  // nothing will touch the caller's memory later
       chain_call.bind(launch + 3);
       chain_call.check_run();
     }
     chain_call.device->fail_wait = 1;
-    check_error(ErrorKind::device, [&] { chain_call.call.run(); }, mask == 0b111 ? "running 'matmul_0' to 'matmul_2'" : "running 'matmul_0'");
+    check_error(
+        ErrorKind::device, [&] { chain_call.call.run(); },
+        mask == 0b111 ? "running 'matmul_0' to 'matmul_2'" : "running 'matmul_0'");
     chain_call.check_run();
   }
   ChainCall upload(0b111);
@@ -123,7 +138,8 @@ TEST_CASE("failed launches and waits name their groups and leave the model usabl
 
 TEST_CASE("an index out of range is found on the device, before what came of it on the host") {
   const auto bad = [](std::uint64_t mask) {
-    const auto model = load_model(attention_like, fake_gpu(with_mask(std::make_shared<FakeDevice>(), mask)));
+    const auto model =
+        load_model(attention_like, fake_gpu(with_mask(std::make_shared<FakeDevice>(), mask)));
     std::mt19937 random(5);
     auto inputs = random_inputs(*model, {{"B", 2}, {"S", 3}}, random);
     const auto good = inputs;
@@ -184,7 +200,8 @@ graph g(x: f32[S, 3]) -> (y: f32[S, 2]) {
   return y
 }
 )";
-  const auto model = load_model(text, fake_gpu({nullptr, [](std::size_t) { return true; }, DType::bf16}));
+  const auto model =
+      load_model(text, fake_gpu({nullptr, [](std::size_t) { return true; }, DType::bf16}));
   const PlanPtr plan = model->plan(model->bind_dims({{"S", 5}}));
   CHECK(model->explain(0, *plan) == "one way on the device");
   CHECK(model->output_shapes(plan->symbols) == NamedShapes{{"y", {5, 2}}});
@@ -195,7 +212,10 @@ graph g(x: f32[S, 3]) -> (y: f32[S, 2]) {
   set_inputs(call, random_inputs(*model, {{"S", 5}}, random));
   check_error(ErrorKind::user, [&] { call.run(); }, "only a description", "emulator");
   // With nothing for the device there is nothing to refuse; but then weights are needed.
-  check_error(ErrorKind::device, [&] { load_model(text, fake_gpu({nullptr, [](std::size_t) { return false; }, DType::f32})); }, "nowhere.safetensors");
+  check_error(
+      ErrorKind::device,
+      [&] { load_model(text, fake_gpu({nullptr, [](std::size_t) { return false; }, DType::f32})); },
+      "nowhere.safetensors");
 }
 
 TEST_CASE("precisions and GPUs that do not fit the device") {
@@ -208,12 +228,16 @@ TEST_CASE("precisions and GPUs that do not fit the device") {
       load_model(chain, make_fake_target, options);
     };
   };
-  check_error(ErrorKind::user, with("cuda", "f64", ""), "no precision 'f64'", "f32, tf32, f16, bf16 and i8");
-  check_error(ErrorKind::unsupported, with("cpu", "tf32", ""), "'cpu' computes in f32 only", "'cuda' or 'emulator'");
+  check_error(ErrorKind::user, with("cuda", "f64", ""), "no precision 'f64'",
+              "f32, tf32, f16, bf16 and i8");
+  check_error(ErrorKind::unsupported, with("cpu", "tf32", ""), "'cpu' computes in f32 only",
+              "'cuda' or 'emulator'");
   check_error(ErrorKind::unsupported, with("cuda", "i8", ""), "'i8'", "device 'cpu'");
   check_error(ErrorKind::unsupported, with("emulator", "i8", ""), "'i8'", "device 'cpu'");
-  check_error(ErrorKind::unsupported, with("reference", "i8", ""), "'reference' computes in f32 only");
-  check_error(ErrorKind::unsupported, with("reference", "f16", ""), "'reference' computes in f32 only");
+  check_error(ErrorKind::unsupported, with("reference", "i8", ""),
+              "'reference' computes in f32 only");
+  check_error(ErrorKind::unsupported, with("reference", "f16", ""),
+              "'reference' computes in f32 only");
   check_error(ErrorKind::user, with("cpu", "f32", "a100"), "'a100'", "'cpu'");
   const auto target = [](const char* device, const char* gpu) {
     return [=] {

@@ -1,10 +1,11 @@
-// Models whose groups run on a device, on the host, or some here and some there: results, memory, copies.
+// Models whose groups run on a device, on the host, or some here and some there: results, memory,
+// copies.
 
 #include "tests/support/half.hpp"
-#include "tests/unit/runtime/run/allocation_counter.hpp"
 #include "tests/unit/runtime/device/models.hpp"
 #include "tests/unit/runtime/load/fake_target.hpp"
 #include "tests/unit/runtime/load/support.hpp"
+#include "tests/unit/runtime/run/allocation_counter.hpp"
 
 using namespace dyn;
 using namespace dyn::runtime;
@@ -13,10 +14,12 @@ using namespace dyn::testing;
 namespace {
 
 std::map<std::string, std::int64_t> random_dims(std::mt19937& random) {
-  return {{"B", static_cast<std::int64_t>(random() % 4)}, {"S", static_cast<std::int64_t>(random() % 9)}};
+  return {{"B", static_cast<std::int64_t>(random() % 4)},
+          {"S", static_cast<std::int64_t>(random() % 9)}};
 }
 
-std::map<std::string, std::int64_t> known_dims(const Model& model, std::map<std::string, std::int64_t> dims) {
+std::map<std::string, std::int64_t> known_dims(const Model& model,
+                                               std::map<std::string, std::int64_t> dims) {
   for (auto entry = dims.begin(); entry != dims.end();) {
     entry = model.module().dims->find_symbol(entry->first) ? std::next(entry) : dims.erase(entry);
   }
@@ -59,7 +62,8 @@ TEST_CASE("buffers and weights as narrow as the device wants them") {
     for (const char* text : {attention_like, joined, chain}) {
       const auto plain = load_reference(text);
       CallState expected(plain);
-      for (const std::uint64_t mask : {~std::uint64_t{0}, std::uint64_t{0b1011}, std::uint64_t{0b0110}}) {
+      for (const std::uint64_t mask :
+           {~std::uint64_t{0}, std::uint64_t{0b1011}, std::uint64_t{0b0110}}) {
         FakeGpu gpu = with_mask(std::make_shared<FakeDevice>(), mask);
         gpu.precision = precision;
         const auto model = load_model(text, fake_gpu(gpu));
@@ -101,7 +105,8 @@ graph g(ids: i64[S]) -> (y: f32[S, 1000]) {
 }
 )";
   for (const DType precision : {DType::f32, DType::bf16, DType::f16}) {
-    const auto model = load_model(large, fake_gpu({std::make_shared<FakeDevice>(), [](std::size_t) { return true; }, precision}));
+    const auto model = load_model(large, fake_gpu({std::make_shared<FakeDevice>(),
+                                                   [](std::size_t) { return true; }, precision}));
     CallState call(model), expected(load_reference(large));
     const std::vector<Tensor> ids = {Tensor::from<std::int64_t>({0, 1047, 1048, 1049, 1099}, {5})};
     set_inputs(call, ids);
@@ -111,7 +116,9 @@ graph g(ids: i64[S]) -> (y: f32[S, 1000]) {
     const auto y = call.output(0).data<float>(), exact = expected.output(0).data<float>();
     int wrong = 0;
     for (std::size_t i = 0; i < y.size(); ++i) {
-      const double rounded = precision == DType::f32 ? exact[i] : half_value(precision, half_bits(precision, exact[i]));
+      const double rounded = precision == DType::f32
+                                 ? exact[i]
+                                 : half_value(precision, half_bits(precision, exact[i]));
       if (static_cast<double>(y[i]) != rounded) ++wrong;
     }
     CHECK(wrong == 0);
@@ -123,20 +130,27 @@ TEST_CASE("copies of known cases") {
     const auto model = load_model(chain, fake_gpu(with_mask(std::make_shared<FakeDevice>(), mask)));
     std::vector<std::string> lines;
     for (const CopyInfo& copy : model->copies(*model->plan(model->bind_dims({{"S", 5}})))) {
-      lines.push_back(copy.tensor + (copy.to_device ? " up " : " down ") + std::to_string(copy.bytes) + (copy.before.empty() ? "" : " before " + copy.before) +
-                      ": " + copy.reason);
+      lines.push_back(copy.tensor + (copy.to_device ? " up " : " down ") +
+                      std::to_string(copy.bytes) +
+                      (copy.before.empty() ? "" : " before " + copy.before) + ": " + copy.reason);
     }
     return lines;
   };
   CHECK(texts(0).empty());
-  CHECK(texts(0b111) == std::vector<std::string>{"x up 60 before matmul_0: an input; needed by 'matmul_0' on fakegpu",
-                                                 "y down 60: written by 'matmul_2' on fakegpu; an output"});
-  CHECK(texts(0b010) == std::vector<std::string>{"a up 60 before matmul_1: written by 'matmul_0' on fake; needed by 'matmul_1' on fakegpu",
-                                                 "b down 60 before matmul_2: written by 'matmul_1' on fakegpu; needed by 'matmul_2' on fake"});
+  CHECK(texts(0b111) == std::vector<std::string>{
+                            "x up 60 before matmul_0: an input; needed by 'matmul_0' on fakegpu",
+                            "y down 60: written by 'matmul_2' on fakegpu; an output"});
+  CHECK(
+      texts(0b010) ==
+      std::vector<std::string>{
+          "a up 60 before matmul_1: written by 'matmul_0' on fake; needed by 'matmul_1' on fakegpu",
+          "b down 60 before matmul_2: written by 'matmul_1' on fakegpu; needed by 'matmul_2' on "
+          "fake"});
   CHECK(texts(0b101).size() == 4);
 }
 
-TEST_CASE("a steady call: one upload for each input, two downloads, nothing allocated by the runtime") {
+TEST_CASE(
+    "a steady call: one upload for each input, two downloads, nothing allocated by the runtime") {
   ChainCall chain_call(0b111);
   chain_call.check_run();
   chain_call.check_run();
@@ -149,7 +163,8 @@ TEST_CASE("a steady call: one upload for each input, two downloads, nothing allo
   CHECK(after.waits - before.waits == 1);
   CHECK(after.allocations == before.allocations);
   for (int i = 0; i < 10; ++i) {
-    const std::int64_t all = allocations_of_this_thread(), own = chain_call.device->own_allocations();
+    const std::int64_t all = allocations_of_this_thread(),
+                       own = chain_call.device->own_allocations();
     chain_call.call.run();
     CHECK(allocations_of_this_thread() - all == chain_call.device->own_allocations() - own);
   }

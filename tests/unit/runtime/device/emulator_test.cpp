@@ -26,10 +26,12 @@ Options emulated(const std::string& precision = "f32") {
 /// A target that only sees the problems of a mask, and has no kernel for the others.
 class Masked final : public rkernel::Target {
  public:
-  Masked(std::shared_ptr<rkernel::Target> target, std::uint64_t mask) : target_(std::move(target)), mask_(mask) {}
+  Masked(std::shared_ptr<rkernel::Target> target, std::uint64_t mask)
+      : target_(std::move(target)), mask_(mask) {}
 
   std::string name() const override { return target_->name(); }
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers,
+  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
+                                                        const rkernel::BufferFacts& buffers,
                                                         rkernel::CompileReport& report) override {
     std::vector<rkernel::Problem> own;
     for (std::size_t i = 0; i < problems.size(); ++i) {
@@ -46,7 +48,8 @@ class Masked final : public rkernel::Target {
   }
   std::shared_ptr<rkernel::Device> device() const override { return target_->device(); }
   std::int64_t panel_width(DType) const override { return 1; }
-  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*) const override {}
+  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t,
+            std::int64_t, void*) const override {}
 
  private:
   bool takes(std::size_t group) const { return (mask_ >> group & 1) != 0; }
@@ -57,11 +60,13 @@ class Masked final : public rkernel::Target {
 /// Groups of the mask on the emulator, the others on this CPU.
 TargetFactory mixed(std::uint64_t mask) {
   return [mask](const Options& options, int threads) {
-    return with_fallback(std::make_shared<Masked>(make_target(options, threads), mask), [threads] { return make_target(Options(), threads); });
+    return with_fallback(std::make_shared<Masked>(make_target(options, threads), mask),
+                         [threads] { return make_target(Options(), threads); });
   };
 }
 
-void check_model(const ModelPtr& model, const char* text, double tolerance, const std::vector<std::map<std::string, std::int64_t>>& shapes) {
+void check_model(const ModelPtr& model, const char* text, double tolerance,
+                 const std::vector<std::map<std::string, std::int64_t>>& shapes) {
   std::mt19937 random(device_seed());
   CallState call(model), expected(load_reference(text));
   for (const auto& dims : shapes) {
@@ -80,9 +85,11 @@ void check_model(const ModelPtr& model, const char* text, double tolerance, cons
 TEST_CASE("groups on the emulator and on the CPU, mixed") {
   const ModelPtr all = load_model(attention_like, make_target, emulated());
   const std::uint64_t groups = (std::uint64_t{1} << all->problems().size()) - 1;
-  for (const std::uint64_t mask : {std::uint64_t{0x55} & groups, std::uint64_t{0x2a} & groups, std::uint64_t{1}, groups - 1}) {
+  for (const std::uint64_t mask :
+       {std::uint64_t{0x55} & groups, std::uint64_t{0x2a} & groups, std::uint64_t{1}, groups - 1}) {
     CAPTURE(mask);
-    check_model(load_model(attention_like, mixed(mask), emulated()), attention_like, 2e-4, {{{"B", 2}, {"S", 7}}, {{"B", 1}, {"S", 3}}});
+    check_model(load_model(attention_like, mixed(mask), emulated()), attention_like, 2e-4,
+                {{{"B", 2}, {"S", 7}}, {{"B", 1}, {"S", 3}}});
   }
 }
 
@@ -104,10 +111,17 @@ TEST_CASE("an index out of range on the emulator") {
 
 TEST_SUITE("full") {
   TEST_CASE("the emulator gives the results of the reference in every precision") {
-    for (const auto& [precision, tolerance] : std::vector<std::pair<std::string, double>>{{"f32", 2e-4}, {"tf32", 2e-2}, {"f16", 2e-2}, {"bf16", 0.15}}) {
+    for (const auto& [precision, tolerance] : std::vector<std::pair<std::string, double>>{
+             {"f32", 2e-4}, {"tf32", 2e-2}, {"f16", 2e-2}, {"bf16", 0.15}}) {
       CAPTURE(precision);
-      const auto load = [&](const char* text) { return load_model(text, make_target, emulated(precision)); };
-      check_model(load(attention_like), attention_like, tolerance, {{{"B", 2}, {"S", 7}}, {{"B", 1}, {"S", 1}}, {{"B", 0}, {"S", 5}}, {{"B", 3}, {"S", 16}}});
+      const auto load = [&](const char* text) {
+        return load_model(text, make_target, emulated(precision));
+      };
+      check_model(load(attention_like), attention_like, tolerance,
+                  {{{"B", 2}, {"S", 7}},
+                   {{"B", 1}, {"S", 1}},
+                   {{"B", 0}, {"S", 5}},
+                   {{"B", 3}, {"S", 16}}});
       check_model(load(joined), joined, tolerance, {{{"S", 5}}, {{"S", 0}}, {{"S", 16}}});
       check_model(load(chain), chain, tolerance, {{{"S", 33}}, {{"S", 1}}});
     }
@@ -117,13 +131,15 @@ TEST_SUITE("full") {
     Options described = emulated("bf16");
     described.device = "cuda";
     described.gpu = "a100";
-    const ModelPtr listed = load_model(attention_like, make_target, described), run = load_model(attention_like, make_target, emulated("bf16"));
+    const ModelPtr listed = load_model(attention_like, make_target, described),
+                   run = load_model(attention_like, make_target, emulated("bf16"));
     const auto emulator = std::dynamic_pointer_cast<ptx::Emulator>(run->impl().device);
     REQUIRE(emulator);
     REQUIRE(listed->problems().size() == run->problems().size());
     for (std::size_t group = 0; group < run->problems().size(); ++group) {
       std::set<std::string> hashes;
-      for (const rkernel::CodeListing& listing : listed->kernel(group).listings()) hashes.insert(listing.hash);
+      for (const rkernel::CodeListing& listing : listed->kernel(group).listings())
+        hashes.insert(listing.hash);
       for (const std::int64_t length : {1, 7, 16}) {
         const PlanPtr plan = run->plan(run->bind_dims({{"B", 2}, {"S", length}}));
         CAPTURE(run->problems()[group].name);
@@ -148,7 +164,8 @@ TEST_SUITE("full") {
         }
       }
       CallState call(model);
-      check_error(ErrorKind::user, [&] { call.run(); }, std::string("cuda/") + gpu, "only a description");
+      check_error(
+          ErrorKind::user, [&] { call.run(); }, std::string("cuda/") + gpu, "only a description");
     }
   }
 }

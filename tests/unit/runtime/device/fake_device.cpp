@@ -15,7 +15,9 @@ using rkernel::DeviceAddress;
 
 namespace {
 
-[[noreturn]] void violation(const std::string& text) { throw Error(ErrorKind::internal, "fake device: " + text); }
+[[noreturn]] void violation(const std::string& text) {
+  throw Error(ErrorKind::internal, "fake device: " + text);
+}
 
 bool fails(int& countdown) { return countdown > 0 && --countdown == 0; }
 
@@ -42,16 +44,21 @@ class FakeStream final : public rkernel::Stream {
   void download(void* to, DeviceAddress from, std::size_t bytes) override {
     const Own own(device_);
     ++device_.counts_.downloads;
-    push([this, to, from, bytes] { std::memcpy(to, device_.at(from, bytes, FakeDevice::Access::Any), bytes); });
+    push([this, to, from, bytes] {
+      std::memcpy(to, device_.at(from, bytes, FakeDevice::Access::Any), bytes);
+    });
   }
   void clear(DeviceAddress at, std::size_t bytes) override {
     const Own own(device_);
-    push([this, at, bytes] { std::memset(device_.at(at, bytes, FakeDevice::Access::Write), 0, bytes); });
+    push([this, at, bytes] {
+      std::memset(device_.at(at, bytes, FakeDevice::Access::Write), 0, bytes);
+    });
   }
   void launch(const rkernel::DeviceLaunch& launch) override {
     const Own own(device_);
     ++device_.counts_.launches;
-    if (fails(device_.fail_launch)) throw Error(ErrorKind::device, fmt::format("'{}' was refused", launch.name));
+    if (fails(device_.fail_launch))
+      throw Error(ErrorKind::device, fmt::format("'{}' was refused", launch.name));
     if (launch.function == nullptr || launch.blocks <= 0) violation("a launch of nothing");
     push([this, launch] { run(launch); });
   }
@@ -61,14 +68,16 @@ class FakeStream final : public rkernel::Stream {
     auto queue = std::move(queue_);
     queue_.clear();
     device_.queued_commands_ -= static_cast<int>(queue.size());
-    if (fails(device_.fail_wait)) throw Error(ErrorKind::device, "the fake device was asked to fail");
+    if (fails(device_.fail_wait))
+      throw Error(ErrorKind::device, "the fake device was asked to fail");
     for (const auto& command : queue) command();
   }
 
  private:
   /// One call: holds the device, and counts what the call allocates.
   struct Own {
-    explicit Own(FakeDevice& device) : device(device), lock(device.mutex_), before(allocations_of_this_thread()) {}
+    explicit Own(FakeDevice& device)
+        : device(device), lock(device.mutex_), before(allocations_of_this_thread()) {}
     ~Own() { device.own_allocations_ += allocations_of_this_thread() - before; }
     FakeDevice& device;
     std::lock_guard<std::recursive_mutex> lock;
@@ -82,17 +91,24 @@ class FakeStream final : public rkernel::Stream {
 
   void run(const rkernel::DeviceLaunch& launch) {
     std::vector<void*> memory;
-    const auto* pointers = reinterpret_cast<const DeviceAddress*>(
-        device_.at(launch.pointers, launch.operands.size() * sizeof(DeviceAddress), FakeDevice::Access::Read));
+    const auto* pointers = reinterpret_cast<const DeviceAddress*>(device_.at(
+        launch.pointers, launch.operands.size() * sizeof(DeviceAddress), FakeDevice::Access::Read));
     for (std::size_t i = 0; i < launch.operands.size(); ++i) {
       const rkernel::OperandRange& range = launch.operands[i];
-      if (pointers[i] != range.begin) violation(fmt::format("operand {} of '{}' is another one in the table", i, launch.name));
-      if (range.begin % 64 != 0) violation(fmt::format("operand {} of '{}' is not aligned", i, launch.name));
-      memory.push_back(device_.at(range.begin, range.bytes, range.written ? FakeDevice::Access::Write : FakeDevice::Access::Read));
+      if (pointers[i] != range.begin)
+        violation(fmt::format("operand {} of '{}' is another one in the table", i, launch.name));
+      if (range.begin % 64 != 0)
+        violation(fmt::format("operand {} of '{}' is not aligned", i, launch.name));
+      memory.push_back(
+          device_.at(range.begin, range.bytes,
+                     range.written ? FakeDevice::Access::Write : FakeDevice::Access::Read));
     }
-    const auto* ints = reinterpret_cast<const std::int64_t*>(device_.at(launch.ints, sizeof(std::int64_t), FakeDevice::Access::Read));
-    auto* status = reinterpret_cast<std::int32_t*>(device_.at(launch.status, sizeof(std::int32_t), FakeDevice::Access::Read));
-    const std::int32_t result = static_cast<const FakeFunction*>(launch.function)->run(ints, memory);
+    const auto* ints = reinterpret_cast<const std::int64_t*>(
+        device_.at(launch.ints, sizeof(std::int64_t), FakeDevice::Access::Read));
+    auto* status = reinterpret_cast<std::int32_t*>(
+        device_.at(launch.status, sizeof(std::int32_t), FakeDevice::Access::Read));
+    const std::int32_t result =
+        static_cast<const FakeFunction*>(launch.function)->run(ints, memory);
     if (*status == 0) *status = result;
   }
 
@@ -105,7 +121,8 @@ DeviceAddress FakeDevice::allocate(std::size_t bytes, std::string_view what) {
   const std::int64_t before = allocations_of_this_thread();
   ++counts_.allocations;
   if (fails(fail_allocation) || live_bytes() + bytes > memory_bytes) {
-    throw Error(ErrorKind::device, fmt::format("no device memory for {}: {} bytes wanted", what, bytes));
+    throw Error(ErrorKind::device,
+                fmt::format("no device memory for {}: {} bytes wanted", what, bytes));
   }
   const DeviceAddress address = next_;
   constexpr DeviceAddress gap = 4096;
@@ -131,10 +148,14 @@ std::byte* FakeDevice::at(DeviceAddress address, std::size_t bytes, Access acces
   if (found == blocks_.begin()) violation(fmt::format("{:#x} was never allocated", address));
   auto& [begin, block] = *--found;
   const std::size_t offset = address - begin;
-  if (offset + bytes > block.bytes.size()) violation(fmt::format("{} bytes at {:#x} leave an allocation of {}", bytes, address, block.bytes.size()));
-  const auto first = block.known.begin() + static_cast<std::ptrdiff_t>(offset), last = first + static_cast<std::ptrdiff_t>(bytes);
+  if (offset + bytes > block.bytes.size())
+    violation(fmt::format("{} bytes at {:#x} leave an allocation of {}", bytes, address,
+                          block.bytes.size()));
+  const auto first = block.known.begin() + static_cast<std::ptrdiff_t>(offset),
+             last = first + static_cast<std::ptrdiff_t>(bytes);
   if (access == Access::Write) std::fill(first, last, true);
-  if (access == Access::Read && std::find(first, last, false) != last) violation(fmt::format("{} bytes at {:#x} are read before they are written", bytes, address));
+  if (access == Access::Read && std::find(first, last, false) != last)
+    violation(fmt::format("{} bytes at {:#x} are read before they are written", bytes, address));
   return block.bytes.data() + offset;
 }
 

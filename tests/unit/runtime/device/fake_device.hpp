@@ -1,5 +1,6 @@
 #pragma once
-// A device whose memory is the host's, and which does nothing before it must: what is queued happens in synchronise().
+// A device whose memory is the host's, and which does nothing before it must: what is queued
+// happens in synchronise().
 
 #include <cstdint>
 #include <map>
@@ -23,8 +24,9 @@ struct FakeCounts {
   int allocations = 0, uploads = 0, downloads = 0, launches = 0, waits = 0;
 };
 
-/// Checks that every address lies in one allocation, that tables and operands that are read were written before, and that what a
-/// launch says of its operands is what its table says. A violation is an Error(internal) of synchronise().
+/// Checks that every address lies in one allocation, that tables and operands that are read were
+/// written before, and that what a launch says of its operands is what its table says. A violation
+/// is an Error(internal) of synchronise().
 class FakeDevice final : public rkernel::Device {
  public:
   std::string name() const override { return "fake device"; }

@@ -20,9 +20,7 @@ class Interpreter final : public FakeFunction {
     for (std::size_t i = 0; i < memory.size(); ++i) buffers[problem.operands[i].buffer] = memory[i];
     try {
       interpret(problem, {ints + 1, static_cast<std::size_t>(ints[0])}, buffers);
-    } catch (const Error&) {
-      return static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange);
-    }
+    } catch (const Error&) { return static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange); }
     return 0;
   }
 
@@ -43,11 +41,15 @@ class FakeGpuKernel final : public rkernel::Kernel {
     launch.ints.insert(launch.ints.end(), request.symbols.begin(), request.symbols.end());
     return launch;
   }
-  std::string explain(const rkernel::PlanRequest&) const override { return "one way on the device"; }
+  std::string explain(const rkernel::PlanRequest&) const override {
+    return "one way on the device";
+  }
   std::string target_name() const override { return "fakegpu"; }
   std::string describe() const override { return rkernel::to_string(function_.problem); }
   rkernel::Space space() const override { return rkernel::Space::Device; }
-  std::vector<rkernel::CodeListing> listings() const override { return {{"same", "// for all\n", "01"}, {function_.problem.name, "// own\n", "02"}}; }
+  std::vector<rkernel::CodeListing> listings() const override {
+    return {{"same", "// for all\n", "01"}, {function_.problem.name, "// own\n", "02"}};
+  }
 
  private:
   Interpreter function_;
@@ -59,18 +61,22 @@ class FakeGpuTarget final : public rkernel::Target {
   explicit FakeGpuTarget(const FakeGpu& gpu) : gpu_(gpu) {}
 
   std::string name() const override { return "fakegpu"; }
-  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers,
+  std::vector<std::unique_ptr<rkernel::Kernel>> prepare(std::vector<rkernel::Problem>& problems,
+                                                        const rkernel::BufferFacts& buffers,
                                                         rkernel::CompileReport&) override {
     narrow(problems, buffers);
     std::vector<std::unique_ptr<rkernel::Kernel>> kernels;
     for (std::size_t i = 0; i < problems.size(); ++i) {
-      kernels.push_back(gpu_.on_device(i) ? std::make_unique<FakeGpuKernel>(problems[i], gpu_.device != nullptr) : nullptr);
+      kernels.push_back(gpu_.on_device(i)
+                            ? std::make_unique<FakeGpuKernel>(problems[i], gpu_.device != nullptr)
+                            : nullptr);
     }
     return kernels;
   }
   std::shared_ptr<rkernel::Device> device() const override { return gpu_.device; }
   std::int64_t panel_width(DType) const override { return 1; }
-  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, void*) const override {}
+  void pack(const rkernel::PackedLayout&, const float*, std::int64_t, std::int64_t, std::int64_t,
+            std::int64_t, void*) const override {}
 
  private:
   void narrow(std::vector<rkernel::Problem>& problems, const rkernel::BufferFacts& buffers) const {
@@ -83,7 +89,8 @@ class FakeGpuTarget final : public rkernel::Target {
       if (!gpu_.on_device(i)) continue;
       for (rkernel::Operand& operand : problems[i].operands) {
         const bool own = !buffers.port(operand.buffer) && !shared.contains(operand.buffer);
-        if (operand.dtype == DType::f32 && (buffers.constant(operand.buffer) || own)) operand.dtype = gpu_.precision;
+        if (operand.dtype == DType::f32 && (buffers.constant(operand.buffer) || own))
+          operand.dtype = gpu_.precision;
       }
     }
   }
@@ -95,7 +102,9 @@ class FakeGpuTarget final : public rkernel::Target {
 
 runtime::TargetFactory fake_gpu(const FakeGpu& gpu) {
   return [gpu](const Options& options, int threads) {
-    return runtime::with_fallback(std::make_shared<FakeGpuTarget>(gpu), [options, threads] { return make_fake_target(options, threads); });
+    return runtime::with_fallback(std::make_shared<FakeGpuTarget>(gpu), [options, threads] {
+      return make_fake_target(options, threads);
+    });
   };
 }
 

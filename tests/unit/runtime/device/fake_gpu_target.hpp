@@ -1,5 +1,6 @@
 #pragma once
-// A target with a FakeDevice: some groups run there, by an interpreter, and the rest is left to the fake target on the host.
+// A target with a FakeDevice: some groups run there, by an interpreter, and the rest is left to the
+// fake target on the host.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,8 @@ namespace dyn::testing {
 struct FakeGpu {
   std::shared_ptr<FakeDevice> device;  ///< nullptr: a GPU that is only described
   std::function<bool(std::size_t group)> on_device = [](std::size_t) { return true; };
-  DType precision = DType::f32;  ///< of f32 weights and of f32 buffers that only groups on the device touch
+  DType precision =
+      DType::f32;  ///< of f32 weights and of f32 buffers that only groups on the device touch
 };
 
 runtime::TargetFactory fake_gpu(const FakeGpu& gpu);

@@ -75,14 +75,20 @@ ModelPtr load_reference(const std::string& text) {
 
 unsigned device_seed() { return static_cast<unsigned>(testing::test_seed(11)); }
 
-std::vector<Tensor> random_inputs(const Model& model, const std::map<std::string, std::int64_t>& dims, std::mt19937& random) {
+std::vector<Tensor> random_inputs(const Model& model,
+                                  const std::map<std::string, std::int64_t>& dims,
+                                  std::mt19937& random) {
   std::vector<Tensor> inputs;
   const NamedShapes shapes = model.input_shapes(model.bind_dims(dims));
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     Tensor tensor(model.inputs()[i].dtype, shapes[i].second);
     for (std::int64_t j = 0; j < tensor.size(); ++j) {
-      if (tensor.dtype() == DType::i64) tensor.mutable_data<std::int64_t>()[static_cast<std::size_t>(j)] = static_cast<std::int64_t>(random() % 7);
-      else tensor.mutable_data<float>()[static_cast<std::size_t>(j)] = static_cast<float>(random() % 2000) / 1000 - 1;
+      if (tensor.dtype() == DType::i64)
+        tensor.mutable_data<std::int64_t>()[static_cast<std::size_t>(j)] =
+            static_cast<std::int64_t>(random() % 7);
+      else
+        tensor.mutable_data<float>()[static_cast<std::size_t>(j)] =
+            static_cast<float>(random() % 2000) / 1000 - 1;
     }
     inputs.push_back(tensor);
   }
@@ -106,7 +112,8 @@ double difference(const Model& model, const CallState& a, const CallState& b) {
   return most;
 }
 
-int wrong_on_four_threads(const ModelPtr& model, const std::string& text, int rounds, double tolerance) {
+int wrong_on_four_threads(const ModelPtr& model, const std::string& text, int rounds,
+                          double tolerance) {
   const ModelPtr plain = load_reference(text);
   const bool batched = model->module().dims->find_symbol("B").has_value();
   std::atomic<int> wrong{0};
@@ -116,7 +123,8 @@ int wrong_on_four_threads(const ModelPtr& model, const std::string& text, int ro
       std::mt19937 random(t);
       CallState call(model), expected(plain);
       for (int i = 0; i < rounds; ++i) {
-        std::map<std::string, std::int64_t> dims = {{"S", 1 + static_cast<std::int64_t>(random() % 4)}};
+        std::map<std::string, std::int64_t> dims = {
+            {"S", 1 + static_cast<std::int64_t>(random() % 4)}};
         if (batched) dims["B"] = 1 + static_cast<std::int64_t>(random() % 2);
         const std::vector<Tensor> inputs = random_inputs(*model, dims, random);
         set_inputs(call, inputs);
@@ -132,11 +140,14 @@ int wrong_on_four_threads(const ModelPtr& model, const std::string& text, int ro
 }
 
 FakeGpu with_mask(std::shared_ptr<FakeDevice> device, std::uint64_t mask) {
-  return {std::move(device), [mask](std::size_t group) { return (mask >> group & 1) != 0; }, DType::f32};
+  return {std::move(device), [mask](std::size_t group) { return (mask >> group & 1) != 0; },
+          DType::f32};
 }
 
 ChainCall::ChainCall(std::uint64_t mask)
-    : model(load_model(chain, fake_gpu(with_mask(device, mask)))), call(model), expected(load_reference(chain)) {
+    : model(load_model(chain, fake_gpu(with_mask(device, mask)))),
+      call(model),
+      expected(load_reference(chain)) {
   bind(5);
 }
 

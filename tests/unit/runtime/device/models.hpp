@@ -14,26 +14,32 @@ namespace dyn::testing {
 
 using ModelPtr = std::shared_ptr<const runtime::Model>;
 
-extern const char* const attention_like;  ///< gathers, a layer norm, matmuls, a softmax; two outputs
-extern const char* const joined;          ///< an output that several groups write parts of
+extern const char* const
+    attention_like;               ///< gathers, a layer norm, matmuls, a softmax; two outputs
+extern const char* const joined;  ///< an output that several groups write parts of
 /// x -> matmul_0 -> a -> matmul_1 -> b -> matmul_2 -> y, [S, 3] each: groups that stay apart.
 extern const char* const chain;
 
-ModelPtr load_model(const std::string& text, const runtime::TargetFactory& factory, const Options& options = {});
+ModelPtr load_model(const std::string& text, const runtime::TargetFactory& factory,
+                    const Options& options = {});
 ModelPtr load_reference(const std::string& text);
 
 /// test_seed, else a fixed one.
 unsigned device_seed();
 
 /// For `ids` of [0, 7); floats of [-1, 1).
-std::vector<Tensor> random_inputs(const runtime::Model& model, const std::map<std::string, std::int64_t>& dims, std::mt19937& random);
+std::vector<Tensor> random_inputs(const runtime::Model& model,
+                                  const std::map<std::string, std::int64_t>& dims,
+                                  std::mt19937& random);
 void set_inputs(runtime::CallState& call, const std::vector<Tensor>& inputs);
 /// The largest difference of all outputs of two calls that have run; NaN where there is one.
-double difference(const runtime::Model& model, const runtime::CallState& a, const runtime::CallState& b);
+double difference(const runtime::Model& model, const runtime::CallState& a,
+                  const runtime::CallState& b);
 
-/// Four threads, each with calls of its own of one model at `rounds` shapes (B in 1..2, S in 1..4), beside the reference. Returns how many
-/// results differed by `tolerance` or more.
-int wrong_on_four_threads(const ModelPtr& model, const std::string& text, int rounds, double tolerance);
+/// Four threads, each with calls of its own of one model at `rounds` shapes (B in 1..2, S in 1..4),
+/// beside the reference. Returns how many results differed by `tolerance` or more.
+int wrong_on_four_threads(const ModelPtr& model, const std::string& text, int rounds,
+                          double tolerance);
 
 /// Group i runs on the device where bit i of `mask` is set.
 FakeGpu with_mask(std::shared_ptr<FakeDevice> device, std::uint64_t mask);

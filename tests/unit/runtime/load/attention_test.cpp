@@ -43,8 +43,12 @@ TEST_CASE("attention needs no tensor of queries times keys, and no copy of its o
   constexpr std::size_t float_bytes = 4, width = 96, operands = 6;
   for (const int threads : {1, 2}) {
     const auto model = load_attention(threads);
-    CHECK(std::ranges::count_if(model->fusion().groups, [](const auto& group) { return group.backbone == graph::Backbone::Attention; }) == 1);
-    CHECK(std::ranges::none_of(model->fusion().groups, [](const auto& group) { return group.backbone == graph::Backbone::Copy; }));
+    CHECK(std::ranges::count_if(model->fusion().groups, [](const auto& group) {
+            return group.backbone == graph::Backbone::Attention;
+          }) == 1);
+    CHECK(std::ranges::none_of(model->fusion().groups, [](const auto& group) {
+      return group.backbone == graph::Backbone::Copy;
+    }));
     for (const std::int64_t length : {1, 512, 8192}) {
       CAPTURE(length);
       const auto plan = model->plan(model->bind_dims({{"B", 2}, {"S", length}}));

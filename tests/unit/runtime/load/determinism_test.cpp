@@ -1,4 +1,5 @@
-// Long sums: cut for threads where that is allowed, the same bits from any number of threads where it is not.
+// Long sums: cut for threads where that is allowed, the same bits from any number of threads where
+// it is not.
 
 #include <algorithm>
 #include <cmath>
@@ -40,13 +41,20 @@ struct SumInputs {
 SumInputs make_sum_inputs(std::int64_t m, std::int64_t s) {
   std::mt19937 random(static_cast<unsigned>(m * 10000 + s));
   const auto keys = static_cast<std::size_t>(s) * 128;
-  return {m, s, normal(random, static_cast<std::size_t>(m) * 6000), normal(random, 128), normal(random, keys), normal(random, keys)};
+  return {m,
+          s,
+          normal(random, static_cast<std::size_t>(m) * 6000),
+          normal(random, 128),
+          normal(random, keys),
+          normal(random, keys)};
 }
 
 /// All outputs, one after the other.
 std::vector<float> run(const Graph& graph, const SumInputs& in) {
-  const auto outputs = graph.run({{"x", Tensor::view(in.x.data(), {in.m, 6000})}, {"q", Tensor::view(in.q.data(), {1, 2, 1, 64})},
-                                  {"k", Tensor::view(in.k.data(), {1, 2, in.s, 64})}, {"v", Tensor::view(in.v.data(), {1, 2, in.s, 64})}});
+  const auto outputs = graph.run({{"x", Tensor::view(in.x.data(), {in.m, 6000})},
+                                  {"q", Tensor::view(in.q.data(), {1, 2, 1, 64})},
+                                  {"k", Tensor::view(in.k.data(), {1, 2, in.s, 64})},
+                                  {"v", Tensor::view(in.v.data(), {1, 2, in.s, 64})}});
   std::vector<float> all;
   for (const char* name : {"y", "z", "a"}) {
     const std::span<const float> values = outputs[name].data<float>();
@@ -66,7 +74,8 @@ Graph load_sums(const char* device, int threads, bool deterministic) {
 }  // namespace
 
 TEST_CASE("with Options::deterministic any number of threads gives the same bits") {
-  const Graph one = load_sums("cpu", 1, true), two = load_sums("cpu", 2, true), five = load_sums("cpu", 5, true);
+  const Graph one = load_sums("cpu", 1, true), two = load_sums("cpu", 2, true),
+              five = load_sums("cpu", 5, true);
   for (const auto& [m, s] : {std::pair{1, 4096}, std::pair{3, 700}, std::pair{40, 5000}}) {
     CAPTURE(m);
     const SumInputs inputs = make_sum_inputs(m, s);
@@ -84,7 +93,8 @@ TEST_CASE("sums that are cut for threads are what loops give") {
       const SumInputs inputs = make_sum_inputs(m, s);
       const std::vector<float> expected = run(reference, inputs), got = run(graph, inputs);
       REQUIRE(got.size() == expected.size());
-      for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]).epsilon(1e-4).scale(1));
+      for (std::size_t i = 0; i < got.size(); ++i)
+        CHECK(got[i] == doctest::Approx(expected[i]).epsilon(1e-4).scale(1));
     }
   }
 }
@@ -102,14 +112,16 @@ graph g(x: f32[R, C]) -> (all: f32[], most: f32[], columns: f32[C], rows: f32[R]
 }
 )";
   std::mt19937 random(5);
-  for (const auto& [rows, columns] : {std::pair{1, 4096}, std::pair{900, 300}, std::pair{2100, 131}, std::pair{4096, 64}}) {
+  for (const auto& [rows, columns] :
+       {std::pair{1, 4096}, std::pair{900, 300}, std::pair{2100, 131}, std::pair{4096, 64}}) {
     const std::vector<float> x = normal(random, static_cast<std::size_t>(rows * columns));
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 2, 3}) {
       Options options;
       options.device = "cpu";
       options.threads = threads;
-      const auto outputs = Graph::from_text(text, options).run({{"x", Tensor::view(x.data(), {rows, columns})}});
+      const auto outputs =
+          Graph::from_text(text, options).run({{"x", Tensor::view(x.data(), {rows, columns})}});
       std::vector<float> all;
       for (const char* name : {"all", "most", "columns", "rows"}) {
         const std::span<const float> values = outputs[name].data<float>();
@@ -127,7 +139,8 @@ graph g(x: f32[R, C]) -> (all: f32[], most: f32[], columns: f32[C], rows: f32[R]
 }
 
 TEST_CASE("a long sum of few outputs is planned in slices for the threads that there are") {
-  // So much work that no handover that was measured, on a busy machine either, is dearer than what slices save.
+  // So much work that no handover that was measured, on a busy machine either, is dearer than what
+  // slices save.
   runtime::LoadRequest request;
   request.text = R"(dyn 1
 weight w: f32[100000, 24] = random 1

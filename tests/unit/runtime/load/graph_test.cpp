@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "dyn/dyn.hpp"
-#include "tests/unit/runtime/run/allocation_counter.hpp"
 #include "tests/unit/runtime/load/support.hpp"
+#include "tests/unit/runtime/run/allocation_counter.hpp"
 
 using namespace dyn;
 using testing::uncached;
@@ -53,7 +53,8 @@ std::size_t resident_bytes() {
 }
 
 std::size_t thread_count() {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
 }
 
 bool same_numbers(const Tensor& a, const Tensor& b) {
@@ -83,7 +84,8 @@ TEST_CASE("each row of a batch has the bits of the row alone, and so has each th
   const Outputs expected = graph.run({{"x", whole}});
   const auto x = whole.data<float>();
   for (std::size_t row = 0; row < 3; ++row) {
-    const Outputs alone = graph.run({{"x", Tensor::from(x.subspan(row * 17 * 24, 17 * 24), {1, 17, 24})}});
+    const Outputs alone =
+        graph.run({{"x", Tensor::from(x.subspan(row * 17 * 24, 17 * 24), {1, 17, 24})}});
     const auto y = expected["y"].data<float>().subspan(row * 17 * 40, 17 * 40);
     CHECK(std::equal(y.begin(), y.end(), alone["y"].data<float>().begin()));
   }
@@ -93,7 +95,9 @@ TEST_CASE("each row of a batch has the bits of the row alone, and so has each th
     threads.emplace_back([&] {
       for (int i = 0; i < 50; ++i) {
         const Outputs outputs = graph.run({{"x", whole}});
-        if (!same_numbers(outputs["y"], expected["y"]) || !same_numbers(outputs["p"], expected["p"])) ++wrong;
+        if (!same_numbers(outputs["y"], expected["y"]) ||
+            !same_numbers(outputs["p"], expected["p"]))
+          ++wrong;
       }
     });
   }
@@ -117,52 +121,59 @@ TEST_CASE("the host's floating-point mode neither changes the bits nor is change
 #endif
 }
 
-// Resident memory means little under a sanitizer, which keeps what was freed; sanitized runs leave this suite out.
+// Resident memory means little under a sanitizer, which keeps what was freed; sanitized runs leave
+// this suite out.
 TEST_SUITE("full") {
-TEST_CASE("memory is flat over 10,000 random shapes") {
-  Options options = uncached(2);
-  options.plan_cache_bytes = 256 << 10;
-  const Graph graph = Graph::from_text(norm_layer, options);
-  Call call(graph);
-  const unsigned seed = 42;
-  MESSAGE("seed " << seed);
-  std::mt19937 random(seed);
-  const Tensor memory = input(8, 64, 1);
-  const auto run = [&](std::int64_t batch, std::int64_t length) {
-    call.set_input(0, Tensor::view(memory.data<float>().data(), {batch, length, 24}));
-    call.run();
-  };
-  run(8, 64);
-  for (int i = 0; i < 1000; ++i) run(random() % 9, random() % 65);
-  const std::size_t before = resident_bytes();
-  for (int i = 0; i < 10'000; ++i) run(random() % 9, random() % 65);
-  CHECK(resident_bytes() <= before + (std::size_t{1} << 20));
-}
+  TEST_CASE("memory is flat over 10,000 random shapes") {
+    Options options = uncached(2);
+    options.plan_cache_bytes = 256 << 10;
+    const Graph graph = Graph::from_text(norm_layer, options);
+    Call call(graph);
+    const unsigned seed = 42;
+    MESSAGE("seed " << seed);
+    std::mt19937 random(seed);
+    const Tensor memory = input(8, 64, 1);
+    const auto run = [&](std::int64_t batch, std::int64_t length) {
+      call.set_input(0, Tensor::view(memory.data<float>().data(), {batch, length, 24}));
+      call.run();
+    };
+    run(8, 64);
+    for (int i = 0; i < 1000; ++i) run(random() % 9, random() % 65);
+    const std::size_t before = resident_bytes();
+    for (int i = 0; i < 10'000; ++i) run(random() % 9, random() % 65);
+    CHECK(resident_bytes() <= before + (std::size_t{1} << 20));
+  }
 
-TEST_CASE("loading and destroying leaves memory, threads and mappings as they were") {
-  const auto load = [] { Graph::from_text(norm_layer, uncached(2)).run({{"x", input(1, 3, 1)}}); };
-  const Graph keeps_the_code = Graph::from_text(norm_layer, uncached(2));
-  for (int i = 0; i < 20; ++i) load();
-  const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"), threads = thread_count();
-  for (int i = 0; i < 1000; ++i) load();
-  CHECK(resident_bytes() <= bytes + (std::size_t{2} << 20));
-  CHECK(lines_of("/proc/self/maps") <= mappings + 4);
-  CHECK(thread_count() <= threads);
-}
+  TEST_CASE("loading and destroying leaves memory, threads and mappings as they were") {
+    const auto load = [] {
+      Graph::from_text(norm_layer, uncached(2)).run({{"x", input(1, 3, 1)}});
+    };
+    const Graph keeps_the_code = Graph::from_text(norm_layer, uncached(2));
+    for (int i = 0; i < 20; ++i) load();
+    const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"),
+                      threads = thread_count();
+    for (int i = 0; i < 1000; ++i) load();
+    CHECK(resident_bytes() <= bytes + (std::size_t{2} << 20));
+    CHECK(lines_of("/proc/self/maps") <= mappings + 4);
+    CHECK(thread_count() <= threads);
+  }
 
-TEST_CASE("a thousand loads that each drop their code leave nothing") {
-  const std::string directory = (std::filesystem::temp_directory_path() / ("dyn-loads-" + std::to_string(getpid()))).string();
-  Options options = uncached(2);
-  options.cache_dir = directory;
-  const auto load = [&] { Graph::from_text(norm_layer, options).run({{"x", input(1, 3, 1)}}); };
-  for (int i = 0; i < 20; ++i) load();
-  const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"), threads = thread_count();
-  for (int i = 0; i < 1000; ++i) load();
-  CHECK(resident_bytes() <= bytes + (std::size_t{4} << 20));
-  CHECK(lines_of("/proc/self/maps") <= mappings + 4);
-  CHECK(thread_count() <= threads);
-  std::filesystem::remove_all(directory);
-}
+  TEST_CASE("a thousand loads that each drop their code leave nothing") {
+    const std::string directory =
+        (std::filesystem::temp_directory_path() / ("dyn-loads-" + std::to_string(getpid())))
+            .string();
+    Options options = uncached(2);
+    options.cache_dir = directory;
+    const auto load = [&] { Graph::from_text(norm_layer, options).run({{"x", input(1, 3, 1)}}); };
+    for (int i = 0; i < 20; ++i) load();
+    const std::size_t bytes = resident_bytes(), mappings = lines_of("/proc/self/maps"),
+                      threads = thread_count();
+    for (int i = 0; i < 1000; ++i) load();
+    CHECK(resident_bytes() <= bytes + (std::size_t{4} << 20));
+    CHECK(lines_of("/proc/self/maps") <= mappings + 4);
+    CHECK(thread_count() <= threads);
+    std::filesystem::remove_all(directory);
+  }
 }
 
 TEST_CASE("the handles' own errors") {
@@ -172,41 +183,26 @@ TEST_CASE("the handles' own errors") {
   const Outputs outputs = graph.run({{"x", input(1, 2, 1)}});
   CHECK(outputs.size() == 2);
   using testing::check_error;
+  check_error(ErrorKind::user, [&] { outputs["z"]; }, "no output 'z'");
+  check_error(ErrorKind::user, [&] { graph.run({}); }, "'x' is missing");
   check_error(
-      ErrorKind::user, [&] { outputs["z"]; }, "no output 'z'");
-  check_error(
-      ErrorKind::user, [&] { graph.run({}); }, "'x' is missing");
-  check_error(
-      ErrorKind::user,
-      [&] {
-        graph.run({{"x", input(1, 2, 1)}, {"q", input(1, 2, 1)}});
-      },
+      ErrorKind::user, [&] { graph.run({{"x", input(1, 2, 1)}, {"q", input(1, 2, 1)}}); },
       "no input 'q'");
   check_error(
-      ErrorKind::user,
-      [&] {
-        graph.run({{"x", input(1, 2, 1)}, {"x", input(1, 2, 1)}});
-      },
-      "twice");
+      ErrorKind::user, [&] { graph.run({{"x", input(1, 2, 1)}, {"x", input(1, 2, 1)}}); }, "twice");
   check_error(
-      ErrorKind::user,
-      [&] {
-        graph.infer_shapes({{"x", {9, 2, 24}}});
-      },
-      "dim B is 9", "0..8");
+      ErrorKind::user, [&] { graph.infer_shapes({{"x", {9, 2, 24}}}); }, "dim B is 9", "0..8");
   CHECK(graph.infer_shapes({{"x", {3, 2, 24}}}).front().second == Shape{3, 2, 40});
-  check_error(
-      ErrorKind::device, [] { Graph::load("no/such.dyn"); }, "no/such.dyn");
-  check_error(
-      ErrorKind::model, [] { Graph::from_text(""); }, "loading");
+  check_error(ErrorKind::device, [] { Graph::load("no/such.dyn"); }, "no/such.dyn");
+  check_error(ErrorKind::model, [] { Graph::from_text(""); }, "loading");
   Options other;
   other.device = "abacus";
-  check_error(
-      ErrorKind::user, [&] { Graph::from_text(norm_layer, other); }, "abacus");
+  check_error(ErrorKind::user, [&] { Graph::from_text(norm_layer, other); }, "abacus");
   other.device = "reference";
   const Outputs reference = Graph::from_text(norm_layer, other).run({{"x", input(1, 2, 1)}});
   for (std::int64_t i = 0; i < 80; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    CHECK(outputs["y"].data<float>()[at] == doctest::Approx(reference["y"].data<float>()[at]).epsilon(1e-4));
+    CHECK(outputs["y"].data<float>()[at] ==
+          doctest::Approx(reference["y"].data<float>()[at]).epsilon(1e-4));
   }
 }

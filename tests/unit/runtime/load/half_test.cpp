@@ -21,7 +21,8 @@ Options with(const std::string& precision, const std::string& device = "cpu") {
 }
 
 std::string in_dtype(std::string text, DType dtype) {
-  for (std::size_t at; (at = text.find("half")) != std::string::npos;) text.replace(at, 4, name_of(dtype));
+  for (std::size_t at; (at = text.find("half")) != std::string::npos;)
+    text.replace(at, 4, name_of(dtype));
   return text;
 }
 
@@ -45,7 +46,8 @@ graph g(ids: i64[S]) -> (y: half[S, 100], h: half[S, 48]) {
 std::vector<double> numbers(const Tensor& tensor) {
   std::vector<double> values;
   const auto* bits = static_cast<const std::uint16_t*>(tensor.raw());
-  for (std::int64_t i = 0; i < tensor.size(); ++i) values.push_back(testing::half_value(tensor.dtype(), bits[i]));
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    values.push_back(testing::half_value(tensor.dtype(), bits[i]));
   return values;
 }
 
@@ -53,7 +55,8 @@ std::vector<double> numbers(const Tensor& tensor) {
 
 TEST_CASE("a model of 16-bit floats computes what the reference does, with weights of 16 bits") {
   const std::vector<std::int64_t> ids{0, 99, -100, 17, 31, 32, 33, 64, -1};
-  const NamedTensors inputs = {{"ids", Tensor::view(ids.data(), {static_cast<std::int64_t>(ids.size())})}};
+  const NamedTensors inputs = {
+      {"ids", Tensor::view(ids.data(), {static_cast<std::int64_t>(ids.size())})}};
   for (const DType dtype : {DType::f16, DType::bf16}) {
     CAPTURE(name_of(dtype));
     const std::string text = in_dtype(model, dtype);
@@ -73,7 +76,8 @@ TEST_CASE("a model of 16-bit floats computes what the reference does, with weigh
     // The table is there once. Panels may be wider than what they hold.
     constexpr std::size_t elements = 100 * 48 + 48 * 96 * 2 + 48 * 48 + 96;
     CHECK(graph.load_report().weight_bytes < elements * 2 * 13 / 10 + 1024);
-    CHECK(Graph::from_text(text, with("i8")).load_report().weight_bytes < graph.load_report().weight_bytes);
+    CHECK(Graph::from_text(text, with("i8")).load_report().weight_bytes <
+          graph.load_report().weight_bytes);
   }
 }
 
@@ -100,8 +104,12 @@ graph g(x: half[N], mark: half[N]) -> (u: half[_], at: i64[1, _], sums: half[N],
     std::vector<std::uint16_t> x_bits, mark_bits;
     for (const double each : x) x_bits.push_back(testing::half_bits(dtype, each));
     for (const double each : mark) mark_bits.push_back(testing::half_bits(dtype, each));
-    const Outputs y = graph.run({{"x", Tensor::view(dtype, static_cast<const void*>(x_bits.data()), {6})}, {"mark", Tensor::view(dtype, static_cast<const void*>(mark_bits.data()), {6})}});
-    const auto rounded = [dtype = dtype](double value) { return testing::half_value(dtype, testing::half_bits(dtype, value)); };
+    const Outputs y =
+        graph.run({{"x", Tensor::view(dtype, static_cast<const void*>(x_bits.data()), {6})},
+                   {"mark", Tensor::view(dtype, static_cast<const void*>(mark_bits.data()), {6})}});
+    const auto rounded = [dtype = dtype](double value) {
+      return testing::half_value(dtype, testing::half_bits(dtype, value));
+    };
     CHECK(numbers(y["u"]) == std::vector<double>{-1, 0.375, 2.5, 1024});
     const auto at = y["at"].data<std::int64_t>();
     CHECK(std::vector<std::int64_t>(at.begin(), at.end()) == std::vector<std::int64_t>{1, 4, 5});

@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "src/runtime/load/model.hpp"
-#include "tests/unit/runtime/run/allocation_counter.hpp"
 #include "tests/unit/runtime/load/fake_target.hpp"
 #include "tests/unit/runtime/load/support.hpp"
+#include "tests/unit/runtime/run/allocation_counter.hpp"
 
 using namespace dyn;
 using namespace dyn::runtime;
@@ -26,11 +26,13 @@ graph g(ids: i64[B, S], x: f32[B, S, 3]) -> (y: f32[B, S, 2], z: f32[B, S, 3]) {
 }
 )";
 
-/// table[i][j] = i + j / 10, w[i][j] = i - 2 j, b = 100, 200; the header's length makes the data unaligned.
+/// table[i][j] = i + j / 10, w[i][j] = i - 2 j, b = 100, 200; the header's length makes the data
+/// unaligned.
 std::string weights_file(const std::string& padding = "") {
   std::vector<float> values;
   for (int i = 0; i < 5; ++i) {
-    for (int j = 0; j < 3; ++j) values.push_back(static_cast<float>(i) + static_cast<float>(j) / 10);
+    for (int j = 0; j < 3; ++j)
+      values.push_back(static_cast<float>(i) + static_cast<float>(j) / 10);
   }
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 2; ++j) values.push_back(static_cast<float>(i - 2 * j));
@@ -43,7 +45,8 @@ std::string weights_file(const std::string& padding = "") {
       data);
 }
 
-std::shared_ptr<const Model> load_fake(const std::string& text, const std::string& weights, Options options = {}) {
+std::shared_ptr<const Model> load_fake(const std::string& text, const std::string& weights,
+                                       Options options = {}) {
   const std::map<std::string, std::string_view> files = {{"w.safetensors", weights}};
   LoadRequest request;
   request.text = text;
@@ -64,8 +67,10 @@ struct TokenInputs {
 
   TokenInputs(std::int64_t batch, std::int64_t length, unsigned seed) : shape{batch, length} {
     std::mt19937 random(seed);
-    for (std::int64_t i = 0; i < batch * length; ++i) ids.push_back(static_cast<std::int64_t>(random() % 5));
-    for (std::int64_t i = 0; i < batch * length * 3; ++i) x.push_back(static_cast<float>(random() % 1000) / 500 - 1);
+    for (std::int64_t i = 0; i < batch * length; ++i)
+      ids.push_back(static_cast<std::int64_t>(random() % 5));
+    for (std::int64_t i = 0; i < batch * length * 3; ++i)
+      x.push_back(static_cast<float>(random() % 1000) / 500 - 1);
   }
   void set(CallState& call) const {
     call.set_input(0, Tensor::view(ids.data(), shape));
@@ -80,11 +85,14 @@ void check_outputs(const TokenInputs& in, const Tensor& y, const Tensor& z) {
   for (std::size_t row = 0; row < in.ids.size(); ++row) {
     double sums[2] = {100, 200};
     for (std::size_t i = 0; i < 3; ++i) {
-      const double value = static_cast<double>(in.ids[row]) + static_cast<double>(i) / 10 + in.x[row * 3 + i];
+      const double value =
+          static_cast<double>(in.ids[row]) + static_cast<double>(i) / 10 + in.x[row * 3 + i];
       same = same && std::abs(z.data<float>()[row * 3 + i] - value) < 1e-5;
-      for (std::size_t j = 0; j < 2; ++j) sums[j] += value * (static_cast<double>(i) - 2 * static_cast<double>(j));
+      for (std::size_t j = 0; j < 2; ++j)
+        sums[j] += value * (static_cast<double>(i) - 2 * static_cast<double>(j));
     }
-    for (std::size_t j = 0; j < 2; ++j) same = same && std::abs(y.data<float>()[row * 2 + j] - sums[j]) < 1e-3;
+    for (std::size_t j = 0; j < 2; ++j)
+      same = same && std::abs(y.data<float>()[row * 2 + j] - sums[j]) < 1e-3;
   }
   CHECK(same);
 }
@@ -96,7 +104,8 @@ TEST_CASE("a model runs at any shape, zero included, aligned weights or not") {
     const std::string weights = weights_file(padding);
     const auto model = load_fake(gathered_layers, weights);
     CallState call(model);
-    for (const auto& [batch, length] : std::vector<std::pair<int, int>>{{2, 3}, {0, 4}, {1, 1}, {8, 64}, {3, 0}, {2, 3}}) {
+    for (const auto& [batch, length] :
+         std::vector<std::pair<int, int>>{{2, 3}, {0, 4}, {1, 1}, {8, 64}, {3, 0}, {2, 3}}) {
       const TokenInputs in(batch, length, 7);
       in.set(call);
       call.run();
@@ -134,24 +143,26 @@ TEST_CASE("bad inputs and outputs") {
       call.run();
     };
   };
-  check_error(
-      ErrorKind::user, [&] { CallState(model).run(); }, "'ids' is missing");
-  check_error(ErrorKind::user, run([&](CallState& c) {
-                c.set_input(0, Tensor(DType::i32, {2, 3}));
-              }),
+  check_error(ErrorKind::user, [&] { CallState(model).run(); }, "'ids' is missing");
+  check_error(ErrorKind::user,
+              run([&](CallState& c) { c.set_input(0, Tensor(DType::i32, {2, 3})); }),
               "'ids' is i32", "i64[B, S]");
-  check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(0, Tensor(DType::i64, {6})); }), "'ids' has rank 1");
-  check_error(ErrorKind::user, run([&](CallState& c) {
-                c.set_input(0, Tensor(DType::i64, {2, 4}));
-              }),
-              "dim S is 4", "3 in input 'x' (axis 1)");
-  check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(7, Tensor()); }), "input number 7");
-  check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(c.input_index("mask"), Tensor()); }), "no input 'mask'");
-  check_error(ErrorKind::user, run([&](CallState& c) {
-                c.set_output(0, Tensor::view(y.data(), {3, 2, 2}));
-              }),
+  check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(0, Tensor(DType::i64, {6})); }),
+              "'ids' has rank 1");
+  check_error(ErrorKind::user,
+              run([&](CallState& c) { c.set_input(0, Tensor(DType::i64, {2, 4})); }), "dim S is 4",
+              "3 in input 'x' (axis 1)");
+  check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(7, Tensor()); }),
+              "input number 7");
+  check_error(ErrorKind::user,
+              run([&](CallState& c) { c.set_input(c.input_index("mask"), Tensor()); }),
+              "no input 'mask'");
+  check_error(ErrorKind::user,
+              run([&](CallState& c) { c.set_output(0, Tensor::view(y.data(), {3, 2, 2})); }),
               "'y' has shape [3, 2, 2]", "[2, 3, 2]");
-  check_error(ErrorKind::user, run([&](CallState& c) { c.set_output(0, Tensor(DType::i32, {2, 3, 2})); }), "'y' is i32");
+  check_error(ErrorKind::user,
+              run([&](CallState& c) { c.set_output(0, Tensor(DType::i32, {2, 3, 2})); }),
+              "'y' is i32");
   check_error(ErrorKind::user, run([&](CallState& c) {
                 c.set_output(0, Tensor::view(static_cast<const float*>(y.data()), {2, 3, 2}));
               }),
@@ -167,24 +178,14 @@ TEST_CASE("bad inputs and outputs") {
               "'y' overlaps output 'z'");
   Tensor ids(DType::i64, {2, 3});
   ids.mutable_data<std::int64_t>()[4] = 5;
-  check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(0, ids); }), "index is out of range");
+  check_error(ErrorKind::user, run([&](CallState& c) { c.set_input(0, ids); }),
+              "index is out of range");
+  check_error(ErrorKind::user, [&] { model->bind({{"ids", {2, 3}}}); }, "'x' is missing");
   check_error(
-      ErrorKind::user,
-      [&] {
-        model->bind({{"ids", {2, 3}}});
-      },
-      "'x' is missing");
-  check_error(
-      ErrorKind::user,
-      [&] {
-        model->bind({{"ids", {2, 3}}, {"x", {2, 3, 3}}, {"more", {1}}});
-      },
+      ErrorKind::user, [&] { model->bind({{"ids", {2, 3}}, {"x", {2, 3, 3}}, {"more", {1}}}); },
       "no input 'more'");
   check_error(
-      ErrorKind::user,
-      [&] {
-        model->bind({{"ids", {2, 3}}, {"ids", {2, 3}}, {"x", {2, 3, 3}}});
-      },
+      ErrorKind::user, [&] { model->bind({{"ids", {2, 3}}, {"ids", {2, 3}}, {"x", {2, 3, 3}}}); },
       "'ids' is given twice");
 }
 
@@ -196,13 +197,17 @@ TEST_CASE("bad weights") {
     return text;
   };
   check_error(
-      ErrorKind::model, [&] { load_fake(replaced("b: f32[2]", "c: f32[2]"), good); }, "'c' is not in 'w.safetensors'", "loading");
+      ErrorKind::model, [&] { load_fake(replaced("b: f32[2]", "c: f32[2]"), good); },
+      "'c' is not in 'w.safetensors'", "loading");
   check_error(
-      ErrorKind::model, [&] { load_fake(replaced("b: f32[2]", "b: f32[1]"), good); }, "'b' is declared f32[1]", "F32 [2]");
+      ErrorKind::model, [&] { load_fake(replaced("b: f32[2]", "b: f32[1]"), good); },
+      "'b' is declared f32[1]", "F32 [2]");
   check_error(
-      ErrorKind::model, [&] { load_fake(gathered_layers, good.substr(0, good.size() - 1)); }, "'b'", "outside");
+      ErrorKind::model, [&] { load_fake(gathered_layers, good.substr(0, good.size() - 1)); }, "'b'",
+      "outside");
   check_error(
-      ErrorKind::user, [&] { load_fake(replaced("w.safetensors", "v.safetensors"), good); }, "'v.safetensors' is not among");
+      ErrorKind::user, [&] { load_fake(replaced("w.safetensors", "v.safetensors"), good); },
+      "'v.safetensors' is not among");
   check_error(
       ErrorKind::user, [&] { load_fake(gathered_layers, good, with_threads(-1)); }, "threads");
 }
@@ -235,7 +240,8 @@ TEST_CASE("four threads on one model give the bits of one") {
     threads.emplace_back([&, t] {
       std::mt19937 random(t);
       for (int i = 0; i < 50; ++i) {
-        const TokenInputs in(1 + static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 20), random() % 5);
+        const TokenInputs in(1 + static_cast<int>(random() % 4),
+                             1 + static_cast<int>(random() % 20), random() % 5);
         CallState call(model), again(model);
         in.set(call);
         in.set(again);
@@ -256,7 +262,8 @@ TEST_CASE("shapes without running, and the budget of plans") {
   const auto model = load_fake(gathered_layers, weights_file(), options);
   const auto symbols = model->bind({{"ids", {2, 3}}, {"x", {2, 3, 3}}});
   CHECK(model->output_shapes(symbols) == NamedShapes{{"y", {2, 3, 2}}, {"z", {2, 3, 3}}});
-  CHECK(model->input_shapes(model->bind_dims({{"B", 4}, {"S", 5}})) == NamedShapes{{"ids", {4, 5}}, {"x", {4, 5, 3}}});
+  CHECK(model->input_shapes(model->bind_dims({{"B", 4}, {"S", 5}})) ==
+        NamedShapes{{"ids", {4, 5}}, {"x", {4, 5, 3}}});
   const PlanPtr plan = model->plan(symbols);
   CHECK(model->plan(symbols) == plan);
   CHECK(model->weight_bytes_read(*plan) <= 92);

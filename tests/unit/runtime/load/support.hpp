@@ -19,9 +19,7 @@ namespace dyn::testing {
 inline std::optional<Error> error_of(const std::function<void()>& body) {
   try {
     body();
-  } catch (const Error& error) {
-    return error;
-  }
+  } catch (const Error& error) { return error; }
   FAIL_CHECK("no error was thrown");
   return std::nullopt;
 }

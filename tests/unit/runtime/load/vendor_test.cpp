@@ -1,4 +1,5 @@
-// Graphs whose contractions oneDNN computes: the same results for one caller and for several, with epilogues of the model's own.
+// Graphs whose contractions oneDNN computes: the same results for one caller and for several, with
+// epilogues of the model's own.
 
 #include <algorithm>
 #include <atomic>
@@ -40,8 +41,10 @@ Graph load_vendor_layers(const char* policy, int threads) {
 }
 
 /// Both outputs, one after the other.
-std::vector<float> run(const Graph& graph, std::int64_t m, const std::vector<float>& x, const std::vector<float>& keys) {
-  const auto outputs = graph.run({{"x", Tensor::view(x.data(), {m, 301})}, {"keys", Tensor::view(keys.data(), {m, 64})}});
+std::vector<float> run(const Graph& graph, std::int64_t m, const std::vector<float>& x,
+                       const std::vector<float>& keys) {
+  const auto outputs = graph.run(
+      {{"x", Tensor::view(x.data(), {m, 301})}, {"keys", Tensor::view(keys.data(), {m, 64})}});
   std::vector<float> all;
   for (const char* name : {"y", "scores"}) {
     const std::span<const float> values = outputs[name].data<float>();
@@ -64,7 +67,9 @@ double difference(const std::vector<float>& actual, const std::vector<float>& ex
 
 }  // namespace
 
-TEST_CASE("a graph whose products oneDNN computes gives what the reference gives, to several callers at once") {
+TEST_CASE(
+    "a graph whose products oneDNN computes gives what the reference gives, to several callers at "
+    "once") {
   std::string why_not;
   if (!vendor::OneDnn::of_process(why_not)) {
     std::printf("skipped vendor.graph: %s\n", why_not.c_str());
@@ -77,13 +82,16 @@ TEST_CASE("a graph whose products oneDNN computes gives what the reference gives
   for (const int threads : {1, 2}) {
     const Graph graph = load_vendor_layers("vendor", threads);
     for (const std::int64_t m : {0, 1, 53, 301}) {
-      const std::vector<float> x = testing::random_floats(random, m * 301), keys = testing::random_floats(random, m * 64), expected = run(reference, m, x, keys);
+      const std::vector<float> x = testing::random_floats(random, m * 301),
+                               keys = testing::random_floats(random, m * 64),
+                               expected = run(reference, m, x, keys);
       CHECK(difference(run(graph, m, x, keys), expected) < 2e-6);
       std::atomic<int> wrong{0};
       std::vector<std::thread> callers;
       for (int caller = 0; caller < 4; ++caller) {
         callers.emplace_back([&] {
-          for (int i = 0; i < 5; ++i) wrong += difference(run(graph, m, x, keys), expected) < 2e-6 ? 0 : 1;
+          for (int i = 0; i < 5; ++i)
+            wrong += difference(run(graph, m, x, keys), expected) < 2e-6 ? 0 : 1;
         });
       }
       for (std::thread& caller : callers) caller.join();
@@ -99,8 +107,12 @@ TEST_CASE("oneDNN brings no threads with it") {
     return;
   }
   std::mt19937 random(3);
-  const std::vector<float> x = testing::random_floats(random, 256 * 301), keys = testing::random_floats(random, 256 * 64);
-  const auto threads = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator()); };
+  const std::vector<float> x = testing::random_floats(random, 256 * 301),
+                           keys = testing::random_floats(random, 256 * 64);
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                         std::filesystem::directory_iterator());
+  };
   run(load_vendor_layers("dyn", 2), 256, x, keys);  // starts dyn's helpers
   const Graph graph = load_vendor_layers("vendor", 2);
   // OpenMP's workers belong to the thread that asks for them: this one has asked for none yet.
@@ -111,7 +123,9 @@ TEST_CASE("oneDNN brings no threads with it") {
   }).join();
 }
 
-TEST_CASE("with Options::vendor a graph gives what the reference gives, and the same bits as without where it is deterministic") {
+TEST_CASE(
+    "with Options::vendor a graph gives what the reference gives, and the same bits as without "
+    "where it is deterministic") {
   std::string why_not;
   if (!vendor::OneDnn::of_process(why_not)) {
     std::printf("skipped vendor.option: %s\n", why_not.c_str());
@@ -119,7 +133,8 @@ TEST_CASE("with Options::vendor a graph gives what the reference gives, and the 
   }
   std::mt19937 random(5);
   const std::int64_t m = 301;
-  const std::vector<float> x = testing::random_floats(random, m * 301), keys = testing::random_floats(random, m * 64);
+  const std::vector<float> x = testing::random_floats(random, m * 301),
+                           keys = testing::random_floats(random, m * 64);
   Options plain;
   plain.device = "reference";
   const std::vector<float> expected = run(Graph::from_text(vendor_layers, plain), m, x, keys);

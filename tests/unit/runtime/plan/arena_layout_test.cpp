@@ -25,8 +25,10 @@ TEST_CASE("buffers that live at the same time never overlap") {
       CHECK(offsets[a] % arena_alignment == 0);
       CHECK(offsets[a] + bytes[a] <= total);
       for (std::size_t b = 0; b < a; ++b) {
-        const bool meet = lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
-        const bool apart = offsets[a] + bytes[a] <= offsets[b] || offsets[b] + bytes[b] <= offsets[a];
+        const bool meet =
+            lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
+        const bool apart =
+            offsets[a] + bytes[a] <= offsets[b] || offsets[b] + bytes[b] <= offsets[a];
         if (meet && bytes[a] > 0 && bytes[b] > 0) CHECK(apart);
       }
     }

@@ -46,7 +46,8 @@ std::shared_ptr<const runtime::Model> load_for_policy(const std::string& policy,
   return runtime::Model::load({text, "two", ".", nullptr}, options, testing::make_fake_target);
 }
 
-std::vector<float> run(const std::shared_ptr<const runtime::Model>& model, const std::vector<std::int64_t>& ids) {
+std::vector<float> run(const std::shared_ptr<const runtime::Model>& model,
+                       const std::vector<std::int64_t>& ids) {
   runtime::CallState call(model);
   call.set_input(0, Tensor::view(ids, {static_cast<std::int64_t>(ids.size())}));
   call.run();
@@ -68,10 +69,21 @@ TEST_CASE("candidates: the same code on the same partition is one program, whoev
   other_code.grid.blocks = 7;
   Launch predicted = launch_of({1, 2});
   predicted.predicted_seconds = 3;  // says nothing of what runs
-  Choices first{{{"a", 1.0, launch_of({1, 2})}, {"b", 2.0, launch_of({1, 3})}, {"again", 2.5, launch_of({1, 2})}}, 2, ""};
-  Choices second{{{"c", std::nullopt, launch_of({1, 2}, 2)}, {"d", std::nullopt, predicted}, {"e", std::nullopt, other_code}}, 1, ""};
-  const CandidateUnion all = runtime::unite({{Policy::Dyn, first}, {Policy::FTuner, second}, {Policy::Vendor, {{}, 0, "not here"}},
-                                             {Policy::Oracle, {{{"f", 1.0, launch_of({9})}, {"g", 1.0, launch_of({1, 3})}}, 0, ""}}});
+  Choices first{{{"a", 1.0, launch_of({1, 2})},
+                 {"b", 2.0, launch_of({1, 3})},
+                 {"again", 2.5, launch_of({1, 2})}},
+                2,
+                ""};
+  Choices second{{{"c", std::nullopt, launch_of({1, 2}, 2)},
+                  {"d", std::nullopt, predicted},
+                  {"e", std::nullopt, other_code}},
+                 1,
+                 ""};
+  const CandidateUnion all = runtime::unite(
+      {{Policy::Dyn, first},
+       {Policy::FTuner, second},
+       {Policy::Vendor, {{}, 0, "not here"}},
+       {Policy::Oracle, {{{"f", 1.0, launch_of({9})}, {"g", 1.0, launch_of({1, 3})}}, 0, ""}}});
   REQUIRE(all.programs.size() == 5);
   CHECK(all.programs[4].program == "f");
   CHECK(all.programs[0].program == "a");
@@ -86,7 +98,10 @@ TEST_CASE("candidates: the same code on the same partition is one program, whoev
   CHECK_FALSE(all.policies[1].predicted_seconds);
   CHECK_FALSE(all.policies[2].chosen);
   CHECK(all.policies[2].none_reason == "not here");
-  testing::check_error(ErrorKind::internal, [] { runtime::unite({{Policy::Dyn, {{{"a", 1.0, launch_of({})}}, 1, ""}}}); }, "policy dyn chooses number 1 of 1");
+  testing::check_error(
+      ErrorKind::internal,
+      [] { runtime::unite({{Policy::Dyn, {{{"a", 1.0, launch_of({})}}, 1, ""}}}); },
+      "policy dyn chooses number 1 of 1");
 }
 
 TEST_CASE("candidates: a plan with other launches has the threads and memory that they need") {
@@ -115,19 +130,23 @@ TEST_CASE("oracle: the fastest of what was measured") {
   CHECK(runtime::MeasuredGroup{0, {}, {3, 3}}.best() == 0);
 }
 
-TEST_CASE("oracle: every program of every group runs, none is planned again, and results are the same") {
+TEST_CASE(
+    "oracle: every program of every group runs, none is planned again, and results are the same") {
   const std::vector<std::int64_t> ids = some_ids(9);
   const std::vector<float> expected = run(load_for_policy("dyn"), ids);
   const auto model = load_for_policy("oracle");
-  const int before[] = {testing::runs_of_program(0), testing::runs_of_program(1), testing::runs_of_program(2)};
+  const int before[] = {testing::runs_of_program(0), testing::runs_of_program(1),
+                        testing::runs_of_program(2)};
   CHECK(run(model, ids) == expected);
   const auto groups = static_cast<int>(model->problems().size());
-  for (std::size_t program = 0; program < 3; ++program) CHECK(testing::runs_of_program(program) >= before[program] + groups);
+  for (std::size_t program = 0; program < 3; ++program)
+    CHECK(testing::runs_of_program(program) >= before[program] + groups);
   CHECK(model->shapes_planned() == 1);
   const runtime::PlanPtr plan = model->plan(std::vector<std::int64_t>{9});
   CHECK(model->shapes_planned() == 1);
   for (const Launch& launch : plan->launches) {
-    REQUIRE(launch.ints.size() == 4);  // the planner's own has no number of a program behind the symbols
+    REQUIRE(launch.ints.size() ==
+            4);  // the planner's own has no number of a program behind the symbols
     CHECK(launch.ints.back() < 3);
   }
   CHECK(run(model, {}).empty());
@@ -137,7 +156,8 @@ TEST_CASE("oracle: every program of every group runs, none is planned again, and
 TEST_CASE("oracle: threads that meet new shapes at once get the results of one") {
   const auto plain = load_for_policy("dyn"), model = load_for_policy("oracle");
   std::vector<std::vector<float>> expected;
-  for (std::size_t length = 0; length < 4; ++length) expected.push_back(run(plain, some_ids(length)));
+  for (std::size_t length = 0; length < 4; ++length)
+    expected.push_back(run(plain, some_ids(length)));
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
@@ -157,11 +177,18 @@ TEST_CASE("oracle: a model that cannot be measured is refused") {
   Options options = testing::uncached(1, "reference");
   options.policy = "oracle";
   const auto reference = runtime::Model::load({text, "two", ".", nullptr}, options);
-  testing::check_error(ErrorKind::unsupported, [&] { run(reference, {1}); }, "device 'cpu' only", "take another policy");
+  testing::check_error(
+      ErrorKind::unsupported, [&] { run(reference, {1}); }, "device 'cpu' only",
+      "take another policy");
   options.device = "cpu";
-  const char* stateful = "dyn 1\nstate last: f32[2, 2]\ngraph g(x: f32[1, 2]) -> (r: f32[2, 2]) {\nreturn append(last, x) at=1\n}\n";
-  const auto model = runtime::Model::load({stateful, "g", ".", nullptr}, options, testing::make_fake_target);
-  testing::check_error(ErrorKind::unsupported, [&] { model->plan(model->bind_dims({})); }, "state 'last'", "take another policy");
+  const char* stateful =
+      "dyn 1\nstate last: f32[2, 2]\ngraph g(x: f32[1, 2]) -> (r: f32[2, 2]) {\nreturn "
+      "append(last, x) at=1\n}\n";
+  const auto model =
+      runtime::Model::load({stateful, "g", ".", nullptr}, options, testing::make_fake_target);
+  testing::check_error(
+      ErrorKind::unsupported, [&] { model->plan(model->bind_dims({})); }, "state 'last'",
+      "take another policy");
 }
 
 TEST_CASE("calls: a plan of the caller's is used without asking the model for one") {
@@ -176,7 +203,9 @@ TEST_CASE("calls: a plan of the caller's is used without asking the model for on
   CHECK(model->shapes_planned() == 0);
   const auto values = call.output(0).data<float>();
   CHECK(std::vector<float>(values.begin(), values.end()) == run(model, ids));
-  testing::check_error(ErrorKind::user, [&] { call.use_plan(model->plan_uncached(std::vector<std::int64_t>{6})); }, "other shapes");
+  testing::check_error(
+      ErrorKind::user, [&] { call.use_plan(model->plan_uncached(std::vector<std::int64_t>{6})); },
+      "other shapes");
   runtime::CallState empty(model);
   testing::check_error(ErrorKind::user, [&] { empty.use_plan(plan); }, "input 'ids' is missing");
 }

@@ -1,4 +1,5 @@
-// Results that take the memory of a residual: which do, and that nothing is read after it was overwritten.
+// Results that take the memory of a residual: which do, and that nothing is read after it was
+// overwritten.
 
 #include <cmath>
 #include <random>
@@ -13,7 +14,8 @@ namespace {
 
 constexpr std::int64_t block_width = 52;
 
-/// Two residual blocks, the second one's residual where the first one's was, and a residual that the matmul itself reads. With `later`, the first residual is read by the last matmul too.
+/// Two residual blocks, the second one's residual where the first one's was, and a residual that
+/// the matmul itself reads. With `later`, the first residual is read by the last matmul too.
 std::string blocks(bool later) {
   return std::string(R"(dyn 1
 dim M in 0..400
@@ -24,7 +26,8 @@ graph g(x: f32[M, 52], z: f32[M, 52], w0: f32[52, 52], w1: f32[52, 52], w2: f32[
   k = relu(matmul(s, w3))
   t = matmul(k, w1) + s
   u = matmul(t, w3) + t
-  y = matmul(u, w0))") + (later ? " + r" : "") + "\n  return y\n}\n";
+  y = matmul(u, w0))") +
+         (later ? " + r" : "") + "\n  return y\n}\n";
 }
 
 using Matrix = std::vector<double>;
@@ -34,7 +37,8 @@ Matrix product(const Matrix& a, const Matrix& b) {
   Matrix c(a.size());
   for (std::size_t m = 0; m < rows; ++m)
     for (std::size_t n = 0; n < block_width; ++n)
-      for (std::size_t k = 0; k < block_width; ++k) c[m * block_width + n] += a[m * block_width + k] * b[k * block_width + n];
+      for (std::size_t k = 0; k < block_width; ++k)
+        c[m * block_width + n] += a[m * block_width + k] * b[k * block_width + n];
   return c;
 }
 
@@ -67,7 +71,9 @@ BlockInputs make_block_inputs(std::int64_t m) {
 }
 
 Matrix expected(const BlockInputs& in, bool later) {
-  const auto wide = [](const std::vector<float>& values) { return Matrix(values.begin(), values.end()); };
+  const auto wide = [](const std::vector<float>& values) {
+    return Matrix(values.begin(), values.end());
+  };
   const Matrix r = product(wide(in.x), wide(in.w[0]));
   const Matrix s = relu(sum(product(relu(product(wide(in.z), wide(in.w[1]))), wide(in.w[2])), r));
   const Matrix t = sum(product(relu(product(s, wide(in.w[3]))), wide(in.w[1])), s);
@@ -79,14 +85,22 @@ Matrix expected(const BlockInputs& in, bool later) {
 void check_blocks(const Graph& graph, std::int64_t m, bool later) {
   CAPTURE(m);
   const BlockInputs in = make_block_inputs(m);
-  const auto weight = [&](std::size_t i) { return Tensor::view(in.w[i].data(), {block_width, block_width}); };
-  const auto outputs = graph.run({{"x", Tensor::view(in.x.data(), {m, block_width})}, {"z", Tensor::view(in.z.data(), {m, block_width})}, {"w0", weight(0)}, {"w1", weight(1)},
-                                  {"w2", weight(2)}, {"w3", weight(3)}});
+  const auto weight = [&](std::size_t i) {
+    return Tensor::view(in.w[i].data(), {block_width, block_width});
+  };
+  const auto outputs = graph.run({{"x", Tensor::view(in.x.data(), {m, block_width})},
+                                  {"z", Tensor::view(in.z.data(), {m, block_width})},
+                                  {"w0", weight(0)},
+                                  {"w1", weight(1)},
+                                  {"w2", weight(2)},
+                                  {"w3", weight(3)}});
   const std::span<const float> got = outputs["y"].data<float>();
   const Matrix wanted = expected(in, later);
   REQUIRE(got.size() == wanted.size());
   double worst = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) worst = std::max(worst, std::isnan(got[i]) ? 1 : std::fabs(got[i] - wanted[i]) / (1 + std::fabs(wanted[i])));
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    worst = std::max(
+        worst, std::isnan(got[i]) ? 1 : std::fabs(got[i] - wanted[i]) / (1 + std::fabs(wanted[i])));
   CHECK(worst < 1e-4);
 }
 
@@ -101,7 +115,9 @@ std::size_t tensors_in_arena(const std::string& text, std::int64_t m) {
 
 }  // namespace
 
-TEST_CASE("a result takes the memory of a residual that nothing reads later, and chains of them stay right") {
+TEST_CASE(
+    "a result takes the memory of a residual that nothing reads later, and chains of them stay "
+    "right") {
   for (const bool later : {false, true}) {
     CAPTURE(later);
     for (const int threads : {1, 3}) {

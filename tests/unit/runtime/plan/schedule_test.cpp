@@ -17,8 +17,8 @@ struct GroupGraph {
   std::set<graph::ValueId> inputs, outputs;
 };
 
-/// Plays a schedule: every group finds the newest version of what it touches, in memory that has arrived; outputs end on the host.
-/// Returns the number of copies.
+/// Plays a schedule: every group finds the newest version of what it touches, in memory that has
+/// arrived; outputs end on the host. Returns the number of copies.
 int play(const GroupGraph& graph, const Schedule& schedule) {
   struct Buffer {
     int newest = -1, host = -1, device = -1;  // versions: the group that wrote last
@@ -33,7 +33,8 @@ int play(const GroupGraph& graph, const Schedule& schedule) {
     if (step.kind == Step::Kind::Wait) {
       CHECK(step.index == next);
       for (auto& [value, buffer] : buffers) {
-        for (const GroupUse::Buffer& use : graph.groups[next].buffers) needed_wait = needed_wait || (use.value == value && buffer.arriving);
+        for (const GroupUse::Buffer& use : graph.groups[next].buffers)
+          needed_wait = needed_wait || (use.value == value && buffer.arriving);
         buffer.arriving = false;
       }
       CHECK(needed_wait);
@@ -49,8 +50,10 @@ int play(const GroupGraph& graph, const Schedule& schedule) {
       CHECK((transfer.to == Space::Host || !buffer.arriving));
       to = from;
       buffer.arriving = transfer.to == Space::Host;
-      if (transfer.reader == no_group) CHECK(graph.outputs.contains(transfer.value));
-      else CHECK(static_cast<std::size_t>(transfer.reader) == next);
+      if (transfer.reader == no_group)
+        CHECK(graph.outputs.contains(transfer.value));
+      else
+        CHECK(static_cast<std::size_t>(transfer.reader) == next);
     } else {
       REQUIRE(step.index == next);
       const GroupUse& group = graph.groups[next];
@@ -69,11 +72,14 @@ int play(const GroupGraph& graph, const Schedule& schedule) {
     }
   }
   CHECK(next == graph.groups.size());
-  for (const graph::ValueId output : graph.outputs) CHECK(buffers[output].host == buffers[output].newest);
+  for (const graph::ValueId output : graph.outputs)
+    CHECK(buffers[output].host == buffers[output].newest);
   return static_cast<int>(schedule.transfers.size());
 }
 
-int copies(const GroupGraph& graph) { return play(graph, make_schedule(graph.groups, graph.inputs, graph.outputs)); }
+int copies(const GroupGraph& graph) {
+  return play(graph, make_schedule(graph.groups, graph.inputs, graph.outputs));
+}
 
 /// x -> 0 -> 10 -> 1 -> 11 -> ... -> y (the last value)
 GroupGraph chain_of(const std::vector<Space>& spaces) {
@@ -103,19 +109,27 @@ TEST_CASE("a chain crosses where the space changes") {
 TEST_CASE("an input is uploaded once, and an output downloaded once") {
   constexpr Space host = Space::Host, device = Space::Device;
   // Three readers of one input on the device; two outputs, one of them read by the host again.
-  const GroupGraph graph{{{device, {{0, false}, {1, true}}}, {device, {{0, false}, {2, true}}}, {device, {{0, false}, {1, false}, {3, true}}},
-                     {host, {{1, false}, {0, false}, {4, true}}}},
-                    {0}, {1, 4}};
+  const GroupGraph graph{{{device, {{0, false}, {1, true}}},
+                          {device, {{0, false}, {2, true}}},
+                          {device, {{0, false}, {1, false}, {3, true}}},
+                          {host, {{1, false}, {0, false}, {4, true}}}},
+                         {0},
+                         {1, 4}};
   CHECK(copies(graph) == 2);
   // Nobody wants value 2 and 3 on the host.
   const Schedule schedule = make_schedule(graph.groups, graph.inputs, graph.outputs);
-  for (const Transfer& transfer : schedule.transfers) CHECK((transfer.value == 0 || transfer.value == 1));
+  for (const Transfer& transfer : schedule.transfers)
+    CHECK((transfer.value == 0 || transfer.value == 1));
 }
 
 TEST_CASE("parts of one buffer are written in two places") {
   constexpr Space host = Space::Host, device = Space::Device;
-  const GroupGraph graph{{{device, {{0, false}, {5, true}}}, {host, {{0, false}, {5, true}}}, {device, {{0, false}, {5, true}}}, {host, {{5, false}, {6, true}}}},
-                    {0}, {5, 6}};
+  const GroupGraph graph{{{device, {{0, false}, {5, true}}},
+                          {host, {{0, false}, {5, true}}},
+                          {device, {{0, false}, {5, true}}},
+                          {host, {{5, false}, {6, true}}}},
+                         {0},
+                         {5, 6}};
   // 0 up; 5 down before the host writes its part, up again, down as an output.
   CHECK(copies(graph) == 4);
 }
@@ -125,15 +139,21 @@ TEST_CASE("random graphs") {
   for (int round = 0; round < 3000; ++round) {
     CAPTURE(round);
     GroupGraph graph;
-    const int inputs = 1 + static_cast<int>(random() % 3), groups = 1 + static_cast<int>(random() % 12);
+    const int inputs = 1 + static_cast<int>(random() % 3),
+              groups = 1 + static_cast<int>(random() % 12);
     int values = inputs;
     for (int i = 0; i < inputs; ++i) graph.inputs.insert(i);
     for (int g = 0; g < groups; ++g) {
       GroupUse use;
       use.space = random() % 2 == 0 ? Space::Host : Space::Device;
-      for (unsigned i = 0; i < 1 + random() % 3; ++i) use.buffers.push_back({static_cast<graph::ValueId>(random() % static_cast<unsigned>(values)), false});
-      const bool part = values > inputs && random() % 4 == 0;  // of a buffer that was written before
-      const int written = part ? inputs + static_cast<int>(random() % static_cast<unsigned>(values - inputs)) : values++;
+      for (unsigned i = 0; i < 1 + random() % 3; ++i)
+        use.buffers.push_back(
+            {static_cast<graph::ValueId>(random() % static_cast<unsigned>(values)), false});
+      const bool part =
+          values > inputs && random() % 4 == 0;  // of a buffer that was written before
+      const int written =
+          part ? inputs + static_cast<int>(random() % static_cast<unsigned>(values - inputs))
+               : values++;
       use.buffers.push_back({written, true});
       if (random() % 2 == 0) graph.outputs.insert(written);
       graph.groups.push_back(use);

@@ -1,4 +1,5 @@
-// Every program that can be chosen for a convolution, not only the one that is: blocks within a row of windows, across rows and across images, with strips and without.
+// Every program that can be chosen for a convolution, not only the one that is: blocks within a row
+// of windows, across rows and across images, with strips and without.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -9,8 +10,8 @@
 #include <random>
 
 #include "dyn/dyn.hpp"
-#include "src/runtime/plan/candidates.hpp"
 #include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/plan/candidates.hpp"
 #include "targets/llvm/jit/isa.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/unit/runtime/load/support.hpp"
@@ -25,23 +26,31 @@ struct Convolution {
 };
 
 std::string text_of(const Convolution& of) {
-  const auto pair = [](const std::int64_t (&values)[2]) { return fmt::format("[{}, {}]", values[0], values[1]); };
+  const auto pair = [](const std::int64_t(&values)[2]) {
+    return fmt::format("[{}, {}]", values[0], values[1]);
+  };
   return fmt::format(
-      "dyn 1\ndim B\ndim H in {0}..64\ndim W in {1}..64\nweight w: f32[{0}, {1}, {2}, {3}] = random 1\nweight b: f32[{3}] = random 2\n"
-      "graph c(x: f32[B, H, W, {2}]) -> (y: f32[B, _, _, {3}]) {{\n  y = relu(conv(x, w) strides={4} dilations={5} before={6} after={7} + b)\n  return y\n}}\n",
-      of.taps[0], of.taps[1], of.channels, of.filters, pair(of.strides), pair(of.dilations), pair(of.before), pair(of.after));
+      "dyn 1\ndim B\ndim H in {0}..64\ndim W in {1}..64\nweight w: f32[{0}, {1}, {2}, {3}] = "
+      "random 1\nweight b: f32[{3}] = random 2\n"
+      "graph c(x: f32[B, H, W, {2}]) -> (y: f32[B, _, _, {3}]) {{\n  y = relu(conv(x, w) "
+      "strides={4} dilations={5} before={6} after={7} + b)\n  return y\n}}\n",
+      of.taps[0], of.taps[1], of.channels, of.filters, pair(of.strides), pair(of.dilations),
+      pair(of.before), pair(of.after));
 }
 
 /// Kernels of 1 to 5 taps a side that overlap or touch or, seldom, do not.
 Convolution random_convolution(std::mt19937_64& random) {
-  const auto from = [&](std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1)); };
+  const auto from = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
+  };
   Convolution of{};
   of.batch = from(1, 3);
   of.channels = from(1, 20);
   of.filters = from(1, 70);
   for (int side : {0, 1}) {
     of.taps[side] = from(1, 5);
-    of.strides[side] = from(0, 5) == 0 ? from(1, 3) : from(1, std::min<std::int64_t>(2, of.taps[side]));
+    of.strides[side] =
+        from(0, 5) == 0 ? from(1, 3) : from(1, std::min<std::int64_t>(2, of.taps[side]));
     of.dilations[side] = side == 0 ? from(1, 2) : 1;
     of.before[side] = from(0, of.taps[side]);
     of.after[side] = from(0, of.taps[side]);
@@ -51,14 +60,20 @@ Convolution random_convolution(std::mt19937_64& random) {
   return of;
 }
 
-/// The largest difference of any program's result, by the size of what is expected; -1: one is no number.
-double worst_difference(const runtime::Model& model, const Convolution& of, std::span<const float> x, std::span<const float> expected, std::size_t& ran) {
-  const auto plan = model.plan_uncached(model.bind_dims({{"B", of.batch}, {"H", of.height}, {"W", of.width}}));
-  runtime::CallState call(std::shared_ptr<const runtime::Model>(std::shared_ptr<const runtime::Model>(), &model));
+/// The largest difference of any program's result, by the size of what is expected; -1: one is no
+/// number.
+double worst_difference(const runtime::Model& model, const Convolution& of,
+                        std::span<const float> x, std::span<const float> expected,
+                        std::size_t& ran) {
+  const auto plan =
+      model.plan_uncached(model.bind_dims({{"B", of.batch}, {"H", of.height}, {"W", of.width}}));
+  runtime::CallState call(
+      std::shared_ptr<const runtime::Model>(std::shared_ptr<const runtime::Model>(), &model));
   call.set_input(0, Tensor::view(x.data(), {of.batch, of.height, of.width, of.channels}));
   double worst = 0;
   for (std::size_t group = 0; group < plan->launches.size(); ++group) {
-    for (const rkernel::Candidate& program : runtime::all_candidates(model.kernel(group), {plan->symbols, model.threads()}).programs) {
+    for (const rkernel::Candidate& program :
+         runtime::all_candidates(model.kernel(group), {plan->symbols, model.threads()}).programs) {
       call.use_plan(runtime::with_launch(*plan, group, program.launch, model.threads()));
       call.run();
       ++ran;
@@ -66,7 +81,8 @@ double worst_difference(const runtime::Model& model, const Convolution& of, std:
       if (got.size() != expected.size()) return std::numeric_limits<double>::infinity();
       for (std::size_t i = 0; i < got.size(); ++i) {
         const double difference = std::fabs(got[i] - expected[i]) / (1 + std::fabs(expected[i]));
-        if (!(difference < 1e-4)) MESSAGE(program.program, ": element ", i, " is ", got[i], ", not ", expected[i]);
+        if (!(difference < 1e-4))
+          MESSAGE(program.program, ": element ", i, " is ", got[i], ", not ", expected[i]);
         if (!(difference < 1e-4)) return std::isnan(difference) ? -1 : difference;
         worst = std::max(worst, difference);
       }
@@ -91,7 +107,8 @@ void check_convolutions(int count, std::uint64_t seed) {
       std::vector<float> x(static_cast<std::size_t>(of.batch * of.height * of.width * of.channels));
       for (float& value : x) value = normal(random);
       const Graph reference = Graph::from_text(text, dyn::testing::uncached(1, "reference"));
-      auto outputs = reference.run({{"x", Tensor::view(x.data(), {of.batch, of.height, of.width, of.channels})}});
+      auto outputs = reference.run(
+          {{"x", Tensor::view(x.data(), {of.batch, of.height, of.width, of.channels})}});
       Options options = dyn::testing::uncached(2);
       options.isa = isa.name;
       runtime::LoadRequest request;
@@ -107,16 +124,25 @@ void check_convolutions(int count, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("every program for a convolution computes what plain loops do") { check_convolutions(6, 1); }
+TEST_CASE("every program for a convolution computes what plain loops do") {
+  check_convolutions(6, 1);
+}
 
 TEST_CASE("convolutions that differ in what their code knows alone have code of their own") {
   // Of 3 and of 5 channels, whose windows touch, so that tiles may read strips, or do not.
-  const std::string strips = "  p = conv(x, v)\n", apart = "  q = conv(x, w) strides=[4, 4]\n", wider = "  r = conv(z, u) strides=[4, 4]\n";
-  for (const std::string& body : {strips + apart + wider, apart + strips + wider, wider + apart + strips}) {
+  const std::string strips = "  p = conv(x, v)\n", apart = "  q = conv(x, w) strides=[4, 4]\n",
+                    wider = "  r = conv(z, u) strides=[4, 4]\n";
+  for (const std::string& body :
+       {strips + apart + wider, apart + strips + wider, wider + apart + strips}) {
     CAPTURE(body);
-    const std::string text = "dyn 1\ndim H in 3..64\nweight u: f32[3, 3, 5, 40] = random 1\nweight v: f32[3, 3, 3, 40] = random 2\nweight w: f32[3, 3, 3, 40] = random 3\n"
-                             "graph c(x: f32[2, H, H, 3], z: f32[2, H, H, 5]) -> (p: f32[2, _, _, 40], q: f32[2, _, _, 40], r: f32[2, _, _, 40]) {\n" + body + "  return p, q, r\n}\n";
-    const Graph graph = Graph::from_text(text, dyn::testing::uncached(1)), reference = Graph::from_text(text, dyn::testing::uncached(1, "reference"));
+    const std::string text =
+        "dyn 1\ndim H in 3..64\nweight u: f32[3, 3, 5, 40] = random 1\nweight v: f32[3, 3, 3, 40] "
+        "= random 2\nweight w: f32[3, 3, 3, 40] = random 3\n"
+        "graph c(x: f32[2, H, H, 3], z: f32[2, H, H, 5]) -> (p: f32[2, _, _, 40], q: f32[2, _, _, "
+        "40], r: f32[2, _, _, 40]) {\n" +
+        body + "  return p, q, r\n}\n";
+    const Graph graph = Graph::from_text(text, dyn::testing::uncached(1)),
+                reference = Graph::from_text(text, dyn::testing::uncached(1, "reference"));
     std::mt19937_64 random(3);
     std::normal_distribution<float> normal;
     const auto filled = [&](std::int64_t count) {
@@ -125,18 +151,27 @@ TEST_CASE("convolutions that differ in what their code knows alone have code of 
       return values;
     };
     const std::vector<float> x = filled(2 * 41 * 41 * 3), z = filled(2 * 41 * 41 * 5);
-    const auto run = [&](const Graph& which) { return which.run({{"x", Tensor::view(x.data(), {2, 41, 41, 3})}, {"z", Tensor::view(z.data(), {2, 41, 41, 5})}}); };
+    const auto run = [&](const Graph& which) {
+      return which.run({{"x", Tensor::view(x.data(), {2, 41, 41, 3})},
+                        {"z", Tensor::view(z.data(), {2, 41, 41, 5})}});
+    };
     auto got = run(graph), expected = run(reference);
     for (const char* name : {"p", "q", "r"}) {
-      const std::span<const float> values = got[name].data<float>(), wanted = expected[name].data<float>();
+      const std::span<const float> values = got[name].data<float>(),
+                                   wanted = expected[name].data<float>();
       REQUIRE(values.size() == wanted.size());
       double worst = 0;
-      for (std::size_t i = 0; i < values.size(); ++i) worst = std::max(worst, std::isnan(values[i]) ? 1.0 : static_cast<double>(std::fabs(values[i] - wanted[i])));
+      for (std::size_t i = 0; i < values.size(); ++i)
+        worst = std::max(worst, std::isnan(values[i])
+                                    ? 1.0
+                                    : static_cast<double>(std::fabs(values[i] - wanted[i])));
       CHECK(worst < 1e-4);
     }
   }
 }
 
 TEST_SUITE("full") {
-  TEST_CASE("every program for many convolutions computes what plain loops do") { check_convolutions(dyn::testing::test_rounds(60, 5), 2); }
+  TEST_CASE("every program for many convolutions computes what plain loops do") {
+    check_convolutions(dyn::testing::test_rounds(60, 5), 2);
+  }
 }

@@ -29,7 +29,8 @@ __attribute__((visibility("default"))) void* malloc(std::size_t bytes) noexcept 
   ++allocation_count;
   return __libc_malloc(bytes);
 }
-__attribute__((visibility("default"))) void* calloc(std::size_t number, std::size_t bytes) noexcept {
+__attribute__((visibility("default"))) void* calloc(std::size_t number,
+                                                    std::size_t bytes) noexcept {
   ++allocation_count;
   return __libc_calloc(number, bytes);
 }
@@ -37,15 +38,18 @@ __attribute__((visibility("default"))) void* realloc(void* memory, std::size_t b
   ++allocation_count;
   return __libc_realloc(memory, bytes);
 }
-__attribute__((visibility("default"))) void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
+__attribute__((visibility("default"))) void* memalign(std::size_t alignment,
+                                                      std::size_t bytes) noexcept {
   ++allocation_count;
   return __libc_memalign(alignment, bytes);
 }
-__attribute__((visibility("default"))) void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+__attribute__((visibility("default"))) void* aligned_alloc(std::size_t alignment,
+                                                           std::size_t bytes) noexcept {
   ++allocation_count;
   return __libc_memalign(alignment, bytes);
 }
-__attribute__((visibility("default"))) int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noexcept {
+__attribute__((visibility("default"))) int posix_memalign(void** memory, std::size_t alignment,
+                                                          std::size_t bytes) noexcept {
   ++allocation_count;
   *memory = __libc_memalign(alignment, bytes);
   return *memory == nullptr ? ENOMEM : 0;

@@ -1,4 +1,5 @@
-// Threads that load, run and drop graphs at once, as a server does; tests/thread_sanitizer.sh looks for what is not ordered.
+// Threads that load, run and drop graphs at once, as a server does; tests/thread_sanitizer.sh looks
+// for what is not ordered.
 
 #include <unistd.h>
 
@@ -52,12 +53,16 @@ Tensor input(const Shape2& shape) {
   return tensor;
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) { return a.shape() == b.shape() && (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0); }
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() &&
+         (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
+}
 
 }  // namespace
 
 TEST_CASE("threads load, run and drop graphs at once, and get what one thread gets") {
-  const std::filesystem::path cache = std::filesystem::temp_directory_path() / ("dyn-concurrent-" + std::to_string(getpid()));
+  const std::filesystem::path cache =
+      std::filesystem::temp_directory_path() / ("dyn-concurrent-" + std::to_string(getpid()));
   Options options;
   options.cache_dir = cache.string();
   options.threads = 2;
@@ -69,7 +74,8 @@ TEST_CASE("threads load, run and drop graphs at once, and get what one thread ge
   for (std::size_t text = 0; text < 2; ++text) {
     const Graph graph = Graph::from_text(texts[text], options);
     for (int i = 0; i < 12; ++i) {
-      const Shape2 shape{static_cast<std::int64_t>(random() % 5), static_cast<std::int64_t>(random() % 41)};
+      const Shape2 shape{static_cast<std::int64_t>(random() % 5),
+                         static_cast<std::int64_t>(random() % 41)};
       expected[text].emplace(shape, graph.run({{"x", input(shape)}})["y"]);
     }
   }
@@ -85,11 +91,14 @@ TEST_CASE("threads load, run and drop graphs at once, and get what one thread ge
         const Graph graph = Graph::from_text(texts[text], options);
         Call call(graph);
         for (int run = 0; run < 10; ++run) {
-          const auto at = std::next(expected[text].begin(), static_cast<std::ptrdiff_t>(own() % expected[text].size()));
+          const auto at = std::next(expected[text].begin(),
+                                    static_cast<std::ptrdiff_t>(own() % expected[text].size()));
           const Tensor x = input(at->first);
           call.set_input(0, x);
           call.run();
-          if (!same_bits(call.output(0), at->second) || !same_bits(graph.run({{"x", x}})["y"], at->second)) ++wrong;
+          if (!same_bits(call.output(0), at->second) ||
+              !same_bits(graph.run({{"x", x}})["y"], at->second))
+            ++wrong;
         }
       }
     });

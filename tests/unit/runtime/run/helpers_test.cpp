@@ -26,13 +26,13 @@ struct Tally {
   std::array<std::atomic<int>, 64> participants{};
 };
 
-void count_tickets(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void* scratch) {
+void count_tickets(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count,
+                   void* scratch) {
   auto* tally = static_cast<Tally*>(args->pointers[0]);
   for (std::int64_t i = first; i < first + count; ++i) ++tally->done[static_cast<std::size_t>(i)];
   ++*static_cast<std::atomic<int>*>(scratch);
   const auto end = std::chrono::steady_clock::now() + 20us;
-  while (std::chrono::steady_clock::now() < end) {
-  }
+  while (std::chrono::steady_clock::now() < end) {}
 }
 
 /// One run of `stages` stages; returns how many tickets were not done exactly once.
@@ -44,7 +44,10 @@ int run_stages(Helpers& helpers, Board*& board, int threads, int stages) {
     std::array<void*, 1> pointers{&tally};
     std::atomic<std::int32_t> status{0};
     const rkernel::KernelArgs args{pointers.data(), nullptr, &status};
-    in_flight.run({count_tickets, &args, tickets, 1, reinterpret_cast<std::byte*>(tally.participants.data()), sizeof(std::atomic<int>)}, threads);
+    in_flight.run(
+        {count_tickets, &args, tickets, 1, reinterpret_cast<std::byte*>(tally.participants.data()),
+         sizeof(std::atomic<int>)},
+        threads);
     int by_participants = 0;
     for (std::size_t p = 0; p < tally.participants.size(); ++p) {
       if (p >= static_cast<std::size_t>(threads)) wrong += tally.participants[p];
@@ -56,7 +59,8 @@ int run_stages(Helpers& helpers, Board*& board, int threads, int stages) {
   return wrong;
 }
 
-/// Whether no helper is left soon. They leave when they found nothing for spin_limit; on a busy machine that takes longer.
+/// Whether no helper is left soon. They leave when they found nothing for spin_limit; on a busy
+/// machine that takes longer.
 bool all_leave(const Helpers& helpers) {
   for (int i = 0; i < 10'000 && helpers.present() > 0; ++i) std::this_thread::sleep_for(1ms);
   return helpers.present() == 0;
@@ -69,7 +73,8 @@ TEST_CASE("all graphs share one set of helpers") {
   CHECK(Helpers::of_process(3) == first);
 }
 
-TEST_CASE("helpers of one run serve the next one, of whatever graph, on its own number of threads") {
+TEST_CASE(
+    "helpers of one run serve the next one, of whatever graph, on its own number of threads") {
   const auto helpers = Helpers::of_process(8);
   Board *one = nullptr, *other = nullptr;
   for (const int threads : {2, 5, 3, 8, 2}) {

@@ -10,16 +10,18 @@
 #include <thread>
 
 #include "src/runtime/run/run_pool.hpp"
-#include "tests/unit/runtime/run/allocation_counter.hpp"
 #include "tests/unit/runtime/load/support.hpp"
+#include "tests/unit/runtime/run/allocation_counter.hpp"
 
 using namespace dyn;
 using namespace dyn::runtime;
 
 namespace {
 
-/// y[i] = 3 * x[i] + i, one element a ticket; scratch is written in full to find threads that share it.
-void triple(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void* scratch) {
+/// y[i] = 3 * x[i] + i, one element a ticket; scratch is written in full to find threads that share
+/// it.
+void triple(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count,
+            void* scratch) {
   const auto* x = static_cast<const std::int64_t*>(args->pointers[0]);
   auto* y = static_cast<std::int64_t*>(args->pointers[1]);
   auto* mine = static_cast<std::int64_t*>(scratch);
@@ -29,11 +31,13 @@ void triple(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t co
   }
 }
 
-void fail_at_seven(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void* scratch) {
+void fail_at_seven(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count,
+                   void* scratch) {
   triple(args, first, count, scratch);
   std::int32_t ok = 0;
   if (first <= 7 && 7 < first + count)
-    args->status->compare_exchange_strong(ok, static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange));
+    args->status->compare_exchange_strong(
+        ok, static_cast<std::int32_t>(rkernel::Status::IndexOutOfRange));
 }
 
 /// The first of two stages: the sum of 5 elements a ticket, to the memory of the run.
@@ -41,15 +45,18 @@ constexpr std::int64_t part_size = 5;
 void sum_parts(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void*) {
   const auto* x = static_cast<const std::int64_t*>(args->pointers[0]);
   auto* sums = static_cast<std::int64_t*>(args->shared);
-  for (std::int64_t i = first; i < first + count; ++i) sums[i] = std::accumulate(x + i * part_size, x + (i + 1) * part_size, std::int64_t{0});
+  for (std::int64_t i = first; i < first + count; ++i)
+    sums[i] = std::accumulate(x + i * part_size, x + (i + 1) * part_size, std::int64_t{0});
 }
 
-/// The second: y[j] = the sum of what the first stage left, 7 * j from each part, so that every ticket needs all of them.
+/// The second: y[j] = the sum of what the first stage left, 7 * j from each part, so that every
+/// ticket needs all of them.
 void merge_parts(const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void*) {
   const auto* sums = static_cast<const std::int64_t*>(args->shared);
   auto* y = static_cast<std::int64_t*>(args->pointers[1]);
   const std::int64_t parts = args->ints[0];
-  for (std::int64_t j = first; j < first + count; ++j) y[j] = std::accumulate(sums, sums + parts, std::int64_t{0}) + 7 * j * parts;
+  for (std::int64_t j = first; j < first + count; ++j)
+    y[j] = std::accumulate(sums, sums + parts, std::int64_t{0}) + 7 * j * parts;
 }
 
 constexpr int stages = 20;
@@ -72,7 +79,8 @@ Wiring chain_wiring() {
   return wiring;
 }
 
-PlanPtr chain_plan(const Wiring& wiring, std::int64_t size, std::int64_t grain, int threads, int failing_stage = -1) {
+PlanPtr chain_plan(const Wiring& wiring, std::int64_t size, std::int64_t grain, int threads,
+                   int failing_stage = -1) {
   auto plan = std::make_shared<Plan>();
   const std::vector<std::size_t> bytes(wiring.layout.size(), static_cast<std::size_t>(size) * 8);
   plan->arena_offsets.resize(bytes.size());
@@ -93,7 +101,8 @@ PlanPtr chain_plan(const Wiring& wiring, std::int64_t size, std::int64_t grain, 
 
 std::vector<std::int64_t> expected(std::vector<std::int64_t> values) {
   for (int stage = 0; stage < stages; ++stage) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 3 * values[i] + static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = 3 * values[i] + static_cast<std::int64_t>(i);
   }
   return values;
 }
@@ -139,7 +148,8 @@ TEST_CASE("stages run in order at any number of threads, tickets and grain") {
 TEST_CASE("a second stage begins when the first is done, in memory that the run's threads share") {
   Wiring wiring;
   wiring.first_operand = {0, 2};
-  wiring.operands = {{OperandSource::Kind::Input, 0, nullptr}, {OperandSource::Kind::Output, 0, nullptr}};
+  wiring.operands = {{OperandSource::Kind::Input, 0, nullptr},
+                     {OperandSource::Kind::Output, 0, nullptr}};
   for (const int threads : {1, 2, 3}) {
     RunPool pool(threads);
     for (const std::int64_t parts : {0, 1, 2, 60}) {
@@ -160,7 +170,8 @@ TEST_CASE("a second stage begins when the first is done, in memory that the run'
       Caller caller(size + 9);
       CHECK(caller.run(pool, wiring, plan) == -1);
       const std::int64_t sum = size * (size + 1) / 2;
-      for (std::size_t j = 0; j < 9; ++j) CHECK(caller.output[j] == sum + 7 * static_cast<std::int64_t>(j) * parts);
+      for (std::size_t j = 0; j < 9; ++j)
+        CHECK(caller.output[j] == sum + 7 * static_cast<std::int64_t>(j) * parts);
     }
   }
 }
@@ -178,7 +189,8 @@ TEST_CASE("many threads run at once, with shapes that change") {
       for (int i = 0; i < 200; ++i) {
         const PlanPtr& plan = plans[random() % plans.size()];
         Caller caller(plan->launches[0].tickets);
-        if (caller.run(pool, wiring, plan) != -1 || caller.output != expected(caller.input)) ++wrong;
+        if (caller.run(pool, wiring, plan) != -1 || caller.output != expected(caller.input))
+          ++wrong;
       }
     });
   }
@@ -217,7 +229,8 @@ TEST_CASE("memory is as large as the largest shape, and one arena for each run i
   std::mt19937 random(1);
   for (int i = 0; i < 1000; ++i) {
     Caller caller(static_cast<std::int64_t>(random() % 2000));
-    caller.run(pool, wiring, chain_plan(wiring, static_cast<std::int64_t>(caller.input.size()), 100, 1));
+    caller.run(pool, wiring,
+               chain_plan(wiring, static_cast<std::int64_t>(caller.input.size()), 100, 1));
   }
   CHECK(pool.bytes() == bytes);
 }
@@ -227,10 +240,12 @@ TEST_CASE("helpers help, and the caller waits for what they have taken") {
   static std::thread::id caller;
   caller = std::this_thread::get_id();
   // The helper takes long, so that it is still at work when the caller finds no ticket left.
-  const auto slow = [](const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count, void*) {
+  const auto slow = [](const rkernel::KernelArgs* args, std::int64_t first, std::int64_t count,
+                       void*) {
     const bool helps = std::this_thread::get_id() != caller;
     std::this_thread::sleep_for(std::chrono::milliseconds(helps ? 20 : 1));
-    for (std::int64_t i = first; i < first + count; ++i) static_cast<std::int64_t*>(args->pointers[0])[i] = helps ? 2 : 1;
+    for (std::int64_t i = first; i < first + count; ++i)
+      static_cast<std::int64_t*>(args->pointers[0])[i] = helps ? 2 : 1;
   };
   auto plan = std::make_shared<Plan>();
   plan->threads = 2;

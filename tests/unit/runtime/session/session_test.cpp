@@ -9,8 +9,8 @@
 #include "tests/unit/runtime/load/support.hpp"
 
 using namespace dyn;
-using testing::uncached;
 using testing::check_error;
+using testing::uncached;
 
 namespace {
 
@@ -43,7 +43,8 @@ using Tokens = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("a session keeps what its runs append, on the CPU, the reference and beside an emulated GPU") {
+TEST_CASE(
+    "a session keeps what its runs append, on the CPU, the reference and beside an emulated GPU") {
   for (const char* device : {"cpu", "reference", "emulator"}) {
     CAPTURE(std::string(device));
     const Graph graph = Graph::from_text(memory, uncached(2, device));
@@ -75,12 +76,16 @@ TEST_CASE("batches, and the dims that a session is made for") {
   CHECK(session.bytes() >= 2 * 5 * (8 + 3 * 4));
   CHECK(seen(session.run({{"ids", ids({1, 2, 3, 4}, 2)}})) == Tokens{1, 2, 3, 4});
   CHECK(seen(session.run({{"ids", ids({5, 6}, 2)}})) == Tokens{1, 2, 5, 3, 4, 6});
-  check_error(ErrorKind::user, [&] { session.run({{"ids", ids({1})}}); }, "dim B is 2 in this session, but 1 in input 'ids' (axis 0)");
+  check_error(
+      ErrorKind::user, [&] { session.run({{"ids", ids({1})}}); },
+      "dim B is 2 in this session, but 1 in input 'ids' (axis 0)");
   check_error(ErrorKind::user, [&] { Session(graph, {{"B", 9}}); }, "dim B is 9", "1..4");
   check_error(ErrorKind::user, [&] { Session(graph, {{"S", 2}}); }, "no dim 'S' to choose", "B, C");
   check_error(ErrorKind::user, [&] { Session(graph, {{"P", 2}}); }, "no dim 'P' to choose");
-  const Graph no_hint = Graph::from_text("dyn 1\ndim C in 1..8\ndim P in 0..8\nstate k: f32[C, 1]\n"
-                                         "graph g(x: f32[1, 1]) -> (r: f32[C, 1]) {\nreturn append(k, x) at=P\n}\n", uncached());
+  const Graph no_hint = Graph::from_text(
+      "dyn 1\ndim C in 1..8\ndim P in 0..8\nstate k: f32[C, 1]\n"
+      "graph g(x: f32[1, 1]) -> (r: f32[C, 1]) {\nreturn append(k, x) at=P\n}\n",
+      uncached());
   check_error(ErrorKind::user, [&] { Session session(no_hint); }, "dim C", "no value and no hint");
 }
 
@@ -88,8 +93,9 @@ TEST_CASE("no room left: the error says so, and the session is as before") {
   const Graph graph = Graph::from_text(memory, uncached());
   Session session(graph, {{"C", 4}});
   session.run({{"ids", ids({1, 2, 3})}});
-  check_error(ErrorKind::user, [&] { session.run({{"ids", ids({4, 5})}}); }, "the length after appending is S + P = 5",
-              "the capacity of", "C = 4");
+  check_error(
+      ErrorKind::user, [&] { session.run({{"ids", ids({4, 5})}}); },
+      "the length after appending is S + P = 5", "the capacity of", "C = 4");
   CHECK(session.length() == 3);
   CHECK(seen(session.run({{"ids", ids({6})}})) == Tokens{1, 2, 3, 6});
   check_error(ErrorKind::user, [&] { session.run({{"ids", ids({7})}}); }, "S + P = 5");
@@ -101,7 +107,8 @@ TEST_CASE("a run that fails on the way leaves no trace") {
   const Graph graph = Graph::from_text(memory, uncached());
   Session session(graph);
   session.run({{"ids", ids({1, 2})}});
-  check_error(ErrorKind::user, [&] { session.run({{"ids", ids({3, 99})}}); }, "index is out of range");
+  check_error(
+      ErrorKind::user, [&] { session.run({{"ids", ids({3, 99})}}); }, "index is out of range");
   CHECK(session.length() == 2);
   const Outputs after = session.run({{"ids", Tensor(DType::i64, {1, 0})}});
   const auto whole = after["whole"].data<float>();
@@ -112,7 +119,9 @@ TEST_CASE("a run that fails on the way leaves no trace") {
 
 TEST_CASE("a graph with state runs in a session only") {
   const Graph graph = Graph::from_text(memory, uncached());
-  check_error(ErrorKind::user, [&] { graph.run({{"ids", ids({1})}}); }, "'memory' has state", "dyn::Session");
+  check_error(
+      ErrorKind::user, [&] { graph.run({{"ids", ids({1})}}); }, "'memory' has state",
+      "dyn::Session");
   check_error(ErrorKind::user, [&] { graph.infer_shapes({{"ids", {1, 1}}}); }, "dyn::Session");
   Call without(graph);
   without.set_input("ids", ids({1}));
@@ -132,8 +141,10 @@ TEST_CASE("a graph with state runs in a session only") {
 }
 
 TEST_CASE("states at fixed places are overwritten, and the length stays 0") {
-  const Graph graph = Graph::from_text("dyn 1\nstate last: f32[2, 2]\n"
-                                       "graph g(x: f32[1, 2]) -> (r: f32[2, 2]) {\nreturn append(last, x) at=1\n}\n", uncached());
+  const Graph graph = Graph::from_text(
+      "dyn 1\nstate last: f32[2, 2]\n"
+      "graph g(x: f32[1, 2]) -> (r: f32[2, 2]) {\nreturn append(last, x) at=1\n}\n",
+      uncached());
   Session session(graph);
   session.run({{"x", Tensor::from({1.f, 2.f}, {1, 2})}});
   const Outputs again = session.run({{"x", Tensor::from({3.f, 4.f}, {1, 2})}});
@@ -174,7 +185,8 @@ TEST_CASE("sessions of one graph run at once; one session runs once at a time") 
           shared.run({{"ids", ids({1})}});
           ++appended;
         } catch (const Error& error) {
-          if (std::string(error.what()).find("in use by another thread") != std::string::npos) ++refused;
+          if (std::string(error.what()).find("in use by another thread") != std::string::npos)
+            ++refused;
         }
       }
     });

@@ -24,19 +24,23 @@ struct Folder : dyn::testing::TemporaryFolder {
   }
 };
 
-/// Variables of the environment as they were, at the end: other tests of this process have caches too.
+/// Variables of the environment as they were, at the end: other tests of this process have caches
+/// too.
 class Restored {
  public:
   explicit Restored(std::initializer_list<const char*> names) {
     for (const char* name : names) {
       const char* value = std::getenv(name);
-      before_.emplace_back(name, value == nullptr ? std::nullopt : std::optional<std::string>(value));
+      before_.emplace_back(name,
+                           value == nullptr ? std::nullopt : std::optional<std::string>(value));
     }
   }
   ~Restored() {
     for (const auto& [name, value] : before_) {
-      if (value) ::setenv(name, value->c_str(), 1);
-      else ::unsetenv(name);
+      if (value)
+        ::setenv(name, value->c_str(), 1);
+      else
+        ::unsetenv(name);
     }
   }
   Restored(const Restored&) = delete;

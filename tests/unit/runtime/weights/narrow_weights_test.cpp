@@ -1,4 +1,5 @@
-// Options::precision on the CPU: what is kept in fewer bytes, what it computes, and what it refuses.
+// Options::precision on the CPU: what is kept in fewer bytes, what it computes, and what it
+// refuses.
 
 #include <cmath>
 #include <cstdio>
@@ -51,14 +52,19 @@ class Folder {
   }
 
   void write() const {
-    const std::string header = "{\"w\":{\"dtype\":\"F32\",\"shape\":[600,2000],\"data_offsets\":[0,4800000]},"
-                               "\"b\":{\"dtype\":\"F32\",\"shape\":[2000],\"data_offsets\":[4800000,4808000]}} ";
-    const std::string data = std::string(reinterpret_cast<const char*>(w.data()), w.size() * 4) + std::string(reinterpret_cast<const char*>(b.data()), b.size() * 4);
-    std::ofstream(folder_.path() / "w.safetensors", std::ios::binary) << safetensors_file(header, data);
+    const std::string header =
+        "{\"w\":{\"dtype\":\"F32\",\"shape\":[600,2000],\"data_offsets\":[0,4800000]},"
+        "\"b\":{\"dtype\":\"F32\",\"shape\":[2000],\"data_offsets\":[4800000,4808000]}} ";
+    const std::string data = std::string(reinterpret_cast<const char*>(w.data()), w.size() * 4) +
+                             std::string(reinterpret_cast<const char*>(b.data()), b.size() * 4);
+    std::ofstream(folder_.path() / "w.safetensors", std::ios::binary)
+        << safetensors_file(header, data);
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
   }
 
-  Graph load(const Options& options) const { return Graph::from_text(layer, options, folder_.string()); }
+  Graph load(const Options& options) const {
+    return Graph::from_text(layer, options, folder_.string());
+  }
   std::string cache() const { return (folder_.path() / "cache").string(); }
 
   std::vector<float> w, b;
@@ -81,13 +87,17 @@ double difference(const Graph& graph, const Folder& folder, const std::string& p
   double worst = 0;
   for (std::int64_t n = 0; n < columns; ++n) {
     float largest = 0;
-    for (std::int64_t k = 0; k < depth; ++k) largest = std::max(largest, std::fabs(folder.w[static_cast<std::size_t>(k * columns + n)]));
+    for (std::int64_t k = 0; k < depth; ++k)
+      largest = std::max(largest, std::fabs(folder.w[static_cast<std::size_t>(k * columns + n)]));
     for (std::int64_t m = 0; m < rows; ++m) {
       double sum = folder.b[static_cast<std::size_t>(n)];
       for (std::int64_t k = 0; k < depth; ++k) {
-        sum += double{x[static_cast<std::size_t>(m * depth + k)]} * kept(precision, folder.w[static_cast<std::size_t>(k * columns + n)], largest);
+        sum += double{x[static_cast<std::size_t>(m * depth + k)]} *
+               kept(precision, folder.w[static_cast<std::size_t>(k * columns + n)], largest);
       }
-      worst = std::max(worst, std::fabs(std::max(sum, 0.0) - outputs["y"].data<float>()[static_cast<std::size_t>(m * columns + n)]));
+      worst = std::max(
+          worst, std::fabs(std::max(sum, 0.0) -
+                           outputs["y"].data<float>()[static_cast<std::size_t>(m * columns + n)]));
     }
   }
   return worst;
@@ -100,7 +110,8 @@ bool converts_f16() { return codegen::can_widen(codegen::select_isa(""), DType::
 TEST_CASE("weights of 16 and 8 bits are kept so, and computed with so") {
   const Folder folder;
   const std::size_t wide = folder.load(with("f32")).load_report().weight_bytes;
-  for (const auto& [precision, bytes] : {std::pair<std::string, std::size_t>{"bf16", 2}, {"f16", 2}, {"i8", 1}}) {
+  for (const auto& [precision, bytes] :
+       {std::pair<std::string, std::size_t>{"bf16", 2}, {"f16", 2}, {"i8", 1}}) {
     if (precision == "f16" && !converts_f16()) continue;
     CAPTURE(precision);
     const Graph graph = folder.load(with(precision));
@@ -136,7 +147,8 @@ TEST_CASE("NaN in weights of 8 bits is an error that names the weight; in 16 bit
   check_error(ErrorKind::model, [&] { folder.load(with("i8")); }, "'w'", "column 7", "nan", "bf16");
   const std::vector<float> x(depth, 1);
   for (const std::string precision : {"f32", "bf16"}) {
-    const Outputs outputs = folder.load(with(precision)).run({{"x", Tensor::view(x.data(), {1, depth})}});
+    const Outputs outputs =
+        folder.load(with(precision)).run({{"x", Tensor::view(x.data(), {1, depth})}});
     CHECK(std::isfinite(outputs["y"].data<float>()[6]));
   }
 }
@@ -165,7 +177,8 @@ graph g(ids: i64[S]) -> (y: f32[S, 100], h: f32[S, 24]) {
 )";
   const Graph wide = Graph::from_text(text, with("f32"));
   const std::vector<std::int64_t> ids{0, 99, -100, 17, 31, 32, 33, 64, -1};
-  const NamedTensors inputs = {{"ids", Tensor::view(ids.data(), {static_cast<std::int64_t>(ids.size())})}};
+  const NamedTensors inputs = {
+      {"ids", Tensor::view(ids.data(), {static_cast<std::int64_t>(ids.size())})}};
   const Outputs expected = wide.run(inputs);
   for (const std::string precision : {"bf16", "f16", "i8"}) {
     if (precision == "f16" && !converts_f16()) continue;
@@ -176,12 +189,16 @@ graph g(ids: i64[S]) -> (y: f32[S, 100], h: f32[S, 24]) {
     const DType table = precision == "f16" ? DType::f16 : DType::bf16;
     int wrong = 0;
     for (std::size_t i = 0; i < expected["h"].data<float>().size(); ++i) {
-      wrong += actual["h"].data<float>()[i] == half_value(table, half_bits(table, expected["h"].data<float>()[i])) ? 0 : 1;
+      wrong += actual["h"].data<float>()[i] ==
+                       half_value(table, half_bits(table, expected["h"].data<float>()[i]))
+                   ? 0
+                   : 1;
     }
     CHECK(wrong == 0);
     double worst = 0;
     for (std::size_t i = 0; i < expected["y"].data<float>().size(); ++i) {
-      worst = std::max(worst, std::fabs(double{actual["y"].data<float>()[i]} - expected["y"].data<float>()[i]));
+      worst = std::max(
+          worst, std::fabs(double{actual["y"].data<float>()[i]} - expected["y"].data<float>()[i]));
     }
     CHECK(worst < 0.05);
     CHECK(worst > 0);

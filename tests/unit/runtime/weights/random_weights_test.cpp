@@ -68,7 +68,8 @@ TEST_CASE("floats of 16 bits are those of f32, rounded") {
     std::vector<std::uint16_t> bits(500);
     fill_random(dtype, 5, spread, 300, 500, bits.data());
     int wrong = 0;
-    for (std::size_t i = 0; i < bits.size(); ++i) wrong += bits[i] != testing::half_bits(dtype, static_cast<double>(numbers[i]));
+    for (std::size_t i = 0; i < bits.size(); ++i)
+      wrong += bits[i] != testing::half_bits(dtype, static_cast<double>(numbers[i]));
     CHECK(wrong == 0);
   }
 }

@@ -11,7 +11,9 @@ using dyn::testing::safetensors_file;
 
 namespace {
 
-Safetensors read(const std::string& file) { return Safetensors::from_bytes("w.safetensors", std::as_bytes(std::span(file))); }
+Safetensors read(const std::string& file) {
+  return Safetensors::from_bytes("w.safetensors", std::as_bytes(std::span(file)));
+}
 
 /// The error for a file with this header and 64 bytes of data names the file and all `parts`.
 template <class... Parts>
@@ -19,8 +21,7 @@ void check_header(const std::string& header, Parts... parts) {
   const std::string begin = header.substr(0, 200);
   CAPTURE(begin);
   const std::string file = safetensors_file(header, std::string(64, 'x'));
-  check_error(
-      ErrorKind::model, [&] { read(file); }, "w.safetensors", parts...);
+  check_error(ErrorKind::model, [&] { read(file); }, "w.safetensors", parts...);
 }
 
 const char* const good =
@@ -46,12 +47,11 @@ TEST_CASE("a file's tensors are found by key") {
 }
 
 TEST_CASE("empty, truncated and noisy files") {
+  check_error(ErrorKind::model, [] { read(""); }, "w.safetensors", "empty");
+  check_error(ErrorKind::model, [] { read("1234567"); }, "7 bytes");
   check_error(
-      ErrorKind::model, [] { read(""); }, "w.safetensors", "empty");
-  check_error(
-      ErrorKind::model, [] { read("1234567"); }, "7 bytes");
-  check_error(
-      ErrorKind::model, [] { read(std::string(7, '\0') + "\x80" + "{}"); }, "9223372036854775808", "truncated");
+      ErrorKind::model, [] { read(std::string(7, '\0') + "\x80" + "{}"); }, "9223372036854775808",
+      "truncated");
   const std::string whole = safetensors_file(good, std::string(32, '\0'));
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const std::string part = whole.substr(0, length);
@@ -79,20 +79,27 @@ TEST_CASE("bad headers") {
   check_header(R"({"a":{"dtype":"F32","shape":[2.5],"data_offsets":[0,8]}})", "a", "integer");
   check_header(R"({"a":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})", "a", "number");
   check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", "a", "two numbers");
-  check_header(R"({"a":{"dtype":"F32","shape":[2],"shape":[2],"data_offsets":[0,8]}})", "a", "shape", "twice");
-  check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})",
-               "'a' twice");
+  check_header(R"({"a":{"dtype":"F32","shape":[2],"shape":[2],"data_offsets":[0,8]}})", "a",
+               "shape", "twice");
+  check_header(
+      R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})",
+      "'a' twice");
 }
 
 TEST_CASE("bad offsets") {
   check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[60,68]}})", "a", "outside");
   check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[16,8]}})", "a", "outside");
-  check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[18446744073709551608,18446744073709551615]}})", "a", "outside");
+  check_header(
+      R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[18446744073709551608,18446744073709551615]}})",
+      "a", "outside");
   check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,12]}})", "a", "8 bytes", "12");
-  check_header(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", "a", "overflow");
-  check_header(R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]}})", "a", "overflow");
-  check_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
-               "'a' and 'b' overlap");
+  check_header(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", "a",
+               "overflow");
+  check_header(R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]}})", "a",
+               "overflow");
+  check_header(
+      R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+      "'a' and 'b' overlap");
 }
 
 TEST_CASE("random damage to a header never does worse than an error") {
@@ -105,15 +112,11 @@ TEST_CASE("random damage to a header never does worse than an error") {
     for (int j = 0; j < 3; ++j) damaged[random() % damaged.size()] = static_cast<char>(random());
     try {
       read(damaged);
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::model);
-    }
+    } catch (const Error& error) { CHECK(error.kind() == ErrorKind::model); }
   }
 }
 
 TEST_CASE("a file that is not there, and one that is a folder") {
-  check_error(
-      ErrorKind::device, [] { Safetensors::open("no/such/file"); }, "no/such/file");
-  check_error(
-      ErrorKind::device, [] { Safetensors::open("."); }, "cannot read");
+  check_error(ErrorKind::device, [] { Safetensors::open("no/such/file"); }, "no/such/file");
+  check_error(ErrorKind::device, [] { Safetensors::open("."); }, "cannot read");
 }

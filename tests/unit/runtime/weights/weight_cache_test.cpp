@@ -1,4 +1,5 @@
-// Prepacked weights on disk, on the real target: whatever lies there, a model gives what its weights files say.
+// Prepacked weights on disk, on the real target: whatever lies there, a model gives what its
+// weights files say.
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -16,8 +17,8 @@
 #include <thread>
 
 #include "dyn/dyn.hpp"
-#include "src/runtime/weights/content_hash.hpp"
 #include "src/runtime/load/model_impl.hpp"
+#include "src/runtime/weights/content_hash.hpp"
 #include "src/runtime/weights/weight_cache.hpp"
 #include "src/runtime/weights/weight_loader.hpp"
 #include "tests/support/seed.hpp"
@@ -45,7 +46,9 @@ constexpr std::size_t elements = depth * hidden + hidden + columns * hidden;
 
 unsigned seed() { return static_cast<unsigned>(test_seed()); }
 
-std::vector<float> salted_values(std::size_t count, unsigned salt) { return random_values(count, seed() + salt); }
+std::vector<float> salted_values(std::size_t count, unsigned salt) {
+  return random_values(count, seed() + salt);
+}
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -77,21 +80,27 @@ class Fixture {
     const std::string data(reinterpret_cast<const char*>(values.data()), values.size() * 4);
     constexpr std::size_t w = 4 * depth * hidden, b = w + 4 * hidden, v = b + 4 * columns * hidden;
     const auto entry = [](const char* key, const char* shape, std::size_t from, std::size_t to) {
-      return "\"" + std::string(key) + "\":{\"dtype\":\"F32\",\"shape\":" + shape + ",\"data_offsets\":[" + std::to_string(from) + "," + std::to_string(to) + "]}";
+      return "\"" + std::string(key) + "\":{\"dtype\":\"F32\",\"shape\":" + shape +
+             ",\"data_offsets\":[" + std::to_string(from) + "," + std::to_string(to) + "]}";
     };
-    const std::string header = "{" + entry("w", "[120,1000]", 0, w) + "," + entry("b", "[1000]", w, b) + "," + entry("v", "[301,1000]", b, v) + "} ";
+    const std::string header = "{" + entry("w", "[120,1000]", 0, w) + "," +
+                               entry("b", "[1000]", w, b) + "," + entry("v", "[301,1000]", b, v) +
+                               "} ";
     fs::create_directories(root_.path() / folder);
     write_file(root_.path() / folder / "w.safetensors", safetensors_file(header, data));
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
   }
 
-  Graph load(const std::string& folder = "") const { return Graph::from_text(two_layers, options, (root_.path() / folder).string()); }
+  Graph load(const std::string& folder = "") const {
+    return Graph::from_text(two_layers, options, (root_.path() / folder).string());
+  }
 
   fs::path weights_path() const { return root_.path() / "w.safetensors"; }
   fs::path cache() const { return root_.path() / "cache"; }
   std::vector<fs::path> kept() const {
     std::vector<fs::path> files;
-    for (const auto& entry : runtime::kept_weights(options.cache_dir)) files.emplace_back(entry.path);
+    for (const auto& entry : runtime::kept_weights(options.cache_dir))
+      files.emplace_back(entry.path);
     return files;
   }
 
@@ -114,12 +123,17 @@ void check_outputs(const Graph& graph, const std::vector<float>& values) {
     std::vector<double> h(hidden);
     for (std::int64_t i = 0; i < hidden; ++i) {
       h[static_cast<std::size_t>(i)] = b[i];
-      for (std::int64_t k = 0; k < depth; ++k) h[static_cast<std::size_t>(i)] += double{x[static_cast<std::size_t>(row * depth + k)]} * w[k * hidden + i];
+      for (std::int64_t k = 0; k < depth; ++k)
+        h[static_cast<std::size_t>(i)] +=
+            double{x[static_cast<std::size_t>(row * depth + k)]} * w[k * hidden + i];
     }
     for (std::int64_t j = 0; j < columns; ++j) {
       double sum = 0;
-      for (std::int64_t i = 0; i < hidden; ++i) sum += h[static_cast<std::size_t>(i)] * v[j * hidden + i];
-      worst = std::max(worst, std::abs(sum - outputs["y"].data<float>()[static_cast<std::size_t>(row * columns + j)]));
+      for (std::int64_t i = 0; i < hidden; ++i)
+        sum += h[static_cast<std::size_t>(i)] * v[j * hidden + i];
+      worst = std::max(
+          worst,
+          std::abs(sum - outputs["y"].data<float>()[static_cast<std::size_t>(row * columns + j)]));
     }
   }
   CHECK(worst < 2e-3);
@@ -132,7 +146,8 @@ std::size_t mapping_figure(const void* address, const std::string& name) {
   for (std::string line; std::getline(maps, line);) {
     unsigned long first = 0, last = 0;
     if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2) {
-      inside = reinterpret_cast<unsigned long>(address) >= first && reinterpret_cast<unsigned long>(address) < last;
+      inside = reinterpret_cast<unsigned long>(address) >= first &&
+               reinterpret_cast<unsigned long>(address) < last;
     } else if (inside && line.starts_with(name + ":")) {
       return std::strtoul(line.c_str() + name.size() + 1, nullptr, 10) * 1024;
     }
@@ -141,7 +156,9 @@ std::size_t mapping_figure(const void* address, const std::string& name) {
   return 0;
 }
 
-const std::byte* content(const Graph& graph) { return graph.model()->impl().weights.content().data(); }
+const std::byte* content(const Graph& graph) {
+  return graph.model()->impl().weights.content().data();
+}
 
 }  // namespace
 
@@ -167,7 +184,8 @@ TEST_CASE("mapped weights are pages of the file, present after the load, and sha
   for (const Graph* graph : {&written, &mapped}) {
     CHECK(mapping_figure(content(*graph), "Anonymous") == 0);
     CHECK(mapping_figure(content(*graph), "Rss") >= graph->load_report().weight_bytes);
-    CHECK(mapping_figure(content(*graph), "Private_Clean") == 0);  // another mapping has the same pages
+    CHECK(mapping_figure(content(*graph), "Private_Clean") ==
+          0);  // another mapping has the same pages
     CHECK(mapping_figure(content(*graph), "Private_Dirty") == 0);
   }
   Fixture without;
@@ -207,8 +225,14 @@ TEST_CASE("damaged, truncated and foreign files are written anew") {
   fixture.load();
   const fs::path path = fixture.kept().at(0);
   const std::string good = read_file(path);
-  std::vector<std::string> bad = {"", "x", std::string(100000, 'x'), good.substr(0, good.size() / 2), good.substr(0, good.size() - 1), good + "x",
-                                  good.substr(0, 40), std::string(good.size(), '\0')};
+  std::vector<std::string> bad = {"",
+                                  "x",
+                                  std::string(100000, 'x'),
+                                  good.substr(0, good.size() / 2),
+                                  good.substr(0, good.size() - 1),
+                                  good + "x",
+                                  good.substr(0, 40),
+                                  std::string(good.size(), '\0')};
   std::mt19937 random(seed());
   for (std::size_t first = 0; first < good.size(); first += std::size_t{1} << 19) {
     bad.push_back(good);
@@ -260,7 +284,8 @@ TEST_CASE("a disk that is full or cannot be written to is done without") {
   check_unwritten("too large");
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
-  for (const auto& entry : fs::directory_iterator(fixture.cache())) CHECK(entry.path().extension() != ".tmp");
+  for (const auto& entry : fs::directory_iterator(fixture.cache()))
+    CHECK(entry.path().extension() != ".tmp");
 
   fixture.options.cache_dir = "/proc/self/nowhere";
   check_unwritten("No such file");
@@ -279,7 +304,9 @@ TEST_CASE("a folder in the place of a file does no harm") {
 
 TEST_CASE("beyond the budget the least recently used go first, and what a killed process left") {
   Fixture fixture;
-  const auto age = [](const fs::path& path, int hours) { fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(hours)); };
+  const auto age = [](const fs::path& path, int hours) {
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+  };
   for (const char* folder : {"a", "b"}) fixture.set_weights(3, folder);
   fixture.load("a");
   const fs::path a = fixture.kept().at(0);
@@ -288,7 +315,8 @@ TEST_CASE("beyond the budget the least recently used go first, and what a killed
   age(a, 3);
   age(b, 2);
   CHECK(fixture.load("a").load_report().weights_from_disk);  // used now
-  const fs::path abandoned = a.string() + ".1.0.tmp", unfinished = a.string() + ".2.0.tmp", foreign = fixture.cache() / "weights-of-mine.bin";
+  const fs::path abandoned = a.string() + ".1.0.tmp", unfinished = a.string() + ".2.0.tmp",
+                 foreign = fixture.cache() / "weights-of-mine.bin";
   for (const fs::path& path : {abandoned, unfinished, foreign}) write_file(path, "x");
   age(abandoned, 2);
   age(foreign, 1000);
@@ -299,7 +327,8 @@ TEST_CASE("beyond the budget the least recently used go first, and what a killed
   CHECK_FALSE(fs::exists(abandoned));
   CHECK(fs::exists(unfinished));
   CHECK(fs::exists(foreign));
-  fixture.options.weight_cache_bytes = fs::file_size(a) / 2;  // less than one needs: nothing is kept, nothing removed
+  fixture.options.weight_cache_bytes =
+      fs::file_size(a) / 2;  // less than one needs: nothing is kept, nothing removed
   CHECK(fixture.load("b").load_report().weight_bytes_mapped == 0);
   CHECK(fs::exists(a));
 }
@@ -315,18 +344,22 @@ TEST_CASE("what is not kept on disk") {
   check_nothing(Graph::from_memory(two_layers, {{"w.safetensors", file}}, fixture.options));
   Options options = fixture.options;
   options.random_weights = true;
-  check_nothing(Graph::from_text(two_layers, options, fixture.weights_path().parent_path().string()));
+  check_nothing(
+      Graph::from_text(two_layers, options, fixture.weights_path().parent_path().string()));
   options = fixture.options;
   options.weight_cache_bytes = 0;
-  check_nothing(Graph::from_text(two_layers, options, fixture.weights_path().parent_path().string()));
+  check_nothing(
+      Graph::from_text(two_layers, options, fixture.weights_path().parent_path().string()));
   options = fixture.options;
   options.cache_dir = "none";
-  check_nothing(Graph::from_text(two_layers, options, fixture.weights_path().parent_path().string()));
+  check_nothing(
+      Graph::from_text(two_layers, options, fixture.weights_path().parent_path().string()));
 }
 
 TEST_CASE("the kept file is as private as the weights file") {
   Fixture fixture;
-  for (const auto& [given, kept] : {std::pair(0640, 0640), std::pair(0444, 0644), std::pair(0600, 0600)}) {
+  for (const auto& [given, kept] :
+       {std::pair(0640, 0640), std::pair(0444, 0644), std::pair(0600, 0600)}) {
     const auto mask = ::umask(0);
     fs::permissions(fixture.weights_path(), static_cast<fs::perms>(given));
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
@@ -364,7 +397,8 @@ TEST_CASE("the checksum depends on every bit, on order and on length") {
     }
     for (std::size_t at = 0; at + 16 <= size; at += 8) {
       std::vector<std::byte> swapped = bytes;
-      std::swap_ranges(swapped.begin() + static_cast<std::ptrdiff_t>(at), swapped.begin() + static_cast<std::ptrdiff_t>(at) + 8,
+      std::swap_ranges(swapped.begin() + static_cast<std::ptrdiff_t>(at),
+                       swapped.begin() + static_cast<std::ptrdiff_t>(at) + 8,
                        swapped.begin() + static_cast<std::ptrdiff_t>(at) + 8);
       CHECK(runtime::content_hash(swapped) != hash);
     }

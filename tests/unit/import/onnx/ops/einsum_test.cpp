@@ -21,16 +21,19 @@ namespace {
 
 using Axes = std::vector<std::string>;
 
-/// One operand: the name of each of its axes as the loop has them, and its dims (1 where it broadcasts).
+/// One operand: the name of each of its axes as the loop has them, and its dims (1 where it
+/// broadcasts).
 struct Argument {
   Axes axes;
   Shape shape;
 };
 
-const std::map<std::string, std::int64_t> extents = {{"a", 2}, {"b", 3}, {"c", 4}, {"d", 5}, {"e", 2}, {"1", 3}, {"0", 4}};
+const std::map<std::string, std::int64_t> extents = {{"a", 2}, {"b", 3}, {"c", 4}, {"d", 5},
+                                                     {"e", 2}, {"1", 3}, {"0", 4}};
 
 /// Every combination of the axes' places adds a product to the element of the result that it names.
-Values summed(const std::vector<Argument>& arguments, const std::vector<std::vector<float>>& data, const Axes& output) {
+Values summed(const std::vector<Argument>& arguments, const std::vector<std::vector<float>>& data,
+              const Axes& output) {
   Axes all;
   for (const Argument& argument : arguments) {
     for (const std::string& axis : argument.axes) {
@@ -51,7 +54,9 @@ Values summed(const std::vector<Argument>& arguments, const std::vector<std::vec
     double product = 1;
     for (std::size_t j = 0; j < arguments.size(); ++j) {
       std::int64_t index = 0;
-      for (std::size_t k = 0; k < arguments[j].axes.size(); ++k) index = index * arguments[j].shape[k] + (arguments[j].shape[k] == 1 ? 0 : place[arguments[j].axes[k]]);
+      for (std::size_t k = 0; k < arguments[j].axes.size(); ++k)
+        index = index * arguments[j].shape[k] +
+                (arguments[j].shape[k] == 1 ? 0 : place[arguments[j].axes[k]]);
       product *= static_cast<double>(data[j][static_cast<std::size_t>(index)]);
     }
     std::int64_t index = 0;
@@ -62,7 +67,8 @@ Values summed(const std::vector<Argument>& arguments, const std::vector<std::vec
 }
 
 /// `narrow`: of which operand the leading axis is 1.
-void check_equation(const std::string& equation, const std::vector<Axes>& operands, const Axes& output, int narrow = -1) {
+void check_equation(const std::string& equation, const std::vector<Axes>& operands,
+                    const Axes& output, int narrow = -1) {
   CAPTURE(equation);
   for (const bool fixed : {false, true}) {
     OnnxFile file;
@@ -77,7 +83,11 @@ void check_equation(const std::string& equation, const std::vector<Axes>& operan
       for (const std::int64_t dim : argument.shape) count *= static_cast<std::size_t>(dim);
       const std::string name = "x" + std::to_string(i);
       file.input(name, {});
-      auto& shape = *file.model.mutable_graph()->mutable_input(static_cast<int>(i))->mutable_type()->mutable_tensor_type()->mutable_shape();
+      auto& shape = *file.model.mutable_graph()
+                         ->mutable_input(static_cast<int>(i))
+                         ->mutable_type()
+                         ->mutable_tensor_type()
+                         ->mutable_shape();
       for (const std::int64_t dim : argument.shape) {
         auto& each = *shape.add_dim();
         if (fixed || dim == 1) each.set_dim_value(dim);
@@ -89,7 +99,8 @@ void check_equation(const std::string& equation, const std::vector<Axes>& operan
     onnx::NodeProto& node = file.node("Einsum", {}, {"y"});
     for (std::size_t i = 0; i < operands.size(); ++i) {
       node.add_input("x" + std::to_string(i));
-      inputs.emplace_back("x" + std::to_string(i), Tensor::view(data[i].data(), arguments[i].shape));
+      inputs.emplace_back("x" + std::to_string(i),
+                          Tensor::view(data[i].data(), arguments[i].shape));
     }
     set_word(node, "equation", equation);
     const Result result = run_all(file, inputs).front();
@@ -124,7 +135,8 @@ TEST_CASE("a letter that one operand of an einsum has twice is its diagonal") {
 
 TEST_CASE("an ellipsis of an einsum stands for the axes without a letter, and broadcasts") {
   check_equation("...ab->...ba", {{"1", "0", "a", "b"}}, {"1", "0", "b", "a"});
-  check_equation("...ab,...bc->...ac", {{"1", "0", "a", "b"}, {"0", "b", "c"}}, {"1", "0", "a", "c"});
+  check_equation("...ab,...bc->...ac", {{"1", "0", "a", "b"}, {"0", "b", "c"}},
+                 {"1", "0", "a", "c"});
   check_equation("a...,b...", {{"a", "1", "0"}, {"b", "0"}}, {"1", "0", "a", "b"});
   check_equation("...ab,...b->...a", {{"0", "a", "b"}, {"0", "b"}}, {"0", "a"}, 0);
   check_equation("b...->...", {{"b", "0"}}, {"0"});

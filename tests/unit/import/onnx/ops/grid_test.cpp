@@ -34,24 +34,32 @@ double cubic(double distance) {
 
 /// Thrown back step by step.
 double reflected(double place, double first, double last) {
-  while (place < first || place > last) place = place < first ? 2 * first - place : 2 * last - place;
+  while (place < first || place > last)
+    place = place < first ? 2 * first - place : 2 * last - place;
   return place;
 }
 
 /// How much each element of an axis counts at a place of the grid.
 Values weights(const Sampling& sampling, double normal, std::int64_t extent) {
   const auto size = static_cast<double>(extent);
-  const double first = sampling.align_corners ? 0 : -0.5, last = sampling.align_corners ? size - 1 : size - 0.5;
-  double place = sampling.align_corners ? (normal + 1) / 2 * (size - 1) : ((normal + 1) * size - 1) / 2;
+  const double first = sampling.align_corners ? 0 : -0.5,
+               last = sampling.align_corners ? size - 1 : size - 0.5;
+  double place =
+      sampling.align_corners ? (normal + 1) / 2 * (size - 1) : ((normal + 1) * size - 1) / 2;
   if (sampling.mode == "nearest") place = std::nearbyint(place);
-  if (sampling.padding == "reflection") place = extent == 1 && sampling.align_corners ? 0 : reflected(place, first, last);
+  if (sampling.padding == "reflection")
+    place = extent == 1 && sampling.align_corners ? 0 : reflected(place, first, last);
   Values weights(static_cast<std::size_t>(extent));
   for (double tap = std::floor(place) - 2; tap <= std::floor(place) + 3; ++tap) {
-    const double d = std::abs(tap - place), weight = sampling.mode == "nearest" ? (d == 0 ? 1 : 0) : sampling.mode == "linear" ? std::max(1 - d, 0.0) : cubic(d);
+    const double d = std::abs(tap - place), weight = sampling.mode == "nearest" ? (d == 0 ? 1 : 0)
+                                                     : sampling.mode == "linear"
+                                                         ? std::max(1 - d, 0.0)
+                                                         : cubic(d);
     const bool inside = tap >= 0 && tap < size;
     if (!inside && sampling.padding == "zeros") continue;
     double at = std::clamp(tap, 0.0, size - 1);
-    if (!inside && sampling.padding == "reflection") at = sampling.align_corners && extent == 1 ? 0 : reflected(tap, first, last);
+    if (!inside && sampling.padding == "reflection")
+      at = sampling.align_corners && extent == 1 ? 0 : reflected(tap, first, last);
     weights[static_cast<std::size_t>(at)] += weight;
   }
   return weights;
@@ -63,10 +71,14 @@ void check_sampling(const Sampling& sampling, const std::vector<std::int64_t>& i
   CAPTURE(sampling.align_corners);
   const std::size_t axes = image.size();
   OnnxFile file;
-  if (axes == 2) file.input("x", {"N", 2, "H", "W"}).input("g", {"N", "A", "B", 2});
-  else file.input("x", {"N", 2, "D", "H", "W"}).input("g", {"N", "A", "B", "C", 3});
+  if (axes == 2)
+    file.input("x", {"N", 2, "H", "W"}).input("g", {"N", "A", "B", 2});
+  else
+    file.input("x", {"N", 2, "D", "H", "W"}).input("g", {"N", "A", "B", "C", 3});
   file.output("y");
-  set(set_word(set_word(file.node("GridSample", {"x", "g"}, {"y"}), "mode", sampling.mode), "padding_mode", sampling.padding), "align_corners", sampling.align_corners);
+  set(set_word(set_word(file.node("GridSample", {"x", "g"}, {"y"}), "mode", sampling.mode),
+               "padding_mode", sampling.padding),
+      "align_corners", sampling.align_corners);
   std::int64_t pixels = 1, places = 1;
   Shape image_shape{2, 2}, grid_shape{2}, shape{2, 2};
   for (std::size_t i = 0; i < axes; ++i) {
@@ -77,18 +89,24 @@ void check_sampling(const Sampling& sampling, const std::vector<std::int64_t>& i
     shape.push_back(static_cast<std::int64_t>(i) + 2);
   }
   grid_shape.push_back(static_cast<std::int64_t>(axes));
-  std::vector<float> x = random_floats(static_cast<std::size_t>(4 * pixels)), grid = random_floats(static_cast<std::size_t>(2 * places) * axes, -2.3F, 2.1F);
+  std::vector<float> x = random_floats(static_cast<std::size_t>(4 * pixels)),
+                     grid = random_floats(static_cast<std::size_t>(2 * places) * axes, -2.3F, 2.1F);
   Values expected;
   for (std::int64_t n = 0; n < 4; ++n) {
     for (std::int64_t place = 0; place < places; ++place) {
       std::vector<Values> by_axis;
       for (std::size_t axis = 0; axis < axes; ++axis)
-        by_axis.push_back(weights(sampling, static_cast<double>(grid[static_cast<std::size_t>(n / 2 * places + place) * axes + axes - 1 - axis]), image[axis]));
+        by_axis.push_back(weights(
+            sampling,
+            static_cast<double>(
+                grid[static_cast<std::size_t>(n / 2 * places + place) * axes + axes - 1 - axis]),
+            image[axis]));
       double sum = 0;
       for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
         double weight = 1;
         std::int64_t rest = pixel;
-        for (std::size_t axis = axes; axis-- > 0; rest /= image[axis]) weight *= by_axis[axis][static_cast<std::size_t>(rest % image[axis])];
+        for (std::size_t axis = axes; axis-- > 0; rest /= image[axis])
+          weight *= by_axis[axis][static_cast<std::size_t>(rest % image[axis])];
         sum += weight * static_cast<double>(x[static_cast<std::size_t>(n * pixels + pixel)]);
       }
       expected.push_back(sum);
@@ -101,7 +119,9 @@ void check_sampling(const Sampling& sampling, const std::vector<std::int64_t>& i
 
 }  // namespace
 
-TEST_CASE("an image is sampled at the places of a grid, by every curve and padding, in two dimensions and in three") {
+TEST_CASE(
+    "an image is sampled at the places of a grid, by every curve and padding, in two dimensions "
+    "and in three") {
   dyn::testing::Sweep sweep(4);
   for (const std::string padding : {"zeros", "border", "reflection"}) {
     for (const bool align_corners : {false, true}) {
@@ -124,12 +144,18 @@ TEST_CASE("a grid is an affine map of the places of an image") {
     set(file.node("AffineGrid", {"theta", "size"}, {"y"}), "align_corners", align_corners);
     std::vector<float> theta = random_floats(24);
     Values expected;
-    const auto normal = [&](int place, int extent) { return align_corners ? 2.0 * place / (extent - 1) - 1 : (2.0 * place + 1) / extent - 1; };
+    const auto normal = [&](int place, int extent) {
+      return align_corners ? 2.0 * place / (extent - 1) - 1 : (2.0 * place + 1) / extent - 1;
+    };
     for (std::size_t i = 0; i < 2 * 3 * 4 * 5; ++i) {
-      const int d = static_cast<int>(i / 20 % 3), h = static_cast<int>(i / 5 % 4), w = static_cast<int>(i % 5);
+      const int d = static_cast<int>(i / 20 % 3), h = static_cast<int>(i / 5 % 4),
+                w = static_cast<int>(i % 5);
       for (std::size_t row = 0; row < 3; ++row) {
-        const auto at = [&](std::size_t column) { return static_cast<double>(theta[(i / 60 * 3 + row) * 4 + column]); };
-        expected.push_back(at(0) * normal(w, 5) + at(1) * normal(h, 4) + at(2) * normal(d, 3) + at(3));
+        const auto at = [&](std::size_t column) {
+          return static_cast<double>(theta[(i / 60 * 3 + row) * 4 + column]);
+        };
+        expected.push_back(at(0) * normal(w, 5) + at(1) * normal(h, 4) + at(2) * normal(d, 3) +
+                           at(3));
       }
     }
     const Result result = run(file, {{"theta", {&theta, {2, 3, 4}}}});

@@ -31,28 +31,35 @@ constexpr int data_type_of = std::is_same_v<T, std::uint8_t>    ? TensorProto::U
 
 template <class T>
 std::vector<T> random_integers(std::size_t count) {
-  std::uniform_int_distribution<std::int64_t> distribution(std::max<std::int64_t>(std::numeric_limits<T>::min(), -70000), std::min<std::int64_t>(std::numeric_limits<T>::max(), 70000));
+  std::uniform_int_distribution<std::int64_t> distribution(
+      std::max<std::int64_t>(std::numeric_limits<T>::min(), -70000),
+      std::min<std::int64_t>(std::numeric_limits<T>::max(), 70000));
   std::vector<T> integers(count);
   for (T& each : integers) each = static_cast<T>(distribution(generator()));
   return integers;
 }
 
 template <class T>
-void add_constant(OnnxFile& file, const std::string& name, const std::vector<std::int64_t>& dims, const std::vector<T>& elements) {
+void add_constant(OnnxFile& file, const std::string& name, const std::vector<std::int64_t>& dims,
+                  const std::vector<T>& elements) {
   TensorProto& tensor = *file.model.mutable_graph()->add_initializer();
   tensor.set_name(name);
   tensor.set_data_type(data_type_of<T>);
   tensor.mutable_dims()->Add(dims.begin(), dims.end());
-  tensor.set_raw_data(std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T)));
+  tensor.set_raw_data(
+      std::string(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T)));
 }
 
 template <class T>
 double saturated(double x) {
-  return std::clamp(x, static_cast<double>(std::numeric_limits<T>::min()), static_cast<double>(std::numeric_limits<T>::max()));
+  return std::clamp(x, static_cast<double>(std::numeric_limits<T>::min()),
+                    static_cast<double>(std::numeric_limits<T>::max()));
 }
 
 /// In f32, as the operators are defined.
-double rounded_quotient(float x, float scale) { return static_cast<double>(std::nearbyint(x / scale)); }
+double rounded_quotient(float x, float scale) {
+  return static_cast<double>(std::nearbyint(x / scale));
+}
 
 enum class Scales : std::uint8_t { One, ByAxis, Blocked };
 
@@ -63,18 +70,27 @@ void check_both_ways(Scales scales, bool with_zero_point, bool constant) {
   CAPTURE(constant);
   constexpr std::int64_t rows = 3, columns = 6, inner = 4, block = 4;
   OnnxFile file(21);
-  const std::vector<std::int64_t> dims = scales == Scales::One ? std::vector<std::int64_t>{} : scales == Scales::ByAxis ? std::vector<std::int64_t>{columns} : std::vector<std::int64_t>{rows, 2, inner};
+  const std::vector<std::int64_t> dims = scales == Scales::One ? std::vector<std::int64_t>{}
+                                         : scales == Scales::ByAxis
+                                             ? std::vector<std::int64_t>{columns}
+                                             : std::vector<std::int64_t>{rows, 2, inner};
   std::size_t count = 1;
   for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
   const std::vector<float> scale = random_floats(count, 0.004F, 0.02F);
-  const std::vector<T> zero_point = with_zero_point ? random_integers<T>(count) : std::vector<T>(count);
-  std::vector<float> x = random_floats(rows * columns * inner, -3 * static_cast<float>(0.02 * std::pow(2.0, 8 * sizeof(T) - 2)), 3 * static_cast<float>(0.02 * std::pow(2.0, 8 * sizeof(T) - 2)));
-  for (std::size_t i = 1; i < x.size(); i += 2) x[i] = static_cast<float>(i) * scale[0] / 2;  // halves
+  const std::vector<T> zero_point =
+      with_zero_point ? random_integers<T>(count) : std::vector<T>(count);
+  std::vector<float> x = random_floats(
+      rows * columns * inner, -3 * static_cast<float>(0.02 * std::pow(2.0, 8 * sizeof(T) - 2)),
+      3 * static_cast<float>(0.02 * std::pow(2.0, 8 * sizeof(T) - 2)));
+  for (std::size_t i = 1; i < x.size(); i += 2)
+    x[i] = static_cast<float>(i) * scale[0] / 2;  // halves
   std::vector<T> q = random_integers<T>(x.size());
   file.input("x", {"R", "C", "K"}).floats("s", dims, scale).output("y").output("z");
   add_constant(file, "p", dims, zero_point);
-  if (constant) add_constant(file, "q", {rows, columns, inner}, q);
-  else file.input("q", {"R", "C", "K"}, data_type_of<T>);
+  if (constant)
+    add_constant(file, "q", {rows, columns, inner}, q);
+  else
+    file.input("q", {"R", "C", "K"}, data_type_of<T>);
   onnx::NodeProto& to = file.node("QuantizeLinear", {"x", "s"}, {"y"});
   onnx::NodeProto& from = file.node("DequantizeLinear", {"q", "s"}, {"z"});
   for (onnx::NodeProto* node : {&to, &from}) {
@@ -85,10 +101,15 @@ void check_both_ways(Scales scales, bool with_zero_point, bool constant) {
   Values quantised, numbers;
   for (std::int64_t i = 0; i < rows * columns * inner; ++i) {
     const std::int64_t row = i / (columns * inner), column = i / inner % columns;
-    const auto which = static_cast<std::size_t>(scales == Scales::One ? 0 : scales == Scales::ByAxis ? column : (row * 2 + column / block) * inner + i % inner);
+    const auto which = static_cast<std::size_t>(
+        scales == Scales::One      ? 0
+        : scales == Scales::ByAxis ? column
+                                   : (row * 2 + column / block) * inner + i % inner);
     const auto at = static_cast<std::size_t>(i);
-    quantised.push_back(saturated<T>(rounded_quotient(x[at], scale[which]) + static_cast<double>(zero_point[which])));
-    numbers.push_back((static_cast<double>(q[at]) - static_cast<double>(zero_point[which])) * static_cast<double>(scale[which]));
+    quantised.push_back(saturated<T>(rounded_quotient(x[at], scale[which]) +
+                                     static_cast<double>(zero_point[which])));
+    numbers.push_back((static_cast<double>(q[at]) - static_cast<double>(zero_point[which])) *
+                      static_cast<double>(scale[which]));
   }
   NamedTensors inputs = {{"x", Tensor::view(x.data(), {rows, columns, inner})}};
   if (!constant) inputs.emplace_back("q", Tensor::view(q.data(), {rows, columns, inner}));
@@ -99,10 +120,14 @@ void check_both_ways(Scales scales, bool with_zero_point, bool constant) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("imported numbers become integers and back, by one scale, by one for each place of an axis, and by blocks", T, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t) {
+TEST_CASE_TEMPLATE(
+    "imported numbers become integers and back, by one scale, by one for each place of an axis, "
+    "and by blocks",
+    T, std::uint8_t, std::int8_t, std::uint16_t, std::int16_t) {
   for (const Scales scales : {Scales::One, Scales::ByAxis, Scales::Blocked}) {
     for (const bool with_zero_point : {false, true}) {
-      for (const bool constant : {false, true}) check_both_ways<T>(scales, with_zero_point, constant);
+      for (const bool constant : {false, true})
+        check_both_ways<T>(scales, with_zero_point, constant);
     }
   }
 }
@@ -111,15 +136,19 @@ TEST_CASE("imported numbers are quantised by their own range, which has 0 in it"
   OnnxFile file;
   file.input("x", {"N", "M"}).output("y").output("s").output("z");
   file.node("DynamicQuantizeLinear", {"x"}, {"y", "s", "z"});
-  for (const auto& [low, high] : {std::pair{-1.7F, 2.9F}, std::pair{0.5F, 3.0F}, std::pair{-4.0F, -1.0F}, std::pair{0.0F, 0.0F}}) {
+  for (const auto& [low, high] : {std::pair{-1.7F, 2.9F}, std::pair{0.5F, 3.0F},
+                                  std::pair{-4.0F, -1.0F}, std::pair{0.0F, 0.0F}}) {
     CAPTURE(low);
     std::vector<float> x(35);
     if (low != high) x = random_floats(35, low, high);
-    const float least = std::min(0.0F, *std::ranges::min_element(x)), greatest = std::max(0.0F, *std::ranges::max_element(x));
+    const float least = std::min(0.0F, *std::ranges::min_element(x)),
+                greatest = std::max(0.0F, *std::ranges::max_element(x));
     const float scale = low == high ? 1 : (greatest - least) / 255;
-    const double zero = saturated<std::uint8_t>(static_cast<double>(std::nearbyint(-least / scale)));
+    const double zero =
+        saturated<std::uint8_t>(static_cast<double>(std::nearbyint(-least / scale)));
     Values expected;
-    for (const float each : x) expected.push_back(saturated<std::uint8_t>(rounded_quotient(each, scale) + zero));
+    for (const float each : x)
+      expected.push_back(saturated<std::uint8_t>(rounded_quotient(each, scale) + zero));
     const std::vector<Result> results = run_all(file, {{"x", Tensor::view(x.data(), {5, 7})}});
     CHECK(results[0].values == expected);
     check_close(results[1].values, {static_cast<double>(scale)});
@@ -133,8 +162,12 @@ TEST_CASE("imported products of integers are exact for sums of any length") {
       CAPTURE(terms);
       constexpr std::int64_t batch = 2, rows = 3, columns = 5;
       OnnxFile file;
-      std::vector<std::uint8_t> a = random_integers<std::uint8_t>(static_cast<std::size_t>(batch * rows * terms)), a_zero = random_integers<std::uint8_t>(rows);
-      std::vector<std::int8_t> b = random_integers<std::int8_t>(static_cast<std::size_t>(terms * columns)), b_zero = random_integers<std::int8_t>(columns);
+      std::vector<std::uint8_t> a = random_integers<std::uint8_t>(
+                                    static_cast<std::size_t>(batch * rows * terms)),
+                                a_zero = random_integers<std::uint8_t>(rows);
+      std::vector<std::int8_t> b = random_integers<std::int8_t>(
+                                   static_cast<std::size_t>(terms * columns)),
+                               b_zero = random_integers<std::int8_t>(columns);
       // The greatest products that there are, so that sums leave what a float holds exactly.
       std::fill(a.begin(), a.begin() + terms, std::uint8_t{255});
       for (std::int64_t k = 0; k < terms; ++k) b[static_cast<std::size_t>(k * columns)] = -128;
@@ -143,16 +176,20 @@ TEST_CASE("imported products of integers are exact for sums of any length") {
       file.input("a", {"B", "M", static_cast<int>(terms)}, TensorProto::UINT8).output("y");
       add_constant(file, "az", {rows}, a_zero);
       add_constant(file, "bz", {columns}, b_zero);
-      if (constant) add_constant(file, "b", {terms, columns}, b);
-      else file.input("b", {static_cast<int>(terms), "N"}, TensorProto::INT8);
+      if (constant)
+        add_constant(file, "b", {terms, columns}, b);
+      else
+        file.input("b", {static_cast<int>(terms), "N"}, TensorProto::INT8);
       file.node("MatMulInteger", {"a", "b", "az", "bz"}, {"y"});
       Values expected;
       for (std::int64_t i = 0; i < batch * rows * columns; ++i) {
         const std::int64_t row = i / columns, column = i % columns;
         std::int64_t sum = 0;
         for (std::int64_t k = 0; k < terms; ++k)
-          sum += (std::int64_t{a[static_cast<std::size_t>(row * terms + k)]} - a_zero[static_cast<std::size_t>(row % rows)]) *
-                 (std::int64_t{b[static_cast<std::size_t>(k * columns + column)]} - b_zero[static_cast<std::size_t>(column)]);
+          sum += (std::int64_t{a[static_cast<std::size_t>(row * terms + k)]} -
+                  a_zero[static_cast<std::size_t>(row % rows)]) *
+                 (std::int64_t{b[static_cast<std::size_t>(k * columns + column)]} -
+                  b_zero[static_cast<std::size_t>(column)]);
         expected.push_back(static_cast<double>(static_cast<std::int32_t>(sum)));
       }
       NamedTensors inputs = {{"a", Tensor::view(a.data(), {batch, rows, terms})}};
@@ -166,22 +203,33 @@ TEST_CASE("imported products of integers are exact for sums of any length") {
 
 TEST_CASE("an imported product of a length that a run brings is exact") {
   OnnxFile file;
-  file.input("a", {"M", "K"}, TensorProto::UINT8).input("b", {"K", "N"}, TensorProto::UINT8).output("y");
+  file.input("a", {"M", "K"}, TensorProto::UINT8)
+      .input("b", {"K", "N"}, TensorProto::UINT8)
+      .output("y");
   file.node("MatMulInteger", {"a", "b"}, {"y"});
   for (const std::int64_t terms : {1, 999}) {
-    std::vector<std::uint8_t> a(static_cast<std::size_t>(2 * terms), 255), b(static_cast<std::size_t>(terms * 3), 251);
+    std::vector<std::uint8_t> a(static_cast<std::size_t>(2 * terms), 255),
+        b(static_cast<std::size_t>(terms * 3), 251);
     a[0] = 3;
     const auto whole = static_cast<double>(terms * 255 * 251), first = whole - 252.0 * 251;
-    CHECK(run_all(file, {{"a", Tensor::view(a.data(), {2, terms})}, {"b", Tensor::view(b.data(), {terms, 3})}}).front().values == Values{first, first, first, whole, whole, whole});
+    CHECK(run_all(file, {{"a", Tensor::view(a.data(), {2, terms})},
+                         {"b", Tensor::view(b.data(), {terms, 3})}})
+              .front()
+              .values == Values{first, first, first, whole, whole, whole});
   }
 }
 
 TEST_CASE("an imported quantised product is scaled and rounded once") {
   OnnxFile file;
   constexpr std::int64_t rows = 4, terms = 20, columns = 6;
-  std::vector<std::uint8_t> a = random_integers<std::uint8_t>(rows * terms), b = random_integers<std::uint8_t>(terms * columns);
+  std::vector<std::uint8_t> a = random_integers<std::uint8_t>(rows * terms),
+                            b = random_integers<std::uint8_t>(terms * columns);
   const std::vector<float> scales = random_floats(columns, 0.002F, 0.01F);
-  file.input("a", {"M", static_cast<int>(terms)}, TensorProto::UINT8).floats("as", {}, {0.05F}).floats("bs", {columns}, scales).floats("ys", {}, {0.3F}).output("y");
+  file.input("a", {"M", static_cast<int>(terms)}, TensorProto::UINT8)
+      .floats("as", {}, {0.05F})
+      .floats("bs", {columns}, scales)
+      .floats("ys", {}, {0.3F})
+      .output("y");
   add_constant<std::uint8_t>(file, "az", {}, {117});
   add_constant<std::uint8_t>(file, "bz", {}, {130});
   add_constant<std::uint8_t>(file, "yz", {}, {99});
@@ -190,49 +238,76 @@ TEST_CASE("an imported quantised product is scaled and rounded once") {
   Values expected;
   for (std::int64_t i = 0; i < rows * columns; ++i) {
     std::int64_t sum = 0;
-    for (std::int64_t k = 0; k < terms; ++k) sum += (std::int64_t{a[static_cast<std::size_t>(i / columns * terms + k)]} - 117) * (std::int64_t{b[static_cast<std::size_t>(k * columns + i % columns)]} - 130);
+    for (std::int64_t k = 0; k < terms; ++k)
+      sum += (std::int64_t{a[static_cast<std::size_t>(i / columns * terms + k)]} - 117) *
+             (std::int64_t{b[static_cast<std::size_t>(k * columns + i % columns)]} - 130);
     const float factor = 0.05F * scales[static_cast<std::size_t>(i % columns)] / 0.3F;
-    expected.push_back(saturated<std::uint8_t>(static_cast<double>(std::nearbyint(static_cast<float>(sum) * factor)) + 99));
+    expected.push_back(saturated<std::uint8_t>(
+        static_cast<double>(std::nearbyint(static_cast<float>(sum) * factor)) + 99));
   }
   CHECK(run_all(file, {{"a", Tensor::view(a.data(), {rows, terms})}}).front().values == expected);
 }
 
-TEST_CASE("an imported quantised convolution has a scale for each channel, a bias, and padding of its zero point") {
+TEST_CASE(
+    "an imported quantised convolution has a scale for each channel, a bias, and padding of its "
+    "zero point") {
   for (const bool constant : {false, true}) {
     for (const std::int64_t group_channels : {2, 40}) {
       constexpr std::int64_t groups = 2, outputs = 6, height = 5, width = 4, taps = 9;
       const std::int64_t channels = groups * group_channels;
       OnnxFile file;
-      std::vector<std::uint8_t> x = random_integers<std::uint8_t>(static_cast<std::size_t>(2 * channels * height * width));
-      std::vector<std::int8_t> w = random_integers<std::int8_t>(static_cast<std::size_t>(outputs * group_channels * taps)), w_zero = random_integers<std::int8_t>(outputs);
+      std::vector<std::uint8_t> x =
+          random_integers<std::uint8_t>(static_cast<std::size_t>(2 * channels * height * width));
+      std::vector<std::int8_t> w = random_integers<std::int8_t>(
+                                   static_cast<std::size_t>(outputs * group_channels * taps)),
+                               w_zero = random_integers<std::int8_t>(outputs);
       const std::vector<std::int32_t> bias = random_integers<std::int32_t>(outputs);
       const std::vector<float> scales = random_floats(outputs, 0.001F, 0.005F);
-      file.input("x", {"N", static_cast<int>(channels), "H", "W"}, TensorProto::UINT8).floats("xs", {}, {0.04F}).floats("ws", {outputs}, scales).floats("ys", {}, {0.11F}).output("y");
+      file.input("x", {"N", static_cast<int>(channels), "H", "W"}, TensorProto::UINT8)
+          .floats("xs", {}, {0.04F})
+          .floats("ws", {outputs}, scales)
+          .floats("ys", {}, {0.11F})
+          .output("y");
       add_constant<std::uint8_t>(file, "xz", {}, {131});
       add_constant<std::int8_t>(file, "yz", {}, {-7});
       add_constant(file, "wz", {outputs}, w_zero);
       add_constant(file, "b", {outputs}, bias);
-      if (constant) add_constant(file, "w", {outputs, group_channels, 3, 3}, w);
-      else file.input("w", {static_cast<int>(outputs), static_cast<int>(group_channels), 3, 3}, TensorProto::INT8);
-      set(set_list(set_list(file.node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}, {"y"}), "pads", {1, 0, 1, 2}), "strides", {1, 2}), "group", groups);
+      if (constant)
+        add_constant(file, "w", {outputs, group_channels, 3, 3}, w);
+      else
+        file.input("w", {static_cast<int>(outputs), static_cast<int>(group_channels), 3, 3},
+                   TensorProto::INT8);
+      set(set_list(set_list(file.node("QLinearConv",
+                                      {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}, {"y"}),
+                            "pads", {1, 0, 1, 2}),
+                   "strides", {1, 2}),
+          "group", groups);
       constexpr std::int64_t rows = height, columns = (width + 2 - 3) / 2 + 1;
       Values expected;
       for (std::int64_t i = 0; i < 2 * outputs * rows * columns; ++i) {
-        const std::int64_t column = i % columns, row = i / columns % rows, o = i / (rows * columns) % outputs, n = i / (rows * columns * outputs);
+        const std::int64_t column = i % columns, row = i / columns % rows,
+                           o = i / (rows * columns) % outputs, n = i / (rows * columns * outputs);
         std::int64_t sum = bias[static_cast<std::size_t>(o)];
         for (std::int64_t c = 0; c < group_channels; ++c) {
           for (std::int64_t tap = 0; tap < taps; ++tap) {
-            const std::int64_t h = row - 1 + tap / 3, v = column * 2 + tap % 3, channel = o / (outputs / groups) * group_channels + c;
+            const std::int64_t h = row - 1 + tap / 3, v = column * 2 + tap % 3,
+                               channel = o / (outputs / groups) * group_channels + c;
             if (h < 0 || h >= height || v >= width) continue;
-            sum += (std::int64_t{x[static_cast<std::size_t>(((n * channels + channel) * height + h) * width + v)]} - 131) *
-                   (std::int64_t{w[static_cast<std::size_t>((o * group_channels + c) * taps + tap)]} - w_zero[static_cast<std::size_t>(o)]);
+            sum +=
+                (std::int64_t{x[static_cast<std::size_t>(
+                     ((n * channels + channel) * height + h) * width + v)]} -
+                 131) *
+                (std::int64_t{w[static_cast<std::size_t>((o * group_channels + c) * taps + tap)]} -
+                 w_zero[static_cast<std::size_t>(o)]);
           }
         }
         const float factor = 0.04F * scales[static_cast<std::size_t>(o)] / 0.11F;
-        expected.push_back(saturated<std::int8_t>(static_cast<double>(std::nearbyint(static_cast<float>(sum) * factor)) - 7));
+        expected.push_back(saturated<std::int8_t>(
+            static_cast<double>(std::nearbyint(static_cast<float>(sum) * factor)) - 7));
       }
       NamedTensors inputs = {{"x", Tensor::view(x.data(), {2, channels, height, width})}};
-      if (!constant) inputs.emplace_back("w", Tensor::view(w.data(), {outputs, group_channels, 3, 3}));
+      if (!constant)
+        inputs.emplace_back("w", Tensor::view(w.data(), {outputs, group_channels, 3, 3}));
       const Result result = run_all(file, inputs).front();
       CHECK(result.shape == Shape{2, outputs, rows, columns});
       CHECK(result.values == expected);

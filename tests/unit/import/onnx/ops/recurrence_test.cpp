@@ -1,4 +1,5 @@
-// Imported LSTM, GRU and RNN beside plain loops in double precision, in both directions, with lengths and both layouts.
+// Imported LSTM, GRU and RNN beside plain loops in double precision, in both directions, with
+// lengths and both layouts.
 
 #include <doctest/doctest.h>
 
@@ -24,20 +25,27 @@ struct Layer {
   bool backwards = false, linear = false;
   std::vector<float> w, r, b, p;
 
-  Layer(std::string name, std::size_t count, std::size_t ways) : op(std::move(name)), gates(count), directions(ways) {
+  Layer(std::string name, std::size_t count, std::size_t ways)
+      : op(std::move(name)), gates(count), directions(ways) {
     w = random_floats(ways * count * hidden * inputs, -0.8F, 0.9F);
     r = random_floats(ways * count * hidden * hidden, -0.8F, 0.9F);
     b = random_floats(ways * 2 * count * hidden, -0.5F, 0.6F);
     p = random_floats(ways * 3 * hidden, -0.5F, 0.6F);
   }
 
-  double product(const std::vector<float>& weights, std::size_t d, std::size_t row, const Values& x) const {
+  double product(const std::vector<float>& weights, std::size_t d, std::size_t row,
+                 const Values& x) const {
     double sum = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) sum += static_cast<double>(weights[(d * gates * hidden + row) * x.size() + i]) * x[i];
+    for (std::size_t i = 0; i < x.size(); ++i)
+      sum += static_cast<double>(weights[(d * gates * hidden + row) * x.size() + i]) * x[i];
     return sum;
   }
-  double bias(std::size_t d, std::size_t half, std::size_t row) const { return static_cast<double>(b[(d * 2 + half) * gates * hidden + row]); }
-  double gate(std::size_t d, std::size_t row, const Values& x, const Values& h) const { return product(w, d, row, x) + bias(d, 0, row) + product(r, d, row, h) + bias(d, 1, row); }
+  double bias(std::size_t d, std::size_t half, std::size_t row) const {
+    return static_cast<double>(b[(d * 2 + half) * gates * hidden + row]);
+  }
+  double gate(std::size_t d, std::size_t row, const Values& x, const Values& h) const {
+    return product(w, d, row, x) + bias(d, 0, row) + product(r, d, row, h) + bias(d, 1, row);
+  }
 
   void step(std::size_t d, const Values& x, Values& h, Values& c) const {
     const Values before = h;
@@ -49,12 +57,17 @@ struct Layer {
       if (op == "RNN") h[i] = std::tanh(gate(d, i, x, before));
       if (op == "GRU") {
         const std::size_t row = 2 * hidden + i;
-        const double inner = linear ? reset(i) * (product(r, d, row, before) + bias(d, 1, row)) : product(r, d, row, seen) + bias(d, 1, row);
-        h[i] = (1 - z(i)) * std::tanh(product(w, d, row, x) + bias(d, 0, row) + inner) + z(i) * before[i];
+        const double inner = linear ? reset(i) * (product(r, d, row, before) + bias(d, 1, row))
+                                    : product(r, d, row, seen) + bias(d, 1, row);
+        h[i] = (1 - z(i)) * std::tanh(product(w, d, row, x) + bias(d, 0, row) + inner) +
+               z(i) * before[i];
       }
       if (op == "LSTM") {
-        const auto peep = [&](std::size_t k) { return static_cast<double>(p[(d * 3 + k) * hidden + i]) * c[i]; };
-        const double in = sigmoid(gate(d, i, x, before) + peep(0)), forget = sigmoid(gate(d, 2 * hidden + i, x, before) + peep(2));
+        const auto peep = [&](std::size_t k) {
+          return static_cast<double>(p[(d * 3 + k) * hidden + i]) * c[i];
+        };
+        const double in = sigmoid(gate(d, i, x, before) + peep(0)),
+                     forget = sigmoid(gate(d, 2 * hidden + i, x, before) + peep(2));
         c[i] = forget * c[i] + in * std::tanh(gate(d, 3 * hidden + i, x, before));
         h[i] = sigmoid(gate(d, hidden + i, x, before) + peep(1)) * std::tanh(c[i]);
       }
@@ -62,19 +75,27 @@ struct Layer {
   }
 };
 
-void check(const Layer& layer, const std::string& direction, bool batch_first, std::size_t steps, std::size_t batch) {
+void check(const Layer& layer, const std::string& direction, bool batch_first, std::size_t steps,
+           std::size_t batch) {
   CAPTURE(layer.op);
   CAPTURE(direction);
   CAPTURE(batch_first);
   OnnxFile file;
   const bool lstm = layer.op == "LSTM";
   const auto count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
-  if (batch_first) file.input("x", {"B", "S", 3});
-  else file.input("x", {"S", "B", 3});
+  if (batch_first)
+    file.input("x", {"B", "S", 3});
+  else
+    file.input("x", {"S", "B", 3});
   file.input("lengths", {"B"}, onnx::TensorProto::INT32).output("y");
-  file.floats("w", {count(layer.directions), count(layer.gates * hidden), inputs}, layer.w).floats("r", {count(layer.directions), count(layer.gates * hidden), hidden}, layer.r);
-  file.floats("b", {count(layer.directions), count(2 * layer.gates * hidden)}, layer.b).floats("p", {count(layer.directions), 3 * hidden}, layer.p);
-  onnx::NodeProto& node = lstm ? file.node(layer.op, {"x", "w", "r", "b", "lengths", "", "", "p"}, {"y", "last", "cell"}) : file.node(layer.op, {"x", "w", "r", "b", "lengths"}, {"y", "last"});
+  file.floats("w", {count(layer.directions), count(layer.gates * hidden), inputs}, layer.w)
+      .floats("r", {count(layer.directions), count(layer.gates * hidden), hidden}, layer.r);
+  file.floats("b", {count(layer.directions), count(2 * layer.gates * hidden)}, layer.b)
+      .floats("p", {count(layer.directions), 3 * hidden}, layer.p);
+  onnx::NodeProto& node =
+      lstm
+          ? file.node(layer.op, {"x", "w", "r", "b", "lengths", "", "", "p"}, {"y", "last", "cell"})
+          : file.node(layer.op, {"x", "w", "r", "b", "lengths"}, {"y", "last"});
   file.model.mutable_graph()->add_output()->set_name("last");
   if (lstm) file.model.mutable_graph()->add_output()->set_name("cell");
   testing::set(node, "hidden_size", hidden);
@@ -87,13 +108,18 @@ void check(const Layer& layer, const std::string& direction, bool batch_first, s
 
   const std::vector<float> x = random_floats(steps * batch * inputs);
   std::vector<std::int32_t> lengths;
-  for (std::size_t i = 0; i < batch; ++i) lengths.push_back(static_cast<std::int32_t>(i == 1 ? steps / 2 : steps));
+  for (std::size_t i = 0; i < batch; ++i)
+    lengths.push_back(static_cast<std::int32_t>(i == 1 ? steps / 2 : steps));
   const testing::TemporaryFolder folder;
   file.save((folder.path() / "m.onnx").string());
-  const Shape shape = batch_first ? Shape{count(batch), count(steps), inputs} : Shape{count(steps), count(batch), inputs};
-  const Outputs outputs = Graph::load((folder.path() / "m.onnx").string()).run({{"x", Tensor::view(x, shape)}, {"lengths", Tensor::view(lengths, {count(batch)})}});
+  const Shape shape = batch_first ? Shape{count(batch), count(steps), inputs}
+                                  : Shape{count(steps), count(batch), inputs};
+  const Outputs outputs =
+      Graph::load((folder.path() / "m.onnx").string())
+          .run({{"x", Tensor::view(x, shape)}, {"lengths", Tensor::view(lengths, {count(batch)})}});
 
-  Values y(steps * layer.directions * batch * hidden), last(layer.directions * batch * hidden), cell(last.size());
+  Values y(steps * layer.directions * batch * hidden), last(layer.directions * batch * hidden),
+      cell(last.size());
   for (std::size_t d = 0; d < layer.directions; ++d) {
     const bool reverse = direction == "reverse" || d == 1;
     for (std::size_t row = 0; row < batch; ++row) {
@@ -102,9 +128,12 @@ void check(const Layer& layer, const std::string& direction, bool batch_first, s
       for (std::size_t i = 0; i < length; ++i) {
         const std::size_t t = reverse ? length - 1 - i : i;
         Values in;
-        for (std::size_t k = 0; k < inputs; ++k) in.push_back(static_cast<double>(x[(batch_first ? row * steps + t : t * batch + row) * inputs + k]));
+        for (std::size_t k = 0; k < inputs; ++k)
+          in.push_back(static_cast<double>(
+              x[(batch_first ? row * steps + t : t * batch + row) * inputs + k]));
         layer.step(d, in, h, c);
-        const std::size_t place = batch_first ? (row * steps + t) * layer.directions + d : (t * layer.directions + d) * batch + row;
+        const std::size_t place = batch_first ? (row * steps + t) * layer.directions + d
+                                              : (t * layer.directions + d) * batch + row;
         std::ranges::copy(h, y.begin() + static_cast<std::ptrdiff_t>(place * hidden));
       }
       const std::size_t place = batch_first ? row * layer.directions + d : d * batch + row;
@@ -112,7 +141,9 @@ void check(const Layer& layer, const std::string& direction, bool batch_first, s
       std::ranges::copy(c, cell.begin() + static_cast<std::ptrdiff_t>(place * hidden));
     }
   }
-  const auto values = [&](const char* name) { return Values(outputs[name].data<float>().begin(), outputs[name].data<float>().end()); };
+  const auto values = [&](const char* name) {
+    return Values(outputs[name].data<float>().begin(), outputs[name].data<float>().end());
+  };
   testing::check_close(values("y"), y, 1e-5);
   testing::check_close(values("last"), last, 1e-5);
   if (lstm) testing::check_close(values("cell"), cell, 1e-5);

@@ -1,4 +1,5 @@
-// Imported Resize and Upsample beside loops in double precision: every curve and rule of coordinates, with sizes that are known and with sizes that a run brings.
+// Imported Resize and Upsample beside loops in double precision: every curve and rule of
+// coordinates, with sizes that are known and with sizes that a run brings.
 
 #include <doctest/doctest.h>
 
@@ -33,7 +34,8 @@ struct Axis {
 };
 
 double original(const Mode& mode, double x, const Axis& axis) {
-  const auto in = static_cast<double>(axis.in), out = static_cast<double>(axis.out), width = axis.given ? in * axis.scale : out;
+  const auto in = static_cast<double>(axis.in), out = static_cast<double>(axis.out),
+             width = axis.given ? in * axis.scale : out;
   const double half_pixel = (x + 0.5) / axis.scale - 0.5;
   if (mode.coordinates == "half_pixel") return half_pixel;
   if (mode.coordinates == "half_pixel_symmetric") return in / 2 * (1 - out / width) + half_pixel;
@@ -56,11 +58,16 @@ Values weights(const Mode& mode, std::int64_t x, const Axis& axis) {
   Values weights(static_cast<std::size_t>(axis.in));
   const auto add = [&](double at, double weight) {
     if (mode.exclude_outside && (at < 0 || at >= static_cast<double>(axis.in))) return;
-    weights[static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(axis.in - 1)))] += weight;
+    weights[static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(axis.in - 1)))] +=
+        weight;
   };
   if (mode.curve == "nearest") {
     const auto& r = mode.rounding;
-    add(r == "floor" ? std::floor(place) : r == "ceil" ? std::ceil(place) : r == "round_prefer_ceil" ? std::floor(place + 0.5) : std::ceil(place - 0.5), 1);
+    add(r == "floor"               ? std::floor(place)
+        : r == "ceil"              ? std::ceil(place)
+        : r == "round_prefer_ceil" ? std::floor(place + 0.5)
+                                   : std::ceil(place - 0.5),
+        1);
     return weights;
   }
   const double narrowing = mode.antialias ? std::min(axis.scale, 1.0) : 1;
@@ -71,7 +78,8 @@ Values weights(const Mode& mode, std::int64_t x, const Axis& axis) {
   return weights;
 }
 
-Values resized(const std::vector<float>& x, std::int64_t images, const Mode& mode, const Axis& down, const Axis& across) {
+Values resized(const std::vector<float>& x, std::int64_t images, const Mode& mode, const Axis& down,
+               const Axis& across) {
   Values result;
   for (std::int64_t n = 0; n < images; ++n) {
     for (std::int64_t h = 0; h < down.out; ++h) {
@@ -81,7 +89,9 @@ Values resized(const std::vector<float>& x, std::int64_t images, const Mode& mod
         double sum = 0;
         for (std::int64_t i = 0; i < down.in; ++i) {
           for (std::int64_t j = 0; j < across.in; ++j)
-            sum += rows[static_cast<std::size_t>(i)] * columns[static_cast<std::size_t>(j)] * static_cast<double>(x[static_cast<std::size_t>((n * down.in + i) * across.in + j)]);
+            sum +=
+                rows[static_cast<std::size_t>(i)] * columns[static_cast<std::size_t>(j)] *
+                static_cast<double>(x[static_cast<std::size_t>((n * down.in + i) * across.in + j)]);
         }
         result.push_back(sum);
       }
@@ -91,8 +101,11 @@ Values resized(const std::vector<float>& x, std::int64_t images, const Mode& mod
 }
 
 void set_mode(onnx::NodeProto& node, const Mode& mode) {
-  set_word(set_word(set_word(node, "mode", mode.curve), "coordinate_transformation_mode", mode.coordinates), "nearest_mode", mode.rounding);
-  set_number(set(set(node, "antialias", mode.antialias), "exclude_outside", mode.exclude_outside), "cubic_coeff_a", -0.6F);
+  set_word(set_word(set_word(node, "mode", mode.curve), "coordinate_transformation_mode",
+                    mode.coordinates),
+           "nearest_mode", mode.rounding);
+  set_number(set(set(node, "antialias", mode.antialias), "exclude_outside", mode.exclude_outside),
+             "cubic_coeff_a", -0.6F);
 }
 
 /// With sizes given, the axes of the image fixed in the file or not.
@@ -103,15 +116,18 @@ void check_sizes(const Mode& mode, bool fixed) {
   CAPTURE(fixed);
   constexpr std::int64_t height = 7, width = 5;
   OnnxFile file;
-  if (fixed) file.input("x", {"N", 2, static_cast<int>(height), static_cast<int>(width)});
-  else file.input("x", {"N", 2, "H", "W"});
+  if (fixed)
+    file.input("x", {"N", 2, static_cast<int>(height), static_cast<int>(width)});
+  else
+    file.input("x", {"N", 2, "H", "W"});
   const std::int64_t rows = mode.antialias ? 3 : 12, columns = 4;
   file.integers("sizes", {2}, {rows, columns}).output("y");
   onnx::NodeProto& node = file.node("Resize", {"x", "", "", "sizes"}, {"y"});
   testing::set_list(node, "axes", {2, 3});
   set_mode(node, mode);
   std::vector<float> x = random_floats(3 * 2 * height * width);
-  const Axis down{height, rows, static_cast<double>(rows) / height, false}, across{width, columns, static_cast<double>(columns) / width, false};
+  const Axis down{height, rows, static_cast<double>(rows) / height, false},
+      across{width, columns, static_cast<double>(columns) / width, false};
   const Result result = run(file, {{"x", {&x, {3, 2, height, width}}}});
   CHECK(result.shape == Shape{3, 2, rows, columns});
   check_close(result.values, resized(x, 6, mode, down, across), 2e-5);
@@ -122,11 +138,13 @@ void check_sizes(const Mode& mode, bool fixed) {
 TEST_CASE("an image is resized to given sizes by every curve and rule of coordinates") {
   dyn::testing::Sweep sweep(4);
   for (const bool fixed : {false, true}) {
-    for (const std::string coordinates : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"}) {
+    for (const std::string coordinates : {"half_pixel", "half_pixel_symmetric",
+                                          "pytorch_half_pixel", "align_corners", "asymmetric"}) {
       for (const std::string curve : {"linear", "cubic"}) {
         if (sweep.takes()) check_sizes({.curve = curve, .coordinates = coordinates}, fixed);
       }
-      for (const std::string rounding : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) {
+      for (const std::string rounding :
+           {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) {
         if (sweep.takes()) check_sizes({.coordinates = coordinates, .rounding = rounding}, fixed);
       }
     }
@@ -140,8 +158,11 @@ TEST_CASE("an image is resized to given sizes by every curve and rule of coordin
 
 TEST_CASE("an image is resized by scales, at any size that a run brings") {
   for (const std::string curve : {"nearest", "linear", "cubic"}) {
-    for (const std::string coordinates : {"half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric"}) {
-      const Mode mode{.curve = curve, .coordinates = coordinates, .antialias = coordinates == "half_pixel" && curve != "nearest"};
+    for (const std::string coordinates :
+         {"half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric"}) {
+      const Mode mode{.curve = curve,
+                      .coordinates = coordinates,
+                      .antialias = coordinates == "half_pixel" && curve != "nearest"};
       CAPTURE(curve);
       CAPTURE(coordinates);
       OnnxFile file;
@@ -159,7 +180,8 @@ TEST_CASE("an image is resized by scales, at any size that a run brings") {
   }
 }
 
-TEST_CASE("an upsampling repeats elements, and interpolates from the left, in every opset that has it") {
+TEST_CASE(
+    "an upsampling repeats elements, and interpolates from the left, in every opset that has it") {
   for (const int opset : {7, 9, 10}) {
     for (const std::string curve : {"nearest", "linear"}) {
       CAPTURE(opset);
@@ -180,7 +202,8 @@ TEST_CASE("an upsampling repeats elements, and interpolates from the left, in ev
       }
       std::vector<float> x = random_floats(2 * 3 * 4);
       const Mode mode{.curve = curve, .coordinates = "asymmetric", .rounding = "floor"};
-      check_close(run(file, {{"x", {&x, {1, 2, 3, 4}}}}).values, resized(x, 2, mode, {3, 9, 3, true}, {4, 6, 1.5, true}), 1e-5);
+      check_close(run(file, {{"x", {&x, {1, 2, 3, 4}}}}).values,
+                  resized(x, 2, mode, {3, 9, 3, true}, {4, 6, 1.5, true}), 1e-5);
     }
   }
 }
@@ -190,23 +213,35 @@ TEST_CASE("a part of an image is cut out and resized, with a value of its own ar
     OnnxFile file;
     file.input("x", {"H", 5}).integers("sizes", {2}, {6, 4}).output("y");
     std::vector<float> part = {0.2F, -0.3F, 0.9F, 0.7F}, x = random_floats(8 * 5);
-    if (constant) file.floats("part", {4}, part);
-    else file.input("part", {4});
+    if (constant)
+      file.floats("part", {4}, part);
+    else
+      file.input("part", {4});
     onnx::NodeProto& node = file.node("Resize", {"x", "part", "", "sizes"}, {"y"});
-    set_number(set_word(set_word(node, "mode", "linear"), "coordinate_transformation_mode", "tf_crop_and_resize"), "extrapolation_value", 9.5F);
+    set_number(set_word(set_word(node, "mode", "linear"), "coordinate_transformation_mode",
+                        "tf_crop_and_resize"),
+               "extrapolation_value", 9.5F);
     Values expected;
     for (int i = 0; i < 6; ++i) {
-      const double down = (static_cast<double>(part[0]) + i * (static_cast<double>(part[2]) - static_cast<double>(part[0])) / 5) * 7;
+      const double down = (static_cast<double>(part[0]) +
+                           i * (static_cast<double>(part[2]) - static_cast<double>(part[0])) / 5) *
+                          7;
       for (int j = 0; j < 4; ++j) {
-        const double across = (static_cast<double>(part[1]) + j * (static_cast<double>(part[3]) - static_cast<double>(part[1])) / 3) * 4;
+        const double across =
+            (static_cast<double>(part[1]) +
+             j * (static_cast<double>(part[3]) - static_cast<double>(part[1])) / 3) *
+            4;
         double sum = 0;
         for (int h = 0; h < 8; ++h) {
-          for (int w = 0; w < 5; ++w) sum += std::max(1 - std::abs(h - down), 0.0) * std::max(1 - std::abs(w - across), 0.0) * static_cast<double>(x[static_cast<std::size_t>(h * 5 + w)]);
+          for (int w = 0; w < 5; ++w)
+            sum += std::max(1 - std::abs(h - down), 0.0) * std::max(1 - std::abs(w - across), 0.0) *
+                   static_cast<double>(x[static_cast<std::size_t>(h * 5 + w)]);
         }
         expected.push_back(across < 0 || across > 4 || down < 0 || down > 7 ? 9.5 : sum);
       }
     }
-    std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>> inputs = {{"x", {&x, {8, 5}}}};
+    std::vector<std::pair<std::string, std::pair<std::vector<float>*, Shape>>> inputs = {
+        {"x", {&x, {8, 5}}}};
     if (!constant) inputs.push_back({"part", {&part, {4}}});
     check_close(run(file, inputs).values, expected, 2e-5);
   }
@@ -217,10 +252,13 @@ TEST_CASE("sizes that keep the aspect ratio are the least or greatest that one a
     for (const std::string policy : {"not_larger", "not_smaller"}) {
       CAPTURE(policy);
       OnnxFile file;
-      if (fixed) file.input("x", {7, 5});
-      else file.input("x", {"H", "W"});
+      if (fixed)
+        file.input("x", {7, 5});
+      else
+        file.input("x", {"H", "W"});
       file.integers("sizes", {2}, {9, 8}).output("y");
-      set_word(set_word(file.node("Resize", {"x", "", "", "sizes"}, {"y"}), "mode", "linear"), "keep_aspect_ratio_policy", policy);
+      set_word(set_word(file.node("Resize", {"x", "", "", "sizes"}, {"y"}), "mode", "linear"),
+               "keep_aspect_ratio_policy", policy);
       std::vector<float> x = random_floats(35);
       const bool larger = policy == "not_smaller";
       const double scale = larger ? 8.0 / 5 : 9.0 / 7;

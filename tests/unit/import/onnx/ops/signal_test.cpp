@@ -1,4 +1,5 @@
-// Imported Fourier transforms, their windows and the mel scale's filters, beside sums in double precision.
+// Imported Fourier transforms, their windows and the mel scale's filters, beside sums in double
+// precision.
 
 #include <doctest/doctest.h>
 
@@ -10,8 +11,8 @@
 
 using namespace dyn;
 using testing::check_close;
-using testing::OnnxFile;
 using testing::OnnxDim;
+using testing::OnnxFile;
 using testing::random_floats;
 using testing::Result;
 using testing::run;
@@ -23,28 +24,40 @@ namespace {
 using Complex = std::complex<double>;
 
 /// Frequency k of a signal that ends with zeros, or is cut off, at `length`.
-Complex frequency(const std::vector<Complex>& signal, std::int64_t k, std::int64_t length, bool inverse) {
+Complex frequency(const std::vector<Complex>& signal, std::int64_t k, std::int64_t length,
+                  bool inverse) {
   Complex sum = 0;
-  for (std::int64_t n = 0; n < std::min<std::int64_t>(length, static_cast<std::int64_t>(signal.size())); ++n)
-    sum += signal[static_cast<std::size_t>(n)] * std::polar(1.0, (inverse ? 2 : -2) * std::numbers::pi * static_cast<double>(n * k) / static_cast<double>(length));
+  for (std::int64_t n = 0;
+       n < std::min<std::int64_t>(length, static_cast<std::int64_t>(signal.size())); ++n)
+    sum += signal[static_cast<std::size_t>(n)] *
+           std::polar(1.0, (inverse ? 2 : -2) * std::numbers::pi * static_cast<double>(n * k) /
+                               static_cast<double>(length));
   return inverse ? sum / static_cast<double>(length) : sum;
 }
 
 }  // namespace
 
-TEST_CASE("an imported Fourier transform of real or complex numbers along any axis, of sizes known and not") {
+TEST_CASE(
+    "an imported Fourier transform of real or complex numbers along any axis, of sizes known and "
+    "not") {
   struct Case {
     int opset;
     bool fixed, complex, inverse, onesided;
     std::int64_t length;
   };
-  for (const Case& each : {Case{17, true, false, false, true, 0}, Case{17, false, true, false, false, 9}, Case{20, false, true, true, false, 0}, Case{20, true, true, true, false, 4},
-                           Case{20, false, false, false, true, 8}, Case{20, false, false, false, false, 0}}) {
-    const std::int64_t extent = 6, parts = each.complex ? 2 : 1, length = each.length == 0 ? extent : each.length, count = each.onesided ? length / 2 + 1 : length;
+  for (const Case& each :
+       {Case{17, true, false, false, true, 0}, Case{17, false, true, false, false, 9},
+        Case{20, false, true, true, false, 0}, Case{20, true, true, true, false, 4},
+        Case{20, false, false, false, true, 8}, Case{20, false, false, false, false, 0}}) {
+    const std::int64_t extent = 6, parts = each.complex ? 2 : 1,
+                       length = each.length == 0 ? extent : each.length,
+                       count = each.onesided ? length / 2 + 1 : length;
     CAPTURE(length);
     CAPTURE(each.fixed);
     OnnxFile file(each.opset);
-    file.input("x", {"N", each.fixed ? OnnxDim(static_cast<int>(extent)) : OnnxDim("S"), 3, static_cast<int>(parts)}).output("y");
+    file.input("x", {"N", each.fixed ? OnnxDim(static_cast<int>(extent)) : OnnxDim("S"), 3,
+                     static_cast<int>(parts)})
+        .output("y");
     onnx::NodeProto& node = file.node("DFT", {"x", each.length == 0 ? "" : "length"}, {"y"});
     if (each.length != 0) file.integers("length", {}, {each.length});
     if (each.opset < 20) {
@@ -60,7 +73,8 @@ TEST_CASE("an imported Fourier transform of real or complex numbers along any ax
       std::vector<Complex> signal;
       for (std::int64_t n = 0; n < extent; ++n) {
         const auto at = static_cast<std::size_t>(((i / 3 * extent + n) * 3 + i % 3) * parts);
-        signal.emplace_back(static_cast<double>(x[at]), each.complex ? static_cast<double>(x[at + 1]) : 0.0);
+        signal.emplace_back(static_cast<double>(x[at]),
+                            each.complex ? static_cast<double>(x[at + 1]) : 0.0);
       }
       for (std::int64_t k = 0; k < count; ++k) {
         const Complex value = frequency(signal, k, length, each.inverse);
@@ -81,7 +95,10 @@ TEST_CASE("an imported short-time transform is that of each frame times the wind
     const std::int64_t parts = complex ? 2 : 1, count = complex ? length : length / 2 + 1;
     OnnxFile file(17);
     std::vector<float> window = random_floats(length, 0.2F);
-    file.input("x", {"N", "S", static_cast<int>(parts)}).integers("step", {}, {step}).floats("w", {length}, window).output("y");
+    file.input("x", {"N", "S", static_cast<int>(parts)})
+        .integers("step", {}, {step})
+        .floats("w", {length}, window)
+        .output("y");
     set(file.node("STFT", {"x", "step", "w"}, {"y"}), "onesided", !complex);
     for (const std::int64_t extent : {5, 13}) {
       const std::int64_t frames = (extent - length) / step + 1;
@@ -90,8 +107,11 @@ TEST_CASE("an imported short-time transform is that of each frame times the wind
       for (std::int64_t i = 0; i < 2 * frames; ++i) {
         std::vector<Complex> signal;
         for (std::int64_t n = 0; n < length; ++n) {
-          const auto at = static_cast<std::size_t>((i / frames * extent + i % frames * step + n) * parts);
-          signal.push_back(static_cast<double>(window[static_cast<std::size_t>(n)]) * Complex(static_cast<double>(x[at]), complex ? static_cast<double>(x[at + 1]) : 0.0));
+          const auto at =
+              static_cast<std::size_t>((i / frames * extent + i % frames * step + n) * parts);
+          signal.push_back(
+              static_cast<double>(window[static_cast<std::size_t>(n)]) *
+              Complex(static_cast<double>(x[at]), complex ? static_cast<double>(x[at + 1]) : 0.0));
         }
         for (std::int64_t k = 0; k < count; ++k) {
           const Complex value = frequency(signal, k, length, false);
@@ -118,7 +138,10 @@ TEST_CASE("imported windows of a constant size and of a dim") {
       Values expected;
       for (std::size_t i = 0; i < 9; ++i) {
         const double angle = 2 * std::numbers::pi * static_cast<double>(i) / (periodic ? 9 : 8);
-        const double value = op == "HannWindow" ? std::pow(std::sin(angle / 2), 2) : op == "HammingWindow" ? 25.0 / 46 - 21.0 / 46 * std::cos(angle) : 0.42 - 0.5 * std::cos(angle) + 0.08 * std::cos(2 * angle);
+        const double value = op == "HannWindow" ? std::pow(std::sin(angle / 2), 2)
+                             : op == "HammingWindow"
+                                 ? 25.0 / 46 - 21.0 / 46 * std::cos(angle)
+                                 : 0.42 - 0.5 * std::cos(angle) + 0.08 * std::cos(2 * angle);
         expected.push_back(static_cast<double>(x[i]) * value);
       }
       check_close(run(file, {{"x", {&x, {9}}}}).values, expected);

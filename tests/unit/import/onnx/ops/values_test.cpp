@@ -1,4 +1,5 @@
-// What imported operators compute, beside plain loops in double precision, on random asymmetric data.
+// What imported operators compute, beside plain loops in double precision, on random asymmetric
+// data.
 
 #include <doctest/doctest.h>
 
@@ -21,7 +22,8 @@ namespace {
 using Unary = std::function<double(double)>;
 
 /// y = op(x) at 3 x 7 elements.
-void check_unary(const std::string& op, const Unary& function, const std::function<void(onnx::NodeProto&)>& attributes = {}, float low = -2.5F) {
+void check_unary(const std::string& op, const Unary& function,
+                 const std::function<void(onnx::NodeProto&)>& attributes = {}, float low = -2.5F) {
   CAPTURE(op);
   OnnxFile file;
   file.input("x", {"N", 7}).output("y");
@@ -52,15 +54,27 @@ TEST_CASE("imported functions of one operand") {
   check_unary("Mish", [](double x) { return x * std::tanh(softplus(x)); });
   check_unary("Gelu", [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); });
   check_unary("HardSwish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); });
-  check_unary("HardSigmoid", [](double x) { return std::clamp(0.3 * x + 0.4, 0.0, 1.0); }, [](onnx::NodeProto& node) {
-    testing::set_number(node, "alpha", 0.3F);
-    testing::set_number(node, "beta", 0.4F);
+  check_unary(
+      "HardSigmoid", [](double x) { return std::clamp(0.3 * x + 0.4, 0.0, 1.0); },
+      [](onnx::NodeProto& node) {
+        testing::set_number(node, "alpha", 0.3F);
+        testing::set_number(node, "beta", 0.4F);
+      });
+  check_unary(
+      "LeakyRelu", [](double x) { return x < 0 ? 0.2 * x : x; },
+      [](onnx::NodeProto& node) { testing::set_number(node, "alpha", 0.2F); });
+  check_unary(
+      "Elu", [](double x) { return x < 0 ? 1.5 * std::expm1(x) : x; },
+      [](onnx::NodeProto& node) { testing::set_number(node, "alpha", 1.5F); });
+  check_unary("Selu", [](double x) {
+    return 1.0507009873554805 * (x < 0 ? 1.6732632423543772 * std::expm1(x) : x);
   });
-  check_unary("LeakyRelu", [](double x) { return x < 0 ? 0.2 * x : x; }, [](onnx::NodeProto& node) { testing::set_number(node, "alpha", 0.2F); });
-  check_unary("Elu", [](double x) { return x < 0 ? 1.5 * std::expm1(x) : x; }, [](onnx::NodeProto& node) { testing::set_number(node, "alpha", 1.5F); });
-  check_unary("Selu", [](double x) { return 1.0507009873554805 * (x < 0 ? 1.6732632423543772 * std::expm1(x) : x); });
-  check_unary("Celu", [](double x) { return std::max(x, 0.0) + std::min(0.0, 2 * std::expm1(x / 2)); }, [](onnx::NodeProto& node) { testing::set_number(node, "alpha", 2); });
-  check_unary("ThresholdedRelu", [](double x) { return x > 0.5 ? x : 0; }, [](onnx::NodeProto& node) { testing::set_number(node, "alpha", 0.5F); });
+  check_unary(
+      "Celu", [](double x) { return std::max(x, 0.0) + std::min(0.0, 2 * std::expm1(x / 2)); },
+      [](onnx::NodeProto& node) { testing::set_number(node, "alpha", 2); });
+  check_unary(
+      "ThresholdedRelu", [](double x) { return x > 0.5 ? x : 0; },
+      [](onnx::NodeProto& node) { testing::set_number(node, "alpha", 0.5F); });
   check_unary("Identity", [](double x) { return x; });
   check_unary("Dropout", [](double x) { return x; });
 }
@@ -86,10 +100,13 @@ TEST_CASE("an imported Gemm scales its product and its sum, and takes either sid
     const bool transpose_a = (bits & 1) != 0, transpose_b = (bits & 2) != 0;
     constexpr int m = 3, n = 5, k = 4;
     OnnxFile file;
-    if (transpose_a) file.input("a", {k, "M"});
-    else file.input("a", {"M", k});
+    if (transpose_a)
+      file.input("a", {k, "M"});
+    else
+      file.input("a", {"M", k});
     std::vector<float> a = random_floats(m * k), b = random_floats(n * k), c = random_floats(n);
-    const std::vector<std::int64_t> b_dims = transpose_b ? std::vector<std::int64_t>{n, k} : std::vector<std::int64_t>{k, n};
+    const std::vector<std::int64_t> b_dims =
+        transpose_b ? std::vector<std::int64_t>{n, k} : std::vector<std::int64_t>{k, n};
     file.floats("b", b_dims, b).floats("c", {n}, c).output("y");
     onnx::NodeProto& node = file.node("Gemm", {"a", "b", "c"}, {"y"});
     testing::set(testing::set(node, "transA", transpose_a), "transB", transpose_b);
@@ -98,11 +115,18 @@ TEST_CASE("an imported Gemm scales its product and its sum, and takes either sid
     for (int i = 0; i < m; ++i) {
       for (int j = 0; j < n; ++j) {
         double sum = 0;
-        for (int p = 0; p < k; ++p) sum += static_cast<double>(a[static_cast<std::size_t>(transpose_a ? p * m + i : i * k + p)]) * static_cast<double>(b[static_cast<std::size_t>(transpose_b ? j * k + p : p * n + j)]);
-        expected.push_back(static_cast<double>(0.7F) * sum + static_cast<double>(-1.3F) * static_cast<double>(c[static_cast<std::size_t>(j)]));
+        for (int p = 0; p < k; ++p)
+          sum +=
+              static_cast<double>(
+                  a[static_cast<std::size_t>(transpose_a ? p * m + i : i * k + p)]) *
+              static_cast<double>(b[static_cast<std::size_t>(transpose_b ? j * k + p : p * n + j)]);
+        expected.push_back(static_cast<double>(0.7F) * sum +
+                           static_cast<double>(-1.3F) *
+                               static_cast<double>(c[static_cast<std::size_t>(j)]));
       }
     }
-    check_close(run(file, {{"a", {&a, transpose_a ? Shape{k, m} : Shape{m, k}}}}).values, expected, 1e-5);
+    check_close(run(file, {{"a", {&a, transpose_a ? Shape{k, m} : Shape{m, k}}}}).values, expected,
+                1e-5);
   }
 }
 
@@ -115,7 +139,8 @@ TEST_CASE("an imported MatMul takes vectors on either side") {
   for (std::size_t i = 0; i < 2; ++i) {
     for (std::size_t j = 0; j < 3; ++j) {
       double sum = 0;
-      for (std::size_t p = 0; p < 4; ++p) sum += static_cast<double>(row[p]) * static_cast<double>(matrix[i * 12 + p * 3 + j]);
+      for (std::size_t p = 0; p < 4; ++p)
+        sum += static_cast<double>(row[p]) * static_cast<double>(matrix[i * 12 + p * 3 + j]);
       expected.push_back(sum);
     }
   }
@@ -128,7 +153,8 @@ TEST_CASE("an imported MatMul takes vectors on either side") {
   expected.clear();
   for (std::size_t i = 0; i < 8; ++i) {
     double sum = 0;
-    for (std::size_t p = 0; p < 3; ++p) sum += static_cast<double>(matrix[i * 3 + p]) * static_cast<double>(column[p]);
+    for (std::size_t p = 0; p < 3; ++p)
+      sum += static_cast<double>(matrix[i * 3 + p]) * static_cast<double>(column[p]);
     expected.push_back(sum);
   }
   result = run(right, {{"a", {&matrix, {2, 4, 3}}}, {"b", {&column, {3}}}});
@@ -136,7 +162,8 @@ TEST_CASE("an imported MatMul takes vectors on either side") {
   check_close(result.values, expected, 1e-5);
 }
 
-TEST_CASE("an imported softmax is over one axis from opset 13 on, and over all from its axis before") {
+TEST_CASE(
+    "an imported softmax is over one axis from opset 13 on, and over all from its axis before") {
   for (const int opset : {11, 13}) {
     for (const bool is_log : {false, true}) {
       OnnxFile file(opset);
@@ -150,21 +177,27 @@ TEST_CASE("an imported softmax is over one axis from opset 13 on, and over all f
           const bool together = opset < 13 ? j / 15 == i / 15 : j / 15 == i / 15 && j % 5 == i % 5;
           if (together) sum += std::exp(static_cast<double>(x[j]));
         }
-        expected[i] = is_log ? static_cast<double>(x[i]) - std::log(sum) : std::exp(static_cast<double>(x[i])) / sum;
+        expected[i] = is_log ? static_cast<double>(x[i]) - std::log(sum)
+                             : std::exp(static_cast<double>(x[i])) / sum;
       }
       check_close(run(file, {{"x", {&x, {2, 3, 5}}}}).values, expected, 1e-5);
     }
   }
 }
 
-TEST_CASE("an imported layer normalisation is over all axes from its own on, an instance normalisation over all but two") {
+TEST_CASE(
+    "an imported layer normalisation is over all axes from its own on, an instance normalisation "
+    "over all but two") {
   for (const bool instance : {false, true}) {
     OnnxFile file;
     file.input("x", {"N", 3, 5}).output("y");
-    std::vector<float> x = random_floats(30), scale = random_floats(instance ? 3 : 15), bias = random_floats(instance ? 3 : 15);
-    const std::vector<std::int64_t> dims = instance ? std::vector<std::int64_t>{3} : std::vector<std::int64_t>{3, 5};
+    std::vector<float> x = random_floats(30), scale = random_floats(instance ? 3 : 15),
+                       bias = random_floats(instance ? 3 : 15);
+    const std::vector<std::int64_t> dims =
+        instance ? std::vector<std::int64_t>{3} : std::vector<std::int64_t>{3, 5};
     file.floats("s", dims, scale).floats("b", dims, bias);
-    onnx::NodeProto& node = file.node(instance ? "InstanceNormalization" : "LayerNormalization", {"x", "s", "b"}, {"y"});
+    onnx::NodeProto& node = file.node(instance ? "InstanceNormalization" : "LayerNormalization",
+                                      {"x", "s", "b"}, {"y"});
     if (!instance) testing::set(node, "axis", 1);
     testing::set_number(node, "epsilon", 0.01F);
     const std::size_t group = instance ? 5 : 15;
@@ -172,10 +205,15 @@ TEST_CASE("an imported layer normalisation is over all axes from its own on, an 
     for (std::size_t i = 0; i < 30; ++i) {
       const std::size_t first = i / group * group;
       double mean = 0, variance = 0;
-      for (std::size_t j = first; j < first + group; ++j) mean += static_cast<double>(x[j]) / static_cast<double>(group);
-      for (std::size_t j = first; j < first + group; ++j) variance += std::pow(static_cast<double>(x[j]) - mean, 2) / static_cast<double>(group);
+      for (std::size_t j = first; j < first + group; ++j)
+        mean += static_cast<double>(x[j]) / static_cast<double>(group);
+      for (std::size_t j = first; j < first + group; ++j)
+        variance += std::pow(static_cast<double>(x[j]) - mean, 2) / static_cast<double>(group);
       const std::size_t weight = instance ? i / 5 % 3 : i % 15;
-      expected.push_back((static_cast<double>(x[i]) - mean) / std::sqrt(variance + static_cast<double>(0.01F)) * static_cast<double>(scale[weight]) + static_cast<double>(bias[weight]));
+      expected.push_back((static_cast<double>(x[i]) - mean) /
+                             std::sqrt(variance + static_cast<double>(0.01F)) *
+                             static_cast<double>(scale[weight]) +
+                         static_cast<double>(bias[weight]));
     }
     check_close(run(file, {{"x", {&x, {2, 3, 5}}}}).values, expected, 1e-5);
   }
@@ -183,12 +221,37 @@ TEST_CASE("an imported layer normalisation is over all axes from its own on, an 
 
 TEST_CASE("imported reductions with what comes before and after") {
   const std::vector<std::pair<std::string, std::function<double(const Values&)>>> reductions = {
-      {"ReduceL1", [](const Values& v) { double s = 0; for (const double x : v) s += std::abs(x); return s; }},
-      {"ReduceL2", [](const Values& v) { double s = 0; for (const double x : v) s += x * x; return std::sqrt(s); }},
-      {"ReduceSumSquare", [](const Values& v) { double s = 0; for (const double x : v) s += x * x; return s; }},
-      {"ReduceLogSumExp", [](const Values& v) { double s = 0; for (const double x : v) s += std::exp(x); return std::log(s); }},
+      {"ReduceL1",
+       [](const Values& v) {
+         double s = 0;
+         for (const double x : v) s += std::abs(x);
+         return s;
+       }},
+      {"ReduceL2",
+       [](const Values& v) {
+         double s = 0;
+         for (const double x : v) s += x * x;
+         return std::sqrt(s);
+       }},
+      {"ReduceSumSquare",
+       [](const Values& v) {
+         double s = 0;
+         for (const double x : v) s += x * x;
+         return s;
+       }},
+      {"ReduceLogSumExp",
+       [](const Values& v) {
+         double s = 0;
+         for (const double x : v) s += std::exp(x);
+         return std::log(s);
+       }},
       {"ReduceMax", [](const Values& v) { return *std::ranges::max_element(v); }},
-      {"ReduceProd", [](const Values& v) { double s = 1; for (const double x : v) s *= x; return s; }},
+      {"ReduceProd",
+       [](const Values& v) {
+         double s = 1;
+         for (const double x : v) s *= x;
+         return s;
+       }},
   };
   for (const auto& [op, function] : reductions) {
     for (const bool keeps : {false, true}) {
@@ -201,7 +264,8 @@ TEST_CASE("imported reductions with what comes before and after") {
       for (std::size_t i = 0; i < 2; ++i) {
         for (std::size_t j = 0; j < 5; ++j) {
           Values column;
-          for (std::size_t p = 0; p < 4; ++p) column.push_back(static_cast<double>(x[i * 20 + p * 5 + j]));
+          for (std::size_t p = 0; p < 4; ++p)
+            column.push_back(static_cast<double>(x[i * 20 + p * 5 + j]));
           expected.push_back(function(column));
         }
       }
@@ -215,7 +279,8 @@ TEST_CASE("imported reductions with what comes before and after") {
 TEST_CASE("imported parts, repetitions and paddings of a tensor") {
   std::vector<float> x = random_floats(12);
   const auto at = [&](std::size_t i, std::size_t j) { return static_cast<double>(x[i * 4 + j]); };
-  const auto check = [&](OnnxFile& file, const Shape& shape, const std::function<double(std::size_t, std::size_t)>& expected) {
+  const auto check = [&](OnnxFile& file, const Shape& shape,
+                         const std::function<double(std::size_t, std::size_t)>& expected) {
     file.input("x", {"N", 4}).output("y");
     const Result result = run(file, {{"x", {&x, {3, 4}}}});
     REQUIRE(result.shape == shape);
@@ -239,14 +304,18 @@ TEST_CASE("imported parts, repetitions and paddings of a tensor") {
   OnnxFile pad;
   pad.integers("p", {4}, {1, -1, 0, 2}).floats("v", {}, {0.5F});
   pad.node("Pad", {"x", "p", "v"}, {"y"});
-  check(pad, {4, 5}, [&](std::size_t i, std::size_t j) { return i == 0 || j > 2 ? 0.5 : at(i - 1, j + 1); });
+  check(pad, {4, 5},
+        [&](std::size_t i, std::size_t j) { return i == 0 || j > 2 ? 0.5 : at(i - 1, j + 1); });
   OnnxFile split;
   testing::set(split.node("Split", {"x"}, {"a", "b", "y"}), "axis", 1);
   split.model.mutable_graph()->mutable_node(0)->mutable_output()->RemoveLast();
   split.model.mutable_graph()->mutable_node(0)->set_output(1, "y");
   check(split, {3, 2}, [&](std::size_t i, std::size_t j) { return at(i, j + 2); });
   OnnxFile backwards;
-  backwards.integers("s", {1}, {-1}).integers("e", {1}, {0}).integers("a", {1}, {1}).integers("t", {1}, {-2});
+  backwards.integers("s", {1}, {-1})
+      .integers("e", {1}, {0})
+      .integers("a", {1}, {1})
+      .integers("t", {1}, {-2});
   backwards.node("Slice", {"x", "s", "e", "a", "t"}, {"y"});
   check(backwards, {3, 2}, [&](std::size_t i, std::size_t j) { return at(i, 3 - 2 * j); });
 }
@@ -254,18 +323,26 @@ TEST_CASE("imported parts, repetitions and paddings of a tensor") {
 TEST_CASE("an imported batch normalisation, and a clip before and after its bounds became inputs") {
   OnnxFile file;
   file.input("x", {"N", 3, 2}).output("y");
-  std::vector<float> x = random_floats(12), scale = random_floats(3), bias = random_floats(3), mean = random_floats(3), variance = random_floats(3, 0.5F);
-  file.floats("s", {3}, scale).floats("b", {3}, bias).floats("m", {3}, mean).floats("v", {3}, variance);
+  std::vector<float> x = random_floats(12), scale = random_floats(3), bias = random_floats(3),
+                     mean = random_floats(3), variance = random_floats(3, 0.5F);
+  file.floats("s", {3}, scale)
+      .floats("b", {3}, bias)
+      .floats("m", {3}, mean)
+      .floats("v", {3}, variance);
   file.node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"n"});
   file.floats("low", {}, {-0.5F});
   file.node("Clip", {"n", "low"}, {"y"});
   OnnxFile old(9);
   old.input("x", {"N", 3, 2}).output("y");
-  testing::set_number(testing::set_number(old.node("Clip", {"x"}, {"y"}), "min", -0.5F), "max", 1.25F);
+  testing::set_number(testing::set_number(old.node("Clip", {"x"}, {"y"}), "min", -0.5F), "max",
+                      1.25F);
   Values normal, clipped;
   for (std::size_t i = 0; i < 12; ++i) {
     const std::size_t c = i / 2 % 3;
-    const double y = (static_cast<double>(x[i]) - static_cast<double>(mean[c])) / std::sqrt(static_cast<double>(variance[c]) + 1e-5) * static_cast<double>(scale[c]) + static_cast<double>(bias[c]);
+    const double y = (static_cast<double>(x[i]) - static_cast<double>(mean[c])) /
+                         std::sqrt(static_cast<double>(variance[c]) + 1e-5) *
+                         static_cast<double>(scale[c]) +
+                     static_cast<double>(bias[c]);
     normal.push_back(std::max(y, -0.5));
     clipped.push_back(std::clamp(static_cast<double>(x[i]), -0.5, 1.25));
   }
@@ -279,13 +356,16 @@ TEST_CASE("LayerNormalization gives means and reciprocal deviations too") {
     OnnxFile file(17);
     std::vector<float> x = random_floats(2 * 3 * 5);
     file.input("x", {"N", 3, 5}).floats("scale", {5}, random_floats(5)).output("wanted");
-    onnx::NodeProto& node = file.node("LayerNormalization", {"x", "scale"}, {"y", wanted == 1 ? "wanted" : "", wanted == 2 ? "wanted" : ""});
+    onnx::NodeProto& node =
+        file.node("LayerNormalization", {"x", "scale"},
+                  {"y", wanted == 1 ? "wanted" : "", wanted == 2 ? "wanted" : ""});
     testing::set_number(node, "epsilon", 0.1F);
     Values expected;
     for (std::size_t row = 0; row < 6; ++row) {
       double mean = 0, variance = 0;
       for (std::size_t i = 0; i < 5; ++i) mean += static_cast<double>(x[row * 5 + i]) / 5;
-      for (std::size_t i = 0; i < 5; ++i) variance += std::pow(static_cast<double>(x[row * 5 + i]) - mean, 2) / 5;
+      for (std::size_t i = 0; i < 5; ++i)
+        variance += std::pow(static_cast<double>(x[row * 5 + i]) - mean, 2) / 5;
       expected.push_back(wanted == 1 ? mean : 1 / std::sqrt(variance + 0.1));
     }
     const Result result = run(file, {{"x", {&x, {2, 3, 5}}}});

@@ -1,4 +1,5 @@
-// Imported convolutions and pools, channels after the batch, beside plain loops in double precision.
+// Imported convolutions and pools, channels after the batch, beside plain loops in double
+// precision.
 
 #include <doctest/doctest.h>
 
@@ -46,7 +47,9 @@ struct Windows {
 
   Integers counts() const {
     Integers result;
-    for (std::size_t i = 0; i < image.size(); ++i) result.push_back((before[i] + image[i] + after[i] - (sizes[i] - 1) * dilations[i] - 1) / strides[i] + 1);
+    for (std::size_t i = 0; i < image.size(); ++i)
+      result.push_back(
+          (before[i] + image[i] + after[i] - (sizes[i] - 1) * dilations[i] - 1) / strides[i] + 1);
     return result;
   }
   /// The places of a window's taps in the image; -1 for padding.
@@ -75,8 +78,10 @@ struct ConvCase {
   bool bias;
 };
 
-Values convolved(const ConvCase& c, const std::vector<float>& x, const std::vector<float>& w, const std::vector<float>& bias) {
-  const std::int64_t pixels = product(c.windows.image), taps = product(c.windows.sizes), depth = c.channels / c.groups, width = c.filters / c.groups;
+Values convolved(const ConvCase& c, const std::vector<float>& x, const std::vector<float>& w,
+                 const std::vector<float>& bias) {
+  const std::int64_t pixels = product(c.windows.image), taps = product(c.windows.sizes),
+                     depth = c.channels / c.groups, width = c.filters / c.groups;
   Values y;
   for (std::int64_t image = 0; image < c.batch; ++image) {
     for (std::int64_t filter = 0; filter < c.filters; ++filter) {
@@ -86,8 +91,11 @@ Values convolved(const ConvCase& c, const std::vector<float>& x, const std::vect
         for (std::int64_t channel = 0; channel < depth; ++channel) {
           for (std::int64_t tap = 0; tap < taps; ++tap) {
             if (places[static_cast<std::size_t>(tap)] < 0) continue;
-            const std::int64_t from = (image * c.channels + filter / width * depth + channel) * pixels + places[static_cast<std::size_t>(tap)];
-            sum += double{x[static_cast<std::size_t>(from)]} * double{w[static_cast<std::size_t>((filter * depth + channel) * taps + tap)]};
+            const std::int64_t from =
+                (image * c.channels + filter / width * depth + channel) * pixels +
+                places[static_cast<std::size_t>(tap)];
+            sum += double{x[static_cast<std::size_t>(from)]} *
+                   double{w[static_cast<std::size_t>((filter * depth + channel) * taps + tap)]};
           }
         }
         y.push_back(sum);
@@ -105,7 +113,11 @@ Shape shape_of(std::int64_t batch, std::int64_t channels, const Integers& spatia
 
 void declare_image(OnnxFile& file, std::size_t axes, int channels) {
   file.input("x", {"N"});
-  onnx::TensorShapeProto& shape = *file.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  onnx::TensorShapeProto& shape = *file.model.mutable_graph()
+                                       ->mutable_input(0)
+                                       ->mutable_type()
+                                       ->mutable_tensor_type()
+                                       ->mutable_shape();
   shape.add_dim()->set_dim_value(channels);
   for (std::size_t i = 0; i < axes; ++i) shape.add_dim()->set_dim_param("d" + std::to_string(i));
 }
@@ -115,12 +127,15 @@ std::vector<float> magnitudes(std::vector<float> values) {
   return values;
 }
 
-/// Rounding of sums of so many products in f32 leaves at most this with a probability next to 1: lambda * sqrt(terms) * u * (|A| * |B|), after Higham and Mary,
-/// "A New Approach to Probabilistic Rounding Error Analysis", theorem 3.1.
-void check_sums(const Values& actual, const Values& expected, const Values& magnitudes_summed, std::int64_t terms) {
+/// Rounding of sums of so many products in f32 leaves at most this with a probability next to 1:
+/// lambda * sqrt(terms) * u * (|A| * |B|), after Higham and Mary, "A New Approach to Probabilistic
+/// Rounding Error Analysis", theorem 3.1.
+void check_sums(const Values& actual, const Values& expected, const Values& magnitudes_summed,
+                std::int64_t terms) {
   constexpr double lambda = 2, unit_roundoff = 0x1p-24;
   REQUIRE(actual.size() == expected.size());
-  const double factor = lambda * std::sqrt(static_cast<double>(terms + 1)) * unit_roundoff;  // with the bias
+  const double factor =
+      lambda * std::sqrt(static_cast<double>(terms + 1)) * unit_roundoff;  // with the bias
   for (std::size_t i = 0; i < actual.size(); ++i) {
     CAPTURE(i);
     CHECK(std::fabs(actual[i] - expected[i]) <= factor * magnitudes_summed[i]);
@@ -137,17 +152,23 @@ void check_conv(const ConvCase& c) {
   file.output("y");
   Integers filter_dims{c.filters, c.channels / c.groups};
   filter_dims.insert(filter_dims.end(), c.windows.sizes.begin(), c.windows.sizes.end());
-  std::vector<float> x = random_floats(static_cast<std::size_t>(c.batch * c.channels * product(c.windows.image)));
-  const std::vector<float> w = random_floats(static_cast<std::size_t>(product(filter_dims)), -1, 1.5F), bias = random_floats(static_cast<std::size_t>(c.filters));
+  std::vector<float> x =
+      random_floats(static_cast<std::size_t>(c.batch * c.channels * product(c.windows.image)));
+  const std::vector<float> w = random_floats(static_cast<std::size_t>(product(filter_dims)), -1,
+                                             1.5F),
+                           bias = random_floats(static_cast<std::size_t>(c.filters));
   file.floats("w", filter_dims, w).floats("b", {c.filters}, bias);
-  onnx::NodeProto& node = c.bias ? file.node("Conv", {"x", "w", "b"}, {"y"}) : file.node("Conv", {"x", "w"}, {"y"});
+  onnx::NodeProto& node =
+      c.bias ? file.node("Conv", {"x", "w", "b"}, {"y"}) : file.node("Conv", {"x", "w"}, {"y"});
   set_list(node, "strides", c.windows.strides);
   set_list(node, "dilations", c.windows.dilations);
   set_list(node, "pads", c.windows.pads());
   set(node, "group", c.groups);
   const Result result = run(file, {{"x", {&x, shape_of(c.batch, c.channels, c.windows.image)}}});
   CHECK(result.shape == shape_of(c.batch, c.filters, c.windows.counts()));
-  check_sums(result.values, convolved(c, x, w, bias), convolved(c, magnitudes(x), magnitudes(w), magnitudes(bias)), product(filter_dims) / c.filters);
+  check_sums(result.values, convolved(c, x, w, bias),
+             convolved(c, magnitudes(x), magnitudes(w), magnitudes(bias)),
+             product(filter_dims) / c.filters);
 }
 
 struct PoolCase {
@@ -160,7 +181,8 @@ struct PoolCase {
 Integers counts_rounded_up(const Windows& w) {
   Integers counts;
   for (std::size_t i = 0; i < w.image.size(); ++i) {
-    const std::int64_t span = w.before[i] + w.image[i] + w.after[i] - (w.sizes[i] - 1) * w.dilations[i] - 1;
+    const std::int64_t span =
+        w.before[i] + w.image[i] + w.after[i] - (w.sizes[i] - 1) * w.dilations[i] - 1;
     std::int64_t count = (span + w.strides[i] - 1) / w.strides[i] + 1;
     if ((count - 1) * w.strides[i] >= w.image[i] + w.before[i]) --count;
     counts.push_back(count);
@@ -201,12 +223,15 @@ void check_pool(const PoolCase& c) {
       for_each(c.windows.sizes, [&](const Integers& tap) {
         bool counts_here = true;
         for (std::size_t i = 0; i < tap.size(); ++i) {
-          const std::int64_t at = window[i] * c.windows.strides[i] + tap[i] * c.windows.dilations[i] - c.windows.before[i];
-          counts_here = counts_here && at >= -c.windows.before[i] && at < c.windows.image[i] + c.windows.after[i];
+          const std::int64_t at = window[i] * c.windows.strides[i] +
+                                  tap[i] * c.windows.dilations[i] - c.windows.before[i];
+          counts_here = counts_here && at >= -c.windows.before[i] &&
+                        at < c.windows.image[i] + c.windows.after[i];
         }
         padded += counts_here;
       });
-      expected.push_back(c.op == "MaxPool" ? largest : sum / static_cast<double>(c.include ? padded : inside));
+      expected.push_back(
+          c.op == "MaxPool" ? largest : sum / static_cast<double>(c.include ? padded : inside));
     });
   }
   const Result result = run(file, {{"x", {&x, shape_of(batch, channels, c.windows.image)}}});
@@ -227,17 +252,25 @@ TEST_CASE("imported convolutions of one to three axes, strided, dilated, padded 
   check_conv({{{7, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, 2, 6, 8, 2, true});
   check_conv({{{7, 6}, {3, 3}, {2, 1}, {1, 2}, {1, 2}, {1, 2}}, 2, 6, 6, 6, true});
   check_conv({{{7, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 0}, {0, 1}}, 1, 6, 12, 6, false});
-  check_conv({{{4, 5, 6}, {3, 2, 3}, {1, 2, 1}, {1, 1, 2}, {1, 0, 2}, {1, 1, 2}}, 2, 3, 10, 1, true});
+  check_conv(
+      {{{4, 5, 6}, {3, 2, 3}, {1, 2, 1}, {1, 1, 2}, {1, 0, 2}, {1, 1, 2}}, 2, 3, 10, 1, true});
 }
 
 TEST_CASE("imported convolutions pad by rule, at every size alike") {
-  for (const auto& [rule, upper] : {std::pair<const char*, bool>{"SAME_UPPER", true}, {"SAME_LOWER", false}}) {
+  for (const auto& [rule, upper] :
+       {std::pair<const char*, bool>{"SAME_UPPER", true}, {"SAME_LOWER", false}}) {
     CAPTURE(rule);
     for (const std::int64_t length : {5, 8, 9}) {
       constexpr std::int64_t size = 4, stride = 3;
-      const std::int64_t count = (length + stride - 1) / stride, total = std::max<std::int64_t>((count - 1) * stride + size - length, 0);
+      const std::int64_t count = (length + stride - 1) / stride,
+                         total = std::max<std::int64_t>((count - 1) * stride + size - length, 0);
       const std::int64_t less = total / 2, more = total - less;
-      ConvCase c{{{length}, {size}, {stride}, {1}, {upper ? less : more}, {upper ? more : less}}, 2, 3, 7, 1, false};
+      ConvCase c{{{length}, {size}, {stride}, {1}, {upper ? less : more}, {upper ? more : less}},
+                 2,
+                 3,
+                 7,
+                 1,
+                 false};
       OnnxFile file;
       declare_image(file, 1, 3);
       file.output("y");
@@ -266,15 +299,24 @@ TEST_CASE("imported pools: the padding counts where it is asked for, the rounded
     }
   }
   check_pool({"MaxPool", {{9, 8}, {2, 3}, {1, 2}, {2, 2}, {1, 1}, {1, 1}}, false, false});
-  for (const bool ceil : {false, true}) check_pool({"AveragePool", {{8, 7}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 0}}, ceil, true});
+  for (const bool ceil : {false, true})
+    check_pool({"AveragePool", {{8, 7}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 0}}, ceil, true});
 }
 
-TEST_CASE("an imported block of convolution, normalisation and pooling is one kernel and a pool, without a transpose between") {
+TEST_CASE(
+    "an imported block of convolution, normalisation and pooling is one kernel and a pool, without "
+    "a transpose between") {
   OnnxFile file;
   declare_image(file, 2, 4);
   file.output("y");
-  const std::vector<float> w = random_floats(6 * 4 * 3 * 3, -1, 1), scale = random_floats(6), shift = random_floats(6), mean = random_floats(6), variance = random_floats(6, 0.2F, 3);
-  file.floats("w", {6, 4, 3, 3}, w).floats("scale", {6}, scale).floats("shift", {6}, shift).floats("mean", {6}, mean).floats("variance", {6}, variance);
+  const std::vector<float> w = random_floats(6 * 4 * 3 * 3, -1, 1), scale = random_floats(6),
+                           shift = random_floats(6), mean = random_floats(6),
+                           variance = random_floats(6, 0.2F, 3);
+  file.floats("w", {6, 4, 3, 3}, w)
+      .floats("scale", {6}, scale)
+      .floats("shift", {6}, shift)
+      .floats("mean", {6}, mean)
+      .floats("variance", {6}, variance);
   set_list(file.node("Conv", {"x", "w"}, {"c"}), "pads", {1, 1, 1, 1});
   file.node("BatchNormalization", {"c", "scale", "shift", "mean", "variance"}, {"n"});
   file.node("Relu", {"n"}, {"r"});
@@ -288,7 +330,8 @@ TEST_CASE("an imported block of convolution, normalisation and pooling is one ke
     const std::size_t channel = plane % 6;
     double sum = 0;
     for (std::size_t pixel = 0; pixel < 30; ++pixel) {
-      const double normal = (convolution[plane * 30 + pixel] - double{mean[channel]}) / std::sqrt(double{variance[channel]} + 1e-5);
+      const double normal = (convolution[plane * 30 + pixel] - double{mean[channel]}) /
+                            std::sqrt(double{variance[channel]} + 1e-5);
       sum += std::max(normal * double{scale[channel]} + double{shift[channel]}, 0.0);
     }
     expected.push_back(sum / 30);
@@ -311,9 +354,13 @@ TEST_CASE("an imported normalisation over neighbouring channels") {
   for (std::int64_t image = 0; image < 2; ++image) {
     for (std::int64_t channel = 0; channel < 7; ++channel) {
       for (std::int64_t pixel = 0; pixel < 3; ++pixel) {
-        const auto at = [&](std::int64_t of) { return double{x[static_cast<std::size_t>((image * 7 + of) * 3 + pixel)]}; };
+        const auto at = [&](std::int64_t of) {
+          return double{x[static_cast<std::size_t>((image * 7 + of) * 3 + pixel)]};
+        };
         double squares = 0;
-        for (std::int64_t near = std::max<std::int64_t>(channel - 1, 0); near <= std::min<std::int64_t>(channel + 2, 6); ++near) squares += at(near) * at(near);
+        for (std::int64_t near = std::max<std::int64_t>(channel - 1, 0);
+             near <= std::min<std::int64_t>(channel + 2, 6); ++near)
+          squares += at(near) * at(near);
         expected.push_back(at(channel) / std::pow(1.5 + 0.3 / 4 * squares, 0.6));
       }
     }
@@ -324,25 +371,32 @@ TEST_CASE("an imported normalisation over neighbouring channels") {
 namespace {
 
 /// Each element of x adds its filter to the result, at its own place times the stride.
-Values scattered(const ConvCase& c, const Integers& out, const std::vector<float>& x, const std::vector<float>& w, const std::vector<float>& bias) {
-  const std::int64_t pixels = product(c.windows.image), taps = product(c.windows.sizes), depth = c.channels / c.groups, width = c.filters / c.groups;
+Values scattered(const ConvCase& c, const Integers& out, const std::vector<float>& x,
+                 const std::vector<float>& w, const std::vector<float>& bias) {
+  const std::int64_t pixels = product(c.windows.image), taps = product(c.windows.sizes),
+                     depth = c.channels / c.groups, width = c.filters / c.groups;
   Values y(static_cast<std::size_t>(c.batch * c.filters * product(out)));
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = bias[i / static_cast<std::size_t>(product(out)) % static_cast<std::size_t>(c.filters)];
+  for (std::size_t i = 0; i < y.size(); ++i)
+    y[i] = bias[i / static_cast<std::size_t>(product(out)) % static_cast<std::size_t>(c.filters)];
   for (std::int64_t image = 0; image < c.batch; ++image) {
     for (std::int64_t channel = 0; channel < c.channels; ++channel) {
       std::int64_t pixel = 0;
       for_each(c.windows.image, [&](const Integers& at) {
-        const double value = x[static_cast<std::size_t>((image * c.channels + channel) * pixels + pixel++)];
+        const double value =
+            x[static_cast<std::size_t>((image * c.channels + channel) * pixels + pixel++)];
         std::int64_t number = 0;
         for_each(c.windows.sizes, [&](const Integers& tap) {
           std::int64_t place = 0;
           for (std::size_t i = 0; i < at.size(); ++i) {
-            const std::int64_t to = at[i] * c.windows.strides[i] + tap[i] * c.windows.dilations[i] - c.windows.before[i];
+            const std::int64_t to = at[i] * c.windows.strides[i] + tap[i] * c.windows.dilations[i] -
+                                    c.windows.before[i];
             place = place < 0 || to < 0 || to >= out[i] ? -1 : place * out[i] + to;
           }
           for (std::int64_t filter = 0; place >= 0 && filter < width; ++filter) {
             const std::int64_t result = channel / depth * width + filter;
-            y[static_cast<std::size_t>((image * c.filters + result) * product(out) + place)] += value * double{w[static_cast<std::size_t>((channel * width + filter) * taps + number)]};
+            y[static_cast<std::size_t>((image * c.filters + result) * product(out) + place)] +=
+                value *
+                double{w[static_cast<std::size_t>((channel * width + filter) * taps + number)]};
           }
           ++number;
         });
@@ -360,10 +414,15 @@ void check_transposed(const ConvCase& c, const Integers& more) {
   Integers filter_dims{c.channels, c.filters / c.groups}, out;
   filter_dims.insert(filter_dims.end(), c.windows.sizes.begin(), c.windows.sizes.end());
   for (std::size_t i = 0; i < c.windows.image.size(); ++i) {
-    out.push_back((c.windows.image[i] - 1) * c.windows.strides[i] + more[i] + (c.windows.sizes[i] - 1) * c.windows.dilations[i] + 1 - c.windows.before[i] - c.windows.after[i]);
+    out.push_back((c.windows.image[i] - 1) * c.windows.strides[i] + more[i] +
+                  (c.windows.sizes[i] - 1) * c.windows.dilations[i] + 1 - c.windows.before[i] -
+                  c.windows.after[i]);
   }
-  std::vector<float> x = random_floats(static_cast<std::size_t>(c.batch * c.channels * product(c.windows.image)));
-  const std::vector<float> w = random_floats(static_cast<std::size_t>(product(filter_dims)), -1, 1.5F), bias = random_floats(static_cast<std::size_t>(c.filters));
+  std::vector<float> x =
+      random_floats(static_cast<std::size_t>(c.batch * c.channels * product(c.windows.image)));
+  const std::vector<float> w = random_floats(static_cast<std::size_t>(product(filter_dims)), -1,
+                                             1.5F),
+                           bias = random_floats(static_cast<std::size_t>(c.filters));
   file.floats("w", filter_dims, w).floats("b", {c.filters}, bias);
   onnx::NodeProto& node = file.node("ConvTranspose", {"x", "w", "b"}, {"y"});
   set_list(node, "strides", c.windows.strides);
