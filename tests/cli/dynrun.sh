@@ -40,6 +40,9 @@ expect "after an unknown pass" 1 "no such pass; there are parse, widen_halves, d
 printf 'dyn 1\ndim S in 1..64\ngraph g(x: f32[S, 8]) -> (y: f32[S, 8]) {\n  y = softmax(x)\n  return y\n}\n' >"$scratch/soft.dyn"
 expect "the text before the passes" 0 "softmax\(" inspect "$scratch/soft.dyn" --after parse
 expect "the text after a pass" 0 "exp\(" inspect "$scratch/soft.dyn" --after decompose
+expect "no passes on the reference" 1 "without passes; take another device, or --after parse" inspect "$scratch/soft.dyn" --after fuse --device reference
+expect "parse on the reference" 0 "softmax\(" inspect "$scratch/soft.dyn" --after parse --device reference
+expect "the text of no file" 1 "nowhere\.dyn" inspect nowhere.dyn --after parse
 DYN_DUMP=passes,ast expect "a kind of dump that does not exist" 1 "nothing called \"ast\" to dump; there are passes, problems, llvm, asm" run "$scratch/soft.dyn" --dims S=3
 DYN_DUMP=passes,problems,llvm,asm DYN_DUMP_DIR="$scratch/dump" expect "a dump" 0 "\[3, 8\]" run "$scratch/soft.dyn" --dims S=3
 for file in 0-parse.dyn 7-fuse.dyn softmax_0.problem.txt 'dyn_*.ll' 'dyn_*.s'; do

@@ -1,17 +1,14 @@
 // dynrun import: an ONNX model in dyn's own formats.
 
-#include "src/import/onnx/import.hpp"
-
 #include <filesystem>
 #include <fstream>
 #include <functional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "src/cli/arguments.hpp"
-#include "src/cli/input/inputs.hpp"
+#include "src/cli/input/imported.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -42,15 +39,7 @@ void import_model(const Arguments& arguments) {
       std::filesystem::path(text).replace_extension(".safetensors");
   if (weights == text)
     throw Error(ErrorKind::user, "--output is for the text; weights get the ending .safetensors");
-  const onnx::Imported imported =
-      onnx::import_model(arguments.model, weights.filename().string(),
-                         load_inputs(arguments.load_inputs), arguments.options.free_dims);
-  if (!imported.undecided.empty()) {
-    throw Error(ErrorKind::user,
-                fmt::format("the values of its input(s) {} decide the structure of the model; give "
-                            "them with --load-inputs NAME=FILE.npy",
-                            fmt::join(imported.undecided, ", ")));
-  }
+  const onnx::Imported imported = imported_model(arguments, weights.filename().string());
   if (!imported.weights.empty())
     write_file(weights, [&](std::ostream& file) { imported.weights.write(file); });
   write_file(text, [&](std::ostream& file) { file << imported.text; });

@@ -1,20 +1,19 @@
 #include "src/cli/commands/passes.hpp"
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "dyn/error.hpp"
 #include "graph/passes/pipeline.hpp"
 #include "graph/passes/segments.hpp"
 #include "graph/text/text.hpp"
-#include "src/cli/input/inputs.hpp"
-#include "src/import/onnx/import.hpp"
+#include "src/cli/input/imported.hpp"
+#include "src/runtime/load/model_impl.hpp"
 #include "src/runtime/load/target_factory.hpp"
+#include "src/runtime/system/mapped_file.hpp"
 
 namespace dyn::cli {
 namespace {
@@ -22,20 +21,10 @@ namespace {
 constexpr std::string_view before_all = "parse";
 
 std::string text_of(const Arguments& arguments) {
-  if (std::filesystem::path(arguments.model).extension() != ".onnx") {
-    std::ifstream file(arguments.model, std::ios::binary);
-    if (!file) throw Error(ErrorKind::user, fmt::format("{} cannot be read", arguments.model));
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
+  if (std::filesystem::path(arguments.model).extension() == ".onnx") {
+    return imported_model(arguments, "weights.safetensors").text;
   }
-  onnx::Imported imported =
-      onnx::import_model(arguments.model, "weights.safetensors", load_inputs(arguments.load_inputs),
-                         arguments.options.free_dims);
-  if (imported.undecided.empty()) return imported.text;
-  throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of "
-                                           "the model; give them with --load-inputs NAME=FILE.npy",
-                                           fmt::join(imported.undecided, ", ")));
+  return runtime::read_text_file(arguments.model);
 }
 
 /// The modules that are compiled.
@@ -61,17 +50,28 @@ std::string text_after_pass(const Arguments& arguments) {
     throw Error(ErrorKind::user, fmt::format("--after {}: there is no such pass; there are {}, {}",
                                              arguments.after, before_all, graph::pass_names()));
   }
-  const graph::PipelineOptions options =
-      runtime::pipeline_options(*runtime::make_target(arguments.options, 1));
   std::vector<graph::Module> modules = modules_of(text_of(arguments), arguments.model);
   std::string text;
-  for (std::size_t i = 0; i < modules.size(); ++i) {
-    if (modules.size() > 1) text += fmt::format("# segment {}\n", i);
-    if (arguments.after == before_all) text += graph::print(modules[i]);
-    graph::run_pipeline(modules[i], options,
-                        [&](const graph::Pass& pass, const graph::Module& module) {
-                          if (pass.name == arguments.after) text += graph::print(module);
-                        });
+  const auto add = [&](const graph::Module& module) {
+    if (modules.size() > 1) text += fmt::format("# segment {}\n", &module - modules.data());
+    text += graph::print(module);
+  };
+  if (arguments.after == before_all) {
+    std::ranges::for_each(modules, add);
+    return text;
+  }
+  if (arguments.options.device == runtime::reference_device) {
+    throw Error(ErrorKind::user,
+                fmt::format("--after {}: device reference runs a model as it is parsed, without "
+                            "passes; take another device, or --after {}",
+                            arguments.after, before_all));
+  }
+  const graph::PipelineOptions options =
+      runtime::pipeline_options(*runtime::make_target(arguments.options, 1));
+  for (graph::Module& module : modules) {
+    graph::run_pipeline(module, options, [&](const graph::Pass& pass, const graph::Module& now) {
+      if (pass.name == arguments.after) add(now);
+    });
   }
   return text;
 }

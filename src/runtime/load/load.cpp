@@ -121,17 +121,26 @@ class Loader {
     impl_.problems = rkernel::lower(impl_.module, impl_.fusion);
     if (dump_.wants(DumpKind::Problems)) {
       for (const rkernel::Problem& problem : impl_.problems)
-        dump_.write(problem.name + ".problem.txt", to_string(problem));
+        dump(problem.name + ".problem.txt", to_string(problem));
     }
     impl_.report.parse += seconds_since(start);
+  }
+
+  /// Segments of one model have files of their own: each is told by its first node.
+  void dump(const std::string& name, const std::string& text) const {
+    const graph::Segment* segment = request_.segment;
+    const std::string owner = segment != nullptr && !segment->nodes.empty()
+                                  ? fmt::format("segment{}-", segment->nodes.front())
+                                  : std::string();
+    dump_.write(owner + name, text);
   }
 
   /// Files of the module's text, numbered in the order of the passes.
   graph::PassObserver pass_dumper() {
     if (!dump_.wants(DumpKind::Passes)) return {};
-    dump_.write("0-parse.dyn", graph::print(impl_.module));
+    dump("0-parse.dyn", graph::print(impl_.module));
     return [this, number = 0](const graph::Pass& pass, const graph::Module& module) mutable {
-      dump_.write(fmt::format("{}-{}.dyn", ++number, pass.name), graph::print(module));
+      dump(fmt::format("{}-{}.dyn", ++number, pass.name), graph::print(module));
     };
   }
 
@@ -140,8 +149,8 @@ class Loader {
     if (!dump_.wants(DumpKind::Assembly) && !dump_.wants(DumpKind::Llvm)) return;
     for (const auto& kernel : impl_.kernels) {
       for (const rkernel::CodeListing& listing : kernel->listings()) {
-        if (dump_.wants(DumpKind::Assembly)) dump_.write(listing.name + ".ptx", listing.text);
-        if (dump_.wants(DumpKind::Llvm)) dump_.write(listing.name + ".ll", listing.ir);
+        if (dump_.wants(DumpKind::Assembly)) dump(listing.name + ".ptx", listing.text);
+        if (dump_.wants(DumpKind::Llvm)) dump(listing.name + ".ll", listing.ir);
       }
     }
   }

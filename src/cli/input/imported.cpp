@@ -1,0 +1,23 @@
+#include "src/cli/input/imported.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dyn/error.hpp"
+#include "src/cli/input/inputs.hpp"
+
+namespace dyn::cli {
+
+onnx::Imported imported_model(const Arguments& arguments, const std::string& weights_name) {
+  onnx::Imported imported =
+      onnx::import_model(arguments.model, weights_name, load_inputs(arguments.load_inputs),
+                         arguments.options.free_dims);
+  if (imported.undecided.empty()) return imported;
+  throw Error(ErrorKind::user, fmt::format("the values of its input(s) {} decide the structure of "
+                                           "the model; give them with --load-inputs NAME=FILE.npy",
+                                           fmt::join(imported.undecided, ", ")));
+}
+
+}  // namespace dyn::cli
