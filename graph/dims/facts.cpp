@@ -1,5 +1,5 @@
-// What is known of a dim's values: bounds by interval arithmetic, and a divisor. Ends of int64 mean
-// "no bound", and arithmetic saturates there.
+// Interval arithmetic bounds a dim's values, and a divisor tells which they can be. Ends of int64
+// mean "no bound", and arithmetic saturates there.
 
 #include <algorithm>
 #include <numeric>
@@ -78,8 +78,8 @@ std::optional<Quotient> quotient_of(const Term& term) {
   return divisor && *divisor > 0 ? std::optional(Quotient{operands[0], *divisor}) : std::nullopt;
 }
 
-/// Of the difference of two terms k * floordiv(y, c) - k * floordiv(x, c): floordiv(y - x, c) <= it
-/// / k <= -floordiv(x - y, c).
+/// Bounds the difference of two terms k * floordiv(y, c) - k * floordiv(x, c):
+/// floordiv(y - x, c) <= difference / k <= -floordiv(x - y, c).
 Interval difference_of_quotients(Dim y, Dim x, std::int64_t divisor, std::int64_t k) {
   const Interval range = bounds(y - x);
   const std::int64_t low = range.low == int64_min ? int64_min : floor_divide(range.low, divisor);

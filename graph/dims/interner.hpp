@@ -7,8 +7,8 @@
 
 namespace dyn::graph {
 
-/// What is known of every value of a dim, kept by node. Follows from the operands' facts and the
-/// symbols' infos.
+/// Facts that hold for every value of a dim, kept by node. They follow from the operands' facts and
+/// the symbols' infos.
 struct DimFacts {
   Interval bounds;
   std::int64_t divisor;  ///< divides every value; 0: every value is 0

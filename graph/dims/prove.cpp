@@ -24,8 +24,8 @@ bool proves_less_equal(Dim a, Dim b, int depth) {
   return b.node()->op == DimOp::Max && (below(a, of_b[0]) || below(a, of_b[1]));
 }
 
-/// Whether the sum is never 0, since its constant and the order of its other terms agree: max(0, x)
-/// - max(0, x - 2) + 1 is positive.
+/// True where the sum is never 0, since its constant and the order of its other terms agree:
+/// max(0, x) - max(0, x - 2) + 1 is positive.
 bool is_never_zero(DimTable& table, Polynomial sum) {
   if (sum.size() < 3 || !sum.back().atoms.empty()) return false;
   const bool is_positive = sum.back().coefficient > 0;

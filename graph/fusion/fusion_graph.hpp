@@ -1,6 +1,5 @@
 #pragma once
-// What growing groups needs to know of a module: who reads what through views, and an order of
-// time.
+// The grower of groups asks here who reads a value through views, and in which order nodes can run.
 
 #include <limits>
 #include <vector>
@@ -46,8 +45,8 @@ class FusionGraph {
   /// The value behind all views: made by a node that is no view, or by none. Of a state after its
   /// append: of what is appended.
   ValueId root(ValueId id) const { return root_[static_cast<std::size_t>(id)]; }
-  /// Whether the value is a state after its append, or a view of that: it is in memory, wherever
-  /// its root is computed.
+  /// True for a state after its append, and for a view of that: it is in memory, wherever its root
+  /// is computed.
   bool in_state(ValueId id) const { return in_state_[static_cast<std::size_t>(id)]; }
   /// The node that makes the root of `id`; -1: none.
   int root_producer(ValueId id) const { return module_.value(root(id)).producer; }

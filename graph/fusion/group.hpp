@@ -55,7 +55,7 @@ struct Fusion {
       output_bases;  ///< for each graph output the value whose buffer is its memory, densely
 };
 
-/// What stays whole because the target has a kernel for it.
+/// Operators that stay whole because the target has a kernel for them.
 struct DecomposeOptions {
   bool keep_attention = false;
 };
@@ -80,7 +80,7 @@ void sink_transposes(Module& module);
 /// slices. Runs after simplify().
 void merge_siblings(Module& module);
 
-/// What the target's kernels are good at.
+/// The target says here which of its kernels repay another fusion.
 struct FuseOptions {
   bool place_parts = false;  ///< results that are only put side by side are computed in their
                              ///< places, in rows that lie apart

@@ -14,7 +14,7 @@ enum class ScalarOp : std::uint8_t {
 #include "graph/ops/scalar_ops.def"
 };
 
-/// Which dtypes the operands may have.
+/// An operator takes operands of these dtypes.
 enum class ScalarOperands : std::uint8_t { Numbers, Floats, Integers, Booleans, Any };
 
 enum ScalarTrait : unsigned {

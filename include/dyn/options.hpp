@@ -67,8 +67,8 @@ struct Options {
   std::string policy = "dyn";
 
   /// With "cpu" and policy "dyn": matmuls of f32 also go to oneDNN, where it is installed and
-  /// predicted to be faster by more than 3 % at the sizes of a run. Opens the library at load (some
-  /// 3 ms, and once for each version of it 30 ms of measuring, kept in the cache directory), with
+  /// predicted to be clearly faster at the sizes of a run. Opens the library at load (and measures
+  /// it once for each version, kept in the cache directory: docs/selection.md has the times), with
   /// which its OpenMP runtime comes into the process; it starts no threads. Bits of a result may
   /// differ from those of the same row in another batch, as another library may have computed it,
   /// and with oneDNN's version. Without effect where `deterministic` is set, or where there is no

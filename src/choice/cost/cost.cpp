@@ -15,18 +15,14 @@ namespace {
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
 // A row whose line is evicted before its 16 elements are used comes from L2 this many times.
 constexpr double conflict_refetches = 4;
-// Of those, what multiply-adds wait for: with rows of 4 to 16 KiB, copies of A were faster by 3 to
-// 6 %.
+// Multiply-adds wait for this share of those.
 constexpr double exposed_conflicts = 0.3;
 // What is left of a call of a main loop, and its tile's way through scratch, where the epilogue is
 // inlined.
 constexpr double inlined_share_of_call = 0.4;
-// Share of a tile's loads that its multiply-adds do not hide: with 0.05 to 0.2 the choices among
-// all candidates of 17 shapes were alike, and better by 0.6 % than with 0, by 2 to 3 % where A's
-// rows share cache sets; with 0.3 they were worse.
+// A tile's multiply-adds do not hide this share of its loads.
 constexpr double exposed_loads = 0.05;
-// The same where panels of B crowd L2: with K of 4096 to 25088 from memory, 16 to 60 rows took 5 to
-// 16 % longer than with exposed_loads, and with blocks of K they did not.
+// The same where panels of B crowd L2, which blocks of K avoid.
 constexpr double exposed_loads_beyond_l2 = 0.2;
 // The same of rows of A that every column tile reads from beyond L2 again.
 constexpr double exposed_far_rows = 0.5;
@@ -35,8 +31,7 @@ constexpr double exposed_far_rows = 0.5;
 constexpr double seconds_per_memory_run = 0.7e-6;
 constexpr double seconds_per_shared_run =
     0.15e-6;  ///< the same from L3: 256 runs of 64 KiB took 37 us longer than 32 of 512 KiB
-// The same of each row of A, of which a tile reads many at once: 27 to 39 ns with lanes along K,
-// and 368 to 568 rows of K from 240000 to 375000 in blocks of 512 and 2048.
+// The same of each row of A, of which a tile reads many at once.
 constexpr double seconds_per_row_run = 30e-9;
 // Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from
 // others at once: of sums of 6 to 32 KB on two threads, second stages took 1.6 to 5 us.

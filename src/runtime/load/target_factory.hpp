@@ -22,7 +22,7 @@ void check_device_options(const Options& options);
 /// memory by any mapping; a warning is logged then.
 Options with_usable_device(Options options);
 
-/// What the passes do for a target.
+/// The passes ask a target for these.
 graph::PipelineOptions pipeline_options(const rkernel::Target& target);
 
 }  // namespace dyn::runtime

@@ -16,7 +16,7 @@ namespace {
                                           " of " + std::string(name_of(dtype)) + " values");
 }
 
-/// Whether order depends on the upper bit as a sign.
+/// True where order depends on the upper bit as a sign.
 constexpr bool has_sign(DType dtype) { return dtype != DType::boolean && !is_unsigned(dtype); }
 
 }  // namespace
