@@ -4,7 +4,8 @@ set(stamp_folders src/base src/rkernel src/choice targets/llvm targets/cpu targe
 list(TRANSFORM stamp_folders PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE stamp_patterns)
 list(TRANSFORM stamp_patterns APPEND /*.?pp OUTPUT_VARIABLE stamp_patterns)
 file(GLOB_RECURSE stamp_sources CONFIGURE_DEPENDS ${stamp_patterns} ${PROJECT_SOURCE_DIR}/targets/ptx/ir/device_ops.def
-  ${PROJECT_SOURCE_DIR}/graph/ops/scalar_ops.def)
+  ${PROJECT_SOURCE_DIR}/graph/ops/scalar_ops.def ${PROJECT_SOURCE_DIR}/src/choice/calibration/calibration.def
+  ${PROJECT_SOURCE_DIR}/src/choice/calibration/calibration.json)
 set(stamp_text)
 foreach(source IN LISTS stamp_sources)
   file(SHA256 ${source} digest)

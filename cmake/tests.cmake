@@ -47,7 +47,7 @@ endfunction()
 set(folders_graph unit/graph unit/base)
 set(folders_import unit/import unit/conformance)
 set(folders_codegen unit/llvm unit/cpu/loop unit/reference)
-set(folders_cpu unit/rkernel unit/choice/cost unit/choice/cpu unit/choice/policies
+set(folders_cpu unit/rkernel unit/fit unit/choice/calibration unit/choice/cost unit/choice/cpu unit/choice/policies
   unit/cpu/attention unit/cpu/contraction unit/cpu/measure unit/cpu/move unit/cpu/tile unit/cpu/vendor)
 set(folders_ptx unit/ptx unit/choice/gpu)
 set(folders_runtime unit/runtime unit/host)
@@ -58,7 +58,11 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/runtime/run/allocat
 dyn_test(graph ${folders_graph})
 dyn_test(import ${folders_import} LIBRARIES dyn_conformance)
 dyn_test(codegen ${folders_codegen})
-dyn_test(cpu ${folders_cpu})
+dyn_test(cpu ${folders_cpu} LIBRARIES dyn_fit)
+
+# A developer's tool: it is not installed.
+dyn_program(dyn-fit SOURCES src/fit/main.cpp LIBRARIES dyn_fit dyn_internal TEST)
+set_target_properties(dyn-fit PROPERTIES EXCLUDE_FROM_ALL ON LINKER_LANGUAGE CXX)
 dyn_test(ptx ${folders_ptx})
 dyn_test(runtime ${folders_runtime})
 dyn_test(cli unit/cli)

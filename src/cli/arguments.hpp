@@ -23,11 +23,11 @@ struct OpArguments {
 
 /// What `dynrun select` takes besides what OpArguments holds.
 struct SelectArguments {
-  std::vector<std::string> words;  ///< SUITE..., or OPERATOR TYPES
-  std::string policies, plot;      ///< empty: all; none
-  int random = 0;                  ///< shapes
-  bool random_only = false;        ///< without the suites' own
-  double most_gflop = 0;           ///< of one problem; 0: any
+  std::vector<std::string> words;            ///< SUITE..., or OPERATOR TYPES
+  std::string policies, plot, measurements;  ///< empty: all; none; none
+  int random = 0;                            ///< shapes
+  bool random_only = false;                  ///< without the suites' own
+  double most_gflop = 0;                     ///< of one problem; 0: any
   int rounds = 10;
   double slice_ms = 1;
 };

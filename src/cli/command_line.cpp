@@ -417,6 +417,9 @@ struct Parser {
                     "Milliseconds of one program in one round, or one iteration where that takes "
                     "longer (default 1)")
         ->check(number_in(0.01, 60000));
+    sub->add_option("--measurements", select.measurements,
+                    "Write every program with its time, for fitting the cost model")
+        ->type_name("FILE");
     sub->add_option("--plot", select.plot,
                     "Write the distribution of oracle's time over policy's time as SVG")
         ->type_name("FILE");

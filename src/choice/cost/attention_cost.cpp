@@ -12,12 +12,6 @@
 namespace dyn::choice {
 namespace {
 
-// Vector instructions for one vector of scores: maximum, exponential, sum, loads and stores; and to
-// add a mask.
-constexpr double softmax_operations = 30, mask_operations = 3;
-// To rescale one vector of the accumulator.
-constexpr double rescale_operations = 3;
-
 struct AttentionSizes {
   double row_blocks, block_rows;             ///< of the threads' layer
   double part_keys, key_blocks, block_keys;  ///< of one ticket; under a causal mask on average
@@ -62,12 +56,14 @@ double tile_seconds(const Machine& machine, const AttentionShape& shape,
   if (strategy.form == ScoreForm::Panels) {
     scores = tiles(sizes.block_keys) * (depth * step + machine.seconds_per_call);
   } else {
-    scores = rows * sizes.block_keys * (depth / lanes + dot_operations) *
+    scores = rows * sizes.block_keys * (depth / lanes + machine.fitted.dot_operations) *
              machine.seconds_per_vector_operation;
   }
   const double softmax =
-      rows * sizes.block_keys / lanes * (softmax_operations + (shape.masked ? mask_operations : 0));
-  const double rescale = rows * static_cast<double>(shape.value_depth) / lanes * rescale_operations;
+      rows * sizes.block_keys / lanes *
+      (machine.fitted.softmax_operations + (shape.masked ? machine.fitted.mask_operations : 0));
+  const double rescale =
+      rows * static_cast<double>(shape.value_depth) / lanes * machine.fitted.rescale_operations;
   const double products = tiles(static_cast<double>(shape.value_depth)) *
                           (sizes.block_keys * step + machine.seconds_per_call);
   return scores + products + (softmax + rescale) * machine.seconds_per_vector_operation;
@@ -111,7 +107,7 @@ double move_seconds(const Machine& machine, const AttentionShape& shape,
       (keys + values) * (1 / first + (sizes.row_blocks - 1) / again) / sizes.row_blocks;
   const double vectors =
       (strategy.form == ScoreForm::Panels ? keys : 0) + (shape.values_unit ? 0 : values);
-  seconds += vectors / float_bytes / machine.vector_width * transpose_operations *
+  seconds += vectors / float_bytes / machine.vector_width * machine.fitted.transpose_operations *
              machine.seconds_per_vector_operation;
   return seconds;
 }
@@ -121,8 +117,8 @@ double merge_seconds(const Machine& machine, const AttentionShape& shape,
                      const AttentionStrategy& strategy, int threads) {
   if (strategy.splits == 1) return 0;
   const double rows = static_cast<double>(shape.batch * shape.queries) / threads;
-  const double vectors =
-      static_cast<double>(shape.value_depth) / machine.vector_width + softmax_operations;
+  const double vectors = static_cast<double>(shape.value_depth) / machine.vector_width +
+                         machine.fitted.softmax_operations;
   return machine.seconds_per_ticket + machine.seconds_per_call +
          rows * static_cast<double>(strategy.splits) * vectors * 2 *
              machine.seconds_per_vector_operation;
@@ -146,7 +142,8 @@ double attention_cost(const Machine& machine, const AttentionShape& shape,
   top.units = threads;
   const double row_vectors =
       static_cast<double>(shape.depth + 2 * shape.value_depth) / machine.vector_width;
-  top.fixed = machine.seconds_per_ticket + sizes.block_rows * row_vectors * rescale_operations *
+  top.fixed = machine.seconds_per_ticket + sizes.block_rows * row_vectors *
+                                               machine.fitted.rescale_operations *
                                                machine.seconds_per_vector_operation;
   const double l1_cost = layer_cost(l1, tile, true);
   const double l2_cost = sizes.key_blocks * (l2.load + l1_cost);

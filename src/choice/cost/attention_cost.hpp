@@ -11,9 +11,6 @@ namespace dyn::choice {
 /// How a block of scores is made. Panels: keys packed in panels, tiles of rows go through the main
 /// loops. Dots: keys read once, as they lie; few rows do not repay the packing.
 enum class ScoreForm : std::uint8_t { Panels, Dots };
-/// Vector instructions to reduce one vector of dot products, beside its multiply-adds, and to bring
-/// one vector of keys into panels, by transposition.
-inline constexpr double dot_operations = 3, transpose_operations = 4;
 
 /// Sizes and surroundings of one attention.
 struct AttentionShape {

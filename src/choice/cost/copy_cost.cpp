@@ -8,12 +8,6 @@
 namespace dyn::choice {
 namespace {
 
-// Of each run of a window, beside its bytes: 3 x 3 windows of 64 channels, and 7 x 7 of 3. Where a
-// block has all of K, most windows are copied without tests of their runs.
-constexpr double seconds_per_window_run = 4e-9, seconds_per_run_of_whole = 1e-9;
-// Of a window in a strip, that it is found there.
-constexpr double seconds_per_strip_window = 1e-9;
-
 // Whether a block has all of K.
 bool is_whole(const BlockSizes& sizes) { return sizes.k_blocks * sizes.slices == 1; }
 
@@ -36,7 +30,8 @@ double windows_seconds(const Machine& machine, const ContractionShape& shape,
       bytes * static_cast<double>(shape.a_distinct) /
       machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active);
   return first_time + write_seconds(machine, bytes, active, any_depth) +
-         runs * (any_depth || is_whole(sizes) ? seconds_per_run_of_whole : seconds_per_window_run);
+         runs * (any_depth || is_whole(sizes) ? machine.fitted.seconds_per_run_of_whole
+                                              : machine.fitted.seconds_per_window_run);
 }
 
 // Of the rows of the tensor in which so many windows lie; of rows that they do not fill, of the
@@ -54,7 +49,8 @@ double strip_seconds(const Machine& machine, const ContractionShape& shape, doub
                      int active) {
   const double bytes = strip_bytes(shape.a_strips, count);
   return bytes / machine.bandwidth_per_thread(std::max<std::size_t>(1, shape.a_level), active) +
-         write_seconds(machine, bytes, active, false) + count * seconds_per_strip_window;
+         write_seconds(machine, bytes, active, false) +
+         count * machine.fitted.seconds_per_strip_window;
 }
 
 }  // namespace

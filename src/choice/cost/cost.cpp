@@ -13,48 +13,7 @@ namespace dyn::choice {
 namespace {
 
 constexpr std::int64_t l1_way_bytes = 4096;  ///< addresses this far apart share a cache set
-// A row whose line is evicted before its 16 elements are used comes from L2 this many times.
-constexpr double conflict_refetches = 4;
-// Multiply-adds wait for this share of those.
-constexpr double exposed_conflicts = 0.3;
-// What is left of a call of a main loop, and its tile's way through scratch, where the epilogue is
-// inlined.
-constexpr double inlined_share_of_call = 0.4;
-// A tile's multiply-adds do not hide this share of its loads.
-constexpr double exposed_loads = 0.05;
-// The same where panels of B crowd L2, which blocks of K avoid.
-constexpr double exposed_loads_beyond_l2 = 0.2;
-// The same of rows of A that every column tile reads from beyond L2 again.
-constexpr double exposed_far_rows = 0.5;
-// Hardware reads ahead within one run: each new run from memory starts slowly. Runs of 64 KiB took
-// this much longer than runs of 1 MiB, for each run.
-constexpr double seconds_per_memory_run = 0.7e-6;
-constexpr double seconds_per_shared_run =
-    0.15e-6;  ///< the same from L3: 256 runs of 64 KiB took 37 us longer than 32 of 512 KiB
-// The same of each row of A, of which a tile reads many at once.
-constexpr double seconds_per_row_run = 30e-9;
-// Of a stage (Machine::seconds_per_wakeup), of a second one, and lines that a core fetches from
-// others at once: of sums of 6 to 32 KB on two threads, second stages took 1.6 to 5 us.
-constexpr double handovers_per_wakeup = 2, stage_handovers = 6, lines_in_flight = 10;
-// Of a line that two column tiles write, and that has left L1 between them: with 121 columns and K
-// of 16 it took 1 to 3 ns more than the multiply-adds of its row, 5 ns; with K of 64 none that
-// could be seen.
-constexpr double seconds_per_returning_line = 7e-9;
-// Of B's rows that lie apart, and are read again from beyond L2, where each is a line or two of
-// another page: with 51039 and 64355 rows 4 to 4.5 ns. Nothing hides them: the lines that are asked
-// for keep A's waiting (Zen 4: 7 to 15 ns beside the multiply-adds where rows begin within lines).
-constexpr double seconds_per_far_row = 4.4e-9;
-// Of the time in which a tile of two rows and more reads one panel from beyond L2: how much longer
-// each further panel beside it takes. 2 rows took 2 to 20 % longer with 4 panels than with one, 2
-// and 3 rows 2 to 20 % with 2 on two threads.
-constexpr double share_of_stream = 0.05;
-// For a panel of B with too few columns, which is packed where others are read as they lie: 3.6 to
-// 4 ns with 8 to 17 columns.
-constexpr double seconds_per_cut_row = 4e-9;
-// With fewer the longest block decides. Of 35 and 44 columns in two blocks on two threads it took
-// 20 to 85 % longer than the mean.
-constexpr double few_tickets_per_thread = 4;
-constexpr double rounding = 1e-12;  ///< of sums and products in another order
+constexpr double rounding = 1e-12;           ///< of sums and products in another order
 
 // The greatest common divisor with `power`, a power of two: of the distance of rows, in how many
 // places of a cache way or of a line they begin.
@@ -74,8 +33,9 @@ double conflict_factor(const Machine& machine, const ContractionShape& shape, do
   const auto distinct =
       static_cast<double>(l1_way_bytes / common_power(shape.a_row_bytes, l1_way_bytes));
   const double rows_per_set = rows / std::min(distinct, rows);
-  return rows_per_set > static_cast<double>(rows_without_conflicts(machine)) ? conflict_refetches
-                                                                             : 1;
+  return rows_per_set > static_cast<double>(rows_without_conflicts(machine))
+             ? machine.fitted.conflict_refetches
+             : 1;
 }
 
 // Seconds to read `bytes` by one of `active` threads from a level; the nearest is part of layer 0's
@@ -95,7 +55,7 @@ double conflict_seconds(const Machine& machine, const ContractionShape& shape,
                         const rkernel::Strategy& strategy, const BlockSizes& sizes, int active) {
   const double rows = sizes.block_m / sizes.row_tiles;
   const double again = strategy.copy_a ? 0 : conflict_factor(machine, shape, rows) - 1;
-  return again > 0 ? exposed_conflicts * again *
+  return again > 0 ? machine.fitted.exposed_conflicts * again *
                          read_seconds(machine, rows * sizes.block_k * float_bytes, 1, active)
                    : 0;
 }
@@ -124,7 +84,8 @@ double output_seconds(const Machine& machine, const ContractionShape& shape,
   // Of the rows, those that begin within a line, and of their tiles, those that have one on the
   // left.
   const double shared = share_within_lines(shape.n * float_bytes) * (1 - 1 / column_tiles);
-  const double from_l2 = std::max(0.0, rows * seconds_per_returning_line - register_tile);
+  const double from_l2 =
+      std::max(0.0, rows * machine.fitted.seconds_per_returning_line - register_tile);
   const bool leaves_l2 = machine.level_of(static_cast<std::int64_t>(rows_of_pass * row_bytes)) > 1;
   return seconds +
          shared * (from_l2 +
@@ -138,7 +99,7 @@ double call_seconds(const Machine& machine, const ContractionShape& shape,
                        strategy.tile_columns == machine.panel &&
                        sizes.rows.first.tile == shape.inlined_rows;
   const double full = inlines ? static_cast<double>(sizes.rows.first.count) / sizes.row_tiles : 0;
-  return machine.seconds_per_call * (1 - full + full * inlined_share_of_call);
+  return machine.seconds_per_call * (1 - full + full * machine.fitted.inlined_share_of_call);
 }
 
 // Of a tile: its epilogue, and its outputs' way to where they belong.
@@ -217,20 +178,21 @@ ColumnSeconds column_seconds(const Machine& machine, const ContractionShape& sha
   const std::size_t first_level =
       in_place ? shape.b_level : std::min<std::size_t>(again_level, machine.levels.size() - 1);
   // Blocks of K leave one panel for the next one; without them panels follow each other.
-  const double seconds_per_run = first_level + 1 == machine.levels.size() ? seconds_per_memory_run
-                                 : first_level > 1                        ? seconds_per_shared_run
-                                                                          : 0;
+  const double seconds_per_run = first_level + 1 == machine.levels.size()
+                                     ? machine.fitted.seconds_per_memory_run
+                                 : first_level > 1 ? machine.fitted.seconds_per_shared_run
+                                                   : 0;
   const double new_run = sizes.k_blocks * sizes.slices > 1 ? seconds_per_run : 0;
   const double panels = strategy.tile_columns / machine.panel;
   const double streams = in_place && first_level > 1 && sizes.rows.first.tile > 1
-                             ? 1 + share_of_stream * (panels - 1)
+                             ? 1 + machine.fitted.share_of_stream * (panels - 1)
                              : 1;
   const bool far_tile = strategy.direct_b && near_level > 1;
   const bool far_block =
       strategy.direct_b && machine.level_of(static_cast<std::int64_t>(block_bytes * lines)) > 1;
   const auto again = [&](std::size_t level, bool far_rows) {
     return std::max(read_seconds(machine, bytes, level, active),
-                    far_rows ? sizes.block_k * lines * seconds_per_far_row : 0);
+                    far_rows ? sizes.block_k * lines * machine.fitted.seconds_per_far_row : 0);
   };
   const double first =
       (read_seconds(machine, bytes, first_level, active) * streams + new_run) / sizes.m_blocks +
@@ -274,13 +236,15 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape,
       from_memory && read_again && machine.level_of(static_cast<std::int64_t>(4 * b_bytes)) > 1;
   const bool cuts_rows = sizes.k_blocks * sizes.slices > 1 && a_level + 1 == machine.levels.size();
   const double a_seconds = read_seconds(machine, a_bytes, a_level, active) +
-                           (cuts_rows ? rows * seconds_per_row_run : 0);
+                           (cuts_rows ? rows * machine.fitted.seconds_per_row_run : 0);
   const ColumnSeconds of_columns = column_seconds(machine, shape, strategy, sizes, b_bytes, active);
-  terms.exposed = of_columns.far ? 1 : crowded ? exposed_loads_beyond_l2 : exposed_loads;
+  terms.exposed = of_columns.far ? 1
+                  : crowded      ? machine.fitted.exposed_loads_beyond_l2
+                                 : machine.fitted.exposed_loads;
   terms.load =
       a_seconds + of_columns.again + (of_columns.first - of_columns.again) / sizes.row_tiles;
-  if (a_level > 1 && sizes.column_tiles > 1 && terms.exposed < exposed_far_rows)
-    terms.exposed += (exposed_far_rows - terms.exposed) * a_seconds / terms.load;
+  if (a_level > 1 && sizes.column_tiles > 1 && terms.exposed < machine.fitted.exposed_far_rows)
+    terms.exposed += (machine.fitted.exposed_far_rows - terms.exposed) * a_seconds / terms.load;
   const double outputs = rows * std::min(columns, static_cast<double>(shape.n));
   terms.store = store_seconds(machine, shape, sizes, rows, outputs, register_tile, active);
   // A tile is stored once for all blocks of K.
@@ -289,7 +253,8 @@ LayerTerms tile_terms(const Machine& machine, const ContractionShape& shape,
     terms.store += first_tile_seconds(sizes, of_columns, a_seconds, register_tile);
   terms.store += bare_dots_seconds(machine, shape, strategy, sizes, terms.load, register_tile);
   if (strategy.lanes == rkernel::LaneAxis::K)
-    terms.store += outputs * dot_reduction_operations * machine.seconds_per_vector_operation;
+    terms.store +=
+        outputs * machine.fitted.dot_reduction_operations * machine.seconds_per_vector_operation;
   // A tile between blocks of K is written to scratch and read again.
   if (sizes.k_blocks > 1)
     terms.store += read_seconds(machine, 2 * outputs * float_bytes, 1, active);
@@ -317,7 +282,7 @@ double move_seconds(const Machine& machine, const ContractionShape& shape,
   if (strategy.dot_rest && !shape.rest_as_rows)
     seconds += of_last_columns(sizes, sizes.block_k * rest_move_seconds(machine, shape));
   if (strategy.direct_b && shape.n % machine.panel != 0)
-    seconds += of_last_columns(sizes, sizes.block_k * seconds_per_cut_row);
+    seconds += of_last_columns(sizes, sizes.block_k * machine.fitted.seconds_per_cut_row);
   return seconds;
 }
 
@@ -340,8 +305,9 @@ double merge_seconds(const Machine& machine, const ContractionShape& shape, cons
   if (threads == 1) return work;
   // The end of the first stage is seen, the second is announced, and its end is seen; lines that
   // other threads wrote come as flags do, several at once.
-  const double handover = machine.seconds_per_wakeup / handovers_per_wakeup;
-  return work + stage_handovers * handover + bytes / line_bytes * handover / lines_in_flight;
+  const double handover = machine.seconds_per_wakeup / machine.fitted.handovers_per_wakeup;
+  return work + machine.fitted.stage_handovers * handover +
+         bytes / line_bytes * handover / machine.fitted.lines_in_flight;
 }
 
 }  // namespace
@@ -416,8 +382,8 @@ double contraction_cost(const Machine& machine, const ContractionShape& shape,
   top.fixed = machine.seconds_per_ticket;
   const int active =
       static_cast<int>(std::clamp(top.parallel_trips, 1.0, static_cast<double>(threads)));
-  const bool few =
-      threads > 1 && sizes.n_blocks > 1 && top.parallel_trips < few_tickets_per_thread * threads;
+  const bool few = threads > 1 && sizes.n_blocks > 1 &&
+                   top.parallel_trips < machine.fitted.few_tickets_per_thread * threads;
   const BlockSizes counted = few ? of_longest(sizes) : sizes;
   const double moves = move_seconds(machine, shape, strategy, counted, active);
   // Moves and multiply-adds are known before anything else; dots may spare some of these.
@@ -454,7 +420,8 @@ namespace {
 double least_ticket(const Machine& machine, const ContractionShape& shape,
                     const rkernel::Strategy& strategy, const BlockSizes& sizes, double spared,
                     int active) {
-  LayerTerms terms{.exposed = std::min(exposed_loads, exposed_loads_beyond_l2)};
+  LayerTerms terms{
+      .exposed = std::min(machine.fitted.exposed_loads, machine.fitted.exposed_loads_beyond_l2)};
   const double rows = sizes.block_m / sizes.row_tiles;
   const double columns = tile_columns(shape, sizes);
   terms.spatial_trips = sizes.row_tiles * sizes.column_tiles;

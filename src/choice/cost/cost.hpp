@@ -14,9 +14,6 @@
 
 namespace dyn::choice {
 
-/// Two predictions closer than this are a tie, which the earlier candidate wins.
-inline constexpr double tie = 0.02;
-
 /// The terms of one layer above layer 0, in seconds and trip counts (Vortex, equations 2 to 4).
 struct LayerTerms {
   const char* name = "";

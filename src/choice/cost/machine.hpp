@@ -1,5 +1,5 @@
 #pragma once
-// A machine as the cost model sees it: measured numbers only.
+// A machine as the cost model sees it: numbers measured on it, and the model's constants.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dyn/dtype.hpp"
+#include "src/choice/calibration/calibration.hpp"
 
 namespace dyn::choice {
 
@@ -41,6 +42,7 @@ struct Machine {
                      ///< such
   std::vector<int>
       dot_rows;  ///< by columns: the most rows of a tile whose lanes run along K; 0: there is none
+  Calibration fitted = default_calibration();
 
   /// Bytes per second of one thread when `active` threads read from `level`.
   double bandwidth_per_thread(std::size_t level, int active) const {

@@ -9,21 +9,6 @@
 namespace dyn::choice {
 namespace {
 
-// Of all lanes, those that vectors would leave unused: for fewer no choice is worth its time, as
-// closer predictions are a tie.
-constexpr double worthwhile_share = 0.02;
-// Sums that hide the latency of a multiply-add, where two begin in a cycle.
-constexpr double sums_in_flight = 8;
-// Of a call of a main loop, for one whose stores are counted among the reductions: with the whole
-// call and slower reductions 512 x 68 x 64 and 512 x 72 x 192 did without dots, and took 6 %
-// longer.
-constexpr double share_of_call = 0.4;
-// What an operation of packed dots takes beside one of a vector of columns, and what else it costs
-// where a vector of the panel stays, in such operations: one more call. With K from 64 to 3072 and
-// 1 to 256 rows, dots where these say so took 1.02 to 2.2 times less without a vector beside them,
-// and up to 1.2 times less and 1.07 times more with one.
-constexpr double dots_per_vector_operation = 1.1, dots_beside_vector = 1.4, call_beside_vector = 64;
-
 std::int64_t most_dot_columns(const Machine& machine) {
   return static_cast<std::int64_t>(machine.dot_rows.size()) - 1;
 }
@@ -32,14 +17,17 @@ std::int64_t most_dot_columns(const Machine& machine) {
 // and adding up the lanes.
 double dot_seconds(const Machine& machine, std::int64_t columns, double rows, double block_k) {
   const double operation = seconds_per_multiply_add(machine);
-  double seconds = rows * static_cast<double>(columns) * dot_reduction_operations * operation;
+  double seconds =
+      rows * static_cast<double>(columns) * machine.fitted.dot_reduction_operations * operation;
   for (const RestGroup& group : rest_groups(machine, columns)) {
     if (group.columns == 0) continue;
     const auto wide = static_cast<double>(group.columns);
     const double calls = std::ceil(rows / static_cast<double>(group.rows)), tall = rows / calls;
     const double operations =
-        std::max({tall * wide, tall + wide, sums_in_flight}) / machine.vector_width * block_k;
-    seconds += calls * (operations * operation + machine.seconds_per_call * share_of_call);
+        std::max({tall * wide, tall + wide, machine.fitted.dot_sums_in_flight}) /
+        machine.vector_width * block_k;
+    seconds += calls * (operations * operation +
+                        machine.seconds_per_call * machine.fitted.dot_share_of_call);
   }
   return seconds;
 }
@@ -48,9 +36,9 @@ double dot_seconds(const Machine& machine, std::int64_t columns, double rows, do
 
 std::int64_t rest_columns(int vector_width, std::int64_t columns) {
   const std::int64_t rest = columns % vector_width;
-  const bool pays =
-      rest > 0 && columns > vector_width &&
-      static_cast<double>(vector_width - rest) >= worthwhile_share * static_cast<double>(columns);
+  const bool pays = rest > 0 && columns > vector_width &&
+                    static_cast<double>(vector_width - rest) >=
+                        default_calibration().worthwhile_rest_share * static_cast<double>(columns);
   return pays ? rest : 0;
 }
 
@@ -62,12 +50,14 @@ std::int64_t rest_columns(const Machine& machine, const ContractionShape& shape)
 
 std::int64_t packed_rest(int vector_width, std::int64_t panel, std::int64_t columns,
                          std::int64_t depth) {
+  const Calibration& fitted = default_calibration();
   const std::int64_t rest = rest_columns(vector_width, columns);
   const double dots = static_cast<double>(rest) *
-                      (static_cast<double>(depth) / vector_width + dot_reduction_operations);
+                      (static_cast<double>(depth) / vector_width + fitted.dot_reduction_operations);
   const bool beside_vector = columns % panel > vector_width;
-  const double operations = beside_vector ? dots * dots_beside_vector + call_beside_vector
-                                          : dots * dots_per_vector_operation;
+  const double operations = beside_vector
+                                ? dots * fitted.packed_dots_beside_vector + fitted.packed_dots_call
+                                : dots * fitted.packed_dots_operations;
   return operations < static_cast<double>(depth) ? rest : 0;
 }
 

@@ -45,7 +45,4 @@ double rest_seconds(const Machine& machine, const ContractionShape& shape,
 /// To bring B's rest into rows that are contiguous along K, for each step of K.
 double rest_move_seconds(const Machine& machine, const ContractionShape& shape);
 
-// Instructions that add up the lanes of one output, and store it.
-inline constexpr double dot_reduction_operations = 7;
-
 }  // namespace dyn::choice

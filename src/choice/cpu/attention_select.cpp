@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::int64_t key_block = 512;
 constexpr std::array<std::int64_t, 3> row_blocks = {256, 128, 64};
-// Beyond this many rows the packing of keys is repaid, however deep they are.
-constexpr std::int64_t most_dot_rows = 8;
 // Where blocks of so many rows are too few for the threads, keys are split until there are so many
 // tickets for each.
 constexpr std::int64_t rows_of_ticket = 64, tickets_per_thread = 2;
@@ -51,12 +49,13 @@ AttentionStrategy with_tile(const Machine& machine, const AttentionShape& shape,
 /// By instructions: panels take whole panels of scores and the transposition of keys, dots a
 /// reduction for each score.
 ScoreForm form_of(const Machine& machine, const AttentionShape& shape) {
-  if (!shape.keys_unit || shape.queries > most_dot_rows) return ScoreForm::Panels;
+  if (!shape.keys_unit || shape.queries > machine.fitted.most_dot_rows) return ScoreForm::Panels;
   const auto rows = static_cast<double>(shape.queries), keys = static_cast<double>(shape.keys);
   const auto padded = static_cast<double>(ceil_div(shape.keys, machine.panel) * machine.panel);
   const double key_vectors = static_cast<double>(shape.depth) / machine.vector_width;
-  const double dots = rows * keys * (key_vectors + dot_operations);
-  const double panels = rows * padded * key_vectors + keys * key_vectors * transpose_operations;
+  const double dots = rows * keys * (key_vectors + machine.fitted.dot_operations);
+  const double panels =
+      rows * padded * key_vectors + keys * key_vectors * machine.fitted.transpose_operations;
   return dots < panels ? ScoreForm::Dots : ScoreForm::Panels;
 }
 
@@ -96,7 +95,7 @@ AttentionChoice select_attention(const Machine& machine, const AttentionShape& s
     for_each_attention_strategy(
         machine, shape, order, active, [&](const AttentionStrategy& strategy) {
           const double seconds = attention_cost(machine, shape, strategy, active) + overhead;
-          if (best.considered++ == 0 || seconds < best.seconds * (1 - tie)) {
+          if (best.considered++ == 0 || seconds < best.seconds * (1 - machine.fitted.tie)) {
             best.seconds = seconds;
             best.threads = active;
             best.strategy = strategy;

@@ -10,8 +10,6 @@
 namespace dyn::choice {
 namespace {
 
-constexpr double worth_a_search = 1.03, worth_regions = 0.98;
-
 /// One cover at a time: regions in order, each cut so that the threads are done earliest after it.
 class CoverBuilder {
  public:
@@ -77,7 +75,7 @@ std::optional<Choice> select_cover(const Machine& machine, const ContractionShap
   const double even =
       cost.seconds * static_cast<double>(cost.tickets) / static_cast<double>(threads) +
       machine.seconds_per_wakeup;
-  if (one.seconds < even * worth_a_search) return std::nullopt;
+  if (one.seconds < even * machine.fitted.worth_a_cover) return std::nullopt;
   const std::int64_t round = threads * whole.strategy.tile_rows;
   const rkernel::Cuts cuts{shape.m / round * round,
                            shape.n / machine.panel / threads * threads * machine.panel, 0};
@@ -88,7 +86,7 @@ std::optional<Choice> select_cover(const Machine& machine, const ContractionShap
     std::vector<rkernel::Region> regions = rkernel::cover(pattern, shape.m, shape.n, cuts);
     if (regions.size() < 2) continue;
     const double seconds =
-        builder.build(regions, std::min(best.seconds, one.seconds * worth_regions));
+        builder.build(regions, std::min(best.seconds, one.seconds * machine.fitted.worth_regions));
     if (seconds < best.seconds) best = {{std::move(regions)}, one.threads, seconds, one.considered};
   }
   return best.seconds < one.seconds ? std::optional(std::move(best)) : std::nullopt;

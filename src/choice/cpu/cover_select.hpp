@@ -12,9 +12,9 @@ namespace dyn::choice {
 /// Where `one`, the best program of one region on several threads, leaves threads idle at its end:
 /// the best program of patterns II, III, IV and VI that begins with what divides evenly among the
 /// threads and cuts the rest along the other axis. None where the time that all threads share
-/// evenly is within 3 % of `one`, where K is split, or where no program promises 2 % less. (V and
-/// VII differ from IV and VI in the order of their parts alone, VIII and IX never were better:
-/// docs/selection.md.)
+/// evenly is less than Calibration::worth_a_cover below `one`, where K is split, or where no
+/// program promises less than Calibration::worth_regions of it. (V and VII differ from IV and VI in
+/// the order of their parts alone, VIII and IX never were better: docs/selection.md.)
 std::optional<Choice> select_cover(const Machine& machine, const ContractionShape& shape,
                                    const Choice& one);
 

@@ -13,9 +13,6 @@ namespace dyn::choice {
 namespace {
 
 constexpr std::int64_t smallest_block_k = 512;
-// A problem that takes this many wake-ups on all threads is not tried on one: what one spares is a
-// tie by then.
-constexpr double wakeups_worth_threads = 1 / tie;
 
 // Of make_candidates(), at most: of each axis, and the whole with two equal parts for the threads.
 constexpr std::size_t most_fixed = 5, most_sizes = most_fixed + 3;
@@ -74,9 +71,9 @@ std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const Candidate
 }
 
 // Slices of K for blocks that are fewer than the threads, each deep enough to pay for its sums.
-Few<std::int64_t, 3> slices_for(const ContractionShape& shape, const rkernel::Strategy& strategy,
-                                int threads) {
-  constexpr std::int64_t least_slice = 256;
+Few<std::int64_t, 3> slices_for(const Machine& machine, const ContractionShape& shape,
+                                const rkernel::Strategy& strategy, int threads) {
+  const std::int64_t least_slice = machine.fitted.least_slice_depth;
   Few<std::int64_t, 3> slices;
   slices.push_back(
       shape.lanes == rkernel::LaneAxis::M ? 1 : std::max<std::int64_t>(shape.fixed_slices, 1));
@@ -135,7 +132,7 @@ void for_each_strategy(const Machine& machine, const CandidateSet& candidates,
         if (worth && !worth(strategy)) continue;
         for (const std::int64_t block_k : blocks_k) {
           strategy.block_k = block_k;
-          for (const std::int64_t slices : slices_for(shape, strategy, threads)) {
+          for (const std::int64_t slices : slices_for(machine, shape, strategy, threads)) {
             strategy.split_k = slices;
             for_each_form(shape, strategy, visit);
           }
@@ -174,7 +171,7 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
   // ties.
   const auto worth_less_than = [&](double overhead, bool cuts) {
     if (best.considered == 0) return std::numeric_limits<double>::infinity();
-    return best.seconds * (cuts_k(best_strategy) && !cuts ? 1 : 1 - tie) - overhead;
+    return best.seconds * (cuts_k(best_strategy) && !cuts ? 1 : 1 - machine.fitted.tie) - overhead;
   };
   const auto consider = [&](int active, double overhead) {
     const auto visit = [&](rkernel::Strategy strategy) {
@@ -206,9 +203,9 @@ Choice select(const Machine& machine, const CandidateSet& candidates, const Cont
   };
   if (threads > 1) consider(threads, machine.seconds_per_wakeup);
   // Sums of fixed slices that other threads wrote come to the second stage line by line, which
-  // costs more the more there are.
+  // costs more the more there are. What one thread spares, a wake-up, is a tie for longer problems.
   if (threads == 1 || shape.fixed_slices > 1 ||
-      best.seconds < wakeups_worth_threads * machine.seconds_per_wakeup)
+      best.seconds * machine.fitted.tie < machine.seconds_per_wakeup)
     consider(1, 0);
   best.program.regions = {{0, shape.m, 0, shape.n, best_strategy}};
   if (auto cover = select_cover(machine, shape, best)) return *std::move(cover);

@@ -5,15 +5,13 @@
 #include <vector>
 
 #include "src/base/rounding.hpp"
+#include "src/choice/calibration/calibration.hpp"
 #include "src/choice/gpu/wave.hpp"
 
 namespace dyn::choice {
 namespace {
 
 constexpr double lanes_issued_per_cycle = 128;  ///< by the four schedulers of a multiprocessor
-constexpr int loop_registers = 40;              ///< of a thread of a kernel without a contraction
-constexpr double l2_share =
-    0.5;  ///< of L2 that one operand can keep while the others stream through
 
 struct Blocks {
   std::int64_t m, n, all;
@@ -36,7 +34,8 @@ double b_passes(const GpuMachine& machine, const Part& part, int resident) {
   const GpuContraction& shape = part.region.shape;
   const double b_matrix =
       static_cast<double>(shape.n) * static_cast<double>(shape.k) * shape.b_element_bytes;
-  if (b_matrix <= l2_share * static_cast<double>(machine.l2_bytes)) return 1;
+  if (b_matrix <= default_calibration().gpu_l2_share * static_cast<double>(machine.l2_bytes))
+    return 1;
   const double waves = std::ceil(static_cast<double>(part.blocks.m * part.blocks.n) /
                                  (static_cast<double>(machine.multiprocessors) * resident));
   return std::min(waves, static_cast<double>(ceil_div(part.blocks.m, raster_rows)));
@@ -52,7 +51,7 @@ double memory_bytes(const GpuMachine& machine, std::span<const Part> parts, int 
                  k = static_cast<double>(shape.k);
     const double a_matrix = m * k * shape.a_element_bytes, b_matrix = n * k * shape.b_element_bytes;
     const auto kept = [&](double bytes) {
-      return bytes <= l2_share * static_cast<double>(machine.l2_bytes);
+      return bytes <= default_calibration().gpu_l2_share * static_cast<double>(machine.l2_bytes);
     };
     const bool a_again = i > 0 && m_begin == parts[i - 1].region.m_begin && kept(a_matrix);
     const bool b_again = i > 0 && n_begin == parts[i - 1].region.n_begin && kept(b_matrix);
@@ -229,7 +228,9 @@ double gpu_contraction_cost(const GpuMachine& machine, const GpuContraction& sha
 double gpu_loop_cost(const GpuMachine& machine, double elements, double bytes,
                      double operations_per_element, std::int64_t blocks, int threads) {
   if (blocks <= 0) return machine.launch_seconds;
-  const int fitting = std::max(1, occupancy(machine, threads, loop_registers, 0).blocks);
+  const int fitting = std::max(
+      1, occupancy(machine, threads, static_cast<int>(default_calibration().gpu_loop_registers), 0)
+             .blocks);
   const double per_multiprocessor = static_cast<double>(ceil_div(blocks, machine.multiprocessors));
   const double waves = std::ceil(per_multiprocessor / fitting);
   const double resident_warps =

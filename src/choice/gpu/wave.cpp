@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/choice/calibration/calibration.hpp"
+
 namespace dyn::choice {
 namespace {
 
-// Latencies in cycles of dependent instructions: assumed alike on all GPUs, near what
-// microbenchmarks report (arXiv 2402.13499).
-constexpr double fma_latency = 4, mma_latency = 33, shared_latency = 30, barrier_latency = 30;
-// Instructions of one thread: to copy 16 bytes (two addresses, a comparison, the copy), or one
-// element (index, comparison, load, conversion, store).
-constexpr double vector_copy_instructions = 5, element_copy_instructions = 8;
 constexpr double vector_bytes = 16;
 constexpr double vector_floats = 4;  ///< of one load from shared memory
-constexpr double loaded_latency =
-    2;  ///< of memory whose bandwidth is used up, against idle memory (assumed)
 
 struct Sharing {
   double warps;     ///< of the wave, on one multiprocessor
@@ -43,11 +37,12 @@ double instruction_cycles(const GpuMachine& machine, const GpuTile& tile, const 
     const double multiply_adds = tile.thread_m * tile.thread_n * (half ? 16.0 : 8.0);
     return std::max(
         multiply_adds * sharing.per_warp / (half ? machine.f16_mma_fma : machine.tf32_mma_fma),
-        mma_latency / independent);
+        default_calibration().gpu_mma_latency / independent);
   }
   const double multiply_adds = tile.thread_m * tile.thread_n;
   return std::max({warp_lanes * multiply_adds * sharing.per_warp / machine.f32_fma,
-                   step_instructions(tile) * sharing.per_warp / partitions, fma_latency});
+                   step_instructions(tile) * sharing.per_warp / partitions,
+                   default_calibration().gpu_fma_latency});
 }
 
 bool copies_vectors(bool possible, double element_bytes, const GpuTile& tile) {
@@ -68,8 +63,10 @@ bool asynchronous(const GpuContraction& shape, const GpuTile& tile) {
 // Instructions of the whole block to bring one stage to shared memory.
 double copy_instructions(const GpuContraction& shape, const GpuTile& tile) {
   const auto of = [&](bool vectors, double element_bytes, double elements) {
-    if (!copies_vectors(vectors, element_bytes, tile)) return elements * element_copy_instructions;
-    return elements * element_bytes / vector_bytes * vector_copy_instructions;
+    if (!copies_vectors(vectors, element_bytes, tile))
+      return elements * default_calibration().gpu_element_copy_instructions;
+    return elements * element_bytes / vector_bytes *
+           default_calibration().gpu_vector_copy_instructions;
   };
   return (of(shape.a_vectors, shape.a_element_bytes,
              static_cast<double>(tile.block_m) * tile.block_k) +
@@ -126,7 +123,9 @@ LayerTerms block_terms(const GpuMachine& machine, const GpuContraction& shape, c
   const Sharing alone = sharing_of(tile, 1);
   const double copies = copy_instructions(shape, tile) / tile.warps() * alone.per_warp / partitions;
   const double chain = warp_seconds(machine, tile, alone) +
-                       (barrier_latency + shared_latency + copies) / machine.clock_hz +
+                       (default_calibration().gpu_barrier_latency +
+                        default_calibration().gpu_shared_latency + copies) /
+                           machine.clock_hz +
                        (asynchronous(shape, tile) ? 0 : machine.memory_latency_seconds);
   const double issue = resident * issue_cycles(shape, tile) / machine.clock_hz;
   terms.fixed = std::max(0.0, std::max(chain, issue) - warp_seconds(machine, tile, sharing));
@@ -145,8 +144,8 @@ LayerTerms shared_terms(const GpuMachine& machine, const GpuContraction& shape, 
   // stages - 1 of them are on their way at once: a stage takes at least its part of the latency
   // (Little's law).
   const double in_flight = asynchronous(shape, tile) ? std::max(1, tile.stages - 1) : 1;
-  terms.load =
-      std::max(stage_bytes / link, loaded_latency * machine.memory_latency_seconds / in_flight);
+  terms.load = std::max(stage_bytes / link, default_calibration().gpu_loaded_latency *
+                                                machine.memory_latency_seconds / in_flight);
   terms.fixed = machine.memory_latency_seconds;
   // The epilogue passes through shared memory, so that stores to memory are whole lines.
   const double outputs = block_rows * block_columns;

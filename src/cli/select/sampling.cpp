@@ -74,6 +74,12 @@ class Field {
 
 double ProgramSamples::choosing_seconds() const { return percentile(choosing, lower_quartile); }
 
+double ProgramSamples::seconds() const {
+  std::vector<double> all = choosing;
+  all.insert(all.end(), scoring.begin(), scoring.end());
+  return percentile(all, lower_quartile);
+}
+
 std::optional<double> ProgramSamples::scoring_seconds() const {
   return scoring.empty() ? std::nullopt : std::optional(percentile(scoring, lower_quartile));
 }

@@ -24,8 +24,9 @@ struct ProgramSamples {
   /// The lower quartile over rounds: noise only adds, but the least of all would favour whoever has
   /// most samples.
   double choosing_seconds() const;
-  std::optional<double> scoring_seconds()
-      const;  ///< none for a program that was dropped before it could score
+  /// None for a program that was dropped before it could score.
+  std::optional<double> scoring_seconds() const;
+  double seconds() const;  ///< the lower quartile of all samples, what both are for
 };
 
 struct Sampled {

@@ -1,6 +1,7 @@
 // dynrun select: every policy's choice at many shapes, beside the best of all programs.
 
 #include <cstdio>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -55,6 +56,12 @@ void select_programs(const Arguments& given) {
   if (!bench.measured && !arguments.op.peers.empty())
     throw Error(ErrorKind::user, "--peers are timed beside dyn on device 'cpu' only");
   PeerTeam peers(arguments.op.peers, arguments.program);
+  std::optional<MeasurementFile> file;
+  if (!select.measurements.empty()) {
+    if (!bench.measured)
+      throw Error(ErrorKind::user, "--measurements are taken on device 'cpu' only");
+    bench.file = &file.emplace(select.measurements);
+  }
   if (!select.plot.empty()) write_plot(select.plot, {});  // fails before the work, not after it
   arguments.options.policy = name_of(rkernel::Policy::Oracle);  // makes all policies ready
   OpModels models(arguments.options);

@@ -81,6 +81,7 @@ class Programs {
 /// Seconds of each program that has them, and the oracle's choice.
 struct Times {
   std::vector<std::optional<double>> seconds;
+  std::vector<double> all;  ///< of measured ones, samples for choosing included
   std::size_t best = 0;
 };
 
@@ -120,9 +121,11 @@ Times measured_times(const ShapeBench& bench, const CandidateUnion& candidates, 
     const double seconds = percentile(of_peers[i], lower_quartile);
     peer_seconds = peer_seconds ? std::min(*peer_seconds, seconds) : seconds;
   }
-  Times times{{}, sampled.best};
-  for (const ProgramSamples& samples : sampled.programs)
+  Times times{{}, {}, sampled.best};
+  for (const ProgramSamples& samples : sampled.programs) {
     times.seconds.push_back(samples.scoring_seconds());
+    times.all.push_back(samples.seconds());
+  }
   return times;
 }
 
@@ -188,6 +191,9 @@ ShapeRecord bench_shape(const ShapeBench& bench, const std::shared_ptr<const run
     if (bench.measured) {
       Programs programs(model, test, *group, candidates, bench.seed);
       times = measured_times(bench, candidates, programs, peers, record.peer_seconds);
+      if (bench.file != nullptr)
+        bench.file->add(test, record.shape, record.threads, kernel.model_machine(), candidates,
+                        times.all);
     } else {
       times = predicted_times(candidates);
     }

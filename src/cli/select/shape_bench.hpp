@@ -6,6 +6,7 @@
 
 #include "src/cli/op/peer_process.hpp"
 #include "src/cli/op/suite.hpp"
+#include "src/cli/select/measurements.hpp"
 #include "src/cli/select/record.hpp"
 #include "src/cli/select/sampling.hpp"
 #include "src/runtime/load/model.hpp"
@@ -18,6 +19,7 @@ struct ShapeBench {
   bool measured =
       true;  ///< false: every program's time is what dyn's cost model predicts, and nothing runs
   std::uint64_t seed = 0;
+  MeasurementFile* file = nullptr;  ///< gets every program with its time; nullptr: none does
 };
 
 /// `model`: of the case's operator alone, loaded with Options::policy "oracle". The first result of

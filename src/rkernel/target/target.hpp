@@ -86,6 +86,9 @@ struct Candidate {
   std::string program;                      ///< in words: regions, tiles, blocks, moves, threads
   std::optional<double> predicted_seconds;  ///< none where the policy predicts no time
   Launch launch;
+  /// The sizes and the program as the target's cost model takes them, in JSON, for fitting it
+  /// (src/choice/calibration); "" where it has none.
+  std::string model_sizes = {}, model_program = {};
 };
 
 /// What a policy makes of a problem at one shape. Candidates that differ neither in code nor in
@@ -118,6 +121,8 @@ class Kernel {
   /// Chooses by a policy and drops the result, for timing. `remembered`: through the memory of
   /// choices, where the policy has one.
   virtual void rehearse(const PlanRequest&, Policy, bool /*remembered*/) const {}
+  /// The machine of its cost model, in JSON; "" where it has none.
+  virtual std::string model_machine() const { return {}; }
   /// Candidates, cost terms and the choice, for `dynrun explain`.
   virtual std::string explain(const PlanRequest& request) const = 0;
   /// "cpu/avx512", for `inspect` and `bench`.

@@ -4,6 +4,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "src/base/bytes.hpp"
+#include "src/choice/calibration/calibration.hpp"
 #include "targets/cpu/attention/rows.hpp"
 #include "targets/llvm/code/loops.hpp"
 #include "targets/llvm/code/transpose.hpp"
@@ -15,10 +16,6 @@ using codegen::Builder;
 using codegen::Conditional;
 using codegen::CountedLoop;
 using Values = std::vector<llvm::Value*>;
-
-// How far ahead of those at work keys are asked for: the latency of memory. One request goes with
-// the vectors of each line; as many at once would make the arithmetic wait.
-constexpr int floats_ahead = 2048;
 
 /// For each group of lanes: the first (second) half of a's, then that of b's.
 llvm::Value* halves(Builder& builder, llvm::Value* a, llvm::Value* b, int lanes, int group,
@@ -133,7 +130,8 @@ void emit_group(VectorCode& code, const KeyBlock& block, llvm::Value* first, llv
   llvm::Value* begin = code.number(0);
   if (last == nullptr) {
     llvm::Value* keys_ahead =
-        builder.CreateUDiv(code.number(floats_ahead), code.maximum(block.depth, code.number(1)));
+        builder.CreateUDiv(code.number(choice::default_calibration().prefetch_keys),
+                           code.maximum(block.depth, code.number(1)));
     // Hardware foresees keys that are read in the order in which they lie. Of narrow vectors two
     // keys share those of the query, which keys that are near already would wait for.
     const std::size_t together = code.lanes() < line_floats ? 2 : 1;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/choice/calibration/json.hpp"
 #include "src/choice/cpu/cover_select.hpp"
 #include "src/rkernel/target/same_program.hpp"
 #include "targets/cpu/contraction/kernel.hpp"
@@ -122,7 +123,8 @@ rkernel::Choices ContractionKernel::choices(const rkernel::PlanRequest& request,
     const auto place = static_cast<std::size_t>(known - result.candidates.begin());
     const auto seconds = predicted ? std::optional(considered.seconds) : std::nullopt;
     if (known == result.candidates.end()) {
-      result.candidates.push_back({words_of(shape, choice), seconds, std::move(launch)});
+      result.candidates.push_back({words_of(shape, choice), seconds, std::move(launch),
+                                   nlohmann::json(shape).dump(), nlohmann::json(choice).dump()});
     } else if (seconds) {
       // Micro-kernels that are too large for the sizes run as a smaller one does: what the policy
       // takes it for is the best of them.
@@ -165,6 +167,10 @@ bool ContractionKernel::explain_vendor(std::span<const std::int64_t> ints, int t
   text += fmt::format("  {} {:.4g} us: {}\n", taken ? "chosen" : "      ",
                       made->launch.predicted_seconds * 1e6, made->words);
   return taken;
+}
+
+std::string ContractionKernel::model_machine() const {
+  return nlohmann::json(context_->machine()).dump();
 }
 
 std::string ContractionKernel::explain(const rkernel::PlanRequest& request) const {

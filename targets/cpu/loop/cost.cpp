@@ -11,24 +11,7 @@ namespace dyn::cpu {
 
 namespace {
 
-constexpr std::int64_t least_chunk = 4096, most_chunk = 16384, chunk_multiple = 64;
-constexpr std::int64_t tickets_per_thread = 8;
-constexpr double elements_per_grain = 8192, most_elements_per_grain = 1 << 20;
-// A thread finds this many grains at least, so that the last ones end together.
-constexpr std::int64_t grains_per_thread = 32;
-// What is asked for this early has come when it is needed.
-// Longer rows repay that accumulators are loaded and stored for each of them by being read in one
-// run, where a ticket has whole rows.
-constexpr std::int64_t most_grouped_row_bytes = 256;
-constexpr std::int64_t bytes_ahead = 8192, most_rows_ahead = 64;
-// Fewer partial results are merged by one thread.
-constexpr double least_merged = 1 << 15;
-// Accumulators of a chunk stay in L1 beside what streams by.
-constexpr std::int64_t most_accumulators = 4096;
-// A transposed block: whole lines are read, one row after the other, and written in long runs.
-constexpr std::int64_t turned_lanes = 1024, turned_steps = 64;
-// Rows shorter than this leave too many lines that are not stored whole.
-constexpr std::int64_t least_streamed_row_bytes = 1024;
+constexpr std::int64_t chunk_multiple = 64;  ///< elements: whole lines, whatever the dtype
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -41,13 +24,14 @@ std::int64_t chunks_of(std::int64_t extent, std::int64_t chunk) {
 // Elements of the lane axis in one ticket, where lanes run along a parallel axis.
 std::int64_t chunk_for(const LoopProblem& loop, const LoopCost& cost, int passes,
                        const choice::Machine& machine, int threads) {
-  const auto share =
-      static_cast<std::int64_t>(cost.elements / static_cast<double>(threads * tickets_per_thread));
-  if (loop.turned_axis >= 0) return turned_lanes;
-  if (!loop.reduces()) return std::clamp(share, least_chunk, most_chunk);
+  const auto share = static_cast<std::int64_t>(
+      cost.elements / static_cast<double>(threads * machine.fitted.loop_tickets_per_thread));
+  if (loop.turned_axis >= 0) return machine.fitted.loop_block_lanes;
+  if (!loop.reduces())
+    return std::clamp(share, machine.fitted.loop_least_chunk, machine.fitted.loop_most_chunk);
   // Rows outside, lanes inside: long runs of lanes, unless later passes should find the rows in
   // cache.
-  std::int64_t most = most_accumulators;
+  std::int64_t most = machine.fitted.loop_most_accumulators;
   const std::int64_t fair =
       threads == 1 || cost.slices.count > 1 ? cost.lanes : cost.lanes * cost.rows / (threads * 2);
   if (passes > 1)
@@ -66,15 +50,16 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const choice::M
   }
   const std::int64_t row_bytes =
       4 * (loop.lanes_reduced() ? cost.lanes : std::min(cost.chunk, cost.lanes));
-  cost.grouped = row_bytes <= most_grouped_row_bytes || cost.chunks > 1;
+  cost.grouped = row_bytes <= machine.fitted.loop_most_grouped_row || cost.chunks > 1;
   const std::int64_t at_once =
       loop.reduces() && !loop.lanes_reduced() ? LoopProblem::rows_at_once : 1;
-  cost.ahead = std::clamp(chunks_of(bytes_ahead, std::max<std::int64_t>(row_bytes, 1)), at_once,
-                          most_rows_ahead);
+  cost.ahead =
+      std::clamp(chunks_of(machine.fitted.loop_bytes_ahead, std::max<std::int64_t>(row_bytes, 1)),
+                 at_once, machine.fitted.loop_most_rows_ahead);
   if (loop.lanes_reduced() && 4 * row_bytes > machine.levels[0].bytes)
     std::swap(cost.ahead, cost.far_ahead);
   if (loop.turned_axis >= 0) {
-    cost.turned_chunk = turned_steps;
+    cost.turned_chunk = machine.fitted.loop_block_steps;
     cost.turned_chunks = chunks_of(cost.turned, cost.turned_chunk);
   }
   cost.tickets = cost.rows * cost.chunks * cost.turned_chunks * cost.slices.count;
@@ -84,9 +69,9 @@ void divide(const LoopProblem& loop, LoopCost& cost, int passes, const choice::M
       cost.elements / static_cast<double>(std::max<std::int64_t>(cost.tickets, 1));
   const auto fair = (cost.tickets + cost.threads - 1) / cost.threads;
   // Long runs for each thread: hardware, and the code too, read ahead of what they need.
-  const double elements =
-      std::clamp(cost.elements / static_cast<double>(cost.threads * grains_per_thread),
-                 elements_per_grain, most_elements_per_grain);
+  const double elements = std::clamp(
+      cost.elements / static_cast<double>(cost.threads * machine.fitted.loop_grains_per_thread),
+      machine.fitted.loop_least_grain, machine.fitted.loop_most_grain);
   cost.grain = static_cast<std::int64_t>(elements / std::max(per_ticket, 1.0));
   cost.grain =
       std::max<std::int64_t>(cost.threads == 1 ? cost.tickets : std::min(cost.grain, fair), 1);
@@ -106,7 +91,7 @@ void predict_merge(const LoopProblem& loop, LoopCost& cost, int reductions,
   const std::int64_t tickets = cost.rows * cost.merge_chunks;
   const double merged =
       static_cast<double>(cost.slices.count * cost.rows * cost.partials_row * reductions);
-  const bool alone = cost.threads == 1 || merged < least_merged;
+  const bool alone = cost.threads == 1 || merged < machine.fitted.loop_least_merged;
   cost.merge_grain = alone ? tickets : 1;
   const int active = alone ? 1 : cost.threads;
   const double bytes = merged * loop.scratch_element_bytes;
@@ -167,8 +152,9 @@ LoopCost loop_cost(const LoopProblem& loop, const LoopClass& loop_class,
   // it is written.
   const auto last_cache = static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
   const std::int64_t row_bytes = cost.lanes * 4;
-  cost.streams = cost.written > last_cache * 3 / 4 &&
-                 (row_bytes >= least_streamed_row_bytes || row_bytes % line_bytes == 0);
+  cost.streams =
+      cost.written > last_cache * 3 / 4 &&
+      (row_bytes >= machine.fitted.loop_least_streamed_row || row_bytes % line_bytes == 0);
   if (loop.sliced) cost.slices = slices_of(loop, ints);
   LoopCost best = cost;
   divide(loop, best, loop_class.passes, machine, 1);

@@ -6,23 +6,14 @@
 #include <cmath>
 #include <limits>
 
+#include "src/choice/calibration/calibration.hpp"
+
 namespace dyn::cpu {
 
 namespace {
 
 using rkernel::AxisKind;
 using rkernel::ExprOp;
-
-// Enough for the last ones to end together on many threads; so many partial results are still
-// merged in next to no time.
-constexpr double most_tickets = 64;
-// Of a slice, so that a second stage and what each slice begins and ends with are next to nothing
-// beside what it reads. Many lanes along a parallel axis can be divided instead, which is as good
-// where the data is in a cache.
-constexpr double least_elements = 1 << 17, least_elements_of_wide = 1 << 18, least_rows = 256;
-constexpr double wide_lanes = 256;
-// Lanes along a parallel axis: one ticket's accumulators stay in L1.
-constexpr double lanes_of_ticket = 4096;
 
 struct Sizes {
   double rows = 1;     ///< points of the parallel axes without lanes
@@ -31,13 +22,17 @@ struct Sizes {
 };
 
 std::int64_t slice_count(const Sizes& sizes, bool lanes_reduced) {
+  const choice::Calibration& fitted = choice::default_calibration();
   if (sizes.rows < 1 || sizes.lanes < 1) return 1;
-  const double tickets = sizes.rows * std::ceil(sizes.lanes / lanes_of_ticket);
+  const double tickets = sizes.rows * std::ceil(sizes.lanes / fitted.slice_lanes_of_ticket);
   const double elements =
-      std::ceil((sizes.lanes < wide_lanes ? least_elements : least_elements_of_wide) / sizes.lanes);
-  const double least = lanes_reduced ? elements : std::max(least_rows, elements);
+      std::ceil((sizes.lanes < fitted.slice_wide_lanes ? fitted.slice_least_elements
+                                                       : fitted.slice_least_elements_of_wide) /
+                sizes.lanes);
+  const double least = lanes_reduced ? elements : std::max(fitted.slice_least_rows, elements);
   return static_cast<std::int64_t>(std::max(
-      std::min(std::floor(most_tickets / tickets), std::floor(sizes.reduced / least)), 1.0));
+      std::min(std::floor(fitted.slice_most_tickets / tickets), std::floor(sizes.reduced / least)),
+      1.0));
 }
 
 double neutral_of(ExprOp op) {
@@ -62,8 +57,8 @@ bool may_slice(const rkernel::Problem& problem) {
       lanes_reduced = lanes_reduced || lanes;
     } else if (lanes) {
       // Most slices are made where lanes fill one ticket.
-      sizes.lanes = std::clamp(lanes_of_ticket, static_cast<double>(bounds.low),
-                               static_cast<double>(bounds.high));
+      sizes.lanes = std::clamp(choice::default_calibration().slice_lanes_of_ticket,
+                               static_cast<double>(bounds.low), static_cast<double>(bounds.high));
     } else {
       sizes.rows *= static_cast<double>(std::max<std::int64_t>(bounds.low, 1));
     }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "src/choice/calibration/json.hpp"
 #include "targets/cpu/measure/block_speeds.hpp"
 #include "targets/cpu/measure/measure.hpp"
 #include "targets/cpu/measure/vendor_figures.hpp"
@@ -22,36 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-json to_json(const std::vector<choice::TileSpeed>& speeds) {
-  json tiles = json::array();
-  for (const auto& tile : speeds) tiles.push_back({tile.rows, tile.columns, tile.seconds_per_k});
-  return tiles;
-}
-
-std::vector<choice::TileSpeed> tiles_from(const json& value) {
-  std::vector<choice::TileSpeed> speeds;
-  for (const json& tile : value) speeds.push_back({tile.at(0), tile.at(1), tile.at(2)});
-  return speeds;
-}
-
-json to_json(const choice::Machine& machine) {
-  json levels = json::array();
-  for (const auto& level : machine.levels)
-    levels.push_back(
-        {{"name", level.name}, {"bytes", level.bytes}, {"bandwidth", level.bandwidth}});
-  return {{"name", machine.name},
-          {"threads", machine.threads},
-          {"vector_width", machine.vector_width},
-          {"panel", machine.panel},
-          {"seconds_per_vector_operation", machine.seconds_per_vector_operation},
-          {"seconds_per_call", machine.seconds_per_call},
-          {"seconds_per_ticket", machine.seconds_per_ticket},
-          {"seconds_per_wakeup", machine.seconds_per_wakeup},
-          {"levels", levels},
-          {"tiles", to_json(machine.tiles)}};
-}
-
-json to_json(const std::vector<BlockSpeed>& speeds) {
+json as_json(const std::vector<BlockSpeed>& speeds) {
   json blocks = json::array();
   for (const BlockSpeed& speed : speeds) {
     const choice::BlockKernel& block = speed.block;
@@ -83,31 +55,13 @@ bool fits(const std::vector<BlockSpeed>& speeds, const std::vector<choice::Block
       });
 }
 
-choice::Machine from_json(const json& value) {
-  choice::Machine machine;
-  machine.name = value.at("name");
-  machine.threads = value.at("threads");
-  machine.vector_width = value.at("vector_width");
-  machine.panel = value.at("panel");
-  machine.seconds_per_vector_operation = value.at("seconds_per_vector_operation");
-  machine.seconds_per_call = value.at("seconds_per_call");
-  machine.seconds_per_ticket = value.at("seconds_per_ticket");
-  machine.seconds_per_wakeup = value.at("seconds_per_wakeup");
-  for (const json& level : value.at("levels")) {
-    machine.levels.push_back(
-        {level.at("name"), level.at("bytes"), level.at("bandwidth").get<std::vector<double>>()});
-  }
-  machine.tiles = tiles_from(value.at("tiles"));
-  return machine;
-}
-
 /// Figures with what they are about.
 struct KeptVendor {
   std::string machine, version;
   VendorFigures figures;
 };
 
-json to_json(const KeptVendor& kept) {
+json as_json(const KeptVendor& kept) {
   const auto rate = [](const VendorRate& of) {
     return json{{"flops_per_second", of.flops_per_second},
                 {"seconds_per_execution", of.seconds_per_execution}};
@@ -169,6 +123,9 @@ void write(const std::string& path, const std::string& text) {
   if (!file || error) std::filesystem::remove(temporary, error);
 }
 
+json as_json(const choice::Machine& machine) { return machine; }
+json as_json(const std::vector<choice::TileSpeed>& speeds) { return speeds; }
+
 /// Figures, and whether they are worth keeping on disk.
 template <class Figures>
 struct Made {
@@ -198,7 +155,7 @@ Figures kept_figures(const std::string& name, const std::string& cache_dir, cons
   if (!figures) {
     Made<Figures> made = make();
     figures = std::move(made.figures);
-    if (!cache_dir.empty() && made.lasting) write(path, to_json(*figures).dump(1));
+    if (!cache_dir.empty() && made.lasting) write(path, as_json(*figures).dump(1));
   }
   return known.emplace(name, std::move(*figures)).first->second;
 }
@@ -212,7 +169,7 @@ choice::Machine machine_figures(const codegen::Isa& isa, int threads,
   const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, threads,
                                        codegen::checksum(cpu_name() + codegen::code_stamp()));
   const auto read = [&](const json& value) {
-    choice::Machine machine = from_json(value);
+    auto machine = value.get<choice::Machine>();
     return fits(machine, isa, threads) ? std::optional(std::move(machine)) : std::nullopt;
   };
   return kept_figures<choice::Machine>(name, cache_dir, read, [&] {
@@ -229,7 +186,7 @@ std::vector<choice::TileSpeed> tile_figures(const codegen::Isa& isa, DType weigh
   const std::string name = fmt::format("machine-{}-{}-{:016x}.json", isa.name, name_of(weights),
                                        codegen::checksum(cpu_name() + codegen::code_stamp()));
   const auto read = [&](const json& value) {
-    Tiles tiles = tiles_from(value);
+    auto tiles = value.get<Tiles>();
     return fits(tiles, isa) ? std::optional(std::move(tiles)) : std::nullopt;
   };
   return kept_figures<Tiles>(name, cache_dir, read, [&] {

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "src/base/bytes.hpp"
+#include "src/choice/calibration/calibration.hpp"
 #include "targets/cpu/tile/widening.hpp"
 
 namespace dyn::cpu {
@@ -17,23 +18,6 @@ constexpr int k_unroll = steps_of_ahead;
 // Rows that share a base pointer: x86 addresses base + {1, 2} * index directly, and 3 * index is a
 // second register.
 constexpr int most_rows_per_base = 4;
-// How far ahead B is asked for, so that it comes from memory in time. Measured from 1 to 64 KiB:
-// tiles of up to 8 rows lose 10 % with half or twice of it, taller ones gain 6 % with half as much
-// again.
-constexpr int prefetch_bytes = 8192, prefetch_bytes_of_tall_tiles = 12288, tall_rows = 9;
-// Rows of B as they lie seldom begin on a line, and end in one more: asking for it too, 14 rows of
-// 4796 x 1153 from memory took 7.3 to 5.0 ms, 4 rows 3.4 to 2.6 (Zen 4). Tiles of two rows would
-// lose 3 % over packed panels, which have no such line; only f32 is ever read as it lies.
-constexpr int least_rows_to_ask_last_line = 3;
-// Of A's rows in one tile, that those of the next one stay in L2 beside panels of B; and how far
-// ahead within rows else: some hundred steps of K. 14 rows of K = 3703 took 20 % less with the
-// second, of K = 1433 5 % less with the first (Zen 4, 1 MB of L2).
-constexpr std::int64_t most_elements_of_near_tile = (128 << 10) / 4;
-constexpr std::uint64_t elements_ahead_in_rows = 128;
-// The same with lanes along K: where tiles fill L1, lines asked for had left it before their use,
-// and 64 to 3072 rows of K from 500 to 1408 in L2 took 1.1 to 1.9 times as long. In longer rows
-// hardware keeps up (Zen 4, 32 KB of L1).
-constexpr std::int64_t most_elements_of_near_dots = (8 << 10) / 4;
 
 llvm::Value* next_rows(codegen::Builder& builder, const TileRows& tile, std::int64_t most_elements,
                        std::uint64_t ahead_in_rows) {
@@ -48,11 +32,13 @@ llvm::Value* next_rows(codegen::Builder& builder, const TileRows& tile, std::int
 }  // namespace
 
 llvm::Value* rows_ahead(codegen::Builder& builder, const TileRows& tile) {
-  return next_rows(builder, tile, most_elements_of_near_tile, elements_ahead_in_rows);
+  return next_rows(
+      builder, tile, choice::default_calibration().prefetch_near_elements,
+      static_cast<std::uint64_t>(choice::default_calibration().prefetch_elements_in_rows));
 }
 
 llvm::Value* dot_rows_ahead(codegen::Builder& builder, const TileRows& tile) {
-  return next_rows(builder, tile, most_elements_of_near_dots, 0);
+  return next_rows(builder, tile, choice::default_calibration().prefetch_near_dot_elements, 0);
 }
 
 TileLoop::TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Tile& tile,
@@ -75,7 +61,10 @@ TileLoop::TileLoop(codegen::Builder& builder, const codegen::Isa& isa, const Til
   unrolled_bytes_ = builder_.CreateShl(step_bytes, 2);
   const std::size_t row_of_panel_bytes =
       size_of(weights_) * static_cast<std::size_t>(isa_.panel_f32);
-  const int bytes_ahead = rows_ >= tall_rows ? prefetch_bytes_of_tall_tiles : prefetch_bytes;
+  const choice::Calibration& fitted = choice::default_calibration();
+  const std::int64_t bytes_ahead = rows_ >= fitted.prefetch_tall_rows
+                                       ? fitted.prefetch_bytes_of_tall_tiles
+                                       : fitted.prefetch_bytes;
   near_ahead_ = builder_.CreateMul(
       step_bytes, builder_.getInt64(static_cast<std::size_t>(bytes_ahead) / row_of_panel_bytes));
   group_bytes_ = builder_.CreateShl(row_bytes, 2);
@@ -204,7 +193,8 @@ void TileLoop::prefetch_panels(const Values& state) {
                                           builder_.getInt64(static_cast<std::uint64_t>(column)));
         codegen::prefetch(builder_, address);
       }
-      if (rows_ >= least_rows_to_ask_last_line && weights_ == DType::f32 && !packed_b_) {
+      if (rows_ >= choice::default_calibration().prefetch_last_line_rows &&
+          weights_ == DType::f32 && !packed_b_) {
         llvm::Value* row = add_bytes(asked, step_offsets_[static_cast<std::size_t>(step)]);
         codegen::prefetch(
             builder_, element_of(builder_, weights_, row,

@@ -3,24 +3,23 @@
 #include <algorithm>
 
 #include "src/base/rounding.hpp"
+#include "src/choice/calibration/calibration.hpp"
 
 namespace dyn::cpu {
 namespace {
 
-/// Of one product, as parallel work is dealt out: small enough to balance threads, large against
-/// the call of a primitive.
-constexpr double flops_of_block = 4e7;
-constexpr std::int64_t most_blocks_of_thread = 4;
 constexpr std::int64_t row_step = 8;      ///< of blocks' borders
 constexpr std::int64_t least_panels = 2;  ///< of a block of columns
 
 }  // namespace
 
 VendorBlocks cut_blocks(const VendorSizes& sizes, std::int64_t panel, int threads) {
+  const choice::Calibration& fitted = choice::default_calibration();
   const double flops = 2.0 * static_cast<double>(sizes.batch) * static_cast<double>(sizes.m) *
                        static_cast<double>(sizes.n) * static_cast<double>(sizes.k);
   const auto per_thread = std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(flops / flops_of_block) / threads, 1, most_blocks_of_thread);
+      static_cast<std::int64_t>(flops / fitted.vendor_flops_of_block) / threads, 1,
+      fitted.vendor_most_blocks_of_thread);
   const std::int64_t wanted = threads > 1 ? ceil_div(per_thread * threads, sizes.batch) : 1;
   VendorBlocks best;
   double least = 0;

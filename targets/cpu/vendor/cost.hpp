@@ -40,10 +40,10 @@ VendorChoice choose_vendor_threads(const choice::Machine& machine, const VendorF
                                    const choice::ContractionShape& shape, int threads,
                                    bool epilogue);
 
-/// Whether policy Dyn takes the vendor's program: expected to be faster by more than 3 %. Both
-/// predictions err, and making primitives is not for nothing.
-constexpr bool vendor_pays(double vendor_seconds, double own_seconds) {
-  return vendor_seconds < 0.97 * own_seconds;
+/// Whether policy Dyn takes the vendor's program: expected to be faster by more than
+/// Calibration::vendor_margin. Both predictions err, and making primitives is not for nothing.
+inline bool vendor_pays(double vendor_seconds, double own_seconds) {
+  return vendor_seconds < choice::default_calibration().vendor_margin * own_seconds;
 }
 
 }  // namespace dyn::cpu

@@ -1,0 +1,132 @@
+#include "src/choice/calibration/json.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+
+template <>
+struct nlohmann::adl_serializer<dyn::DType> {
+  static void to_json(json& json, dyn::DType dtype) { json = dyn::name_of(dtype); }
+  static void from_json(const json& json, dyn::DType& dtype) {
+    const auto name = json.get<std::string>();
+    const auto known = dyn::parse_dtype(name);
+    if (!known) throw std::invalid_argument(fmt::format("there is no dtype '{}'", name));
+    dtype = *known;
+  }
+};
+
+namespace dyn::choice {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryLevel, name, bytes, bandwidth)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WindowStrips, row_elements, windows, step, taps)
+
+namespace {
+
+using nlohmann::json;
+
+/// Calls `visit(name, member)` for every member of a machine that was measured. `Of`: Machine,
+/// const or not.
+template <class Of, class Visit>
+void for_each_member(Of& machine, const Visit& visit) {
+  visit("name", machine.name);
+  visit("threads", machine.threads);
+  visit("vector_width", machine.vector_width);
+  visit("panel", machine.panel);
+  visit("seconds_per_vector_operation", machine.seconds_per_vector_operation);
+  visit("seconds_per_call", machine.seconds_per_call);
+  visit("seconds_per_ticket", machine.seconds_per_ticket);
+  visit("seconds_per_wakeup", machine.seconds_per_wakeup);
+  visit("levels", machine.levels);
+  visit("tiles", machine.tiles);
+  visit("narrow_tiles", machine.narrow_tiles);
+  visit("dot_rows", machine.dot_rows);
+}
+
+template <class Of, class Visit>
+void for_each_size(Of& shape, const Visit& visit) {
+  visit("lanes", shape.lanes);
+  visit("batch", shape.batch);
+  visit("m", shape.m);
+  visit("n", shape.n);
+  visit("k", shape.k);
+  visit("a_dtype", shape.a_dtype);
+  visit("b_dtype", shape.b_dtype);
+  visit("b_packed", shape.b_packed);
+  visit("must_pack_b", shape.must_pack_b);
+  visit("b_row_bytes", shape.b_row_bytes);
+  visit("must_copy_a", shape.must_copy_a);
+  visit("a_row_bytes", shape.a_row_bytes);
+  visit("a_slides", shape.a_slides);
+  visit("a_distinct", shape.a_distinct);
+  visit("a_runs", shape.a_runs);
+  visit("a_strips", shape.a_strips);
+  visit("epilogue_operations", shape.epilogue_operations);
+  visit("inlined_rows", shape.inlined_rows);
+  visit("epilogue_bytes", shape.epilogue_bytes);
+  visit("fixed_slices", shape.fixed_slices);
+  visit("may_dot_rest", shape.may_dot_rest);
+  visit("rest_as_rows", shape.rest_as_rows);
+  visit("a_level", shape.a_level);
+  visit("b_level", shape.b_level);
+}
+
+template <class Of, class Visit>
+void for_each_number(Of& region, const Visit& visit) {
+  auto& strategy = region.strategy;
+  for (auto* number : {&region.m0, &region.m, &region.n0, &region.n}) visit(*number);
+  for (auto* number : {&strategy.tile_rows, &strategy.tile_columns}) visit(*number);
+  for (auto* number : {&strategy.block_m, &strategy.block_n, &strategy.block_k, &strategy.split_k})
+    visit(*number);
+  visit(strategy.copy_a);
+  visit(strategy.lanes);
+  visit(strategy.direct_b);
+  visit(strategy.dot_rest);
+}
+
+}  // namespace
+
+void to_json(json& json, const TileSpeed& tile) {
+  json = {tile.rows, tile.columns, tile.seconds_per_k};
+}
+
+void from_json(const json& json, TileSpeed& tile) {
+  tile = {json.at(0).get<int>(), json.at(1).get<int>(), json.at(2).get<double>()};
+}
+
+void to_json(json& json, const Machine& machine) {
+  for_each_member(machine, [&](const char* name, const auto& member) { json[name] = member; });
+}
+
+void from_json(const json& json, Machine& machine) {
+  for_each_member(machine, [&](const char* name, auto& member) { json.at(name).get_to(member); });
+}
+
+void to_json(json& json, const ContractionShape& shape) {
+  for_each_size(shape, [&](const char* name, const auto& size) { json[name] = size; });
+}
+
+void from_json(const json& json, ContractionShape& shape) {
+  for_each_size(shape, [&](const char* name, auto& size) { json.at(name).get_to(size); });
+}
+
+void to_json(json& json, const Choice& choice) {
+  auto regions = nlohmann::json::array();
+  for (const rkernel::Region& region : choice.program.regions) {
+    auto& numbers = regions.emplace_back(nlohmann::json::array());
+    for_each_number(region, [&](const auto& number) { numbers.push_back(number); });
+  }
+  json = {choice.threads, std::move(regions)};
+}
+
+void from_json(const json& json, Choice& choice) {
+  json.at(0).get_to(choice.threads);
+  choice.program.regions.clear();
+  for (const auto& numbers : json.at(1)) {
+    rkernel::Region& region = choice.program.regions.emplace_back();
+    std::size_t place = 0;
+    for_each_number(region, [&](auto& number) { numbers.at(place++).get_to(number); });
+  }
+}
+
+}  // namespace dyn::choice
