@@ -1,7 +1,7 @@
 // Which elements of its inputs a node reads.
 
 #include "graph/fusion/grower.hpp"
-#include "graph/ops/window_axes.hpp"
+#include "graph/ops/sliding_window.hpp"
 
 namespace dyn::graph {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "graph/fusion/group.hpp"
+#include "graph/passes/decompose_conv_pool.hpp"
 #include "graph/passes/rewriter.hpp"
-#include "graph/passes/split_windows.hpp"
 
 namespace dyn::graph {
 namespace {

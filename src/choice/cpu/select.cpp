@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/base/few.hpp"
+#include "src/base/inline_vector.hpp"
 #include "src/base/rounding.hpp"
 #include "src/choice/cost/block_sizes.hpp"
 #include "src/choice/cost/rest_columns.hpp"

@@ -9,8 +9,8 @@
 #include "src/cli/op/op_model.hpp"
 #include "src/cli/op/slices.hpp"
 #include "src/cli/report/statistics.hpp"
+#include "src/cli/select/choosing_time.hpp"
 #include "src/cli/select/compare.hpp"
-#include "src/cli/select/rehearsal.hpp"
 #include "src/runtime/plan/candidates.hpp"
 
 namespace dyn::cli {

@@ -8,7 +8,7 @@
 
 #include "dyn/error.hpp"
 #include "src/import/onnx/converter.hpp"
-#include "src/import/onnx/parts/term.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 namespace dyn::onnx {
 namespace {

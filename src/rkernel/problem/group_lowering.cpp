@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "dyn/error.hpp"
-#include "graph/ops/window_axes.hpp"
+#include "graph/ops/sliding_window.hpp"
 
 namespace dyn::rkernel {
 

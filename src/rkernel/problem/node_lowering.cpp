@@ -6,7 +6,7 @@
 
 #include "dyn/error.hpp"
 #include "graph/ir/scalars.hpp"
-#include "graph/ops/window_axes.hpp"
+#include "graph/ops/sliding_window.hpp"
 #include "src/rkernel/problem/group_lowering.hpp"
 
 namespace dyn::rkernel {

@@ -9,7 +9,7 @@
 
 #include "graph/ir/scalars.hpp"
 #include "src/import/onnx/ops/families.hpp"
-#include "src/import/onnx/parts/term.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 namespace dyn::onnx {
 namespace {

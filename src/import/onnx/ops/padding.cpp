@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
-#include "src/import/onnx/parts/term.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 namespace dyn::onnx {
 namespace {

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/axis_order.hpp"
 #include "src/import/onnx/parts/integer_product.hpp"
 #include "src/import/onnx/parts/quantization.hpp"
-#include "src/import/onnx/parts/turned.hpp"
-#include "src/import/onnx/parts/windows.hpp"
+#include "src/import/onnx/parts/sliding_windows.hpp"
 
 namespace dyn::onnx {
 namespace {

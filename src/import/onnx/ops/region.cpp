@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/axis_order.hpp"
 #include "src/import/onnx/parts/interpolation.hpp"
 #include "src/import/onnx/parts/places.hpp"
-#include "src/import/onnx/parts/turned.hpp"
 
 namespace dyn::onnx {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "graph/ir/scalars.hpp"
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/axis_order.hpp"
 #include "src/import/onnx/parts/interpolate.hpp"
-#include "src/import/onnx/parts/turned.hpp"
 
 namespace dyn::onnx {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "src/import/onnx/parts/term.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 namespace dyn::onnx {
 

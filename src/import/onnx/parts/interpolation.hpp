@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "src/import/onnx/parts/term.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 namespace dyn::onnx {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Elements chosen by indices that are tensors themselves.
 
-#include "src/import/onnx/parts/term.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 namespace dyn::onnx {
 

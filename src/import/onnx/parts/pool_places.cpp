@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "src/import/onnx/parts/term.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 namespace dyn::onnx {
 namespace {

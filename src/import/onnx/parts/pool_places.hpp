@@ -1,7 +1,7 @@
 #pragma once
 // Where the greatest elements of windows stand.
 
-#include "src/import/onnx/parts/windows.hpp"
+#include "src/import/onnx/parts/sliding_windows.hpp"
 
 namespace dyn::onnx {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Integers that stand for numbers: (integer - zero point) * scale.
 
-#include "src/import/onnx/parts/term.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 namespace dyn::onnx {
 

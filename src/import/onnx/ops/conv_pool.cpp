@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "src/import/onnx/ops/families.hpp"
+#include "src/import/onnx/parts/axis_order.hpp"
 #include "src/import/onnx/parts/pool_places.hpp"
-#include "src/import/onnx/parts/turned.hpp"
-#include "src/import/onnx/parts/windows.hpp"
+#include "src/import/onnx/parts/sliding_windows.hpp"
 
 namespace dyn::onnx {
 namespace {

@@ -1,10 +1,10 @@
-#include "graph/passes/split_windows.hpp"
+#include "graph/passes/decompose_conv_pool.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include "graph/ops/window_axes.hpp"
+#include "graph/ops/sliding_window.hpp"
 
 namespace dyn::graph {
 namespace {

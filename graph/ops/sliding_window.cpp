@@ -1,4 +1,4 @@
-#include "graph/ops/window_axes.hpp"
+#include "graph/ops/sliding_window.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "src/import/onnx/parts/term.hpp"
+#include "src/import/onnx/parts/tensor_expr.hpp"
 
 #include <functional>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "src/cli/select/rehearsal.hpp"
+#include "src/cli/select/choosing_time.hpp"
 
 #include "src/cli/report/statistics.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "graph/ops/families.hpp"
 #include "graph/ops/infer.hpp"
-#include "graph/ops/window_axes.hpp"
+#include "graph/ops/sliding_window.hpp"
 
 namespace dyn::graph {
 

@@ -1,4 +1,4 @@
-#include "src/import/onnx/parts/turned.hpp"
+#include "src/import/onnx/parts/axis_order.hpp"
 
 #include <numeric>
 
