@@ -23,7 +23,8 @@ void require_list(const InferContext& context, const char* name, std::size_t siz
 }
 
 /// The node's windows along as many axes as `sizes` has entries.
-std::vector<Window> checked_windows(InferContext& context, std::span<const std::int64_t> sizes) {
+std::vector<SlidingWindow> checked_windows(InferContext& context,
+                                           std::span<const std::int64_t> sizes) {
   const auto strides = context.integers("strides"), dilations = context.integers("dilations");
   for (const auto& [name, list] : {std::pair{"strides", &strides}, {"dilations", &dilations}}) {
     require_list(context, name, list->size(), sizes.size());
@@ -46,7 +47,7 @@ std::vector<Window> checked_windows(InferContext& context, std::span<const std::
 }
 
 /// How many windows there are along dim `axis` of x.
-Dim count_windows(InferContext& context, const Window& window, int axis) {
+Dim count_windows(InferContext& context, const SlidingWindow& window, int axis) {
   const Dim extent = context.input(0).dims[static_cast<std::size_t>(axis)];
   const Dim reach = context.dims().constant((window.size - 1) * window.dilation + 1),
             padded = window.before + extent + window.after;
@@ -66,7 +67,7 @@ void infer_windows(InferContext& context, std::vector<TensorType>& outputs) {
   if (x.rank() + static_cast<int>(axes.size()) > max_rank)
     context.fail(fmt::format("windows: the result would have {} dims, more than {}",
                              x.rank() + static_cast<int>(axes.size()), max_rank));
-  const std::vector<Window> windows = checked_windows(context, sizes);
+  const std::vector<SlidingWindow> windows = checked_windows(context, sizes);
   outputs[0] = x;
   for (std::size_t i = 0; i < axes.size(); ++i)
     outputs[0].dims[static_cast<std::size_t>(axes[i])] =
@@ -77,7 +78,8 @@ void infer_windows(InferContext& context, std::vector<TensorType>& outputs) {
 }
 
 /// x's dims with the windows' counts in the place of the `count` axes before axis `end`.
-std::vector<Dim> slid_dims(InferContext& context, const std::vector<Window>& windows, int end) {
+std::vector<Dim> slid_dims(InferContext& context, const std::vector<SlidingWindow>& windows,
+                           int end) {
   const int first = end - static_cast<int>(windows.size());
   if (first < 0)
     context.fail(fmt::format("{} with windows along {} axes needs them and channels, but {} is {}",
@@ -102,7 +104,7 @@ void infer_window_matmul(InferContext& context, std::vector<TensorType>& outputs
   if (sizes.empty())
     context.fail("window_matmul: sizes needs one entry for each axis of the windows");
   const int grouped = w.rank() == 3, channels = x.rank() - 1;
-  const std::vector<Window> windows = checked_windows(context, sizes);
+  const std::vector<SlidingWindow> windows = checked_windows(context, sizes);
   outputs[0] = {x.dtype, slid_dims(context, windows, channels - grouped)};
   Dim depth = x.dims.back();
   for (const std::int64_t size : sizes) depth = depth * size;
@@ -179,7 +181,7 @@ constexpr const char* window_errors =
 
 }  // namespace
 
-std::vector<OpDef> window_ops() {
+std::vector<OpDef> conv_pool_ops() {
   std::vector<AttrDef> of_windows = with(
       window_attrs(true),
       {"value", AttrKind::Float, "0", "the padding's elements; as cast gives it in another dtype"});

@@ -14,7 +14,7 @@ std::vector<OpDef> contraction_ops();
 std::vector<OpDef> view_ops();
 std::vector<OpDef> indexed_ops();
 std::vector<OpDef> state_ops();
-std::vector<OpDef> window_ops();
+std::vector<OpDef> conv_pool_ops();
 std::vector<OpDef> host_ops();
 std::vector<OpDef> defining_ops();
 std::vector<OpDef> recurrence_ops();

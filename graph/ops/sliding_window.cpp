@@ -7,17 +7,17 @@
 
 namespace dyn::graph {
 
-Coord Window::place(const Coord& index, const Coord& tap) const {
+Coord SlidingWindow::place(const Coord& index, const Coord& tap) const {
   DimTable& dims = before.table();
   return index * dims.constant(stride) + tap * dims.constant(dilation) + before * -1;
 }
 
-std::vector<Window> windows_of(const Module& module, const Node& node,
-                               std::span<const std::int64_t> sizes) {
+std::vector<SlidingWindow> windows_of(const Module& module, const Node& node,
+                                      std::span<const std::int64_t> sizes) {
   const auto strides = attr_integers(node, "strides"), dilations = attr_integers(node, "dilations");
   const auto before = attr_dims(module, node, "before"), after = attr_dims(module, node, "after");
   const Dim none = module.dims->constant(0);
-  std::vector<Window> windows;
+  std::vector<SlidingWindow> windows;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     windows.push_back({sizes[i], strides.empty() ? 1 : strides[i],
                        dilations.empty() ? 1 : dilations[i], before.empty() ? none : before[i],
@@ -26,7 +26,7 @@ std::vector<Window> windows_of(const Module& module, const Node& node,
   return windows;
 }
 
-std::vector<Window> windows_of(const Module& module, const Node& node) {
+std::vector<SlidingWindow> windows_of(const Module& module, const Node& node) {
   return windows_of(module, node, attr_integers(node, "sizes"));
 }
 
@@ -50,7 +50,7 @@ std::vector<int> window_axes(const Module& module, const Node& node) {
 
 std::optional<Coords> coords_through_windows(const Module& module, const Node& node,
                                              const Coords& coords) {
-  const std::vector<Window> windows = windows_of(module, node);
+  const std::vector<SlidingWindow> windows = windows_of(module, node);
   const std::vector<int> axes = window_axes(module, node);
   const auto taps = coords.begin() + axes.back() + 1;
   Coords place(coords.begin(), taps);

@@ -11,7 +11,7 @@ namespace dyn::graph {
 
 /// Along one axis: window i has `size` elements, dilation apart, the first at i * stride - before.
 /// Elements outside of the axis are padding.
-struct Window {
+struct SlidingWindow {
   std::int64_t size = 1, stride = 1, dilation = 1;
   Dim before, after;
 
@@ -23,9 +23,9 @@ struct Window {
 };
 
 /// Of a node with the attributes sizes (or `sizes` as given), strides, dilations, before and after.
-std::vector<Window> windows_of(const Module& module, const Node& node);
-std::vector<Window> windows_of(const Module& module, const Node& node,
-                               std::span<const std::int64_t> sizes);
+std::vector<SlidingWindow> windows_of(const Module& module, const Node& node);
+std::vector<SlidingWindow> windows_of(const Module& module, const Node& node,
+                                      std::span<const std::int64_t> sizes);
 
 /// The axes of x over which the windows of a node slide, ascending: of `windows` those that it
 /// names, else the last ones before the channels.

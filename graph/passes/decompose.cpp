@@ -185,7 +185,7 @@ void Splitter::matmul() {
   rewriter_.begin(node_, "matmul");
   const bool along_k =
       attr_boolean(node_, "transpose_b");  // else along the columns, one row of b after the other
-  const auto turned = [&](ValueId x) {
+  const auto transposed = [&](ValueId x) {
     TensorType swapped = type(x);
     std::vector<Dim> perm;
     for (int axis = 0; axis < swapped.rank(); ++axis) perm.push_back(integer(axis));
@@ -198,7 +198,7 @@ void Splitter::matmul() {
     dims.insert(dims.end() - from_end, integer(1));
     return reshape(x, std::move(dims));
   };
-  const ValueId rows = attr_boolean(node_, "transpose_a") ? turned(input(0)) : input(0);
+  const ValueId rows = attr_boolean(node_, "transpose_a") ? transposed(input(0)) : input(0);
   TensorType products = type(output());
   const Dim k = type(rows).dims.back();
   products.dims.insert(products.dims.end() - (along_k ? 0 : 1), k);
@@ -221,7 +221,7 @@ const std::unordered_map<OpId, Split> splits = {
 void decompose(Module& module, const DecomposeOptions& options) {
   Rewriter rewriter(module);
   for (Node& node : module.nodes) {
-    if (split_windows(rewriter, node)) continue;
+    if (decompose_conv_pool(rewriter, node)) continue;
     const auto split = splits.find(node.op->id);
     const bool whole = options.keep_attention && node.op->op_class == OpClass::Attention;
     const bool contracted =

@@ -9,9 +9,9 @@
 namespace dyn::graph {
 namespace {
 
-class WindowSplitter {
+class ConvPoolDecomposer {
  public:
-  WindowSplitter(Rewriter& rewriter, const Node& node)
+  ConvPoolDecomposer(Rewriter& rewriter, const Node& node)
       : rewriter_(rewriter), node_(node), x_(node.inputs[0]) {
     rewriter_.begin(node_, node_.op->name);
   }
@@ -57,7 +57,7 @@ class WindowSplitter {
 
 /// All windows of x over its axes before the channels; their elements stand there too, before the
 /// channels.
-ValueId WindowSplitter::windows(ValueId x, const Integers& sizes, double padding) {
+ValueId ConvPoolDecomposer::windows(ValueId x, const Integers& sizes, double padding) {
   const std::size_t channels = dims(x).size() - 1, first = channels - sizes.size();
   std::vector<Attr> attrs = window_attrs(sizes);
   std::vector<Dim> axes;
@@ -75,7 +75,8 @@ ValueId WindowSplitter::windows(ValueId x, const Integers& sizes, double padding
 }
 
 /// Over the elements of windows.
-ValueId WindowSplitter::reduce(std::string_view op, ValueId windows, std::size_t taps, ValueId to) {
+ValueId ConvPoolDecomposer::reduce(std::string_view op, ValueId windows, std::size_t taps,
+                                   ValueId to) {
   TensorType type = rewriter_.type(windows);
   const std::size_t channels = type.dims.size() - 1;
   Integers axes(taps);
@@ -86,14 +87,14 @@ ValueId WindowSplitter::reduce(std::string_view op, ValueId windows, std::size_t
                         to);
 }
 
-void WindowSplitter::max_pool() {
+void ConvPoolDecomposer::max_pool() {
   const Integers sizes = attr_integers(node_, "sizes");
   reduce("reduce_max", windows(x_, sizes, -std::numeric_limits<double>::infinity()), sizes.size(),
          output());
 }
 
 /// How many elements each window has inside of x: [o..., 1].
-ValueId WindowSplitter::counts(const Integers& sizes) {
+ValueId ConvPoolDecomposer::counts(const Integers& sizes) {
   const std::vector<Dim>& all = dims(x_);
   std::vector<Dim> shape(all.end() - 1 - static_cast<std::ptrdiff_t>(sizes.size()), all.end() - 1);
   shape.push_back(integer(1));
@@ -102,26 +103,26 @@ ValueId WindowSplitter::counts(const Integers& sizes) {
   return reduce("reduce_sum", windows(ones, sizes, 0), sizes.size());
 }
 
-void WindowSplitter::average_pool() {
+void ConvPoolDecomposer::average_pool() {
   const Integers sizes = attr_integers(node_, "sizes");
   const ValueId sum = reduce("reduce_sum", windows(x_, sizes, 0), sizes.size());
-  const std::vector<Window> along = windows_of(rewriter_.module(), node_);
-  const bool all_count =
-      attr_boolean(node_, "include_padding") || std::ranges::none_of(along, &Window::is_padded);
+  const std::vector<SlidingWindow> along = windows_of(rewriter_.module(), node_);
+  const bool all_count = attr_boolean(node_, "include_padding") ||
+                         std::ranges::none_of(along, &SlidingWindow::is_padded);
   double taps = 1;
   for (const std::int64_t size : sizes) taps *= static_cast<double>(size);
   const ValueId count = all_count ? rewriter_.number(DType::f32, taps) : counts(sizes);
   rewriter_.emit("div", {sum, count}, rewriter_.type(output()), {}, output());
 }
 
-void WindowSplitter::product_of_windows(const Integers& sizes) {
+void ConvPoolDecomposer::product_of_windows(const Integers& sizes) {
   const ValueId w = node_.inputs[1];
   // Known, where those of x may be compared with it at a run only.
   Dim depth = dims(w)[dims(w).size() - 2];
   for (const std::int64_t size : sizes) depth = depth * size;
   const ValueId matrix = reshape(w, {depth, dims(w).back()});
-  const std::vector<Window> along = windows_of(rewriter_.module(), node_, sizes);
-  if (std::ranges::all_of(along, &Window::is_identity)) {
+  const std::vector<SlidingWindow> along = windows_of(rewriter_.module(), node_, sizes);
+  if (std::ranges::all_of(along, &SlidingWindow::is_identity)) {
     rewriter_.emit("matmul", {x_, matrix}, rewriter_.type(output()), {}, output());
   } else {
     rewriter_.emit("window_matmul", {x_, matrix}, rewriter_.type(output()), window_attrs(sizes),
@@ -129,7 +130,7 @@ void WindowSplitter::product_of_windows(const Integers& sizes) {
   }
 }
 
-void WindowSplitter::product_of_groups(const Integers& sizes, std::int64_t groups) {
+void ConvPoolDecomposer::product_of_groups(const Integers& sizes, std::int64_t groups) {
   const ValueId w = node_.inputs[1];
   const Dim channels = dims(w)[dims(w).size() - 2],
             results = floordiv(dims(w).back(), integer(groups));
@@ -151,7 +152,7 @@ void WindowSplitter::product_of_groups(const Integers& sizes, std::int64_t group
 }
 
 /// One filter for each channel: no product of matrices, but a sum of products over each window.
-void WindowSplitter::depthwise(const Integers& sizes) {
+void ConvPoolDecomposer::depthwise(const Integers& sizes) {
   const ValueId w = node_.inputs[1];
   std::vector<Dim> shape = list(sizes);
   shape.push_back(dims(w).back());
@@ -160,7 +161,7 @@ void WindowSplitter::depthwise(const Integers& sizes) {
   reduce("reduce_sum", products, sizes.size(), output());
 }
 
-void WindowSplitter::conv() {
+void ConvPoolDecomposer::conv() {
   const auto& filters = dims(node_.inputs[1]);
   Integers sizes;
   for (std::size_t i = 0; i + 2 < filters.size(); ++i) sizes.push_back(*filters[i].constant());
@@ -175,13 +176,13 @@ void WindowSplitter::conv() {
 
 }  // namespace
 
-bool split_windows(Rewriter& rewriter, const Node& node) {
+bool decompose_conv_pool(Rewriter& rewriter, const Node& node) {
   if (node.op->id == OpId::Conv)
-    WindowSplitter(rewriter, node).conv();
+    ConvPoolDecomposer(rewriter, node).conv();
   else if (node.op->id == OpId::MaxPool)
-    WindowSplitter(rewriter, node).max_pool();
+    ConvPoolDecomposer(rewriter, node).max_pool();
   else if (node.op->id == OpId::AveragePool)
-    WindowSplitter(rewriter, node).average_pool();
+    ConvPoolDecomposer(rewriter, node).average_pool();
   else
     return false;
   return true;

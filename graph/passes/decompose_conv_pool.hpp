@@ -6,6 +6,6 @@
 namespace dyn::graph {
 
 /// Emits what a conv, max_pool or average_pool consists of; false for any other node.
-bool split_windows(Rewriter& rewriter, const Node& node);
+bool decompose_conv_pool(Rewriter& rewriter, const Node& node);
 
 }  // namespace dyn::graph

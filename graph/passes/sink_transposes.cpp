@@ -15,7 +15,7 @@ namespace {
 using Perm = std::vector<std::size_t>;
 
 /// Dim i of a value is dim perm[i] of the source.
-struct Turned {
+struct Transposed {
   ValueId source;
   Perm perm;
 };
@@ -40,22 +40,22 @@ class Sinker {
 
   void note_transpose(const Node& node) {
     if (node.op->id != OpId::Transpose) return;
-    const Turned* inner = turned(node.inputs[0]);
-    Turned turned{inner != nullptr ? inner->source : node.inputs[0], {}};
+    const Transposed* inner = transposed(node.inputs[0]);
+    Transposed transposed{inner != nullptr ? inner->source : node.inputs[0], {}};
     const auto perm = attr_integers(node, "perm");
     for (const std::int64_t axis : perm) {
       const auto of_input =
           static_cast<std::size_t>(*normalize_axis(axis, static_cast<int>(perm.size())));
-      turned.perm.push_back(inner != nullptr ? inner->perm[of_input] : of_input);
+      transposed.perm.push_back(inner != nullptr ? inner->perm[of_input] : of_input);
     }
     // One that leaves the innermost axis in its place is a view that costs nothing.
-    if (!turned.perm.empty() && turned.perm.back() + 1 != turned.perm.size())
-      turned_.emplace(node.outputs[0], std::move(turned));
+    if (!transposed.perm.empty() && transposed.perm.back() + 1 != transposed.perm.size())
+      transposed_.emplace(node.outputs[0], std::move(transposed));
   }
 
-  const Turned* turned(ValueId id) const {
-    const auto found = turned_.find(id);
-    return found == turned_.end() ? nullptr : &found->second;
+  const Transposed* transposed(ValueId id) const {
+    const auto found = transposed_.find(id);
+    return found == transposed_.end() ? nullptr : &found->second;
   }
 
   bool sink(const Node& node) {
@@ -89,7 +89,7 @@ class Sinker {
     rewriter_.begin(node, "");
     transpose(result, perm, node.outputs[0]);
     if (perm.back() + 1 != perm.size())
-      turned_.insert_or_assign(node.outputs[0], Turned{result, perm});
+      transposed_.insert_or_assign(node.outputs[0], Transposed{result, perm});
   }
 
   ValueId transpose(ValueId x, const Perm& perm, ValueId output = no_value) {
@@ -125,9 +125,9 @@ class Sinker {
 
   bool sink_elementwise(const Node& node) {
     const std::size_t rank = dims(node.outputs[0]).size();
-    const Turned* first = nullptr;
+    const Transposed* first = nullptr;
     for (const ValueId input : node.inputs) {
-      if (const Turned* candidate = turned(input);
+      if (const Transposed* candidate = transposed(input);
           candidate != nullptr && candidate->perm.size() == rank && first == nullptr)
         first = candidate;
     }
@@ -135,7 +135,7 @@ class Sinker {
     const Perm perm = first->perm;
     std::vector<ValueId> inputs;
     for (const ValueId input : node.inputs) {
-      const Turned* other = turned(input);
+      const Transposed* other = transposed(input);
       const auto use = other != nullptr && other->perm == perm ? std::optional(other->source)
                                                                : adapted(node, input, perm);
       if (!use) return false;
@@ -146,9 +146,9 @@ class Sinker {
   }
 
   bool sink_reduction(const Node& node) {
-    const Turned* input = turned(node.inputs[0]);
+    const Transposed* input = transposed(node.inputs[0]);
     if (input == nullptr) return false;
-    const Turned of = *input;
+    const Transposed of = *input;
     const std::size_t rank = of.perm.size();
     std::vector<bool> reduced(rank, false);  // by axis of the source
     std::vector<Dim> axes;
@@ -178,12 +178,12 @@ class Sinker {
   }
 
   bool sink_concat(const Node& node) {
-    const Turned* first = turned(node.inputs[0]);
+    const Transposed* first = transposed(node.inputs[0]);
     if (first == nullptr) return false;
     const Perm perm = first->perm;
     std::vector<ValueId> inputs;
     for (const ValueId input : node.inputs) {
-      const Turned* part = turned(input);
+      const Transposed* part = transposed(input);
       if (part == nullptr || part->perm != perm) return false;
       inputs.push_back(part->source);
     }
@@ -194,9 +194,9 @@ class Sinker {
   }
 
   bool sink_pad(const Node& node) {
-    const Turned* input = turned(node.inputs[0]);
+    const Transposed* input = transposed(node.inputs[0]);
     if (input == nullptr) return false;
-    const Turned of = *input;
+    const Transposed of = *input;
     std::vector<Attr> attrs;
     for (const char* name : {"before", "after"}) {
       const std::vector<Dim> list = attr_dims(module_, node, name);
@@ -213,9 +213,9 @@ class Sinker {
   /// it joins must stand side by side there: where they do not, they are brought so, which is the
   /// copy that the reshape would have been.
   bool sink_reshape(const Node& node) {
-    const Turned* input = turned(node.inputs[0]);
+    const Transposed* input = transposed(node.inputs[0]);
     if (input == nullptr) return false;
-    const Turned of = *input;
+    const Transposed of = *input;
     const std::vector<Dim> from = dims(node.inputs[0]), to = dims(node.outputs[0]);
     std::vector<ReshapeBlock> blocks = reshape_blocks(from, to);
     if (std::ranges::any_of(blocks, [](const ReshapeBlock& block) {
@@ -256,9 +256,9 @@ class Sinker {
   }
 
   bool sink_slice(const Node& node) {
-    const Turned* input = turned(node.inputs[0]);
+    const Transposed* input = transposed(node.inputs[0]);
     if (input == nullptr) return false;
-    const Turned of = *input;
+    const Transposed of = *input;
     std::vector<Attr> attrs = node.attrs;
     for (Attr& attr : attrs) {
       if (attr.name != "axes") continue;
@@ -274,7 +274,7 @@ class Sinker {
 
   Module& module_;
   Rewriter rewriter_;
-  std::unordered_map<ValueId, Turned> turned_;
+  std::unordered_map<ValueId, Transposed> transposed_;
 };
 
 }  // namespace

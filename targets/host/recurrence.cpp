@@ -33,11 +33,11 @@ class Layer {
         all_rows_(call.inputs[0].dims[2]),
         clip_(static_cast<float>(graph::attr_number(call.node, "clip"))),
         sums_(at(rows_)),
-        turned_(at(rows_ * hidden_)) {
+        transposed_r_(at(rows_ * hidden_)) {
     const float* r = data(1) + direction * rows_ * hidden_;
     for (std::int64_t row = 0; row < rows_; ++row) {
       for (std::int64_t i = 0; i < hidden_; ++i)
-        turned_[at(i * rows_ + row)] = r[row * hidden_ + i];
+        transposed_r_[at(i * rows_ + row)] = r[row * hidden_ + i];
     }
   }
 
@@ -69,7 +69,7 @@ class Layer {
     std::copy(bias + first, bias + last, sums_.begin() + first);
     for (std::int64_t i = 0; i < hidden_; ++i) {
       const float factor = h[at(i)];
-      const float* row = turned_.data() + i * rows_;
+      const float* row = transposed_r_.data() + i * rows_;
       for (std::int64_t k = first; k < last; ++k) sums_[at(k)] += factor * row[k];
     }
     return sums_;
@@ -99,7 +99,7 @@ class Layer {
   const bool reverse_;
   const std::int64_t steps_, batch_, hidden_, rows_, all_rows_;
   const float clip_;
-  std::vector<float> sums_, turned_;
+  std::vector<float> sums_, transposed_r_;
 };
 
 template <void (*run_layer)(const Call&, Layer&)>

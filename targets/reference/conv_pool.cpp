@@ -233,14 +233,14 @@ std::vector<Array> average_pool(const OpCall& call) {
       });
 }
 
-constexpr OpEntry window_entries[] = {{graph::OpId::Windows, windows},
-                                      {graph::OpId::WindowMatmul, window_matmul},
-                                      {graph::OpId::Conv, conv},
-                                      {graph::OpId::MaxPool, max_pool},
-                                      {graph::OpId::AveragePool, average_pool}};
+constexpr OpEntry conv_pool_entries[] = {{graph::OpId::Windows, windows},
+                                         {graph::OpId::WindowMatmul, window_matmul},
+                                         {graph::OpId::Conv, conv},
+                                         {graph::OpId::MaxPool, max_pool},
+                                         {graph::OpId::AveragePool, average_pool}};
 
 }  // namespace
 
-std::span<const OpEntry> window_ops() { return window_entries; }
+std::span<const OpEntry> conv_pool_ops() { return conv_pool_entries; }
 
 }  // namespace dyn::reference

@@ -54,7 +54,7 @@ std::span<const OpEntry> movement_ops();
 std::span<const OpEntry> contraction_ops();
 std::span<const OpEntry> attention_ops();
 std::span<const OpEntry> compound_ops();
-std::span<const OpEntry> window_ops();
+std::span<const OpEntry> conv_pool_ops();
 
 /// nullptr where the reference does not know the operator.
 OpFunction find_function(graph::OpId op);

@@ -41,7 +41,7 @@ void OpCall::fail(const std::string& message) const {
 
 OpFunction find_function(graph::OpId op) {
   for (const auto table : {elementwise_ops(), reduction_ops(), movement_ops(), contraction_ops(),
-                           attention_ops(), compound_ops(), window_ops()}) {
+                           attention_ops(), compound_ops(), conv_pool_ops()}) {
     for (const auto& entry : table) {
       if (entry.op == op) return entry.function;
     }

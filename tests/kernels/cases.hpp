@@ -26,7 +26,7 @@ std::vector<Case> reduction_cases();
 std::vector<Case> matmul_cases();
 std::vector<Case> attention_cases();
 std::vector<Case> movement_cases();
-std::vector<Case> window_cases();
+std::vector<Case> conv_pool_cases();
 std::vector<Case> dtype_cases();
 
 /// Every combination: product_of({{"A", {1, 2}}, {"B", {3}}}) has two entries.

@@ -26,7 +26,7 @@ const std::vector<Sizes> large_images = {{{"N", 1}, {"H", 5}, {"W", 7}},
 
 }  // namespace
 
-std::vector<Case> window_cases() {
+std::vector<Case> conv_pool_cases() {
   return {
       {"r = windows(x) axes=[1] sizes=[3] before=[1] after=[1]", "x: f32[N, L]", "r: f32[N, L, 3]",
        sequences, exact},

@@ -59,7 +59,7 @@ TEST_SUITE("fast") {
   TEST_CASE("decomposing and simplifying the operators' cases keeps the numbers") {
     Random random("decomposed cases");
     for (const auto& cases : {elementwise_cases(), reduction_cases(), matmul_cases(),
-                              attention_cases(), movement_cases(), window_cases()}) {
+                              attention_cases(), movement_cases(), conv_pool_cases()}) {
       for (const auto& item : cases) check_passes(text_of(item), item.sizes, item.fills, random);
     }
   }

@@ -45,7 +45,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("dtypes") { run_cases("dtypes", dtype_cases()); }
 
-  TEST_CASE("windows") { run_cases("windows", window_cases()); }
+  TEST_CASE("windows") { run_cases("windows", conv_pool_cases()); }
 
   TEST_CASE("an index out of range is an error") {
     const Subject subject(text_of({"r = gather(x, i) axis=0",
@@ -91,7 +91,7 @@ TEST_SUITE("full") {
       CAPTURE(isa.name);
       for (const auto& cases :
            {elementwise_cases(), reduction_cases(), matmul_cases(), attention_cases(),
-            movement_cases(), window_cases(), dtype_cases()}) {
+            movement_cases(), conv_pool_cases(), dtype_cases()}) {
         if (sweep.takes()) run_cases("narrower", cases, isa.name);
       }
     }

@@ -2,4 +2,4 @@
 # file: src/import/onnx/ops/loss.cpp
 # target: test_import
 # test: an imported loss weighs*
-s/cast(negated(\*ignored), log_probability.dtype())/std::optional<Term>()/
+s/cast(negated(\*ignored), log_probability.dtype())/std::optional<TensorExpr>()/

@@ -40,7 +40,7 @@ void layer_norm(ProblemBuilder& b) {
 void element_wise(ProblemBuilder& b) {
   const int x = b.dense(DType::f32, {0, 1}), bias = b.dense(DType::f32, {1}),
             scale = b.dense(DType::f32, {0});
-  const int turned = b.dense(DType::f32, {1, 0}), flag = b.dense(DType::boolean, {0, 1});
+  const int b_transposed = b.dense(DType::f32, {1, 0}), flag = b.dense(DType::boolean, {0, 1});
   const int out = b.dense(DType::f32, {0, 1}, true), transposed = b.dense(DType::f32, {1, 0}, true);
   const int negative = b.dense(DType::boolean, {0, 1}, true),
             position = b.dense(DType::i64, {0, 1}, true);
@@ -49,7 +49,7 @@ void element_wise(ProblemBuilder& b) {
   const int half = b.expr(ExprOp::Mul, {sum, b.number(0.70710678)});
   const int gelu =
       b.expr(ExprOp::Mul, {sum, b.expr(ExprOp::Add, {b.expr(ExprOp::Erf, {half}), b.number(1)})});
-  b.store(b.expr(ExprOp::Select, {b.load(flag), gelu, b.load(turned)}), out);
+  b.store(b.expr(ExprOp::Select, {b.load(flag), gelu, b.load(b_transposed)}), out);
   b.store(sum, transposed);
   b.store(b.expr(ExprOp::Less, {b.load(x), b.number(0)}, DType::boolean), negative);
   const int columns_before =

@@ -15,8 +15,8 @@
 namespace dyn::cli {
 namespace {
 
-constexpr int calm_looks = 3;  // a yielding thread may look asleep once
-constexpr int most_looks = 600;
+constexpr int idle_checks = 3;  // a yielding thread may look asleep once
+constexpr int most_checks = 600;
 constexpr int pause_microseconds = 500;
 
 bool is_running(const std::string& stat_file) {
@@ -40,19 +40,19 @@ bool any_running(pid_t process, pid_t except) {
   return running;
 }
 
-void wait_until_calm(pid_t process, pid_t except) {
-  for (int looks = 0, calm = 0; looks < most_looks && calm < calm_looks; ++looks) {
-    calm = any_running(process, except) ? 0 : calm + 1;
-    if (calm < calm_looks) usleep(pause_microseconds);
+void wait_until_none_runs(pid_t process, pid_t except) {
+  for (int checks = 0, idle = 0; checks < most_checks && idle < idle_checks; ++checks) {
+    idle = any_running(process, except) ? 0 : idle + 1;
+    if (idle < idle_checks) usleep(pause_microseconds);
   }
 }
 
 }  // namespace
 
-void PeerProcess::wait_until_asleep() const {
-  if (alive()) wait_until_calm(process_, 0);
+void PeerProcess::wait_until_idle() const {
+  if (alive()) wait_until_none_runs(process_, 0);
 }
 
-void wait_until_helpers_sleep() { wait_until_calm(getpid(), gettid()); }
+void wait_until_helpers_idle() { wait_until_none_runs(getpid(), gettid()); }
 
 }  // namespace dyn::cli

@@ -48,7 +48,7 @@ class PeerProcess {
   void done();
   /// Returns when no thread of it runs any more, as those of thread pools do for a while after
   /// their work, or after a third of a second.
-  void wait_until_asleep() const;
+  void wait_until_idle() const;
 
  private:
   void start(int threads);
@@ -65,6 +65,6 @@ class PeerProcess {
 };
 
 /// The same of this process: of all its threads but the calling one.
-void wait_until_helpers_sleep();
+void wait_until_helpers_idle();
 
 }  // namespace dyn::cli

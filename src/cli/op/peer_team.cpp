@@ -37,7 +37,7 @@ std::vector<PeerProcess*> PeerTeam::prepare(const std::string& problem_line) {
     if (!reason.empty())
       show_note(fmt::format("peer {} cannot do \"{}\": {}", peer->name(), problem_line, reason));
     ready.push_back(can ? peer.get() : nullptr);
-    peer->wait_until_asleep();
+    peer->wait_until_idle();
   }
   return ready;
 }

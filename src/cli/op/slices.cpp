@@ -43,12 +43,12 @@ SliceTimes time_alternating(const SliceSettings& settings, const std::function<v
     medians.push_back(percentile(slice, 50));
     if (medians.back() > long_in_slices * settings.slice_seconds)
       rounds = std::min(rounds, rounds_of_long_iterations);
-    wait_until_helpers_sleep();
+    wait_until_helpers_idle();
     for (std::size_t i = 0; i < peers.size(); ++i) {
       if (peers[i] == nullptr) continue;
       if (const std::optional<double> seconds = peers[i]->time(settings.slice_seconds))
         ratios[i].push_back(*seconds / medians.back());
-      peers[i]->wait_until_asleep();
+      peers[i]->wait_until_idle();
     }
   }
   SliceTimes times{percentile(medians, 50), percentile(samples, 95), {}};

@@ -103,12 +103,12 @@ Times measured_times(const ShapeBench& bench, const CandidateUnion& candidates, 
   std::vector<std::vector<double>> of_peers(peers.size());
   const auto time_peers = [&] {
     if (peers.empty()) return;
-    wait_until_helpers_sleep();
+    wait_until_helpers_idle();
     for (std::size_t i = 0; i < peers.size(); ++i) {
       if (peers[i] == nullptr) continue;
       if (const std::optional<double> seconds = peers[i]->time(bench.sampling.slice_seconds))
         of_peers[i].push_back(*seconds);
-      peers[i]->wait_until_asleep();
+      peers[i]->wait_until_idle();
     }
   };
   const auto take = [&](std::size_t program, double slice_seconds) {

@@ -59,9 +59,9 @@ void count_step(NodeContext& context, const GraphProto& body, GraphState& state)
 
 /// The steps' values next to each other along a new axis.
 ValueId stacked(NodeContext& context, const OperandList& steps, std::int64_t axis, bool reversed) {
-  std::vector<Term> parts;
+  std::vector<TensorExpr> parts;
   for (const auto& step : steps) {
-    const Term part{context, context.value_of(*step)};
+    const TensorExpr part{context, context.value_of(*step)};
     parts.push_back(unsqueeze(part, context.axis(axis, part.rank() + 1)));
   }
   if (reversed) std::ranges::reverse(parts);
@@ -152,7 +152,7 @@ void Converter::convert_scan(NodeContext& context) {
     count_step(context, body, state_);
     OperandList values = carried;
     for (std::size_t i = 0; i < scanned; ++i) {
-      const Term x = term(context, states + i);
+      const TensorExpr x = input_expr(context, states + i);
       const int axis = context.axis(axes[i], x.rank());
       const Dim at = context.dims().constant(directions[i] != 0 ? *steps - 1 - step : step);
       Dims dims = x.dims();

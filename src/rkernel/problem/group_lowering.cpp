@@ -122,13 +122,13 @@ Operand GroupLowering::windowed_operand(const Node& node) const {
     coords[dims.size() - 2] = graph::axis_coord(*module_.dims, static_cast<int>(results) - 1);
   Operand operand = operand_at(x, coords);
   const std::vector<int> axes = graph::window_axes(module_, node);
-  const std::vector<graph::Window> windows = graph::windows_of(module_, node);
+  const std::vector<graph::SlidingWindow> windows = graph::windows_of(module_, node);
   WindowRows rows{{}, dims.back(), view.strides.back()};
   const Dim one = module_.dims->constant(1), none = module_.dims->constant(0);
   for (std::size_t i = 0; i <= static_cast<std::size_t>(axes.back()); ++i) {
     WindowAxis part{axis_of_[i], group_.extents[i], one, one, one, none, dims[i], view.strides[i]};
     if (static_cast<int>(i) >= axes.front()) {
-      const graph::Window& window = windows[i - static_cast<std::size_t>(axes.front())];
+      const graph::SlidingWindow& window = windows[i - static_cast<std::size_t>(axes.front())];
       part.size = module_.dims->constant(window.size);
       part.stride = module_.dims->constant(window.stride);
       part.dilation = module_.dims->constant(window.dilation);

@@ -210,7 +210,7 @@ int GroupLowering::windows(const Node& node, const Coords& coords, const Guards&
                 fmt::format("{}: windows in another order than they slide", group_.name));
   Guards inside = guards;
   const std::vector<int> axes = graph::window_axes(module_, node);
-  const std::vector<graph::Window> windows = graph::windows_of(module_, node);
+  const std::vector<graph::SlidingWindow> windows = graph::windows_of(module_, node);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(axes[i]);
     if (windows[i].is_padded()) inside = with_guard(inside, (*place)[axis], dims_of(input)[axis]);

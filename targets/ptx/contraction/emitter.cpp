@@ -14,7 +14,7 @@
 namespace dyn::ptx {
 namespace {
 
-GridSlots window_slots(codegen::SlotTable& slots) {
+GridSlots region_slots(codegen::SlotTable& slots) {
   GridSlots grid = add_grid_slots(slots);
   for (int* slot : {&grid.m_begin, &grid.m_end, &grid.n_begin, &grid.n_end})
     *slot = slots.add_strategy_slot();
@@ -36,8 +36,8 @@ GridSlots add_grid_slots(codegen::SlotTable& slots) {
 }
 
 PairSlots add_pair_slots(codegen::SlotTable& slots) {
-  const GridSlots first = window_slots(slots);
-  return {first, window_slots(slots)};
+  const GridSlots first = region_slots(slots);
+  return {first, region_slots(slots)};
 }
 
 std::string to_string(const GpuContractionClass& shape_class) {

@@ -38,7 +38,7 @@ void Epilogue::publish(const Leaf& leaf, std::span<llvm::Value* const> accumulat
 }
 
 void Epilogue::emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators,
-                    llvm::Value* shared, llvm::Value* thread, const BlockWindow& window) {
+                    llvm::Value* shared, llvm::Value* thread, const BlockOutputs& outputs) {
   const auto [a, b, m, n, k] = *problem_.contraction;
   call(builder_, Op::Barrier);
   publish(leaf, accumulators, shared);
@@ -51,14 +51,15 @@ void Epilogue::emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators
   if (tile_.threads() > tile_.block_n) {
     llvm::Value* has_row = builder_.CreateICmpULT(thread, number(row_step * tile_.block_n));
     column = builder_.CreateSelect(has_row, builder_.CreateURem(thread, number(tile_.block_n)),
-                                   window.columns);
+                                   outputs.columns);
     row = builder_.CreateUDiv(thread, number(tile_.block_n));
   }
-  CountedLoop columns(builder_, column, window.columns, number(tile_.threads()), "epilogue_column");
-  operands_.set_index(
-      n, builder_.CreateAdd(window.n, builder_.CreateZExt(columns.index(), builder_.getInt64Ty())));
+  CountedLoop columns(builder_, column, outputs.columns, number(tile_.threads()),
+                      "epilogue_column");
+  operands_.set_index(n, builder_.CreateAdd(outputs.n, builder_.CreateZExt(columns.index(),
+                                                                           builder_.getInt64Ty())));
   compiler_.enter(codegen::axis_bit(m), roots_of(problem_));
-  emit_rows(shared, columns.index(), row, row_step, window);
+  emit_rows(shared, columns.index(), row, row_step, outputs);
   compiler_.leave();
   columns.close();
   compiler_.leave();
@@ -66,16 +67,16 @@ void Epilogue::emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators
 }
 
 void Epilogue::emit_rows(llvm::Value* shared, llvm::Value* column, llvm::Value* first_row,
-                         int row_step, const BlockWindow& window) {
+                         int row_step, const BlockOutputs& outputs) {
   const int straight = std::min(straight_rows, std::max(1, tile_.block_m / row_step));
-  CountedLoop rows(builder_, first_row, window.rows, number(row_step * straight), "epilogue_row");
+  CountedLoop rows(builder_, first_row, outputs.rows, number(row_step * straight), "epilogue_row");
   const auto at = [&](int i) {
     llvm::Value* row = builder_.CreateAdd(rows.index(), number(i * row_step));
-    llvm::Value* exists = i == 0 ? nullptr : builder_.CreateICmpSLT(row, window.rows);
+    llvm::Value* exists = i == 0 ? nullptr : builder_.CreateICmpSLT(row, outputs.rows);
     operands_.set_mask(exists);
     operands_.set_index(
         problem_.contraction->m,
-        builder_.CreateAdd(window.m, builder_.CreateZExt(row, builder_.getInt64Ty())));
+        builder_.CreateAdd(outputs.m, builder_.CreateZExt(row, builder_.getInt64Ty())));
     return exists == nullptr ? row : builder_.CreateSelect(exists, row, rows.index());
   };
   std::vector<std::vector<llvm::Value*>> values;

@@ -11,7 +11,7 @@
 namespace dyn::ptx {
 
 /// The outputs of one block.
-struct BlockWindow {
+struct BlockOutputs {
   llvm::Value *m, *n;           ///< its first row and column, i64
   llvm::Value *rows, *columns;  ///< how many exist, i32, no more than the block has
 };
@@ -30,7 +30,7 @@ class Epilogue {
   /// All threads of the block, which have left the stages that lie at `shared`; afterwards the
   /// memory is free again.
   void emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators, llvm::Value* shared,
-            llvm::Value* thread, const BlockWindow& window);
+            llvm::Value* thread, const BlockOutputs& outputs);
 
  private:
   llvm::ConstantInt* number(int value) {
@@ -39,7 +39,7 @@ class Epilogue {
   llvm::Value* place(llvm::Value* shared, llvm::Value* row, llvm::Value* column);
   void publish(const Leaf& leaf, std::span<llvm::Value* const> accumulators, llvm::Value* shared);
   void emit_rows(llvm::Value* shared, llvm::Value* column, llvm::Value* first_row, int row_step,
-                 const BlockWindow& window);
+                 const BlockOutputs& outputs);
 
   codegen::Builder& builder_;
   const rkernel::Problem& problem_;

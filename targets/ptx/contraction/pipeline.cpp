@@ -142,17 +142,17 @@ Cursor Pipeline::first(Builder& builder) const { return {number(builder, 0), num
 Cursor Pipeline::next(Builder& builder, const Cursor& cursor) const {
   llvm::Value* stage = builder.CreateAdd(cursor.stage, number(builder, 1));
   llvm::Value* wraps = builder.CreateICmpEQ(stage, number(builder, stages_));
-  llvm::Value* turned = builder.CreateXor(cursor.parity, number(builder, 1));
+  llvm::Value* flipped = builder.CreateXor(cursor.parity, number(builder, 1));
   return {builder.CreateSelect(wraps, number(builder, 0), stage),
-          builder.CreateSelect(wraps, turned, cursor.parity)};
+          builder.CreateSelect(wraps, flipped, cursor.parity)};
 }
 
 Cursor Pipeline::last_ahead(Builder& builder, const Cursor& cursor) const {
   llvm::Value* same_round = builder.CreateICmpEQ(cursor.stage, number(builder, 0));
   llvm::Value* before = builder.CreateSub(cursor.stage, number(builder, 1));
-  llvm::Value* turned = builder.CreateXor(cursor.parity, number(builder, 1));
+  llvm::Value* flipped = builder.CreateXor(cursor.parity, number(builder, 1));
   return {builder.CreateSelect(same_round, number(builder, stages_ - 1), before),
-          builder.CreateSelect(same_round, cursor.parity, turned)};
+          builder.CreateSelect(same_round, cursor.parity, flipped)};
 }
 
 std::unique_ptr<Pipeline> make_group_pipeline(int stages) {

@@ -83,7 +83,7 @@ class RegionEmitter final : public rkernel::Emitter {
     if (layer != shared_layer) return;
     close_step();
     Epilogue(builder_, problem_, tile_, operands_, compiler_)
-        .emit(*leaf_, accumulators_, stages_, frame_.thread, window_);
+        .emit(*leaf_, accumulators_, stages_, frame_.thread, outputs_);
   }
 
   void run_ahead(int, std::span<const rkernel::Move> moves) override {
@@ -254,11 +254,11 @@ class RegionEmitter final : public rkernel::Emitter {
   void open_block(int axis) {
     llvm::Value* index = block_index_.at(axis);
     if (axis == contraction_.m) {
-      window_.m = after(grid_.m_begin, builder_.CreateMul(index, wide(tile_.block_m)));
-      window_.rows = existing(end(grid_.m_end, axis), window_.m, tile_.block_m);
+      outputs_.m = after(grid_.m_begin, builder_.CreateMul(index, wide(tile_.block_m)));
+      outputs_.rows = existing(end(grid_.m_end, axis), outputs_.m, tile_.block_m);
     } else if (axis == contraction_.n) {
-      window_.n = after(grid_.n_begin, builder_.CreateMul(index, wide(tile_.block_n)));
-      window_.columns = existing(end(grid_.n_end, axis), window_.n, tile_.block_n);
+      outputs_.n = after(grid_.n_begin, builder_.CreateMul(index, wide(tile_.block_n)));
+      outputs_.columns = existing(end(grid_.n_end, axis), outputs_.n, tile_.block_n);
     } else {
       operands_.set_index(axis, index);
     }
@@ -268,13 +268,13 @@ class RegionEmitter final : public rkernel::Emitter {
     for (Matrix* matrix : {&a_, &b_}) {
       const bool is_a = matrix == &a_;
       const int operand = is_a ? contraction_.a : contraction_.b;
-      llvm::Value* offset = builder_.CreateMul(is_a ? window_.m : window_.n, matrix->stride_i);
+      llvm::Value* offset = builder_.CreateMul(is_a ? outputs_.m : outputs_.n, matrix->stride_i);
       for (const rkernel::Loop& loop : batch_loops()) {
         offset = builder_.CreateAdd(
             offset, builder_.CreateMul(block_index_.at(loop.axis), stride(operand, loop.axis)));
       }
       matrix->position = matrix->copy.enter(builder_, {element(operand, matrix->base, offset),
-                                                       is_a ? window_.rows : window_.columns});
+                                                       is_a ? outputs_.rows : outputs_.columns});
     }
   }
 
@@ -338,7 +338,7 @@ class RegionEmitter final : public rkernel::Emitter {
 
   llvm::Value *stages_ = nullptr, *steps_ = nullptr;  ///< steps_: i32
   std::map<int, llvm::Value*> block_index_;
-  BlockWindow window_{};
+  BlockOutputs outputs_{};
   Cursor cursor_, step_cursor_;  ///< of the ticket's first step; of the step in the loop
   std::optional<CountedLoop> loop_;
   Values accumulators_;

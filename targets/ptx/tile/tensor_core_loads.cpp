@@ -28,13 +28,13 @@ class SwizzledAddresses {
   SwizzledAddresses(const SharedTile& tile, int chunks, int every)
       : tile_(tile),
         every_(every),
-        turns_((std::min(chunks, swizzle_period) + every - 1) / every) {}
+        variants_((std::min(chunks, swizzle_period) + every - 1) / every) {}
 
   void prepare(Builder& builder, llvm::Value* row, llvm::Value* chunk, llvm::Value* byte) {
     offsets_.clear();
-    for (int turn = 0; turn < turns_; ++turn) {
-      llvm::Value* turned = builder.CreateXor(chunk, number(builder, turn * every_));
-      offsets_.push_back(builder.CreateAdd(tile_.chunk_offset(builder, row, turned), byte));
+    for (int variant = 0; variant < variants_; ++variant) {
+      llvm::Value* moved = builder.CreateXor(chunk, number(builder, variant * every_));
+      offsets_.push_back(builder.CreateAdd(tile_.chunk_offset(builder, row, moved), byte));
     }
   }
   Values at(Builder& builder, llvm::Value* stage) const {
@@ -45,16 +45,16 @@ class SwizzledAddresses {
   /// `addresses` begin with those of at().
   llvm::Value* of(Builder& builder, std::span<llvm::Value* const> addresses, int rows,
                   int chunks) const {
-    const int turned = chunks % swizzle_period;
-    const int bytes = rows * tile_.stride_bytes() + (chunks - turned) * chunk_bytes;
-    return at_byte(builder, addresses[static_cast<std::size_t>(turned / every_)],
+    const int residue = chunks % swizzle_period;
+    const int bytes = rows * tile_.stride_bytes() + (chunks - residue) * chunk_bytes;
+    return at_byte(builder, addresses[static_cast<std::size_t>(residue / every_)],
                    number(builder, bytes));
   }
-  std::size_t size() const { return static_cast<std::size_t>(turns_); }
+  std::size_t size() const { return static_cast<std::size_t>(variants_); }
 
  private:
   SharedTile tile_;
-  int every_, turns_;
+  int every_, variants_;
   Values offsets_;
 };
 

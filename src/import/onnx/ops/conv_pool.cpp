@@ -17,14 +17,14 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-void give_turned_back(NodeContext& node, ValueId y) { node.give(channels_first(node, y)); }
+void give_channels_first(NodeContext& node, ValueId y) { node.give(channels_first(node, y)); }
 
 void convert_conv(NodeContext& node) {
   const std::vector<Dim> filters = node.type_of(1).dims, extents = extents_of(node);
   if (filters.size() != extents.size() + 2)
     node.fail(
         fmt::format("its filters have {} dims, its input {}", filters.size(), extents.size() + 2));
-  const Windows windows = windows_of(node, filter_sizes(node, filters), extents);
+  const SlidingWindows windows = windows_of(node, filter_sizes(node, filters), extents);
   Integers perm(filters.size());
   std::iota(perm.begin(), perm.end() - 2, 2);
   perm[perm.size() - 2] = 1;
@@ -32,15 +32,15 @@ void convert_conv(NodeContext& node) {
   std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
   if (const std::int64_t groups = node.integer("group", 1); groups != 1)
     attrs.push_back(node.dim("groups", groups));
-  ValueId y = node.add("conv", {channels_last(node, node.value(0)), turned_input(node, 1, perm)},
+  ValueId y = node.add("conv", {channels_last(node, node.value(0)), permuted_input(node, 1, perm)},
                        std::move(attrs));
   if (node.has(2)) y = node.add("add", {y, node.value(2)});
-  give_turned_back(node, y);
+  give_channels_first(node, y);
 }
 
 /// With ceil_mode a last window may begin inside of the axis, or the padding before it, and end
 /// beyond the padding after it.
-void reach_over_end(NodeContext& node, Windows& windows, const std::vector<Dim>& extents) {
+void reach_over_end(NodeContext& node, SlidingWindows& windows, const std::vector<Dim>& extents) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const Dim stride = node.dims().constant(windows.strides[i]),
               padded = windows.before[i] + extents[i];
@@ -63,7 +63,7 @@ void convert_global_max_pool(NodeContext& node) { give_global(node, "reduce_max"
 
 void convert_global_average_pool(NodeContext& node) { give_global(node, "reduce_mean"); }
 
-bool is_unpadded(const Windows& windows) {
+bool is_unpadded(const SlidingWindows& windows) {
   const auto is_zero = [](Dim pad) { return pad.constant() == 0; };
   return std::ranges::all_of(windows.before, is_zero) &&
          std::ranges::all_of(windows.after, is_zero);
@@ -77,18 +77,18 @@ Integers pool_sizes(NodeContext& node) {
 
 void convert_max_pool(NodeContext& node) {
   const std::vector<Dim> extents = extents_of(node);
-  Windows windows = windows_of(node, pool_sizes(node), extents);
+  SlidingWindows windows = windows_of(node, pool_sizes(node), extents);
   if (!node.wants(1) && holds_all(node, windows, extents)) return give_global(node, "reduce_max");
   if (node.integer("ceil_mode", 0) != 0) reach_over_end(node, windows, extents);
   if (node.wants(1)) give_places(node, windows, extents, node.integer("storage_order", 0) == 0);
-  give_turned_back(node, node.add("max_pool", {channels_last(node, node.value(0))},
-                                  attrs_of(node, windows, true)));
+  give_channels_first(node, node.add("max_pool", {channels_last(node, node.value(0))},
+                                     attrs_of(node, windows, true)));
 }
 
 /// What lies beyond the padding never counts.
 void convert_average_pool(NodeContext& node) {
   const std::vector<Dim> extents = extents_of(node);
-  Windows windows = windows_of(node, pool_sizes(node), extents);
+  SlidingWindows windows = windows_of(node, pool_sizes(node), extents);
   const bool counts_padding = node.integer("count_include_pad", 0) != 0,
              rounds_up = node.integer("ceil_mode", 0) != 0;
   if ((!counts_padding || is_unpadded(windows)) && holds_all(node, windows, extents))
@@ -112,7 +112,7 @@ void convert_average_pool(NodeContext& node) {
   }
   std::vector<graph::Attr> attrs = attrs_of(node, windows, true);
   if (counts_padding && !rounds_up) attrs.push_back({"include_padding", true});
-  give_turned_back(node, node.add("average_pool", {x}, std::move(attrs)));
+  give_channels_first(node, node.add("average_pool", {x}, std::move(attrs)));
 }
 
 /// The p-th root of the sum of p-th powers.
@@ -126,7 +126,7 @@ ValueId norm(NodeContext& node, ValueId x, const std::function<ValueId(ValueId)>
 
 void convert_lp_pool(NodeContext& node) {
   const std::vector<Dim> extents = extents_of(node);
-  Windows windows = windows_of(node, pool_sizes(node), extents);
+  SlidingWindows windows = windows_of(node, pool_sizes(node), extents);
   if (node.integer("ceil_mode", 0) != 0) reach_over_end(node, windows, extents);
   std::vector<graph::Attr> attrs = attrs_of(node, windows, true);
   attrs.push_back({"include_padding", true});
@@ -134,7 +134,7 @@ void convert_lp_pool(NodeContext& node) {
   const auto sum = [&](ValueId powers) {
     return node.add("mul", {node.add("average_pool", {powers}, attrs), node.scalar(taps, powers)});
   };
-  give_turned_back(node, norm(node, channels_last(node, node.value(0)), sum));
+  give_channels_first(node, norm(node, channels_last(node, node.value(0)), sum));
 }
 
 void convert_global_lp_pool(NodeContext& node) {
@@ -168,7 +168,7 @@ void convert_lrn(NodeContext& node) {
 
 }  // namespace
 
-Family window_operators() {
+Family conv_pool_operators() {
   return {{"Conv", convert_conv},
           {"MaxPool", convert_max_pool},
           {"AveragePool", convert_average_pool},

@@ -18,7 +18,7 @@ constexpr std::int64_t most_taps = 65536;
 
 /// Sizes that all parts know. Places have the dims [N, offset groups, taps, o...].
 struct Deformed {
-  Windows windows;
+  SlidingWindows windows;
   Dims extents, counts;  ///< of the image, and of windows
   std::int64_t groups = 1, offset_groups = 1, taps = 1;
 
@@ -45,7 +45,7 @@ Deformed deformed(NodeContext& node) {
 }
 
 /// [N, groups of `parts` together, ...] as [N, offset groups, taps, rest..., o...].
-Term by_tap(const Term& x, const Deformed& of, std::optional<std::int64_t> rest) {
+TensorExpr by_tap(const TensorExpr& x, const Deformed& of, std::optional<std::int64_t> rest) {
   NodeContext& node = x.node();
   Dims dims{x.dims()[0], node.dims().constant(of.offset_groups), node.dims().constant(of.taps)};
   if (rest) dims.push_back(node.dims().constant(*rest));
@@ -54,7 +54,7 @@ Term by_tap(const Term& x, const Deformed& of, std::optional<std::int64_t> rest)
 }
 
 /// Where along an axis of the image each tap of each window lies.
-Term places_on(const Term& offsets, const Deformed& of, int axis) {
+TensorExpr places_on(const TensorExpr& offsets, const Deformed& of, int axis) {
   NodeContext& node = offsets.node();
   const auto i = static_cast<std::size_t>(axis);
   std::int64_t inner = 1;
@@ -65,9 +65,9 @@ Term places_on(const Term& offsets, const Deformed& of, int axis) {
     taps.push_back(static_cast<float>(tap / inner % of.windows.sizes[i] * of.windows.dilations[i]));
   Dims dims{offsets.dims()[0], offsets.dims()[1], offsets.dims()[2]};
   dims.insert(dims.end(), of.counts.begin(), of.counts.end());
-  const Term offset =
+  const TensorExpr offset =
       reshape(slice(offsets, 3, node.dims().constant(axis), node.dims().constant(axis + 1)), dims);
-  const Term starts =
+  const TensorExpr starts =
       range(node, of.counts[i], DType::f32) * static_cast<double>(of.windows.strides[i]) -
       size(node, of.windows.before[i], DType::f32);
   return offset + along(floats(node, {of.taps}, taps), 2, of.rank()) +
@@ -76,45 +76,46 @@ Term places_on(const Term& offsets, const Deformed& of, int axis) {
 
 /// The image where the taps are, linear between its elements and 0 outside: [N, offset groups,
 /// taps, o..., C of a group].
-Term sampled(NodeContext& node, const Deformed& of) {
-  const Term x = term(node, 0), offsets = by_tap(term(node, offset_input), of, of.axes());
+TensorExpr sampled(NodeContext& node, const Deformed& of) {
+  const TensorExpr x = input_expr(node, 0),
+                   offsets = by_tap(input_expr(node, offset_input), of, of.axes());
   Dims dims{x.dims()[0], node.dims().constant(of.offset_groups),
             floordiv(x.dims()[1], node.dims().constant(of.offset_groups))};
   dims.insert(dims.end(), of.extents.begin(), of.extents.end());
   Integers channels_last{0, 1};
   for (int axis = 0; axis < of.axes(); ++axis) channels_last.push_back(axis + 3);
   channels_last.push_back(2);
-  const Term image = transpose(reshape(x, dims), channels_last);
-  std::vector<std::vector<Tap<Term>>> taps;
+  const TensorExpr image = transpose(reshape(x, dims), channels_last);
+  std::vector<std::vector<Tap<TensorExpr>>> taps;
   for (int axis = 0; axis < of.axes(); ++axis) {
-    const Term extent = size(node, of.extents[static_cast<std::size_t>(axis)], DType::f32);
+    const TensorExpr extent = size(node, of.extents[static_cast<std::size_t>(axis)], DType::f32);
     taps.emplace_back();
-    for (const Tap<Term>& tap : linear_taps(places_on(offsets, of, axis)))
+    for (const Tap<TensorExpr>& tap : linear_taps(places_on(offsets, of, axis)))
       taps.back().push_back({cast(clamped(tap.place, extent), DType::i64),
                              where(is_inside(tap.place, extent), tap.weight, 0.0)});
   }
-  const Term batch = along(range(node, dims[0]), 0, of.rank()),
-             group = along(range(node, dims[1]), 1, of.rank());
-  std::optional<Term> sum;
+  const TensorExpr batch = along(range(node, dims[0]), 0, of.rank()),
+                   group = along(range(node, dims[1]), 1, of.rank());
+  std::optional<TensorExpr> sum;
   for (std::size_t corner = 0; corner < std::size_t{1} << taps.size(); ++corner) {
-    std::vector<Term> places{batch, group};
-    std::optional<Term> weight;
+    std::vector<TensorExpr> places{batch, group};
+    std::optional<TensorExpr> weight;
     for (std::size_t axis = 0; axis < taps.size(); ++axis) {
-      const Tap<Term>& tap = taps[axis][corner >> axis & 1];
+      const Tap<TensorExpr>& tap = taps[axis][corner >> axis & 1];
       places.push_back(tap.place);
       weight = weight ? *weight * tap.weight : tap.weight;
     }
-    const Term part = gather_at(image, places) * unsqueeze(*weight, of.rank());
+    const TensorExpr part = gather_at(image, places) * unsqueeze(*weight, of.rank());
     sum = sum ? *sum + part : part;
   }
   return node.has(mask_input)
-             ? *sum * unsqueeze(by_tap(term(node, mask_input), of, std::nullopt), of.rank())
+             ? *sum * unsqueeze(by_tap(input_expr(node, mask_input), of, std::nullopt), of.rank())
              : *sum;
 }
 
 void convert_deform_conv(NodeContext& node) {
   const Deformed of = deformed(node);
-  const Term filters = term(node, filters_input), elements = sampled(node, of);
+  const TensorExpr filters = input_expr(node, filters_input), elements = sampled(node, of);
   // A row for each window, of its channels and their taps, as filters have them.
   Integers rows{0};
   for (int axis = 0; axis < of.axes(); ++axis) rows.push_back(axis + 3);
@@ -122,8 +123,8 @@ void convert_deform_conv(NodeContext& node) {
   const Dim batch = elements.dims()[0], windows = product(node, of.counts),
             outputs = filters.dims()[0], groups = node.dims().constant(of.groups);
   const Dim terms = filters.dims()[1] * of.taps, of_group = floordiv(outputs, groups);
-  Term columns = transpose(elements, rows);
-  Term result = columns;
+  TensorExpr columns = transpose(elements, rows);
+  TensorExpr result = columns;
   if (of.groups == 1) {
     result = transpose(matmul(reshape(columns, {batch, windows, terms}),
                               transpose(reshape(filters, {outputs, terms}), {1, 0})),
@@ -137,9 +138,9 @@ void convert_deform_conv(NodeContext& node) {
   Dims dims{batch, outputs};
   dims.insert(dims.end(), of.counts.begin(), of.counts.end());
   result = reshape(result, dims);
-  node.give(
-      (node.has(bias_input) ? result + along(term(node, bias_input), 1, result.rank()) : result)
-          .id());
+  node.give((node.has(bias_input) ? result + along(input_expr(node, bias_input), 1, result.rank())
+                                  : result)
+                .id());
 }
 
 }  // namespace

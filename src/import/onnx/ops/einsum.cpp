@@ -19,7 +19,7 @@ namespace {
 using Letters = std::string;
 
 struct Factor {
-  Term value;
+  TensorExpr value;
   Letters letters;
 };
 
@@ -128,13 +128,13 @@ void take_diagonals(Factor& operand) {
     if (graph::prove_equal(dims[i], dims[again]) == false)
       node.fail(fmt::format("\"{}\" is both {} and {}", operand.letters[i],
                             graph::to_string(dims[i]), graph::to_string(dims[again])));
-    const Term square = transpose(operand.value, perm);
+    const TensorExpr square = transpose(operand.value, perm);
     Dims flat = square.dims();
     const Dim extent = flat[i];
     // Of another size than the first axis the second makes this reshape fail.
     flat[i] = extent * extent;
     flat.erase(flat.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    const Term place = range(node, extent);
+    const TensorExpr place = range(node, extent);
     operand.value =
         gather(reshape(square, flat), place * size(node, extent + 1), static_cast<int>(i));
     operand.letters.erase(again, 1);
@@ -157,7 +157,7 @@ void sum_away(Factor& operand, const std::function<bool(char)>& is_wanted) {
 }
 
 /// With these letters and no others, axes of 1 for those that it lacks.
-Term arranged(const Factor& operand, const Letters& letters) {
+TensorExpr arranged(const Factor& operand, const Letters& letters) {
   Integers perm;
   Dims dims;
   for (const char letter : letters) {
@@ -165,12 +165,13 @@ Term arranged(const Factor& operand, const Letters& letters) {
     if (place == std::string::npos) continue;
     perm.push_back(static_cast<std::int64_t>(place));
   }
-  const Term turned = std::ranges::is_sorted(perm) ? operand.value : transpose(operand.value, perm);
+  const TensorExpr transposed =
+      std::ranges::is_sorted(perm) ? operand.value : transpose(operand.value, perm);
   std::size_t next = 0;
   for (const char letter : letters)
-    dims.push_back(has(operand.letters, letter) ? turned.dims()[next++]
+    dims.push_back(has(operand.letters, letter) ? transposed.dims()[next++]
                                                 : operand.value.node().dims().constant(1));
-  return dims == turned.dims() ? turned : reshape(turned, dims);
+  return dims == transposed.dims() ? transposed : reshape(transposed, dims);
 }
 
 Dim extent_of(const Factor& operand, char letter) {
@@ -218,7 +219,7 @@ Factor matrix_product(const Factor& a, const Factor& b, const Roles& roles) {
   right.insert(right.end(), {extent_of(b, roles.summed), extent_of(b, roles.columns)});
   for (const char letter : roles.rows) result.push_back(extent_of(a, letter));
   for (const char letter : roles.columns) result.push_back(extent_of(b, letter));
-  const Term product =
+  const TensorExpr product =
       matmul(reshape(arranged(a, roles.batch + roles.rows + roles.summed), left),
              reshape(arranged(b, roles.batch + roles.summed + roles.columns), right));
   return {reshape(product, result), roles.batch + roles.rows + roles.columns};
@@ -246,7 +247,7 @@ void convert_einsum(NodeContext& node) {
   const Equation equation = equation_of(node);
   std::vector<Factor> operands;
   for (std::size_t i = 0; i < equation.inputs.size(); ++i) {
-    operands.push_back({term(node, i), equation.inputs[i]});
+    operands.push_back({input_expr(node, i), equation.inputs[i]});
     take_diagonals(operands.back());
   }
   Factor result = operands.front();
@@ -259,7 +260,7 @@ void convert_einsum(NodeContext& node) {
     result = product(result, operands[i], is_wanted);
   }
   sum_away(result, [&](char letter) { return has(equation.output, letter); });
-  const Term value = arranged(result, equation.output);
+  const TensorExpr value = arranged(result, equation.output);
   if (value.id() == node.value(0)) return node.give(node.operand(0));
   node.give(value.id());
 }

@@ -220,10 +220,10 @@ void convert_where(NodeContext& node) {
 /// A constant of few integers as floats: a size on its way to where one is needed. False where it
 /// is none.
 bool give_constant_floats(NodeContext& node) {
-  constexpr std::int64_t most_few = 64;
+  constexpr std::int64_t most_elements = 64;
   const Tensor* integers = node.constant(0);
   if (integers == nullptr || (integers->dtype != DType::i64 && integers->dtype != DType::i32) ||
-      integers->elements() > most_few)
+      integers->elements() > most_elements)
     return false;
   Tensor floats{DType::f32, integers->dims, {}};
   for (const std::int64_t each : integers_of(*integers)) {

@@ -23,7 +23,7 @@ Family reduction_operators();
 Family shape_operators();
 Family view_operators();
 Family indexed_operators();
-Family window_operators();
+Family conv_pool_operators();
 Family transposed_conv_operators();
 Family place_operators();
 Family selection_operators();

@@ -40,33 +40,33 @@ Sampling sampling_of(NodeContext& node) {
 
 /// An axis of the image: how many elements, and between which places it is reflected.
 struct Border {
-  Term extent, first, last;
+  TensorExpr extent, first, last;
 };
 
-Border border_of(const Sampling& sampling, const Term& extent) {
+Border border_of(const Sampling& sampling, const TensorExpr& extent) {
   if (sampling.align_corners) return {extent, extent.scalar(0), extent - 1.0};
   return {extent, extent.scalar(-0.5), extent - 0.5};
 }
 
 /// Thrown back at both ends as often as it takes; of whole places the result is exact. Where the
 /// ends are one place, all is there.
-Term reflected(const Term& place, const Border& border) {
-  const Term length = border.last - border.first, period = maximum(length * 2.0, 1.0),
-             from_first = place - border.first;
+TensorExpr reflected(const TensorExpr& place, const Border& border) {
+  const TensorExpr length = border.last - border.first, period = maximum(length * 2.0, 1.0),
+                   from_first = place - border.first;
   return border.last - abs(from_first - floor(from_first / period) * period - length);
 }
 
 /// -1 to 1 are the axis' ends: the middles of its outer elements, or their outer borders. What is
 /// beyond them is reflected, or moved to the border; a cubic curve goes on there, and reads the
 /// border's element.
-Term place_on_axis(const Sampling& sampling, const Term& normal, const Border& border) {
-  Term place = sampling.align_corners ? (normal + 1.0) / 2.0 * (border.extent - 1.0)
-                                      : ((normal + 1.0) * border.extent - 1.0) / 2.0;
+TensorExpr place_on_axis(const Sampling& sampling, const TensorExpr& normal, const Border& border) {
+  TensorExpr place = sampling.align_corners ? (normal + 1.0) / 2.0 * (border.extent - 1.0)
+                                            : ((normal + 1.0) * border.extent - 1.0) / 2.0;
   if (sampling.curve == Resizing::Curve::Nearest) place = round(place);
   if (sampling.padding == Padding::Zeros ||
       (sampling.padding == Padding::Border && sampling.curve == Resizing::Curve::Cubic))
     return place;
-  const Term beyond = either(less(place, border.first), less(border.last, place));
+  const TensorExpr beyond = either(less(place, border.first), less(border.last, place));
   return where(beyond,
                sampling.padding == Padding::Border ? clamped(place, border.extent)
                                                    : reflected(place, border),
@@ -75,18 +75,18 @@ Term place_on_axis(const Sampling& sampling, const Term& normal, const Border& b
 
 /// A tap whose place is inside, its weight 0 where the padding is.
 struct AxisTap {
-  Term place;
-  std::optional<Term> weight;
+  TensorExpr place;
+  std::optional<TensorExpr> weight;
 };
 
-std::vector<AxisTap> taps_on_axis(const Sampling& sampling, const Term& place,
+std::vector<AxisTap> taps_on_axis(const Sampling& sampling, const TensorExpr& place,
                                   const Border& border) {
   constexpr float cubic_a = -0.75F;
   std::vector<AxisTap> taps;
-  const auto add = [&](const Term& at, std::optional<Term> weight) {
-    const Term moved = sampling.padding == Padding::Reflection ? reflected(at, border) : at;
+  const auto add = [&](const TensorExpr& at, std::optional<TensorExpr> weight) {
+    const TensorExpr moved = sampling.padding == Padding::Reflection ? reflected(at, border) : at;
     if (sampling.padding == Padding::Zeros) {
-      const Term inside = is_inside(at, border.extent);
+      const TensorExpr inside = is_inside(at, border.extent);
       weight = weight ? where(inside, *weight, 0.0) : cast(inside, DType::f32);
     }
     taps.push_back({cast(clamped(moved, border.extent), DType::i64), std::move(weight)});
@@ -95,23 +95,23 @@ std::vector<AxisTap> taps_on_axis(const Sampling& sampling, const Term& place,
     add(place, std::nullopt);
     return taps;
   }
-  for (const Tap<Term>& tap :
+  for (const Tap<TensorExpr>& tap :
        sampling.curve == Resizing::Curve::Linear ? linear_taps(place) : cubic_taps(place, cubic_a))
     add(tap.place, tap.weight);
   return taps;
 }
 
 /// The sum over all combinations of the axes' taps: [N, o..., C] of an image [N, d..., C].
-Term sampled(const Term& image, const std::vector<std::vector<AxisTap>>& axes) {
+TensorExpr sampled(const TensorExpr& image, const std::vector<std::vector<AxisTap>>& axes) {
   NodeContext& node = image.node();
   const int rank = static_cast<int>(axes.size()) + 1;
-  const Term batch = along(range(node, image.dims()[0]), 0, rank);
+  const TensorExpr batch = along(range(node, image.dims()[0]), 0, rank);
   std::size_t combinations = 1;
   for (const auto& taps : axes) combinations *= taps.size();
-  std::optional<Term> sum;
+  std::optional<TensorExpr> sum;
   for (std::size_t each = 0; each < combinations; ++each) {
-    std::vector<Term> places{batch};
-    std::optional<Term> weight;
+    std::vector<TensorExpr> places{batch};
+    std::optional<TensorExpr> weight;
     std::size_t rest = each;
     for (const auto& taps : axes) {
       const AxisTap& tap = taps[rest % taps.size()];
@@ -119,7 +119,7 @@ Term sampled(const Term& image, const std::vector<std::vector<AxisTap>>& axes) {
       places.push_back(tap.place);
       if (tap.weight) weight = weight ? *weight * *tap.weight : *tap.weight;
     }
-    Term part = gather_at(image, places);
+    TensorExpr part = gather_at(image, places);
     if (weight) part = part * unsqueeze(*weight, rank);
     sum = sum ? *sum + part : part;
   }
@@ -129,7 +129,7 @@ Term sampled(const Term& image, const std::vector<std::vector<AxisTap>>& axes) {
 /// The grid's last axis has the place on each axis of the image, the last axis' first.
 void convert_grid_sample(NodeContext& node) {
   const Sampling sampling = sampling_of(node);
-  const Term image{node, channels_last(node, node.value(0))}, grid = term(node, 1);
+  const TensorExpr image{node, channels_last(node, node.value(0))}, grid = input_expr(node, 1);
   const int axes = image.rank() - 2, rank = axes + 2;
   if (axes < 1 || grid.rank() != rank)
     node.fail(fmt::format("its grid has {} dims, its input {}", grid.rank(), image.rank()));
@@ -143,7 +143,7 @@ void convert_grid_sample(NodeContext& node) {
     const std::int64_t component = axes - 1 - axis;
     Dims shape = grid.dims();
     shape.pop_back();
-    const Term normal = reshape(
+    const TensorExpr normal = reshape(
         slice(grid, rank - 1, node.dims().constant(component), node.dims().constant(component + 1)),
         shape);
     const Border border = border_of(
@@ -154,15 +154,15 @@ void convert_grid_sample(NodeContext& node) {
 }
 
 /// Places from -1 to 1 on an axis; of one element -1, or the middle.
-Term normal_places(NodeContext& node, Dim extent, bool align_corners) {
-  const Term place = range(node, extent, DType::f32), count = size(node, extent, DType::f32);
+TensorExpr normal_places(NodeContext& node, Dim extent, bool align_corners) {
+  const TensorExpr place = range(node, extent, DType::f32), count = size(node, extent, DType::f32);
   if (align_corners) return place * 2.0 / maximum(count - 1.0, 1.0) - 1.0;
   return (place * 2.0 + 1.0) / count - 1.0;
 }
 
 /// theta [N, k, k + 1] times each place of the image and 1.
 void convert_affine_grid(NodeContext& node) {
-  const Term theta = term(node, 0);
+  const TensorExpr theta = input_expr(node, 0);
   const Dims shape = node.need_dims(1, "its size");
   if (shape.size() < 3 || theta.rank() != 3)
     node.fail("it needs theta with 3 dims, and a size of at least 3 elements");
@@ -175,10 +175,10 @@ void convert_affine_grid(NodeContext& node) {
     return reshape(slice(theta, 2, node.dims().constant(index), node.dims().constant(index + 1)),
                    dims);
   };
-  Term grid = column(axes);
+  TensorExpr grid = column(axes);
   for (int axis = 0; axis < axes; ++axis) {
-    const Term places = normal_places(node, shape[static_cast<std::size_t>(axis) + 2],
-                                      node.integer("align_corners", 0) != 0);
+    const TensorExpr places = normal_places(node, shape[static_cast<std::size_t>(axis) + 2],
+                                            node.integer("align_corners", 0) != 0);
     grid = grid + column(axes - 1 - axis) * along(places, axis + 1, rank);
   }
   node.give(grid.id());

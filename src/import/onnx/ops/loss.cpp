@@ -20,24 +20,24 @@ Integers all_axes(int rank) {
 
 /// Of log-probabilities [N, C, d...] and targets [N, d...]: minus the target's, times its class's
 /// weight, which is 0 for an ignored target.
-void give_loss(NodeContext& node, const Term& log_probability) {
-  const Term given = cast(term(node, target_input), DType::i64);
+void give_loss(NodeContext& node, const TensorExpr& log_probability) {
+  const TensorExpr given = cast(input_expr(node, target_input), DType::i64);
   if (log_probability.rank() != given.rank() + 1)
     node.fail(fmt::format("its targets have {} dims, its input {}", given.rank(),
                           log_probability.rank()));
-  Term target = given;
-  std::optional<Term> ignored;
+  TensorExpr target = given;
+  std::optional<TensorExpr> ignored;
   if (node.attribute("ignore_index") != nullptr) {
     ignored = equal(given, static_cast<double>(node.integer("ignore_index", 0)));
     target = where(*ignored, 0.0, given);
   }
   const Dims dims = given.dims();
-  std::optional<Term> weight;
-  if (node.has(weight_input)) weight = gather(term(node, weight_input), target, 0);
+  std::optional<TensorExpr> weight;
+  if (node.has(weight_input)) weight = gather(input_expr(node, weight_input), target, 0);
   if (ignored)
     weight =
         weight ? where(*ignored, 0.0, *weight) : cast(negated(*ignored), log_probability.dtype());
-  Term loss = -reshape(gather_elements(log_probability, unsqueeze(target, 1), 1), dims);
+  TensorExpr loss = -reshape(gather_elements(log_probability, unsqueeze(target, 1), 1), dims);
   if (weight) loss = loss * *weight;
   const std::string reduction = node.word("reduction", "mean");
   const Integers axes = all_axes(loss.rank());
@@ -49,13 +49,13 @@ void give_loss(NodeContext& node, const Term& log_probability) {
       (reduce("reduce_sum", loss, axes, false) / reduce("reduce_sum", *weight, axes, false)).id());
 }
 
-void convert_negative_log_likelihood(NodeContext& node) { give_loss(node, term(node, 0)); }
+void convert_negative_log_likelihood(NodeContext& node) { give_loss(node, input_expr(node, 0)); }
 
 void convert_softmax_cross_entropy(NodeContext& node) {
-  const Term x = term(node, 0);
+  const TensorExpr x = input_expr(node, 0);
   if (x.rank() < 2) node.fail("its input needs a batch and classes");
-  const Term shifted = x - reduce("reduce_max", x, {1}, true);
-  const Term log_probability = shifted - log(reduce("reduce_sum", exp(shifted), {1}, true));
+  const TensorExpr shifted = x - reduce("reduce_max", x, {1}, true);
+  const TensorExpr log_probability = shifted - log(reduce("reduce_sum", exp(shifted), {1}, true));
   give_loss(node, log_probability);
   node.give(log_probability.id(), 1);
 }

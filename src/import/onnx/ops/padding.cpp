@@ -38,7 +38,7 @@ Pads pads_of(NodeContext& node, int rank) {
 }
 
 /// x without what negative pads cut off; the pads are not negative afterwards.
-Term cut(Term x, Pads& pads) {
+TensorExpr cut(TensorExpr x, Pads& pads) {
   const Dims dims = x.dims();
   const Dim zero = x.node().dims().constant(0);
   for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -52,7 +52,7 @@ Term cut(Term x, Pads& pads) {
   return x;
 }
 
-Term filled(const Term& x, const Pads& pads, double element) {
+TensorExpr filled(const TensorExpr& x, const Pads& pads, double element) {
   NodeContext& node = x.node();
   return apply("pad", {x},
                {node.dim_list("before", pads.before),
@@ -62,21 +62,22 @@ Term filled(const Term& x, const Pads& pads, double element) {
 
 /// Places of x's own elements for those around it: the nearest one, the mirrored one, or the one
 /// from the other end.
-Term place_around(const std::string& mode, const Term& position, const Term& extent) {
+TensorExpr place_around(const std::string& mode, const TensorExpr& position,
+                        const TensorExpr& extent) {
   if (mode == "edge") return minimum(maximum(position, 0.0), extent - 1);
   if (mode == "wrap") return mod(position, extent);
   // Of one element the period is 0, and so is the remainder.
-  const Term last = extent - 1;
+  const TensorExpr last = extent - 1;
   return last - abs(mod(position, last * 2) - last);
 }
 
-Term surrounded(Term x, const Pads& pads, const std::string& mode) {
+TensorExpr surrounded(TensorExpr x, const Pads& pads, const std::string& mode) {
   NodeContext& node = x.node();
   for (int axis = 0; axis < x.rank(); ++axis) {
     const auto at = static_cast<std::size_t>(axis);
     const Dim before = pads.before[at], after = pads.after[at], extent = x.dims()[at];
     if (before.constant() == 0 && after.constant() == 0) continue;
-    const Term position = range(node, before + extent + after) - size(node, before);
+    const TensorExpr position = range(node, before + extent + after) - size(node, before);
     x = gather(x, place_around(mode, position, size(node, extent)), axis);
   }
   return x;
@@ -87,7 +88,7 @@ void convert_pad(NodeContext& node) {
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
     node.fail(fmt::format("mode {} is unknown", mode));
   Pads pads = pads_of(node, node.type(0).rank());
-  const Term x = cut(term(node, 0), pads);
+  const TensorExpr x = cut(input_expr(node, 0), pads);
   if (mode != "constant") return node.give(surrounded(x, pads, mode).id());
   const double element =
       node.has(2) ? node.need_number(2, "the padding's value") : node.number("value", 0);
@@ -97,7 +98,7 @@ void convert_pad(NodeContext& node) {
 /// The middle of each axis, or the axis in the middle of zeros; where one side has one more, it is
 /// the end.
 void convert_center_crop_pad(NodeContext& node) {
-  const Term x = term(node, 0);
+  const TensorExpr x = input_expr(node, 0);
   const int rank = x.rank();
   const Dims shape = node.need_dims(1, "its shape"), dims = x.dims();
   Integers axes(static_cast<std::size_t>(rank));
@@ -108,7 +109,7 @@ void convert_center_crop_pad(NodeContext& node) {
   const Dim zero = node.dims().constant(0), two = node.dims().constant(2);
   Pads pads{Dims(dims.size(), zero), Dims(dims.size(), zero)};
   Dims result = dims;
-  Term part = x;
+  TensorExpr part = x;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const int axis = node.axis(axes[i], rank);
     const auto at = static_cast<std::size_t>(axis);

@@ -19,12 +19,12 @@ struct Inputs {
 };
 
 /// A vector as a matrix of one row on the left, and of one column on the right.
-Term as_matrix(const Term& x, bool is_left) {
+TensorExpr as_matrix(const TensorExpr& x, bool is_left) {
   if (x.rank() != 1) return x;
   return unsqueeze(x, is_left ? 0 : 1);
 }
 
-Term without_vectors(const Term& product, bool row, bool column) {
+TensorExpr without_vectors(const TensorExpr& product, bool row, bool column) {
   Dims dims = product.dims();
   if (column) dims.pop_back();
   if (row) dims.erase(dims.end() - (column ? 1 : 2));
@@ -32,18 +32,18 @@ Term without_vectors(const Term& product, bool row, bool column) {
 }
 
 /// i32. Zero points of a belong to its rows, those of b to its columns.
-Term integer_matmul(NodeContext& node, const Inputs& inputs) {
+TensorExpr integer_matmul(NodeContext& node, const Inputs& inputs) {
   const int a_rank = node.type_of(inputs.a).rank(), b_rank = node.type_of(inputs.b).rank();
   if (a_rank < 1 || b_rank < 1) node.fail("its operands need at least one dim");
   const Whole a = whole_input(node, inputs.a, inputs.a_zero_point, a_rank > 1 ? -2 : -1),
               b = whole_input(node, inputs.b, inputs.b_zero_point, -1);
   const auto multiply = [&](const Whole& left, const Whole& right) {
-    const Term product =
+    const TensorExpr product =
         matmul(as_matrix(value_of(node, left), true), as_matrix(value_of(node, right), false));
     return without_vectors(product, a_rank == 1, b_rank == 1);
   };
   const Dim terms = node.type_of(inputs.a).dims.back();
-  if (const std::optional<Term> product = exact_product(node, a, b, terms, multiply))
+  if (const std::optional<TensorExpr> product = exact_product(node, a, b, terms, multiply))
     return *product;
   const auto as_integers = [&](const Whole& whole) {
     return Whole{std::nullopt, cast(value_of(node, whole), DType::i32)};
@@ -52,13 +52,13 @@ Term integer_matmul(NodeContext& node, const Inputs& inputs) {
 }
 
 /// i32 [N, d..., O], channels last.
-Term integer_conv(NodeContext& node, const Inputs& inputs) {
+TensorExpr integer_conv(NodeContext& node, const Inputs& inputs) {
   const Dims filters = node.type_of(inputs.b).dims, extents = extents_of(node);
   if (filters.size() != extents.size() + 2)
     node.fail(
         fmt::format("its filters have {} dims, its input {}", filters.size(), extents.size() + 2));
   const Integers sizes = filter_sizes(node, filters);
-  const Windows windows = windows_of(node, sizes, extents);
+  const SlidingWindows windows = windows_of(node, sizes, extents);
   Integers perm(filters.size());
   std::iota(perm.begin(), perm.end() - 2, 2);
   perm[perm.size() - 2] = 1;
@@ -69,14 +69,16 @@ Term integer_conv(NodeContext& node, const Inputs& inputs) {
   const Whole x = whole_input(node, inputs.a, inputs.a_zero_point, -1),
               w = whole_input(node, inputs.b, inputs.b_zero_point, 0);
   const auto multiply = [&](const Whole& image, const Whole& by) {
-    const Term turned = by.constant
-                            ? value_of(node, Whole{permuted(*by.constant, perm), std::nullopt})
-                            : transpose(*by.value, perm);
-    return apply("conv", {Term{node, channels_last(node, value_of(node, image).id())}, turned},
-                 attrs);
+    const TensorExpr permuted_filters =
+        by.constant ? value_of(node, Whole{permuted(*by.constant, perm), std::nullopt})
+                    : transpose(*by.value, perm);
+    return apply(
+        "conv",
+        {TensorExpr{node, channels_last(node, value_of(node, image).id())}, permuted_filters},
+        attrs);
   };
   const Dim terms = product(node, {filters.begin() + 1, filters.end()});
-  const std::optional<Term> result = exact_product(node, x, w, terms, multiply);
+  const std::optional<TensorExpr> result = exact_product(node, x, w, terms, multiply);
   if (!result)
     node.fail_unsupported(
         fmt::format("sums of {} products are not supported", graph::to_string(terms)));
@@ -95,26 +97,26 @@ constexpr Inputs of_quantized{0, 2, 3, 5};
 constexpr std::size_t a_scale = 1, b_scale = 4, y_scale = 6, y_zero_point = 7, bias = 8;
 
 /// Of sums of products: times both scales over the result's.
-Term requantized(NodeContext& node, const Term& sum, const Term& factor) {
-  const Term zero_point = cast(term(node, y_zero_point), DType::f32);
+TensorExpr requantized(NodeContext& node, const TensorExpr& sum, const TensorExpr& factor) {
+  const TensorExpr zero_point = cast(input_expr(node, y_zero_point), DType::f32);
   return quantized(
       cast(sum, DType::f32) * factor,
       zero_point.rank() == 1 ? by_axis(zero_point, sum.rank() - 1, sum.rank()) : zero_point,
       node.type_of(y_zero_point).dtype);
 }
 
-Term f32_scale(NodeContext& node, std::size_t input) {
+TensorExpr f32_scale(NodeContext& node, std::size_t input) {
   if (node.type_of(input).dtype != DType::f32)
     node.fail_unsupported(
         fmt::format("a scale of {} is not supported", name_of(node.type_of(input).dtype)));
-  return term(node, input);
+  return input_expr(node, input);
 }
 
 /// A scale of b's columns, and one of a's rows, where they are vectors.
 void convert_qlinear_matmul(NodeContext& node) {
-  const Term sum = integer_matmul(node, of_quantized);
+  const TensorExpr sum = integer_matmul(node, of_quantized);
   const auto along_axis = [&](std::size_t input, int from_end) {
-    const Term scale = f32_scale(node, input);
+    const TensorExpr scale = f32_scale(node, input);
     return scale.rank() == 1
                ? by_axis(scale, std::max(sum.rank() - from_end, 0), std::max(sum.rank(), 1))
                : scale;
@@ -126,12 +128,13 @@ void convert_qlinear_matmul(NodeContext& node) {
 
 /// The scale and the zero point of the filters may be vectors over the channels of the result.
 void convert_qlinear_conv(NodeContext& node) {
-  Term sum = integer_conv(node, of_quantized);
+  TensorExpr sum = integer_conv(node, of_quantized);
   const auto over_channels = [&](std::size_t input) {
     return by_axis(f32_scale(node, input), sum.rank() - 1, sum.rank());
   };
-  const Term factor = over_channels(a_scale) * over_channels(b_scale) / over_channels(y_scale);
-  if (node.has(bias)) sum = sum + term(node, bias);
+  const TensorExpr factor =
+      over_channels(a_scale) * over_channels(b_scale) / over_channels(y_scale);
+  if (node.has(bias)) sum = sum + input_expr(node, bias);
   node.give(channels_first(node, requantized(node, sum, factor).id()));
 }
 

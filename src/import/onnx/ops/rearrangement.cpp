@@ -21,31 +21,31 @@ std::int64_t block_of(NodeContext& node) {
 /// Channels are [block, block, C], or with mode CRD [C, block, block].
 void convert_depth_to_space(NodeContext& node) {
   node.require_rank(0, 4);
-  const Term x = term(node, 0);
+  const TensorExpr x = input_expr(node, 0);
   const Dims dims = x.dims();
   const std::int64_t block = block_of(node);
   const Dim side = node.dims().constant(block), channels = floordiv(dims[1], side * block);
   const std::string mode = node.word("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") node.fail(fmt::format("mode {} is unknown", mode));
   const bool blocks_first = mode == "DCR";
-  const Term apart =
+  const TensorExpr apart =
       reshape(x, blocks_first ? Dims{dims[0], side, side, channels, dims[2], dims[3]}
                               : Dims{dims[0], channels, side, side, dims[2], dims[3]});
-  const Term turned =
+  const TensorExpr transposed =
       transpose(apart, blocks_first ? Integers{0, 3, 4, 1, 5, 2} : Integers{0, 1, 4, 2, 5, 3});
-  node.give(reshape(turned, {dims[0], channels, dims[2] * block, dims[3] * block}).id());
+  node.give(reshape(transposed, {dims[0], channels, dims[2] * block, dims[3] * block}).id());
 }
 
 void convert_space_to_depth(NodeContext& node) {
   node.require_rank(0, 4);
-  const Term x = term(node, 0);
+  const TensorExpr x = input_expr(node, 0);
   const Dims dims = x.dims();
   const std::int64_t block = block_of(node);
   const Dim side = node.dims().constant(block), height = floordiv(dims[2], side),
             width = floordiv(dims[3], side);
-  const Term turned =
+  const TensorExpr transposed =
       transpose(reshape(x, {dims[0], dims[1], height, side, width, side}), {0, 3, 5, 1, 2, 4});
-  node.give(reshape(turned, {dims[0], dims[1] * block * block, height, width}).id());
+  node.give(reshape(transposed, {dims[0], dims[1] * block * block, height, width}).id());
 }
 
 /// One axis of Col2Im: how many taps a window has, and how many windows there are.
@@ -56,22 +56,24 @@ struct Columns {
 
 /// [..., taps, windows, ...] with taps at `axis`: the sum of what covers each element of the
 /// image's axis.
-Term summed(const Term& x, const Columns& columns, int axis) {
+TensorExpr summed(const TensorExpr& x, const Columns& columns, int axis) {
   NodeContext& node = x.node();
   Dims together = x.dims();
   together.erase(together.begin() + axis);
   together[static_cast<std::size_t>(axis)] = columns.windows * columns.taps;
-  const Term tap = along(range(node, node.dims().constant(columns.taps)), 0, 2);
-  const Term windows = size(node, columns.windows),
-             stride = size(node, node.dims().constant(columns.stride));
+  const TensorExpr tap = along(range(node, node.dims().constant(columns.taps)), 0, 2);
+  const TensorExpr windows = size(node, columns.windows),
+                   stride = size(node, node.dims().constant(columns.stride));
   // A tap lies on an element where the distance is a whole number of strides.
-  const Term distance = along(range(node, columns.extent), 1, 2) + size(node, columns.before) -
-                        tap * static_cast<double>(columns.dilation);
-  const Term window = distance / stride;
-  const Term covers =
+  const TensorExpr distance = along(range(node, columns.extent), 1, 2) +
+                              size(node, columns.before) -
+                              tap * static_cast<double>(columns.dilation);
+  const TensorExpr window = distance / stride;
+  const TensorExpr covers =
       both(both(less_equal(tap.scalar(0), distance), equal(mod(distance, stride), 0.0)),
            less(window, windows));
-  const Term parts = gather(reshape(x, together), tap * windows + where(covers, window, 0.0), axis);
+  const TensorExpr parts =
+      gather(reshape(x, together), tap * windows + where(covers, window, 0.0), axis);
   Dims mask(static_cast<std::size_t>(parts.rank()), node.dims().constant(1));
   mask[static_cast<std::size_t>(axis)] = covers.dims()[0];
   mask[static_cast<std::size_t>(axis) + 1] = covers.dims()[1];
@@ -80,10 +82,10 @@ Term summed(const Term& x, const Columns& columns, int axis) {
 
 void convert_col2im(NodeContext& node) {
   node.require_rank(0, 3);
-  const Term x = term(node, 0);
+  const TensorExpr x = input_expr(node, 0);
   const Dims image = node.need_dims(1, "image_shape");
   const Integers block = node.need_integers(2, "block_shape");
-  const Windows windows = windows_of(node, block, image);
+  const SlidingWindows windows = windows_of(node, block, image);
   Dims apart{x.dims()[0], node.dims().constant(1)};
   apart[1] = floordiv(x.dims()[1], node.dims().constant(windows.taps()));
   std::vector<Columns> axes;
@@ -102,7 +104,7 @@ void convert_col2im(NodeContext& node) {
     apart.push_back(axes[static_cast<std::size_t>(i)].windows);
     perm.insert(perm.end(), {2 + i, 2 + count + i});
   }
-  Term result = transpose(reshape(x, apart), perm);
+  TensorExpr result = transpose(reshape(x, apart), perm);
   for (std::size_t i = 0; i < axes.size(); ++i)
     result = summed(result, axes[i], static_cast<int>(i) + 2);
   node.give(result.id());

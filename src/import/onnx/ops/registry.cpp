@@ -16,7 +16,7 @@ Convert find_converter(std::string_view op_type) {
                               shape_operators,
                               view_operators,
                               indexed_operators,
-                              window_operators,
+                              conv_pool_operators,
                               transposed_conv_operators,
                               place_operators,
                               selection_operators,

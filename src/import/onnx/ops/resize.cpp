@@ -122,12 +122,13 @@ void keep_aspect_ratio(NodeContext& node, std::vector<AxisRequest>& requests, bo
     for (const AxisRequest& each : requests) all.push_back(each.out);
     return all;
   }();
-  std::optional<Term> scale;
+  std::optional<TensorExpr> scale;
   bool known = true;
   std::optional<float> number;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     known = known && sizes[i].constant() && requests[i].in.constant();
-    const Term ratio = size(node, sizes[i], DType::f32) / size(node, requests[i].in, DType::f32);
+    const TensorExpr ratio =
+        size(node, sizes[i], DType::f32) / size(node, requests[i].in, DType::f32);
     scale = !scale ? ratio : larger ? maximum(*scale, ratio) : minimum(*scale, ratio);
     if (!known) continue;
     const float value =
@@ -162,7 +163,7 @@ void take_parts(NodeContext& node, std::vector<AxisRequest>& requests) {
       requests[i].part = {static_cast<float>(ends[i]), static_cast<float>(ends[count + i])};
     return;
   }
-  const Term all = term(node, roi);
+  const TensorExpr all = input_expr(node, roi);
   const auto at = [&](std::size_t i) {
     return reshape(slice(all, 0, node.dims().constant(static_cast<std::int64_t>(i)),
                          node.dims().constant(static_cast<std::int64_t>(i) + 1)),
@@ -222,7 +223,7 @@ bool changes_nothing(const Resizing& resizing, const AxisRequest& request) {
 /// Where batch and channels stay, channels stand last meanwhile, as in the convolutions around.
 void convert_resize(NodeContext& node) {
   const Resizing resizing = resizing_of(node);
-  Term x = term(node, 0);
+  TensorExpr x = input_expr(node, 0);
   const Dims dims = x.dims();
   std::vector<AxisRequest> requests = requests_of(node, resizing, dims);
   std::erase_if(requests,

@@ -13,21 +13,21 @@ namespace {
 
 /// Of the greatest or least element, or of a NaN; among equal ones the first or the last. The axis
 /// stays, as a dim of 1.
-Term place_of_extremum(const Term& x, int axis, bool greatest, bool last) {
+TensorExpr place_of_extremum(const TensorExpr& x, int axis, bool greatest, bool last) {
   NodeContext& node = x.node();
   const Dim extent = x.dims()[static_cast<std::size_t>(axis)];
-  Term is_it = equal(x, reduce(greatest ? "reduce_max" : "reduce_min", x, {axis}, true));
+  TensorExpr is_it = equal(x, reduce(greatest ? "reduce_max" : "reduce_min", x, {axis}, true));
   if (is_float(x.dtype())) is_it = either(is_it, apply("isnan", {x}));
-  const Term place = along(range(node, extent), axis, x.rank());
+  const TensorExpr place = along(range(node, extent), axis, x.rank());
   if (last) return reduce("reduce_max", where(is_it, place, -1), {axis}, true);
   return reduce("reduce_min", where(is_it, place, size(node, extent)), {axis}, true);
 }
 
 void convert_arg(NodeContext& node) {
-  const Term x = term(node, 0);
+  const TensorExpr x = input_expr(node, 0);
   const int axis = node.axis(node.integer("axis", 0), x.rank());
-  const Term place = place_of_extremum(x, axis, node.node().op_type() == "ArgMax",
-                                       node.integer("select_last_index", 0) != 0);
+  const TensorExpr place = place_of_extremum(x, axis, node.node().op_type() == "ArgMax",
+                                             node.integer("select_last_index", 0) != 0);
   if (node.integer("keepdims", 1) != 0) return node.give(place.id());
   Dims dims = place.dims();
   dims.erase(dims.begin() + axis);
@@ -37,19 +37,19 @@ void convert_arg(NodeContext& node) {
 /// Before opset 13 all axes from `axis` on are one.
 void convert_hardmax(NodeContext& node) {
   constexpr int one_axis = 13;
-  const Term x = term(node, 0);
+  const TensorExpr x = input_expr(node, 0);
   const Dims dims = x.dims();
   const bool flattens = node.opset() < one_axis;
   const int axis = node.axis(node.integer("axis", flattens ? 1 : -1), x.rank());
-  Term flat = x;
+  TensorExpr flat = x;
   if (flattens) {
     Dims matrix(dims.begin(), dims.begin() + axis);
     matrix.push_back(product(node, {dims.begin() + axis, dims.end()}));
     flat = reshape(x, matrix);
   }
-  const Term place =
+  const TensorExpr place =
       along(range(node, flat.dims()[static_cast<std::size_t>(axis)]), axis, flat.rank());
-  const Term ones = cast(equal(place, place_of_extremum(flat, axis, true, false)), x.dtype());
+  const TensorExpr ones = cast(equal(place, place_of_extremum(flat, axis, true, false)), x.dtype());
   node.give((flattens ? reshape(ones, dims) : ones).id());
 }
 
@@ -62,12 +62,13 @@ Dim depth_of(NodeContext& node) {
 
 /// Where no place is meant, indices outside of -depth .. depth - 1, all are `off`.
 void convert_one_hot(NodeContext& node) {
-  const Term given = cast(term(node, 0), DType::i64), values = term(node, 2);
+  const TensorExpr given = cast(input_expr(node, 0), DType::i64), values = input_expr(node, 2);
   const Dim depth = depth_of(node), one = node.dims().constant(1), two = node.dims().constant(2);
   const int rank = given.rank() + 1, axis = node.axis(node.integer("axis", -1), rank);
-  const Term index = unsqueeze(where(less(given, 0.0), given + size(node, depth), given), axis);
-  const Term off = reshape(slice(values, 0, node.dims().constant(0), one), {}),
-             on = reshape(slice(values, 0, one, two), {});
+  const TensorExpr index =
+      unsqueeze(where(less(given, 0.0), given + size(node, depth), given), axis);
+  const TensorExpr off = reshape(slice(values, 0, node.dims().constant(0), one), {}),
+                   on = reshape(slice(values, 0, one, two), {});
   node.give(where(equal(index, along(range(node, depth), axis, rank)), on, off).id());
 }
 
@@ -75,8 +76,8 @@ void convert_eye_like(NodeContext& node) {
   node.require_rank(0, 2);
   const graph::TensorType type = node.type_of(0);
   const DType dtype = node.attribute("dtype") != nullptr ? node.dtype("dtype") : type.dtype;
-  const Term row = along(range(node, type.dims[0]), 0, 2),
-             column = along(range(node, type.dims[1]), 1, 2);
+  const TensorExpr row = along(range(node, type.dims[0]), 0, 2),
+                   column = along(range(node, type.dims[1]), 1, 2);
   node.give(cast(equal(column, row + static_cast<double>(node.integer("k", 0))), dtype).id());
 }
 

@@ -38,7 +38,7 @@ float factor(const Transform& transform, std::int64_t n, std::int64_t i, std::in
   return static_cast<float>(scale * std::cos(2 * std::numbers::pi * turns));
 }
 
-Term constant_matrix(NodeContext& node, const Transform& transform) {
+TensorExpr constant_matrix(NodeContext& node, const Transform& transform) {
   const std::int64_t elements = *transform.elements.constant(),
                      frequencies = *transform.frequencies.constant();
   std::vector<float> matrix;
@@ -55,23 +55,23 @@ Term constant_matrix(NodeContext& node, const Transform& transform) {
 
 /// The same for sizes that are not known. Multiples of whole turns go as integers, so that nothing
 /// is lost of the rest.
-Term computed_matrix(NodeContext& node, const Transform& transform) {
+TensorExpr computed_matrix(NodeContext& node, const Transform& transform) {
   constexpr int rank = 4;
   const Dim parts = node.dims().constant(transform.parts), two = node.dims().constant(2);
-  const Term n = along(range(node, transform.elements), 0, rank),
-             k = along(range(node, transform.frequencies), 2, rank),
-             length = size(node, transform.length);
-  const Term i = along(range(node, parts, DType::f32), 1, rank),
-             j = along(range(node, two, DType::f32), 3, rank);
-  const Term turns = cast(mod(n * k, length), DType::f32) / cast(length, DType::f32);
-  const Term angle =
+  const TensorExpr n = along(range(node, transform.elements), 0, rank),
+                   k = along(range(node, transform.frequencies), 2, rank),
+                   length = size(node, transform.length);
+  const TensorExpr i = along(range(node, parts, DType::f32), 1, rank),
+                   j = along(range(node, two, DType::f32), 3, rank);
+  const TensorExpr turns = cast(mod(n * k, length), DType::f32) / cast(length, DType::f32);
+  const TensorExpr angle =
       ((transform.inverse ? turns : -turns) + (i - j) * 0.25) * (2 * std::numbers::pi);
-  const Term matrix = transform.inverse ? cos(angle) / cast(length, DType::f32) : cos(angle);
+  const TensorExpr matrix = transform.inverse ? cos(angle) / cast(length, DType::f32) : cos(angle);
   return reshape(matrix, {transform.elements * transform.parts, transform.frequencies * 2});
 }
 
 /// [..., elements, parts] (or [..., elements] of one part) to [..., frequencies, 2].
-Term transformed(const Term& x, const Transform& transform, const Dims& leading) {
+TensorExpr transformed(const TensorExpr& x, const Transform& transform, const Dims& leading) {
   NodeContext& node = x.node();
   const std::optional<std::int64_t> elements = transform.elements.constant(),
                                     frequencies = transform.frequencies.constant(),
@@ -81,11 +81,12 @@ Term transformed(const Term& x, const Transform& transform, const Dims& leading)
   const bool is_constant = elements && frequencies && length && *elements <= most_constant &&
                            *frequencies <= most_constant &&
                            *elements * *frequencies <= most_constant;
-  const Term matrix =
+  const TensorExpr matrix =
       is_constant ? constant_matrix(node, transform) : computed_matrix(node, transform);
   Dims shape = leading;
   shape.insert(shape.end(), {transform.frequencies, node.dims().constant(2)});
-  const Term rows = reshape(x, {product(node, leading), transform.elements * transform.parts});
+  const TensorExpr rows =
+      reshape(x, {product(node, leading), transform.elements * transform.parts});
   return reshape(matmul(rows, matrix), shape);
 }
 
@@ -112,7 +113,7 @@ std::int64_t parts_of(NodeContext& node, Dim last) {
 }
 
 void convert_dft(NodeContext& node) {
-  const Term x = term(node, 0);
+  const TensorExpr x = input_expr(node, 0);
   const int rank = x.rank();
   if (rank < 2) node.fail("its input must have at least 2 dims");
   const int axis = dft_axis(node, rank);
@@ -129,7 +130,7 @@ void convert_dft(NodeContext& node) {
   std::rotate(perm.begin() + axis, perm.begin() + axis + 1, perm.end() - 1);
   for (std::size_t i = 0; i < perm.size(); ++i)
     back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
-  Term signal = transpose(x, perm);
+  TensorExpr signal = transpose(x, perm);
   if (!(transform.elements == extent))
     signal = slice(signal, rank - 2, node.dims().constant(0), transform.elements);
   Dims leading = signal.dims();
@@ -140,7 +141,7 @@ void convert_dft(NodeContext& node) {
 /// Of each frame of the signal, times the window.
 void convert_stft(NodeContext& node) {
   constexpr std::size_t window_input = 2, length_input = 3;
-  Term signal = term(node, 0);
+  TensorExpr signal = input_expr(node, 0);
   if (signal.rank() != 2 && signal.rank() != 3)
     node.fail(fmt::format("its signal must have 2 or 3 dims, not {}", signal.rank()));
   const std::int64_t parts = signal.rank() == 2 ? 1 : parts_of(node, signal.dims().back());
@@ -156,12 +157,12 @@ void convert_stft(NodeContext& node) {
     length = window[0].constant();
   if (!length) node.fail_unsupported("the length of its frames must be constant");
   if (step < 1 || *length < 1) node.fail("frame_step and frame_length must be at least 1");
-  Term frames =
+  TensorExpr frames =
       apply("windows", {signal},
             {node.integer_list("axes", Integers{1}), node.integer_list("sizes", Integers{*length}),
              node.integer_list("strides", Integers{step})});
   if (node.has(window_input))
-    frames = frames * along(term(node, window_input), 0, parts == 1 ? 1 : 2);
+    frames = frames * along(input_expr(node, window_input), 0, parts == 1 ? 1 : 2);
   const Dim extent = node.dims().constant(*length);
   const Transform transform{
       extent, extent, frequencies_of(node, extent, node.integer("onesided", 1) != 0), parts, false};
@@ -179,9 +180,9 @@ void give_window(NodeContext& node, double a, double b, double c) {
   if (sizes.size() != 1) node.fail("its size must be a scalar");
   const bool periodic = node.integer("periodic", 1) != 0;
   const Dim period = max(periodic ? sizes[0] : sizes[0] - 1, node.dims().constant(1));
-  const Term angle =
+  const TensorExpr angle =
       range(node, sizes[0], DType::f32) / size(node, period, DType::f32) * (2 * std::numbers::pi);
-  Term window = a - cos(angle) * b;
+  TensorExpr window = a - cos(angle) * b;
   if (c != 0) window = window + cos(angle * 2.0) * c;
   node.give(cast(window, datatype_of(node)).id());
 }

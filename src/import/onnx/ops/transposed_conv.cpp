@@ -37,13 +37,13 @@ Tensor with_taps_reversed(const Tensor& filters) {
 }
 
 /// Dims of [C, O / groups, taps...] on the way to [taps..., C / groups, O].
-struct FilterTurn {
+struct FilterArrangement {
   Integers apart;     ///< [groups, C / groups, O / groups, taps...]
   Integers perm;      ///< to [taps..., C / groups, groups, O / groups]
   Integers together;  ///< [taps..., C / groups, O]
 };
 
-FilterTurn turn_of(NodeContext& node, std::int64_t groups) {
+FilterArrangement arrangement_of(NodeContext& node, std::int64_t groups) {
   Integers dims;
   for (const Dim dim : node.type_of(1).dims) {
     if (!dim.constant())
@@ -52,39 +52,40 @@ FilterTurn turn_of(NodeContext& node, std::int64_t groups) {
   }
   if (groups < 1 || dims[0] % groups != 0)
     node.fail(fmt::format("{} groups do not divide {} channels", groups, dims[0]));
-  FilterTurn turn{{groups, dims[0] / groups, dims[1]},
-                  Integers(dims.size() + 1),
-                  {dims.begin() + 2, dims.end()}};
-  turn.apart.insert(turn.apart.end(), dims.begin() + 2, dims.end());
-  std::iota(turn.perm.begin(), turn.perm.end() - 3, 3);
-  turn.perm[turn.perm.size() - 3] = 1;
-  turn.perm[turn.perm.size() - 2] = 0;
-  turn.perm.back() = 2;
-  turn.together.insert(turn.together.end(), {dims[0] / groups, groups * dims[1]});
-  return turn;
+  FilterArrangement arrangement{{groups, dims[0] / groups, dims[1]},
+                                Integers(dims.size() + 1),
+                                {dims.begin() + 2, dims.end()}};
+  arrangement.apart.insert(arrangement.apart.end(), dims.begin() + 2, dims.end());
+  std::iota(arrangement.perm.begin(), arrangement.perm.end() - 3, 3);
+  arrangement.perm[arrangement.perm.size() - 3] = 1;
+  arrangement.perm[arrangement.perm.size() - 2] = 0;
+  arrangement.perm.back() = 2;
+  arrangement.together.insert(arrangement.together.end(), {dims[0] / groups, groups * dims[1]});
+  return arrangement;
 }
 
 /// With the taps reversed; of a constant when the model is imported.
-ValueId turned_filters(NodeContext& node, std::int64_t groups) {
-  const FilterTurn turn = turn_of(node, groups);
+ValueId conv_filters(NodeContext& node, std::int64_t groups) {
+  const FilterArrangement arrangement = arrangement_of(node, groups);
   if (const Tensor* constant = node.constant(1)) {
     Tensor filters = with_taps_reversed(*constant);
-    filters.dims = turn.apart;
-    Tensor turned = permuted(filters, turn.perm);
-    turned.dims = turn.together;
-    Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(turned)),
+    filters.dims = arrangement.apart;
+    Tensor arranged = permuted(filters, arrangement.perm);
+    arranged.dims = arrangement.together;
+    Operand operand{graph::no_value, std::make_shared<const Tensor>(std::move(arranged)),
                     std::nullopt};
     return node.value_of(operand, node.node().input(1));
   }
-  Integers axes(turn.together.size() - 2);
+  Integers axes(arrangement.together.size() - 2);
   std::iota(axes.begin(), axes.end(), 2);
   const ValueId reversed = node.add(
       "slice", {node.value(1)},
       {node.integer_list("axes", axes), node.integer_list("steps", Integers(axes.size(), -1))});
-  const ValueId apart = node.add("reshape", {reversed}, {node.integer_list("shape", turn.apart)});
+  const ValueId apart =
+      node.add("reshape", {reversed}, {node.integer_list("shape", arrangement.apart)});
   return node.add("reshape",
-                  {node.add("transpose", {apart}, {node.integer_list("perm", turn.perm)})},
-                  {node.integer_list("shape", turn.together)});
+                  {node.add("transpose", {apart}, {node.integer_list("perm", arrangement.perm)})},
+                  {node.integer_list("shape", arrangement.together)});
 }
 
 /// stride - 1 zeros after each element of the axes before the channels.
@@ -108,7 +109,7 @@ ValueId spread(NodeContext& node, ValueId x, const Integers& strides) {
 }
 
 /// As the pads, the rule, or the wanted shape say.
-std::vector<Margins> borders_of(NodeContext& node, const Windows& windows,
+std::vector<Margins> borders_of(NodeContext& node, const SlidingWindows& windows,
                                 const std::vector<Dim>& extents) {
   const std::size_t count = extents.size();
   const Integers more = node.integers("output_padding").value_or(Integers(count, 0));
@@ -167,7 +168,7 @@ void convert_conv_transpose(NodeContext& node) {
     node.fail(
         fmt::format("its filters have {} dims, its input {}", filters.size(), extents.size() + 2));
   const std::int64_t groups = node.integer("group", 1);
-  Windows windows = windows_of(node, filter_sizes(node, filters), extents);
+  SlidingWindows windows = windows_of(node, filter_sizes(node, filters), extents);
   std::vector<Margins> borders = borders_of(node, windows, extents);
   ValueId x = spread(node, channels_last(node, node.value(0)), windows.strides);
   x = cut(node, x, borders);
@@ -178,7 +179,7 @@ void convert_conv_transpose(NodeContext& node) {
   }
   std::vector<graph::Attr> attrs = attrs_of(node, windows, false);
   if (groups != 1) attrs.push_back(node.dim("groups", groups));
-  ValueId y = node.add("conv", {x, turned_filters(node, groups)}, std::move(attrs));
+  ValueId y = node.add("conv", {x, conv_filters(node, groups)}, std::move(attrs));
   if (node.has(2)) y = node.add("add", {y, node.value(2)});
   node.give(channels_first(node, y));
 }

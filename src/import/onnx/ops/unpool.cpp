@@ -14,19 +14,20 @@ constexpr std::size_t places_input = 1, shape_input = 2;
 /// Places count the elements of the tensor that the windows came from; a larger output has more
 /// zeros at the end of each axis.
 void convert_max_unpool(NodeContext& node) {
-  const Term x = term(node, 0);
+  const TensorExpr x = input_expr(node, 0);
   const Dims extents = extents_of(node);
-  const Windows windows =
+  const SlidingWindows windows =
       windows_of(node, node.integers("kernel_shape").value_or(Integers{}), extents);
   Dims dims{x.dims()[0], x.dims()[1]};
   for (std::size_t i = 0; i < extents.size(); ++i)
     dims.push_back((extents[i] - 1) * windows.strides[i] + windows.sizes[i] - windows.before[i] -
                    windows.after[i]);
   const Dims flat{product(node, x.dims())};
-  const Term zeros = expand(x.scalar(0), {product(node, dims)});
-  Term result = reshape(
-      apply("scatter_elements", {zeros, reshape(term(node, places_input), flat), reshape(x, flat)}),
-      dims);
+  const TensorExpr zeros = expand(x.scalar(0), {product(node, dims)});
+  TensorExpr result =
+      reshape(apply("scatter_elements",
+                    {zeros, reshape(input_expr(node, places_input), flat), reshape(x, flat)}),
+              dims);
   if (node.has(shape_input)) {
     const Dims wanted = node.need_dims(shape_input, "its output shape");
     if (wanted.size() != dims.size())

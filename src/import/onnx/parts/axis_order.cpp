@@ -49,7 +49,7 @@ ValueId channels_first(NodeContext& node, ValueId x) {
   return transposed(node, x, perm);
 }
 
-ValueId turned_input(NodeContext& node, std::size_t input, std::span<const std::int64_t> perm) {
+ValueId permuted_input(NodeContext& node, std::size_t input, std::span<const std::int64_t> perm) {
   const std::string& name = node.node().input(static_cast<int>(input));
   if (const Tensor* constant = node.constant(input)) {
     Operand operand{graph::no_value, std::make_shared<const Tensor>(permuted(*constant, perm)),

@@ -17,6 +17,6 @@ Tensor permuted(const Tensor& tensor, std::span<const std::int64_t> perm);
 
 /// The input with its axes in the order `perm`; of a constant a constant, so that nothing is turned
 /// when the model runs.
-ValueId turned_input(NodeContext& node, std::size_t input, std::span<const std::int64_t> perm);
+ValueId permuted_input(NodeContext& node, std::size_t input, std::span<const std::int64_t> perm);
 
 }  // namespace dyn::onnx

@@ -45,7 +45,7 @@ void append(Tensor& tensor, T element) {
 
 /// Looks without asking for values of inputs: what is not known here is computed when the model
 /// runs.
-const Tensor* few_floats(NodeContext& node, std::size_t input) {
+const Tensor* foldable_floats(NodeContext& node, std::size_t input) {
   const Tensor* tensor = node.has(input) ? node.operand(input)->constant.get() : nullptr;
   return tensor != nullptr && tensor->dtype == DType::f32 && tensor->elements() <= most_folded
              ? tensor
@@ -62,7 +62,7 @@ std::optional<std::vector<std::int64_t>> joint_dims(const Tensor& a, const Tenso
 }
 
 bool give_folded_cast(NodeContext& node) {
-  const Tensor* floats = few_floats(node, 0);
+  const Tensor* floats = foldable_floats(node, 0);
   const DType to = floats == nullptr ? DType::f32 : node.dtype("to");
   if (to != DType::i64 && to != DType::i32) return false;
   const double limit = to == DType::i64 ? 0x1p63 : 0x1p31;
@@ -87,8 +87,8 @@ bool give_folded_floats(NodeContext& node) {
   if (folded == std::end(folded_operators) || node.inputs() != folded->operands ||
       node.attribute("axis") != nullptr)
     return false;
-  const Tensor* a = few_floats(node, 0);
-  const Tensor* b = a != nullptr && folded->operands == 2 ? few_floats(node, 1) : a;
+  const Tensor* a = foldable_floats(node, 0);
+  const Tensor* b = a != nullptr && folded->operands == 2 ? foldable_floats(node, 1) : a;
   if (a == nullptr || b == nullptr) return false;
   const auto dims = joint_dims(*a, *b);
   if (!dims) return false;

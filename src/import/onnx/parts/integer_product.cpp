@@ -78,20 +78,21 @@ Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_i
                }),
         std::nullopt};
   }
-  const Term elements = cast(term(node, input), DType::f32);
+  const TensorExpr elements = cast(input_expr(node, input), DType::f32);
   if (!has_zero_point) return {std::nullopt, elements};
-  const Term zero = cast(term(node, zero_point_input), DType::f32);
+  const TensorExpr zero = cast(input_expr(node, zero_point_input), DType::f32);
   return {std::nullopt, elements - (zero.rank() > 1 ? zero : by_axis(zero, place, type.rank()))};
 }
 
-Term value_of(NodeContext& node, const Whole& whole) {
+TensorExpr value_of(NodeContext& node, const Whole& whole) {
   if (whole.value) return *whole.value;
   Operand operand{graph::no_value, std::make_shared<const Tensor>(*whole.constant), std::nullopt};
   return {node, node.value_of(operand)};
 }
 
-std::optional<Term> exact_product(NodeContext& node, const Whole& a, const Whole& b, Dim terms,
-                                  const std::function<Term(const Whole&, const Whole&)>& multiply) {
+std::optional<TensorExpr> exact_product(
+    NodeContext& node, const Whole& a, const Whole& b, Dim terms,
+    const std::function<TensorExpr(const Whole&, const Whole&)>& multiply) {
   const std::int64_t most = graph::bounds(node.builder().resolve(terms)).high;
   const auto product = [&](const Whole& left, const Whole& right) {
     return cast(multiply(left, right), DType::i32);

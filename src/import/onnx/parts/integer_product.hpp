@@ -11,7 +11,7 @@ namespace dyn::onnx {
 /// file.
 struct Whole {
   std::optional<Tensor> constant;
-  std::optional<Term> value;
+  std::optional<TensorExpr> value;
 };
 
 /// The input of u8 or i8, less its zero point where there is one: a scalar, or a vector along
@@ -21,10 +21,11 @@ Whole whole_input(NodeContext& node, std::size_t input, std::size_t zero_point_i
 /// A bilinear product of two f32 values, with `terms` products in each sum: i32, exact. Where a
 /// float cannot hold the sums of whole numbers up to 255, these are split into two digits, whose
 /// products are computed one by one. Nothing where even that is not exact, or `terms` has no bound.
-std::optional<Term> exact_product(NodeContext& node, const Whole& a, const Whole& b, Dim terms,
-                                  const std::function<Term(const Whole&, const Whole&)>& multiply);
+std::optional<TensorExpr> exact_product(
+    NodeContext& node, const Whole& a, const Whole& b, Dim terms,
+    const std::function<TensorExpr(const Whole&, const Whole&)>& multiply);
 
 /// As a value of the module.
-Term value_of(NodeContext& node, const Whole& whole);
+TensorExpr value_of(NodeContext& node, const Whole& whole);
 
 }  // namespace dyn::onnx

@@ -11,21 +11,21 @@ namespace {
 
 /// A tap for all elements of the resized axis, and whether these lie on the axis at all.
 struct Chosen {
-  Term places;                  ///< i64 [out], or [out, taps]
-  std::optional<Term> weights;  ///< the same shape; none: the elements themselves
+  TensorExpr places;                  ///< i64 [out], or [out, taps]
+  std::optional<TensorExpr> weights;  ///< the same shape; none: the elements themselves
 };
 
 struct Choice {
   std::vector<Chosen> taps;
-  bool sums = false;            ///< over the taps of the only entry
-  std::optional<Term> outside;  ///< bool [out]: where the extrapolated value stands
+  bool sums = false;                  ///< over the taps of the only entry
+  std::optional<TensorExpr> outside;  ///< bool [out]: where the extrapolated value stands
 };
 
 using Curve = Resizing::Curve;
 
 template <class Number>
-std::vector<Tap<Number>> few_taps(const Resizing& resizing, const Number& x,
-                                  const ResizedAxis<Number>& axis) {
+std::vector<Tap<Number>> curve_taps(const Resizing& resizing, const Number& x,
+                                    const ResizedAxis<Number>& axis) {
   if (resizing.curve == Curve::Nearest)
     return {{nearest_place(resizing, x, axis), 0.0F * x + 1.0F}};
   std::vector<Tap<Number>> taps =
@@ -72,7 +72,7 @@ class InGraph {
       : node_(node), resizing_(resizing), request_(request), axis_(axis()) {}
 
   Choice choose() {
-    const Term x = original_place(resizing_, range(node_, request_.out, DType::f32), axis_);
+    const TensorExpr x = original_place(resizing_, range(node_, request_.out, DType::f32), axis_);
     Choice choice;
     if (is_crop(resizing_)) choice.outside = either(less(x, 0.0), less(axis_.in - 1.0F, x));
     if (resizing_.antialias) {
@@ -80,7 +80,7 @@ class InGraph {
       choice.taps.push_back(wide(x));
       return choice;
     }
-    for (const Tap<Term>& tap : few_taps(resizing_, x, axis_)) {
+    for (const Tap<TensorExpr>& tap : curve_taps(resizing_, x, axis_)) {
       choice.taps.push_back({place(tap.place), resizing_.curve == Curve::Nearest
                                                    ? std::nullopt
                                                    : std::optional(tap.weight)});
@@ -89,30 +89,33 @@ class InGraph {
   }
 
  private:
-  Term number(float value) const {
+  TensorExpr number(float value) const {
     return {node_, node_.builder().number(DType::f32, static_cast<double>(value))};
   }
 
-  ResizedAxis<Term> axis() const {
-    const Term in = size(node_, request_.in, DType::f32),
-               out = size(node_, request_.out, DType::f32);
+  ResizedAxis<TensorExpr> axis() const {
+    const TensorExpr in = size(node_, request_.in, DType::f32),
+                     out = size(node_, request_.out, DType::f32);
     const bool given = request_.scale || request_.scale_value;
-    const Term scale = request_.scale         ? number(*request_.scale)
-                       : request_.scale_value ? *request_.scale_value
-                                              : out / in;
-    const Term start = request_.part_values ? request_.part_values->first
-                                            : number(request_.part ? request_.part->first : 0);
-    const Term end = request_.part_values ? request_.part_values->second
-                                          : number(request_.part ? request_.part->second : 1);
+    const TensorExpr scale = request_.scale         ? number(*request_.scale)
+                             : request_.scale_value ? *request_.scale_value
+                                                    : out / in;
+    const TensorExpr start = request_.part_values
+                                 ? request_.part_values->first
+                                 : number(request_.part ? request_.part->first : 0);
+    const TensorExpr end = request_.part_values ? request_.part_values->second
+                                                : number(request_.part ? request_.part->second : 1);
     return {in, out, scale, given ? scale * in : out, start, end};
   }
 
-  Term place(const Term& place) const { return cast(clamped(place, axis_.in), DType::i64); }
+  TensorExpr place(const TensorExpr& place) const {
+    return cast(clamped(place, axis_.in), DType::i64);
+  }
 
-  Chosen wide(const Term& x) const {
+  Chosen wide(const TensorExpr& x) const {
     const Dim reach = reach_of(resizing_, request_);
-    const Term step = along(range(node_, reach * 2, DType::f32), 1, 2);
-    const Tap<Term> tap =
+    const TensorExpr step = along(range(node_, reach * 2, DType::f32), 1, 2);
+    const Tap<TensorExpr> tap =
         wide_tap(resizing_, along(x, 0, 2), step, axis_, size(node_, reach, DType::f32));
     return {place(tap.place), tap.weight / reduce("reduce_sum", tap.weight, {1}, true)};
   }
@@ -120,7 +123,7 @@ class InGraph {
   NodeContext& node_;
   const Resizing& resizing_;
   const AxisRequest& request_;
-  ResizedAxis<Term> axis_;
+  ResizedAxis<TensorExpr> axis_;
 };
 
 /// Constants, for sizes that are.
@@ -149,7 +152,7 @@ class Folded {
       const float x = original_place(resizing_, static_cast<float>(i), axis_);
       outside.push_back(x < 0 || x > axis_.in - 1 ? 1 : 0);
       const std::vector<Tap<float>> of_element =
-          resizing_.antialias ? wide(x) : few_taps(resizing_, x, axis_);
+          resizing_.antialias ? wide(x) : curve_taps(resizing_, x, axis_);
       taps.insert(taps.end(), of_element.begin(), of_element.end());
     }
     const std::int64_t count = out == 0 ? 1 : static_cast<std::int64_t>(taps.size()) / out;
@@ -209,14 +212,15 @@ class Folded {
 };
 
 /// With dims of 1 behind, so that it broadcasts along the axes after `axis`.
-Term before_axes(const Term& x, std::ptrdiff_t after) {
+TensorExpr before_axes(const TensorExpr& x, std::ptrdiff_t after) {
   Dims dims = x.dims();
   dims.insert(dims.end(), static_cast<std::size_t>(after), x.node().dims().constant(1));
   return reshape(x, dims);
 }
 
 /// Each element again and again, which moves nothing: where that is what the places say.
-std::optional<Term> repeated(const Term& x, const Resizing& resizing, const AxisRequest& request) {
+std::optional<TensorExpr> repeated(const TensorExpr& x, const Resizing& resizing,
+                                   const AxisRequest& request) {
   using Coordinates = Resizing::Coordinates;
   using Rounding = Resizing::Rounding;
   const Coordinates coordinates = resizing.coordinates;
@@ -248,17 +252,17 @@ std::optional<Term> repeated(const Term& x, const Resizing& resizing, const Axis
 
 }  // namespace
 
-Term interpolate(const Term& x, const Resizing& resizing, const AxisRequest& request) {
-  if (const std::optional<Term> again = repeated(x, resizing, request)) return *again;
+TensorExpr interpolate(const TensorExpr& x, const Resizing& resizing, const AxisRequest& request) {
+  if (const std::optional<TensorExpr> again = repeated(x, resizing, request)) return *again;
   NodeContext& node = x.node();
   if (request.out.constant().value_or(0) < 0)
     node.fail(fmt::format("axis {} would have the size {}", request.axis, *request.out.constant()));
   const Choice choice = Folded::can(resizing, request) ? Folded(node, resizing, request).choose()
                                                        : InGraph(node, resizing, request).choose();
   const std::ptrdiff_t after = x.rank() - request.axis - 1;
-  std::optional<Term> sum;
+  std::optional<TensorExpr> sum;
   for (const Chosen& chosen : choice.taps) {
-    Term part = gather(x, chosen.places, request.axis);
+    TensorExpr part = gather(x, chosen.places, request.axis);
     if (chosen.weights) part = part * before_axes(*chosen.weights, after);
     sum = sum ? *sum + part : part;
   }

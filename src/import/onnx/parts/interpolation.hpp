@@ -46,7 +46,7 @@ struct Resizing {
   float cubic_a = -0.75F, extrapolation = 0;
 };
 
-/// One axis. `Number` is float, or Term with scalars.
+/// One axis. `Number` is float, or TensorExpr with scalars.
 template <class Number>
 struct ResizedAxis {
   Number in, out;     ///< elements before and after

@@ -10,22 +10,22 @@
 
 namespace dyn::onnx {
 
-Term gather_at(const Term& data, const std::vector<Term>& indices) {
+TensorExpr gather_at(const TensorExpr& data, const std::vector<TensorExpr>& indices) {
   NodeContext& node = data.node();
   const Dims dims = data.dims();
   const auto count = static_cast<std::ptrdiff_t>(indices.size());
-  Term flat = indices.front();
+  TensorExpr flat = indices.front();
   for (std::size_t i = 1; i < indices.size(); ++i) flat = flat * size(node, dims[i]) + indices[i];
   Dims shape{product(node, {dims.begin(), dims.begin() + count})};
   shape.insert(shape.end(), dims.begin() + count, dims.end());
   return gather(reshape(data, shape), flat, 0);
 }
 
-Term gather_elements(const Term& data, const Term& indices, int axis) {
+TensorExpr gather_elements(const TensorExpr& data, const TensorExpr& indices, int axis) {
   NodeContext& node = data.node();
   const int rank = data.rank();
   const Dims extents = indices.dims();
-  std::vector<Term> places;
+  std::vector<TensorExpr> places;
   for (int i = 0; i < rank; ++i) {
     const auto at = static_cast<std::size_t>(i);
     places.push_back(i == axis ? checked_indices(cast(indices, DType::i64), data.dims()[at])
@@ -37,7 +37,7 @@ Term gather_elements(const Term& data, const Term& indices, int axis) {
 namespace {
 
 void convert_gather_elements(NodeContext& node) {
-  const Term data = term(node, 0), indices = term(node, 1);
+  const TensorExpr data = input_expr(node, 0), indices = input_expr(node, 1);
   if (indices.rank() != data.rank())
     node.fail(fmt::format("its indices have {} dims, its data {}", indices.rank(), data.rank()));
   const int axis = node.axis(node.integer("axis", 0), data.rank());
@@ -53,7 +53,7 @@ void convert_gather_elements(NodeContext& node) {
 
 /// The last axis of the indices holds an index for each of data's axes after the batch.
 void convert_gather_nd(NodeContext& node) {
-  const Term data = term(node, 0), indices = cast(term(node, 1), DType::i64);
+  const TensorExpr data = input_expr(node, 0), indices = cast(input_expr(node, 1), DType::i64);
   const auto batch = node.integer("batch_dims", 0);
   const int rank = indices.rank();
   if (rank == 0) node.fail("its indices must have at least one dim");
@@ -66,11 +66,11 @@ void convert_gather_nd(NodeContext& node) {
     node.fail(fmt::format(
         "the last dim of its indices is {}, but its data has {} dims, of which {} are batch_dims",
         *count, data.rank(), batch));
-  std::vector<Term> places;
+  std::vector<TensorExpr> places;
   for (int i = 0; i < static_cast<int>(batch); ++i)
     places.push_back(along(range(node, indices.dims()[static_cast<std::size_t>(i)]), i, rank - 1));
   for (std::int64_t i = 0; i < *count; ++i) {
-    const Term part =
+    const TensorExpr part =
         slice(indices, rank - 1, node.dims().constant(i), node.dims().constant(i + 1));
     Dims dims = indices.dims();
     dims.pop_back();
@@ -82,7 +82,7 @@ void convert_gather_nd(NodeContext& node) {
 
 /// Along the axis of time the first of each sequence of the batch are turned round.
 void convert_reverse_sequence(NodeContext& node) {
-  const Term x = term(node, 0), lengths = cast(term(node, 1), DType::i64);
+  const TensorExpr x = input_expr(node, 0), lengths = cast(input_expr(node, 1), DType::i64);
   const int rank = x.rank(), batch = node.axis(node.integer("batch_axis", 1), rank),
             time = node.axis(node.integer("time_axis", 0), rank);
   if (batch == time) node.fail("batch_axis and time_axis are the same");
@@ -92,12 +92,12 @@ void convert_reverse_sequence(NodeContext& node) {
   }
   for (std::size_t i = 0; i < perm.size(); ++i)
     back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
-  const Term turned = transpose(x, perm);
-  const Dim steps = turned.dims()[1];
-  const Term step = along(range(node, steps), 1, 2), length = along(lengths, 0, 2);
-  const Term place = where(less(step, length), length - 1 - step, step);
-  const Term element = gather_at(
-      turned, {along(range(node, turned.dims()[0]), 0, 2), checked_indices(place, steps)});
+  const TensorExpr transposed = transpose(x, perm);
+  const Dim steps = transposed.dims()[1];
+  const TensorExpr step = along(range(node, steps), 1, 2), length = along(lengths, 0, 2);
+  const TensorExpr place = where(less(step, length), length - 1 - step, step);
+  const TensorExpr element = gather_at(
+      transposed, {along(range(node, transposed.dims()[0]), 0, 2), checked_indices(place, steps)});
   node.give(transpose(element, back).id());
 }
 

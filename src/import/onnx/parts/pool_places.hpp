@@ -7,7 +7,7 @@ namespace dyn::onnx {
 
 /// Gives MaxPool's second output: for each result its first element's index in the flattened input;
 /// the axes of the windows in row-major order, or column-major.
-void give_places(NodeContext& node, const Windows& windows, const std::vector<Dim>& extents,
+void give_places(NodeContext& node, const SlidingWindows& windows, const std::vector<Dim>& extents,
                  bool row_major);
 
 }  // namespace dyn::onnx

@@ -12,15 +12,16 @@
 
 namespace dyn::onnx {
 
-Term quantized(const Term& x, const std::optional<Term>& zero_point, DType dtype) {
+TensorExpr quantized(const TensorExpr& x, const std::optional<TensorExpr>& zero_point,
+                     DType dtype) {
   // Both sides of the sum are whole: where it is no exact float, it is far outside of the dtype.
-  const Term sum = zero_point ? round(x) + *zero_point : round(x);
+  const TensorExpr sum = zero_point ? round(x) + *zero_point : round(x);
   return cast(minimum(maximum(sum, static_cast<double>(graph::least(dtype))),
                       static_cast<double>(graph::greatest(dtype))),
               dtype);
 }
 
-Term by_axis(const Term& x, int axis, int rank) {
+TensorExpr by_axis(const TensorExpr& x, int axis, int rank) {
   if (x.rank() == 0) return x;
   const bool is_one = std::ranges::all_of(x.dims(), [](Dim dim) { return dim.constant() == 1; });
   if (is_one) return reshape(x, {});
@@ -71,7 +72,7 @@ Layout layout_of(NodeContext& node) {
 }
 
 /// A scale or zero point where the elements of x are.
-Term spread(const Term& x, const Layout& layout, Dim extent) {
+TensorExpr spread(const TensorExpr& x, const Layout& layout, Dim extent) {
   NodeContext& node = x.node();
   if (layout.block == 0) return by_axis(x, layout.axis, layout.rank);
   return gather(x, range(node, extent) / static_cast<double>(layout.block), layout.axis);
@@ -91,11 +92,11 @@ void convert_quantize(NodeContext& node) {
     dtype = node.dtype("output_dtype");
   if (node.has(zero_point_input)) dtype = node.type_of(zero_point_input).dtype;
   checked_integer(node, dtype);
-  const Term scale = spread(term(node, scale_input), layout, extent);
-  std::optional<Term> zero_point;
+  const TensorExpr scale = spread(input_expr(node, scale_input), layout, extent);
+  std::optional<TensorExpr> zero_point;
   if (node.has(zero_point_input))
-    zero_point = spread(cast(term(node, zero_point_input), DType::f32), layout, extent);
-  node.give(quantized(cast(term(node, 0), scale.dtype()) / scale, zero_point, dtype).id());
+    zero_point = spread(cast(input_expr(node, zero_point_input), DType::f32), layout, extent);
+  node.give(quantized(cast(input_expr(node, 0), scale.dtype()) / scale, zero_point, dtype).id());
 }
 
 /// Of constants a constant, so that a weight is packed as any other.
@@ -142,24 +143,24 @@ void convert_dequantize(NodeContext& node) {
   const Layout layout = layout_of(node);
   if (give_known_numbers(node, layout)) return;
   const Dim extent = extent_of(node, layout);
-  Term whole = cast(term(node, 0), DType::i32);
+  TensorExpr whole = cast(input_expr(node, 0), DType::i32);
   if (node.has(zero_point_input))
-    whole = whole - spread(cast(term(node, zero_point_input), DType::i32), layout, extent);
-  const Term scale = spread(term(node, scale_input), layout, extent);
+    whole = whole - spread(cast(input_expr(node, zero_point_input), DType::i32), layout, extent);
+  const TensorExpr scale = spread(input_expr(node, scale_input), layout, extent);
   node.give((cast(whole, scale.dtype()) * scale).id());
 }
 
 /// To u8, with the scale and the zero point that the least and the greatest element ask for, and 0
 /// among them.
 void convert_dynamic_quantize(NodeContext& node) {
-  const Term x = term(node, 0);
+  const TensorExpr x = input_expr(node, 0);
   Integers axes(static_cast<std::size_t>(x.rank()));
   std::iota(axes.begin(), axes.end(), 0);
   constexpr double steps = 255;
-  const Term least = minimum(reduce("reduce_min", x, axes, false), 0.0),
-             greatest = maximum(reduce("reduce_max", x, axes, false), 0.0);
-  const Term reach = (greatest - least) / steps, scale = where(equal(reach, 0.0), 1.0, reach);
-  const Term zero_point = minimum(maximum(round(-least / scale), 0.0), steps);
+  const TensorExpr least = minimum(reduce("reduce_min", x, axes, false), 0.0),
+                   greatest = maximum(reduce("reduce_max", x, axes, false), 0.0);
+  const TensorExpr reach = (greatest - least) / steps, scale = where(equal(reach, 0.0), 1.0, reach);
+  const TensorExpr zero_point = minimum(maximum(round(-least / scale), 0.0), steps);
   node.give(quantized(x / scale, zero_point, DType::u8).id());
   node.give(scale.id(), 1);
   node.give(cast(zero_point, DType::u8).id(), 2);

@@ -11,7 +11,8 @@ using Integers = std::vector<std::int64_t>;
 namespace {
 
 /// So many that there is one window for every stride of the axis.
-void pad_same(NodeContext& node, Windows& windows, const std::vector<Dim>& extents, bool upper) {
+void pad_same(NodeContext& node, SlidingWindows& windows, const std::vector<Dim>& extents,
+              bool upper) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const Dim count =
         floordiv(extents[i] + (windows.strides[i] - 1), node.dims().constant(windows.strides[i]));
@@ -25,7 +26,7 @@ void pad_same(NodeContext& node, Windows& windows, const std::vector<Dim>& exten
 }
 
 /// So that products and sums of windows' sizes stay far from 64 bits.
-void check_sizes(NodeContext& node, const Windows& windows) {
+void check_sizes(NodeContext& node, const SlidingWindows& windows) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
   std::int64_t taps = 1, span = 0;
   for (std::size_t i = 0; i < windows.sizes.size(); ++i) {
@@ -51,16 +52,16 @@ Integers list_of(NodeContext& node, const char* name, std::size_t size, std::int
   return list;
 }
 
-Windows windows_of(NodeContext& node, Integers sizes, const std::vector<Dim>& extents) {
+SlidingWindows windows_of(NodeContext& node, Integers sizes, const std::vector<Dim>& extents) {
   const std::size_t count = sizes.size();
   if (count != extents.size())
     node.fail(fmt::format("its windows have {} axes, its input {} beside batch and channels", count,
                           extents.size()));
-  Windows windows{std::move(sizes),
-                  list_of(node, "strides", count, 1),
-                  list_of(node, "dilations", count, 1),
-                  {},
-                  {}};
+  SlidingWindows windows{std::move(sizes),
+                         list_of(node, "strides", count, 1),
+                         list_of(node, "dilations", count, 1),
+                         {},
+                         {}};
   check_sizes(node, windows);
   const Integers pads = node.integers("pads").value_or(Integers(2 * count, 0));
   if (pads.size() != 2 * count)
@@ -93,7 +94,7 @@ std::vector<Dim> extents_of(NodeContext& node) {
   return {dims.begin() + 2, dims.end()};
 }
 
-bool holds_all(NodeContext& node, const Windows& windows, const std::vector<Dim>& extents) {
+bool holds_all(NodeContext& node, const SlidingWindows& windows, const std::vector<Dim>& extents) {
   const FileSizes& sizes = node.sizes();
   if (std::ranges::none_of(extents, [&](Dim extent) { return sizes.depends(extent); }))
     return false;
@@ -107,7 +108,8 @@ bool holds_all(NodeContext& node, const Windows& windows, const std::vector<Dim>
   return true;
 }
 
-std::vector<graph::Attr> attrs_of(NodeContext& node, const Windows& windows, bool with_sizes) {
+std::vector<graph::Attr> attrs_of(NodeContext& node, const SlidingWindows& windows,
+                                  bool with_sizes) {
   std::vector<graph::Attr> attrs;
   const auto is = [](const Integers& list, std::int64_t value) {
     return std::ranges::all_of(list, [&](std::int64_t each) { return each == value; });

@@ -11,7 +11,7 @@
 namespace dyn::onnx {
 
 /// Along the axes of x after its batch and channels.
-struct Windows {
+struct SlidingWindows {
   std::vector<std::int64_t> sizes, strides, dilations;
   std::vector<Dim> before, after;
 
@@ -28,8 +28,8 @@ std::vector<std::int64_t> list_of(NodeContext& node, const char* name, std::size
                                   std::int64_t value);
 
 /// Of the node's attributes, padded as they or auto_pad say.
-Windows windows_of(NodeContext& node, std::vector<std::int64_t> sizes,
-                   const std::vector<Dim>& extents);
+SlidingWindows windows_of(NodeContext& node, std::vector<std::int64_t> sizes,
+                          const std::vector<Dim>& extents);
 
 /// The dims of the first input after batch and channels.
 std::vector<Dim> extents_of(NodeContext& node);
@@ -39,9 +39,10 @@ std::vector<std::int64_t> filter_sizes(NodeContext& node, const std::vector<Dim>
 
 /// A pool of stride 1 whose window holds, at the file's sizes, whole axes, of which one at least is
 /// freed: it slides nowhere there, and is a pool of all there is at any size.
-bool holds_all(NodeContext& node, const Windows& windows, const std::vector<Dim>& extents);
+bool holds_all(NodeContext& node, const SlidingWindows& windows, const std::vector<Dim>& extents);
 
 /// For conv and pools; what is as by default is left out.
-std::vector<graph::Attr> attrs_of(NodeContext& node, const Windows& windows, bool with_sizes);
+std::vector<graph::Attr> attrs_of(NodeContext& node, const SlidingWindows& windows,
+                                  bool with_sizes);
 
 }  // namespace dyn::onnx

@@ -14,9 +14,9 @@ using Dims = std::vector<Dim>;
 
 /// A value and the node that it is computed for. Both sides of an operator broadcast; a number
 /// takes the dtype of the value beside it.
-class Term {
+class TensorExpr {
  public:
-  Term(NodeContext& node, ValueId id) : node_(&node), id_(id) {}
+  TensorExpr(NodeContext& node, ValueId id) : node_(&node), id_(id) {}
 
   ValueId id() const { return id_; }
   NodeContext& node() const { return *node_; }
@@ -24,7 +24,7 @@ class Term {
   int rank() const { return node_->builder().type(id_).rank(); }
   Dims dims() const { return node_->builder().type(id_).dims; }
   /// The scalar with its dtype.
-  Term scalar(double number) const { return {*node_, node_->scalar(number, id_)}; }
+  TensorExpr scalar(double number) const { return {*node_, node_->scalar(number, id_)}; }
 
  private:
   NodeContext* node_;
@@ -32,81 +32,81 @@ class Term {
 };
 
 /// The node's input.
-Term term(NodeContext& node, std::size_t input);
-Term apply(std::string_view op, const std::vector<Term>& arguments,
-           std::vector<graph::Attr> attrs = {});
+TensorExpr input_expr(NodeContext& node, std::size_t input);
+TensorExpr apply(std::string_view op, const std::vector<TensorExpr>& arguments,
+                 std::vector<graph::Attr> attrs = {});
 
-Term operator+(const Term& a, const Term& b);
-Term operator-(const Term& a, const Term& b);
-Term operator*(const Term& a, const Term& b);
-Term operator/(const Term& a, const Term& b);
-Term operator-(const Term& a);
-Term operator+(const Term& a, double b);
-Term operator-(const Term& a, double b);
-Term operator*(const Term& a, double b);
-Term operator/(const Term& a, double b);
-Term operator+(double a, const Term& b);
-Term operator-(double a, const Term& b);
-Term operator*(double a, const Term& b);
-Term operator/(double a, const Term& b);
+TensorExpr operator+(const TensorExpr& a, const TensorExpr& b);
+TensorExpr operator-(const TensorExpr& a, const TensorExpr& b);
+TensorExpr operator*(const TensorExpr& a, const TensorExpr& b);
+TensorExpr operator/(const TensorExpr& a, const TensorExpr& b);
+TensorExpr operator-(const TensorExpr& a);
+TensorExpr operator+(const TensorExpr& a, double b);
+TensorExpr operator-(const TensorExpr& a, double b);
+TensorExpr operator*(const TensorExpr& a, double b);
+TensorExpr operator/(const TensorExpr& a, double b);
+TensorExpr operator+(double a, const TensorExpr& b);
+TensorExpr operator-(double a, const TensorExpr& b);
+TensorExpr operator*(double a, const TensorExpr& b);
+TensorExpr operator/(double a, const TensorExpr& b);
 
-Term abs(const Term& x);
-Term floor(const Term& x);
-Term ceil(const Term& x);
+TensorExpr abs(const TensorExpr& x);
+TensorExpr floor(const TensorExpr& x);
+TensorExpr ceil(const TensorExpr& x);
 /// Halves to the even integer.
-Term round(const Term& x);
-Term sqrt(const Term& x);
-Term exp(const Term& x);
-Term log(const Term& x);
-Term sin(const Term& x);
-Term cos(const Term& x);
-Term pow(const Term& x, double exponent);
-Term mod(const Term& a, const Term& b);
-Term minimum(const Term& a, const Term& b);
-Term maximum(const Term& a, const Term& b);
-Term minimum(const Term& a, double b);
-Term maximum(const Term& a, double b);
+TensorExpr round(const TensorExpr& x);
+TensorExpr sqrt(const TensorExpr& x);
+TensorExpr exp(const TensorExpr& x);
+TensorExpr log(const TensorExpr& x);
+TensorExpr sin(const TensorExpr& x);
+TensorExpr cos(const TensorExpr& x);
+TensorExpr pow(const TensorExpr& x, double exponent);
+TensorExpr mod(const TensorExpr& a, const TensorExpr& b);
+TensorExpr minimum(const TensorExpr& a, const TensorExpr& b);
+TensorExpr maximum(const TensorExpr& a, const TensorExpr& b);
+TensorExpr minimum(const TensorExpr& a, double b);
+TensorExpr maximum(const TensorExpr& a, double b);
 
-Term equal(const Term& a, const Term& b);
-Term equal(const Term& a, double b);
-Term less(const Term& a, const Term& b);
-Term less(const Term& a, double b);
-Term less_equal(const Term& a, const Term& b);
-Term less_equal(const Term& a, double b);
-Term both(const Term& a, const Term& b);
-Term either(const Term& a, const Term& b);
-Term negated(const Term& a);
-Term where(const Term& condition, const Term& a, const Term& b);
-Term where(const Term& condition, const Term& a, double b);
-Term where(const Term& condition, double a, const Term& b);
+TensorExpr equal(const TensorExpr& a, const TensorExpr& b);
+TensorExpr equal(const TensorExpr& a, double b);
+TensorExpr less(const TensorExpr& a, const TensorExpr& b);
+TensorExpr less(const TensorExpr& a, double b);
+TensorExpr less_equal(const TensorExpr& a, const TensorExpr& b);
+TensorExpr less_equal(const TensorExpr& a, double b);
+TensorExpr both(const TensorExpr& a, const TensorExpr& b);
+TensorExpr either(const TensorExpr& a, const TensorExpr& b);
+TensorExpr negated(const TensorExpr& a);
+TensorExpr where(const TensorExpr& condition, const TensorExpr& a, const TensorExpr& b);
+TensorExpr where(const TensorExpr& condition, const TensorExpr& a, double b);
+TensorExpr where(const TensorExpr& condition, double a, const TensorExpr& b);
 
-Term cast(const Term& x, DType dtype);
-Term reshape(const Term& x, const Dims& dims);
-Term expand(const Term& x, const Dims& dims);
-Term transpose(const Term& x, const Integers& perm);
-Term slice(const Term& x, int axis, Dim start, Dim end);
-Term concat(const std::vector<Term>& parts, int axis);
-Term gather(const Term& data, const Term& indices, int axis);
-Term matmul(const Term& a, const Term& b);
-Term reduce(std::string_view op, const Term& x, const Integers& axes, bool keeps);
+TensorExpr cast(const TensorExpr& x, DType dtype);
+TensorExpr reshape(const TensorExpr& x, const Dims& dims);
+TensorExpr expand(const TensorExpr& x, const Dims& dims);
+TensorExpr transpose(const TensorExpr& x, const Integers& perm);
+TensorExpr slice(const TensorExpr& x, int axis, Dim start, Dim end);
+TensorExpr concat(const std::vector<TensorExpr>& parts, int axis);
+TensorExpr gather(const TensorExpr& data, const TensorExpr& indices, int axis);
+TensorExpr matmul(const TensorExpr& a, const TensorExpr& b);
+TensorExpr reduce(std::string_view op, const TensorExpr& x, const Integers& axes, bool keeps);
 /// A vector, or a tensor whose other dims are 1, as one of `rank` dims of which `axis` is the
 /// vector's.
-Term along(const Term& x, int axis, int rank);
+TensorExpr along(const TensorExpr& x, int axis, int rank);
 /// x with one more dim, of 1.
-Term unsqueeze(const Term& x, int axis);
+TensorExpr unsqueeze(const TensorExpr& x, int axis);
 
 /// 0, 1, ... below the end.
-Term range(NodeContext& node, Dim end, DType dtype = DType::i64);
+TensorExpr range(NodeContext& node, Dim end, DType dtype = DType::i64);
 /// A scalar that sizes give.
-Term size(NodeContext& node, Dim dim, DType dtype = DType::i64);
+TensorExpr size(NodeContext& node, Dim dim, DType dtype = DType::i64);
 /// Constants of the module.
-Term floats(NodeContext& node, const Integers& dims, const std::vector<float>& elements);
-Term integers(NodeContext& node, const Integers& dims, const Integers& elements);
+TensorExpr floats(NodeContext& node, const Integers& dims, const std::vector<float>& elements);
+TensorExpr integers(NodeContext& node, const Integers& dims, const Integers& elements);
 
 /// The product; 1 where there are none.
 Dim product(NodeContext& node, const Dims& dims);
 /// Indices from 0 to extent - 1, of which the given ones may count from the end; one that is
 /// outside of the extent is an error when the model runs.
-Term checked_indices(const Term& indices, Dim extent);
+TensorExpr checked_indices(const TensorExpr& indices, Dim extent);
 
 }  // namespace dyn::onnx

@@ -15,14 +15,14 @@ TEST_CASE("types flow forwards through a layer") {
   const ValueId q = b.node("matmul", {x, b.weight("w", b.dims({768, 768}))});
   const ValueId heads =
       b.node("reshape", {q}, {{"shape", std::vector<Dim>{B, S, b.c(12), b.c(64)}}});
-  const ValueId turned = b.node("transpose", {heads}, {{"perm", b.dims({0, 2, 1, 3})}});
-  const ValueId scores = b.node("matmul", {turned, turned}, {{"transpose_b", true}});
+  const ValueId swapped = b.node("transpose", {heads}, {{"perm", b.dims({0, 2, 1, 3})}});
+  const ValueId scores = b.node("matmul", {swapped, swapped}, {{"transpose_b", true}});
   const ValueId back =
-      b.node("reshape", {b.node("transpose", {turned}, {{"perm", b.dims({0, 2, 1, 3})}})},
+      b.node("reshape", {b.node("transpose", {swapped}, {{"perm", b.dims({0, 2, 1, 3})}})},
              {{"shape", std::vector<Dim>{B, b.c(-1), b.c(768)}}});
   CHECK(b.propagate() == "");
   CHECK(b.type(heads) == "f32[B, S, 12, 64]");
-  CHECK(b.type(turned) == "f32[B, 12, S, 64]");
+  CHECK(b.type(swapped) == "f32[B, 12, S, 64]");
   CHECK(b.type(scores) == "f32[B, 12, S, S]");
   CHECK(b.type(back) == "f32[B, S, 768]");
   CHECK(b.module.constraints.empty());

@@ -188,7 +188,7 @@ codegen::KernelSource source_of(const BuiltMatmul& built,
   return {to_string(built.shape_class), emit};
 }
 
-MatmulWindow second_window(const MatmulCase& c) {
+OutputRange second_range(const MatmulCase& c) {
   const auto [m, m_end, n, n_end] = c.first;
   if (m > 0) return {0, m, 0, c.n};
   if (m_end < c.m) return {m_end, c.m, 0, c.n};
@@ -202,23 +202,23 @@ std::vector<std::int64_t> ints_of(const MatmulCase& c, const BuiltMatmul& built)
   std::vector<std::int64_t> ints = slots.evaluate(built.symbols);
   std::int64_t tickets = 0;
   const auto fill = [&](const GridSlots& grid, const choice::GpuTile& tile,
-                        const MatmulWindow& window) {
+                        const OutputRange& range) {
     const auto set = [&](int slot, std::int64_t value) {
       if (slot != codegen::SlotTable::none) ints[static_cast<std::size_t>(slot)] = value;
     };
-    const std::int64_t m_blocks = (window.m_end - window.m + tile.block_m - 1) / tile.block_m;
-    const std::int64_t n_blocks = (window.n_end - window.n + tile.block_n - 1) / tile.block_n;
+    const std::int64_t m_blocks = (range.m_end - range.m + tile.block_m - 1) / tile.block_m;
+    const std::int64_t n_blocks = (range.n_end - range.n + tile.block_n - 1) / tile.block_n;
     tickets += c.batch * m_blocks * n_blocks;
     set(grid.m_blocks, m_blocks);
     set(grid.n_blocks, n_blocks);
     set(grid.tickets, tickets);
-    set(grid.m_begin, window.m);
-    set(grid.m_end, window.m_end);
-    set(grid.n_begin, window.n);
-    set(grid.n_end, window.n_end);
+    set(grid.m_begin, range.m);
+    set(grid.m_end, range.m_end);
+    set(grid.n_begin, range.n);
+    set(grid.n_end, range.n_end);
   };
-  fill(pair[0], c.tile, c.second ? c.first : MatmulWindow{0, c.m, 0, c.n});
-  if (c.second) fill(pair[1], *c.second, second_window(c));
+  fill(pair[0], c.tile, c.second ? c.first : OutputRange{0, c.m, 0, c.n});
+  if (c.second) fill(pair[1], *c.second, second_range(c));
   return ints;
 }
 

@@ -17,7 +17,7 @@
 namespace dyn::ptx::testing {
 
 /// Rows and columns, of each of the batch.
-struct MatmulWindow {
+struct OutputRange {
   std::int64_t m = 0, m_end = 0, n = 0, n_end = 0;
 };
 
@@ -40,7 +40,7 @@ struct MatmulCase {
   int blocks = 2;  ///< of the grid
   std::optional<choice::GpuTile> second =
       std::nullopt;  ///< of a second region, which computes what the first one, of `tile`, leaves
-  MatmulWindow first{};  ///< of programs of two
+  OutputRange first{};  ///< of programs of two
   bool in_place =
       false;  ///< with `residual`: it is the output's memory, so that what is stored twice is wrong
 };
@@ -66,8 +66,8 @@ struct BuiltMatmul {
 };
 BuiltMatmul build(const MatmulCase& c);
 
-/// What the second tile computes: all rows, or all columns, before or after the first window.
-MatmulWindow second_window(const MatmulCase& c);
+/// What the second tile computes: all rows, or all columns, before or after the first range.
+OutputRange second_range(const MatmulCase& c);
 
 /// The kernel. `change`: of its tree, before code is made from it. Lives no longer than `built`.
 codegen::KernelSource source_of(const BuiltMatmul& built,

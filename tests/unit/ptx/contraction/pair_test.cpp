@@ -26,18 +26,18 @@ dyn::choice::GpuTile low(dyn::choice::GpuTile tile) {
 }
 
 /// A cut along either axis, at an end or between, with the first tile on either side.
-MatmulWindow random_window(const MatmulCase& c, std::mt19937_64& random) {
-  MatmulWindow window{0, c.m, 0, c.n};
+OutputRange random_range(const MatmulCase& c, std::mt19937_64& random) {
+  OutputRange range{0, c.m, 0, c.n};
   const bool rows = random() % 2 == 0, after = random() % 2 == 0;
   const auto below = [&](std::int64_t extent) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(extent + 1));
   };
   const std::int64_t cut = rows ? below(c.m) : below(c.n / column_unit) * column_unit;
   if (rows)
-    (after ? window.m : window.m_end) = cut;
+    (after ? range.m : range.m_end) = cut;
   else
-    (after ? window.n : window.n_end) = cut;
-  return window;
+    (after ? range.n : range.n_end) = cut;
+  return range;
 }
 
 /// Rows begin at multiples of 16 bytes where copies are vectors.
@@ -63,7 +63,7 @@ void check_pair_sizes(MatmulCase c, std::mt19937_64& random, int sizes) {
     c.k = i % 7 == 6 ? 0 : below(4 * c.tile.block_k);
     c.batch = 1 + i % 2;
     c.blocks = static_cast<int>(below(9));
-    c.first = random_window(c, random);
+    c.first = random_range(c, random);
     place_rows(c);
     const std::vector<Bytes> buffers = random_buffers(c, random);
     INFO(to_string(c));
