@@ -9,7 +9,7 @@ namespace dyn {
 /// Up to `capacity` values, kept in place: choosing takes microseconds, and each call of the heap
 /// some hundredths of one.
 template <class T, std::size_t capacity>
-class Few {
+class InlineVector {
  public:
   /// Throws std::out_of_range where there is no room.
   void push_back(const T& value) {

@@ -16,7 +16,7 @@ constexpr std::int64_t smallest_block_k = 512;
 
 // Of make_candidates(), at most: of each axis, and the whole with two equal parts for the threads.
 constexpr std::size_t most_fixed = 5, most_sizes = most_fixed + 3;
-using CandidateSizes = Few<std::int64_t, most_sizes>;
+using CandidateSizes = InlineVector<std::int64_t, most_sizes>;
 
 // The distinct block sizes for an extent: the whole, equal parts for the threads, and the fixed
 // candidates below it.
@@ -71,10 +71,10 @@ std::vector<rkernel::Strategy> tiles_for(const Machine& machine, const Candidate
 }
 
 // Slices of K for blocks that are fewer than the threads, each deep enough to pay for its sums.
-Few<std::int64_t, 3> slices_for(const Machine& machine, const ContractionShape& shape,
+InlineVector<std::int64_t, 3> slices_for(const Machine& machine, const ContractionShape& shape,
                                 const rkernel::Strategy& strategy, int threads) {
   const std::int64_t least_slice = machine.fitted.least_slice_depth;
-  Few<std::int64_t, 3> slices;
+  InlineVector<std::int64_t, 3> slices;
   slices.push_back(
       shape.lanes == rkernel::LaneAxis::M ? 1 : std::max<std::int64_t>(shape.fixed_slices, 1));
   if (shape.lanes == rkernel::LaneAxis::M || shape.fixed_slices > 0) return slices;

@@ -120,7 +120,7 @@ class Kernel {
   }
   /// Chooses by a policy and drops the result, for timing. `remembered`: through the memory of
   /// choices, where the policy has one.
-  virtual void rehearse(const PlanRequest&, Policy, bool /*remembered*/) const {}
+  virtual void choose_only(const PlanRequest&, Policy, bool /*remembered*/) const {}
   /// The machine of its cost model, in JSON; "" where it has none.
   virtual std::string model_machine() const { return {}; }
   /// Candidates, cost terms and the choice, for `dynrun explain`.

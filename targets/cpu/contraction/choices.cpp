@@ -58,8 +58,8 @@ Choice ContractionKernel::choose(std::span<const std::int64_t> ints, int threads
   return choose_as_dyn(ints, threads, remembered);
 }
 
-void ContractionKernel::rehearse(const rkernel::PlanRequest& request, Policy policy,
-                                 bool remembered) const {
+void ContractionKernel::choose_only(const rkernel::PlanRequest& request, Policy policy,
+                                    bool remembered) const {
   const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
   if (policy == Policy::Vendor) {
     vendor_choices(ints, request.threads);

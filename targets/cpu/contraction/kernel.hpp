@@ -41,7 +41,7 @@ class ContractionKernel final : public rkernel::Kernel {
                        const std::function<void(const choice::Choice&)>& visit) const;
   rkernel::Choices choices(const rkernel::PlanRequest& request,
                            rkernel::Policy policy) const override;
-  void rehearse(const rkernel::PlanRequest& request, rkernel::Policy policy,
+  void choose_only(const rkernel::PlanRequest& request, rkernel::Policy policy,
                 bool remembered) const override;
   std::string model_machine() const override;
   std::string explain(const rkernel::PlanRequest& request) const override;

@@ -154,8 +154,8 @@ class GpuContractionKernel final : public ContractionKernel {
     return choices;
   }
 
-  void rehearse(const rkernel::PlanRequest& request, Policy policy,
-                bool remembered) const override {
+  void choose_only(const rkernel::PlanRequest& request, Policy policy,
+                   bool remembered) const override {
     const std::vector<std::int64_t> ints = slots_.evaluate(request.symbols);
     if (remembered && TilePolicies::acting(policy) == policy_)
       remembered_choice(ints);

@@ -134,10 +134,10 @@ TEST_CASE("choices of every policy are distinct, and the chosen one is what a pl
         const Launch plan = Ready(c, contexts[i], *store).kernel.plan(request);
         CHECK(partition_of(plan) == partition_of(choices.candidates[choices.chosen].launch));
       }
-      // Rehearsing changes nothing.
+      // Choosing alone changes nothing.
       const Choices before = ready.kernel.choices(request, Policy::Dyn);
       for (const bool remembered : {false, true})
-        ready.kernel.rehearse(request, Policy::Dyn, remembered);
+        ready.kernel.choose_only(request, Policy::Dyn, remembered);
       const Choices after = ready.kernel.choices(request, Policy::Dyn);
       CHECK(before.chosen == after.chosen);
       CHECK(before.candidates.size() == after.candidates.size());

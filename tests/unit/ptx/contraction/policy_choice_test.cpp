@@ -138,7 +138,7 @@ TEST_CASE("plans follow the policy that a kernel is made with, as its choices sa
       CHECK(kernel->explain({symbols, 1}).find("by policy " + std::string(name_of(policy))) !=
             std::string::npos);
       for (const bool remembered : {false, true})
-        kernel->rehearse({symbols, 1}, policy, remembered);
+        kernel->choose_only({symbols, 1}, policy, remembered);
     }
   }
   CHECK(others > 0);
@@ -158,7 +158,7 @@ TEST_CASE("a GPU has no vendor's kernels; an empty output has no candidates, who
     const Choices none = kernel->choices({empty, 1}, info.policy);
     CHECK(none.candidates.empty());
     CHECK(!none.none_reason.empty());
-    kernel->rehearse({empty, 1}, info.policy, false);
+    kernel->choose_only({empty, 1}, info.policy, false);
   }
   CHECK(kernel->plan({empty, 1}).tickets == 0);
   CHECK(kernel->choices({full, 1}, Policy::Vendor).candidates.empty());
