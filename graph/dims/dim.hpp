@@ -17,15 +17,16 @@ class DimTable;
 
 enum class DimOp : std::uint8_t { Constant, Symbol, Add, Mul, FloorDiv, Mod, Min, Max };
 
-/// What is known of a symbol. Bounds are inclusive; every value is a multiple of `divisor`.
+/// The model says this much about a symbol. Bounds are inclusive; every value is a multiple of
+/// `divisor`.
 struct SymbolInfo {
   std::string name;
   std::int64_t low = 0;
   std::int64_t high = std::numeric_limits<std::int64_t>::max();
   std::int64_t divisor = 1;
   std::optional<std::int64_t> hint;
-  bool defined =
-      false;  ///< by the run of an operator: never replaced by another dim, and no input gives it
+  bool defined = false;  ///< the run of an operator decides it: no other dim replaces it, and no
+                         ///< input gives it
 };
 
 /// A handle to an interned expression: two handles compare equal exactly where the simplified

@@ -134,7 +134,7 @@ Interval quotient_bounds(DimTable& table, Polynomial sum) {
 }
 
 /// rest + floordiv(x, c) == floordiv(c * rest + x, c), whose dividend may have terms that cancel;
-/// so has the negative of rest - floordiv(x, c).
+/// the negative of rest - floordiv(x, c) may have such terms too.
 Interval joined_bounds(DimTable& table, const Polynomial& sum) {
   constexpr std::ptrdiff_t most_quotients = 3;  // each of them makes a sum of the others
   const auto is_single = [](const Term& term) {

@@ -25,7 +25,7 @@ struct Term {
 /// multiplication.
 using Polynomial = std::vector<Term>;
 
-/// Whether a coefficient may have left the range of int64, so that equations need not hold.
+/// True where a coefficient may have left the range of int64, so that equations need not hold.
 bool is_saturated(const Polynomial& polynomial);
 
 Polynomial to_polynomial(Dim dim);

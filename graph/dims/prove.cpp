@@ -10,7 +10,7 @@ namespace dyn::graph {
 
 namespace {
 
-/// Nesting of min and max that an ordering proof looks into.
+/// An ordering proof looks into min and max nested this deep.
 constexpr int max_proof_depth = 4;
 
 bool proves_less_equal(Dim a, Dim b, int depth) {
@@ -33,7 +33,7 @@ bool is_never_zero(DimTable& table, Polynomial sum) {
   Polynomial larger, smaller;
   for (Term& term : sum) {
     if (term.coefficient == int64_min || term.coefficient == int64_max)
-      return false;  // it may stand for a greater one
+      return false;  // a saturated coefficient may stand for a larger one
     const bool adds = (term.coefficient > 0) == is_positive;
     term.coefficient = std::abs(term.coefficient);
     (adds ? larger : smaller).push_back(term);

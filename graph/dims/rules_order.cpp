@@ -1,5 +1,5 @@
-// Rules of min and max. Nested ones of the same kind are one list, ordered, without those that
-// another makes superfluous.
+// Rules of min and max. Nested ones of the same kind become one ordered list, from which redundant
+// leaves are dropped.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ namespace {
 
 using MaybeDim = std::optional<Dim>;
 
-/// Whether min (max) of a and b is always a.
+/// True where min (max) of a and b is always a.
 bool wins(DimOp op, Dim a, Dim b) {
   return (op == DimOp::Min ? prove_less_equal(a, b) : prove_less_equal(b, a)) == true;
 }
@@ -34,7 +34,7 @@ void collect(DimOp op, Dim dim, std::vector<Dim>& leaves) {
 }
 
 /// The leaves in order as a chain. A leaf that the chain before it decides is dropped, which may
-/// decide others: until none is.
+/// decide further leaves: repeated until nothing changes.
 Dim chain(DimTable& table, DimOp op, std::vector<Dim> leaves) {
   while (true) {
     bool dropped = false;

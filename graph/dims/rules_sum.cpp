@@ -86,7 +86,7 @@ MaybeDim join_quotient_and_remainder(DimTable& table, const Polynomial& sum) {
   return std::nullopt;
 }
 
-/// Whether `limit`, which is 0 or 1, is 1 wherever `atom` is not 0.
+/// True where `limit`, which is 0 or 1, is 1 wherever `atom` is not 0.
 bool is_one_beside(DimTable& table, Dim limit, Dim atom) {
   return limit != atom && bounds(atom).low >= 0 &&
          prove_less_equal(min(table.constant(1), atom), limit) == true;

@@ -28,7 +28,7 @@ std::string atom_text(Dim atom) {
   }
 }
 
-/// Whether the term is taken off. The least integer has no opposite, and keeps its sign.
+/// True where the term is subtracted. The least integer has no opposite, and keeps its sign.
 bool is_negative(const Term& term) { return term.coefficient < 0 && term.coefficient != int64_min; }
 
 /// The term without that sign: "B * S * 768".

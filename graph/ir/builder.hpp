@@ -34,16 +34,17 @@ class Builder {
   Dim resolve(Dim dim) const;
 
   std::size_t node_count() const noexcept { return module_.nodes.size(); }
-  /// What a node asks of dims that cannot be decided before sizes are known.
+  /// A node asks here for relations between dims that cannot be decided before sizes are known.
   std::span<const Constraint> constraints(std::size_t node) const;
 
-  /// A declared symbol. Before the first node, but for those that an operator's run defines.
+  /// Declares a symbol. Must come before the first node, except for symbols that an operator's run
+  /// defines.
   Dim symbol(SymbolInfo info);
-  /// Before the first node. `name` is nobody else's.
+  /// Adds an input; must come before the first node. No other value has the name `name`.
   ValueId input(std::string name, TensorType type);
-  /// Its name, made unique from `name`, is its key in the files.
+  /// Adds a weight from the files. Its name, made unique from `name`, is its key there.
   ValueId weight(const std::string& name, TensorType type);
-  /// The same with this element everywhere.
+  /// Adds a weight with this element everywhere.
   ValueId splat(const std::string& name, TensorType type, double element);
   /// Scalars of rank 0.
   ValueId number(DType dtype, double value);
@@ -53,7 +54,7 @@ class Builder {
   /// verify() and shape inference refuse.
   std::vector<ValueId> add(std::string_view op, std::vector<ValueId> inputs,
                            std::vector<Attr> attrs, const std::vector<std::string>& names);
-  /// The same of an operator with one result.
+  /// Adds a node of an operator with one result.
   ValueId add(std::string_view op, std::vector<ValueId> inputs, const std::string& name,
               std::vector<Attr> attrs = {});
 

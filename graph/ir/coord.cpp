@@ -73,7 +73,7 @@ std::vector<int> axes_beyond_one(std::span<const Dim> dims) {
   return axes;
 }
 
-/// How many of the first axes of `a` and `b` hold the same number of elements, with as few as
+/// Finds how many of the first axes of `a` and `b` hold the same number of elements, as few as
 /// possible; (0, 0): unknown.
 std::pair<std::size_t, std::size_t> equal_prefix(std::span<const Dim> a_dims,
                                                  std::span<const int> a,
@@ -136,7 +136,7 @@ std::vector<ReshapeBlock> reshape_blocks(std::span<const Dim> from, std::span<co
   std::vector<ReshapeBlock> blocks;
   while (!a.empty() || !b.empty()) {
     auto [i, k] = equal_prefix(from, a, to, b);
-    // Without proof the rest is one block: as the prefixes match, so must it.
+    // Without proof the rest is one block: the prefixes match, so the rest matches too.
     if (i == 0) i = a.size(), k = b.size();
     blocks.push_back({{a.begin(), a.begin() + static_cast<std::ptrdiff_t>(i)},
                       {b.begin(), b.begin() + static_cast<std::ptrdiff_t>(k)}});
@@ -175,7 +175,7 @@ SliceStep slice_step(const Module& module, const Node& slice, int axis) {
 std::optional<Coords> coords_through_view(const Module& module, const Node& view,
                                           const Coords& coords) {
   if (view.op->id == OpId::Append)
-    return std::nullopt;  // Most of a state's elements are of earlier runs.
+    return std::nullopt;  // Earlier runs wrote most of a state's elements.
   const auto& from = module.value(view.inputs[0]).type.dims;
   const auto& to = module.value(view.outputs[0]).type.dims;
   const OpId id = view.op->id;

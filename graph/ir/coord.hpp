@@ -50,8 +50,8 @@ Coords broadcast_coords(std::span<const Dim> from, std::span<const Dim> to, cons
 /// The factor of broadcast_coords for one dim: 1, 0, or min(from - 1, 1).
 Dim broadcast_factor(Dim from, Dim to);
 
-/// The place in the view's input that its result has at `coords`; nothing where no affine function
-/// tells it.
+/// Maps `coords` of a view's result to the place in its input; nothing where no affine function
+/// does.
 std::optional<Coords> coords_through_view(const Module& module, const Node& view,
                                           const Coords& coords);
 
@@ -59,15 +59,15 @@ std::optional<Coords> coords_through_view(const Module& module, const Node& view
 std::optional<Coords> coords_out_of_view(const Module& module, const Node& view,
                                          const Coords& coords);
 
-/// Axes of two shapes between which a reshape moves elements; axes of size 1 are in no block.
+/// A reshape moves elements between these axes of two shapes; axes of size 1 are in no block.
 struct ReshapeBlock {
   std::vector<int> from, to;
 };
 /// The finest blocks that can be proved; row-major order inside a block and from block to block.
 std::vector<ReshapeBlock> reshape_blocks(std::span<const Dim> from, std::span<const Dim> to);
 
-/// For axes of sizes `dims` in row-major order: how far one step along each goes, in elements of
-/// the innermost.
+/// Strides for axes of sizes `dims` in row-major order: one step along an axis, in elements of the
+/// innermost.
 std::vector<Dim> dense_strides(DimTable& table, std::span<const Dim> dims);
 
 /// A slice's start, as a place in its input, and step along an axis of its input.

@@ -11,7 +11,7 @@ namespace dyn::graph {
 
 namespace {
 
-/// Characters of a source line that a message shows at most.
+/// A message shows at most so many characters of a source line.
 constexpr std::size_t max_shown_characters = 120;
 
 /// Line number `line` (from 1) of `text`, without its line end; empty where there is none.
@@ -43,8 +43,8 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
-/// Keeps a message on one line and free of control characters and of what is no UTF-8, whatever the
-/// source holds.
+/// Keeps a message on one line, free of control characters and of bytes that are no UTF-8, whatever
+/// the source holds.
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {

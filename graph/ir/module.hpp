@@ -38,7 +38,7 @@ enum class ValueKind : std::uint8_t {
   Result     ///< made by a node
 };
 
-/// Where a weight's elements come from.
+/// A weight's elements come from here.
 struct WeightSource {
   enum class Kind : std::uint8_t { File, Splat, Random, Parts } kind = Kind::File;
   double splat = 0;        ///< Splat: every element

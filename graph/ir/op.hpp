@@ -14,7 +14,7 @@
 
 namespace dyn::graph {
 
-/// How the compiler treats an operator.
+/// The compiler treats an operator by its class.
 enum class OpClass : std::uint8_t {
   Elementwise,  ///< each output element from the same index of the (broadcast) inputs
   Reduction,    ///< one of sum, max, min, product over some axes
@@ -26,7 +26,7 @@ enum class OpClass : std::uint8_t {
   Compound      ///< split into the others by a pass
 };
 
-/// Reads each element of its inputs for many results, from memory.
+/// True for operators that read each element of their inputs for many results, from memory.
 constexpr bool contracts(OpClass op_class) noexcept {
   return op_class == OpClass::Contraction || op_class == OpClass::Attention;
 }
@@ -40,7 +40,7 @@ struct AttrDef {
   std::string doc;
 };
 
-/// What inference sees and does; errors carry the node's place.
+/// Inference sees a node through this, and acts through it; errors carry the node's place.
 class InferContext {
  public:
   virtual ~InferContext() = default;
@@ -95,7 +95,7 @@ struct OpDef {
   /// Attributes whose dims are symbols that the values of this operator's inputs decide: they are
   /// known when it has run.
   std::vector<std::string> defines = {};
-  /// Of a scalar operator.
+  /// Set for a scalar operator.
   const ScalarOpInfo* scalar = nullptr;
   std::string name = {};  ///< name_of(id): the registry sets it
 
@@ -120,16 +120,16 @@ std::vector<Dim> attr_dims(const Module& module, const Node& node, std::string_v
 /// A negative axis counted from the end; nothing where it is out of range.
 std::optional<int> normalize_axis(std::int64_t axis, int rank);
 
-/// Whether the node addresses this operand beyond its own index space, or many times: it has to be
-/// in memory.
+/// True where the node addresses this operand beyond its own index space, or many times: the
+/// operand has to be in memory.
 bool reads_memory(const Node& node, std::size_t input);
 
-/// Symbols that the node's run decides, in the order of OpDef::defines; of a list those that no
-/// input's shape has.
+/// Symbols that the node's run decides, in the order of OpDef::defines. An attribute that is a list
+/// gives only those symbols that no input's shape has.
 std::vector<int> defined_symbols(const Module& module, const Node& node);
 
-/// Of a View: the input that it shows in another way. `append` shows what it appends: its result is
-/// the state in which that lies.
+/// The input that a View shows in another way. `append` shows what it appends: its result is the
+/// state that contains it.
 ValueId viewed(const Node& view);
 
 /// Worklist propagation (TSCompiler, Algorithm 1): infers every value's type, forwards and to

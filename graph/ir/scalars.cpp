@@ -24,7 +24,7 @@ std::int64_t saturated(DType dtype, double number) {
   with_element_type(dtype, [&](auto zero) {
     if constexpr (!std::is_floating_point_v<decltype(zero)>) {
       using Limits = std::numeric_limits<decltype(zero)>;
-      // The greatest 64-bit integers are no doubles: as one they are the power of two behind them.
+      // The greatest 64-bit integers are no doubles: each becomes the power of two that follows it.
       if (number >= static_cast<double>(Limits::max()))
         result = static_cast<std::int64_t>(Limits::max());
       else if (number <= static_cast<double>(Limits::lowest()))
@@ -95,8 +95,8 @@ std::uint16_t half_bits(DType dtype, double number) {
     return sign | format.infinity | static_cast<std::uint16_t>(1 << (format.fraction_bits - 1));
   const double magnitude = std::fabs(number);
   if (magnitude == 0) return sign;
-  // In units of the last bit, which a denormal number has where the least normal one has it. A
-  // carry goes into the exponent, which is right.
+  // In units of the last bit, which denormal numbers share with the least normal one. A carry goes
+  // into the exponent, which is right.
   const int exponent = std::isinf(number) ? std::numeric_limits<std::int16_t>::max()
                                           : std::max(std::ilogb(magnitude), format.least_exponent);
   const double units = std::nearbyint(std::ldexp(magnitude, format.fraction_bits - exponent));

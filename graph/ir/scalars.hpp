@@ -9,8 +9,7 @@
 
 namespace dyn::graph {
 
-/// Floats of 16 bits: they are in memory alone, and computed with in f32, rounded after every
-/// operator.
+/// 16-bit floats exist in memory alone: computing is in f32, rounded after every operator.
 constexpr bool is_half(DType dtype) noexcept { return dtype == DType::f16 || dtype == DType::bf16; }
 
 /// Calls body(T{}) with the C++ type T of the dtype's elements in memory (bool for boolean). False
@@ -35,15 +34,15 @@ bool with_element_type(DType dtype, Body&& body) {
   return false;
 }
 
-/// An integer of the dtype with the low bits of `value`: what arithmetic that wraps around gives.
-/// boolean: whether it is not 0.
+/// An integer of the dtype with the low bits of `value`: the result of arithmetic that wraps
+/// around. A boolean is true where `value` is not 0.
 std::int64_t wrapped(DType dtype, std::uint64_t value);
 
-/// The integer of the dtype that is nearest to `number` truncated toward zero; 0 for NaN. boolean:
-/// whether it is not 0, as NaN is not.
+/// The integer of the dtype that is nearest to `number` truncated toward zero; 0 for NaN. A boolean
+/// is true where `number` is not 0; NaN counts as true.
 std::int64_t saturated(DType dtype, double number);
 
-/// The least and the greatest integer of the dtype; of boolean 0 and 1.
+/// The least and the greatest integer of the dtype; boolean has 0 and 1.
 std::int64_t least(DType dtype);
 std::int64_t greatest(DType dtype);
 

@@ -23,7 +23,7 @@ void require(bool condition, const std::string& message) {
 
 bool is_constant(Dim dim) { return dim.constant().has_value(); }
 
-/// Whether the value is of the kind; a list that may be empty fits every list.
+/// True where the value is of the kind; a list that may be empty fits every list.
 bool fits(AttrKind kind, const AttrValue& value) {
   const Dim* dim = std::get_if<Dim>(&value);
   const auto* list = std::get_if<std::vector<Dim>>(&value);
@@ -101,8 +101,8 @@ void verify_producer(const Module& module, ValueId id) {
           fmt::format("{} is no result of its producer", value.name));
 }
 
-/// A weight of parts is as wide as they are together; an f32 one may have parts of 16-bit floats,
-/// which become f32 when they are loaded.
+/// A weight of parts is as wide as all parts together; an f32 weight may have parts of 16-bit
+/// floats, which become f32 when they are loaded.
 void verify_parts(const Module& module, const Value& value) {
   if (value.weight.kind != WeightSource::Kind::Parts) return;
   require(value.kind == ValueKind::Weight && !value.weight.parts.empty() && value.type.rank() > 0,

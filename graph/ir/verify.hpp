@@ -5,16 +5,15 @@
 
 namespace dyn::graph {
 
-/// Everything that verify() checks except the results' types and names: what shape propagation
-/// relies on.
+/// Checks everything that verify() does except the results' types and names; shape propagation
+/// relies on these.
 void verify_structure(const Module& module);
 
-/// The part of it about one node: its place among values and nodes, its operator's arity and
-/// attributes.
+/// Checks one node: its place among values and nodes, its operator's arity and attributes.
 void verify_node(const Module& module, int index);
 
-/// Whether 63 bits count the bytes, whatever the symbols are above 0: more no memory has, and
-/// products of such dims would not be what they say.
+/// True where 63 bits count the bytes of the tensor, whatever the symbols are above 0. No memory
+/// has more, and products of such dims would overflow.
 bool is_countable(const TensorType& type);
 
 }  // namespace dyn::graph

@@ -1,4 +1,5 @@
-// Operators over windows that slide along axes: convolution and pooling, and what they are made of.
+// Operators over sliding windows: convolution and pooling, and the primitives that they are made
+// of.
 
 #include <algorithm>
 
@@ -12,7 +13,7 @@ namespace dyn::graph {
 
 namespace {
 
-/// So that no product of two of them overflows.
+/// The product of two such numbers does not overflow.
 constexpr std::int64_t most_of_window = (std::int64_t{1} << 31) - 1;
 
 void require_list(const InferContext& context, const char* name, std::size_t size,
@@ -46,7 +47,7 @@ std::vector<SlidingWindow> checked_windows(InferContext& context,
   return windows_of(context.module(), context.node(), sizes);
 }
 
-/// How many windows there are along dim `axis` of x.
+/// Counts the windows along dim `axis` of x.
 Dim count_windows(InferContext& context, const SlidingWindow& window, int axis) {
   const Dim extent = context.input(0).dims[static_cast<std::size_t>(axis)];
   const Dim reach = context.dims().constant((window.size - 1) * window.dilation + 1),
@@ -153,7 +154,7 @@ void infer_pool(InferContext& context, std::vector<TensorType>& outputs) {
   outputs[0] = {x.dtype, slid_dims(context, checked_windows(context, sizes), x.rank() - 1)};
 }
 
-/// sizes where the node has them, then what all windows have.
+/// Returns sizes where the node has them, then the attributes of every sliding window.
 std::vector<AttrDef> window_attrs(bool sizes) {
   std::vector<AttrDef> attrs;
   if (sizes)

@@ -1,5 +1,5 @@
-// Operators whose run decides sizes: each gives the dims that its attributes name their values.
-// `if` decides what is run at all.
+// Operators whose run decides sizes: each gives values to the dims that its attributes name. `if`
+// decides which nodes run at all.
 
 #include <algorithm>
 
@@ -80,8 +80,8 @@ void infer_sizes(InferContext& context, std::vector<TensorType>& outputs) {
   outputs[0] = context.input(0);
 }
 
-/// A dim that both sides share is the result's; others are given names, and values when one side
-/// has run.
+/// Results keep a dim that both sides share. Other dims get names, and values when one side has
+/// run.
 void infer_if(InferContext& context, std::vector<TensorType>& outputs) {
   require_dtype(context, 0, bool_dtypes);
   require_rank(context, 0, 0);

@@ -23,12 +23,12 @@ inline constexpr DType integer_dtypes[] = {DType::i8, DType::i16, DType::i32, DT
 inline constexpr DType number_dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::f64,
                                           DType::i8,  DType::i16, DType::i32,  DType::i64,
                                           DType::u8,  DType::u16, DType::u32,  DType::u64};
-/// What is computed in f32.
+/// Dtypes that are computed in f32.
 inline constexpr DType single_dtypes[] = {DType::f32, DType::f16, DType::bf16};
 inline constexpr DType bool_dtypes[] = {DType::boolean};
 inline constexpr DType index_dtypes[] = {DType::i32, DType::i64};
 
-// The operators' documentation of these dtypes.
+// docs/ir.md calls these sets of dtypes so.
 inline constexpr const char* float_to_float = "A float; the result has the same dtype";
 inline constexpr const char* number_to_number = "A number; the result has the same dtype";
 

@@ -19,15 +19,15 @@ enum class ScalarOperands : std::uint8_t { Numbers, Floats, Integers, Booleans, 
 
 enum ScalarTrait : unsigned {
   Plain = 0,
-  Tests = 1,        ///< the result is bool, whatever the operands are
-  Exact = 2,        ///< of numbers that a dtype holds the result is one too: nothing is rounded
-  Folds = 4,        ///< constants are folded when a model is loaded
+  Tests = 1,  ///< the result is bool, whatever the operands are
+  Exact = 2,  ///< where operands are numbers of the dtype the result is one too: nothing is rounded
+  Folds = 4,  ///< constants are folded when a model is loaded
   FoldsFloats = 8,  ///< only those of floats
   Logic = 16,       ///< has code for bool as well, whatever a module may ask for
 };
 
-/// From so many instructions on an operator is worth keeping the result of, and of f64 it is a call
-/// of libm for each lane.
+/// An operator of so many instructions or more is worth keeping the result of; in f64 it calls libm
+/// for each lane.
 inline constexpr double function_instructions = 20;
 
 struct ScalarOpInfo {
@@ -38,7 +38,8 @@ struct ScalarOpInfo {
   unsigned traits;
   double instructions;
   std::string_view onnx, libm;
-  double (*number)(double x, double y);  ///< of Tests: 0 or 1. Of one operand: y is ignored
+  double (*number)(
+      double x, double y);  ///< operators that test give 0 or 1; operators of one operand ignore y
   std::int64_t (*integer)(DType dtype, std::int64_t x,
                           std::int64_t y);  ///< wraps around in 64 bits, not yet in the dtype's
   std::string_view summary;

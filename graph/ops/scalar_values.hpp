@@ -1,6 +1,6 @@
 #pragma once
-// The values of scalar operators that C++ has no operator for: what constants fold to, and what the
-// reference computes.
+// The values of scalar operators that C++ has no operator for. Folding of constants and the
+// reference use them.
 
 #include <cmath>
 #include <cstdint>
@@ -18,8 +18,8 @@ double minimum(double a, double b);
 /// The remainder with the divisor's sign.
 double mod(double a, double b);
 
-// Of integers in an std::int64_t; those of u64 as the same bits, which is why operators that are
-// not the same for them take the dtype.
+// Operators on integers in an std::int64_t. A u64 is there as the same bits, so operators that
+// treat it differently take the dtype.
 
 bool less(DType dtype, std::int64_t a, std::int64_t b);
 /// The remainder with the divisor's sign; 0 where b is 0.
@@ -29,8 +29,8 @@ std::int64_t divide(DType dtype, std::int64_t a, std::int64_t b);
 std::int64_t power(DType dtype, std::int64_t base, std::int64_t exponent);
 /// 0 where b is negative, or no less than the dtype has bits.
 std::int64_t shift_left(DType dtype, std::int64_t a, std::int64_t b);
-/// Rounds down; where b is negative, or no less than the dtype has bits, 0, and -1 of a negative
-/// number.
+/// Rounds down. Where b is negative, or no less than the dtype has bits, gives -1 for a negative
+/// number and else 0.
 std::int64_t shift_right(DType dtype, std::int64_t a, std::int64_t b);
 
 /// These wrap around.

@@ -1,5 +1,5 @@
 #pragma once
-// Windows that slide over axes of a tensor: what windows, window_matmul, conv and pools share.
+// Windows that slide over axes of a tensor: windows, window_matmul, conv and pools share them.
 
 #include <optional>
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace dyn::graph {
 
-/// Along one axis: window i has `size` elements, dilation apart, the first at i * stride - before.
-/// Elements outside of the axis are padding.
+/// A window along one axis: window i has `size` elements, `dilation` apart, the first at i * stride
+/// - before. Elements outside of the axis are padding.
 struct SlidingWindow {
   std::int64_t size = 1, stride = 1, dilation = 1;
   Dim before, after;
@@ -22,21 +22,22 @@ struct SlidingWindow {
   bool is_identity() const { return size == 1 && stride == 1 && !is_padded(); }
 };
 
-/// Of a node with the attributes sizes (or `sizes` as given), strides, dilations, before and after.
+/// The windows of a node with the attributes sizes (or `sizes` as given), strides, dilations,
+/// before and after.
 std::vector<SlidingWindow> windows_of(const Module& module, const Node& node);
 std::vector<SlidingWindow> windows_of(const Module& module, const Node& node,
                                       std::span<const std::int64_t> sizes);
 
-/// The axes of x over which the windows of a node slide, ascending: of `windows` those that it
-/// names, else the last ones before the channels.
+/// The axes of x over which the windows of a node slide, ascending: `windows` names them, other
+/// operators have the last ones before the channels.
 std::vector<int> window_axes(const Module& module, const Node& node);
 
-/// The place in x that the result of `windows` has at `coords`; nothing where an index counts
-/// backwards: a guard is a range of a sum whose factors are not negative.
+/// Maps `coords` of the result of `windows` to the place in x. Gives nothing where an index counts
+/// backwards, since a guard is a range of a sum whose factors are not negative.
 std::optional<Coords> coords_through_windows(const Module& module, const Node& node,
                                              const Coords& coords);
 
-/// Of a window_matmul: whether its channels stand in groups, each with a matrix of its own.
+/// True for a window_matmul whose channels stand in groups, each with a matrix of its own.
 bool has_groups(const Module& module, const Node& node);
 
 }  // namespace dyn::graph

@@ -1,4 +1,4 @@
-// What changes a state.
+// Operators that change a state.
 
 #include "graph/ops/families.hpp"
 #include "graph/ops/infer.hpp"

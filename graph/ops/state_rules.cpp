@@ -7,7 +7,7 @@
 namespace dyn::graph {
 namespace {
 
-/// Whose one consumer each state is; -1: none.
+/// The one consumer of each state; -1: none.
 std::vector<int> consumers_of(const Module& module) {
   std::vector<int> consumers(module.values.size(), -1);
   for (std::size_t i = 0; i < module.nodes.size(); ++i) {
@@ -42,8 +42,7 @@ Dim positions(const Module& module, const Node& append) {
       .dims[static_cast<std::size_t>(*normalize_axis(attr_integer(append, "axis"), type.rank()))];
 }
 
-/// Makes the first append at a symbol the one that tells the length, and compares the others with
-/// it.
+/// The first append at a symbol tells the length; every other append is compared with it.
 void add_append(Module& module, const Node& append, const Node*& first) {
   const std::optional<int> symbol = length_symbol(append);
   if (!symbol) return;

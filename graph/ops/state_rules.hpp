@@ -21,11 +21,11 @@ void for_each_session_symbol(const Module& module, const Visit& visit);
 /// append's result.
 void verify_states(const Module& module);
 
-/// Sets module.length and module.growth. Throws Error(model) for a state that nothing appends to,
-/// and where appends disagree on the length.
+/// Sets module.length and module.growth. Throws Error(model) where nothing appends to a state, or
+/// appends disagree on the length.
 void find_length(Module& module);
 
-/// How states lie beside the appended axis, and where.
+/// Describes how states lie beside the appended axis, and where that axis is.
 struct AppendedState {
   ValueId state = no_value;
   int axis = 0;

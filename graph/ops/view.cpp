@@ -13,8 +13,8 @@ namespace dyn::graph {
 
 namespace {
 
-/// x and divisor without the factors that both have. Where one of these is 0, any dim does for what
-/// x leaves.
+/// x and divisor without their common factors. Where one of the factors is 0, the shape of an empty
+/// tensor is free: any dim does.
 void cancel(DimTable& table, Dim& x, Dim& divisor) {
   const Polynomial dividend = to_polynomial(x), by = to_polynomial(divisor);
   if (dividend.empty() || by.empty()) return;
@@ -36,7 +36,7 @@ std::optional<Dim> exact_quotient(DimTable& table, Dim x, Dim divisor) {
   return from_polynomial(table, division.quotient) + 0;
 }
 
-/// The shape attribute with its one -1 replaced by what the input's elements leave.
+/// The shape attribute, with its one -1 replaced by the dim that the input's elements leave.
 std::vector<Dim> resolve_shape(InferContext& context, Dim elements) {
   std::vector<Dim> shape = context.dim_list("shape");
   std::optional<std::size_t> open;

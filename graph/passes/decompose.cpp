@@ -179,8 +179,8 @@ void Splitter::attention() {
   rewriter_.emit("matmul", {shares, v}, type(output()), {}, output());
 }
 
-/// Sums of products of all pairs of a row and a column: targets contract f32 alone. Nothing is
-/// turned in memory, and both sides are read along their last axes.
+/// Computes a matmul as sums of products of all pairs of a row and a column, since targets contract
+/// f32 alone. Nothing is transposed in memory, and both sides are read along their last axes.
 void Splitter::matmul() {
   rewriter_.begin(node_, "matmul");
   const bool along_k =

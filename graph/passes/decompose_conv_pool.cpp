@@ -34,7 +34,7 @@ class ConvPoolDecomposer {
     for (const std::int64_t each : integers) result.push_back(integer(each));
     return result;
   }
-  /// The attributes of the node's windows, for another operator.
+  /// Copies the attributes of the node's windows for another operator.
   std::vector<Attr> window_attrs(const Integers& sizes) {
     std::vector<Attr> attrs{{"sizes", list(sizes)}};
     for (const char* name : {"strides", "dilations"})
@@ -55,8 +55,8 @@ class ConvPoolDecomposer {
   ValueId x_;
 };
 
-/// All windows of x over its axes before the channels; their elements stand there too, before the
-/// channels.
+/// Emits all windows of x over its axes before the channels; the elements of a window stand there
+/// too, before the channels.
 ValueId ConvPoolDecomposer::windows(ValueId x, const Integers& sizes, double padding) {
   const std::size_t channels = dims(x).size() - 1, first = channels - sizes.size();
   std::vector<Attr> attrs = window_attrs(sizes);
@@ -74,7 +74,7 @@ ValueId ConvPoolDecomposer::windows(ValueId x, const Integers& sizes, double pad
   return rewriter_.emit("windows", {x}, std::move(type), std::move(attrs));
 }
 
-/// Over the elements of windows.
+/// Reduces each window over its elements.
 ValueId ConvPoolDecomposer::reduce(std::string_view op, ValueId windows, std::size_t taps,
                                    ValueId to) {
   TensorType type = rewriter_.type(windows);
@@ -93,7 +93,7 @@ void ConvPoolDecomposer::max_pool() {
          output());
 }
 
-/// How many elements each window has inside of x: [o..., 1].
+/// Counts the elements that each window has inside of x: [o..., 1].
 ValueId ConvPoolDecomposer::counts(const Integers& sizes) {
   const std::vector<Dim>& all = dims(x_);
   std::vector<Dim> shape(all.end() - 1 - static_cast<std::ptrdiff_t>(sizes.size()), all.end() - 1);
@@ -117,7 +117,7 @@ void ConvPoolDecomposer::average_pool() {
 
 void ConvPoolDecomposer::product_of_windows(const Integers& sizes) {
   const ValueId w = node_.inputs[1];
-  // Known, where those of x may be compared with it at a run only.
+  // The depth is known from w; the dims of x may be compared with it only when sizes are known.
   Dim depth = dims(w)[dims(w).size() - 2];
   for (const std::int64_t size : sizes) depth = depth * size;
   const ValueId matrix = reshape(w, {depth, dims(w).back()});

@@ -10,7 +10,7 @@ namespace dyn::graph {
 namespace {
 
 ValueId fold_cast(Rewriter& rewriter, const Value& from, DType to) {
-  // By way of f32 to 16 bits, as kernels go.
+  // Rounds to f32 and then to 16 bits, as kernels do.
   const auto in_dtype = [to](double number) {
     return rounded(to, is_half(to) ? rounded(DType::f32, number) : number);
   };

@@ -52,7 +52,7 @@ bool has_unit_steps(const Node& node) {
                              [](std::int64_t step) { return step == 1; });
 }
 
-/// Whether `node` gives its first input back wherever both have the same dims.
+/// True where `node` returns its first input wherever both have the same dims.
 bool is_identity_of_same_dims(const Node& node) {
   const OpId id = node.op->id;
   if (id == OpId::Reshape || id == OpId::Expand || id == OpId::Pad) return true;

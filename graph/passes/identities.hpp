@@ -1,5 +1,5 @@
 #pragma once
-// Nodes that give what another value is already.
+// Finds nodes that compute a value which exists already.
 
 #include <functional>
 

@@ -25,10 +25,10 @@ struct Sibling {
   std::int64_t columns = 0;
 };
 using Siblings = std::vector<Sibling>;
-/// By what siblings have in common: the left operand, and whether there is a bias.
+/// Siblings share these: the left operand, and whether there is a bias.
 using Key = std::pair<ValueId, bool>;
 
-/// Not joined of several yet.
+/// Matmuls that are not joined from several yet.
 bool is_plain_weight(const Value& value, int rank) {
   return value.kind == ValueKind::Weight && value.weight.parts.size() <= 1 &&
          value.type.rank() == rank;
@@ -75,8 +75,7 @@ class Finder {
     const auto reads_in_place = [&](const Edge& edge) {
       return graph_.node(edge.node).op->op_class == OpClass::Elementwise;
     };
-    // What goes on element by element runs while the product is in registers; an output must lie
-    // densely.
+    // Element-wise consumers run while the product is in registers; an output must lie densely.
     if (graph_.is_output(sibling.result) ||
         std::ranges::any_of(graph_.readers(sibling.result), reads_in_place))
       return std::nullopt;
@@ -99,7 +98,8 @@ class Finder {
     sibling.result = add.outputs[0];
   }
 
-  /// Whether every view of the result is also one of columns of a result that is `total` wide.
+  /// True where every view of the result can also be a view of columns of a result that is `total`
+  /// wide.
   bool views_remain(const Sibling& sibling, std::int64_t total) const {
     std::map<ValueId, View> views;
     const std::vector<Dim>& dims = graph_.dims(sibling.result);

@@ -23,7 +23,7 @@ bool is_if(const Node& node) { return node.op->id == OpId::If; }
 using Path = std::vector<Side>;
 
 /// Finds for each node its level, which is the number of cuts before it, and the sides of `if`s
-/// that alone need it.
+/// that are alone in needing it.
 class Cutter {
  public:
   explicit Cutter(const Module& module)
@@ -92,7 +92,7 @@ class Cutter {
     return found;
   }
 
-  /// A use: who, and on which side, where it is an `if`.
+  /// A use: the node that uses, and on which side, where that node is an `if`.
   void find_uses() {
     const auto add = [&](int producer, int user, int input) {
       if (producer >= 0) uses_[at(producer)].push_back({user, is_if(node(user)) ? input : 0});
@@ -105,7 +105,7 @@ class Cutter {
     }
   }
 
-  /// From the last node to the first: what all uses share.
+  /// Goes from the last node to the first; a node gets the sides that all its uses share.
   void find_paths() {
     std::vector<bool> known(module_.nodes.size(), false);
     const auto use = [&](int producer, const Path& path) {

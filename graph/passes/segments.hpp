@@ -1,6 +1,6 @@
 #pragma once
-// A model whose run decides sizes, cut where it does. What lies between two cuts is a module of its
-// own.
+// A model whose run decides sizes is cut where that happens. The nodes between two cuts are a
+// module of their own.
 
 #include <vector>
 
@@ -8,35 +8,35 @@
 
 namespace dyn::graph {
 
-/// A side of an `if`: a node, and whether it is the one that is run if the condition holds.
+/// A side of an `if`: a node, and whether the side runs if the condition holds.
 struct Side {
   int node;
   bool holds;
   bool operator==(const Side&) const = default;
 };
 
-/// Either one node that defines dims (or an `if`), which the host runs, or nodes between such,
-/// which are compiled. It runs when the conditions of all its sides are as they say: nodes that one
-/// side of an `if` alone needs. Segments stand in an order of execution.
+/// A segment is either one node that defines dims (or an `if`), which the host runs, or the nodes
+/// between two such nodes, which are compiled. Nodes that only one side of an `if` needs run when
+/// the conditions of all their sides are as they say. Segments stand in an order of execution.
 struct Segment {
   bool defines = false;
-  std::vector<int> nodes;        ///< ascending, of the module that was cut
-  std::vector<Side> sides;       ///< the outermost `if` first
-  std::vector<ValueId> inputs;   ///< values from elsewhere: of the module's inputs, or other
-                                 ///< segments'. Of a node that defines its operands, each once
-  std::vector<ValueId> outputs;  ///< values that others read, or outputs of the graph. Weights that
-                                 ///< nodes which define read, and those that are outputs, come from
-                                 ///< a first segment without nodes
+  std::vector<int> nodes;       ///< ascending, of the module that was cut
+  std::vector<Side> sides;      ///< the outermost `if` first
+  std::vector<ValueId> inputs;  ///< values of the module's inputs or of other segments; a node that
+                                ///< defines dims has each of its operands once
+  std::vector<ValueId>
+      outputs;  ///< values that others read, or outputs of the graph. Weights that are outputs, or
+                ///< that nodes defining dims read, come from a first segment without nodes
 };
 
-/// Whether there is such a node.
+/// True where the module has a node that defines dims.
 bool defines_dims(const Module& module);
 
 /// Throws Error(unsupported) for a module with states.
 std::vector<Segment> cut(const Module& module);
 
 /// Makes a module that segments were cut from the module of one that is compiled. Dims keep their
-/// symbols; what they must satisfy is left to whoever binds the whole.
+/// symbols; whoever binds the whole module checks its constraints.
 void keep_segment(Module& module, const Segment& segment);
 
 }  // namespace dyn::graph

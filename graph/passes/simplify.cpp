@@ -10,7 +10,7 @@
 namespace dyn::graph {
 namespace {
 
-/// Everything that the result of a node depends on, as bytes.
+/// Encodes as bytes everything that a node's result depends on.
 std::string key_of(const Node& node) {
   std::string key = node.op->name;
   const auto put = [&key](std::uint64_t word) {
@@ -81,7 +81,7 @@ class Simplifier {
     rewriter_.keep(std::move(node));
   }
 
-  /// The result of an earlier node that computes the same.
+  /// Finds the result of an earlier node that computes the same.
   ValueId common(const Node& node) {
     if (node.outputs.size() != 1) return no_value;
     const auto [known, added] = computed_.try_emplace(key_of(node), node.outputs[0]);

@@ -1,4 +1,4 @@
-// Transposes behind element-wise operators, reductions, concat, pad, slice and reshape.
+// Moves transposes behind element-wise operators, reductions, concat, pad, slice and reshape.
 
 #include <algorithm>
 #include <numeric>
@@ -69,8 +69,8 @@ class Sinker {
     return false;
   }
 
-  /// `node` with other inputs and attributes; its result, which has this type, turned back to the
-  /// old one.
+  /// Emits `node` with other inputs and attributes. Its result has this type, and is transposed
+  /// back to the old one.
   void give(const Node& node, std::vector<ValueId> inputs, std::vector<Attr> attrs,
             const Perm& perm) {
     const TensorType& old = rewriter_.type(node.outputs[0]);
@@ -102,8 +102,8 @@ class Sinker {
     return rewriter_.emit("transpose", {x}, std::move(type), {{"perm", std::move(list)}}, output);
   }
 
-  /// An operand that is broadcast to a turned one's dims, as it broadcasts to those of its source;
-  /// nothing where that would be a transpose of something large.
+  /// Prepares an operand that broadcasts to a transposed value's dims so that it broadcasts to
+  /// those of the value's source; gives nothing where that would transpose a large tensor.
   std::optional<ValueId> adapted(const Node& node, ValueId x, const Perm& perm) {
     const std::vector<Dim> own = dims(x);
     if (own.empty()) return x;
@@ -164,7 +164,8 @@ class Sinker {
       if (reduced[axis]) axes.push_back(integer(axis));
     }
     const bool keeps = attr_boolean(node, "keepdims");
-    // Of what remains, in the order of the result: its place among what remains of the source.
+    // Gives for each remaining axis, in the order of the result, its place among the remaining axes
+    // of the source.
     Perm perm;
     for (const std::size_t axis : of.perm) {
       if (keeps)
@@ -209,9 +210,9 @@ class Sinker {
     return true;
   }
 
-  /// Axes that the reshape splits or joins, in the order in which the source has them. Those that
-  /// it joins must stand side by side there: where they do not, they are brought so, which is the
-  /// copy that the reshape would have been.
+  /// The axes that the reshape splits or joins, in the order of the source. Axes that are joined
+  /// must be neighbours there. Where they are not, a transpose makes them so: it is the copy that
+  /// the reshape would have made.
   bool sink_reshape(const Node& node) {
     const Transposed* input = transposed(node.inputs[0]);
     if (input == nullptr) return false;
@@ -226,8 +227,8 @@ class Sinker {
       return of.perm[static_cast<std::size_t>(block.from.back())];
     };
     std::ranges::sort(blocks, {}, place);
-    Perm order, perm(to.size());  // of the source's axes; of the result's axes their places in the
-                                  // new source's result
+    Perm order, perm(to.size());  // first for the source's axes; then the places of the result's
+                                  // axes in the new source's result
     std::vector<Dim> shape;
     std::vector<bool> seen(from.size(), false);
     for (std::size_t axis = 0; axis < to.size(); ++axis) {

@@ -48,7 +48,7 @@ class Widener {
     return node.op->op_class == OpClass::View && node.op->id != OpId::Append;
   }
 
-  /// The weight that is seen through views; no_value: there is none.
+  /// Finds the weight behind views; no_value: there is none.
   ValueId weight_of(const std::vector<Node>& nodes, ValueId id) const {
     while (true) {
       const Value& value = module_.value(id);
@@ -67,7 +67,7 @@ class Widener {
     wide_[id] = rewriter_.joined_weight(name, std::move(type), {id});
   }
 
-  /// A wide weight, seen through the same views.
+  /// Makes a wide weight, seen through the same views.
   ValueId wide_view(const std::vector<Node>& nodes, ValueId id) {
     if (const auto known = wide_.find(id); known != wide_.end()) return known->second;
     const Node& view = nodes[static_cast<std::size_t>(module_.value(id).producer)];
@@ -89,7 +89,7 @@ class Widener {
     round_result(std::move(node));
   }
 
-  /// From the weight that contractions read, so that it is in memory once.
+  /// Reads the weight that contractions read too, so that it is in memory once.
   void gather(Node node) {
     node.inputs[0] = wide_.at(node.inputs[0]);
     round_result(std::move(node));

@@ -4,9 +4,9 @@
 
 namespace dyn::graph {
 
-/// f16 and bf16 that are contracted, or go through the several steps of a compound operator, become
-/// f32 before it, and its result is rounded once. Weights that are contracted are converted when
-/// they are loaded: they become f32 weights of one part.
+/// f16 and bf16 values that are contracted, or that enter the several steps of a compound operator,
+/// become f32 before it, and its result is rounded once. Weights that are contracted are converted
+/// when they are loaded: each becomes an f32 weight of one part.
 void widen_halves(Module& module);
 
 }  // namespace dyn::graph

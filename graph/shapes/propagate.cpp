@@ -117,7 +117,7 @@ void Propagation::check_output_type(const TensorType& type) const {
       fail(fmt::format("the result would be {}, with a negative dim", to_string(type)));
 }
 
-/// The declared types of outputs: claims, which may tell more about symbols.
+/// The declared types of outputs are claims, which may tell more about symbols.
 void Propagation::check_claims() {
   current_ = -1;
   claim_constraints_.clear();
@@ -165,7 +165,7 @@ bool Propagation::resolve_constraints(std::vector<Constraint>& constraints) cons
   return changed;
 }
 
-/// Brings everything up to date with the replaced symbols, and puts what changed on the worklist.
+/// Updates everything that contains replaced symbols, and puts the changed values on the worklist.
 void Propagation::resolve_module() {
   if (unifier_.generation() == generation_) return;
   generation_ = unifier_.generation();

@@ -21,16 +21,17 @@ std::string to_string(const Constraint& constraint);
 class Propagation final : public InferContext {
  public:
   explicit Propagation(Module& module);
-  /// Of a module that has all its nodes.
+  /// Propagates through a module that has all its nodes.
   void run();
 
-  /// Of one that grows: its last node, and values that came with it. The results have their types
-  /// afterwards.
+  /// Propagates through a growing module: its last node, and the values added with it. The results
+  /// have types afterwards.
   void add_node();
-  /// The claims, and what remains to be checked at bind, when the last node is there.
+  /// Checks the claims once the last node is there, and records the conditions that bind has to
+  /// check.
   void finish();
   Dim resolve(Dim dim) const { return unifier_.resolve(dim); }
-  /// What is to be checked for this node when sizes are known.
+  /// The conditions to check for this node when sizes are known.
   std::span<const Constraint> constraints(std::size_t node) const { return constraints_[node]; }
 
   const Module& module() const override { return module_; }

@@ -1,4 +1,5 @@
-// What inference may ask of dims during propagation, and the conditions that remain.
+// Relations between dims that inference may ask for during propagation, and the conditions that
+// remain.
 
 #include <algorithm>
 #include <set>
@@ -39,7 +40,7 @@ bool is_symmetric(Constraint::Kind kind) {
   return kind == Constraint::Kind::Equal || kind == Constraint::Kind::EqualOrOne;
 }
 
-/// Equal for constraints that ask the same.
+/// A key that is equal for constraints that ask the same.
 std::tuple<Constraint::Kind, int, int> identity(const Constraint& constraint) {
   const int left = constraint.left.node()->id, right = constraint.right.node()->id;
   if (is_symmetric(constraint.kind) && right < left) return {constraint.kind, right, left};
@@ -126,7 +127,7 @@ Dim Propagation::broadcast(Dim a, Dim b, const std::string& a_what, const std::s
   record(Constraint::Kind::EqualOrOne, a, b, a_what, b_what);
   if (a_is_not_one) return a;
   if (b_is_not_one) return b;
-  // The one that is not 1; 0 where either is.
+  // Picks the dim that is not 1; 0 where either is 0.
   return max(a, b) * min(one, min(a, b));
 }
 
@@ -140,8 +141,8 @@ void Propagation::require_multiple(Dim a, Dim b, const std::string& what) {
   record(Constraint::Kind::Multiple, unifier_.resolve(a), b, what, to_string(b));
 }
 
-/// What is still to be checked, each condition once. Conditions of an earlier propagation stay: the
-/// operator that asked may have been split since.
+/// Keeps each condition that is still to be checked, once. Conditions of an earlier propagation
+/// stay, since the operator that asked may have been split since.
 void Propagation::collect_constraints() {
   std::vector<Constraint> all = std::move(module_.constraints);
   all.insert(all.end(), unifier_.constraints().begin(), unifier_.constraints().end());

@@ -31,7 +31,7 @@ std::string describe(const SymbolInfo& info) {
   return text;
 }
 
-/// What is known of those dims that are just a symbol.
+/// The facts about those dims that are just a symbol.
 std::string describe_symbols(const DimTable& table, std::initializer_list<Dim> dims) {
   std::string text;
   for (Dim dim : dims)
@@ -81,7 +81,7 @@ Unifier::Freedom Unifier::freedom(int symbol) const {
   return given_[static_cast<std::size_t>(symbol)] ? Freedom::Given : Freedom::NotGiven;
 }
 
-/// The term's symbol by the others, where it stands in none of them and the coefficient divides
+/// Solves for the term's symbol, where it stands in no other term and the coefficient divides
 /// theirs.
 std::optional<Unifier::Solution> Unifier::solve_for(const Polynomial& zero,
                                                     std::size_t term) const {
@@ -102,7 +102,7 @@ std::optional<Unifier::Solution> Unifier::solve_for(const Polynomial& zero,
   return Solution{*symbol, value};
 }
 
-/// The freest symbol first; of equally free ones that which was declared last.
+/// Takes the freest symbol first, and among equally free ones the one declared last.
 std::optional<Unifier::Solution> Unifier::solve(const Polynomial& zero) const {
   std::optional<Solution> best;
   for (std::size_t i = 0; i < zero.size(); ++i) {
@@ -114,7 +114,7 @@ std::optional<Unifier::Solution> Unifier::solve(const Polynomial& zero) const {
   return best;
 }
 
-/// What `by` has to be since `replaced` was; the contradiction where it cannot.
+/// Gives `by` the facts of `replaced`; returns the contradiction where it cannot have them.
 std::optional<std::string> Unifier::narrow(const SymbolInfo& replaced, Dim by) {
   DimTable& table = *module_.dims;
   const auto demand = [&](Constraint::Kind kind, Dim left, Dim right, std::optional<bool> proof) {
@@ -163,7 +163,8 @@ Unifier::Outcome Unifier::unify(Dim a, Dim b) {
   const std::optional<bool> equal = prove_equal(a, b);
   if (equal == true) return {Answer::Equal, ""};
   if (equal == false) return {Answer::Contradiction, describe_symbols(*module_.dims, {a, b})};
-  // What a run defines is never what the text says already: the sizes are compared when it has run.
+  // A dim that a run defines never equals a declared dim beforehand: the sizes are compared when
+  // the operator has run.
   bool defined = false;
   for (const Dim dim : {a, b})
     for_each_symbol(dim,

@@ -11,8 +11,8 @@
 
 namespace dyn::graph {
 
-/// Which symbols were replaced, and by what: a constant, another symbol, or, for symbols that the
-/// text does not declare or that no input gives, any expression.
+/// Knows which symbols were replaced, and by what: a constant, another symbol, or, for symbols that
+/// the text does not declare or that no input gives, any expression.
 class Unifier {
  public:
   explicit Unifier(Module& module);
@@ -28,19 +28,20 @@ class Unifier {
   /// Makes a and b equal, by replacing a symbol where they are not so already.
   Outcome unify(Dim a, Dim b);
 
-  /// After new symbols in the module's dims.
+  /// Call this after new symbols came into the module's dims.
   void add_symbols();
 
   /// Grows with each replacement: dims that were read before may be out of date.
   int generation() const { return static_cast<int>(replaced_.size()); }
   const std::vector<std::pair<int, Dim>>& replaced() const { return replaced_; }
   bool is_replaced(int symbol) const;
-  /// What replaced symbols ask of the expressions that took their place.
+  /// Conditions that replaced symbols put on the expressions that took their place.
   const std::vector<Constraint>& constraints() const { return constraints_; }
 
  private:
-  /// How freely a symbol may be replaced: one that a declaration names and an input gives only by a
-  /// symbol or constant, so that inputs go on giving the values of symbols.
+  /// Tells how freely a symbol may be replaced. A symbol that a declaration names and an input
+  /// gives is replaced only by a symbol or constant, so that inputs go on giving the values of
+  /// symbols.
   enum class Freedom { Given, NotGiven, Fresh };
   struct Solution {
     int symbol;

@@ -16,7 +16,7 @@ bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z
 bool continues_name(char c) { return begins_name(c) || is_digit(c); }
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20; }
 
-/// Of a hexadecimal digit; -1: it is none.
+/// The value of a hexadecimal digit; -1: it is none.
 int hex_value(char c) {
   if (is_digit(c)) return c - '0';
   const char lower = static_cast<char>(c | 0x20);

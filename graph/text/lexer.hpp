@@ -21,7 +21,7 @@ struct Token {
   bool is_word(std::string_view word) const { return kind == TokenKind::Name && text == word; }
 };
 
-/// What a message calls a token: "`x`", "the end of the line", "the end of the file". Long ones are
+/// Messages call a token so: "`x`", "the end of the line", "the end of the file". Long ones are
 /// clipped.
 std::string describe(const Token& token);
 
@@ -38,7 +38,7 @@ std::string quote_name(std::string_view name);
 /// Words that cannot name a value without quotes.
 bool is_reserved(std::string_view word);
 
-/// Neither reserved, nor `_`, nor a function of dims.
+/// True for a name that is neither reserved, nor `_`, nor a function of dims.
 bool can_name_dim(std::string_view word);
 
 /// Newlines separate statements, but not between ( and ) or [ and ]; `#` starts a comment.
@@ -50,7 +50,7 @@ class Lexer {
   /// The next token; after the end always End. Throws Error(model) for what is no token.
   Token next();
 
-  /// Characters looked at so far, those looked at twice counted twice.
+  /// Counts the characters looked at so far, each as often as it was looked at.
   std::size_t steps() const noexcept { return steps_; }
 
  private:

@@ -14,8 +14,8 @@
 namespace dyn::graph {
 namespace {
 
-/// Runs one operator's inference for the dtypes of its results only: dims that do not fit are not
-/// its business.
+/// Runs one operator's inference only for the dtypes of its results: it ignores dims that do not
+/// fit.
 class DtypeContext final : public InferContext {
  public:
   DtypeContext(Module& module, const Node& node, const std::vector<TensorType>& types)
@@ -51,7 +51,7 @@ struct MixedInput {
 };
 constexpr MixedInput mixed_inputs[] = {{"where", 0}, {"gather", 1}};
 
-/// Of an integer of `from`, which is i64 or, beyond that, u64.
+/// Takes an integer of `from`, which is i64 or, beyond that, u64.
 bool fits(std::int64_t value, DType from, DType to) {
   if (is_float(to)) return true;
   const bool is_beyond = from == DType::u64 && value < 0;
@@ -59,8 +59,8 @@ bool fits(std::int64_t value, DType from, DType to) {
   return wrapped(to, static_cast<std::uint64_t>(value)) == value;
 }
 
-/// The dtype that the literals of `node` take: that of a tensor beside them, else of a literal with
-/// a dtype, else, among open ones alone, of a float.
+/// Literals of `node` take the dtype of a tensor beside them, else of a literal with a dtype, else,
+/// where all literals are open, of a float.
 std::optional<DType> common_dtype(const Module& module, const Node& node,
                                   const std::vector<bool>& open,
                                   const std::vector<TensorType>& types) {

@@ -1,5 +1,5 @@
 #pragma once
-// Literals without a dtype: they take that of the operands beside them.
+// A literal without a dtype takes that of the operands beside it.
 
 #include <cstddef>
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace dyn::graph {
 
-/// Makes `literal`, whose dtype is i64, f32 or bool so far, one of `dtype`. Throws Error(model)
+/// Converts `literal`, whose dtype is i64, f32 or bool so far, to `dtype`. Throws Error(model)
 /// where that would change its meaning: a float to an integer, an integer out of range, a number to
 /// a bool.
 void convert_literal(const Module& module, Value& literal, DType dtype);
 
-/// Whether input `index` of `op` may have another dtype than the others, so that a literal there
+/// True where input `index` of `op` may have another dtype than the others, so that a literal there
 /// keeps its own.
 bool keeps_own_dtype(const OpDef& op, std::size_t index);
 

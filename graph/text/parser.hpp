@@ -128,7 +128,7 @@ class Parser {
   int dim_operators_ = 0;
   std::unordered_map<std::string, ValueId> names_;
   std::vector<Name> targets_;                               ///< of the statement that is being read
-  std::vector<std::pair<ValueId, std::string>> anonymous_;  ///< and what its name is made from
+  std::vector<std::pair<ValueId, std::string>> anonymous_;  ///< its name is made from this
   std::vector<ValueId> open_literals_;
   std::vector<std::string_view> dim_names_;
 };

@@ -122,7 +122,7 @@ std::optional<int> Parser::find_later_definition(const std::string& name) {
       if (found && token_.is("=")) return found;
     }
   } catch (const Error&) {
-    // What is no token further down is not what the caller reports.
+    // A lexing error further down is not the error that the caller reports.
   }
   return std::nullopt;
 }

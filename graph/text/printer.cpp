@@ -22,7 +22,7 @@ struct Infix {
 constexpr Infix infix_operators[] = {
     {OpId::Add, "+"}, {OpId::Sub, "-"}, {OpId::Mul, "*"}, {OpId::Div, "/"}};
 
-/// An element of a weight that is the same everywhere.
+/// Prints the one element of a weight that is the same everywhere.
 std::string element(DType dtype, double value) {
   const std::string text = format_number(value);
   return is_float(dtype) || !text.ends_with(".0") ? text : text.substr(0, text.size() - 2);
@@ -129,8 +129,8 @@ void Printer::choose_dim_names() {
       if (dim.valid()) name_dims_of(dim);
     }
   }
-  // Without declarations the signature shows what results are, with the symbols that a dim is made
-  // of.
+  // Without declarations the signature shows the types of results, with the symbols that their dims
+  // are made of.
   for (const ValueId id : module_.output_types.empty() ? module_.outputs : std::vector<ValueId>{}) {
     for (const Dim dim : module_.value(id).type.dims) {
       if (!dim.symbol()) name_dims_of(dim);
@@ -151,8 +151,8 @@ void Printer::print_header() {
   std::vector<bool> declared(needs_name_.size());
   for (const int symbol : module_.declared_symbols)
     declared[static_cast<std::size_t>(symbol)] = true;
-  // In the order of the table, which the order of terms in a dim's expression follows: so it is the
-  // same when the text is read again.
+  // Symbols stand in the order of the table, which the order of terms in a dim's expression follows
+  // too: so the text stays the same when it is read again.
   for (std::size_t i = 0; i < declared.size(); ++i) {
     const auto symbol = static_cast<int>(i);
     needs_name_[i] = needs_name_[i] || declared[i];
@@ -184,7 +184,7 @@ void Printer::print_header() {
   }
 }
 
-/// Where a weight that is not from a file comes from. The parser reads no parts: they are for
+/// Names the source of a weight that is not from a file. The parser reads no parts: they are for
 /// people.
 std::string Printer::source(const Value& weight) const {
   switch (weight.weight.kind) {
@@ -264,8 +264,8 @@ std::string Printer::reference(ValueId id) {
   return fmt::format("{}: {}", names_[index], to_string(value.type));
 }
 
-/// The dtype that the parser gives an open literal at this place; nothing: the one that it is
-/// written in.
+/// The dtype that the parser gives an open literal at this place; nothing: the dtype that its text
+/// shows.
 std::optional<DType> Printer::context_of(const Node& node, std::size_t index) const {
   if (keeps_own_dtype(*node.op, index)) return std::nullopt;
   std::optional<DType> common;
@@ -274,7 +274,7 @@ std::optional<DType> Printer::context_of(const Node& node, std::size_t index) co
     if (keeps_own_dtype(*node.op, i)) continue;
     if (value.kind != ValueKind::Constant) return value.type.dtype;
     if (!common) common = value.type.dtype;
-    // Literals of several dtypes and nothing beside them: each says its own.
+    // Where literals have several dtypes and no tensor beside them, each shows its own.
     if (*common != value.type.dtype) return DType::boolean;
   }
   return std::nullopt;

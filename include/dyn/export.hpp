@@ -1,5 +1,5 @@
 #pragma once
-// What a shared libdyn shows: everything else, LLVM included, is hidden.
+// A shared libdyn shows what is marked so; everything else, LLVM included, is hidden.
 
 #if defined(__GNUC__)
 #define DYN_API __attribute__((visibility("default")))

@@ -54,13 +54,13 @@ class DYN_API Outputs {
 struct LoadReport {
   double total = 0, parse = 0, compile = 0, measure = 0, weights = 0;
   double random_weights = 0, machine = 0;
-  double weights_write = 0;  ///< of `total`: writing prepacked weights to the cache directory
+  double weights_write = 0;  ///< part of `total`: writing prepacked weights to the cache directory
   int kernels = 0, kernels_compiled = 0, kernels_from_disk = 0;
   std::size_t weight_bytes = 0;  ///< resident
   std::size_t weight_bytes_mapped =
-      0;  ///< of them in a file of the cache directory, mapped and shared between processes
-  bool weights_from_disk = false;  ///< that file was there already: nothing was read from the
-                                   ///< weights files, and nothing packed
+      0;  ///< resident bytes in a file of the cache directory, mapped and shared between processes
+  bool weights_from_disk =
+      false;  ///< that file existed already: no weights file was read, and nothing was packed
 };
 
 /// A model, loaded. Const functions may be called from any number of threads at once. Copies share
@@ -95,7 +95,7 @@ class DYN_API Graph {
   std::vector<std::pair<std::string, Shape>> infer_shapes(
       const std::vector<std::pair<std::string, Shape>>& inputs) const;
 
-  /// Plans for a shape ahead of the first run with it. Of a model whose run decides sizes it only
+  /// Plans for a shape ahead of the first run with it. For a model whose run decides sizes it only
   /// checks the shapes.
   void prepare(const std::vector<std::pair<std::string, Shape>>& inputs) const;
 

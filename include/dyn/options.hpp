@@ -1,5 +1,5 @@
 #pragma once
-// What an embedder may decide. Every default is meant to be a good one.
+// Everything that an embedder may decide. Every default is meant to be a good one.
 
 #include <cstddef>
 #include <cstdint>
@@ -49,9 +49,9 @@ struct Options {
 
   /// Bytes of prepacked weights kept in the cache directory, in all; 0: none. A model's weights are
   /// written there after its first load and mapped by later ones, which neither pack nor read the
-  /// weights files, and share them with all processes that load the model. Beyond the limit those
-  /// of the models that were used least recently are removed. Weights from memory, random weights
-  /// and less than 1 MiB are not kept.
+  /// weights files, and share them with all processes that load the model. Beyond the limit,
+  /// weights of the models that were used least recently are removed. Weights from memory, random
+  /// weights and less than 1 MiB are not kept.
   std::size_t weight_cache_bytes = std::size_t{8} << 30;
 
   /// On the CPU: the bits of a result depend on the inputs, their sizes and the instruction set
@@ -67,19 +67,18 @@ struct Options {
   std::string policy = "dyn";
 
   /// With "cpu" and policy "dyn": matmuls of f32 also go to oneDNN, where it is installed and
-  /// predicted to be clearly faster at the sizes of a run. Opens the library at load (and measures
-  /// it once for each version, kept in the cache directory: docs/selection.md has the times), with
-  /// which its OpenMP runtime comes into the process; it starts no threads. Bits of a result may
-  /// differ from those of the same row in another batch, as another library may have computed it,
-  /// and with oneDNN's version. Without effect where `deterministic` is set, or where there is no
-  /// oneDNN.
+  /// predicted to be clearly faster at the sizes of a run. Opens the library at load, which brings
+  /// its OpenMP runtime into the process, and measures each version of it once (kept in the cache
+  /// directory; docs/selection.md has the times). It starts no threads. Bits of a result may differ
+  /// from those of the same row in another batch, as another library may have computed it, and with
+  /// oneDNN's version. Without effect where `deterministic` is set, or where there is no oneDNN.
   bool vendor = false;
 
-  /// Of an ONNX model: values of inputs, by name, that are known at load. Only those are looked at
-  /// that decide the structure of the model, such as the axes of a reduction or the shape of a
-  /// reshape; a run must give the same. A model whose structure is not decided when it is loaded is
-  /// compiled at its first run, and again for other values; `structures` of these are kept, the
-  /// least recently used are dropped beyond it.
+  /// For an ONNX model: values of inputs, by name, that are known at load. They are used only where
+  /// they decide the structure of the model, such as the axes of a reduction or the shape of a
+  /// reshape; a run must give the same values. A model whose structure is not decided at load is
+  /// compiled at its first run, and again for other values; `structures` such versions are kept,
+  /// and beyond that the least recently used are dropped.
   std::map<std::string, Tensor> known_inputs;
   int structures = 16;
 
@@ -90,14 +89,13 @@ struct Options {
   bool random_weights = false;
   std::uint64_t seed = 0;
 
-  /// Of an ONNX file: what stands for the dims of an input, by its name; one word for each dim. A
-  /// name frees the dim, whether the file fixes it, names it otherwise or leaves it without a name,
-  /// and is the same dim wherever it stands; "_" frees one without a name; a number, which must be
-  /// the file's, keeps it.
-  /// {{"data", {"N", "3", "H", "W"}}} is any batch of images of any size. Shapes that the file
-  /// holds as numbers follow (docs/onnx.md); what cannot is an Error(unsupported) with operator,
-  /// node and reason. Error(user): no such input, another number of dims or another size, and a
-  /// model that is no ONNX file.
+  /// For an ONNX file: words that replace the dims of an input, by the input's name; one word for
+  /// each dim. A name frees the dim, whether the file fixes it, names it otherwise or leaves it
+  /// without a name, and is the same dim wherever it stands; "_" frees one without a name; a
+  /// number, which must be the file's, keeps it. {{"data", {"N", "3", "H", "W"}}} is any batch of
+  /// images of any size. Shapes that the file holds as numbers follow (docs/onnx.md); where they
+  /// cannot, that is an Error(unsupported) with operator, node and reason. Error(user): no such
+  /// input, another number of dims or another size, and a model that is no ONNX file.
   std::map<std::string, std::vector<std::string>> free_dims;
 
   /// Writes /tmp/perf-PID.map for Linux perf.
