@@ -1,5 +1,5 @@
 #pragma once
-// DYN_DUMP=passes,problems,llvm,asm: what a model becomes on its way to code, as files in the
+// DYN_DUMP=passes,problems,llvm,asm writes each step of a model on its way to code as files in the
 // folder DYN_DUMP_DIR (default: dyn-dump).
 
 #include <cstdint>
@@ -19,17 +19,17 @@ class Dump {
  public:
   /// Nothing is dumped.
   Dump() = default;
-  /// As the environment says now; a process with more rights than its caller ignores it. Throws
-  /// Error(user) for a kind that does not exist.
+  /// Reads the environment as it is now; a process with more rights than its caller ignores it.
+  /// Throws Error(user) for a kind that does not exist.
   static Dump from_environment();
 
   bool wants(DumpKind kind) const noexcept {
     return (kinds_ >> static_cast<unsigned>(kind) & 1U) != 0;
   }
-  /// Replaces the file FOLDER/name, whose folder it makes; what a file's name cannot have becomes
-  /// "_". Throws Error(device). Thread-safe for different names.
+  /// Replaces the file FOLDER/name and makes the folder. Characters that a file's name cannot have
+  /// become "_". Throws Error(device). Thread-safe for different names.
   void write(std::string_view name, std::string_view text) const;
-  /// Distinguishes it from others that would write other files.
+  /// A text that differs between settings that write different files.
   std::string identity() const;
 
  private:

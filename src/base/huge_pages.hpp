@@ -1,5 +1,5 @@
 #pragma once
-// Pages of memory: large blocks lie in huge ones.
+// Large blocks of memory lie in huge pages.
 
 #include <sys/mman.h>
 

@@ -6,8 +6,8 @@
 
 namespace dyn {
 
-/// Up to `capacity` values, kept in place: choosing takes microseconds, and each call of the heap
-/// some hundredths of one.
+/// Up to `capacity` values, kept in place: choosing takes microseconds, of which calls of the heap
+/// would be a visible part.
 template <class T, std::size_t capacity>
 class InlineVector {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-// Division and multiples of sizes: of what is not negative, by what is positive.
+// Division and multiples of sizes. Dividends are not negative, divisors are positive.
 
 #include <cstdint>
 

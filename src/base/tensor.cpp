@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::align_val_t tensor_alignment{64};
 
-/// From here on a tensor's memory comes from the system and goes back to it. In the heap, large
-/// tensors of ever other sizes would leave holes that the small objects that stay (plans) make
-/// useless: resident memory would grow with the number of shapes.
+/// A tensor of this size or more takes its memory from the system and gives it back. In the heap,
+/// large tensors of ever other sizes would leave holes between small objects that stay (plans), and
+/// resident memory would grow with the number of shapes.
 constexpr std::size_t least_mapped_bytes = 256 << 10;
 
 [[noreturn]] void fail_without_memory(std::size_t bytes) {
@@ -39,7 +39,7 @@ std::shared_ptr<void> zeroed_memory(std::size_t bytes) {
   return {memory, [](void* pointer) { ::operator delete(pointer, tensor_alignment); }};
 }
 
-/// The count, where all of its elements' bytes can be addressed.
+/// The count, provided that the bytes of all its elements can be addressed.
 std::int64_t checked_count(DType dtype, const Shape& shape) {
   const std::int64_t count = element_count(shape);
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));

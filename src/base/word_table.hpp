@@ -1,5 +1,5 @@
 #pragma once
-// A table of fixed size from words to words, for memories of choices: what it forgets is chosen
+// A table of fixed size from words to words, for memories of choices: a forgotten choice is made
 // anew, with the same result.
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class WordKey {
   std::uint64_t hash() const noexcept { return hash_; }
 
  private:
-  // The finalizer of MurmurHash3: every bit of the input reaches every bit of the output.
+  // The finalizer of MurmurHash3: every bit of the input affects every bit of the output.
   static std::uint64_t mix(std::uint64_t value) {
     value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdULL;
     value = (value ^ (value >> 33)) * 0xc4ceb9fe1a85ec53ULL;
@@ -58,8 +58,8 @@ class WordTable {
       : sets_(std::max<std::size_t>(bytes / sizeof(Set), 1)),
         table_(std::make_unique<Set[]>(sets_)) {}
 
-  /// Writes the first words of `value`, as many as were put in; false, with words that mean
-  /// nothing, where it is not there.
+  /// Writes the first words of `value`, as many as were put in. Returns false where the key is
+  /// absent; the words mean nothing then.
   bool find(const Key& key, Value& value) const {
     for (const Place& place : set_of(key).places) {
       const std::uint64_t before = place.version.load(std::memory_order_acquire);
@@ -75,7 +75,8 @@ class WordTable {
     return false;
   }
 
-  /// What is known stays; where all places of the key are taken, the oldest entry is forgotten.
+  /// A key that is present keeps its value. Where all places of the key are taken, the oldest entry
+  /// is forgotten.
   void insert(const Key& key, std::span<const std::uint64_t> value) {
     const std::scoped_lock lock(writing_);
     Set& set = set_of(key);
@@ -85,8 +86,8 @@ class WordTable {
     if (known != set.places.end()) return;
     Place& place = set.places[set.next++ % ways];
     const std::uint64_t version = place.version.load(std::memory_order_relaxed);
-    // Releasing stores come after the first one of the version: who reads one of them sees an odd
-    // version afterwards, or the next.
+    // Releasing stores come after the first one of the version: whoever reads one of them sees an
+    // odd version afterwards, or the next.
     place.version.store(version + 1, std::memory_order_relaxed);
     place.count.store(value.size(), std::memory_order_release);
     for (std::size_t i = 0; i < KeyWords; ++i)
@@ -96,7 +97,7 @@ class WordTable {
     place.version.store(version + 2, std::memory_order_release);
   }
 
-  /// Of the table, whether it is full or not.
+  /// Bytes of the table, whether it is full or not.
   std::size_t bytes() const noexcept { return sets_ * sizeof(Set); }
 
  private:
@@ -121,7 +122,7 @@ class WordTable {
 
   std::size_t sets_;
   std::unique_ptr<Set[]> table_;
-  std::mutex writing_;  ///< of writers; find(), which is const, cannot take it
+  std::mutex writing_;  ///< writers take it; find(), which is const, cannot
 };
 
 }  // namespace dyn

@@ -1,5 +1,5 @@
 #pragma once
-// What the command line says, before a model is looked at.
+// The command line, before a model is looked at.
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace dyn::cli {
 
-/// What `dynrun op` takes besides.
+/// Further arguments of `dynrun op`.
 struct OpArguments {
   std::string op, types, peers;
   std::vector<std::string> suites, attributes;
@@ -21,13 +21,13 @@ struct OpArguments {
   double slice_ms = 20;
 };
 
-/// What `dynrun select` takes besides what OpArguments holds.
+/// Arguments of `dynrun select` beyond those in OpArguments.
 struct SelectArguments {
   std::vector<std::string> words;            ///< SUITE..., or OPERATOR TYPES
   std::string policies, plot, measurements;  ///< empty: all; none; none
-  int random = 0;                            ///< shapes
-  bool random_only = false;                  ///< without the suites' own
-  double most_gflop = 0;                     ///< of one problem; 0: any
+  int random = 0;                            ///< how many random shapes
+  bool random_only = false;                  ///< leaves out the suites' own shapes
+  double most_gflop = 0;                     ///< limit for one problem; 0: any
   int rounds = 10;
   double slice_ms = 1;
 };
@@ -36,20 +36,20 @@ struct Arguments {
   std::string program;  ///< dynrun's own file, for child processes
   std::string model;
   Options options;
-  std::vector<int>
-      thread_counts;  ///< of bench and op, each measured for itself; empty: the default number
+  std::vector<int> thread_counts;  ///< for bench and op: each number of threads is measured for
+                                   ///< itself; empty: the default number
   std::vector<std::string> dims, shapes, load_inputs,
       free_dims;  ///< as written; one entry for each flag
   std::string save_outputs, trace, group, dump_ptx, after;
-  std::string output;                                      ///< of import; empty: beside the model
-  std::int64_t iterations = 0;                             ///< 0: by duration
+  std::string output;           ///< for import: the file to write; empty: beside the model
+  std::int64_t iterations = 0;  ///< 0: by duration
   std::optional<double> duration_seconds, warmup_seconds;  ///< none: the device's default
   std::vector<double> percentiles = {95};
   bool profile = false, load_only = false, skip_load = false;
   Format format = Format::md;
   OpArguments op;
   SelectArguments select;
-  bool measure = false;  ///< of explain
+  bool measure = false;  ///< for explain
 };
 
 /// Options::free_dims of the flags --free INPUT=DIM,DIM,... Throws Error(user).

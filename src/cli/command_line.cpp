@@ -53,7 +53,7 @@ CLI::Validator whole_number() {
 
 constexpr auto any = [](const auto&) { return true; };
 
-// The names of rows that fit.
+// The names of the table's rows that match.
 template <class Row, class Fits>
 std::vector<std::string> names(std::span<const Row> rows, Fits fits) {
   std::vector<std::string> fitting;

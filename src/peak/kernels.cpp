@@ -9,7 +9,7 @@ namespace {
 constexpr int avx512_chains = 24, avx2_chains = 12, sse2_chains = 12;
 // 0.5 * x + 1 converges to 2: neither denormal nor infinite, however long it runs.
 constexpr float factor = 0.5f, term = 1.0f;
-// Of a read loop; several, so that the chain of xors is no limit.
+// Chains of a read loop; several, so that the chain of xors is no limit.
 constexpr int read_chains = 8;
 
 __attribute__((target("avx512f"))) float multiply_add_avx512(std::int64_t iterations) {
@@ -59,8 +59,8 @@ float multiply_add_sse2(std::int64_t iterations) {
   return _mm_cvtss_f32(sum);
 }
 
-// Asks for the lines that a later round reads: hardware's own guesses end at pages. Beyond the end
-// they are only hints.
+// Prefetches the lines that a later round reads: hardware prefetchers stop at pages. Addresses
+// beyond the end are only hints.
 inline void ask_ahead(const void* round, std::size_t bytes) {
   constexpr std::size_t line_bytes = 64, distance_bytes = 8192;
   for (std::size_t offset = 0; offset < bytes; offset += line_bytes) {
@@ -124,7 +124,7 @@ std::uint64_t read_sse2(const void* data, std::size_t bytes) {
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(all));
 }
 
-// Multiply and add count as two.
+// Multiply and add count as two operations.
 constexpr double flops_of(int chains, int lanes) { return 2.0 * chains * lanes; }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// The two things that limit every program: multiply-adds and reads. Written in intrinsics, one
+// The two operations that limit every program: multiply-adds and reads. Written in intrinsics, one
 // version for each instruction set.
 
 #include <array>
@@ -11,9 +11,9 @@
 namespace dyn::peak {
 
 enum class Isa : std::uint8_t { sse2, avx2, avx512 };
-/// The best that this CPU has.
+/// The best instruction set that this CPU has.
 Isa best_isa();
-/// "sse2", "avx2" or "avx512"; nothing for another name, or one that this CPU lacks.
+/// Finds "sse2", "avx2" or "avx512"; nothing for another name, or for one that this CPU lacks.
 std::optional<Isa> find_isa(std::string_view name);
 const char* name_of(Isa isa);
 

@@ -1,5 +1,5 @@
-// dyn-peak: what this machine can do at most, as JSON. No part of libdyn: a limit must not come
-// from what it judges.
+// dyn-peak prints the limits of this machine as JSON. It is no part of libdyn: a limit must not
+// come from the code that it judges.
 
 #include <cstdio>
 #include <cstdlib>

@@ -16,18 +16,20 @@
 namespace dyn::peak {
 namespace {
 
-// Shorter than a scheduler's time slice, and so many that some run undisturbed.
+// A burst is shorter than a scheduler's time slice, and there are so many that some run
+// undisturbed.
 constexpr int bursts = 100, traffic_bursts = 40;
 constexpr double burst_flops = 2e8;
-constexpr std::size_t burst_bytes = 1u << 25;  // read again and again from small buffers
-constexpr std::size_t granule = 1u << 21;      // a huge page
+constexpr std::size_t burst_bytes =
+    1u << 25;  // a burst reads so much, from small buffers again and again
+constexpr std::size_t granule = 1u << 21;  // a huge page
 constexpr std::size_t most_dram_bytes = std::size_t{2} << 30;
 constexpr std::size_t least_dram_bytes = std::size_t{128} << 20;
 
-// Keeps results alive that nobody looks at.
+// Keeps unused results alive.
 volatile std::uint64_t measured_sink;
 
-/// Pages of its own, huge where the system has them, all touched.
+/// Memory in pages of its own, huge where the system has them, all touched.
 class Buffer {
  public:
   explicit Buffer(std::size_t bytes) : bytes_((bytes + granule - 1) / granule * granule) {

@@ -6,17 +6,17 @@ namespace dyn::peak {
 namespace {
 
 constexpr std::size_t line_bytes = 64, round_lines = 8, ahead_bytes = 8192;
-// Of reads; several, so that the chain of xors is no limit.
+// Chains of reads; several, so that the chain of xors is no limit.
 constexpr std::size_t chain_count = 8;
 
 enum class Stores { None, PastCaches, Cached };
 
-// Keeps results alive that nobody looks at.
+// Keeps unused results alive.
 volatile int traffic_sink;
 
 using Sources = std::array<const void*, most_sources>;
 
-// The lines that a later round reads. Beyond the end they are only hints.
+// Prefetches the lines that a later round reads. Addresses beyond the end are only hints.
 template <int sources>
 inline void ask_ahead(const Sources& from, std::size_t offset) {
   for (int source = 0; source < sources; ++source) {

@@ -1,6 +1,6 @@
 #pragma once
-// What limits programs that only move memory: reads and writes in the shares that kernels without a
-// contraction have.
+// Measures limits of programs that only move memory: reads and writes in the proportions of kernels
+// without a contraction.
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dyn::peak {
 
-/// Arrays that one kind of traffic reads at most.
+/// One kind of traffic reads at most so many arrays.
 inline constexpr int most_sources = 2;
 
 /// Moves `bytes` of each array (a multiple of 512, all aligned to 64) once.
@@ -22,7 +22,7 @@ struct TrafficKind {
   std::string name;
   int sources;  ///< arrays that are read
   bool writes;  ///< one array is written
-  /// The second asks for lines ahead: which of them is faster depends on the machine.
+  /// The second version asks for lines ahead: which of them is faster depends on the machine.
   std::array<Traffic, 2> versions;
 };
 

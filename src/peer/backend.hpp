@@ -1,5 +1,5 @@
 #pragma once
-// What a library is to the protocol.
+// A library as the protocol sees it.
 
 #include <functional>
 #include <memory>
@@ -16,7 +16,7 @@ using vendor::Library;
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// Every copy once.
+  /// Runs every copy once.
   virtual void run() = 0;
 };
 
@@ -28,8 +28,8 @@ class Backend {
   virtual std::unique_ptr<Runner> prepare(const Problem& problem) = 0;
 };
 
-/// A known library by name, or a file; what it is, its functions tell. Throws Unsupported where it
-/// is missing or unknown.
+/// Opens a known library by name, or a file, whose functions tell what it is. Throws Unsupported
+/// where it is missing or unknown.
 std::unique_ptr<Backend> open_backend(const std::string& library, int threads);
 
 std::unique_ptr<Backend> open_onednn(Library library, int threads);

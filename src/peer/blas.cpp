@@ -28,7 +28,7 @@ using Compute = void(int order, int transpose_a, int transpose_b, int m, int n, 
                      const float* a, int lda, const float* b, int ldb, float beta, float* c,
                      int ldc);
 
-/// The packing functions; null where there are none.
+/// The packing functions; null where the library has none.
 struct Functions {
   Sgemm* sgemm = nullptr;
   PackGetSize* pack_get_size = nullptr;
@@ -40,7 +40,7 @@ int word(bool transpose) { return transpose ? transposed : as_it_is; }
 
 struct Copy {
   Buffer a, b, c;
-  std::vector<Buffer> packed_b;  ///< of each matrix of the batch; none: not packed
+  std::vector<Buffer> packed_b;  ///< packed memory for each matrix of the batch; none: not packed
 };
 
 class BlasRunner : public Runner {

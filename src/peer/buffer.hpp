@@ -1,5 +1,5 @@
 #pragma once
-// Memory of operands: aligned to pages, in huge pages where the system grants them, as dyn's own.
+// Memory for operands: aligned to pages, in huge pages where the system grants them, as dyn's own.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
-/// That many floats in [-1, 1), not symmetric, different for each seed.
+/// `count` floats in [-1, 1), not symmetric, different for each seed.
 Buffer random_floats(std::int64_t count, std::uint32_t seed);
 
 }  // namespace dyn::peer

@@ -1,5 +1,5 @@
-// dyn-peer: another library behind the line protocol of docs/peers.md. No part of dyn: what is
-// compared must not share code.
+// dyn-peer runs another library behind the line protocol of docs/peers.md. It is no part of dyn:
+// programs that are compared must not share code.
 
 #include <unistd.h>
 

@@ -43,7 +43,7 @@ void add_batch(const Problem& problem, MatmulShape& shape) {
   }
 }
 
-/// Rows of A that follow each other for one B are more rows of one matrix.
+/// Consecutive batches of A that share one B become more rows of one matrix.
 void join_rows(MatmulShape& shape) {
   const auto batch = static_cast<std::int64_t>(shape.a_begin.size());
   bool joined = !shape.transpose_a && batch > 1;

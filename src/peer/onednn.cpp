@@ -1,4 +1,4 @@
-// oneDNN as a backend: which primitive an operator is.
+// oneDNN as a backend: maps each operator to a primitive.
 
 #include "src/peer/onednn.hpp"
 

@@ -45,8 +45,8 @@ constexpr int arg_scale = 51, arg_shift = 52;
 constexpr std::int64_t most_checked = 64;
 constexpr double eltwise_tolerance = 1e-4;  // tells functions apart; arguments are in [-1, 1)
 
-/// A primitive, the layouts of its source and result, and the numbers of its further arguments, all
-/// vectors.
+/// A primitive, the layouts of its source and result, and the number of elements of each further
+/// argument, all vectors.
 struct Plan {
   Handle primitive;
   MemoryDesc source, result;
@@ -168,7 +168,7 @@ Plan plan_of(const Dnnl& dnnl, const Problem& problem) {
   return plan_eltwise(dnnl, problem, found->second.algorithm.of(dnnl));
 }
 
-/// That the numbers above name these functions.
+/// Checks that the numbers above name these functions.
 void check_eltwise(const Problem& problem, const float* x, const float* y) {
   const auto found = eltwise_functions.find(problem.op);
   if (found == eltwise_functions.end()) return;

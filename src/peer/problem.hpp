@@ -39,12 +39,12 @@ struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a library throws that cannot do a problem, or cannot be used at all.
+/// A library throws this where it cannot do a problem, or cannot be used at all.
 using vendor::Unsupported;
 
 std::int64_t element_count(const Shape& shape);
 
-/// What follows the word `problem`. Throws Malformed.
+/// Parses the text after the word `problem`. Throws Malformed.
 Problem parse_problem(std::string_view text);
 
 }  // namespace dyn::peer

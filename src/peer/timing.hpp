@@ -1,12 +1,12 @@
 #pragma once
-// How a slice is timed: as dynrun times its own.
+// Times a slice as dynrun times its own.
 
 #include <functional>
 
 namespace dyn::peer {
 
 struct SliceResult {
-  double median_seconds = 0;  ///< of one iteration
+  double median_seconds = 0;  ///< seconds of one iteration
   long iterations = 0;
 };
 

@@ -25,9 +25,10 @@ constexpr int plan_samples = 9;
 struct Bench {
   const Arguments& arguments;
   std::vector<std::shared_ptr<const runtime::Model>> models;  ///< one for each number of threads
-  std::shared_ptr<const runtime::Model> model;                ///< the one at work
-  std::optional<Peak> peak;                                   ///< of the CPU, for a model on it
-  std::optional<choice::GpuMachine> gpu;  ///< that the model runs on; an emulated one has no speed
+  std::shared_ptr<const runtime::Model> model;  ///< the model at the number of threads in use
+  std::optional<Peak> peak;                     ///< the CPU's limits, for a model on it
+  std::optional<choice::GpuMachine>
+      gpu;  ///< the GPU that the model runs on; an emulated one has no speed
   std::map<std::string, Tensor> loaded;
   std::vector<Row> rows, group_rows;
   std::vector<TraceRun> trace;
@@ -37,8 +38,7 @@ bool runs_on_cpu(const Arguments& arguments) {
   return arguments.options.device == "cpu" || arguments.options.device == "reference";
 }
 
-/// The emulator is slow, and warmth is nothing to it: as few runs as there may be, unless more are
-/// asked for.
+/// The emulator is slow and needs no warm-up: it does the fewest runs, unless more are asked for.
 Repetition repetition_of(const Arguments& arguments) {
   const Repetition defaults =
       arguments.options.device == "emulator" ? Repetition{0, 0, 0} : Repetition{};
@@ -83,8 +83,9 @@ double plan_seconds(const runtime::Model& model, std::span<const std::int64_t> s
   return percentile(std::move(samples), 50);
 }
 
-/// first_ms: the first call at this shape, and of the first row the first call at all.
-/// new_shape_us: what planning adds to a steady call when a shape is new. The rest is steady state.
+/// first_ms: the first call at this shape; in the first row, the first call at all. new_shape_us:
+/// the time that planning adds to a steady call when a shape is new. All other columns are steady
+/// state.
 void bench_shape(Bench& bench, const std::vector<std::int64_t>& symbols) {
   const Arguments& arguments = bench.arguments;
   const runtime::Model& model = *bench.model;

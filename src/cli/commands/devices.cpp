@@ -18,7 +18,7 @@
 namespace dyn::cli {
 namespace {
 
-/// "L1d 48K, L2 1024K, L3 32768K" of the first CPU.
+/// "L1d 48K, L2 1024K, L3 32768K": the caches of the first CPU.
 std::string cache_sizes() {
   std::string text;
   for (const cpu::Cache& cache : cpu::cpu_caches()) {

@@ -23,8 +23,8 @@ struct Dumped {
   std::vector<std::string> groups;
 };
 
-/// Listings of one text are one file. Layers of a model repeat: what is known to be alike is not
-/// generated again.
+/// Listings with the same text share one file. Layers of a model repeat: kernels known to be alike
+/// are not generated again.
 class Dump {
  public:
   void add(const std::string& group, const rkernel::Kernel& kernel) {
@@ -60,7 +60,7 @@ class Dump {
 
   std::vector<Dumped> files_;
   std::set<std::string> names_;
-  std::map<std::string, std::set<std::size_t>> by_key_;  ///< of a kernel: indices into files_
+  std::map<std::string, std::set<std::size_t>> by_key_;  ///< for each kernel: indices into files_
 };
 
 void write_text(const std::filesystem::path& path, const std::string& text) {

@@ -1,5 +1,5 @@
 #pragma once
-// What `dynrun inspect` and the two forms of `dynrun explain` share.
+// `dynrun inspect` and the two forms of `dynrun explain` share these.
 
 #include <cstddef>
 #include <string>
@@ -15,7 +15,7 @@ namespace dyn::cli {
 /// name.
 std::vector<std::size_t> chosen_groups(const runtime::Model& model, const std::string& name);
 
-/// Layers of a model repeat: groups that explain themselves alike stand together.
+/// Layers of a model repeat: groups with the same explanation are printed together.
 struct Explanation {
   std::string text;
   std::vector<std::size_t> groups;

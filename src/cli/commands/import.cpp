@@ -13,7 +13,7 @@
 namespace dyn::cli {
 namespace {
 
-/// Whole or not at all: under another name first.
+/// A file appears whole or not at all: it is written under another name first.
 void write_file(const std::filesystem::path& path,
                 const std::function<void(std::ostream&)>& write) {
   const std::filesystem::path unfinished = path.string() + ".part";

@@ -69,7 +69,7 @@ std::string dims_text(const graph::Module& module) {
   return text;
 }
 
-/// Weights that were joined, so that several matmuls are one.
+/// Lists weights that were joined, so that several matmuls are one.
 std::string merged_text(const graph::Module& module) {
   std::string text;
   for (const graph::Value& value : module.values) {
@@ -104,7 +104,7 @@ std::string memory_text(const runtime::Model& model, std::span<const std::int64_
                             megabytes(plan->device_arena_bytes));
 }
 
-/// What a run carries between the host and a GPU, in its order; empty where nothing does.
+/// Lists what a run copies between the host and a GPU, in its order; empty where it copies nothing.
 std::string copies_text(const runtime::Model& model, std::span<const std::int64_t> symbols) {
   const runtime::PlanPtr plan = model.plan(symbols);
   std::vector<Row> rows;
@@ -146,8 +146,8 @@ std::string group_text(const runtime::Model& model, std::size_t index) {
   return text;
 }
 
-/// What --dims or --shapes ask for; without them one shape: the hints, and the lowest size of dims
-/// without one.
+/// The shapes that --dims or --shapes ask for; without them one shape: the hints, and the lowest
+/// size of dims without a hint.
 std::vector<std::vector<std::int64_t>> inspected_shapes(const runtime::Model& model,
                                                         const Arguments& arguments) {
   if (!arguments.dims.empty() || !arguments.shapes.empty())
@@ -160,8 +160,8 @@ std::vector<std::vector<std::int64_t>> inspected_shapes(const runtime::Model& mo
   return {model.bind_dims(dims)};
 }
 
-/// Memory and copies of a run at each shape. The shape that nobody asked for may be too small for
-/// the model's windows.
+/// Describes memory and copies of a run at each shape. A default shape, which the user did not ask
+/// for, may be too small for the model's windows.
 std::string runs_text(const runtime::Model& model, const Arguments& arguments) {
   std::string text, copies;
   try {
@@ -178,7 +178,8 @@ std::string runs_text(const runtime::Model& model, const Arguments& arguments) {
   return text + copies;
 }
 
-/// Of a model whose run decides sizes: each part with its groups, and what stands between them.
+/// Describes a model whose run decides sizes: each part with its groups, and the nodes between the
+/// parts.
 std::string segments_text(const runtime::Model& model, const std::string& group) {
   std::string text;
   int number = 0;
@@ -211,7 +212,7 @@ void inspect_model(const Arguments& arguments) {
              has_groups = !has_segments && !model->problems().empty();
   const std::vector<std::size_t> groups =
       has_segments ? std::vector<std::size_t>() : chosen_groups(*model, arguments.group);
-  // An error prints nothing else.
+  // Where an error occurs, nothing else is printed.
   const std::string runs = has_groups ? runs_text(*model, arguments) : std::string();
   fmt::print("{:<8} {} on {}, {} threads\n", "model", model_name(arguments), model->device_name(),
              model->threads());
@@ -253,7 +254,7 @@ void explain_model(const Arguments& arguments) {
   }
   const std::shared_ptr<const runtime::Model> model = load_model(arguments);
   const std::vector<std::int64_t> symbols = requested_shape(*model, arguments, {});
-  // Dims that a run decides are those of --dims, else 0.
+  // Dims that a run decides take their values from --dims, else 0.
   const auto segments = model->segments();
   for (std::size_t i = 0; i < segments.size(); ++i) {
     fmt::print("segment {}\n\n", i);

@@ -27,7 +27,7 @@ std::string text_of(const Arguments& arguments) {
   return runtime::read_text_file(arguments.model);
 }
 
-/// The modules that are compiled.
+/// The modules that are compiled: the model, or its segments.
 std::vector<graph::Module> modules_of(const std::string& text, const std::string& name) {
   std::vector<graph::Module> modules;
   graph::Module whole = graph::parse(text, name);

@@ -16,7 +16,7 @@
 namespace dyn::cli {
 namespace {
 
-// Of an integer input that indexes nothing.
+// Integer inputs that index nothing have values below this.
 constexpr std::int64_t plain_integer_extent = 10;
 
 std::optional<graph::Dim> gathered_extent(const graph::Module& module, const graph::Node& node) {

@@ -15,8 +15,8 @@ namespace dyn::cli {
 /// NAME=FILE.npy entries, read. Throws Error(user) for a malformed entry or a name given twice.
 std::map<std::string, Tensor> load_inputs(std::span<const std::string> entries);
 
-/// How many different values an integer input may have, because it chooses along an axis of a
-/// tensor somewhere; nothing where it never does.
+/// Counts the different values that an integer input may have, because it chooses along an axis of
+/// a tensor somewhere; nothing where it chooses nowhere.
 std::optional<graph::Dim> index_extent(const graph::Module& module, graph::ValueId input);
 
 /// Fills a state with seeded random numbers: normal floats, small integers.

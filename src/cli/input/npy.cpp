@@ -20,7 +20,7 @@ namespace dyn::cli {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::size_t alignment = 64;          // of the data, as the format asks for
+constexpr std::size_t alignment = 64;          // alignment of the data, as the format asks for
 constexpr std::size_t longest_header = 65536;  // far beyond what 64 dims need
 
 struct NpyType {
@@ -50,7 +50,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// What follows `'key':` in the header's dictionary, up to the dictionary's end.
+/// The text after `'key':` in the header's dictionary, up to the dictionary's end.
 std::string_view value_of(const std::string& path, std::string_view header, std::string_view key) {
   const std::size_t start = header.find(fmt::format("'{}'", key));
   if (start == std::string_view::npos) npy_error(path, fmt::format("the header has no '{}'", key));

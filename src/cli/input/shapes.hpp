@@ -1,5 +1,5 @@
 #pragma once
-// `--shapes ids=1x37`, and what shapes of some inputs say about the dims of a model.
+// `--shapes ids=1x37`: shapes of some inputs determine the dims of a model.
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
-// When other threads have come to rest, as /proc shows it: spinning threads disturb whatever is
-// timed after them.
+// Waits until other threads are idle, as /proc shows it: spinning threads disturb whatever is timed
+// after them.
 
 #include <dirent.h>
 #include <unistd.h>

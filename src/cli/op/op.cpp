@@ -21,7 +21,7 @@
 namespace dyn::cli {
 namespace {
 
-constexpr double defect_ratio = 1.02;  // a limit that is passed was not one
+constexpr double defect_ratio = 1.02;  // a limit that a measurement exceeds was no limit
 constexpr int most_copies = 512;
 constexpr double cold_in_caches = 4;
 constexpr double usual_last_cache_bytes = 32 << 20;
@@ -35,8 +35,8 @@ struct OpBench {
   std::vector<OpRecord> records;
 };
 
-/// So many that together they exceed the caches, in steps of about a half, so that similar shapes
-/// share a model.
+/// Copies that together exceed the caches. The number grows in steps of about a half, so that
+/// similar shapes share a model.
 int copies_for(const OpBench& bench, double bytes) {
   if (!bench.arguments.op.cold || bytes == 0) return 1;
   double cache = bench.peak ? bench.peak->cache_bytes[2] : 0;
@@ -122,7 +122,7 @@ void bench_case(OpBench& bench, const OpCase& test) {
 void bench_op(const Arguments& arguments) {
   const std::vector<OpCase> cases = requested_cases(arguments);
   for (const OpCase& test : cases)
-    result_of(test.problem, test.values);  // what does not fit is told before anything is timed
+    result_of(test.problem, test.values);  // reports unsuitable problems before anything is timed
   OpBench bench{arguments,
                 std::nullopt,
                 PeerTeam(arguments.op.peers, arguments.program),

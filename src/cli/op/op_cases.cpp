@@ -33,7 +33,7 @@ std::vector<OpCase> cases_from_types(const Arguments& arguments) {
   return cases;
 }
 
-/// Of each case without a batch one for each N that --dims names; without --dims N is 1.
+/// A case without a batch becomes one case for each N that --dims names; without --dims, N is 1.
 std::vector<OpCase> with_free_batch(const std::vector<OpCase>& cases,
                                     const std::vector<std::string>& dims) {
   const auto is_free = [](const OpCase& test) {

@@ -10,7 +10,8 @@
 namespace dyn::cli {
 
 /// From arguments.op and arguments.dims: one operator at the product of its dims, or the lines of
-/// all suites. Throws Error(user) for what does not go together, and what read_suite() throws.
+/// all suites. Throws Error(user) for arguments that do not go together, and whatever read_suite()
+/// throws.
 std::vector<OpCase> requested_cases(const Arguments& arguments);
 
 /// "matmul M=1 N=768 K=768".
@@ -18,7 +19,7 @@ std::string describe(const OpCase& test);
 /// "M=1 N=768 K=768".
 std::string describe_dims(const OpCase& test);
 
-/// As docs/peers.md has it.
+/// The problem in the words of docs/peers.md.
 std::string problem_line(const OpCase& test, int copies);
 
 }  // namespace dyn::cli

@@ -29,7 +29,7 @@ struct Text {
   std::string header, inputs, outputs, body, results;
 };
 
-/// The call of one copy; its weights and inputs are declared on the way.
+/// The call of one copy; its weights and inputs are declared in passing.
 std::string call_text(const OpProblem& problem, int copy, Text& text) {
   std::string arguments;
   for (std::size_t i = 0; i < problem.operands.size(); ++i) {
@@ -66,7 +66,7 @@ const graph::OpDef& op_of(const OpProblem& problem) {
   return *op;
 }
 
-/// What shape inference says about the result. A cast to f32 of all elements in a row can be
+/// The type that shape inference gives the result. A cast to f32 of all elements in a row can be
 /// declared without knowing it.
 template <class Use>
 auto with_inferred_result(const OpProblem& problem, Use&& use) {

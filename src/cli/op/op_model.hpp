@@ -31,7 +31,7 @@ std::string model_text(const OpProblem& problem, int copies);
 class OpModels {
  public:
   explicit OpModels(Options options) : options_(std::move(options)) {}
-  /// What was loaded before, if another, is given up first, so that its memory is free.
+  /// Releases a different model that was loaded before first, so that its memory is free.
   std::shared_ptr<const runtime::Model> get(const OpProblem& problem, int copies, int threads);
   const std::shared_ptr<const runtime::Model>& last() const noexcept { return model_; }
 
@@ -46,12 +46,12 @@ class OpRun {
  public:
   OpRun(std::shared_ptr<const runtime::Model> model, const DimMap& values, std::uint64_t seed);
 
-  /// From now on, by this plan of the model's for these values.
+  /// Runs by this plan of the model's for these values from now on.
   void use_plan(runtime::PlanPtr plan) { call_.use_plan(std::move(plan)); }
-  /// All copies once.
+  /// Runs all copies once.
   void run() { call_.run(); }
 
-  const runtime::Plan& plan() const { return call_.plan(); }  ///< of the last run
+  const runtime::Plan& plan() const { return call_.plan(); }  ///< the plan of the last run
   Tensor& output(std::size_t index) { return outputs_[index]; }
 
  private:
@@ -60,9 +60,9 @@ class OpRun {
   runtime::CallState call_;
 };
 
-/// What one copy must move at least: each operand once, of those that the operator only selects
-/// from at most as much as it selects, and the result. The constant right side of a matmul counts
-/// as Options::precision says that it lies.
+/// The least bytes that one copy must move: each operand once (from operands that the operator only
+/// selects from, at most as much as it selects), and the result. The constant right side of a
+/// matmul counts in the bytes that Options::precision keeps it in.
 double compulsory_bytes(const OpProblem& problem, const DimMap& values,
                         const std::string& precision);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What `dynrun op` prints: a row for each shape, and what they say together.
+// The output of `dynrun op`: a row for each shape, and a summary.
 
 #include <optional>
 #include <string>
@@ -16,9 +16,9 @@ struct OpRecord {
   int threads = 1;
   std::string state;  ///< "warm" or "cold"
   std::optional<double> limit_ratio;
-  std::vector<std::optional<double>> ratios;  ///< of the peers
+  std::vector<std::optional<double>> ratios;  ///< for each peer, its time over dyn's
 
-  /// To the fastest peer; none where no peer has a time.
+  /// dyn's speed relative to the fastest peer; none where no peer has a time.
   std::optional<double> ratio_best() const;
 };
 
@@ -32,7 +32,8 @@ std::vector<Row> summary_rows(const std::vector<OpRecord>& records,
 std::vector<std::string> lost_shapes(const std::vector<OpRecord>& records,
                                      const std::vector<std::string>& peers);
 
-/// All of it. CSV: summary lines begin with #. JSON: objects with "summary" follow the rows'.
+/// Prints rows and summary. CSV: summary lines begin with #. JSON: objects with "summary" follow
+/// the rows'.
 std::string report_text(const std::vector<OpRecord>& records, const std::vector<std::string>& peers,
                         Format format);
 

@@ -24,7 +24,7 @@ class OperandParser {
 
   std::vector<OpOperand> run() {
     std::vector<OpOperand> operands;
-    std::vector<std::size_t> open;  // whose kind the text leaves to the rule
+    std::vector<std::size_t> open;  // operands whose kind the text leaves to the rule
     for (;;) {
       std::string word = take_word();
       const bool forced = word == "const" || word == "input";

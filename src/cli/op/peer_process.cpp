@@ -20,9 +20,9 @@ namespace {
 constexpr int protocol_version = 1;
 constexpr int longest_silence_ms = 300'000;  // packing and running gigabytes takes a while
 
-// Settings of the libraries' own thread pools. They spin no longer than the pause between slices is
-// meant to last; within a slice, where one region follows the other at once, that changes nothing.
-// What the user has set stays.
+// Settings of the libraries' own thread pools. Their threads spin for no longer than the pause
+// between slices; within a slice, where one region follows the other at once, that changes nothing.
+// Values that the user has set stay.
 void add_setting(std::vector<std::string>& environment, const char* name,
                  const std::string& value) {
   if (getenv(name) == nullptr) environment.push_back(fmt::format("{}={}", name, value));
@@ -35,7 +35,7 @@ std::vector<std::string> peer_environment(int threads) {
   }
   environment.push_back(fmt::format("OMP_NUM_THREADS={}", threads));
   add_setting(environment, "KMP_BLOCKTIME", "10");
-  add_setting(environment, "OPENBLAS_THREAD_TIMEOUT", "24");  // 2^24 cycles: 5 to 8 ms
+  add_setting(environment, "OPENBLAS_THREAD_TIMEOUT", "24");  // 2^24 cycles: some milliseconds
   return environment;
 }
 
@@ -177,8 +177,8 @@ void PeerProcess::fail(const std::string& problem) {
   end(true);
 }
 
-/// Its input's end tells a sound peer to leave. One that failed is killed; where it had died
-/// before, its status says how.
+/// The end of its input tells a sound peer to leave. A peer that failed is killed; where it had
+/// died before, its status says how.
 void PeerProcess::end(bool at_once) {
   if (to_ >= 0) close(to_);
   if (from_ >= 0) close(from_);

@@ -10,9 +10,9 @@
 
 namespace dyn::cli {
 
-/// How one peer is started, from `--peers`.
+/// How `--peers` says to start one peer.
 struct PeerSpec {
-  std::string name;                  ///< of its columns
+  std::string name;                  ///< begins the names of its columns
   std::vector<std::string> command;  ///< words[0] is looked up in PATH
 
   bool operator==(const PeerSpec&) const = default;
@@ -24,7 +24,7 @@ struct PeerSpec {
 /// for a name given twice.
 std::vector<PeerSpec> parse_peers(std::string_view text, const std::string& peer_program);
 
-/// Started at once and ended by the destructor. Whatever goes wrong (missing, dead, silent for
+/// The process starts at once and ends with the destructor. A failure (missing, dead, silent for
 /// long, nonsense) is remembered as a problem, after which the process has ended and every call
 /// does nothing. Not thread-safe.
 class PeerProcess {
@@ -35,19 +35,21 @@ class PeerProcess {
   PeerProcess& operator=(const PeerProcess&) = delete;
 
   const std::string& name() const noexcept { return spec_.name; }
-  const std::string& version() const noexcept { return version_; }  ///< as it says: "oneDNN 2.6.3"
+  const std::string& version() const noexcept {
+    return version_;
+  }  ///< as the peer reports it: "oneDNN 2.6.3"
   bool alive() const noexcept { return process_ > 0; }
   /// Why it ended; empty while it lives.
   const std::string& problem() const noexcept { return problem_; }
 
-  /// Makes it ready for a problem. False where it cannot do this one, with its reason.
+  /// Prepares the peer for a problem. False where it cannot do this one, with its reason.
   bool prepare(const std::string& problem_line, std::string& reason);
   /// Seconds of one iteration of the prepared problem, the median over a slice.
   std::optional<double> time(double slice_seconds);
   /// Releases the problem's memory.
   void done();
-  /// Returns when no thread of it runs any more, as those of thread pools do for a while after
-  /// their work, or after a third of a second.
+  /// Returns when no thread of the peer runs any more (threads of pools spin for a while after
+  /// their work), or after a third of a second.
   void wait_until_idle() const;
 
  private:
@@ -64,7 +66,7 @@ class PeerProcess {
   int to_ = -1, from_ = -1;
 };
 
-/// The same of this process: of all its threads but the calling one.
+/// Waits in the same way for all threads of this process but the calling one.
 void wait_until_helpers_idle();
 
 }  // namespace dyn::cli

@@ -9,7 +9,7 @@
 
 namespace dyn::cli {
 
-/// Whatever goes wrong with a peer is told on stderr, once; the others go on. Not thread-safe.
+/// A failure of a peer is reported on stderr, once; the other peers go on. Not thread-safe.
 class PeerTeam {
  public:
   /// From `--peers`; starts none yet. `program`: dynrun's own file, beside which dyn-peer lies.
@@ -23,7 +23,7 @@ class PeerTeam {
   void start(int threads);
   /// One entry for each peer: nullptr where it cannot do this problem.
   std::vector<PeerProcess*> prepare(const std::string& problem_line);
-  /// Ends a problem, and tells who ended meanwhile.
+  /// Ends a problem, and reports the peers that ended meanwhile.
   void done(const std::vector<PeerProcess*>& ready);
 
  private:

@@ -7,7 +7,7 @@
 namespace dyn::cli {
 namespace {
 
-constexpr double batch_seconds = 20e-6;  // a reading of the clock takes 20 to 50 ns
+constexpr double batch_seconds = 20e-6;  // a batch of so long is timed well by the clock
 constexpr int most_batch = 1 << 20;
 constexpr int rounds_of_long_iterations = 3;
 constexpr double long_in_slices = 10;

@@ -23,7 +23,8 @@ std::vector<double> time_slice(double slice_seconds, const std::function<void()>
 
 struct SliceTimes {
   double median_seconds = 0,
-         p95_seconds = 0;  ///< of dyn: the median over rounds, and of all samples
+         p95_seconds =
+             0;  ///< dyn's seconds: the median over rounds, and the 95th percentile of all samples
   std::vector<std::optional<double>>
       ratios;  ///< for each peer its time over dyn's, the median over rounds
 };

@@ -38,7 +38,7 @@ Words words_of(const std::string& text) {
   return words;
 }
 
-/// With or without the batch, which then is free.
+/// True for the columns of convolutions, with or without the batch, which then is free.
 bool is_convolutions(const Words& columns) {
   const bool has_batch = !columns.empty() && columns.front() == "N";
   return std::equal(columns.begin() + has_batch, columns.end(), conv_columns.begin(),
@@ -81,7 +81,7 @@ std::int64_t size_in(const Line& line, const std::string& column, const std::str
   }
 }
 
-/// Batch and resolution are names, as a program that runs at any has them; filters are constant.
+/// Batch and resolution are names, as in a program that runs at any size; filters are constant.
 OpCase conv_of(const Line& line, const Words& columns) {
   OpCase test;
   DimMap of;

@@ -12,8 +12,9 @@ namespace dyn::cli {
 struct OpCase {
   OpProblem problem;
   DimMap values;
-  std::string suite;               ///< empty: from the command line
-  std::vector<std::string> names;  ///< of the dims that the row shows, in order; all have values
+  std::string suite;  ///< empty: from the command line
+  std::vector<std::string>
+      names;  ///< names of the dims that the row shows, in order; all have values
 };
 
 /// A matmul of any M with a constant weight.

@@ -1,5 +1,5 @@
 #pragma once
-// What a GPU can do at most, from the numbers of the cost model.
+// The limits of a GPU, from the numbers of the cost model.
 
 #include <string>
 
@@ -7,11 +7,11 @@
 
 namespace dyn::cli {
 
-/// Of all multiprocessors, each with so many multiply-adds in a cycle.
+/// The rate of all multiprocessors together, each with so many multiply-adds in a cycle.
 double flops_per_second(const choice::GpuMachine& gpu, double fma);
 
-/// Seconds below which no program in this precision ("f32", "tf32", "f16", "bf16") can be:
-/// computing, or streaming from the GPU's memory.
+/// No program in this precision ("f32", "tf32", "f16", "bf16") takes fewer seconds: it must
+/// compute, and stream from the GPU's memory.
 double limit_seconds(const choice::GpuMachine& gpu, const std::string& precision, double flops,
                      double bytes);
 

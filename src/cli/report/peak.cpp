@@ -23,7 +23,7 @@
 namespace dyn::cli {
 namespace {
 
-/// The instruction set that is asked for where it is not the best one; else none.
+/// The instruction set, where the user asks for another than the best; else none.
 std::string lesser_isa(const Arguments& arguments) {
   const std::string& isa = arguments.options.isa;
   return isa.empty() || codegen::select_isa("").name == isa ? std::string() : isa;
@@ -49,8 +49,8 @@ std::optional<Peak> read_cached(const std::string& path) {
   }
 }
 
-// Written beside the file and renamed, so that no other process reads half of it. A cache that
-// cannot be written is none.
+// Written beside the file and renamed, so that no other process reads half of it. A failure to
+// write the cache is ignored.
 void write_cached(const std::string& path, const std::string& text) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);

@@ -1,5 +1,5 @@
 #pragma once
-// What dyn-peak measured of this machine: the limits that times are compared with.
+// Limits of this machine, measured by dyn-peak, to compare times with.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace dyn::cli {
 
-/// With this many threads together.
+/// Rates that this many threads reach together.
 struct PeakFigures {
   int threads = 1;
   double gflops = 0;  ///< f32 multiply-adds
@@ -23,24 +23,25 @@ struct Peak {
   std::string isa;
   std::vector<PeakFigures> figures;  ///< ascending threads
 
-  /// Between two measured numbers of threads: interpolated; beyond them: the nearest.
+  /// Rates at any number of threads: interpolated between measured numbers; beyond them, those of
+  /// the nearest.
   PeakFigures at(int threads) const;
-  /// Of one core's L1 and L2, and of L3; 0: none, or not known.
+  /// Bytes of one core's L1 and L2, and of L3; 0: none, or not known.
   std::array<double, 3> cache_bytes = {};
-  /// Bandwidth of the level that `bytes`, used again and again by so many threads, can be in: the
-  /// nearest that holds half of them, as the other half may still be met there by chance.
+  /// Bandwidth of the level that can hold `bytes` which so many threads use again and again: the
+  /// nearest level that holds half of them, as the other half may still be there by chance.
   double bytes_per_second(double bytes, int threads) const;
-  /// Seconds below which no program can be: computing, or streaming from the level of memory where
-  /// the bytes are.
+  /// No program takes fewer seconds: it must compute, and stream from the level of memory where the
+  /// bytes are.
   double limit_seconds(double flops, double bytes, int threads) const;
 };
 
-/// dyn-peak's JSON. Throws Error(device) for anything else.
+/// Reads dyn-peak's JSON. Throws Error(device) for anything else.
 Peak parse_peak(const std::string& json);
 
-/// Of the instruction set that code is generated for, from the cache directory, or measured now by
-/// the program dyn-peak beside dynrun and kept there. Nothing where that program is missing or
-/// fails; `problem` then says why.
+/// The limits for the instruction set that code is generated for. They come from the cache
+/// directory, or the program dyn-peak beside dynrun measures them now and they are kept there.
+/// Nothing where that program is missing or fails; `problem` then says why.
 std::optional<Peak> machine_peak(const Arguments& arguments, std::string& problem);
 
 }  // namespace dyn::cli

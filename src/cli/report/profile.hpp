@@ -9,7 +9,7 @@
 
 namespace dyn::cli {
 
-/// How many groups run on which target, one row each: {"target", "groups"}.
+/// Counts the groups on each target, one row each: {"target", "groups"}.
 std::vector<Row> target_rows(const runtime::Model& model);
 
 /// A few profiled runs of `call`, one row for each group; `prefix` begins every row.

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int most_samples = 200, fewest_samples = 5;
 constexpr double enough_seconds = 2e-3;
-constexpr double batch_seconds = 1e-6;  // a reading of the clock takes 20 to 50 ns
+constexpr double batch_seconds = 1e-6;  // a batch of so long is timed well by the clock
 constexpr int most_batch = 1024;
 
 std::vector<double> time_calls(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request,

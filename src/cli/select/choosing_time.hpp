@@ -1,13 +1,13 @@
 #pragma once
-// How long a policy takes to choose.
+// Measures how long a policy takes to choose.
 
 #include "src/cli/select/record.hpp"
 #include "src/rkernel/target/target.hpp"
 
 namespace dyn::cli {
 
-/// Some hundred choices, fewer of a policy that is slow; of dyn also through its memory of choices.
-/// Empty for Oracle.
+/// Times some hundred choices, fewer for a slow policy; for policy dyn also choices from its
+/// memory. Empty for Oracle.
 ChoosingTimes time_choosing(const rkernel::Kernel& kernel, const rkernel::PlanRequest& request,
                             rkernel::Policy policy);
 

@@ -9,7 +9,8 @@
 namespace dyn::cli {
 namespace {
 
-// Errors of n additions grow with the root of n times the size of the sum; so many times that.
+// Rounding errors of n additions grow with the root of n times the size of the sum; this factor
+// bounds them.
 constexpr double slack = 32;
 
 double root_mean_square(std::span<const float> values) {

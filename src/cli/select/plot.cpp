@@ -70,7 +70,7 @@ std::vector<std::string> names_of(const std::vector<PlotPanel>& panels) {
   return names;
 }
 
-/// Places in one panel.
+/// Maps values to coordinates in one panel.
 struct Frame {
   double x0, highest;
   double x(double share) const { return x0 + share * panel_width; }

@@ -11,8 +11,8 @@ struct PlotLine {
   std::vector<double> values;  ///< in any order
 };
 
-/// One diagram: for each line its values in ascending order over the share of them, so that the
-/// left end is the worst and the middle the median.
+/// One diagram. Each line plots its values in ascending order over their share, so that the left
+/// end is the worst and the middle the median.
 struct PlotPanel {
   std::string title;
   std::vector<PlotLine> lines;

@@ -1,5 +1,5 @@
 #pragma once
-// More shapes in the ranges of a suite's.
+// Random shapes in the ranges of a suite.
 
 #include <cstdint>
 #include <vector>

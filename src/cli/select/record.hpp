@@ -1,5 +1,5 @@
 #pragma once
-// What `dynrun select` finds out about one shape.
+// The results of `dynrun select` for one shape.
 
 #include <cstdint>
 #include <optional>
@@ -14,8 +14,8 @@ namespace dyn::cli {
 /// Seconds of single calls, or means of few of them where one is too short for the clock; empty
 /// where it was not timed.
 struct ChoosingTimes {
-  std::vector<double> fresh;       ///< as for a problem never seen
-  std::vector<double> remembered;  ///< through the memory of choices; of dyn
+  std::vector<double> fresh;       ///< choosing as for a problem never seen
+  std::vector<double> remembered;  ///< choosing through the memory of choices; policy dyn only
 };
 
 struct PolicyRecord {
@@ -31,9 +31,9 @@ struct PolicyRecord {
 struct ShapeRecord {
   std::string suite, shape;  ///< "M=1 N=768 K=768 threads=1"
   int threads = 1;
-  std::int64_t programs = 0;             ///< of all policies together
+  std::int64_t programs = 0;             ///< programs of all policies together
   std::optional<double> oracle_seconds;  ///< none where nothing was measured
-  std::optional<double> peer_seconds;    ///< of the fastest peer
+  std::optional<double> peer_seconds;    ///< seconds of the fastest peer
   std::vector<PolicyRecord> policies;    ///< in the order of --policies
 
   /// oracle_seconds / measured_seconds of a policy: 1 where it chose as well as the oracle. None

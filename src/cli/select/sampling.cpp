@@ -11,10 +11,11 @@ namespace dyn::cli {
 namespace {
 
 constexpr double first_margin = 0.3, least_margin = 0.05;
-constexpr double short_slice = 0.25;   // of the first two rounds, in slices
-constexpr double long_in_slices = 10;  // an iteration of which is long
-constexpr double far_margin = 1;       // of long iterations: beyond it, one sample says enough
-constexpr std::size_t most_long = 24;  // that go on
+constexpr double short_slice = 0.25;   // length of samples in the first two rounds, in slices
+constexpr double long_in_slices = 10;  // an iteration of so many slices is long
+constexpr double far_margin =
+    1;  // for long iterations: a program slower by more than this share needs one sample only
+constexpr std::size_t most_long = 24;  // most programs that go on
 constexpr double very_long_in_slices = 100;
 constexpr std::size_t most_very_long = 8;
 constexpr int rounds_of_long = 4;
@@ -40,7 +41,7 @@ class Field {
       (sampled.programs[program].*samples).push_back(take_(program, slice * slice_seconds_));
   }
 
-  /// Those within the margin of the best go on, at most so many of them.
+  /// Programs within the margin of the best go on, at most so many of them.
   void keep(double margin, std::size_t most) {
     std::vector<std::pair<double, std::size_t>> order;
     for (const std::size_t program : running_)
@@ -55,7 +56,7 @@ class Field {
     }
   }
 
-  /// Whether an iteration of the best takes more slices than that.
+  /// True where an iteration of the best takes more slices than that.
   bool takes(double slices) const {
     return sampled.programs[sampled.best].choosing_seconds() > slices * slice_seconds_;
   }

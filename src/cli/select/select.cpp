@@ -81,9 +81,10 @@ void select_programs(const Arguments& given) {
       report.shapes.push_back(bench_shape(bench, model, cases[i], ready));
       peers.done(ready);
       if (arguments.format != Format::csv) continue;
-      fmt::print("{}", csv_lines(report.shapes.back(),
-                                 report.shapes.size() ==
-                                     1));  // what was measured is not lost if the rest is not
+      fmt::print("{}",
+                 csv_lines(report.shapes.back(),
+                           report.shapes.size() ==
+                               1));  // writes each shape at once: an abort loses no measured shape
       std::fflush(stdout);
     }
     show_progress("");

@@ -47,7 +47,7 @@ std::vector<Setting> settings_of(const std::vector<ShapeRecord>& records) {
   return settings;
 }
 
-/// Of all policies that predict.
+/// The least seconds of all policies that predict.
 std::optional<double> least_seconds(const ShapeRecord& shape) {
   std::optional<double> least;
   for (const PolicyRecord& policy : shape.policies) {
@@ -57,7 +57,7 @@ std::optional<double> least_seconds(const ShapeRecord& shape) {
   return least;
 }
 
-/// All of one policy in one setting.
+/// All records of one policy in one setting.
 struct PolicySums {
   std::vector<double> ratios, candidates, fresh, remembered;
   std::string worst_shape;

@@ -1,5 +1,5 @@
 #pragma once
-// What `dynrun select` prints: a row for each shape and policy, and what they say together.
+// The output of `dynrun select`: a row for each shape and policy, and a summary.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace dyn::cli {
 
 struct SelectReport {
   std::vector<ShapeRecord> shapes;
-  std::string basis;  ///< of measured_ns: "measured" or "predicted"
+  std::string basis;  ///< what measured_ns is: "measured" or "predicted"
   bool peers = false;
 };
 
@@ -25,8 +25,8 @@ std::vector<Row> summary_rows(const SelectReport& report);
 /// The CSV lines of one shape, with the line of columns before the first.
 std::string csv_lines(const ShapeRecord& shape, bool first);
 
-/// All of it. CSV: the summary alone, in lines that begin with #; its rows are csv_lines(). JSON:
-/// objects with "summary" follow the rows'.
+/// Prints rows and summary. CSV: the summary alone, in lines that begin with #; csv_lines() writes
+/// its rows. JSON: objects with "summary" follow the rows'.
 std::string report_text(const SelectReport& report, Format format);
 
 /// A panel for each number of threads, a line for each policy but the oracle.

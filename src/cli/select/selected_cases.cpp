@@ -40,8 +40,8 @@ SelectedCases selected_cases(const Arguments& given) {
     cases.insert(cases.end(), drawn.begin(), drawn.end());
   }
   for (const OpCase& test : cases) {
-    const OpResult result =
-        result_of(test.problem, test.values);  // what does not fit is told before anything is timed
+    const OpResult result = result_of(
+        test.problem, test.values);  // reports unsuitable problems before anything is timed
     if (result.dtype != DType::f32)
       throw Error(ErrorKind::unsupported,
                   fmt::format("{}: dynrun select compares results in f32 only", describe(test)));

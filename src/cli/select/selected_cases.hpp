@@ -1,5 +1,5 @@
 #pragma once
-// Which problems dynrun select measures.
+// The problems that dynrun select measures.
 
 #include <cstddef>
 #include <vector>
@@ -11,11 +11,11 @@ namespace dyn::cli {
 
 struct SelectedCases {
   std::vector<OpCase> cases;
-  std::size_t left_out = 0;  ///< with more operations than SelectArguments::most_gflop
+  std::size_t left_out = 0;  ///< cases with more operations than SelectArguments::most_gflop
 };
 
-/// Those of the suites or of the types and dims, and random ones. Throws Error(user) for what is
-/// wrong in the command line or a suite, and where no problem is left; Error(unsupported) for
+/// The problems of the suites or of the types and dims, and random ones. Throws Error(user) for
+/// mistakes in the command line or a suite, and where no problem is left; Error(unsupported) for
 /// results that are not f32.
 SelectedCases selected_cases(const Arguments& given);
 

@@ -28,7 +28,7 @@ DimMap open_dims(const OpCase& test) {
 }
 
 /// The programs of one shape, run in turn. The first result of each is compared with that of the
-/// one that ran first of all.
+/// very first program.
 class Programs {
  public:
   Programs(const std::shared_ptr<const runtime::Model>& model, const OpCase& test,
@@ -78,7 +78,7 @@ class Programs {
   std::size_t first_ = 0;
 };
 
-/// Seconds of each program that has them, and the oracle's choice.
+/// The measured seconds of each program, and the oracle's choice.
 struct Times {
   std::vector<std::optional<double>> seconds;
   std::vector<double> all;  ///< of measured ones, samples for choosing included
@@ -152,7 +152,7 @@ PolicyRecord record_of(rkernel::Policy policy, const CandidateUnion& candidates,
   return record;
 }
 
-/// The group with a contraction; none where the operator has no such.
+/// The group with a contraction; none where the operator has none.
 std::optional<std::size_t> contraction_group(const runtime::Model& model) {
   for (std::size_t group = 0; group < model.problems().size(); ++group) {
     if (model.problems()[group].contraction) return group;

@@ -1,4 +1,4 @@
-// If: both branches become nodes of the module, of which a run computes one.
+// If: both branches become nodes of the module, and a run computes one of them.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Nodes of a model's graph as nodes of the module, with those of the functions that they call.
+// Converts nodes of a model's graph, and of the functions that they call, to nodes of the module.
 
 #include <optional>
 #include <string>
@@ -11,24 +11,25 @@
 
 namespace dyn::onnx {
 
-/// Nesting of calls takes no stack: a file may nest them as deeply as it likes.
+/// Nested calls use no stack: a file may nest them as deeply as it likes.
 class Converter {
  public:
   Converter(GraphState& state, const Functions& functions) : state_(state), functions_(functions) {}
 
-  /// Whether the standard operator of this name is among those that are converted.
+  /// True where the standard operator of this name is converted.
   static bool knows(std::string_view op_type);
 
   /// Converts the node of the graph, or all nodes of the function that it calls. The node may lose
   /// its attributes. Errors name the node, and within functions the call.
   void convert(NodeProto& node);
 
-  /// By node of the module: the operator and name of the node that it is from, and the function
-  /// whose node that is.
+  /// For each node of the module: the operator and name of the ONNX node that it comes from, and
+  /// the function that has this node.
   std::vector<std::string> take_sources() { return std::move(sources_); }
 
  private:
-  /// A function's body on the way: its names mean nothing to the caller, whose names wait here.
+  /// A function's body during its conversion: its names mean nothing to the caller, whose names
+  /// wait here.
   struct Call {
     NodeProto node;
     const FunctionProto* function;
@@ -44,8 +45,8 @@ class Converter {
   void convert_scan(NodeContext& context);
   /// Constants of a node's graph, by name.
   Operands initializers(const GraphProto& body) const;
-  /// The values of a node's graph by the places of its outputs. It sees the names around it, and
-  /// its own are gone afterwards.
+  /// The values of a node's graph by the positions of its outputs. The graph sees the names around
+  /// it; its own names are gone afterwards.
   std::vector<std::shared_ptr<Operand>> convert_body(const GraphProto& body,
                                                      const Operands& initializers,
                                                      const Operands& inputs);
@@ -61,7 +62,7 @@ class Converter {
 };
 
 /// The version of the standard operators among these; nothing: they are not among them. Throws
-/// Error(unsupported) for one that is not read.
+/// Error(unsupported) for a version that is not read.
 std::optional<int> standard_opset(
     const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& sets);
 

@@ -16,7 +16,7 @@ std::string full_name(const std::string& domain, const std::string& name,
          (overload.empty() ? "" : ":" + overload);
 }
 
-/// What a call and its function have in common; no name has the separator.
+/// The key that a call and its function share; no name contains the separator.
 std::string key_of(const std::string& domain, const std::string& name,
                    const std::string& overload) {
   constexpr char separator = '\0';
@@ -29,7 +29,7 @@ class CallWalk {
  public:
   explicit CallWalk(const Functions& functions) : functions_(functions) {}
 
-  /// The graph's own nodes do not count: they are as many as the file has.
+  /// The graph's own nodes do not count: the file holds each of them.
   void visit(const GraphProto& graph) {
     enter(nullptr, graph.node(), 0);
     finish();
@@ -124,7 +124,7 @@ const AttributeProto* find_attribute(
   return found == attributes.end() ? nullptr : &*found;
 }
 
-/// What the body of one function is given by one call.
+/// Binds the body of one function to one call.
 class Binding {
  public:
   Binding(const FunctionProto& function, const NodeProto& call) : function_(function), call_(call) {
@@ -146,7 +146,7 @@ class Binding {
   }
 
  private:
-  /// False: it has no value.
+  /// False where the attribute has no value.
   bool bind(AttributeProto& attribute, const NodeProto& node) const {
     if (!attribute.ref_attr_name().empty()) {
       const AttributeProto* value = value_of(attribute.ref_attr_name(), node);

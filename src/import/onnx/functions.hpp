@@ -1,5 +1,5 @@
 #pragma once
-// Functions that a model brings along: operators made of nodes.
+// Functions that a model defines: operators made of nodes.
 
 #include <map>
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace dyn::onnx {
 
-/// Of the standard operators; "" and "ai.onnx" mean them.
+/// The domain of the standard operators; "" and "ai.onnx" mean it.
 bool is_standard(const std::string& domain);
 
-/// "Gelu", or "com.example.Gelu"; of an overloaded function with ":" and the overload behind it.
+/// "Gelu", or "com.example.Gelu"; an overloaded function has ":" and the overload behind it.
 std::string operator_name(const NodeProto& node);
 
-/// A model's functions, by domain, name and overload. They go before operators of the same name.
+/// A model's functions, by domain, name and overload. They take precedence over operators of the
+/// same name.
 class Functions {
  public:
   /// Throws Error(model) where two functions have one name, functions call each other in a circle,
@@ -24,10 +25,10 @@ class Functions {
 
   /// The function that the node calls; nullptr: it is an operator.
   const FunctionProto* find(const NodeProto& node) const;
-  /// Those that the graph calls, directly or through others, each once.
+  /// The functions that the graph calls, directly or through others, each once.
   std::vector<const FunctionProto*> called_by(const GraphProto& graph) const;
 
-  /// Bytes of all nodes that calls stand for, each node counted as a KiB at least. A few functions,
+  /// Bytes of all nodes that calls expand to, each node counted as at least a KiB. A few functions,
   /// each of which calls the next twice, would fill any memory.
   static constexpr std::int64_t largest_size = std::int64_t{1} << 30, least_size = 1 << 10;
 
@@ -38,9 +39,9 @@ class Functions {
 /// The name as calls have it: operator_name of a node that calls it.
 std::string function_name(const FunctionProto& function);
 
-/// A node of the function's body as this call means it: attributes that refer to the call's have
-/// its values or the function's defaults, or are gone where there is neither; inputs that the call
-/// leaves out are left out. Graphs within the node are treated alike.
+/// A node of the function's body as this call means it. An attribute that refers to one of the
+/// call's takes its value, or the function's default, or is gone where there is neither; inputs
+/// that the call leaves out are left out. Graphs within the node are treated alike.
 NodeProto bound_node(const NodeProto& node, const FunctionProto& function, const NodeProto& call);
 
 /// Calls `visit` with each node, those of graphs within nodes included. Protobuf's limit on nested

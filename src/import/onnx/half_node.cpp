@@ -12,8 +12,8 @@
 namespace dyn::onnx {
 namespace {
 
-/// Without products, whose weights stay in 16 bits, but for DeformConv, whose places f16 could not
-/// tell apart.
+/// Operators without products, whose weights stay in 16 bits. DeformConv is here too, since f16
+/// could not tell its places apart.
 constexpr std::string_view of_several[] = {"AffineGrid",
                                            "BatchNormalization",
                                            "Celu",
@@ -103,8 +103,8 @@ class HalfNode {
     return operand.constant ? operand.constant->dtype : operand.ints->dtype;
   }
 
-  /// What the specification says of a float result: the type of x, or of the scale; running figures
-  /// are as those given, moments f32.
+  /// The specification says this of a float result: it has the type of x, or of the scale; running
+  /// figures have the type of those given, moments are f32.
   std::optional<DType> rounded_to(std::size_t output) const {
     const std::string& type = node_.op_type();
     std::size_t like = 0;

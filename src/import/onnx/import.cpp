@@ -60,7 +60,7 @@ class Importer {
     return imported;
   }
 
-  /// What is known of a model whose structure needs the values of these inputs.
+  /// The facts about a model whose structure needs the values of these inputs.
   Imported describe_undecided(const std::set<std::string>& names) const {
     Imported imported;
     imported.undecided.assign(names.begin(), names.end());
@@ -99,7 +99,7 @@ class Importer {
     state_.opset = *opset;
   }
 
-  /// All that are not supported, at once, those in functions that are called included.
+  /// Lists all unsupported operators at once, those in functions that are called included.
   void check_operators(const Functions& functions) const {
     struct Missing {
       int count = 0;
@@ -143,7 +143,7 @@ class Importer {
       fail(ErrorKind::unsupported, "sparse tensors are not supported");
   }
 
-  /// Up to IR version 3 initializers are listed as inputs as well.
+  /// Files up to IR version 3 list initializers as inputs as well.
   void read_inputs() {
     std::set<std::string> names;
     std::vector<const ValueInfoProto*> inputs;
@@ -170,8 +170,8 @@ class Importer {
     }
   }
 
-  /// As the file says, before anything follows from the inputs; f32 where it says nothing. Freed
-  /// dims have no say in it.
+  /// The type that the file declares, before anything follows from the inputs; f32 where it
+  /// declares none. Freed dims have no influence.
   PortInfo declared(const ValueInfoProto& output) const {
     const TypeProto::Tensor& tensor = output.type().tensor_type();
     std::string shape;
@@ -225,7 +225,7 @@ class Importer {
 
   ModelProto& model_;
   const std::string path_;
-  const KnownInputs& known_;  ///< those that decide the structure alone
+  const KnownInputs& known_;  ///< the values that decide the structure, and no others
   const FreeDims& free_dims_;
   GraphState state_;
   std::vector<ValueId> inputs_;
@@ -256,7 +256,7 @@ std::string text_with_sources(const Imported& imported) {
 
 Imported import_model(const std::string& path, const std::string& weights_name,
                       const KnownInputs& known, const FreeDims& free_dims) {
-  // An import ends at the first value that it needs, and begins anew when that is known.
+  // An import stops at the first value that it needs, and starts again when that is known.
   KnownInputs deciding;
   while (true) {
     ModelProto model = read_model(path);

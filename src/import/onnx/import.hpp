@@ -18,19 +18,19 @@ struct Imported {
   std::vector<std::string> sources;  ///< for each statement of the text but the last the node of
                                      ///< the file that it is from; empty: none
   /// Names of inputs whose values decide the structure: the axes of a reduction, the shape of a
-  /// reshape. Where their values were not given there is no text, and what follows is all that is
-  /// known before.
+  /// reshape. Where their values were not given there is no text, and the fields below hold all
+  /// that is known without them.
   std::vector<std::string> undecided;
   std::vector<PortInfo> inputs, outputs;
-  /// The given values that did decide it.
+  /// The given values that decided it.
   std::map<std::string, dyn::Tensor> decided;
 };
 
 /// The text with comments that name the source of each statement, for messages.
 std::string text_with_sources(const Imported& imported);
 
-/// Values of inputs that are known when a model is imported. Those that decide its structure become
-/// constants; all remain inputs.
+/// Values of inputs that are known when a model is imported. Values that decide its structure
+/// become constants; all inputs remain.
 using KnownInputs = std::map<std::string, dyn::Tensor>;
 /// dyn::Options::free_dims.
 using FreeDims = std::map<std::string, std::vector<std::string>>;
@@ -40,8 +40,8 @@ inline constexpr int first_opset = 1, last_opset = 21;
 
 /// Named dims become symbols, unnamed ones fresh symbols; `free_dims` frees others, as
 /// dyn::Options::free_dims says. Throws Error(model) for a broken file, and Error(unsupported) for
-/// operators and dtypes that dyn does not have: of operators all at once, each with its count and
-/// first node. Weights in other files are looked for below the model's folder.
+/// operators and dtypes that dyn does not have; it names all such operators at once, each with its
+/// count and first node. Weights in other files are looked for below the model's folder.
 Imported import_model(const std::string& path, const std::string& weights_name,
                       const KnownInputs& known = {}, const FreeDims& free_dims = {});
 

@@ -1,5 +1,5 @@
-// Loop and Scan whose number of steps is known when the model is imported: the steps follow each
-// other as nodes of the module.
+// Loop and Scan whose number of steps is known when the model is imported are unrolled: the steps
+// follow each other as nodes of the module.
 
 #include <algorithm>
 #include <numeric>
@@ -13,7 +13,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// More is no use to anyone; loops in loops multiply.
+/// A loop with more steps is not unrolled, since loops in loops multiply.
 constexpr std::int64_t most_steps = 1024, most_unrolled_nodes = 100'000;
 
 using OperandList = std::vector<std::shared_ptr<Operand>>;
@@ -30,7 +30,7 @@ std::shared_ptr<Operand> scalar(DType dtype, std::int64_t value, const std::stri
       graph::no_value, std::make_shared<const Tensor>(std::move(tensor)), std::nullopt, name});
 }
 
-/// Nothing where it depends on data.
+/// Nothing where the number depends on data.
 std::optional<bool> known_condition(const Operand& operand) {
   if (operand.constant && operand.constant->elements() == 1)
     return integers_of(*operand.constant).front() != 0;

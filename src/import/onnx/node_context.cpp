@@ -13,7 +13,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// What shape arithmetic is done with, and what says which sizes are meant.
+/// True for the dtypes of shape arithmetic: sizes, and conditions that choose among them.
 bool counts(DType dtype) {
   return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean;
 }
@@ -39,7 +39,7 @@ std::optional<Tensor> tensor_of(const KnownInts& ints) {
   return tensor;
 }
 
-/// Elements that the file holds, or that integers without a symbol are.
+/// Elements in the file, or integers that contain no symbol.
 const Tensor* constant_of(Operand& operand) {
   if (!operand.constant && operand.ints) {
     if (std::optional<Tensor> tensor = tensor_of(*operand.ints))
@@ -178,8 +178,8 @@ const Tensor& NodeContext::need_constant(std::size_t input, std::string_view wha
   return *tensor;
 }
 
-/// Inputs of rank 0 and 1 that all the rest follows from: what such hold are sizes, axes and the
-/// like. None where the operand depends on others too.
+/// Asks for the inputs of rank 0 and 1 from which alone the operand follows: such inputs hold
+/// sizes, axes and the like. Asks for none where the operand depends on others too.
 void NodeContext::ask_for_values(const Operand& operand) {
   if (operand.id == graph::no_value) return;
   std::set<std::string> inputs;
@@ -220,7 +220,7 @@ std::optional<KnownInts> NodeContext::ints_of(Operand& operand) {
   return operand.ints;
 }
 
-/// Those that are known, and a dim that a run gives its value for each of the others.
+/// The elements that are known, and for each of the others a dim whose value a run gives.
 std::vector<Dim> NodeContext::defined_sizes(Operand& operand) {
   if (const std::optional<KnownInts> known = ints_of(operand)) return known->elements;
   std::vector<Dim> sizes;

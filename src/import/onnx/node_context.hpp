@@ -24,13 +24,13 @@ struct NamedTensor {
   std::shared_ptr<const Tensor> tensor;
 };
 
-/// Thrown where nothing can be built before the values of these inputs of the graph are known: they
-/// decide its structure.
+/// Thrown where a node cannot be built before the values of these inputs of the graph are known:
+/// they decide its structure.
 struct UndecidedStructure {
   std::set<std::string> inputs;
 };
 
-/// What all nodes of a graph share.
+/// All nodes of a graph share this.
 struct GraphState {
   graph::Builder builder;
   FileSizes sizes{builder};
@@ -38,9 +38,9 @@ struct GraphState {
   std::vector<NamedTensor> weights;
   std::string folder;
   int opset = 0;
-  std::int64_t unrolled_nodes = 0;  ///< of bodies of Loop and Scan, once for each step
+  std::int64_t unrolled_nodes = 0;  ///< nodes in bodies of Loop and Scan, once for each step
   std::set<ValueId> known_inputs =
-      {};  ///< those of the graph's whose values are known, which stand with their operands
+      {};  ///< the graph's inputs whose values are known; their operands hold the values
 };
 
 /// Inputs and attributes by their places and names in the ONNX specification. Errors name the node
@@ -53,17 +53,17 @@ class NodeContext {
   int opset() const { return state_.opset; }
   graph::Builder& builder() { return state_.builder; }
   graph::DimTable& dims() { return state_.builder.dims(); }
-  /// What freed dims are in the file.
+  /// The sizes of freed dims in the file.
   const FileSizes& sizes() const { return state_.sizes; }
   [[noreturn]] void fail(const std::string& message) const;
-  /// Throws UndecidedStructure instead where a constant was asked for in vain that known values of
-  /// inputs could give.
+  /// Throws UndecidedStructure instead where the node lacked a constant that known values of inputs
+  /// could give.
   [[noreturn]] void fail_unsupported(const std::string& message) const;
 
   std::size_t inputs() const { return static_cast<std::size_t>(node_.input_size()); }
   /// Optional inputs may be left out.
   bool has(std::size_t input) const;
-  /// As a value of the module.
+  /// The input as a value of the module.
   ValueId value(std::size_t input);
   std::vector<ValueId> values();
   const graph::TensorType& type(std::size_t input) { return state_.builder.type(value(input)); }
@@ -71,15 +71,15 @@ class NodeContext {
   graph::TensorType type_of(std::size_t input);
   /// Fails where the input has another rank.
   void require_rank(std::size_t input, int rank);
-  /// Elements that the file holds; nullptr: they depend on the graph's inputs.
+  /// The elements where the file holds them; nullptr: they depend on the graph's inputs.
   const Tensor* constant(std::size_t input);
-  /// The same where nothing else will do; `what` for the message.
+  /// The same where only a constant will do; the message says `what` it is.
   const Tensor& need_constant(std::size_t input, std::string_view what);
   /// Integers of rank 0 or 1 that depend on nothing but sizes.
   std::optional<KnownInts> ints(std::size_t input);
-  /// The same of any rank.
+  /// The same for any rank.
   std::optional<KnownInts> ints_of_any_rank(std::size_t input);
-  /// The same where nothing else will do; `what` for the message.
+  /// The same where only such integers will do; the message says `what` they are.
   std::vector<Dim> need_dims(std::size_t input, std::string_view what);
   std::vector<std::int64_t> need_integers(std::size_t input, std::string_view what);
   /// One element alone.
@@ -92,10 +92,10 @@ class NodeContext {
   double number(std::string_view name, double default_value) const;
   std::string word(std::string_view name, const std::string& default_value) const;
   std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
-  /// A list that is an attribute up to some opset, and an input from then on; nothing where it is
-  /// neither.
+  /// A list that is an attribute up to some opset, and an input from then on; nothing where the
+  /// node has neither.
   std::optional<std::vector<std::int64_t>> integers(std::string_view name, std::size_t input);
-  /// The attribute's elements, which are gone from the node afterwards: no two copies exist.
+  /// Takes the attribute's elements out of the node, so that no two copies exist.
   Tensor take_tensor(std::string_view name);
   /// The dtype that the attribute has as a number of TensorProto.
   DType dtype(std::string_view name) const;
@@ -105,11 +105,11 @@ class NodeContext {
   /// A node of the module whose result is named after the first output.
   ValueId add(std::string_view op, std::vector<ValueId> inputs,
               std::vector<graph::Attr> attrs = {});
-  /// The same of an operator with as many results as the node has outputs, or more, named after
+  /// The same for an operator with as many results as the node has outputs, or more, named after
   /// them.
   std::vector<ValueId> add_all(std::string_view op, std::vector<ValueId> inputs,
                                std::vector<graph::Attr> attrs = {});
-  /// A dim that the run of an operator gives its value; its name begins with `hint`.
+  /// A new dim whose value the run of an operator gives; its name begins with `hint`.
   Dim defined_dim(const std::string& hint);
   /// A scalar of the dtype of `like`.
   ValueId scalar(double number, ValueId like);
@@ -118,7 +118,7 @@ class NodeContext {
   graph::Attr dim(const char* name, std::int64_t integer);
 
   std::size_t outputs() const { return static_cast<std::size_t>(node_.output_size()); }
-  /// Whether something may read it.
+  /// True where something may read the output.
   bool wants(std::size_t output) const;
   void give(ValueId id, std::size_t output = 0);
   void give(KnownInts ints, std::size_t output = 0);
@@ -126,9 +126,9 @@ class NodeContext {
   void give(Operand operand, std::size_t output = 0);
   void give(std::shared_ptr<Operand> operand, std::size_t output = 0);
 
-  /// The input itself, for operators that hand on.
+  /// The input's operand, for operators that pass it on unchanged.
   std::shared_ptr<Operand> operand(std::size_t input);
-  /// Of an operand that a converter has made.
+  /// The value of an operand that a converter has made.
   ValueId value_of(Operand& operand) { return materialize(operand, node_.op_type()); }
   ValueId value_of(Operand& operand, const std::string& name) { return materialize(operand, name); }
 
@@ -143,7 +143,8 @@ class NodeContext {
 
   GraphState& state_;
   NodeProto& node_;
-  std::set<std::string> asked_for_;  ///< inputs of the graph that decide what was asked for in vain
+  std::set<std::string>
+      asked_for_;  ///< inputs of the graph that decide a constant which the node lacked
 };
 
 /// The value of the module that a name of the graph means.

@@ -9,7 +9,7 @@ struct Row {
   bool exact;
 };
 
-/// Those of no graph::ScalarOp.
+/// Operators that are no graph::ScalarOp.
 Row row_of(ExprOp op) {
   switch (op) {
     case ExprOp::Constant: return {"constant", 0, true};

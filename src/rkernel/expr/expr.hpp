@@ -1,5 +1,5 @@
 #pragma once
-// Scalar expressions: what is computed for one element, as a flat DAG in topological order.
+// Scalar expressions: they compute one element, as a flat DAG in topological order.
 
 #include <cstdint>
 #include <optional>
@@ -46,7 +46,7 @@ constexpr std::optional<graph::ScalarOp> scalar_op(ExprOp op) noexcept {
 constexpr ExprOp expr_op(graph::ScalarOp op) noexcept {
   return static_cast<ExprOp>(static_cast<int>(op) + static_cast<int>(ExprOp::Accumulator) + 1);
 }
-/// Of numbers that a dtype holds the result is one too.
+/// True where the result on numbers that a dtype holds is such a number too.
 bool is_exact(ExprOp op) noexcept;
 constexpr bool is_reduction(ExprOp op) noexcept {
   return op >= ExprOp::ReduceSum && op <= ExprOp::ReduceProd;

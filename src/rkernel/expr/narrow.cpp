@@ -43,10 +43,10 @@ std::uint16_t to_f16(float value) noexcept {
   if (magnitude >= least_normal)
     return static_cast<std::uint16_t>(sign |
                                       rounded(magnitude - bias_difference * exponent_step, 13));
-  // Denormal: a multiple of 2^-24, of an f32 that is mantissa * 2^(exponent - 150).
+  // Denormal: a multiple of 2^-24, made from an f32 that is mantissa * 2^(exponent - 150).
   const auto dropped = static_cast<int>(126 - (magnitude >> 23));
   const std::uint32_t mantissa = (magnitude & (exponent_step - 1)) | exponent_step;
-  constexpr int most_dropped = 25;  // beyond, less than half of the least denormal is left
+  constexpr int most_dropped = 25;  // beyond, less than half of the least denormal remains
   return dropped > most_dropped ? sign
                                 : static_cast<std::uint16_t>(sign | rounded(mantissa, dropped));
 }

@@ -35,7 +35,7 @@ void reorder(Problem& problem, const std::vector<int>& order) {
   }
 }
 
-/// How much would be gained by lanes along `axis`: operands that lie one after the other, the large
+/// The gain of lanes along `axis`: operands whose elements are contiguous there count, the large
 /// ones above all.
 int lane_score(const Problem& problem, std::size_t axis) {
   int score = 0;
@@ -48,7 +48,8 @@ int lane_score(const Problem& problem, std::size_t axis) {
   return score;
 }
 
-/// Whether the index along the axis itself is used, so that it cannot become part of another.
+/// True where an expression uses the index along the axis itself, so that the axis cannot be
+/// merged.
 bool is_pinned(const Problem& problem, int axis) {
   const auto uses = [axis](const auto& item) { return item.axis == axis; };
   const auto guards = [&](const Guard& guard) { return std::ranges::any_of(guard.terms, uses); };
@@ -58,13 +59,13 @@ bool is_pinned(const Problem& problem, int axis) {
          });
 }
 
-/// Whether axes i and i + 1 are, for every operand, one axis.
+/// True where axes i and i + 1 are one axis for every operand.
 bool can_merge(const Problem& problem, std::size_t i) {
   if (problem.axes[i].kind != problem.axes[i + 1].kind) return false;
   const int last = static_cast<int>(i) + 1;
-  // m, n and k stay themselves; batches merge with each other and into m.
+  // m, n and k are not merged; batches merge with each other and into m.
   if (problem.contraction && last > problem.contraction->m) return false;
-  // Rows of attention belong to one batch: its keys are theirs alone.
+  // Rows of attention belong to one batch, since each batch has its own keys.
   if (problem.attention && last >= problem.attention->m) return false;
   if (is_pinned(problem, last - 1) || is_pinned(problem, last)) return false;
   return std::ranges::all_of(problem.operands, [&](const Operand& operand) {
@@ -147,7 +148,7 @@ void choose_lane_axis(Problem& problem) {
   }
   std::vector<int> order(problem.axes.size());
   std::iota(order.begin(), order.end(), 0);
-  // After all others of its kind.
+  // Moves it behind all others of its kind.
   std::ranges::stable_sort(order, {}, [&](int axis) {
     const bool reduced = problem.axes[static_cast<std::size_t>(axis)].kind == AxisKind::Reduction;
     return 2 * reduced + (static_cast<std::size_t>(axis) == lane);

@@ -19,7 +19,7 @@ using graph::ValueId;
 
 namespace {
 
-/// As the scalar lies in memory.
+/// The bits of the scalar in memory.
 std::int64_t literal_bits(const graph::Value& value) {
   if (!is_float(value.type.dtype)) return value.integer;
   if (value.type.dtype == DType::f64) return std::bit_cast<std::int64_t>(value.constant);
@@ -28,7 +28,7 @@ std::int64_t literal_bits(const graph::Value& value) {
       std::bit_cast<std::uint32_t>(static_cast<float>(value.constant)));
 }
 
-/// Operand::held of what reads the value.
+/// Operand::held of an operand that reads the value.
 DType held_dtype(const graph::Module& module, ValueId id) {
   const graph::Value& value = module.value(id);
   if (value.type.dtype != DType::f32 || value.weight.parts.empty()) return value.type.dtype;
@@ -77,8 +77,8 @@ Problem GroupLowering::run() {
   return std::move(problem_);
 }
 
-/// A contraction keeps m, n and k whatever their sizes, attention its last four, and guards keep
-/// theirs. Every problem has a parallel axis.
+/// A contraction keeps m, n and k whatever their sizes, attention keeps its last four axes, and
+/// guards keep theirs. Every problem has a parallel axis.
 void GroupLowering::make_axes() {
   const std::size_t count = group_.extents.size();
   const std::size_t own = group_.backbone == Backbone::Matmul      ? 3
@@ -94,7 +94,7 @@ void GroupLowering::make_axes() {
   if (windows != nullptr && windows->op->id != graph::OpId::WindowMatmul) windows = nullptr;
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
-  // A batch of groups stands before the windows.
+  // The groups of a window_matmul are a batch axis before the windows.
   if (windows != nullptr && graph::has_groups(module_, *windows))
     std::rotate(order.begin(), order.end() - 3, order.end() - 2);
   axis_of_.assign(count, -1);
@@ -111,7 +111,7 @@ void GroupLowering::make_axes() {
   }
 }
 
-/// Of a window_matmul: rows of the result are windows of x.
+/// The left operand of a window_matmul: rows of the result are windows of x.
 Operand GroupLowering::windowed_operand(const Node& node) const {
   const ValueId x = node.inputs[0];
   const auto& dims = dims_of(x);
@@ -152,7 +152,7 @@ void GroupLowering::make_window_contraction(const Node& node) {
   problem_.contraction = Contraction{0, 1, axis(m), axis(n), axis(k)};
 }
 
-/// Its one axis counts the elements of the first result.
+/// The problem has one axis, which counts the elements of the first result.
 void GroupLowering::make_host_call() {
   const Node& node = module_.nodes[static_cast<std::size_t>(group_.backbone_node)];
   Dim elements = module_.dims->constant(1);
@@ -313,7 +313,7 @@ int GroupLowering::value_anew(ValueId id, const Coords& coords, const Guards& gu
     if (!is_float(value.type.dtype)) return build_.integer(value.type.dtype, value.integer);
     return build_.number(value_dtype(id), rounded_as_held(id, value.constant));
   }
-  // A view that copies is a base; others of values that this group computes are followed.
+  // A view that copies is a base; other views of values that this group computes are followed.
   const bool has_memory = fusion_.views[static_cast<std::size_t>(id)].base != graph::no_value;
   if (!in_group(root_of(id)) || (has_memory && root_of(id) != id &&
                                  !members_.contains(module_.value(root_of(id)).producer))) {

@@ -1,5 +1,5 @@
 #pragma once
-// One group to one problem, before its axes are merged.
+// Lowers one group to one problem, before its axes are merged.
 
 #include <map>
 #include <set>
@@ -57,16 +57,16 @@ class GroupLowering {
 
   /// i64: the value of an affine function of the axes.
   int coord_value(const graph::Coord& coord);
-  /// Inside `guards`: 0 <= coord < extent.
+  /// The condition 0 <= coord < extent, added to `guards`.
   Guards with_guard(const Guards& guards, const graph::Coord& coord, graph::Dim extent) const;
   int constant_like(DType dtype, double value);
   bool in_group(graph::ValueId root) const;
   graph::ValueId root_of(graph::ValueId id) const;
-  /// What is computed with; dtype_of: what is in memory.
+  /// The dtype that computing uses; dtype_of: the dtype in memory.
   DType value_dtype(graph::ValueId id) const {
     return graph::is_half(dtype_of(id)) ? DType::f32 : dtype_of(id);
   }
-  /// A number where a value of `id` is one: what its 16 bits hold of it.
+  /// The number that stands for a value of `id`: rounded to what its 16 bits can hold.
   double rounded_as_held(graph::ValueId id, double number) const {
     return graph::is_half(dtype_of(id)) ? graph::rounded(dtype_of(id), number) : number;
   }
@@ -88,7 +88,7 @@ class GroupLowering {
   std::map<std::string, int> known_;
 };
 
-/// Merges adjacent axes that all operands go through as through one.
+/// Merges adjacent axes that are one axis for every operand.
 void merge_axes(Problem& problem);
 
 /// Chooses the lanes' axis and makes it the last of its kind.

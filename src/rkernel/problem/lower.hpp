@@ -1,5 +1,5 @@
 #pragma once
-// Groups to problems.
+// Lowers groups to problems.
 
 #include <vector>
 

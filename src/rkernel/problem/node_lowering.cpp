@@ -79,7 +79,7 @@ int GroupLowering::reduction(const Node& node) {
   const DType dtype = value_dtype(node.outputs[0]);
   const int rank = static_cast<int>(group_.extents.size());
   const int element = value(node.inputs[0], graph::identity_coords(*module_.dims, rank), {});
-  // Axes of one element are left out: where no other is reduced, the element is the result.
+  // Axes of one element are left out; where no other axis is reduced, the element is the result.
   if (std::ranges::none_of(problem_.axes,
                            [](const Axis& axis) { return axis.kind == AxisKind::Reduction; }))
     return element;

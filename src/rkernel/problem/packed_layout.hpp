@@ -1,5 +1,5 @@
 #pragma once
-// How a packed constant operand lies.
+// The layout of a packed constant operand.
 
 #include <cstdint>
 
@@ -17,14 +17,15 @@ struct PackedLayout {
   DType dtype = DType::f32;
   std::int64_t panel = 1, k = 0, n = 0;
   std::int64_t rows =
-      0;  ///< so many of the last columns, at most a panel's, lie as rows as well; f32 only
+      0;  ///< so many of the last columns, at most a panel's, are stored as rows as well; f32 only
 
   std::int64_t panels() const noexcept { return (n + panel - 1) / panel; }
   std::int64_t elements() const noexcept { return panels() * panel * k; }
-  /// Of the scales or rows, from the start of the panels; aligned to a cache line.
+  /// Bytes from the start of the panels to the scales or rows; aligned to a cache line.
   std::int64_t scales_offset_bytes() const noexcept { return whole_lines(element_bytes()); }
   std::int64_t rows_offset_bytes() const noexcept { return whole_lines(element_bytes()); }
-  /// Elements from one row to the next: whole lines, so many that rows do not share cache sets.
+  /// Elements from one row to the next: whole cache lines, chosen so that rows do not share cache
+  /// sets.
   std::int64_t row_stride() const noexcept {
     return whole_lines(k * float_bytes + line_bytes) / float_bytes;
   }

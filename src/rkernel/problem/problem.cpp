@@ -131,7 +131,7 @@ bool is_run(const WindowRows& rows) {
 
 std::int64_t short_segment(const WindowRows& rows) {
   constexpr std::int64_t most =
-      64;  // longer ones gain nothing by it, and each length is a class of code
+      64;  // longer segments gain nothing, and each length is a class of code
   const std::int64_t elements =
       (is_run(rows) ? rows.axes.back().size * rows.channels : rows.channels).constant().value_or(0);
   return rows.channel_step.constant() == 1 && elements <= most ? elements : 0;

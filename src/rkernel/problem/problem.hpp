@@ -1,6 +1,6 @@
 #pragma once
-// A problem: what one group computes, as axes, strided operands, scalar expressions and stores. It
-// knows no machine. Every target generates code from this and from nothing else.
+// A problem describes what one group computes: axes, strided operands, scalar expressions and
+// stores. It knows no machine. Every target generates code from this and from nothing else.
 
 #include <optional>
 #include <string>
@@ -26,55 +26,55 @@ struct Guard {
   std::vector<graph::CoordTerm> terms;
   graph::Dim low, high;
 
-  /// The axis of which this is a range: of its index alone.
+  /// The axis, where the guard is a range of one axis' index alone.
   std::optional<int> range_axis() const;
   bool operator==(const Guard&) const = default;
 };
 /// low <= index along `axis` < high.
 Guard range_of(int axis, graph::Dim low, graph::Dim high);
 
-/// How constant operands of a contraction lie: as in the file, or packed in panels of the target's
-/// width. An operand that gathers may be Packed where all contractions that read its buffer have it
-/// packed, in one view: it reads the same panels, and its offset and strides are theirs. Scales:
-/// those of the packed right side of the problem's contraction, one f32 for each column
-/// (PackedLayout).
+/// The layout of a contraction's constant operands: as in the file, or packed in panels of the
+/// target's width. An operand that gathers may be Packed where all contractions that read its
+/// buffer have it packed, in one view: it reads the same panels, and its offset and strides are
+/// theirs. Scales: those of the packed right side of the problem's contraction, one f32 for each
+/// column (PackedLayout).
 enum class Form : std::uint8_t { Strided, Packed, Scales };
 
 /// A part of an axis of the problem: windows that slide along one axis of a tensor, or, of size 1,
 /// that axis itself.
 struct WindowAxis {
-  int axis;          ///< of the problem; parts of one axis stand in row-major order
-  graph::Dim count;  ///< of windows
+  int axis;          ///< axis of the problem; parts of one axis stand in row-major order
+  graph::Dim count;  ///< number of windows
   graph::Dim size, stride, dilation;
   graph::Dim before;  ///< window i begins at i * stride - before
-  graph::Dim extent;  ///< of the tensor's axis: what lies outside of it reads as 0
+  graph::Dim extent;  ///< extent of the tensor's axis: elements outside read as 0
   graph::Dim step;    ///< elements from one index of the tensor's axis to the next
 };
 
-/// How a contraction's left side is read where it has windows for rows. Its k is (taps of each
-/// axis..., channels), in row-major order.
+/// The left side of a contraction whose rows are windows. Its k is (taps of each axis...,
+/// channels), in row-major order.
 struct WindowRows {
-  std::vector<WindowAxis> axes;  ///< outermost first; all parts of m, and of some batch axes
+  std::vector<WindowAxis> axes;  ///< outermost first; parts of m, and of some batch axes
   graph::Dim channels, channel_step;
 };
 
-/// Whether the taps of the last axis and the channels are one run of elements, as far as the axis
-/// goes.
+/// True where the taps of the last axis and the channels are one run of contiguous elements, as far
+/// as the axis goes.
 bool is_run(const WindowRows& rows);
 
-/// Elements that lie together, the channels of a tap or of a run, where they are few and as many in
-/// all shapes, so that code is generated for their number; else 0.
+/// The length of a contiguous segment, the channels of a tap or of a run, where it is short and the
+/// same in all shapes, so that code is generated for it; else 0.
 std::int64_t short_segment(const WindowRows& rows);
 
-/// Whether a block of m may copy the rows of the tensor that its windows lie in instead of its
-/// windows, and read one window after the other there: windows slide along the last two axes, whose
+/// True where a block of m may copy the rows of the tensor that contain its windows, instead of the
+/// windows, and read one window after the other there: windows slide along the last two axes, their
 /// taps overlap or touch, and a row of taps is one run.
 bool lie_in_strips(const WindowRows& rows, int m);
 
 /// A strided window on a buffer. Address of the element at the current indices, in elements of
 /// `dtype`: offset + sum over axes of index * strides[axis] (+ gathered index * gather_stride). f16
-/// and bf16 are dtypes of memory alone: a Load gives the f32 of such an element, a Store of an f32
-/// rounds to nearest, ties to even (too large: infinity; NaN stays NaN).
+/// and bf16 exist in memory alone: a Load widens such an element to f32, a Store of an f32 rounds
+/// to nearest, ties to even (too large: infinity; NaN stays NaN).
 struct Operand {
   std::string name;
   DType dtype = DType::f32;
@@ -85,11 +85,11 @@ struct Operand {
   Form form = Form::Strided;
   graph::Dim offset;
   std::vector<graph::Dim> strides;  ///< one for each axis of the problem; 0: does not vary along it
-  std::optional<WindowRows> window;  ///< of a contraction's `a`: adds to offset and strides, which
+  std::optional<WindowRows> window;  ///< for a contraction's `a`: adds to offset and strides, which
                                      ///< are 0 along k and the axes of the windows
   std::vector<Guard> guards;
   double fill = 0;
-  bool absent_outside = false;  ///< of a convolution: fill is 0, and so is a product with it,
+  bool absent_outside = false;  ///< for a convolution: fill is 0, and so is a product with it,
                                 ///< whatever the other factor
   /// Loads through an index expression: its value v must be in [-gather_extent, gather_extent)
   /// (negative counts from the end), else the kernel reports Status::IndexOutOfRange; adds (v /
@@ -97,7 +97,7 @@ struct Operand {
   bool gathers = false;
   graph::Dim gather_extent, gather_stride;
   std::int64_t gather_panel =
-      1;  ///< a power of two; 1: indices are gather_stride apart. Else how many share a panel
+      1;  ///< a power of two: so many indices share a panel; 1: indices are gather_stride apart
 };
 
 /// One element written: exprs[expr] to operands[operand]. Where the operand's strides along all

@@ -1,6 +1,6 @@
 #pragma once
-// A machine whose memory is not the host's: memory, streams, launches. The runtime knows GPUs, and
-// their emulator, only as this.
+// A machine whose memory is not the host's: memory, streams, launches. The runtime sees GPUs, and
+// their emulator, only through this interface.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace dyn::rkernel {
 /// An address in a device's memory; 0 is none. Never dereferenced by the host.
 using DeviceAddress = std::uint64_t;
 
-/// Whose memory a kernel works on.
+/// The memory that a kernel works on.
 enum class Space : std::uint8_t { Host, Device };
 
-/// The memory of one operand's whole buffer, so that a device that checks accesses can tell what is
+/// The memory of one operand's whole buffer, so that a device that checks accesses can detect those
 /// out of bounds.
 struct OperandRange {
   DeviceAddress begin = 0;
@@ -40,7 +40,7 @@ struct DeviceLaunch {
   std::span<const OperandRange> operands;  ///< in the problem's order
 };
 
-/// An in-order queue of work. One thread at a time.
+/// An in-order queue of work. One thread at a time may use it.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -52,8 +52,8 @@ class Stream {
   virtual void clear(DeviceAddress at, std::size_t bytes) = 0;
   /// Throws Error(device), naming the group, where the launch is refused.
   virtual void launch(const DeviceLaunch& launch) = 0;
-  /// Waits for everything; throws Error(device) for what failed since the last call. The stream can
-  /// be used afterwards unless the device itself is lost.
+  /// Waits for everything; throws Error(device) for failures since the last call. The stream can be
+  /// used afterwards unless the device itself is lost.
   virtual void synchronise() = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Policies: who chooses among the programs of a contraction, by name.
+// Policies choose among the programs of a contraction; each has a name.
 
 #include <cstdint>
 #include <optional>
@@ -24,11 +24,11 @@ enum class Policy : std::uint8_t {
 struct PolicyInfo {
   Policy policy;
   std::string_view name;     ///< as Options::policy has it
-  std::string_view formula;  ///< what is minimised or maximised
-  std::string_view source;   ///< of the formula
+  std::string_view formula;  ///< the quantity that it minimises or maximises
+  std::string_view source;   ///< source of the formula
 };
 
-/// All of them; Dyn first.
+/// All policies; Dyn first.
 std::span<const PolicyInfo> all_policies();
 const PolicyInfo& info_of(Policy policy);
 inline std::string_view name_of(Policy policy) { return info_of(policy).name; }
@@ -36,7 +36,7 @@ std::optional<Policy> policy_named(std::string_view name);
 /// "dyn, vortex, ...": for messages.
 std::string policy_names();
 
-/// Whether choices may come from measurements of micro-kernels (MicroKernels::task_seconds).
+/// True where choices may come from measurements of micro-kernels (MicroKernels::task_seconds).
 constexpr bool uses_micro_kernels(Policy policy) {
   return policy != Policy::Dyn && policy != Policy::Vendor;
 }

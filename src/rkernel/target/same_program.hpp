@@ -1,5 +1,5 @@
 #pragma once
-// When two launches are one program.
+// Tells when two launches are one program.
 
 #include <tuple>
 
@@ -7,8 +7,8 @@
 
 namespace dyn::rkernel {
 
-/// Whether both run the same code on the same parts: functions, tickets, how many a thread takes at
-/// a time, threads, grid, and all numbers that the kernel reads.
+/// True where both run the same code on the same parts: functions, tickets, how many a thread takes
+/// at a time, threads, grid, and all numbers that the kernel reads.
 inline bool same_program(const Launch& a, const Launch& b) {
   const auto identity = [](const Launch& of) {
     return std::tie(of.function, of.merge, of.tickets, of.grain, of.merge_tickets, of.merge_grain,

@@ -1,5 +1,5 @@
 #pragma once
-// What the runtime needs of a machine. rkernel and runtime know a machine only through these.
+// The runtime's interface to a machine. rkernel and runtime know a machine only through these.
 
 #include <atomic>
 #include <cstdint>
@@ -23,7 +23,7 @@ enum class Status : std::int32_t {
   Ok = 0,
   IndexOutOfRange = 1,
   OutOfMemory = 3,
-  LibraryFailed = 2,  ///< a vendor's library, or memory for it
+  LibraryFailed = 2,  ///< a vendor's library failed, or there was no memory for it
 };
 
 /// The argument block of every generated kernel. Read-only during a run, shared by all threads.
@@ -52,30 +52,31 @@ struct Grid {
 
 /// A problem at one shape, ready to run: immutable, kept in plans.
 struct Launch {
-  Grid grid;  ///< of a kernel in Space::Device
+  Grid grid;  ///< for a kernel in Space::Device
   KernelFunction function = nullptr;
   std::int64_t tickets = 0;       ///< independent units of work; 0: nothing to do
   std::int64_t grain = 1;         ///< tickets that one thread takes at a time
   std::size_t scratch_bytes = 0;  ///< per thread
   /// A second stage, where there is one: its tickets begin when all of the first stage are done.
-  /// What the first leaves for it (partial results of a split reduction) lies in
+  /// The first stage leaves its results for it (partial sums of a split reduction) in
   /// `KernelArgs::shared`; nothing else may be kept there.
   KernelFunction merge = nullptr;
   std::int64_t merge_tickets = 0;
-  std::int64_t merge_grain = 1;  ///< tickets of it that one thread takes at a time
+  std::int64_t merge_grain = 1;  ///< tickets of the second stage that one thread takes at a time
   std::size_t shared_bytes = 0;  ///< per run; contents undefined when the first stage begins
   int threads = 1;               ///< how many threads are worth it
   double predicted_seconds = 0;
-  UnusedLanes unused_lanes;  ///< of the contraction
-  double flops = 0;          ///< of the contraction: 2 * M * N * K * batch; 0 for the rest
-  double bytes = 0;          ///< compulsory traffic of all operands
+  UnusedLanes unused_lanes;  ///< of the contraction's program
+  double flops =
+      0;  ///< multiply-adds count as two: 2 * M * N * K * batch of the contraction; 0 for the rest
+  double bytes = 0;  ///< compulsory traffic of all operands
   std::vector<std::int64_t> ints;
   std::shared_ptr<const void>
-      kept;  ///< what `function` needs besides, where it is no generated code; nullptr: nothing
-  std::size_t kept_bytes = 0;  ///< of it, roughly
+      kept;  ///< `function` needs it, where that is no generated code; nullptr: nothing
+  std::size_t kept_bytes = 0;  ///< bytes of `kept`, roughly
 };
 
-/// What planning one launch may use.
+/// Planning one launch may use these.
 struct PlanRequest {
   std::span<const std::int64_t> symbols;  ///< value of each symbol of the model's DimTable
   int threads = 1;
@@ -91,20 +92,20 @@ struct Candidate {
   std::string model_sizes = {}, model_program = {};
 };
 
-/// What a policy makes of a problem at one shape. Candidates that differ neither in code nor in
-/// partition stand there once.
+/// The candidates of a policy for a problem at one shape. Candidates that differ neither in code
+/// nor in partition stand there once.
 struct Choices {
   std::vector<Candidate> candidates;
-  std::size_t chosen = 0;   ///< index of the one that the policy takes, where there are any
-  std::string none_reason;  ///< why there are none
+  std::size_t chosen = 0;   ///< index of the candidate that the policy takes, where there are any
+  std::string none_reason;  ///< why there are no candidates
 };
 
-/// Generated code of one shape class, to look at.
+/// The generated code of one shape class, for people to read.
 struct CodeListing {
   std::string name;  ///< fit for a file name, distinct within a model
   std::string text;  ///< PTX or assembly
-  std::string ir;    ///< of LLVM, before lowering
-  std::string hash;  ///< of it
+  std::string ir;    ///< LLVM IR, before lowering
+  std::string hash;  ///< hash of the IR
 };
 
 /// A problem with its code: made at load, one for each problem of a model. plan() is const and
@@ -113,7 +114,7 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual Launch plan(const PlanRequest& request) const = 0;
-  /// All that a policy considers, for comparing policies. Of Oracle: what it runs beside the
+  /// All candidates of a policy, for comparing policies. Oracle has those that it runs beside the
   /// programs of all others. None where the problem is no contraction.
   virtual Choices choices(const PlanRequest&, Policy) const {
     return {{}, 0, "there is one way to run it"};
@@ -143,7 +144,7 @@ struct CompileReport {
   double compile_seconds = 0, measure_seconds = 0, machine_seconds = 0;
 };
 
-/// What the runtime knows of the buffers that operands name.
+/// The runtime tells here about the buffers that operands name.
 struct BufferFacts {
   std::function<bool(graph::ValueId)> constant;  ///< a weight or constant
   std::function<bool(graph::ValueId)>
@@ -158,10 +159,10 @@ class Target {
   virtual ~Target() = default;
   virtual std::string name() const = 0;
 
-  /// Whether problems with an Attention are among those that it runs; else the operator is split
-  /// before it comes here.
+  /// True where the target runs problems with an Attention; else the operator is split before it
+  /// comes here.
   virtual bool fuses_attention() const { return false; }
-  /// Whether rows of a result that lie apart cost it no more than dense ones, so that parts of a
+  /// True where rows of a result that lie apart cost no more than dense ones, so that parts of a
   /// concatenation are computed in their places.
   virtual bool writes_rows_apart() const { return false; }
 
@@ -174,26 +175,26 @@ class Target {
                                                        const BufferFacts& buffers,
                                                        CompileReport& report) = 0;
 
-  /// Where kernels of Space::Device run; nullptr where there are none.
+  /// The device that runs kernels of Space::Device; nullptr where there is none.
   virtual std::shared_ptr<Device> device() const { return nullptr; }
 
-  /// How many functions this process has compiled for this target so far. A run must never change
-  /// it.
+  /// Counts the functions that this process has compiled for this target so far. A run must never
+  /// change it.
   virtual std::int64_t functions_compiled() const { return 0; }
 
-  /// Of the PackedLayout of operands of this dtype.
+  /// The panel width of the PackedLayout of operands of this dtype.
   virtual std::int64_t panel_width(DType dtype) const = 0;
-  /// How many of the last columns of a k x n operand it packs as rows too (PackedLayout::rows).
+  /// Counts the last columns of a k x n operand that it packs as rows too (PackedLayout::rows).
   virtual std::int64_t packed_rows(DType, [[maybe_unused]] std::int64_t k,
                                    [[maybe_unused]] std::int64_t n) const {
     return 0;
   }
-  /// Names all that the bytes of pack() depend on besides its arguments, so that they can be kept
-  /// on disk; "": they must not be.
+  /// Names everything that the bytes of pack() depend on besides its arguments, so that they can be
+  /// kept on disk; "": they must not be.
   virtual std::string packing() const { return {}; }
   /// Packs panels [first_panel, last_panel), and their scales and rows, of source element (k, n) at
   /// source[k * k_stride + n * n_stride] into a matrix at `destination`. Throws Error(model) for
-  /// numbers that the dtype has no place for.
+  /// numbers that the dtype cannot hold.
   virtual void pack(const PackedLayout& layout, const float* source, std::int64_t k_stride,
                     std::int64_t n_stride, std::int64_t first_panel, std::int64_t last_panel,
                     void* destination) const = 0;

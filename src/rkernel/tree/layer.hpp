@@ -17,16 +17,16 @@ enum class LoopKind : std::uint8_t {
   TemporalReduction  ///< serial, iterations add to the same outputs
 };
 
-/// One loop of a layer over one axis of the problem. `tile` is how much of the axis one iteration
-/// covers, that is the extent which the layer below sees; 0: known only at run time (a slot of the
-/// launch), -1: all of it.
+/// One loop of a layer over one axis of the problem. One iteration covers `tile` of the axis, which
+/// is the extent that the layer below sees; 0: known only at run time (a slot of the launch), -1:
+/// all of it.
 struct Loop {
   int axis = 0;
   LoopKind kind = LoopKind::TemporalSpatial;
   std::int64_t tile = 0;
 };
 
-/// How an operand's elements lie after a Move.
+/// The layout of an operand's elements after a Move.
 enum class MoveForm : std::uint8_t { AsItLies, RowCopy, Panels, Swizzled };
 
 /// Brings an operand's tile from one layer's memory to another's before the loops below run.
@@ -36,10 +36,10 @@ struct Move {
   MoveForm form = MoveForm::AsItLies;
   int stages = 1;  ///< buffers of a pipeline: the move runs up to stages - 1 iterations ahead of
                    ///< the loops below; 1: they wait for it
-  DType dtype = DType::f32;  ///< of the elements after it
+  DType dtype = DType::f32;  ///< dtype of the elements after the move
 };
 
-/// How the cost of a layer is known: timed on the machine once, or computed from the layer below.
+/// The source of a layer's cost: timed on the machine once, or computed from the layer below.
 enum class Analysis : std::uint8_t { Empirical, Analytical };
 
 /// A value that a reduction loop keeps from iteration to iteration, one for each point of `axes`.
@@ -57,8 +57,8 @@ struct Layer {
   std::vector<Loop> loops;
   std::vector<Move> moves;
   Analysis analysis = Analysis::Analytical;
-  int units = 1;                      ///< how many of these the machine runs at once
-  std::vector<Carried> carried = {};  ///< by its reduction loops, beside sums
+  int units = 1;                      ///< the machine runs so many of these at once
+  std::vector<Carried> carried = {};  ///< values that its reduction loops carry, beside sums
 };
 
 /// layers[0]: registers; the last: threads (CPU) or grid (GPU).
@@ -91,21 +91,22 @@ void walk(const RKernel& kernel, Emitter& emitter);
 /// Readable text, one line a loop, indented by depth.
 std::string to_string(const RKernel& kernel);
 
-/// What a machine can hold; 0: no limit of this machine.
+/// Limits of a machine; 0: this machine has no such limit.
 struct Limits {
-  int vector_registers = 0;  ///< of one core: outputs and operands of layer 0
-  int thread_registers = 0;  ///< of 32 bits, of one thread: its outputs, and what it works with
-  int threads = 0;           ///< that share the memory which moves fill
-  std::int64_t staged_bytes = 0;  ///< of that memory
+  int vector_registers = 0;  ///< registers of one core, for outputs and operands of layer 0
+  int thread_registers =
+      0;            ///< 32-bit registers of one thread, for its outputs and everything else
+  int threads = 0;  ///< threads that share the memory which moves fill
+  std::int64_t staged_bytes = 0;  ///< bytes of that memory
 };
 
 /// Threads that share one unit of the top layer: the units of the layers between it and the
 /// registers.
 int threads_below_top(const RKernel& kernel);
 
-/// What is wrong with a tree, nothing where it is legal: every axis tiled with multiples from layer
-/// to layer, reductions never Parallel, known parallel trips as many as the layer has units (below
-/// the top), moves downwards, all within the limits.
+/// Describes what is wrong with a tree; nothing where it is legal: every axis tiled with multiples
+/// from layer to layer, reductions never Parallel, known parallel trips as many as the layer has
+/// units (below the top), moves downwards, all within the limits.
 std::vector<std::string> illegalities(const RKernel& kernel, const Limits& limits);
 
 /// Throws Error(internal) with all illegalities of a tree; emitters call it before they walk.

@@ -10,11 +10,11 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// Registers of a thread for addresses, counters and the operands of one instruction, beside its
-/// outputs.
+/// A thread needs so many registers for addresses, counters and the operands of one instruction,
+/// beside its outputs.
 constexpr int working_registers = 32;
 
-/// What layer 0 to `level` cover of each axis: the nearest known tile, 1 where none is.
+/// The extent of each axis that layers 0 to `level` cover: the nearest known tile, 1 where none is.
 std::vector<std::int64_t> extents_at(const RKernel& kernel, int level) {
   std::vector<std::int64_t> extents(kernel.problem->axes.size(), 1);
   for (int i = 0; i <= level; ++i) {
@@ -25,7 +25,7 @@ std::vector<std::int64_t> extents_at(const RKernel& kernel, int level) {
   return extents;
 }
 
-/// Whether parts of a reduction can be merged.
+/// True where parts of a reduction can be merged.
 bool merges(const RKernel& kernel) {
   return std::ranges::any_of(kernel.layers, [](const Layer& layer) {
     return !layer.carried.empty() &&
@@ -58,7 +58,8 @@ void check_loops(const RKernel& kernel, Lines& found) {
   }
 }
 
-/// What one iteration of the nearest loop over an axis above `level` covers; 0: not known.
+/// The extent that one iteration of the nearest loop over an axis above `level` covers; 0: not
+/// known.
 std::int64_t tile_above(const RKernel& kernel, std::size_t level, int axis) {
   for (std::size_t above = level + 1; above < kernel.layers.size(); ++above) {
     for (const Loop& loop : kernel.layers[above].loops) {
@@ -129,8 +130,8 @@ void check_vector_registers(const RKernel& kernel, const Limits& limits, Lines& 
   }
 }
 
-// Outputs stay with their thread through the whole reduction: all those of the block are in its
-// threads' registers at once.
+// Outputs stay with their thread through the whole reduction, so the registers of a block's threads
+// hold all outputs of the block at once.
 void check_threads(const RKernel& kernel, const Limits& limits, Lines& found) {
   const int threads = threads_below_top(kernel);
   if (limits.threads > 0 && threads > limits.threads)

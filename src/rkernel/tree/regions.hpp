@@ -1,5 +1,5 @@
 #pragma once
-// How the output of a contraction is covered by regions.
+// Regions cover the output of a contraction.
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// How a problem of known sizes is cut: runs of tiles, strategies, regions, programs.
+// How a problem of known sizes is divided: runs of tiles, strategies, regions, programs.
 
 #include <cstdint>
 #include <string>
@@ -13,23 +13,24 @@ struct Run {
   bool operator==(const Run&) const = default;
 };
 
-/// An axis of one layer as at most two runs (FTuner, Algorithm 2): 53 = 3 x 7 + 4 x 8. Nothing is
-/// padded.
+/// An axis of one layer as at most two runs of tiles (FTuner, Algorithm 2): 53 = 3 x 7 + 4 x 8.
+/// Nothing is padded.
 struct Tiling {
   Run first, second;
   std::int64_t tiles() const noexcept { return first.count + second.count; }
   bool operator==(const Tiling&) const = default;
 };
 
-/// As few tiles of at most `largest` as cover `extent`, as equal as they can be, larger ones first.
-/// Extent 0: no tiles.
+/// As few tiles of at most `largest` as can cover `extent`, as equal as possible, larger ones
+/// first. Extent 0: no tiles.
 Tiling equal_tiling(std::int64_t extent, std::int64_t largest);
-/// As few tiles of at most `largest` as cover `extent`: as many of `largest` as two runs allow
-/// whose second run has at least half of it; where there are none, equal_tiling().
+/// As few tiles of at most `largest` as can cover `extent`. The first run has as many tiles of
+/// `largest` as possible, provided that the tiles of the second have at least half of it; where no
+/// two such runs exist, equal_tiling().
 Tiling tiling_of(std::int64_t extent, std::int64_t largest);
 std::string to_string(const Tiling& tiling);  ///< "3 x 7 + 4 x 8"
 
-/// What runs along the lanes of layer 0: columns; rows, with the sides of the contraction
+/// The axis that runs along the lanes of layer 0: columns; rows, with the sides of the contraction
 /// exchanged; or steps of K, for few columns.
 enum class LaneAxis : std::uint8_t { N, M, K };
 
@@ -47,8 +48,8 @@ struct Strategy {
   bool operator==(const Strategy&) const = default;
 };
 
-/// How many slices a reduction has where their number may depend on its sizes alone
-/// (Options::deterministic): `outputs` elements, each of `depth` terms.
+/// The number of slices of a reduction where it may depend on sizes alone (Options::deterministic):
+/// `outputs` elements, each of `depth` terms.
 std::int64_t fixed_slices(std::int64_t outputs, std::int64_t depth);
 
 /// A part of the output with its own strategy.

@@ -13,7 +13,7 @@ ValueId clamp(NodeContext& node, ValueId x, double low, double high) {
   return node.add("minimum", {node.add("maximum", {x, node.scalar(low, x)}), node.scalar(high, x)});
 }
 
-/// max(x, low), then min(x, high), as ONNX defines it for bounds in the wrong order too.
+/// max(x, low), then min(x, high): ONNX defines it so for bounds in the wrong order too.
 void convert_clip(NodeContext& node) {
   ValueId x = node.value(0);
   constexpr int bounds_are_inputs = 11;
@@ -139,7 +139,7 @@ void convert_gelu(NodeContext& node) {
   node.give(node.add("gelu", {node.value(0)}, {{"approximate", node.word("approximate", "none")}}));
 }
 
-/// Inference only: the data is handed on, and nothing is dropped.
+/// Inference only: the output is the data, and nothing is dropped.
 void convert_dropout(NodeContext& node) {
   constexpr std::size_t training_mode = 2;
   refuse_training(node);

@@ -33,7 +33,7 @@ void convert_constant(NodeContext& node) {
       "its constant is of a kind that is not supported: text, or a sparse tensor");
 }
 
-/// The one element that all of the result's are: f32 0 where the attribute is left out.
+/// The one element that the whole result repeats: f32 0 where the attribute is left out.
 Tensor element_of(NodeContext& node) {
   if (node.attribute("value") == nullptr)
     return tensor_of<float>(DType::f32, {}, std::vector{0.0F});

@@ -1,5 +1,6 @@
-// Convolution and pooling. dyn's windows slide before the channels, ONNX' after them: what stands
-// around is turned, and the loader drops what turns back.
+// Convolution and pooling. dyn's windows slide over the axes before the channels, ONNX' windows
+// over those after them: inputs and results are transposed, and the loader drops transposes that
+// cancel.
 
 #include <algorithm>
 #include <functional>
@@ -85,7 +86,7 @@ void convert_max_pool(NodeContext& node) {
                                      attrs_of(node, windows, true)));
 }
 
-/// What lies beyond the padding never counts.
+/// Elements beyond the padding never count.
 void convert_average_pool(NodeContext& node) {
   const std::vector<Dim> extents = extents_of(node);
   SlidingWindows windows = windows_of(node, pool_sizes(node), extents);

@@ -13,13 +13,13 @@ namespace dyn::onnx {
 namespace {
 
 constexpr std::size_t filters_input = 1, offset_input = 2, bias_input = 3, mask_input = 4;
-// Each makes a constant for each axis.
+// Each tap makes a constant for each axis.
 constexpr std::int64_t most_taps = 65536;
 
-/// Sizes that all parts know. Places have the dims [N, offset groups, taps, o...].
+/// Sizes that all parts of the conversion use. Places have the dims [N, offset groups, taps, o...].
 struct Deformed {
   SlidingWindows windows;
-  Dims extents, counts;  ///< of the image, and of windows
+  Dims extents, counts;  ///< extents of the image, and counts of windows
   std::int64_t groups = 1, offset_groups = 1, taps = 1;
 
   int axes() const { return static_cast<int>(extents.size()); }

@@ -14,7 +14,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// Axes by their letters; those of an ellipsis are digits, counted from the right, so that operands
+/// Axes named by letters. Axes of an ellipsis are digits, counted from the right, so that operands
 /// of several ranks broadcast.
 using Letters = std::string;
 
@@ -112,8 +112,8 @@ Equation equation_of(NodeContext& node) {
   return equation;
 }
 
-/// A letter that occurs twice is its diagonal: both axes as one, of whose elements every (n + 1)-th
-/// is taken.
+/// A letter that occurs twice means the diagonal: both axes become one, of which every (n + 1)-th
+/// element is taken.
 void take_diagonals(Factor& operand) {
   NodeContext& node = operand.value.node();
   for (std::size_t i = 0; i < operand.letters.size(); ++i) {
@@ -131,7 +131,7 @@ void take_diagonals(Factor& operand) {
     const TensorExpr square = transpose(operand.value, perm);
     Dims flat = square.dims();
     const Dim extent = flat[i];
-    // Of another size than the first axis the second makes this reshape fail.
+    // Where the second axis has another size than the first, this reshape fails.
     flat[i] = extent * extent;
     flat.erase(flat.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     const TensorExpr place = range(node, extent);
@@ -156,7 +156,7 @@ void sum_away(Factor& operand, const std::function<bool(char)>& is_wanted) {
   operand = {reduce("reduce_sum", operand.value, axes, false), kept};
 }
 
-/// With these letters and no others, axes of 1 for those that it lacks.
+/// The operand with these letters and no others; letters that it lacks are axes of 1.
 TensorExpr arranged(const Factor& operand, const Letters& letters) {
   Integers perm;
   Dims dims;
@@ -183,8 +183,8 @@ struct Roles {
   Letters batch, rows, columns, summed;
 };
 
-/// A letter of both sides that one has with a dim of 1 broadcasts, and is no axis of the product:
-/// nothing where there is one.
+/// A letter of both sides that one side has with a dim of 1 broadcasts, and is no axis of the
+/// product: nothing where there is such a letter.
 std::optional<Roles> roles_of(const Factor& a, const Factor& b,
                               const std::function<bool(char)>& is_wanted) {
   Roles roles;
@@ -225,7 +225,7 @@ Factor matrix_product(const Factor& a, const Factor& b, const Roles& roles) {
   return {reshape(product, result), roles.batch + roles.rows + roles.columns};
 }
 
-/// Letters that nobody wants any more are summed.
+/// Multiplies two operands, and sums over the letters that are not wanted any more.
 Factor product(Factor a, Factor b, const std::function<bool(char)>& is_wanted) {
   sum_away(a, [&](char letter) { return is_wanted(letter) || has(b.letters, letter); });
   sum_away(b, [&](char letter) { return is_wanted(letter) || has(a.letters, letter); });

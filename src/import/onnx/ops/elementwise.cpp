@@ -21,8 +21,8 @@ std::optional<Dim> fold_mul(Dim a, Dim b) { return a * b; }
 std::optional<Dim> fold_min(Dim a, Dim b) { return min(a, b); }
 std::optional<Dim> fold_max(Dim a, Dim b) { return max(a, b); }
 
-/// ONNX truncates, dims round down: the same where nothing is negative. A divisor of 0 is an error
-/// of the run.
+/// ONNX truncates, dims round down: the results agree where nothing is negative. A divisor of 0 is
+/// an error of the run.
 std::optional<Dim> fold_div(Dim a, Dim b) {
   if (b.constant() == 0 || graph::bounds(b).low < 0 || graph::bounds(a).low < 0)
     return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<Dim> fold_less_equal(Dim a, Dim b) { return truth(a, graph::prove_
 std::optional<Dim> fold_greater(Dim a, Dim b) { return fold_less(b, a); }
 std::optional<Dim> fold_greater_equal(Dim a, Dim b) { return fold_less_equal(b, a); }
 
-/// What computes an operator on sizes.
+/// An operator on sizes, and the function that computes it.
 struct SizeFold {
   graph::ScalarOp op;
   Fold fold;
@@ -60,20 +60,20 @@ constexpr SizeFold size_folds[] = {{graph::ScalarOp::Add, fold_add},
                                    {graph::ScalarOp::Greater, fold_greater},
                                    {graph::ScalarOp::GreaterEqual, fold_greater_equal}};
 
-/// nullptr: nothing does.
+/// nullptr: no function does.
 Fold fold_of(graph::ScalarOp op) {
   const auto found = std::ranges::find(size_folds, op, &SizeFold::op);
   return found == std::end(size_folds) ? nullptr : found->fold;
 }
 
-/// What is the same operator under a second name.
+/// An ONNX operator that equals a scalar operator under another name.
 struct Alias {
   std::string_view onnx;
   graph::ScalarOp op;
 };
 constexpr Alias aliases[] = {{"Sum", graph::ScalarOp::Add}, {"Xor", graph::ScalarOp::NotEqual}};
 
-/// The scalar operator that an ONNX operator is; the family has no others.
+/// The scalar operator that implements an ONNX operator; the family has no others.
 const graph::ScalarOpInfo& same_operator(std::string_view onnx) {
   if (const auto alias = std::ranges::find(aliases, onnx, &Alias::onnx); alias != std::end(aliases))
     return graph::info_of(alias->op);
@@ -119,8 +119,8 @@ void convert_same(NodeContext& node) {
   node.give(result);
 }
 
-/// With the sign of a: what is left of a after whole multiples of b. mod is exact where both are
-/// positive; of integers div truncates by itself.
+/// The remainder of a after whole multiples of b, with the sign of a. mod is exact where both are
+/// positive; div truncates integers by itself.
 ValueId truncated_mod(NodeContext& node) {
   const ValueId a = node.value(0), b = node.value(1);
   if (is_float(node.type(0).dtype))
@@ -141,8 +141,8 @@ ValueId cast_to(NodeContext& node, ValueId x, DType dtype) {
              : node.add("cast", {x}, {{"dtype", std::string(name_of(dtype))}});
 }
 
-/// ONNX lets the exponent have another dtype. The result has the base's; of an integer and a
-/// fraction it is computed with fractions.
+/// ONNX lets the exponent have another dtype. The result has the base's dtype; a power of an
+/// integer by a fraction is computed in floats.
 void convert_pow(NodeContext& node) {
   const ValueId base = node.value(0), exponent = second_operand(node);
   const DType dtype = node.type(0).dtype;
@@ -159,7 +159,7 @@ void convert_bit_shift(NodeContext& node) {
   node.give(node.add(direction == "LEFT" ? "shift_left" : "shift_right", node.values()));
 }
 
-/// Of either sign, or of one alone.
+/// Infinities of either sign, or of one alone.
 void convert_is_inf(NodeContext& node) {
   const bool negative = node.integer("detect_negative", 1) != 0,
              positive = node.integer("detect_positive", 1) != 0;
@@ -174,8 +174,8 @@ void convert_is_inf(NodeContext& node) {
                      {node.dim_list("shape", dims)}));
 }
 
-/// Axes are counted from the end and then negated, and lengths too, of which the last elements are
-/// taken.
+/// Negates constant integers: axes are counted from the end and then negated, and so are lengths,
+/// where the last elements are taken.
 void convert_neg(NodeContext& node) {
   std::optional<KnownInts> ints = node.ints(0);
   const auto is_known = [](Dim dim) { return dim.constant().value_or(0) > INT32_MIN; };
@@ -193,7 +193,7 @@ void convert_mean(NodeContext& node) {
                 : node.add("div", {sum, node.scalar(static_cast<double>(node.inputs()), sum)}));
 }
 
-/// Of sizes where the condition is known.
+/// Chooses among sizes where the condition is known.
 bool give_known_choice(NodeContext& node) {
   const std::optional<KnownInts> condition = node.ints(0), yes = node.ints(1), no = node.ints(2);
   if (!condition || !yes || !no) return false;
@@ -217,8 +217,8 @@ void convert_where(NodeContext& node) {
   if (!give_known_choice(node)) node.give(node.add("where", node.values()));
 }
 
-/// A constant of few integers as floats: a size on its way to where one is needed. False where it
-/// is none.
+/// Converts a short constant of integers to floats: it is a size, on its way to an operator that
+/// needs one. False where the input is no such constant.
 bool give_constant_floats(NodeContext& node) {
   constexpr std::int64_t most_elements = 64;
   const Tensor* integers = node.constant(0);

@@ -1,5 +1,5 @@
 #pragma once
-// Operators by family: what converts each, by its ONNX name.
+// Converters of operators by family, each under its ONNX name.
 
 #include <string_view>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace dyn::onnx {
 
-/// Gives every output that something may read. Throws Error(model) for a broken node,
+/// Gives a value to every output that may be read. Throws Error(model) for a broken node,
 /// Error(unsupported) for a valid one that dyn cannot run.
 using Convert = void (*)(NodeContext&);
 using Family = std::vector<std::pair<std::string_view, Convert>>;
@@ -43,7 +43,7 @@ Family recurrence_operators();
 Family deform_conv_operators();
 Family unpool_operators();
 
-/// Of a Range whose bounds depend on data.
+/// Converts a Range whose bounds depend on data.
 void convert_steps(NodeContext& node);
 
 /// nullptr where dyn has no such operator.

@@ -38,7 +38,7 @@ Sampling sampling_of(NodeContext& node) {
   return sampling;
 }
 
-/// An axis of the image: how many elements, and between which places it is reflected.
+/// An axis of the image: its number of elements, and the places at which it is reflected.
 struct Border {
   TensorExpr extent, first, last;
 };
@@ -48,17 +48,17 @@ Border border_of(const Sampling& sampling, const TensorExpr& extent) {
   return {extent, extent.scalar(-0.5), extent - 0.5};
 }
 
-/// Thrown back at both ends as often as it takes; of whole places the result is exact. Where the
-/// ends are one place, all is there.
+/// Reflects a place at both ends as often as needed; for whole places the result is exact. Where
+/// both ends are one place, every place maps to it.
 TensorExpr reflected(const TensorExpr& place, const Border& border) {
   const TensorExpr length = border.last - border.first, period = maximum(length * 2.0, 1.0),
                    from_first = place - border.first;
   return border.last - abs(from_first - floor(from_first / period) * period - length);
 }
 
-/// -1 to 1 are the axis' ends: the middles of its outer elements, or their outer borders. What is
-/// beyond them is reflected, or moved to the border; a cubic curve goes on there, and reads the
-/// border's element.
+/// Maps -1 and 1 to the axis' ends: the middles of its outer elements, or their outer borders.
+/// Places beyond are reflected, or moved to the border; a cubic curve continues there, and reads
+/// the border's element.
 TensorExpr place_on_axis(const Sampling& sampling, const TensorExpr& normal, const Border& border) {
   TensorExpr place = sampling.align_corners ? (normal + 1.0) / 2.0 * (border.extent - 1.0)
                                             : ((normal + 1.0) * border.extent - 1.0) / 2.0;
@@ -126,7 +126,7 @@ TensorExpr sampled(const TensorExpr& image, const std::vector<std::vector<AxisTa
   return *sum;
 }
 
-/// The grid's last axis has the place on each axis of the image, the last axis' first.
+/// The grid's last axis holds the place on each axis of the image, the last axis first.
 void convert_grid_sample(NodeContext& node) {
   const Sampling sampling = sampling_of(node);
   const TensorExpr image{node, channels_last(node, node.value(0))}, grid = input_expr(node, 1);
@@ -153,7 +153,7 @@ void convert_grid_sample(NodeContext& node) {
   node.give(channels_first(node, sampled(image, taps).id()));
 }
 
-/// Places from -1 to 1 on an axis; of one element -1, or the middle.
+/// Places from -1 to 1 on an axis; an axis of one element has -1, or the middle.
 TensorExpr normal_places(NodeContext& node, Dim extent, bool align_corners) {
   const TensorExpr place = range(node, extent, DType::f32), count = size(node, extent, DType::f32);
   if (align_corners) return place * 2.0 / maximum(count - 1.0, 1.0) - 1.0;

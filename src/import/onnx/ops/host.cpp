@@ -10,7 +10,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// A scalar where ONNX allows a tensor of one element too.
+/// Takes a scalar where ONNX allows a tensor of one element too.
 ValueId scalar_of(NodeContext& node, std::size_t input) {
   const ValueId id = node.value(input);
   return node.builder().type(id).rank() == 0

@@ -30,8 +30,8 @@ void convert_concat(NodeContext& node) {
   Operand joined{node.add("concat", node.values(), {node.dim("axis", axis)}), nullptr, std::nullopt,
                  node.node().output(0)};
   const graph::TensorType& type = node.builder().type(joined.id);
-  // Of sizes for which some are computed the others are known, such as a batch and channels that a
-  // resize keeps.
+  // Where some sizes of a list are computed, the others may be known, such as a batch and channels
+  // that a resize keeps.
   for (std::size_t i = 0; type.rank() == 1 && !is_float(type.dtype) && i < node.inputs(); ++i)
     joined.parts.push_back(node.operand(i));
   node.give(std::move(joined));
@@ -61,7 +61,7 @@ void convert_gather(NodeContext& node) {
   node.give(node.add("gather", {node.value(0), node.value(1)}, {node.dim("axis", axis)}));
 }
 
-/// Of the last two axes what lies on one side of a diagonal; 0 elsewhere.
+/// Keeps the elements of the last two axes on one side of a diagonal; 0 elsewhere.
 void convert_trilu(NodeContext& node) {
   const std::vector<Dim> dims = node.type(0).dims;
   if (dims.size() < 2) node.fail("its input must have at least 2 dims");

@@ -18,8 +18,8 @@ Integers all_axes(int rank) {
   return axes;
 }
 
-/// Of log-probabilities [N, C, d...] and targets [N, d...]: minus the target's, times its class's
-/// weight, which is 0 for an ignored target.
+/// From log-probabilities [N, C, d...] and targets [N, d...]: minus the target's log-probability,
+/// times its class's weight, which is 0 for an ignored target.
 void give_loss(NodeContext& node, const TensorExpr& log_probability) {
   const TensorExpr given = cast(input_expr(node, target_input), DType::i64);
   if (log_probability.rank() != given.rank() + 1)

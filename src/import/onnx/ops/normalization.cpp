@@ -11,7 +11,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// Before opset 13 all axes from `axis` on are one: softmax over a matrix.
+/// Before opset 13 all axes from `axis` on count as one: softmax over a matrix.
 void convert_softmax(NodeContext& node) {
   constexpr int one_axis = 13;
   const ValueId x = node.value(0);
@@ -90,8 +90,8 @@ ValueId channel_constant(NodeContext& node, const std::vector<float>& numbers, i
   return node.value_of(operand, name);
 }
 
-/// Of known figures the factor and the summand of each channel, in double; false where they depend
-/// on the graph's inputs, and for f64.
+/// Computes the factor and the summand of each channel from known figures, in double; false where
+/// they depend on the graph's inputs, and for f64.
 bool give_known_batch_norm(NodeContext& node, ValueId x, int rank) {
   if (node.type(0).dtype != DType::f32) return false;
   std::vector<std::vector<double>> figures;
@@ -116,7 +116,7 @@ bool give_known_batch_norm(NodeContext& node, ValueId x, int rank) {
   return true;
 }
 
-/// By the mean and variance of x itself, with which the running ones are mixed.
+/// Normalises by the mean and variance of x itself, with which the running ones are mixed.
 void give_training_batch_norm(NodeContext& node, ValueId x, int rank) {
   std::vector<std::int64_t> axes{0};
   for (int axis = 2; axis < rank; ++axis) axes.push_back(axis);

@@ -11,7 +11,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// For each axis what is put before and after it; negative: what is cut off.
+/// How many elements are put before and after each axis; negative: how many are cut off.
 struct Pads {
   Dims before, after;
 };
@@ -37,7 +37,7 @@ Pads pads_of(NodeContext& node, int rank) {
   return all;
 }
 
-/// x without what negative pads cut off; the pads are not negative afterwards.
+/// x without the elements that negative pads cut off; the pads are not negative afterwards.
 TensorExpr cut(TensorExpr x, Pads& pads) {
   const Dims dims = x.dims();
   const Dim zero = x.node().dims().constant(0);
@@ -60,13 +60,13 @@ TensorExpr filled(const TensorExpr& x, const Pads& pads, double element) {
                 {"value", element}});
 }
 
-/// Places of x's own elements for those around it: the nearest one, the mirrored one, or the one
-/// from the other end.
+/// The places in x from which padding takes its elements: the nearest one, the mirrored one, or the
+/// one from the other end.
 TensorExpr place_around(const std::string& mode, const TensorExpr& position,
                         const TensorExpr& extent) {
   if (mode == "edge") return minimum(maximum(position, 0.0), extent - 1);
   if (mode == "wrap") return mod(position, extent);
-  // Of one element the period is 0, and so is the remainder.
+  // Where an axis has one element the period is 0, and so is the remainder.
   const TensorExpr last = extent - 1;
   return last - abs(mod(position, last * 2) - last);
 }
@@ -95,8 +95,8 @@ void convert_pad(NodeContext& node) {
   node.give(filled(x, pads, element).id());
 }
 
-/// The middle of each axis, or the axis in the middle of zeros; where one side has one more, it is
-/// the end.
+/// Keeps the middle of each axis, or puts the axis in the middle of zeros; where one side has one
+/// more, it is the end.
 void convert_center_crop_pad(NodeContext& node) {
   const TensorExpr x = input_expr(node, 0);
   const int rank = x.rank();

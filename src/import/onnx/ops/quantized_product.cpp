@@ -96,7 +96,7 @@ void convert_conv_integer(NodeContext& node) {
 constexpr Inputs of_quantized{0, 2, 3, 5};
 constexpr std::size_t a_scale = 1, b_scale = 4, y_scale = 6, y_zero_point = 7, bias = 8;
 
-/// Of sums of products: times both scales over the result's.
+/// Rescales sums of products: times both scales over the result's.
 TensorExpr requantized(NodeContext& node, const TensorExpr& sum, const TensorExpr& factor) {
   const TensorExpr zero_point = cast(input_expr(node, y_zero_point), DType::f32);
   return quantized(

@@ -1,4 +1,4 @@
-// Elements moved between axes: blocks of pixels to channels and back, columns of windows to the
+// Moves elements between axes: blocks of pixels to channels and back, columns of windows to the
 // image that they cover.
 
 #include <algorithm>
@@ -54,8 +54,8 @@ struct Columns {
   Dim windows, before, extent;
 };
 
-/// [..., taps, windows, ...] with taps at `axis`: the sum of what covers each element of the
-/// image's axis.
+/// [..., taps, windows, ...] with taps at `axis`: adds up the windows that cover each element of
+/// the image's axis.
 TensorExpr summed(const TensorExpr& x, const Columns& columns, int axis) {
   NodeContext& node = x.node();
   Dims together = x.dims();

@@ -1,4 +1,5 @@
-// LSTM, GRU and RNN: the inputs' products of all steps are one matmul, the steps are the host's.
+// LSTM, GRU and RNN: one matmul computes the inputs' products of all steps, and the host computes
+// the steps.
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// What is reduced, and what becomes of the sum.
+/// A reduction, with functions applied to each element before it and to its result.
 struct Reduction {
   std::string_view onnx, dyn;
   enum class Before : std::uint8_t { Nothing, Abs, Square } before = Before::Nothing;

@@ -32,8 +32,8 @@ struct Samples {
   std::optional<TensorExpr> count;      ///< [R, 1, 1] for each bin
 };
 
-/// The number of samples of a bin where the region decides: enough for any that is no larger than
-/// the image, and a little beyond.
+/// The number of samples of a bin where the region decides it: enough for any region that is no
+/// larger than the image, and a little more.
 Dim most_samples(const Alignment& alignment, Dim extent) {
   return floordiv(extent + (alignment.bins - 1), extent.table().constant(alignment.bins)) + 2;
 }
@@ -144,7 +144,8 @@ TensorExpr image_of(NodeContext& node) {
   return {node, channels_last(node, node.value(0))};
 }
 
-/// Before opset 16 a region has at least the size 1, and its places are no middles of elements.
+/// Before opset 16 a region has at least the size 1, and its places are not shifted to the middles
+/// of elements.
 void convert_roi_align(NodeContext& node) {
   constexpr int has_modes = 16;
   node.require_rank(1, 2);
@@ -180,8 +181,8 @@ TensorExpr rounded_away(const TensorExpr& x) {
   return where(less(x, 0.0), ceil(x - 0.5), floor(x + 0.5));
 }
 
-/// Whether an element of the axis is in a bin: bool [R, bins, extent]. Bins begin and end at whole
-/// elements, and overlap where they share one.
+/// True where an element of the axis is in a bin: bool [R, bins, extent]. Bins begin and end at
+/// whole elements, and overlap where they share one.
 TensorExpr in_bin(const TensorExpr& first, const TensorExpr& last, std::int64_t bins, double scale,
                   Dim extent) {
   NodeContext& node = first.node();

@@ -27,7 +27,7 @@ Value named(NodeContext& node, const char* attribute, const char* default_name,
   node.fail(fmt::format("{} {} is unknown", attribute, name));
 }
 
-/// Upsample, and the first Resize: from the left, and towards the elements that are kept.
+/// Upsample and the first Resize count from the left, and round towards the elements that are kept.
 Resizing first_resizing(NodeContext& node) {
   using Curve = Resizing::Curve;
   Resizing resizing;
@@ -69,8 +69,8 @@ Resizing resizing_of(NodeContext& node) {
   return resizing;
 }
 
-/// The fraction with the least denominator that rounds to this float: what a scale such as 0.7 was
-/// before it became one.
+/// The fraction with the least denominator that rounds to this float: the value that a scale such
+/// as 0.7 had before it became a float.
 std::pair<std::int64_t, std::int64_t> fraction_of(float number) {
   constexpr std::int64_t greatest = 1 << 24;
   std::int64_t above = 1, above_before = 0, below = 0, below_before = 1;
@@ -87,7 +87,7 @@ std::pair<std::int64_t, std::int64_t> fraction_of(float number) {
   }
 }
 
-/// Of a known size as the operator's definition rounds, in f32.
+/// A known size is rounded as the operator's definition does, in f32.
 Dim scaled_size(NodeContext& node, Dim in, float scale) {
   if (const std::optional<std::int64_t> known = in.constant())
     return node.dims().constant(
@@ -108,7 +108,7 @@ std::vector<float> scales_of(NodeContext& node, std::size_t input) {
       node.fail_unsupported("its scales must be constant; sizes may depend on the graph's dims");
     for (const double each : numbers_of(*tensor)) scales.push_back(static_cast<float>(each));
   }
-  constexpr float greatest = 1 << 24;  // as fraction_of needs it
+  constexpr float greatest = 1 << 24;  // the limit of fraction_of
   if (std::ranges::any_of(
           scales, [](float scale) { return !(scale >= 1 / greatest && scale <= greatest); }))
     node.fail("its scales must be above 0, and between 2^-24 and 2^24");
@@ -136,7 +136,7 @@ void keep_aspect_ratio(NodeContext& node, std::vector<AxisRequest>& requests, bo
     number = !number ? value : larger ? std::max(*number, value) : std::min(*number, value);
   }
   for (AxisRequest& request : requests) {
-    // Rounded to the nearest, halves up: of sizes[j] / in[j] * in, the least or greatest over j.
+    // sizes[j] / in[j] * in, rounded to nearest, halves up; the least or greatest of these over j.
     std::optional<Dim> out;
     for (std::size_t j = 0; j < requests.size(); ++j) {
       const Dim divisor = max(requests[j].in * 2, node.dims().constant(1)),
@@ -172,7 +172,7 @@ void take_parts(NodeContext& node, std::vector<AxisRequest>& requests) {
   for (std::size_t i = 0; i < count; ++i) requests[i].part_values = {at(i), at(count + i)};
 }
 
-/// Of an input that must be a vector, where it is known.
+/// The elements of an input that must be a vector, where they are known.
 std::optional<std::int64_t> vector_length(NodeContext& node, std::size_t input) {
   node.require_rank(input, 1);
   return node.type_of(input).dims[0].constant();
@@ -220,7 +220,8 @@ bool changes_nothing(const Resizing& resizing, const AxisRequest& request) {
   return !request.scale_value && graph::prove_equal(request.in, request.out) == true;
 }
 
-/// Where batch and channels stay, channels stand last meanwhile, as in the convolutions around.
+/// Where batch and channels keep their sizes, channels stand last meanwhile, as in the convolutions
+/// around.
 void convert_resize(NodeContext& node) {
   const Resizing resizing = resizing_of(node);
   TensorExpr x = input_expr(node, 0);

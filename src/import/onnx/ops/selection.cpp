@@ -1,4 +1,4 @@
-// Places as results: of the greatest element, and as ones among zeros.
+// Operators whose results are places: of the greatest element, and as ones among zeros.
 
 #include <numeric>
 
@@ -11,8 +11,8 @@
 namespace dyn::onnx {
 namespace {
 
-/// Of the greatest or least element, or of a NaN; among equal ones the first or the last. The axis
-/// stays, as a dim of 1.
+/// The place of the greatest or least element, or of a NaN; among equal ones the first or the last.
+/// The axis stays, as a dim of 1.
 TensorExpr place_of_extremum(const TensorExpr& x, int axis, bool greatest, bool last) {
   NodeContext& node = x.node();
   const Dim extent = x.dims()[static_cast<std::size_t>(axis)];
@@ -34,7 +34,7 @@ void convert_arg(NodeContext& node) {
   node.give(reshape(place, dims).id());
 }
 
-/// Before opset 13 all axes from `axis` on are one.
+/// Before opset 13 all axes from `axis` on count as one.
 void convert_hardmax(NodeContext& node) {
   constexpr int one_axis = 13;
   const TensorExpr x = input_expr(node, 0);
@@ -60,7 +60,7 @@ Dim depth_of(NodeContext& node) {
   return node.dims().constant(graph::saturated(DType::i64, node.need_number(1, "its depth")));
 }
 
-/// Where no place is meant, indices outside of -depth .. depth - 1, all are `off`.
+/// An index outside of -depth .. depth - 1 means no place: all elements are `off`.
 void convert_one_hot(NodeContext& node) {
   const TensorExpr given = cast(input_expr(node, 0), DType::i64), values = input_expr(node, 2);
   const Dim depth = depth_of(node), one = node.dims().constant(1), two = node.dims().constant(2);

@@ -35,7 +35,7 @@ void convert_size(NodeContext& node) {
   node.give(KnownInts{DType::i64, true, {product(node.dims(), node.type_of(0).dims)}});
 }
 
-/// Integers that only sizes give stay what they are under another shape.
+/// Integers that follow from sizes alone keep their values under another shape.
 bool give_known(NodeContext& node, const std::vector<Dim>& shape) {
   std::optional<KnownInts> ints = node.ints_of_any_rank(0);
   if (!ints) return false;
@@ -53,7 +53,7 @@ bool give_known(NodeContext& node, const std::vector<Dim>& shape) {
     *open = count / given;
     given *= *open;
   }
-  // What does not fit goes the way of all tensors, which ends in an error.
+  // Shapes that do not fit are left to the general path, which ends in an error.
   if (given != count || std::ranges::count(dims, -1) > 0) return false;
   node.give(with_dims(*std::move(ints), std::move(dims)));
   return true;
@@ -158,8 +158,8 @@ void convert_unsqueeze(NodeContext& node) {
   give_shaped(node, shape);
 }
 
-/// Both sides broadcast: dims of 1 in the shape leave the input's, and so do numbers that are the
-/// input's size in the file.
+/// Both sides broadcast: a dim of 1 in the shape keeps the input's dim, and so does a number that
+/// is the input's size in the file.
 void convert_expand(NodeContext& node) {
   const std::vector<Dim> input = node.type_of(0).dims;
   std::vector<Dim> shape = node.need_dims(1, "its shape");
@@ -172,7 +172,7 @@ void convert_expand(NodeContext& node) {
                         node.sizes().of(own) != 1 && node.sizes().of(own) == *shape[i].constant();
     const bool is_defined = shape[i].symbol() && node.dims().info(*shape[i].symbol()).defined;
     if (shape[i].constant() == 1 || is_own) shape[i] = own;
-    // What the run decides may be 1.
+    // A dim that the run decides may be 1.
     else if (is_defined)
       shape[i] = max(shape[i], own);
   }

@@ -15,11 +15,11 @@
 namespace dyn::onnx {
 namespace {
 
-/// Elements of a matrix that is made when the model is imported.
+/// A matrix with more elements is not made when the model is imported.
 constexpr std::int64_t most_constant = std::int64_t{1} << 24;
 
-/// Of one axis: so many elements, real or of two parts, of a signal of `length`; so many
-/// frequencies.
+/// The transform of one axis: so many elements, real or of two parts, of a signal of `length`; so
+/// many frequencies.
 struct Transform {
   Dim elements, length, frequencies;
   std::int64_t parts = 1;
@@ -53,8 +53,8 @@ TensorExpr constant_matrix(NodeContext& node, const Transform& transform) {
   return floats(node, {elements * transform.parts, frequencies * 2}, matrix);
 }
 
-/// The same for sizes that are not known. Multiples of whole turns go as integers, so that nothing
-/// is lost of the rest.
+/// The same for sizes that are not known. Multiples of whole turns are subtracted as integers, so
+/// that the rest keeps its precision.
 TensorExpr computed_matrix(NodeContext& node, const Transform& transform) {
   constexpr int rank = 4;
   const Dim parts = node.dims().constant(transform.parts), two = node.dims().constant(2);
@@ -138,7 +138,7 @@ void convert_dft(NodeContext& node) {
   node.give(transpose(transformed(signal, transform, leading), back).id());
 }
 
-/// Of each frame of the signal, times the window.
+/// The transform of each frame of the signal, times the window.
 void convert_stft(NodeContext& node) {
   constexpr std::size_t window_input = 2, length_input = 3;
   TensorExpr signal = input_expr(node, 0);

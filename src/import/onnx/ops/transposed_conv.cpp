@@ -1,5 +1,5 @@
-// ConvTranspose: a convolution of the input with zeros between its elements, by the filters turned
-// round.
+// ConvTranspose: a convolution of the input, with zeros between its elements, by the filters in
+// reverse.
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +16,8 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// What stands around an axis before the filters slide over it; negative: what is cut off.
+/// How many zeros stand around an axis before the filters slide over it; negative: how many
+/// elements are cut off.
 struct Margins {
   Dim before, after;
 };
@@ -36,7 +37,7 @@ Tensor with_taps_reversed(const Tensor& filters) {
   return result;
 }
 
-/// Dims of [C, O / groups, taps...] on the way to [taps..., C / groups, O].
+/// Dims of [C, O / groups, taps...] in the steps to [taps..., C / groups, O].
 struct FilterArrangement {
   Integers apart;     ///< [groups, C / groups, O / groups, taps...]
   Integers perm;      ///< to [taps..., C / groups, groups, O / groups]
@@ -64,7 +65,7 @@ FilterArrangement arrangement_of(NodeContext& node, std::int64_t groups) {
   return arrangement;
 }
 
-/// With the taps reversed; of a constant when the model is imported.
+/// The filters with their taps reversed; constant filters are converted when the model is imported.
 ValueId conv_filters(NodeContext& node, std::int64_t groups) {
   const FilterArrangement arrangement = arrangement_of(node, groups);
   if (const Tensor* constant = node.constant(1)) {
@@ -108,7 +109,7 @@ ValueId spread(NodeContext& node, ValueId x, const Integers& strides) {
   return node.add("reshape", {padded}, {node.dim_list("shape", together)});
 }
 
-/// As the pads, the rule, or the wanted shape say.
+/// The margins that the pads, the rule, or the wanted shape ask for.
 std::vector<Margins> borders_of(NodeContext& node, const SlidingWindows& windows,
                                 const std::vector<Dim>& extents) {
   const std::size_t count = extents.size();
@@ -132,7 +133,7 @@ std::vector<Margins> borders_of(NodeContext& node, const SlidingWindows& windows
       const Dim two = node.dims().constant(2), less = floordiv(total, two),
                 more_of_it = floordiv(total + 1, two);
       before = rule == "SAME_UPPER" ? less : more_of_it;
-      // What a wanted shape has beyond the whole result stands at the end.
+      // Where a wanted shape exceeds the whole result, the excess stands at the end.
       after = (rule == "SAME_UPPER" ? more_of_it : less) - max(size - whole, zero);
     }
     const std::int64_t reach = windows.reach(i) - 1;
@@ -142,7 +143,7 @@ std::vector<Margins> borders_of(NodeContext& node, const SlidingWindows& windows
   return borders;
 }
 
-/// Negative borders cut off, the others as the convolution's padding.
+/// Cuts negative borders off; the others become the convolution's padding.
 ValueId cut(NodeContext& node, ValueId x, std::vector<Margins>& borders) {
   const std::vector<Dim> dims = node.builder().type(x).dims;
   const Dim zero = node.dims().constant(0);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t places_input = 1, shape_input = 2;
 
-/// Places count the elements of the tensor that the windows came from; a larger output has more
-/// zeros at the end of each axis.
+/// Places count the elements of the tensor that the windows were taken from; a larger output has
+/// more zeros at the end of each axis.
 void convert_max_unpool(NodeContext& node) {
   const TensorExpr x = input_expr(node, 0);
   const Dims extents = extents_of(node);

@@ -30,7 +30,7 @@ void convert_transpose(NodeContext& node) {
   node.give(node.add("transpose", {node.value(0)}, {node.integer_list("perm", perm)}));
 }
 
-/// What a Slice takes of one axis.
+/// The part of one axis that a Slice takes.
 struct Cut {
   std::int64_t axis = 0, step = 1;
   Dim start, end;
@@ -48,8 +48,8 @@ std::vector<Dim> slice_list(NodeContext& node, const char* name, std::size_t inp
 /// A start or end counted from the front, within 0 .. extent (backwards: -1 .. extent - 1).
 Dim place(NodeContext& node, Dim given, Dim extent, bool backwards) {
   const Dim back = given * -1;
-  // A size counted from the end: no element of it would mean another place, so that there is one at
-  // least.
+  // The index counts from the end: a size of 0 would mean another place, so the size must be at
+  // least 1.
   if (back.symbol() && graph::bounds(back).low == 0)
     node.dims().refine(*back.symbol(), 1, std::numeric_limits<std::int64_t>::max());
   const graph::Interval range = graph::bounds(given);
@@ -67,7 +67,7 @@ std::vector<Cut> cuts_of(NodeContext& node, const std::vector<Dim>& dims) {
   std::iota(axes.begin(), axes.end(), 0);
   if (const auto given = node.integers("axes", 3)) axes = *given;
   if (node.has(4)) steps = node.need_integers(4, "steps");
-  // Beyond every axis; what follows adds to it.
+  // A limit beyond every axis; later arithmetic adds to it.
   constexpr std::int64_t most_step = std::int64_t{1} << 61;
   for (std::int64_t& step : steps) step = std::clamp(step, -most_step, most_step);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
@@ -82,7 +82,7 @@ std::vector<Cut> cuts_of(NodeContext& node, const std::vector<Dim>& dims) {
     Cut cut{axis, steps[i], place(node, starts[i], extent, backwards),
             place(node, ends[i], extent, backwards)};
     if (backwards) {
-      // The same of the axis reversed.
+      // The same for the reversed axis.
       cut.start = extent - 1 - cut.start;
       cut.end = extent - 1 - cut.end;
     }
@@ -136,7 +136,7 @@ void convert_slice(NodeContext& node) {
                       node.dim_list("ends", ends), node.integer_list("steps", steps)}));
 }
 
-/// As given, or equal parts, of which the last may be smaller.
+/// Sizes as given, or equal parts, where the last may be smaller.
 std::vector<Dim> split_sizes(NodeContext& node, Dim extent) {
   std::vector<Dim> sizes;
   if (node.has(1)) return node.need_dims(1, "split");

@@ -1,5 +1,5 @@
 #pragma once
-// Axes in another order: channels last, as dyn's windows have them, or after the batch, as ONNX has
+// Permutes axes: channels last, as dyn's sliding windows have them, or after the batch, as ONNX has
 // them.
 
 #include <span>
@@ -8,15 +8,15 @@
 
 namespace dyn::onnx {
 
-/// [N, C, d...] as [N, d..., C], and back.
+/// [N, C, d...] to [N, d..., C], and back.
 ValueId channels_last(NodeContext& node, ValueId x);
 ValueId channels_first(NodeContext& node, ValueId x);
 
-/// The elements where they stand with the axes in the order `perm`.
+/// The tensor's elements with the axes in the order `perm`.
 Tensor permuted(const Tensor& tensor, std::span<const std::int64_t> perm);
 
-/// The input with its axes in the order `perm`; of a constant a constant, so that nothing is turned
-/// when the model runs.
+/// The input with its axes in the order `perm`. A constant gives a constant, so that nothing is
+/// transposed when the model runs.
 ValueId permuted_input(NodeContext& node, std::size_t input, std::span<const std::int64_t> perm);
 
 }  // namespace dyn::onnx

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t most_folded = 64;
 
-/// One operand leaves b unused. In double precision; rounded once to f32, sums, products, quotients
-/// and roots are what f32 arithmetic gives.
+/// With one operand, b is unused. In double precision; rounded once to f32, sums, products,
+/// quotients and roots equal those of f32 arithmetic.
 struct FoldedOperator {
   std::string_view op;
   std::size_t operands;
@@ -43,7 +43,7 @@ void append(Tensor& tensor, T element) {
   tensor.bytes.append(reinterpret_cast<const char*>(&element), sizeof element);
 }
 
-/// Looks without asking for values of inputs: what is not known here is computed when the model
+/// Does not ask for values of inputs: a float that is not known here is computed when the model
 /// runs.
 const Tensor* foldable_floats(NodeContext& node, std::size_t input) {
   const Tensor* tensor = node.has(input) ? node.operand(input)->constant.get() : nullptr;
@@ -52,7 +52,7 @@ const Tensor* foldable_floats(NodeContext& node, std::size_t input) {
              : nullptr;
 }
 
-/// The dims of both, or of the one where the other is one element; nothing where more would have to
+/// The dims of both, or of one where the other has one element; nothing where more elements would
 /// be repeated.
 std::optional<std::vector<std::int64_t>> joint_dims(const Tensor& a, const Tensor& b) {
   if (a.dims == b.dims) return a.dims;

@@ -9,7 +9,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// Up to it all integers are floats.
+/// All integers up to this one are floats.
 constexpr std::int64_t exact_floats = 1 << 24;
 constexpr std::int64_t greatest_element = 255;
 /// An element is high * base + low, with |high| and |low| of at most the base.

@@ -7,8 +7,7 @@
 
 namespace dyn::onnx {
 
-/// f32 elements that are whole, of at most 255 in magnitude; a constant where it is one in the
-/// file.
+/// Whole f32 elements, at most 255 in magnitude; a constant where the file has one.
 struct Whole {
   std::optional<Tensor> constant;
   std::optional<TensorExpr> value;
@@ -25,7 +24,7 @@ std::optional<TensorExpr> exact_product(
     NodeContext& node, const Whole& a, const Whole& b, Dim terms,
     const std::function<TensorExpr(const Whole&, const Whole&)>& multiply);
 
-/// As a value of the module.
+/// The elements as a value of the module.
 TensorExpr value_of(NodeContext& node, const Whole& whole);
 
 }  // namespace dyn::onnx

@@ -9,7 +9,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// A tap for all elements of the resized axis, and whether these lie on the axis at all.
+/// A tap for all elements of the resized axis, and a mask of those that lie on the axis at all.
 struct Chosen {
   TensorExpr places;                  ///< i64 [out], or [out, taps]
   std::optional<TensorExpr> weights;  ///< the same shape; none: the elements themselves
@@ -17,7 +17,7 @@ struct Chosen {
 
 struct Choice {
   std::vector<Chosen> taps;
-  bool sums = false;                  ///< over the taps of the only entry
+  bool sums = false;                  ///< adds up the taps of the only entry
   std::optional<TensorExpr> outside;  ///< bool [out]: where the extrapolated value stands
 };
 
@@ -39,7 +39,7 @@ std::vector<Tap<Number>> curve_taps(const Resizing& resizing, const Number& x,
   return taps;
 }
 
-/// How far the curve of a smaller axis reaches, in elements of the original one; each has that many
+/// The reach of a smaller axis' curve, in elements of the original axis; each element has that many
 /// taps on either side.
 Dim reach_of(const Resizing& resizing, const AxisRequest& request) {
   const std::int64_t radius = resizing.curve == Curve::Linear ? 1 : 2;
@@ -51,7 +51,7 @@ Dim reach_of(const Resizing& resizing, const AxisRequest& request) {
   return max(dims.constant(radius), floordiv(request.in * radius + divisor - 1, divisor));
 }
 
-/// Of tap `step`, counted from 0, of `2 * reach` around x.
+/// The weight of tap `step`, counted from 0, of `2 * reach` around x.
 template <class Number>
 Tap<Number> wide_tap(const Resizing& resizing, const Number& x, const Number& step,
                      const ResizedAxis<Number>& axis, const Number& reach) {
@@ -65,7 +65,7 @@ bool is_crop(const Resizing& resizing) {
   return resizing.coordinates == Resizing::Coordinates::Crop;
 }
 
-/// Values of the graph, for sizes that are not known.
+/// Taps as values of the graph, for sizes that are not known.
 class InGraph {
  public:
   InGraph(NodeContext& node, const Resizing& resizing, const AxisRequest& request)
@@ -126,7 +126,7 @@ class InGraph {
   ResizedAxis<TensorExpr> axis_;
 };
 
-/// Constants, for sizes that are.
+/// Taps as constants, for known sizes.
 class Folded {
  public:
   Folded(NodeContext& node, const Resizing& resizing, const AxisRequest& request)
@@ -218,7 +218,7 @@ TensorExpr before_axes(const TensorExpr& x, std::ptrdiff_t after) {
   return reshape(x, dims);
 }
 
-/// Each element again and again, which moves nothing: where that is what the places say.
+/// Repeats each element, which needs no gather: where the places say just that.
 std::optional<TensorExpr> repeated(const TensorExpr& x, const Resizing& resizing,
                                    const AxisRequest& request) {
   using Coordinates = Resizing::Coordinates;

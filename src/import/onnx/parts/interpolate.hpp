@@ -1,17 +1,17 @@
 #pragma once
-// One axis at another size.
+// Resizes one axis.
 
 #include "src/import/onnx/parts/interpolation.hpp"
 
 namespace dyn::onnx {
 
-/// What is known of an axis that is resized.
+/// Describes an axis that is resized.
 struct AxisRequest {
   int axis = 0;
   Dim in, out;
-  std::optional<float> scale;             ///< where it is given; else the sizes say
-  std::optional<TensorExpr> scale_value;  ///< where it is neither given nor out / in
-  /// The part that is taken: numbers, or where these depend on data, values.
+  std::optional<float> scale;             ///< where the node gives it; else the sizes say
+  std::optional<TensorExpr> scale_value;  ///< where the scale is neither given nor out / in
+  /// The part of the axis that is taken: numbers, or values where these depend on data.
   std::optional<std::pair<float, float>> part;
   std::optional<std::pair<TensorExpr, TensorExpr>> part_values;
 };

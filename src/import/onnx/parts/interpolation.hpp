@@ -1,7 +1,7 @@
 #pragma once
-// Where the elements of a resized axis come from. Written once for numbers, where sizes are known
-// when the model is imported, and for values of the graph, where they are not: both compute in f32,
-// and so alike.
+// Computes which elements a resized axis takes its own from. Written once for numbers, where sizes
+// are known when the model is imported, and for values of the graph, where they are not: both
+// compute in f32, and so alike.
 
 #include <cmath>
 #include <string>
@@ -91,7 +91,7 @@ Number nearest_place(const Resizing& resizing, const Number& x, const ResizedAxi
   return where(less(axis.scale, 1.0F), ceil(x), floor(x));
 }
 
-/// Of cubic convolution at a distance of at most 1, and of 1 to 2.
+/// The weights of cubic convolution at a distance of at most 1, and of 1 to 2.
 template <class Number>
 Number near_weight(const Number& d, float a) {
   return ((a + 2) * d - (a + 3)) * d * d + 1.0F;
@@ -101,13 +101,13 @@ Number far_weight(const Number& d, float a) {
   return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
 }
 
-/// A place, whole and maybe outside of the axis, and how much it counts.
+/// A place, whole and maybe outside of the axis, and its weight.
 template <class Number>
 struct Tap {
   Number place, weight;
 };
 
-/// Around x; the weights' sum is 1.
+/// The taps around x; their weights add up to 1.
 template <class Number>
 std::vector<Tap<Number>> linear_taps(const Number& x) {
   const Number left = floor(x), ratio = x - left;

@@ -80,7 +80,7 @@ void convert_gather_nd(NodeContext& node) {
   node.give(gather_at(data, places).id());
 }
 
-/// Along the axis of time the first of each sequence of the batch are turned round.
+/// Reverses, along the axis of time, the first elements of each sequence of the batch.
 void convert_reverse_sequence(NodeContext& node) {
   const TensorExpr x = input_expr(node, 0), lengths = cast(input_expr(node, 1), DType::i64);
   const int rank = x.rank(), batch = node.axis(node.integer("batch_axis", 1), rank),

@@ -9,7 +9,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// Along one axis of windows: where on the axis each tap of each window stands, [windows, taps].
+/// The places on one axis of each tap of each window: [windows, taps].
 TensorExpr places_on_axis(NodeContext& node, const SlidingWindows& windows, std::size_t axis,
                           Dim count) {
   const TensorExpr first =
@@ -19,7 +19,7 @@ TensorExpr places_on_axis(NodeContext& node, const SlidingWindows& windows, std:
                      static_cast<double>(windows.dilations[axis]);
 }
 
-/// A place of the axes in row-major order, in the order with the first axis innermost.
+/// Converts a place in row-major order to the order with the first axis innermost.
 TensorExpr column_major(const TensorExpr& place, const std::vector<Dim>& extents) {
   NodeContext& node = place.node();
   std::optional<TensorExpr> flat;
@@ -43,7 +43,7 @@ void give_places(NodeContext& node, const SlidingWindows& windows, const std::ve
   Integers axes(count), taps(count);
   std::iota(axes.begin(), axes.end(), 2);
   std::iota(taps.begin(), taps.end(), static_cast<std::int64_t>(count) + 2);
-  // [N, C, windows..., taps...]; what stands in the padding is told by its place, not by its value.
+  // [N, C, windows..., taps...]; padding is recognised by its place, not by its value.
   std::vector<graph::Attr> attrs = attrs_of(node, windows, true);
   attrs.push_back(node.integer_list("axes", axes));
   const TensorExpr elements = apply("windows", {x}, attrs);

@@ -1,5 +1,5 @@
 #pragma once
-// Where the greatest elements of windows stand.
+// The places of the greatest elements of windows.
 
 #include "src/import/onnx/parts/sliding_windows.hpp"
 

@@ -14,7 +14,7 @@ namespace dyn::onnx {
 
 TensorExpr quantized(const TensorExpr& x, const std::optional<TensorExpr>& zero_point,
                      DType dtype) {
-  // Both sides of the sum are whole: where it is no exact float, it is far outside of the dtype.
+  // Both sides of the sum are whole. Where it is no exact float, it is far outside of the dtype.
   const TensorExpr sum = zero_point ? round(x) + *zero_point : round(x);
   return cast(minimum(maximum(sum, static_cast<double>(graph::least(dtype))),
                       static_cast<double>(graph::greatest(dtype))),
@@ -45,7 +45,7 @@ DType checked_integer(NodeContext& node, DType dtype) {
   return dtype;
 }
 
-/// Which element of the scale and the zero point belongs to which of x.
+/// Tells which element of the scale and the zero point belongs to an element of x.
 struct Layout {
   int rank = 0, axis = 0;
   std::int64_t block = 0;  ///< elements along the axis that share one; 0: all, or none
@@ -71,7 +71,7 @@ Layout layout_of(NodeContext& node) {
   return layout;
 }
 
-/// A scale or zero point where the elements of x are.
+/// A scale or zero point, shaped so that it broadcasts with x.
 TensorExpr spread(const TensorExpr& x, const Layout& layout, Dim extent) {
   NodeContext& node = x.node();
   if (layout.block == 0) return by_axis(x, layout.axis, layout.rank);
@@ -99,7 +99,7 @@ void convert_quantize(NodeContext& node) {
   node.give(quantized(cast(input_expr(node, 0), scale.dtype()) / scale, zero_point, dtype).id());
 }
 
-/// Of constants a constant, so that a weight is packed as any other.
+/// Constants give a constant, so that a weight is packed as any other.
 bool give_known_numbers(NodeContext& node, const Layout& layout) {
   const Tensor *x = node.constant(0), *scale = node.constant(scale_input),
                *zero_point = node.has(zero_point_input) ? node.constant(zero_point_input) : nullptr;
@@ -150,8 +150,8 @@ void convert_dequantize(NodeContext& node) {
   node.give((cast(whole, scale.dtype()) * scale).id());
 }
 
-/// To u8, with the scale and the zero point that the least and the greatest element ask for, and 0
-/// among them.
+/// Converts to u8, with the scale and the zero point that follow from the least and the greatest
+/// element, and with 0 in their range.
 void convert_dynamic_quantize(NodeContext& node) {
   const TensorExpr x = input_expr(node, 0);
   Integers axes(static_cast<std::size_t>(x.rank()));

@@ -9,7 +9,7 @@ namespace dyn::onnx {
 /// even. x is f32 and whole after rounding; `zero_point` f32 or none.
 TensorExpr quantized(const TensorExpr& x, const std::optional<TensorExpr>& zero_point, DType dtype);
 
-/// A scalar as it is, a vector along the axis of a tensor of `rank` dims.
+/// A scalar unchanged; a vector along the axis of a tensor of `rank` dims.
 TensorExpr by_axis(const TensorExpr& x, int axis, int rank);
 
 }  // namespace dyn::onnx

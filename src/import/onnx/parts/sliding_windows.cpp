@@ -10,7 +10,7 @@ using Integers = std::vector<std::int64_t>;
 
 namespace {
 
-/// So many that there is one window for every stride of the axis.
+/// Pads so that there is one window for every stride of the axis.
 void pad_same(NodeContext& node, SlidingWindows& windows, const std::vector<Dim>& extents,
               bool upper) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
@@ -25,7 +25,7 @@ void pad_same(NodeContext& node, SlidingWindows& windows, const std::vector<Dim>
   }
 }
 
-/// So that products and sums of windows' sizes stay far from 64 bits.
+/// Keeps products and sums of windows' sizes far from 64 bits.
 void check_sizes(NodeContext& node, const SlidingWindows& windows) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
   std::int64_t taps = 1, span = 0;

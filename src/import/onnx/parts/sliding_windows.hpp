@@ -1,5 +1,5 @@
 #pragma once
-// The windows of a convolution or a pool, as ONNX' attributes tell them.
+// The sliding windows of a convolution or a pool, as ONNX' attributes describe them.
 
 #include <cstdint>
 #include <functional>
@@ -10,24 +10,24 @@
 
 namespace dyn::onnx {
 
-/// Along the axes of x after its batch and channels.
+/// Windows along the axes of x after its batch and channels.
 struct SlidingWindows {
   std::vector<std::int64_t> sizes, strides, dilations;
   std::vector<Dim> before, after;
 
   std::int64_t reach(std::size_t i) const { return (sizes[i] - 1) * dilations[i] + 1; }
-  /// Of all axes.
+  /// Elements of a window, over all axes.
   std::int64_t taps() const {
     return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies());
   }
 };
 
-/// An attribute of numbers from 1 on, one for each of `size` axes; where it is left out `value` for
-/// each.
+/// An attribute of numbers from 1 on, one for each of `size` axes; where the node leaves it out,
+/// `value` for each.
 std::vector<std::int64_t> list_of(NodeContext& node, const char* name, std::size_t size,
                                   std::int64_t value);
 
-/// Of the node's attributes, padded as they or auto_pad say.
+/// The windows that the node's attributes describe, padded as pads or auto_pad say.
 SlidingWindows windows_of(NodeContext& node, std::vector<std::int64_t> sizes,
                           const std::vector<Dim>& extents);
 
@@ -37,11 +37,12 @@ std::vector<Dim> extents_of(NodeContext& node);
 /// The sizes of filters [O, C, sizes...], which must be known.
 std::vector<std::int64_t> filter_sizes(NodeContext& node, const std::vector<Dim>& filters);
 
-/// A pool of stride 1 whose window holds, at the file's sizes, whole axes, of which one at least is
-/// freed: it slides nowhere there, and is a pool of all there is at any size.
+/// True for a pool of stride 1 whose window covers, at the file's sizes, whole axes, of which one
+/// at least is freed. The window slides nowhere there, so the pool covers the whole input at any
+/// size.
 bool holds_all(NodeContext& node, const SlidingWindows& windows, const std::vector<Dim>& extents);
 
-/// For conv and pools; what is as by default is left out.
+/// Attributes for conv and pools; those with their default value are left out.
 std::vector<graph::Attr> attrs_of(NodeContext& node, const SlidingWindows& windows,
                                   bool with_sizes);
 

@@ -16,7 +16,7 @@ TensorExpr constant(NodeContext& node, DType dtype, const Integers& dims,
   return {node, node.value_of(operand)};
 }
 
-/// With what symbols have been replaced by since the dims were asked for.
+/// Applies the replacements of symbols since the dims were asked for.
 void resolve(NodeContext& node, graph::Attr& attr) {
   auto* dims = std::get_if<Dims>(&attr.value);
   if (dims == nullptr) return;

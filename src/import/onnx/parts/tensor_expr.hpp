@@ -1,5 +1,5 @@
 #pragma once
-// Values of the module written as arithmetic, for operators that are made of many others.
+// Values of the module written as arithmetic, for operators that expand to many others.
 
 #include <cstdint>
 #include <string_view>
@@ -12,8 +12,8 @@ namespace dyn::onnx {
 using Integers = std::vector<std::int64_t>;
 using Dims = std::vector<Dim>;
 
-/// A value and the node that it is computed for. Both sides of an operator broadcast; a number
-/// takes the dtype of the value beside it.
+/// A tensor expression: a value of the module, and the node that it is computed for. Both sides of
+/// an operator broadcast; a number takes the dtype of the value beside it.
 class TensorExpr {
  public:
   TensorExpr(NodeContext& node, ValueId id) : node_(&node), id_(id) {}
@@ -23,7 +23,7 @@ class TensorExpr {
   DType dtype() const { return node_->builder().type(id_).dtype; }
   int rank() const { return node_->builder().type(id_).rank(); }
   Dims dims() const { return node_->builder().type(id_).dims; }
-  /// The scalar with its dtype.
+  /// A scalar of the same dtype.
   TensorExpr scalar(double number) const { return {*node_, node_->scalar(number, id_)}; }
 
  private:
@@ -53,7 +53,7 @@ TensorExpr operator/(double a, const TensorExpr& b);
 TensorExpr abs(const TensorExpr& x);
 TensorExpr floor(const TensorExpr& x);
 TensorExpr ceil(const TensorExpr& x);
-/// Halves to the even integer.
+/// Halves go to the even integer.
 TensorExpr round(const TensorExpr& x);
 TensorExpr sqrt(const TensorExpr& x);
 TensorExpr exp(const TensorExpr& x);
@@ -89,24 +89,24 @@ TensorExpr concat(const std::vector<TensorExpr>& parts, int axis);
 TensorExpr gather(const TensorExpr& data, const TensorExpr& indices, int axis);
 TensorExpr matmul(const TensorExpr& a, const TensorExpr& b);
 TensorExpr reduce(std::string_view op, const TensorExpr& x, const Integers& axes, bool keeps);
-/// A vector, or a tensor whose other dims are 1, as one of `rank` dims of which `axis` is the
+/// Reshapes a vector, or a tensor whose other dims are 1, to `rank` dims, where `axis` is the
 /// vector's.
 TensorExpr along(const TensorExpr& x, int axis, int rank);
 /// x with one more dim, of 1.
 TensorExpr unsqueeze(const TensorExpr& x, int axis);
 
-/// 0, 1, ... below the end.
+/// 0, 1, ... end - 1.
 TensorExpr range(NodeContext& node, Dim end, DType dtype = DType::i64);
-/// A scalar that sizes give.
+/// The dim as a scalar.
 TensorExpr size(NodeContext& node, Dim dim, DType dtype = DType::i64);
 /// Constants of the module.
 TensorExpr floats(NodeContext& node, const Integers& dims, const std::vector<float>& elements);
 TensorExpr integers(NodeContext& node, const Integers& dims, const Integers& elements);
 
-/// The product; 1 where there are none.
+/// The product of the dims; 1 where there are none.
 Dim product(NodeContext& node, const Dims& dims);
-/// Indices from 0 to extent - 1, of which the given ones may count from the end; one that is
-/// outside of the extent is an error when the model runs.
+/// The indices counted from 0 to extent - 1; given ones may count from the end. An index outside of
+/// the extent is an error when the model runs.
 TensorExpr checked_indices(const TensorExpr& indices, Dim extent);
 
 }  // namespace dyn::onnx

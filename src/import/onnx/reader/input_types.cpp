@@ -154,8 +154,8 @@ graph::Dim InputTypes::symbol(const std::string& name) {
   return symbols_.emplace(name, made).first->second;
 }
 
-/// Names of dims in the text: letters, digits and `_`, beginning with a letter, so that no symbol
-/// without a name has it, and none of its words.
+/// Dims have these names in the text: letters, digits and `_`, beginning with a letter, so that no
+/// name is that of an unnamed symbol, or a word of the text.
 std::string InputTypes::text_name(const std::string& name) {
   std::string plain;
   for (const char letter : name) plain += is_letter(letter) || is_digit(letter) ? letter : '_';

@@ -14,8 +14,8 @@
 
 namespace dyn::onnx {
 
-/// Names in the file become symbols, the same everywhere; where free_dims has words for an input
-/// they stand for what the file says.
+/// Names in the file become symbols, the same everywhere; where free_dims has words for an input,
+/// they replace those of the file.
 class InputTypes {
  public:
   /// Throws Error(user) for words that do not fit the inputs.

@@ -11,7 +11,7 @@
 namespace dyn::onnx {
 namespace {
 
-/// Protobuf reads in blocks, so that a file is in memory once, as messages.
+/// Protobuf reads in blocks, so that a file is in memory only once, as messages.
 class FileStream final : public google::protobuf::io::CopyingInputStream {
  public:
   explicit FileStream(std::ifstream& file) : file_(file) {}

@@ -30,7 +30,7 @@ std::int64_t bytes_of(const TensorProto& proto, const Tensor& tensor) {
   return bytes;
 }
 
-/// Where an external tensor's bytes are.
+/// The location of an external tensor's bytes.
 struct Place {
   std::string file;
   std::uint64_t offset = 0, length = 0;
@@ -205,7 +205,7 @@ Tensor take_tensor(TensorProto& proto, const std::string& folder) {
   } else {
     tensor.bytes =
         typed_data(proto, tensor.dtype, bytes / static_cast<std::int64_t>(size_of(tensor.dtype)));
-    // Cleared, a field would keep its memory.
+    // A field that is only cleared would keep its memory.
     google::protobuf::RepeatedField<float>().Swap(proto.mutable_float_data());
     google::protobuf::RepeatedField<std::int32_t>().Swap(proto.mutable_int32_data());
     google::protobuf::RepeatedField<std::int64_t>().Swap(proto.mutable_int64_data());

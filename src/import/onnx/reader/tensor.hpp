@@ -23,18 +23,18 @@ struct Tensor {
 /// it.
 DType dtype_of(std::int32_t data_type);
 
-/// The same by its name in TensorProto.
+/// The dtype by its name in TensorProto.
 DType dtype_named(const std::string& name);
 
-/// Reads the elements from where they are: the message, or a file below `folder`; where they are in
-/// the message, they are gone from it afterwards, so that no two copies exist. Throws Error(model),
-/// with the tensor's name, where dims are negative or too large, bytes do not fit them, or a file
-/// is missing, too short or outside of the folder.
+/// Reads the elements from the message, or from a file below `folder`. Elements in the message are
+/// gone from it afterwards, so that no two copies exist. Throws Error(model), with the tensor's
+/// name, where dims are negative or too large, bytes do not fit them, or a file is missing, too
+/// short or outside of the folder.
 Tensor take_tensor(TensorProto& proto, const std::string& folder);
 
 /// Elements as numbers; integers exactly below 2^53.
 std::vector<double> numbers_of(const Tensor& tensor);
-/// Of an integer or boolean tensor.
+/// The elements of an integer or boolean tensor.
 std::vector<std::int64_t> integers_of(const Tensor& tensor);
 
 }  // namespace dyn::onnx

@@ -20,7 +20,7 @@ std::string format_name(DType dtype) {
   return name;
 }
 
-/// JSON has no other text.
+/// JSON holds no text but UTF-8.
 void check_utf8(const std::string& key) {
   try {
     static_cast<void>(nlohmann::json(key).dump());

@@ -26,11 +26,11 @@ class Weights {
   explicit Weights(std::vector<Weight> tensors);
 
   bool empty() const noexcept { return tensors_.empty(); }
-  /// Of the file, in bytes.
+  /// Bytes of the file.
   std::size_t size() const noexcept;
   void write(std::ostream& file) const;
-  /// The file in memory; empty without tensors. Each tensor is let go of as soon as it is in there,
-  /// so that most are in memory once.
+  /// The file in memory; empty without tensors. Each tensor is released as soon as it is copied, so
+  /// that most are in memory once.
   std::string take_file();
 
  private:

@@ -10,7 +10,7 @@ using graph::Dim;
 
 namespace {
 
-/// Beyond this many a dim's factors are not told apart.
+/// A dim with more factors than this is not factored.
 constexpr std::size_t most_atoms = 8;
 
 class Dealer {
@@ -23,8 +23,7 @@ class Dealer {
   }
 
  private:
-  /// The place after chosen_ needs `needed` more, and has `have`; dims before `first` are dealt
-  /// out.
+  /// The place after chosen_ needs `needed` more, and has `have`; dims before `first` are assigned.
   void fill(std::vector<Factors> dims, std::size_t first, std::int64_t needed, Dim have) {
     if (solutions_.size() > 1) return;
     if (needed == 1) return finish_place(std::move(dims), first, have);
@@ -65,7 +64,7 @@ class Dealer {
     if (chosen_.size() < places_.size()) {
       fill(std::move(dims), first, places_[place + 1].size, table_.constant(1));
     } else {
-      // What is left are dims of 1.
+      // All remaining dims are 1.
       Dim last = have;
       for (std::size_t i = first; i < dims.size(); ++i) last = last * dims[i].product(table_);
       chosen_.back() = last;

@@ -25,14 +25,14 @@ struct Factors {
 
 Factors factors_of(graph::Dim dim, const FileSizes& sizes);
 
-/// A place of the target: how large it is in the file, and what it has to be where that is known.
+/// A place of the target: its size in the file, and the dim that it must have, where that is known.
 struct Place {
   std::int64_t size = 1;
   std::optional<graph::Dim> known;
 };
 
-/// What stands in each place when the factors of `dims` are dealt out in the order of the dims, no
-/// freed factor cut. Nothing where there are several ways, or none.
+/// The dims of all places when the factors of `dims` are assigned in the order of the dims, and no
+/// freed factor is cut. Nothing where there are several ways, or none.
 std::optional<std::vector<graph::Dim>> split_factors(std::vector<Factors> dims,
                                                      std::span<const Place> places,
                                                      graph::DimTable& table);

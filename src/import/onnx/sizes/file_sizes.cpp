@@ -84,7 +84,7 @@ bool FileSizes::binds(const graph::Constraint& condition) const {
     const std::int64_t left = of(condition.left, scale), right = of(condition.right, scale);
     if (left == right || (condition.kind == Kind::EqualOrOne && (left == 1 || right == 1))) ++held;
   }
-  // A single one may be what a constant happens to be.
+  // A single one may equal a constant by accident.
   return held < 2;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the dims that an import frees are in the file.
+// The sizes in the file of the dims that an import frees.
 
 #include <cstdint>
 #include <set>
@@ -12,8 +12,8 @@
 
 namespace dyn::onnx {
 
-/// Sizes of freed dims in the file, and thereby of all that is computed from them. A symbol that
-/// the file gives no size counts as a prime of its own, larger than usual sizes, so that what
+/// Sizes of freed dims in the file, and thereby of everything computed from them. A symbol without
+/// a size in the file counts as a prime of its own, larger than usual sizes, so that whatever
 /// depends on it equals nothing but itself.
 class FileSizes {
  public:
@@ -24,7 +24,7 @@ class FileSizes {
     std::int64_t size = 0;  ///< in the file
     std::string name;       ///< for messages
   };
-  /// An input with freed dims, as it was asked for.
+  /// An input with freed dims, as the caller asked for it.
   struct Input {
     std::string name;
     std::vector<std::string> words;  ///< Options::free_dims
@@ -34,19 +34,18 @@ class FileSizes {
   void add(Input input) { inputs_.push_back(std::move(input)); }
   const std::vector<Freed>& freed() const { return freed_; }
 
-  /// Whether it changes with a freed dim.
+  /// True where the dim changes with a freed dim.
   bool depends(graph::Dim dim) const;
-  /// Whether it changes with nothing but freed dims.
+  /// True where the dim changes with nothing but freed dims.
   bool knows(graph::Dim dim) const;
-  /// Its size in the file, or where each freed dim is `scale` times as large as there. Throws
+  /// The dim's size in the file, or where each freed dim is `scale` times as large as there. Throws
   /// Error(unsupported) where that is beyond 64 bits.
   std::int64_t of(graph::Dim dim, std::int64_t scale = 1) const;
-  /// Whether a condition, which holds for the file's sizes, is bound to them: it holds for no
-  /// others.
+  /// True where a condition that holds for the file's sizes holds for no others.
   bool binds(const graph::Constraint& condition) const;
-  /// The freed dims that one of them changes with: "H and W".
+  /// The freed dims that one of these changes with: "H and W".
   std::string names_in(std::span<const graph::Dim> dims) const;
-  /// What may be asked for where `bound` cannot be freed, nor what has become a constant:
+  /// Proposes what to free where `bound`, and dims that have become constants, cannot be freed:
   /// "data=N,3,224,224".
   std::string words_without(std::span<const graph::Dim> bound) const;
 

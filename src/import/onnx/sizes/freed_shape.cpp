@@ -27,7 +27,7 @@ struct SizedDim {
 struct SizedTarget {
   TargetDim asked;
   std::int64_t size = 1;
-  Dim found;  ///< the constant -1: what the others leave
+  Dim found;  ///< the dim that stands there; the constant -1: the dims that the others leave
 };
 
 bool is_open(Dim dim) { return !dim.constant(); }
@@ -55,8 +55,8 @@ class Matcher {
   }
 
  private:
-  /// What -1 is in the file; afterwards both sides have the same number of elements there, and at
-  /// least one.
+  /// Finds the size of -1 in the file; afterwards both sides have the same number of elements
+  /// there, and at least one.
   void size_rest() {
     std::int64_t elements = 1, asked = 1;
     bool fits = true;
@@ -103,7 +103,7 @@ class Matcher {
     for (std::size_t i = 0; i < places.size(); ++i) places[i]->found = ones[i];
   }
 
-  /// Places that are computed are what they are; one of the input's dims each stands there.
+  /// Computed places keep their dims; each of them takes one of the input's dims.
   static void take_known(std::vector<Dim>& ones, std::vector<SizedTarget*>& places) {
     for (SizedTarget* place : places) {
       if (place->asked.kind != Kind::Known) continue;
@@ -127,7 +127,7 @@ class Matcher {
     input_[next_].dim = factors.product(table_);
   }
 
-  /// As many as there are places; none where dims beside them take all.
+  /// Dims of 1: as many as there are places; none where dims beside them take all.
   std::vector<Dim> fitted(const std::vector<Dim>& ones, const std::vector<SizedTarget*>& places) {
     std::vector<Dim> open, fitted(places.size(), table_.constant(1));
     std::ranges::copy_if(ones, std::back_inserter(open), is_open);
@@ -154,8 +154,8 @@ class Matcher {
     return fitted;
   }
 
-  /// Dims of 1 in the file that have no place: flattened into what stands before them at the end,
-  /// or into -1.
+  /// Dims of 1 in the file that have no place: they are flattened into the dim before them at the
+  /// end, or into -1.
   void merge(const std::vector<Dim>& ones) {
     SizedTarget* before = has_run_ ? &target_[place_ - 1] : nullptr;
     if (before != nullptr && before->asked.kind != Kind::Known &&

@@ -1,5 +1,5 @@
 #pragma once
-// The shape that a Reshape's constants mean when dims of its input are freed.
+// Finds the shape that a Reshape's constants mean when dims of its input are freed.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@ namespace dyn::onnx {
 /// A dim that a Reshape asks for.
 struct TargetDim {
   enum class Kind : std::uint8_t {
-    Number,  ///< a constant of the file: what it was of the input is to be found
+    Number,  ///< a constant of the file, which may stand for a dim of the input
     Known,   ///< computed from sizes, or copied from the input: stays
     Rest     ///< -1
   };
@@ -24,8 +24,8 @@ struct TargetDim {
 /// the file have equal products. In a run of one target dim the input's are renamed or merged;
 /// where dims are split, each factor that is freed goes to the one place where its size fits. Dims
 /// of 1, such as a batch, which fit anywhere, go by order: as many to as many, and the first to the
-/// first. -1 takes what no other place does. Throws Error(unsupported) with the reason where
-/// several shapes would do, or none.
+/// first. -1 takes the dims that no other place takes. Throws Error(unsupported) with the reason
+/// where several shapes fit, or none.
 std::vector<graph::Dim> freed_shape(std::span<const graph::Dim> input,
                                     std::span<const TargetDim> target, const FileSizes& sizes);
 

@@ -9,16 +9,16 @@
 
 namespace dyn::onnx {
 
-/// [] of a scalar, [n] of a list.
+/// [] for a scalar, [n] for a list.
 std::vector<std::int64_t> dims_of(const KnownInts& ints);
 
 /// The same elements in row-major order. `dims` must have as many.
 KnownInts with_dims(KnownInts ints, std::vector<std::int64_t> dims);
 
-/// Along each axis the elements at these places, which must be within the dims.
+/// Takes the elements at these places of each axis; the places must be within the dims.
 KnownInts taken(const KnownInts& ints, std::span<const std::vector<std::int64_t>> places);
 
-/// Axis i is axis perm[i] of `ints`.
+/// Permutes axes: axis i is axis perm[i] of `ints`.
 KnownInts transposed(const KnownInts& ints, std::span<const std::int64_t> perm);
 
 }  // namespace dyn::onnx
