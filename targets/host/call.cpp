@@ -40,7 +40,7 @@ bool has_halves(const Call& call) {
   return std::ranges::any_of(call.inputs, is_half) || std::ranges::any_of(call.outputs, is_half);
 }
 
-/// A call whose tensors of f16 and bf16 are f32.
+/// A call with f32 copies of its f16 and bf16 tensors.
 struct WideCall {
   explicit WideCall(const Call& narrow) : call{narrow.node, {}, {}, narrow.counted} {
     for (const Array& input : narrow.inputs) {

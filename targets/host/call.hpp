@@ -44,15 +44,15 @@ struct Call {
 
 enum class Outcome : std::uint8_t {
   Ok,
-  IndexOutOfRange,  ///< an index, or a size, is none that the inputs have
+  IndexOutOfRange,  ///< an index, or a size, that the inputs do not allow
 };
 
-/// Fills the outputs, which have their sizes; never of f16 or bf16. May throw std::bad_alloc, and
-/// nothing else.
+/// Fills the outputs, which have their sizes and are never f16 or bf16. May throw std::bad_alloc,
+/// and nothing else.
 using Function = Outcome (*)(const Call&);
 
-/// Of an operator that defines dims, from the inputs alone: their values in the order of
-/// defined_symbols().
+/// The result of an operator's Count, for an operator that defines dims, from the inputs alone: the
+/// dims' values in the order of defined_symbols().
 struct Counted {
   Outcome outcome = Outcome::Ok;
   std::vector<std::int64_t> dims;
@@ -79,8 +79,8 @@ std::span<const Operator> scatter_operators();
 std::span<const Operator> choice_operators();
 std::span<const Operator> recurrence_operators();
 
-/// The extents before an axis, of it, and after it: element (o, i, k) lies at (o * extent + i) *
-/// inner + k.
+/// The extents before an axis, of the axis, and after it: element (o, i, k) lies at (o * extent +
+/// i) * inner + k.
 struct AlongAxis {
   AlongAxis(const Shape& dims, std::size_t axis);
   std::int64_t outer = 1, extent = 1, inner = 1;

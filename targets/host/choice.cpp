@@ -87,7 +87,7 @@ Box box_of(const float* numbers, bool center) {
   return {std::min(n[0], n[2]), std::min(n[1], n[3]), std::max(n[0], n[2]), std::max(n[1], n[3])};
 }
 
-/// The part of both boxes together that both have; 0 where one has no area.
+/// The intersection of two boxes over their union; 0 where one has no area.
 double overlap(const Box& a, const Box& b) {
   const double height = std::min(a.high_y, b.high_y) - std::max(a.low_y, b.low_y),
                width = std::min(a.high_x, b.high_x) - std::max(a.low_x, b.low_x);
@@ -96,7 +96,7 @@ double overlap(const Box& a, const Box& b) {
   return both / (a.area() + b.area() - both);
 }
 
-/// Of one class of one image: the boxes that stay, the best first.
+/// The boxes that stay, for one class of one image, the best first.
 Places select_boxes(std::span<const Box> boxes, const float* scores, std::int64_t most,
                     double share, double least) {
   Places order, chosen;

@@ -23,8 +23,8 @@ struct Part {
   int operand = -1;           ///< -1: a literal
   std::int64_t offset = 0;    ///< in elements
   Shape strides;              ///< in elements; empty: dense
-  std::int64_t scratch = -1;  ///< where the dense copy of what has strides begins
-  std::int64_t literal = 0;   ///< its bits
+  std::int64_t scratch = -1;  ///< where the dense copy of an operand with strides begins
+  std::int64_t literal = 0;   ///< the literal's bits
 };
 
 bool is_dense(const Shape& dims, const Shape& strides) {

@@ -7,7 +7,7 @@
 
 namespace dyn::host {
 
-/// `problem` has a HostCall. `bytes_per_second`: of one thread, for the prediction.
+/// `problem` has a HostCall. `bytes_per_second`: the rate of one thread, for the prediction.
 std::unique_ptr<rkernel::Kernel> make_kernel(const rkernel::Problem& problem,
                                              double bytes_per_second);
 

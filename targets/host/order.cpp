@@ -10,7 +10,7 @@
 namespace dyn::host {
 namespace {
 
-/// Whether a comes before b from the smallest; NaN is the largest of all, as in NumPy.
+/// True where a comes before b in ascending order; NaN is the largest of all, as in NumPy.
 template <class T>
 bool before(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -71,11 +71,11 @@ void cumsum(const Call& call) {
   }
 }
 
-/// Which slices of x are equal, as unique() finds them.
+/// Tells which slices of x are equal, as unique() finds them.
 struct Distinct {
   std::vector<std::int64_t>
-      first;  ///< of each distinct slice its first place, in the order of the result
-  std::vector<std::int64_t> inverse;  ///< of each slice its number in the result
+      first;  ///< for each distinct slice, its first place, in the order of the result
+  std::vector<std::int64_t> inverse;  ///< for each slice, its number in the result
   std::vector<std::int64_t> counts;
 };
 

@@ -18,8 +18,8 @@ Activation activation(const Call& call, const char* name) {
   return [](float x) { return std::tanh(x); };
 }
 
-/// One direction of one layer. The state's product with r is added up over rows of r turned, so
-/// that the loop inside runs over neighbours.
+/// One direction of one layer. The state's product with r is added up over rows of r transposed, so
+/// that the inner loop runs over neighbours.
 class Layer {
  public:
   Layer(const Call& call, std::int64_t direction, bool reverse)
@@ -146,7 +146,7 @@ void run_lstm(const Call& call, Layer& layer) {
                    h_of = activation(call, "h");
   const bool input_forget = graph::attr_boolean(call.node, "input_forget");
   const auto n = static_cast<std::size_t>(layer.hidden());
-  // The cell's state is kept where its last value belongs.
+  // The cell's state is kept where its last value is wanted.
   std::copy_n(layer.of_direction(5), call.inputs[5].size() / layer.directions(), layer.state(2, 0));
   const float* peepholes = layer.of_direction(6);
   layer.run([&](const float* gates, std::vector<float>& h, std::int64_t b) {

@@ -90,7 +90,7 @@ Outcome run(const Call& call) {
   return of_bits(call.inputs[0].dtype, call);
 }
 
-/// Elements that are only put somewhere need no arithmetic, so that every dtype will do.
+/// Elements that are only moved need no arithmetic, so every dtype will do.
 template <class Body>
 Outcome visit_updates(DType dtype, const Call& call, const Body& body) {
   Outcome outcome = Outcome::Ok;

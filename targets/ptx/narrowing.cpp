@@ -6,8 +6,8 @@ namespace dyn::ptx {
 namespace {
 
 struct Use {
-  bool factor = false;   ///< multiplied by a contraction
-  bool foreign = false;  ///< touched by another target's kernel
+  bool factor = false;   ///< a contraction multiplies it
+  bool foreign = false;  ///< another target's kernel touches it
   bool other_dtype = false;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Memory of fewer bytes: which buffers can be kept in f16 or bf16.
+// Finds the buffers that can be kept in f16 or bf16, to save memory traffic.
 
 #include <vector>
 
@@ -7,9 +7,9 @@
 
 namespace dyn::ptx {
 
-/// Narrows f32 operands to `precision`, alike in all problems: factors of contractions that are
-/// constant, and buffers that are neither constant nor ports. Only buffers that no problem but the
-/// `own` ones touches, and that are f32 wherever they are used.
+/// Narrows f32 operands to `precision`, alike in all problems: constant factors of contractions,
+/// and buffers that are neither constant nor ports. A buffer qualifies only if no problem but the
+/// `own` ones touches it, and if it is f32 wherever it is used.
 void narrow_buffers(std::vector<rkernel::Problem>& problems, const std::vector<bool>& own,
                     const rkernel::BufferFacts& buffers, DType precision);
 

@@ -15,7 +15,7 @@ namespace {
 
 // A kernel of either kind.
 struct Prepared {
-  std::unique_ptr<rkernel::Kernel> kernel;  ///< nullptr: not one of ours
+  std::unique_ptr<rkernel::Kernel> kernel;  ///< nullptr: no kernel of this target
   std::function<std::vector<codegen::KernelSource>()> sources;
   std::function<void(std::vector<const void*>)> bind;
 };
@@ -91,7 +91,7 @@ class PtxTarget final : public rkernel::Target {
     return prepared(LoopKernel::create(problem, options_.machine, name_));
   }
 
-  // Each distinct source once: problems of one structure share their code.
+  // Lists each distinct source once: problems of one structure share their code.
   void load(const std::vector<Prepared>& all, rkernel::CompileReport& report) {
     std::vector<codegen::KernelSource> distinct;
     std::unordered_map<std::string, std::size_t> index_of;
@@ -121,7 +121,7 @@ class PtxTarget final : public rkernel::Target {
 
   TargetOptions options_;
   std::vector<choice::GpuTile> tiles_;  ///< candidates of every contraction
-  std::vector<choice::GpuPair> pairs_;  ///< that one launch can run
+  std::vector<choice::GpuPair> pairs_;  ///< pairs that one launch can run
   std::string name_;
   std::atomic<std::int64_t> compiled_{0};
 };

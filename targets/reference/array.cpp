@@ -1,4 +1,4 @@
-// Arrays and their exchange with tensors.
+// Arrays, and their conversion to and from tensors.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace dyn::reference {
 namespace {
 
-/// f16 or bf16 by their definition: fraction bits, and the exponent of the least normal number.
+/// f16 or bf16 by definition: fraction bits, and the exponent of the least normal number.
 struct Format {
   int fraction_bits, least_exponent;
 };
@@ -32,7 +32,7 @@ double decoded(DType dtype, std::uint16_t bits) {
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
-/// Of a number that the format holds.
+/// The bits of a number that the format holds.
 std::uint16_t encoded(DType dtype, double value) {
   const Format format = format_of(dtype);
   const int one = 1 << format.fraction_bits, infinity = 0x8000 - one;
@@ -64,8 +64,8 @@ double rounded_to(DType dtype, double value) {
   if (dtype == DType::f32) return static_cast<float>(value);
   if (!std::isfinite(value) || value == 0) return value;
   const Format format = format_of(dtype);
-  // The place of the last bit that the format keeps; in units of it the default rounding is to
-  // nearest, ties to even.
+  // The last bit that the format keeps. In units of it, the default rounding is to nearest, ties to
+  // even.
   const int last = std::max(std::ilogb(value), format.least_exponent) - format.fraction_bits;
   const double result = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
   const double largest =

@@ -1,5 +1,5 @@
-// Windows, and what is computed over them: a loop for each axis, no sharing with the primitives
-// that the loader makes of them.
+// Sliding windows, convolution and pooling: a loop for each axis. Nothing is shared with the
+// primitives that the loader splits them into.
 
 #include <cmath>
 #include <functional>
@@ -33,7 +33,7 @@ struct Slide {
     }
   }
 
-  /// The element in a dense array of `extents` of a tap of a window; -1: it is padding.
+  /// The index of a window's tap in a dense array of `extents`; -1: it is padding.
   std::int64_t element(const Dims& window, const Dims& tap) const {
     std::int64_t place = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -177,8 +177,8 @@ std::vector<Array> conv(const OpCall& call) {
   return {result};
 }
 
-/// start, folded with the elements of each window; finish(total, how many there are, how many
-/// taps). `elements` are x's, or those of the result.
+/// Folds the elements of each window, from `start`; finish(total, number of elements, number of
+/// taps) gives the result. `elements` are x's, or those of the result.
 template <class Value, class Fold, class Finish>
 std::vector<Array> pool(const OpCall& call, std::vector<Value> Array::* elements, Value start,
                         const Fold& fold, const Finish& finish) {

@@ -14,7 +14,7 @@ std::vector<Array> cast(const OpCall& call) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.size()); ++i) {
     if (is_float(result.dtype)) {
       result.floats[i] = is_float(x.dtype) ? x.floats[i] : graph::as_number(x.dtype, x.integers[i]);
-      // By way of f32, as everything that becomes a 16-bit float.
+      // Rounds to f32 first, as everywhere before a 16-bit float.
       if (graph::is_half(result.dtype)) result.floats[i] = rounded_to(DType::f32, result.floats[i]);
     } else {
       result.integers[i] =

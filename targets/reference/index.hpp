@@ -1,5 +1,5 @@
 #pragma once
-// Walking index spaces: strides, broadcasting, and one loop nest for any rank.
+// Walks index spaces: strides, broadcasting, and one loop nest for any rank.
 
 #include <array>
 #include <cstdint>

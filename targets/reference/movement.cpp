@@ -35,7 +35,7 @@ void view_write(const Array& part, Array& whole, std::int64_t start, const Dims&
                     [&](const auto& at) { copy_element(part, next++, whole, start + at[0]); });
 }
 
-/// A -1 among the dims stands for what the others leave.
+/// A -1 among the dims stands for the size that the others leave.
 std::vector<Array> reshape(const OpCall& call) {
   Array result = call.input(0);
   Dims dims = call.dims("shape");

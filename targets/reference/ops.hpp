@@ -1,5 +1,5 @@
 #pragma once
-// What an operator's implementation sees, and the tables that name them.
+// The interface of an operator's implementation, and the tables that name them.
 
 #include <span>
 #include <string_view>

@@ -19,7 +19,7 @@ std::vector<bool> reduced_axes(const OpCall& call, std::size_t rank) {
 /// The result's dims with every reduced axis kept as 1, then dropped where the node says so.
 struct ReducedShape {
   Dims kept, final;
-  std::int64_t count = 1;  ///< elements that go into one result
+  std::int64_t count = 1;  ///< how many elements go into one result
 };
 
 ReducedShape reduce_shape(const OpCall& call) {

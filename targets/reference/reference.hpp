@@ -34,8 +34,8 @@ double rounded_to(DType dtype, double value);
 Array from_tensor(const Tensor& tensor);
 Tensor to_tensor(const Array& array);
 
-/// To what the f32 result of each operator is rounded; inside an operator everything is double. f16
-/// and bf16 are always rounded to what they are.
+/// The dtype to which the f32 result of each operator is rounded; inside an operator everything is
+/// double. f16 and bf16 results are always rounded to their own dtype.
 enum class Precision { f32, f64 };
 
 /// The value of every symbol, from the dims of the inputs in the module's order. A symbol that no
@@ -44,9 +44,9 @@ std::vector<std::int64_t> bind_symbols(const graph::Module& module,
                                        std::span<const std::vector<std::int64_t>> input_dims);
 
 /// The outputs of `module`. `weight` is asked once for each weight that a node or output uses.
-/// `states`, in the order of module.states, are read and get what the run makes of them. Throws
-/// Error(user) where an index is out of range, Error(internal) where an operator's result has not
-/// the shape that was inferred.
+/// `states`, in the order of module.states, are read and updated by the run. Throws Error(user)
+/// where an index is out of range, Error(internal) where an operator's result has not the shape
+/// that was inferred.
 std::vector<Array> run(const graph::Module& module, std::span<const std::int64_t> symbols,
                        const std::vector<Array>& inputs,
                        const std::function<Array(graph::ValueId)>& weight, Precision precision,

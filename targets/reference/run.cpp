@@ -51,8 +51,7 @@ OpFunction find_function(graph::OpId op) {
 
 namespace {
 
-/// There is one implementation of what the host computes; its own tests compare it with plain
-/// loops.
+/// Operators of the host have only one implementation; its own tests compare it with plain loops.
 std::vector<Array> run_on_host(const OpCall& call) {
   const host::Operator* function = host::find_operator(call.node.op->id);
   if (function == nullptr) call.fail("the host has no such operator");
@@ -77,7 +76,7 @@ std::vector<Array> run_on_host(const OpCall& call) {
   return results;
 }
 
-/// What a tensor of the array's dtype can hold.
+/// Keeps the part of a number that the array's dtype can hold.
 void round_to_dtype(Array& array, Precision precision) {
   if (is_float(array.dtype)) {
     if (array.dtype == DType::f32 && precision == Precision::f64) return;

@@ -1,6 +1,5 @@
 #pragma once
-// A shared library opened at run time: no headers of it are needed to build, and it need not be
-// there.
+// A shared library opened at run time: a build needs none of its headers, and it may be missing.
 
 #include <stdexcept>
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace dyn::vendor {
 
-/// The library cannot do what was asked, or cannot be used at all; the message is the reason.
+/// The library cannot do the request, or cannot be used at all; the message is the reason.
 struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

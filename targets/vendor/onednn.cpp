@@ -53,7 +53,7 @@ OneDnn::OneDnn(Library library)
             fmt::format("{} is built for threads that cannot be kept to one", library.file()));
       }()) {
   if (api_.runtime() != Runtime::OpenMP) return;
-  // Found in the library's dependencies: the runtime that it uses, whichever others the process
+  // Searched in the library's dependencies: the runtime that it uses, whichever others the process
   // has.
   set_threads_ = api_.library().function<void(int)>("omp_set_num_threads");
   most_threads_ = api_.library().function<int()>("omp_get_max_threads");

@@ -30,8 +30,8 @@ class OneDnn {
   /// primitive reads them.
   int panel_tag(std::int64_t panel) const;
 
-  /// While it lives, the library's loops run on the calling thread alone: their number of threads
-  /// is a setting of each thread.
+  /// While it lives, the library's loops run on the calling thread alone: the number of threads is
+  /// a setting of each thread.
   class OneThread {
    public:
     explicit OneThread(const OneDnn& library);
@@ -48,8 +48,8 @@ class OneDnn {
   int find_panel_tag(std::int64_t panel) const;
 
   Dnnl api_;
-  void (*set_threads_)(int) = nullptr;  ///< of the OpenMP runtime that the library loaded; nullptr:
-                                        ///< it is built without threads
+  void (*set_threads_)(int) = nullptr;  ///< function of the OpenMP runtime that the library loaded;
+                                        ///< nullptr: it is built without threads
   int (*most_threads_)() = nullptr;
   mutable std::mutex mutex_;
   mutable std::map<std::int64_t, int> panel_tags_;

@@ -10,9 +10,9 @@
 namespace dyn::vendor {
 namespace {
 
-constexpr std::size_t desc_bytes = 4096;  // more than version 2's dnnl_memory_desc_t
+constexpr std::size_t desc_bytes = 4096;  // larger than version 2's dnnl_memory_desc_t
 constexpr std::size_t op_desc_bytes =
-    16384;  // more than any of version 2's descriptors of operations
+    16384;  // larger than any of version 2's descriptors of operations
 constexpr int status_unimplemented = 3;
 
 struct Version {

@@ -1,7 +1,7 @@
 #pragma once
-// oneDNN's C API, versions 2 and 3, redeclared as far as it is used here. Descriptors of memory are
-// structs in version 2 and handles in version 3; both are passed as a pointer, so only their making
-// differs.
+// oneDNN's C API, versions 2 and 3: the part that is used here, redeclared. Descriptors of memory
+// are structs in version 2 and handles in version 3; both are passed as a pointer, so only their
+// creation differs.
 
 #include <array>
 #include <cstdint>
@@ -32,13 +32,13 @@ enum DnnlConstant : int {
   dnnl_arg_scratchpad = 80,
 };
 
-/// What runs the loops of a build of the library.
+/// The runtime that runs the loops of a build of the library.
 enum class Runtime : unsigned { Sequential = 1, OpenMP = 2 };
 
 using Shape = std::vector<std::int64_t>;
 using Dims = std::array<std::int64_t, 12>;
 
-/// Something that the library made and destroys.
+/// An object that the library made and destroys.
 using Handle = std::shared_ptr<void>;
 
 struct DnnlArgument {
@@ -56,8 +56,8 @@ struct MemoryDesc {
 /// Throws Unsupported where it is no oneDNN.
 Runtime runtime_of(const Library& library);
 
-/// The functions of one library with an engine. Thread-safe; what it makes is as oneDNN says:
-/// streams are for one thread at a time.
+/// The functions of one library with an engine. Thread-safe; objects made here follow oneDNN's
+/// rules: a stream is for one thread at a time.
 class Dnnl {
  public:
   /// Throws Unsupported where the version is neither 2 nor 3.
@@ -74,7 +74,7 @@ class Dnnl {
   MemoryDesc strided(const Shape& shape, const Shape& strides) const;
   /// f32, dense and row-major.
   MemoryDesc dense(const Shape& shape) const;
-  /// f32 in the layout of this tag's number; dnnl_tag_any: whichever the primitive likes best.
+  /// f32 in the layout of this tag's number; dnnl_tag_any: whichever the primitive prefers.
   MemoryDesc tagged(const Shape& shape, int tag) const;
   MemoryDesc any(const Shape& shape) const { return tagged(shape, dnnl_tag_any); }
   /// The number of a layout's tag, which differs between versions; 0: this one has no such name.
@@ -85,7 +85,7 @@ class Dnnl {
   Handle primitive_desc(const std::function<int(void**)>& make) const;
   /// The same for operators. Version 2 makes it from a descriptor of the operation, which
   /// `describe` writes to memory that is large enough for any, and from the attributes (nullptr:
-  /// none); version 3 at once, by `create`.
+  /// none); version 3 makes it at once, by `create`.
   Handle primitive_desc(const std::function<int(void*)>& describe,
                         const std::function<int(void**)>& create,
                         const void* attributes = nullptr) const;

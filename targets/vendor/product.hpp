@@ -26,7 +26,7 @@ class Product {
   /// Throws Unsupported where the library refuses, or has only its slow reference code.
   Product(const OneDnn& library, const ProductForm& form);
 
-  /// Of the memory that an execution needs, aligned to 64 bytes.
+  /// Bytes of the memory that an execution needs, aligned to 64 bytes.
   std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
 
   /// Objects for executions on one thread at a time, taken from the product and given back at the

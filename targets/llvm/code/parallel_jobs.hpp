@@ -6,9 +6,9 @@
 
 namespace dyn::codegen {
 
-/// job(i) for i from 0 to count - 1, on `threads` threads at most, the caller's included. What a
-/// job throws first is thrown here, when those that had begun have ended; jobs not begun by then
-/// are left out.
+/// Calls job(i) for i from 0 to count - 1, on `threads` threads at most, the caller's included.
+/// Throws the first exception of a job when all jobs that had begun have ended; jobs not begun by
+/// then are left out.
 void run_jobs(std::size_t count, int threads, const std::function<void(std::size_t)>& job);
 
 }  // namespace dyn::codegen

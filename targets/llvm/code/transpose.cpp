@@ -11,8 +11,7 @@ constexpr int lane_bits = 128;
 
 using Indices = std::vector<int>;
 
-/// Of two vectors of `count` elements, in every lane: the elements of its lower (upper) half,
-/// alternately.
+/// Interleaves the lower (upper) halves of two vectors of `count` elements, in every lane.
 Indices interleaved_halves(int count, int lane, bool upper) {
   Indices indices;
   for (int start = 0; start < count; start += lane)
@@ -21,7 +20,8 @@ Indices interleaved_halves(int count, int lane, bool upper) {
   return indices;
 }
 
-/// Of two vectors of `count` elements: the even (odd) lanes of the first, then those of the second.
+/// Takes the even (odd) lanes of the first of two vectors of `count` elements, then those of the
+/// second.
 Indices alternate_lanes(int count, int lane, bool odd) {
   Indices indices;
   for (int start = odd ? lane : 0; start < 2 * count; start += 2 * lane)
@@ -29,7 +29,7 @@ Indices alternate_lanes(int count, int lane, bool odd) {
   return indices;
 }
 
-/// Replaces each two rows that are `distance` apart by two shuffles of them.
+/// Replaces every two rows that are `distance` apart by two shuffles of them.
 void exchange(Builder& builder, std::vector<llvm::Value*>& rows, int distance, const Indices& first,
               const Indices& second) {
   for (int i = 0; i < static_cast<int>(rows.size()); ++i) {
@@ -47,7 +47,7 @@ void exchange(Builder& builder, std::vector<llvm::Value*>& rows, int distance, c
 // Each stage moves one bit of a row's number into the element's position, and one bit of the
 // position into the row's number. An interleaving takes the highest bit of the position within a
 // lane and puts the other in lowest; a choice of alternate lanes takes the lowest bit of the lane's
-// number and puts the other in highest. So each bit ends where its counterpart was.
+// number and puts the other in highest. So each bit ends in the place of its counterpart.
 std::vector<llvm::Value*> transpose(Builder& builder, std::span<llvm::Value* const> rows) {
   std::vector<llvm::Value*> result(rows.begin(), rows.end());
   const int count = static_cast<int>(rows.size());

@@ -1,5 +1,5 @@
 #pragma once
-// Square blocks transposed in registers.
+// Transposes square blocks in registers.
 
 #include <span>
 #include <vector>

@@ -36,9 +36,9 @@ llvm::Value* both(Builder& builder, llvm::Value* a, llvm::Value* b);
 llvm::Value* multiply_add(Builder& builder, bool fma, llvm::Value* a, llvm::Value* b,
                           llvm::Value* c);
 
-/// Where a line comes that is asked for ahead.
+/// The cache level into which a line is prefetched.
 enum class CacheLevel : std::uint8_t { First, Second };
-/// Asks for the line at `pointer`, to be read; an address that is not mapped does no harm.
+/// Prefetches the line at `pointer` for reading; an address that is not mapped does no harm.
 void prefetch(Builder& builder, llvm::Value* pointer, CacheLevel to = CacheLevel::First);
 
 }  // namespace dyn::codegen

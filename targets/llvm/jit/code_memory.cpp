@@ -24,8 +24,8 @@ std::size_t page_bytes() {
   return bytes;
 }
 
-/// One piece of address space that is written through `working` and used at `target`; the same for
-/// Protect.
+/// One range of addresses that is written through `working` and used at `target`; both are the same
+/// for Protect.
 struct Block {
   char* working = nullptr;
   char* target = nullptr;

@@ -13,13 +13,13 @@ class JITLinkMemoryManager;
 
 namespace dyn::codegen {
 
-/// Which mapping this system allows: Protect where pages that were written may become executable,
-/// else Dual where an anonymous file may be mapped a second time to be executed. Throws
+/// Finds the mapping that this system allows: Protect where pages that were written may become
+/// executable, else Dual where an anonymous file may be mapped a second time to be executed. Throws
 /// Error(unsupported) where it allows neither.
 CodeMapping allowed_mapping();
 
-/// Why this system lets no code be generated (what refuses, and how to allow it); empty where it
-/// does.
+/// Says why this system lets no code be generated (what refuses, and how to allow it); empty where
+/// it does.
 std::string code_memory_refusal();
 
 /// `mapping` must not be Automatic.

@@ -1,5 +1,5 @@
 #pragma once
-// What all generated code depends on: versions, and the sources of the code generator.
+// All generated code depends on these: versions, and the sources of the code generator.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// One LLVM module to one relocatable object, for one ISA.
+// Compiles one LLVM module to one relocatable object, for one ISA.
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Instruction sets as data: what code generation and candidates need to know.
+// Instruction sets as data for code generation and candidates.
 
 #include <span>
 #include <string>
@@ -12,12 +12,13 @@ namespace dyn::codegen {
 
 struct Isa {
   std::string name;  ///< "avx512", "avx2", "sse2"
-  int f32_lanes;     ///< of one vector register
+  int f32_lanes;     ///< lanes of one vector register
   int vector_registers;
   bool fma;
-  bool mask_registers;        ///< masks are no vectors: a masked store costs what any store costs
-  int panel_f32;              ///< columns of a packed f32 panel
-  std::string llvm_cpu;       ///< -mcpu
+  bool mask_registers;   ///< masks live in their own registers: a masked store costs as much as any
+                         ///< store
+  int panel_f32;         ///< columns of a packed f32 panel
+  std::string llvm_cpu;  ///< -mcpu
   std::string llvm_features;  ///< -mattr, "+avx2,+fma,..."
 };
 
@@ -27,8 +28,8 @@ std::span<const Isa> all_isas();
 /// name, Error(unsupported) for one that the CPU lacks.
 const Isa& select_isa(std::string_view name);
 bool cpu_has(const Isa& isa);
-/// Whether there are instructions for weights in this dtype: f32, bf16, i8, and f16 where it can be
-/// converted.
+/// True where there are instructions for weights in this dtype: f32, bf16, i8, and f16 where it can
+/// be converted.
 bool can_widen(const Isa& isa, DType dtype);
 
 }  // namespace dyn::codegen

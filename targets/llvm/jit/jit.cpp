@@ -70,7 +70,8 @@ class Linker {
     }
   }
 
-  /// What codegen::Math calls: found in this process too where its own symbols are hidden from it.
+  /// Functions that codegen::Math calls: they are found even where the process hides its own
+  /// symbols.
   void define_math_functions() {
     using Unary = double (*)(double);
     using Binary = double (*)(double, double);

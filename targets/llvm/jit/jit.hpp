@@ -21,8 +21,8 @@ struct Isa;
 /// the two that this system allows.
 enum class CodeMapping { Automatic, Protect, Dual };
 
-/// Full: code that runs often. Quick: code whose time goes elsewhere, compiled in a fraction of the
-/// time.
+/// Full: for code that runs often. Quick: for code that runs rarely or briefly, compiled in a
+/// fraction of the time.
 enum class CodeEffort { Full, Quick };
 
 struct CodeStoreOptions {
@@ -32,7 +32,8 @@ struct CodeStoreOptions {
   std::function<void(LogLevel, std::string_view)> log;
   CodeMapping mapping = CodeMapping::Automatic;
   CodeEffort effort = CodeEffort::Full;
-  Dump dump;  ///< of IR and assembly; what is dumped is compiled, whatever the directory has
+  Dump dump;  ///< dumps of IR and assembly; a function that is dumped is compiled, whatever the
+              ///< directory has
 };
 
 /// Process-wide memory of code for one ISA (thread-safe), with an optional directory behind it.

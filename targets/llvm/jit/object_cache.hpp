@@ -13,13 +13,12 @@ namespace dyn::codegen {
 /// cache is then empty, and `problem()` says why.
 class ObjectCache {
  public:
-  /// `stamp` is what all keys depend on (ISA, versions). An empty directory name switches the cache
-  /// off.
+  /// All keys depend on `stamp` (ISA, versions). An empty directory name switches the cache off.
   ObjectCache(std::string directory, std::string stamp);
 
   /// The object stored for `key`; nothing where there is none or its file is broken.
   std::optional<std::string> load(std::string_view key) const;
-  /// Keeps `object`; returns what went wrong, empty where it worked.
+  /// Keeps `object`; returns an error text, empty where it worked.
   std::string store(std::string_view key, std::string_view object) const;
   bool enabled() const noexcept { return !directory_.empty(); }
   /// Why the directory is not used; empty where it is, or where none was asked for.

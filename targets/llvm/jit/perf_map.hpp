@@ -1,5 +1,5 @@
 #pragma once
-// Names of generated functions for Linux perf.
+// Tells Linux perf the names of generated functions.
 
 #include <string>
 

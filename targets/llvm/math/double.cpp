@@ -1,4 +1,4 @@
-// Functions of f64, which are libm's, and f32 functions whose argument reduction needs more bits
+// Functions of f64, which libm computes, and f32 functions whose argument reduction needs more bits
 // than a float has: computed in double, rounded once.
 
 #include <llvm/IR/Module.h>
@@ -14,8 +14,8 @@ namespace dyn::codegen {
 namespace {
 
 constexpr double pi_half = 1.5707963267948966;
-/// Exponents from which a float is an integer multiple of a power of two that is scaled away, up to
-/// the largest.
+/// A float with such an exponent, up to the largest, is an integer times a power of two, which is
+/// scaled away.
 constexpr int first_scaled_exponent = 24, last_exponent = 127;
 constexpr int table_rows = last_exponent - first_scaled_exponent + 2;
 
@@ -70,7 +70,7 @@ Math::Circular Math::circular(llvm::Value* x) {
                                      : builder_.CreateMaskedGather(type, pointer, llvm::Align(8));
     product[part] = builder_.CreateFMul(m, factor);
   }
-  // Whole turns go first, so that the quadrant stays a small integer.
+  // Whole turns are subtracted first, so that the quadrant stays a small integer.
   llvm::Value* turns = nearest(builder_.CreateFMul(product[0], number(wide, 0.25))).value;
   llvm::Value* t = builder_.CreateFSub(product[0], builder_.CreateFMul(turns, number(wide, 4)));
   const Nearest q = nearest(builder_.CreateFAdd(t, product[1]));
@@ -210,7 +210,7 @@ llvm::Value* Math::float_mod(llvm::Value* a, llvm::Value* b) {
   if (a->getType()->getScalarType()->isDoubleTy()) return double_mod(a, b);
   llvm::Value* rest = to_double(a);
   llvm::Value* divisor = to_double(b);
-  // Quotients reach 2^277; each step takes off 28 bits of one, so that its product with b is exact.
+  // Quotients reach 2^277; each step subtracts 28 bits of one, so that its product with b is exact.
   for (int bits_left = 252; bits_left >= 0; bits_left -= 28) {
     llvm::Value* step = builder_.CreateFMul(divisor, number(divisor, std::ldexp(1.0, bits_left)));
     llvm::Value* quotient = nearest(builder_.CreateFDiv(rest, step)).value;

@@ -1,5 +1,5 @@
-// exp and what is made of it. Coefficients: minimax (Remez) fits of the relative error of the whole
-// function; the errors of the fits are below 2^-28.
+// exp and functions made of it. Coefficients: minimax (Remez) fits of the relative error of the
+// whole function; the errors of the fits are below 2^-28.
 
 #include "targets/llvm/math/math.hpp"
 
@@ -41,7 +41,7 @@ llvm::Value* Math::exp(llvm::Value* x) {
 }
 
 llvm::Value* Math::exp_not_positive(llvm::Value* x) {
-  constexpr double least = -87.3;  // e^least is the last normal number but a few
+  constexpr double least = -87.3;  // e^least is nearly the last normal number
   llvm::Value* result = exp_normal(at_least(x, least));
   return builder_.CreateSelect(builder_.CreateFCmpOLT(x, number(x, least)), number(x, 0), result);
 }

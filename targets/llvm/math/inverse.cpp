@@ -1,4 +1,4 @@
-// Hyperbolic functions, and the inverses of these and of the circular ones: of f32, computed in
+// Hyperbolic functions, and the inverses of these and of the circular ones, for f32: computed in
 // double, rounded once.
 
 #include <numbers>
@@ -9,7 +9,8 @@ namespace dyn::codegen {
 
 namespace {
 
-/// Where the first two terms of a series are exact enough: the next is below 2^-50 of the first.
+/// Below this argument the first two terms of a series are exact enough: the next is below 2^-50 of
+/// the first.
 constexpr double near_zero = 1e-4;
 
 }  // namespace
@@ -41,7 +42,7 @@ llvm::Value* Math::cosh(llvm::Value* x) {
 }
 
 llvm::Value* Math::atan_double(llvm::Value* x) {
-  // Turned by 0, pi / 4 or pi / 2, so that u stays within tan(pi / 8).
+  // Rotated by 0, pi / 4 or pi / 2, so that u stays within tan(pi / 8).
   constexpr double tan_pi_8 = 0.41421356237309503, tan_3_pi_8 = 2.4142135623730949;
   llvm::Value* t = abs(x);
   llvm::Value *one = number(x, 1), *zero = number(x, 0);

@@ -160,7 +160,7 @@ llvm::Value* Math::safe_divisor(llvm::Value* b) {
 }
 
 llvm::Value* Math::shift(ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b) {
-  // More than the last bit is no shift in IR.
+  // IR defines no shift by as many bits as the type has, or more.
   const std::int64_t width = a->getType()->getScalarSizeInBits();
   llvm::Value* inside = builder_.CreateICmpULT(b, bits(a, width));
   if (op == ExprOp::ShiftRight && !is_unsigned(dtype))
@@ -172,7 +172,7 @@ llvm::Value* Math::shift(ExprOp op, DType dtype, llvm::Value* a, llvm::Value* b)
 }
 
 llvm::Value* Math::integer_power(bool is_unsigned, llvm::Value* base, llvm::Value* exponent) {
-  // Every bit of the exponent, since powers of odd bases wrap and never end.
+  // Goes through every bit of the exponent, since powers of odd bases wrap and never end.
   llvm::Value* one = bits(base, 1);
   llvm::Value* result = one;
   llvm::Value* square = base;

@@ -9,30 +9,31 @@
 
 namespace dyn::codegen {
 
-/// What the mathematics may use.
+/// Instructions that the functions may use.
 struct MathOptions {
   bool fma = true;  ///< llvm.fma is one instruction; such CPUs have rounding instructions as well
   bool scalef = false;  ///< AVX-512's multiplication of 16 floats by powers of two, whatever their
-                        ///< exponents; it gives the bits that several steps give
+                        ///< exponents; its bits are those of several steps
 };
 
 /// Emits operators on f32, f64, integer and i1 values, scalar or vector. NaN propagates, integers
-/// wrap, integer division by zero gives 0. No function branches or uses approximating instructions,
-/// and none calls but those of f64 that no instruction computes: they are libm's, lane by lane.
+/// wrap, integer division by zero gives 0. No function branches or uses approximating instructions.
+/// None calls another function, except those of f64 that no instruction computes: they call libm,
+/// lane by lane.
 class Math {
  public:
   Math(Builder& builder, MathOptions options) : builder_(builder), options_(options) {}
 
-  /// `op` on arguments of its arity, all of one width. `from` is the arguments' dtype (of Select:
-  /// of the last two).
+  /// `op` on arguments of its arity, all of one width. `from` is the arguments' dtype (for Select,
+  /// that of the last two).
   llvm::Value* apply(rkernel::ExprOp op, DType from, DType to, llvm::Value* a,
                      llvm::Value* b = nullptr, llvm::Value* c = nullptr);
 
   llvm::Constant* constant(DType dtype, double number, std::int64_t integer);
   llvm::Value* cast(DType from, DType to, llvm::Value* value);
 
-  // f32, and pow, floor, ceil and round of f64 too. Largest errors over the whole range, with and
-  // without FMA: tests/unit/llvm/math/math_test.cpp.
+  // Functions of f32; pow, floor, ceil and round take f64 too. Largest errors over the whole range,
+  // with and without FMA: tests/unit/llvm/math/math_test.cpp.
   llvm::Value* exp(llvm::Value* x);
   /// The same for x <= 0 (or NaN), in fewer instructions: 0 where the result is no normal number.
   llvm::Value* exp_not_positive(llvm::Value* x);
@@ -60,7 +61,7 @@ class Math {
   llvm::Value* fused(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
  private:
-  /// What graph/ops/scalar_ops.def says of an operator.
+  /// The entry of graph/ops/scalar_ops.def for an operator.
   llvm::Value* scalar(rkernel::ExprOp op, DType dtype, llvm::Value* x, llvm::Value* y);
   llvm::Value* sqrt(llvm::Value* x);
   llvm::Value* inverse(llvm::Value* x);
@@ -88,9 +89,9 @@ class Math {
   llvm::Value* integer_extremum(DType dtype, bool greater, llvm::Value* a, llvm::Value* b);
   /// `direction`: 0 nearest, -1 down, 1 up.
   llvm::Value* rounded(int direction, llvm::Value* x);
-  /// x = quarter * pi / 2 + r with |r| <= pi / 4, in double: of x that is finite.
+  /// x = quarter * pi / 2 + r with |r| <= pi / 4, in double, for a finite x.
   struct Circular {
-    llvm::Value *sin, *cos;  ///< of r
+    llvm::Value *sin, *cos;  ///< functions of r
     llvm::Value* quarter;    ///< an integer congruent to it modulo 2^51
   };
   Circular circular(llvm::Value* x);
@@ -98,14 +99,14 @@ class Math {
   llvm::Value* sine(llvm::Value* x, int quadrant);
   /// NaN where x is infinite or no number.
   llvm::Value* where_finite(llvm::Value* x, llvm::Value* result);
-  /// Of doubles.
+  /// Takes doubles.
   llvm::Value* atan_double(llvm::Value* x);
   llvm::Value* asin_double(llvm::Value* x);
-  /// Of positive normal doubles.
+  /// Takes positive normal doubles.
   llvm::Value* log_double(llvm::Value* x);
   /// e^x and e^-x of a float, in double.
   std::pair<llvm::Value*, llvm::Value*> exp_both_signs(llvm::Value* x);
-  /// `result` but near 0, where it loses bits: there x + cube * x^3; both in double.
+  /// `result`, except near 0, where it loses bits: there x + cube * x^3; both in double.
   llvm::Value* odd_near_zero(llvm::Value* x, double cube, llvm::Value* result);
   struct Exponential {
     llvm::Value *fraction, *exponent,

@@ -1,4 +1,4 @@
-// Parts that the functions of Math are made of.
+// Building blocks of Math's functions.
 
 #include <llvm/IR/IntrinsicsX86.h>
 

@@ -35,7 +35,7 @@ void ExprCompiler::hoist(int expr, AxisSet inner) {
   const Expr& definition = problem_.exprs[static_cast<std::size_t>(expr)];
   const bool leaf = definition.op == ExprOp::Accumulator || definition.op == ExprOp::Index;
   if ((varies(expr) & inner) == 0 && !leaf && !rkernel::is_reduction(definition.op)) {
-    // Lanes are made here, not in every body.
+    // Lanes are made here once, not in every body.
     if (varies_along_lanes(expr) || (inner & axis_bit(problem_.lane_axis)) != 0)
       compile(expr);
     else

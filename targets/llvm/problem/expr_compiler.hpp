@@ -32,19 +32,19 @@ class ExprCompiler {
   ExprCompiler(Builder& builder, const rkernel::Problem& problem, Operands& operands,
                MathOptions options);
 
-  /// Whether each body lies between two borders of the lane axis: comparisons with them are then
+  /// True where each body lies between two borders of the lane axis: comparisons with them are then
   /// scalars, and so are guards.
   void set_segmented(bool segmented);
 
-  /// Opens a scope inside of which only the axes `inner` will get new indices; sums addresses and
-  /// compiles now what the roots need that does not vary along them.
+  /// Opens a scope inside of which only the axes `inner` will get new indices. Sums addresses and
+  /// compiles now whatever the roots need that does not vary along them.
   void enter(AxisSet inner, std::span<const int> roots = {});
-  /// Ends the scope; what was compiled in it is forgotten.
+  /// Ends the scope and forgets everything compiled in it.
   void leave();
 
-  /// The value of an expression in this scope, from the emitter: accumulators, finished reductions,
-  /// values from scratch. A scalar, or a vector (of equal lanes where the expression does not vary
-  /// along the lane axis).
+  /// Binds the value of an expression in this scope, which the emitter computed: accumulators,
+  /// finished reductions, values from scratch. A scalar, or a vector (of equal lanes where the
+  /// expression does not vary along the lane axis).
   void bind(int expr, llvm::Value* value);
   /// The same for every Accumulator expression.
   void bind_accumulator(llvm::Value* value);
@@ -72,8 +72,8 @@ class ExprCompiler {
   void hoist(int expr, AxisSet inner);
   const Entry* find(int expr) const;
   llvm::Value* emit(const rkernel::Expr& expr, bool lanes);
-  /// Where an expression only chooses among loads, by conditions that are the same for all lanes:
-  /// the choices. Else false.
+  /// The choices, where an expression only chooses among loads, by conditions that are the same for
+  /// all lanes. Else false.
   bool find_choices(int expr, llvm::Value* condition, std::vector<Operands::Choice>& choices);
 
   Builder& builder_;

@@ -34,7 +34,7 @@ double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& exp
   }
   const double count = instructions_of(expr.op);
   if (expr.dtype != DType::f64) return count;
-  // Two vectors for one of f32. libm takes lanes one by one.
+  // Two vectors replace one of f32. libm takes lanes one by one.
   constexpr double call_of_lanes = 8;
   return count < graph::function_instructions ? 2 * count : call_of_lanes * count;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// How many instructions an expression takes, and how many bytes a problem moves: the arithmetic of
-// every cost.
+// Counts the instructions of expressions and the bytes that a problem moves: every cost is computed
+// from these.
 
 #include <span>
 
@@ -9,18 +9,18 @@
 
 namespace dyn::codegen {
 
-/// Vector instructions of one expression for one vector, its arguments not counted; `lane_class` is
+/// Vector instructions of one expression for one vector, without its arguments; `lane_class` is
 /// that of the operand that a Load reads.
 double instructions_of(const rkernel::Problem& problem, const rkernel::Expr& expr,
                        StrideClass lane_class);
 
-/// Of all expressions and stores of a problem without a contraction, for one vector of points; what
-/// does not vary along the lanes is free.
+/// Instructions of all expressions and stores of a problem without a contraction, for one vector of
+/// points; expressions that do not vary along the lanes are free.
 double instructions_of(const rkernel::Problem& problem, const SlotTable& slots,
                        std::span<const StrideClass> lane_classes);
 
 /// Compulsory traffic: each element of each operand once. `ints`: the values of the slots.
-/// `only_written`: of stores alone.
+/// `only_written`: counts stores alone.
 double bytes_of(const rkernel::Problem& problem, const SlotTable& slots,
                 std::span<const StrideClass> lane_classes, std::span<const std::int64_t> ints,
                 bool only_written = false);

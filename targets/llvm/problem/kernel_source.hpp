@@ -18,7 +18,7 @@ struct KernelSource {
   std::function<void(llvm::Module& module, const std::string& symbol)> emit;
 };
 
-/// What the code of several functions depends on.
+/// The code of several functions depends on this.
 inline std::string joined_keys(const std::vector<KernelSource>& sources) {
   std::string keys;
   for (const KernelSource& source : sources) keys += source.key + "\n";

@@ -10,7 +10,8 @@ using rkernel::ExprOp;
 
 namespace {
 
-/// Beyond this many vector instructions a value is kept in scratch rather than computed again.
+/// A value that takes more vector instructions than this is kept in scratch rather than computed
+/// again.
 constexpr double scratch_threshold = 3;
 
 AxisSet reduction_axes(const rkernel::Problem& problem) {
@@ -52,7 +53,7 @@ class Planner {
  private:
   const Expr& at(int expr) const { return problem_.exprs[static_cast<std::size_t>(expr)]; }
 
-  /// How many passes must be over before the expression's value is known.
+  /// So many passes must be over before the expression's value is known.
   int level(int expr) {
     int& known = level_[static_cast<std::size_t>(expr)];
     if (known >= 0) return known;
@@ -73,7 +74,7 @@ class Planner {
     const rkernel::Store& target = problem_.stores[static_cast<std::size_t>(store)];
     const auto operand = static_cast<std::size_t>(target.operand);
     const AxisSet axes = operand_axes(problem_, slots_, target.operand, lane_classes_[operand]);
-    // The value alone varies where an operand is empty, so that its strides are 0.
+    // Where an operand is empty its strides are 0, and only the value varies.
     const AxisSet value_axes = varies_[static_cast<std::size_t>(target.expr)];
     if (((axes | value_axes) & reduction_axes(problem_)) == 0)
       plan_.final_stores.push_back(store);

@@ -1,5 +1,6 @@
 #pragma once
-// How often a loop kernel goes over its reduction axes, and what it does and keeps each time.
+// Divides a loop kernel's work into passes over its reduction axes, each with values that it
+// computes and keeps.
 
 #include <vector>
 
@@ -31,7 +32,7 @@ struct LoopPasses {
 };
 
 /// Reductions that depend on others come in later passes; a store comes in the first pass that has
-/// its value. With `scratch`, what is expensive and needed by several passes is computed once.
+/// its value. With `scratch`, expensive values that several passes need are computed once.
 LoopPasses plan_passes(const rkernel::Problem& problem, const SlotTable& slots,
                        std::span<const StrideClass> lane_classes, bool scratch);
 

@@ -1,4 +1,4 @@
-// Where elements exist: guards and masks.
+// Guards and masks tell where elements exist.
 
 #include <algorithm>
 #include <utility>
@@ -63,7 +63,7 @@ Operands::Range Operands::indices_within(int operand, int guard, int axis) {
   return {builder_.CreateSub(begin, first), end};
 }
 
-/// The sum that a guard bounds: with `lanes` and a term along the lane axis one for each lane.
+/// The sum that a guard bounds; with `lanes` and a term along the lane axis, one sum for each lane.
 llvm::Value* Operands::guarded_place(int operand, int guard, bool lanes) {
   const auto& terms = operand_at(operand).guards[static_cast<std::size_t>(guard)].terms;
   llvm::Value* sum = nullptr;

@@ -15,9 +15,9 @@ namespace dyn::codegen {
 
 namespace {
 
-/// Bytes of a cache line: what streaming stores should fill.
+/// Streaming stores should fill whole cache lines of so many bytes.
 constexpr std::uint64_t stream_align = 64;
-/// Of the distances 0.5 to 8 KiB the best on Zen 5.
+/// Distance of prefetched lines.
 constexpr std::uint64_t read_ahead_bytes = 8192;
 
 /// Nothing writes there while the kernel runs.
@@ -28,12 +28,14 @@ llvm::LoadInst* invariant(llvm::LoadInst* load) {
 }
 
 llvm::Value* load_field(Builder& builder, llvm::Value* block, unsigned index) {
-  llvm::Type* pointer = block->getType();  // what the table holds lies in the table's address space
+  llvm::Type* pointer =
+      block->getType();  // the table's pointers are in the table's own address space
   return invariant(builder.CreateAlignedLoad(
       pointer, builder.CreateConstGEP1_64(pointer, block, index), llvm::Align(8)));
 }
 
-/// In every lane of `type`, as memory holds elements; 16-bit floats get theirs in registers.
+/// The fill in every lane of `type`, as memory holds elements; 16-bit floats get theirs in
+/// registers.
 llvm::Constant* fill_of(const rkernel::Operand& operand, llvm::Type* type) {
   if (type->isFPOrFPVectorTy()) return llvm::ConstantFP::get(type, operand.fill);
   if (is_half(operand.dtype)) return llvm::Constant::getNullValue(type);
@@ -227,7 +229,7 @@ Operands::Access Operands::access(int operand, llvm::Value* gather, bool lanes) 
   return result;
 }
 
-/// A fill is a number of the register's type: a 16-bit float may not have it.
+/// A fill is a number of the register's type, which a 16-bit float may lack.
 llvm::Value* Operands::in_register(int operand, llvm::Value* stored, llvm::Value* mask) {
   const rkernel::Operand& source = operand_at(operand);
   if (source.dtype == DType::boolean)
@@ -276,8 +278,8 @@ llvm::Value* Operands::load_vector(int operand, const Access& from) {
     return mask == nullptr ? value
                            : builder_.CreateSelect(broadcast(builder_, mask, width_), value, fill);
   }
-  // A masked load that loads nothing may still walk page tables, slowly: a condition for all lanes
-  // chooses an address instead.
+  // A masked load whose lanes are all off may still walk page tables, slowly: a condition for all
+  // lanes chooses an address instead.
   llvm::Value* pointer = from.all == nullptr ? from.pointer
                                              : builder_.CreateSelect(from.all, from.pointer,
                                                                      fill_block(operand, fill));
@@ -294,7 +296,7 @@ llvm::Value* Operands::load(int operand, llvm::Value* gather, bool lanes) {
     return in_register(operand, load_vector(operand, from), whole_mask(from));
   llvm::Type* type = element_type(operand);
   const rkernel::Operand& source = operand_at(operand);
-  // A load that must not happen reads the slots instead, which are always there.
+  // Where a load must not happen it reads the slots instead, which are always there.
   llvm::Value* mask = whole_mask(from);
   llvm::Value* pointer =
       mask == nullptr ? from.pointer : builder_.CreateSelect(mask, from.pointer, args_.ints);

@@ -41,12 +41,12 @@ class Operands {
 
   /// Guards along the lane axis are alike for all lanes of each body.
   void set_segmented(bool segmented) { segmented_ = segmented; }
-  /// The emitter sees to it that these guards of one operand hold: they are not tested.
+  /// The emitter makes sure that these guards of one operand hold: they are not tested.
   void set_held(int operand, std::vector<int> guards) {
     held_operand_ = operand, held_guards_ = std::move(guards);
   }
-  /// Of the indices of an axis without lanes those in [begin, end) for which a guard holds where
-  /// all other axes are; its factor of that axis is 1.
+  /// The range within [begin, end) of an axis without lanes where a guard holds, with all other
+  /// indices fixed; the guard's factor for that axis is 1.
   struct Range {
     llvm::Value *begin, *end;
   };
@@ -63,9 +63,10 @@ class Operands {
   /// scalar where `lanes` is false (the emitter's width is 1, or the element does not vary along
   /// the lane axis), else a vector. `gather` is nullptr, or the gathered index, i64.
   llvm::Value* load(int operand, llvm::Value* gather, bool lanes);
-  /// One of several operands of one dtype, fill and class of stride: the first whose condition, a
-  /// scalar, holds (the last one's is nullptr). A vector from one place: a masked load, which a
-  /// choice between loaded vectors becomes, keeps hardware from reading ahead.
+  /// Loads from one of several operands of one dtype, fill and class of stride: the first whose
+  /// condition, a scalar, holds (the last one's is nullptr). A vector is loaded from the one chosen
+  /// place: a choice between loaded vectors would become masked loads, which keep hardware from
+  /// reading ahead.
   struct Choice {
     llvm::Value* condition = nullptr;
     int operand = 0;
@@ -77,30 +78,30 @@ class Operands {
 
   /// Holds back the stores of whole vectors to consecutive elements until release_stores().
   void hold_stores() { holding_ = true; }
-  /// Writes what was held back, past the caches where `streams` (an i1; nullptr: nowhere) says so:
-  /// each vector, or each 64 bytes of a larger one, must then be aligned to its size, and the
-  /// kernel must end with a store fence.
+  /// Writes the stores that were held back, past the caches where `streams` (an i1; nullptr:
+  /// nowhere) says so: each vector, or each 64 bytes of a larger one, must then be aligned to its
+  /// size, and the kernel must end with a store fence.
   void release_stores(llvm::Value* streams);
 
   /// The address of the element at the current indices (along the lane axis: of lane 0), whatever
   /// the guards say; nothing is gathered.
   llvm::Value* pointer(int operand);
-  /// Elements as they lie in memory, as registers hold them.
+  /// Converts elements as they lie in memory to elements as registers hold them.
   llvm::Value* in_register(int operand, llvm::Value* stored, llvm::Value* mask = nullptr);
-  /// Brings the line of the element `steps` ahead along `axis` nearer; it need not exist.
+  /// Prefetches the line of the element `steps` ahead along `axis`; it need not exist.
   void prefetch_ahead(int operand, int axis, llvm::Value* steps, CacheLevel to = CacheLevel::First);
-  /// The same as pointer(), of the slice that a gathered index, one scalar, chooses; the index may
-  /// be out of range, the address is then none.
+  /// The same as pointer(), but for the slice that a gathered index, one scalar, chooses. Where the
+  /// index is out of range, the address means nothing.
   llvm::Value* gathered_pointer(int operand, llvm::Value* gather);
-  /// Loads of whole vectors of consecutive elements also ask for the line some KiB further on,
-  /// where the operand's next row may lie: hardware loses a stream at the end of a row, a page, or
-  /// a run of stores.
+  /// Makes loads of whole vectors of consecutive elements also prefetch the line some KiB further
+  /// on, where the operand's next row may lie: hardware loses a stream at the end of a row, a page,
+  /// or a run of stores.
   void set_reading_ahead(bool reading_ahead) { reading_ahead_ = reading_ahead; }
   /// Checks a gathered index that is one scalar and computes its distance now, for the loads in
   /// this scope and inside of it.
   void prepare_gather(int operand, llvm::Value* gather);
 
-  /// Sums what is known of each address: offset and the terms of all axes that have an index and
+  /// Sums the known part of each address: offset and the terms of all axes that have an index and
   /// are not in `inner`. leave() forgets the sums made since the matching enter().
   void enter(AxisSet inner);
   void leave();
@@ -114,7 +115,7 @@ class Operands {
   struct Address {
     llvm::Value* base = nullptr;  ///< pointer to the element with the summed axes' terms
     AxisSet summed = 0;
-    llvm::Value* steps = nullptr;  ///< of class Any: iota * stride along the lane axis
+    llvm::Value* steps = nullptr;  ///< for strides of class Any: iota * stride along the lane axis
   };
   struct Gathered {
     llvm::Value *distance = nullptr, *inside = nullptr;
@@ -126,7 +127,7 @@ class Operands {
   struct Access {
     llvm::Value* pointer = nullptr;  ///< one, or one for each lane
     llvm::Value* mask = nullptr;     ///< nullptr: all lanes
-    llvm::Value* all = nullptr;      ///< an i1: the lanes exist at all; nullptr: they do
+    llvm::Value* all = nullptr;      ///< an i1: true where the lanes exist at all; nullptr: they do
   };
   StrideClass lane_class(int operand) const {
     return lane_classes_[static_cast<std::size_t>(operand)];
@@ -142,7 +143,7 @@ class Operands {
   Access access(int operand, llvm::Value* gather, bool lanes);
   void add_guards(int operand, Access& access, bool lanes);
   llvm::Value* guarded_place(int operand, int guard, bool lanes);
-  /// mask and all.
+  /// The conjunction of mask and `all`.
   llvm::Value* whole_mask(const Access& access);
   llvm::Value* lanes_between(llvm::Value* low, llvm::Value* high);
   llvm::Value* checked_gather(int operand, llvm::Value* gather, Access& access);

@@ -8,7 +8,7 @@
 
 namespace dyn::codegen {
 
-/// What a reduction of floating-point numbers gives over no elements.
+/// The value of a reduction of floating-point numbers over no elements.
 double neutral_number(rkernel::ExprOp op);
 
 /// One reduction's arithmetic: its value over no elements, a step, and the merge of partial results
@@ -18,10 +18,10 @@ class Reduction {
   Reduction(Builder& builder, MathOptions options, const rkernel::Expr& expr)
       : builder_(builder), math_(builder, options), expr_(expr) {}
 
-  /// In every lane.
+  /// The value in every lane.
   llvm::Value* neutral(int width);
   llvm::Value* step(llvm::Value* so_far, llvm::Value* next);
-  /// Lanes outside `mask` (nullptr: none are) keep what they have.
+  /// Lanes outside `mask` (nullptr: none are) keep their value.
   llvm::Value* masked_step(llvm::Value* so_far, llvm::Value* next, llvm::Value* mask);
   /// One scalar from all lanes of all parts: halves are combined until one lane is left, so that
   /// the order of the additions depends on the number of lanes alone.

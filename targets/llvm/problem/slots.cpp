@@ -61,7 +61,7 @@ WindowSlots SlotTable::add_window(const rkernel::WindowRows& rows) {
   return slots;
 }
 
-/// Factors are positive, so that no sum is below 0, and the greatest is that of the last indices.
+/// Factors are positive, so no sum is below 0, and the last indices give the greatest.
 SlotTable::GuardSlots SlotTable::add_guard(const rkernel::Problem& problem,
                                            const rkernel::Guard& guard) {
   GuardSlots bounds;

@@ -1,6 +1,6 @@
 #pragma once
-// Which i64 of KernelArgs::ints holds what. The numbering follows from the structure of a problem
-// alone, never from its dims, so that problems of one shape class share their code.
+// Assigns each i64 of KernelArgs::ints its meaning. The numbering follows from the structure of a
+// problem alone, never from its dims, so that problems of one shape class share their code.
 
 #include <cstdint>
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace dyn::codegen {
 
-/// What is known about an operand's stride along the lane axis: it decides which instructions load
-/// and store. Any is right for every value, 0 and 1 included.
+/// The class of an operand's stride along the lane axis: it decides which instructions load and
+/// store. Any is right for every value, 0 and 1 included.
 enum class StrideClass : std::uint8_t { Zero, Unit, Any };
 
 char letter_of(StrideClass stride_class) noexcept;  ///< '0', '1', '?'
@@ -24,11 +24,11 @@ char letter_of(StrideClass stride_class) noexcept;  ///< '0', '1', '?'
 std::vector<StrideClass> possible_classes(graph::Dim stride);
 StrideClass class_of(std::int64_t stride) noexcept;
 
-/// Slots of a rkernel::WindowAxis.
+/// Slots for a rkernel::WindowAxis.
 struct WindowAxisSlots {
   int count, size, stride, dilation, before, extent, step;
 };
-/// Slots of rkernel::WindowRows.
+/// Slots for rkernel::WindowRows.
 struct WindowSlots {
   std::vector<WindowAxisSlots> axes;
   int channels, channel_step;
@@ -38,7 +38,7 @@ struct WindowSlots {
 /// those that an emitter adds.
 class SlotTable {
  public:
-  static constexpr int none = -1;  ///< of a value that is provably 0
+  static constexpr int none = -1;  ///< slot of a value that is provably 0
 
   explicit SlotTable(const rkernel::Problem& problem);
 
@@ -55,7 +55,7 @@ class SlotTable {
   int guard_factor(int operand, int guard, std::size_t term) const {
     return guard_slots(operand, guard).factors[term];
   }
-  /// Of an operand with windows.
+  /// The slots of an operand with windows.
   const WindowSlots& window(int operand) const { return *operand_slots(operand).window; }
   int gather_extent(int operand) const { return operand_slots(operand).gather; }
   int gather_stride(int operand) const { return operand_slots(operand).gather + 1; }
@@ -96,7 +96,7 @@ class SlotTable {
   graph::DimProgram program_;
 };
 
-/// Of a slot among those of SlotTable::evaluate().
+/// The value of a slot among those of SlotTable::evaluate().
 inline std::int64_t value_of(int slot, std::span<const std::int64_t> ints) {
   return slot == SlotTable::none ? 0 : ints[static_cast<std::size_t>(slot)];
 }

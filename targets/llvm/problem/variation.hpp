@@ -1,5 +1,6 @@
 #pragma once
-// Along which axes values vary: decides what is scalar, what is hoisted and what is computed again.
+// Finds the axes along which values vary: this decides what is scalar, what is hoisted and what is
+// computed again.
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// Who chooses among the programs of one contraction: dyn's cost, or the policy of a paper.
+// Chooses among the programs of one contraction, by dyn's cost or the policy of a paper.
 
 #include <map>
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace dyn::ptx {
 
-/// A contraction at one shape, as each tile meets it. What its strides allow of vector copies, and
-/// whether there is code of pairs for them, is the same wherever `vectors` is.
+/// A contraction at one shape, as each tile meets it. Equal `vectors` mean that strides allow the
+/// same vector copies, and that code of pairs exists for the same tiles.
 struct MetContraction {
   choice::GpuContraction shape;
   choice::GpuShapeFor for_tile;
@@ -24,24 +24,24 @@ struct MetContraction {
 
 struct ConsideredProgram {
   std::vector<choice::GpuRegion> regions;
-  std::optional<double> seconds;  ///< that the policy predicts, if it predicts time
+  std::optional<double> seconds;  ///< seconds that the policy predicts, if it predicts time
 };
 
-/// Policies over the tiles of one contraction. Programs have two regions only of those pairs of
-/// tiles that one launch can run. Vendor and Oracle choose as Dyn. Thread-safe; policies are made
-/// when they are first asked.
+/// Policies over the tiles of one contraction. A program has two regions only where one launch can
+/// run its pair of tiles. Vendor and Oracle choose as Dyn. Thread-safe; a policy is made when it is
+/// first asked.
 class TilePolicies {
  public:
   TilePolicies(const choice::GpuMachine& machine, const std::vector<choice::GpuTile>& tiles,
                const std::vector<choice::GpuPair>& pairs);
   ~TilePolicies();
 
-  /// Who chooses where this policy is asked.
+  /// The policy that chooses where this one is asked for.
   static rkernel::Policy acting(rkernel::Policy policy);
-  /// The program that a policy takes, and its seconds by dyn's cost, whoever chooses. A contraction
-  /// without outputs has any.
+  /// The program that a policy takes, and its seconds by dyn's cost, whichever policy chooses. A
+  /// contraction without outputs has any program.
   choice::GpuProgram choose(rkernel::Policy policy, const MetContraction& met) const;
-  /// All that a policy considers, each program once.
+  /// All programs that a policy considers, each once.
   std::vector<ConsideredProgram> considered(rkernel::Policy policy,
                                             const MetContraction& met) const;
 

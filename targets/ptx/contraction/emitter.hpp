@@ -1,5 +1,5 @@
 #pragma once
-// The kernel of a contraction, as device IR, by a walk over its rKernel.
+// Emits the kernel of a contraction, as device IR, by a walk over its rKernel.
 
 #include <array>
 #include <optional>
@@ -24,15 +24,15 @@ enum class Copy : unsigned char {
 /// Slots of the ints that the plan fills, after those of the problem, for one region of the output.
 struct GridSlots {
   int m_blocks, n_blocks;  ///< blocks of the region's tile along m and n
-  int tickets;  ///< batch * m_blocks * n_blocks, and those of the region before; blocks take them
-                ///< round robin
+  int tickets;  ///< batch * m_blocks * n_blocks, plus the tickets of the region before; blocks take
+                ///< them round robin
   /// Rows and columns of the region, for each of the batch. none: all.
   int m_begin = codegen::SlotTable::none, m_end = codegen::SlotTable::none,
       n_begin = codegen::SlotTable::none, n_end = codegen::SlotTable::none;
 };
-GridSlots add_grid_slots(codegen::SlotTable& slots);  ///< of a program of one region
+GridSlots add_grid_slots(codegen::SlotTable& slots);  ///< for a program of one region
 using PairSlots = std::array<GridSlots, 2>;
-PairSlots add_pair_slots(codegen::SlotTable& slots);  ///< of a program of two
+PairSlots add_pair_slots(codegen::SlotTable& slots);  ///< for a program of two regions
 
 /// One region of a program, with the tree of its tile.
 struct RegionTree {
@@ -40,14 +40,15 @@ struct RegionTree {
   GridSlots grid;
 };
 
-/// What the code is specialised on, besides the structure of the problem.
+/// The code is specialised on these, besides the structure of the problem.
 struct GpuContractionClass {
   choice::GpuTile tile;
   Copy a = Copy::Elements, b = Copy::Elements;
   BOrder b_order = BOrder::RowsAlongN;
-  std::vector<codegen::StrideClass> lanes;  ///< of each operand along n, for the epilogue
-  /// Of the second region, where the code is for programs of two; its engine and operands are the
-  /// first's, and so are its copies.
+  std::vector<codegen::StrideClass>
+      lanes;  ///< class of each operand's stride along n, for the epilogue
+  /// The tile of the second region, where the code is for programs of two; engine, operands and
+  /// copies are the first region's.
   std::optional<choice::GpuTile> second = std::nullopt;
 };
 std::string to_string(const GpuContractionClass& shape_class);

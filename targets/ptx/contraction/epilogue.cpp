@@ -10,7 +10,7 @@ namespace {
 
 using codegen::CountedLoop;
 
-/// Floats after each row, so that threads of one column meet no bank twice.
+/// Floats after each row, so that threads of one column use each bank once.
 constexpr int padding_floats = 4;
 /// Rows whose loads are in flight together, in one body.
 constexpr int straight_rows = 2;
@@ -44,8 +44,8 @@ void Epilogue::emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators
   publish(leaf, accumulators, shared);
   call(builder_, Op::Barrier);
   compiler_.enter(codegen::axis_bit(m) | codegen::axis_bit(n), roots_of(problem_));
-  // Neighbouring threads take neighbouring columns; those that are left over when whole rows are
-  // taken have none.
+  // Neighbouring threads take neighbouring columns. Threads that are left over when whole rows are
+  // taken have no column.
   const int row_step = std::max(1, tile_.threads() / tile_.block_n);
   llvm::Value *column = thread, *row = number(0);
   if (tile_.threads() > tile_.block_n) {

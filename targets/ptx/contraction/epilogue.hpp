@@ -1,6 +1,6 @@
 #pragma once
-// What happens to the outputs of a block after the reduction: through shared memory to neighbouring
-// threads, the group's expressions, its stores.
+// Stores the outputs of a block after the reduction: through shared memory to neighbouring threads,
+// which compute the group's expressions and store.
 
 #include <span>
 
@@ -27,8 +27,8 @@ class Epilogue {
         operands_(operands),
         compiler_(compiler) {}
 
-  /// All threads of the block, which have left the stages that lie at `shared`; afterwards the
-  /// memory is free again.
+  /// All threads of the block call this, after they have left the stages that lie at `shared`;
+  /// afterwards the memory is free again.
   void emit(const Leaf& leaf, std::span<llvm::Value* const> accumulators, llvm::Value* shared,
             llvm::Value* thread, const BlockOutputs& outputs);
 

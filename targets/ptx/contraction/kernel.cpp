@@ -26,7 +26,8 @@ using rkernel::Operand;
 using rkernel::Policy;
 using rkernel::Problem;
 
-// Of a kernel's memory of choices: more than four hundred of them. Shapes seen before have plans.
+// Bytes of a kernel's memory of choices: room for more than four hundred. Shapes seen before have
+// plans.
 constexpr std::size_t memory_bytes = 1 << 16;
 
 bool is_plain_factor(const Operand& operand) {
@@ -34,7 +35,7 @@ bool is_plain_factor(const Operand& operand) {
          !operand.gathers && !operand.window;
 }
 
-// What device code can run.
+// True where device code can run the problem.
 bool supported(const Problem& problem, DType compute) {
   if (!problem.contraction || !is_float(compute)) return false;
   for (const int factor : {problem.contraction->a, problem.contraction->b}) {
@@ -48,8 +49,8 @@ bool supported(const Problem& problem, DType compute) {
          std::all_of(problem.exprs.begin(), problem.exprs.end(), computable);
 }
 
-// Pairs whose first tile can fill a wave at some size of the problem: others never run, and code
-// takes time to make.
+// Keeps pairs whose first tile can fill a wave at some size of the problem: others never run, and
+// code takes time to make.
 std::vector<choice::GpuPair> useful_pairs(const Problem& problem, const GpuMachine& machine,
                                           const std::vector<GpuTile>& tiles,
                                           std::vector<choice::GpuPair> pairs) {
@@ -251,7 +252,7 @@ class GpuContractionKernel final : public ContractionKernel {
             vectors_of(ints), manifest_.runs_pairs(slots_, ints)};
   }
 
-  // By the kernel's own policy.
+  // The program that the kernel's own policy takes.
   GpuProgram remembered_choice(std::span<const std::int64_t> ints) const {
     const GpuContraction shape = sizes_of(ints);
     const ProgramKey key(shape, vectors_of(ints));
@@ -328,7 +329,8 @@ class GpuContractionKernel final : public ContractionKernel {
   std::string target_name_;
   codegen::SlotTable slots_;
   GridSlots grid_;
-  codegen::SlotTable pair_slots_;  ///< of programs of two regions: the problem's slots are the same
+  codegen::SlotTable
+      pair_slots_;  ///< for programs of two regions: the problem's slots are the same
   PairSlots pair_grid_;
   ContractionManifest manifest_;
   double epilogue_operations_ = 0, epilogue_bytes_ = 0;

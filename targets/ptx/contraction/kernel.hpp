@@ -19,7 +19,7 @@ class ContractionKernel : public rkernel::Kernel {
                                                    const choice::GpuMachine& machine, DType compute,
                                                    bool allow_tf32, const std::string& target_name);
   /// The same with the candidates for `compute` that gpu_tiles() gives, for callers with many
-  /// problems. `policy`: who chooses in plan(); Vendor and Oracle: as Dyn. `pairs`: of tiles, for
+  /// problems. `policy` chooses in plan(); Vendor and Oracle choose as Dyn. `pairs`: tiles for
   /// programs of two regions (gpu_pairs()).
   static std::unique_ptr<ContractionKernel> create(const rkernel::Problem& problem,
                                                    const choice::GpuMachine& machine, DType compute,

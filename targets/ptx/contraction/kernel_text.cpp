@@ -26,7 +26,7 @@ std::string block_text(const GpuTile& tile) {
   return fmt::format("{}x{}x{}", tile.block_m, tile.block_n, tile.block_k);
 }
 
-// Each tile with what it computes, where that is not all.
+// Names each tile, with the region that it computes where that is not the whole output.
 std::string regions_text(const std::vector<GpuTile>& tiles,
                          const std::vector<choice::GpuRegion>& regions) {
   std::string text;

@@ -1,5 +1,5 @@
 #pragma once
-// What people read about a contraction's candidates: names, the explanation of a choice, listings.
+// Texts about a contraction's candidates: names, the explanation of a choice, listings.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ namespace dyn::ptx {
 std::string listing_name(const std::string& group, const GpuContractionClass& shape_class);
 
 /// One program: "bf16 tensor cores 128x128x32, warps 64x32, 3 stages; A as vectors, B by element;
-/// 96 tickets on 96 blocks". Of two regions: "bf16 tensor cores 128x128x32, ... on rows 0 to 384,
+/// 96 tickets on 96 blocks". With two regions: "bf16 tensor cores 128x128x32, ... on rows 0 to 384,
 /// bf16 tensor cores 64x64x64, ... on rows 384 to 777; A ...".
 std::string program_text(const std::vector<choice::GpuTile>& tiles,
                          const std::vector<choice::GpuRegion>& regions, const MetContraction& met,

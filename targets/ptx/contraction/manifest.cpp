@@ -19,8 +19,8 @@ std::int64_t elements_of_vector(const Operand& operand) {
   return vector_bytes / static_cast<std::int64_t>(size_of(operand.dtype));
 }
 
-// Vectors need: the dtype of the tile, stride 1 along `inner`, and a start of every row that is a
-// multiple of 16 bytes. Buffers begin at such an address (rkernel::Device::allocate).
+// A vector copy needs the dtype of the tile, stride 1 along `inner`, and a start of every row that
+// is a multiple of 16 bytes. Buffers begin at such an address (rkernel::Device::allocate).
 std::optional<bool> provably_vectors(const Operand& operand, int inner, DType tile_dtype) {
   if (operand.dtype != tile_dtype) return false;
   std::optional<bool> all = true;
@@ -84,8 +84,8 @@ ContractionManifest::ContractionManifest(const Problem& problem, const std::vect
     const bool decided = possible.size() == 1 && i != contraction.a && i != contraction.b;
     lanes_.push_back(decided ? possible.front() : codegen::StrideClass::Any);
   }
-  // The last tiles are those of the engine that serves as a fallback: they go first where there
-  // would be too many classes.
+  // The last tiles are those of the fallback engine: they are dropped first where there would be
+  // too many classes.
   for (const GpuTile& tile : tiles) {
     std::vector<GpuContractionClass> of_tile;
     add_classes(tile, of_tile);

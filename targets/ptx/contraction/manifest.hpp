@@ -1,6 +1,6 @@
 #pragma once
-// The shape classes of one contraction: which tiles, and how their operands can come to shared
-// memory.
+// The shape classes of one contraction: its tiles, and the ways in which their operands can be
+// copied to shared memory.
 
 #include <cstdint>
 #include <optional>
@@ -12,21 +12,22 @@
 
 namespace dyn::ptx {
 
-/// All classes that shapes of one problem can need, known before any shape: what the strides prove
-/// is decided, and what they leave open has a class for either answer. A pair of tiles has one
-/// class, for the fastest copies that are possible: elsewhere the output is one region.
+/// All classes that shapes of one problem can need, known before any shape. Questions that the
+/// strides decide have one answer; questions that they leave open have a class for either answer. A
+/// pair of tiles has one class, for the fastest copies that are possible: elsewhere the output is
+/// one region.
 class ContractionManifest {
  public:
   static constexpr std::size_t most_classes = 32;
 
-  /// `pairs`: of indices into `tiles`. Pairs for which there is no room are left out.
+  /// `pairs` holds indices into `tiles`. Pairs for which there is no room are left out.
   ContractionManifest(const rkernel::Problem& problem, const std::vector<choice::GpuTile>& tiles,
                       const std::vector<choice::GpuPair>& pairs = {});
 
   const std::vector<choice::GpuTile>& tiles() const noexcept { return tiles_; }
   const std::vector<choice::GpuPair>& pairs() const noexcept { return pairs_; }
   const std::vector<GpuContractionClass>& classes() const noexcept { return classes_; }
-  /// Whether a tile copies A (B) 16 bytes at a time for these values of the problem's slots.
+  /// True where a tile copies A (B) 16 bytes at a time for these values of the problem's slots.
   bool a_vectors(const choice::GpuTile& tile, const codegen::SlotTable& slots,
                  std::span<const std::int64_t> ints) const;
   bool b_vectors(const choice::GpuTile& tile, const codegen::SlotTable& slots,
@@ -34,10 +35,11 @@ class ContractionManifest {
   /// Index of the class for a tile and these values.
   std::size_t class_for(const choice::GpuTile& tile, const codegen::SlotTable& slots,
                         std::span<const std::int64_t> ints) const;
-  /// The same for two tiles in one launch; none for other copies than those of its class.
+  /// The same for two tiles in one launch; none where their copies are not those of the pair's
+  /// class.
   std::optional<std::size_t> class_for(const choice::GpuPair& pair, const codegen::SlotTable& slots,
                                        std::span<const std::int64_t> ints) const;
-  /// Whether that is there, which is alike for all pairs.
+  /// True where such a class is there; the answer is the same for all pairs.
   bool runs_pairs(const codegen::SlotTable& slots, std::span<const std::int64_t> ints) const {
     return !pairs_.empty() && class_for(pairs_.front(), slots, ints).has_value();
   }

@@ -16,7 +16,7 @@ namespace {
 
 using codegen::Builder;
 
-/// Copies that one thread makes in straight line: their loads are in flight together.
+/// Copies that one thread makes without a loop: their loads are in flight together.
 constexpr int most_straight_copies = 8;
 /// Elements that are loaded, converted and stored at once where they are neighbours in memory.
 constexpr int group = 4;
@@ -37,7 +37,7 @@ llvm::Value* converted(Builder& builder, DType from, DType to, llvm::Value* valu
   return call(builder, to == DType::f16 ? Op::ToF16 : Op::ToBf16, {number});
 }
 
-// As it lies in memory: 2-byte elements as their bits.
+// The type of an element in memory: 2-byte elements as their bits.
 llvm::Type* element_type(Builder& builder, DType dtype) {
   return dtype == DType::f32 ? builder.getFloatTy()
                              : static_cast<llvm::Type*>(builder.getInt16Ty());
@@ -47,7 +47,7 @@ llvm::Align alignment_of(DType dtype, int elements) {
   return llvm::Align(static_cast<std::uint64_t>(bytes_of(dtype) * elements));
 }
 
-/// if (condition), where there is one.
+/// if (condition) ..., where there is a condition.
 std::optional<codegen::Conditional> where(Builder& builder, llvm::Value* condition) {
   std::optional<codegen::Conditional> conditional;
   if (condition != nullptr) conditional.emplace(builder, condition, "copy_inside");
@@ -72,7 +72,7 @@ void choose(Builder& builder, llvm::Value* condition, const char* name, Yes yes,
   builder.SetInsertPoint(after);
 }
 
-/// Of a power of two.
+/// True where `value` is a multiple of `of`, a power of two.
 llvm::Value* is_multiple(Builder& builder, llvm::Value* value, int of) {
   return builder.CreateICmpEQ(
       builder.CreateAnd(value, builder.getInt64(static_cast<std::uint64_t>(of - 1))),
@@ -116,7 +116,7 @@ void TileCopy::prepare(Builder& builder, llvm::Value* thread, llvm::Value* row_s
   row_bytes_ = builder.CreateMul(row_stride, bytes);
   column_bytes_ = builder.CreateMul(column_stride, bytes);
   along_rows_ = builder.CreateICmpEQ(row_stride, builder.getInt64(1));
-  // What is loaded must exist, and what lies outside of the tile may not.
+  // A loaded element must exist, and elements outside of the tile may not exist.
   if (!asynchronous() && units(walked_in_row()) % threads_ != 0) return;
   walk_ = vectors() || tile_.swizzled || !asynchronous() ? walk_down(builder)
                                                          : walk_either_way(builder);
@@ -167,7 +167,7 @@ llvm::Value* TileCopy::source_of(Builder& builder, const Unit& unit) const {
   return builder.CreateAdd(builder.CreateMul(wide(unit.row), row_bytes_), column);
 }
 
-// Down a column of the tile: chunks of a row are permuted alike again after a period of rows.
+// Goes down a column of the tile: the permutation of a row's chunks repeats after a period of rows.
 std::optional<TileCopy::Walk> TileCopy::walk_down(Builder& builder) const {
   const int in_row = walked_in_row();
   if (threads_ % in_row != 0 && copies(in_row) > 1) return std::nullopt;
@@ -191,8 +191,8 @@ std::optional<TileCopy::Walk> TileCopy::walk_down(Builder& builder) const {
   return walk;
 }
 
-// Whether a source's elements want to be read along rows; groups of them, where each row begins
-// with a whole one.
+// True where neighbouring elements of a row are neighbours in memory and, where elements are copied
+// in groups, each row begins with a whole group.
 llvm::Value* TileCopy::walks_down(Builder& builder) const {
   if (vectors()) return nullptr;
   if (asynchronous()) return builder.CreateNot(along_rows_);
@@ -202,7 +202,7 @@ llvm::Value* TileCopy::walks_down(Builder& builder) const {
                            is_multiple(builder, row_bytes_, group * bytes_of(source_dtype_)));
 }
 
-// Elements of rows that are not permuted: down or along, as the source's strides want.
+// Elements of rows that are not permuted: down or along, as suits the source's strides.
 std::optional<TileCopy::Walk> TileCopy::walk_either_way(Builder& builder) const {
   if ((threads_ % units_in_row_ != 0 || threads_ % tile_.rows != 0) && copies(units_in_row_) > 1)
     return std::nullopt;
@@ -220,8 +220,8 @@ std::optional<TileCopy::Walk> TileCopy::walk_either_way(Builder& builder) const 
       nullptr};
 }
 
-// The position is that of the thread's first chunk, or of the tile where there is none, or for
-// elements.
+// The position is that of the thread's first chunk. Where there is none, or elements are copied, it
+// is the tile's.
 llvm::Value* TileCopy::enter(Builder& builder, const TileBand& band) {
   across_ = band.across;
   if (!walk_) return band.origin;

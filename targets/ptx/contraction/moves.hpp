@@ -1,5 +1,5 @@
 #pragma once
-// How an operand's tile comes from global to shared memory, as IR.
+// Emits IR that copies an operand's tile from global to shared memory.
 
 #include <optional>
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace dyn::ptx {
 
-/// Which way the reduction runs in a tile.
+/// The direction of the reduction in a tile.
 enum class DepthAlong : unsigned char { Rows, Columns };
 
-/// What a ticket reads of a matrix: a band of tiles, one for each step of the reduction.
+/// The part of a matrix that a ticket reads: a band of tiles, one for each step of the reduction.
 struct TileBand {
   llvm::Value* origin = nullptr;  ///< its first element, which exists
-  llvm::Value* across = nullptr;  ///< i32: rows or columns that exist of those that the reduction
-                                  ///< does not run along; no more than the tile has
+  llvm::Value* across = nullptr;  ///< i32: existing rows or columns, along the axis that the
+                                  ///< reduction does not run along; no more than the tile has
 };
 
 /// The copies that the threads of a block make together for one tile. What does not exist is 0 in
@@ -29,7 +29,7 @@ struct TileBand {
 /// time, if the source's rows are aligned for that.
 class TileCopy {
  public:
-  /// `tile_dtype`: of the elements in shared memory, `source_dtype`: in global memory.
+  /// `tile_dtype`: dtype of the elements in shared memory, `source_dtype`: in global memory.
   TileCopy(const SharedTile& tile, DType tile_dtype, DType source_dtype, Copy copy, int threads,
            DepthAlong depth_along);
 
@@ -38,8 +38,8 @@ class TileCopy {
     return copy_ == Copy::Vectors || (tile_dtype_ == DType::f32 && source_dtype_ == DType::f32);
   }
   bool vectors() const { return copy_ == Copy::Vectors; }
-  /// The thread's part, at the builder's place. Strides of the source in elements, i64; for vectors
-  /// that of columns is 1. `depth`: the extent of the reduction, i64.
+  /// Computes the thread's part, at the builder's place. Strides of the source in elements, i64;
+  /// vectors need 1 between columns. `depth`: the extent of the reduction, i64.
   void prepare(codegen::Builder& builder, llvm::Value* thread, llvm::Value* row_stride,
                llvm::Value* column_stride, llvm::Value* depth);
   /// Goes to a ticket's band; gives the position of its first tile.
@@ -60,22 +60,21 @@ class TileCopy {
     llvm::Value *first,
         *step;  ///< byte offset in the source of the first, and from one to the next: i64
     std::vector<llvm::Value*>
-        places;         ///< byte offsets of the first ones in the tile, i32; then they repeat,
-    llvm::Value* turn;  ///< so much further each time: i32
-    llvm::Value*
-        usable;  ///< i1: threads that are neighbours meet neighbours in memory; nullptr: always
+        places;           ///< byte offsets of the first ones in the tile, i32; then they repeat,
+    llvm::Value* turn;    ///< so much further each time: i32
+    llvm::Value* usable;  ///< i1: neighbouring threads copy neighbours in memory; nullptr: always
   };
-  /// What exists of a tile, i32.
+  /// The existing part of a tile, i32.
   struct Extents {
     llvm::Value *rows, *columns;
   };
-  /// One copy, of a unit. `exists`, `inside`: nullptr where it always is so.
+  /// One copy, of a unit. `exists`, `inside`: nullptr where always true.
   struct Piece {
     llvm::Value *from, *place;
-    llvm::Value* exists;  ///< of an element: in the matrix
-    llvm::Value* bytes;   ///< of a chunk, i32: in the matrix
-    llvm::Value* inside;  ///< of the tile
-    int elements;         ///< where they are loaded: neighbours in memory
+    llvm::Value* exists;  ///< for an element: it is in the matrix
+    llvm::Value* bytes;   ///< for a chunk, i32: bytes in the matrix
+    llvm::Value* inside;  ///< it is in the tile
+    int elements;         ///< where elements are loaded: they are neighbours in memory
   };
   int units(int in_row) const { return tile_.rows * in_row; }
   int copies(int in_row) const;
@@ -84,8 +83,8 @@ class TileCopy {
   int walked_in_row() const;
   int depth_of_tile() const;
   Unit unit_at(codegen::Builder& builder, llvm::Value* index) const;
-  // `first`: the index, in the order of threads, of the unit that the thread begins with; then
-  // `copy` units of the thread further on.
+  // The index, in the order of threads, of unit number `copy` of the thread that begins with unit
+  // `first`.
   llvm::Value* index_of(codegen::Builder& builder, llvm::Value* first, int copy) const;
   llvm::Value* inside(codegen::Builder& builder, llvm::Value* first, int copy, int in_row) const;
   llvm::Value* place_of(codegen::Builder& builder, const Unit& unit) const;
@@ -97,7 +96,7 @@ class TileCopy {
   Extents existing(codegen::Builder& builder, llvm::Value* step) const;
   llvm::Value* existing_bytes(codegen::Builder& builder, const Extents& extents,
                               const Unit& chunk) const;
-  /// `extents`: of a tile at the matrix's edge, whose units are chunks; nullptr: all exists.
+  /// `extents`: those of a tile at the matrix's edge, whose units are chunks; nullptr: all exists.
   void copy_walking(codegen::Builder& builder, llvm::Value* position, llvm::Value* destination,
                     const Extents* extents) const;
   std::vector<Piece> walk(codegen::Builder& builder, llvm::Value* from, llvm::Value* destination,
@@ -117,13 +116,13 @@ class TileCopy {
   int units_in_row_;  ///< chunks or elements
   llvm::Value* thread_ = nullptr;
   llvm::Value *row_bytes_ = nullptr,
-              *column_bytes_ = nullptr;  ///< from one to the next in the source, i64
+              *column_bytes_ = nullptr;  ///< distance from one to the next in the source, i64
   llvm::Value* along_rows_ = nullptr;  ///< neighbouring threads take neighbouring rows, since those
                                        ///< are neighbours in memory
   llvm::Value* depth_ = nullptr;
-  std::optional<Walk> walk_;  ///< none: the thread's units are not equally far apart
-  llvm::Value* whole_steps_ =
-      nullptr;  ///< of the band, i32: tiles before this one exist as a whole and are walked through
+  std::optional<Walk> walk_;            ///< none: the thread's units are not equally far apart
+  llvm::Value* whole_steps_ = nullptr;  ///< steps of the band, i32: tiles before this one exist as
+                                        ///< a whole and are copied with fixed steps
   llvm::Value* across_ = nullptr;
 };
 

@@ -16,7 +16,7 @@ using codegen::Conditional;
 constexpr int mbarrier_bytes = 8;
 constexpr int most_stages = pipeline_bytes / (2 * mbarrier_bytes);
 
-/// A step's barrier also says that every thread has left the step before, whose stage is the next
+/// A step's barrier also means that every thread has left the step before, whose stage is the next
 /// one to be filled.
 class GroupPipeline final : public Pipeline {
  public:
@@ -25,8 +25,8 @@ class GroupPipeline final : public Pipeline {
   void begin_write(Builder& builder, const Cursor&, llvm::Value* exists) override {
     writing_.emplace(builder, exists, "write");
   }
-  // A group for each step, empty or not, so that the count of groups in flight tells which steps
-  // are complete.
+  // Every step commits a group, empty or not, so that the count of groups in flight tells which
+  // steps are complete.
   void end_write(Builder& builder) override {
     writing_->close();
     call(builder, Op::CopyCommit);
@@ -70,8 +70,8 @@ class BarrierPipeline final : public Pipeline {
     call(builder, Op::Barrier);
   }
 
-  // In the first round nobody has to leave: a barrier's phase before its first counts as complete,
-  // with parity 1.
+  // In the first round no thread has to leave a stage: a barrier's phase before its first counts as
+  // complete, with parity 1.
   void begin_write(Builder& builder, const Cursor& cursor, llvm::Value* exists) override {
     writing_.emplace(builder, exists, "write");
     cursor_ = cursor;

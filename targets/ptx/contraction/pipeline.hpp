@@ -1,6 +1,6 @@
 #pragma once
-// How the threads of a block agree on the stages in shared memory: which are filled, which may be
-// filled again.
+// Synchronises the threads of a block over the stages in shared memory: which are filled, and which
+// may be filled again.
 
 #include <memory>
 #include <vector>
@@ -27,8 +27,8 @@ class Pipeline {
   explicit Pipeline(int stages);
   virtual ~Pipeline() = default;
 
-  /// Once, at the start of the kernel. `memory`: the block's shared memory, of which the first 128
-  /// bytes are the pipeline's.
+  /// Call this once, at the start of the kernel. `memory`: the block's shared memory, of which the
+  /// first 128 bytes are the pipeline's.
   virtual void prepare(codegen::Builder& builder, llvm::Value* memory, llvm::Value* thread) = 0;
   virtual void begin_write(codegen::Builder& builder, const Cursor& cursor,
                            llvm::Value* exists) = 0;
@@ -50,14 +50,14 @@ class Pipeline {
 std::unique_ptr<Pipeline> make_group_pipeline(int stages);
 
 /// Two mbarriers for each stage: threads wait for each other only where one would overtake the
-/// ring. What arrives at a full stage: the thread's asynchronous copies, its own stores, or both.
+/// ring. The thread's asynchronous copies, its own stores, or both arrive at a full stage.
 std::unique_ptr<Pipeline> make_barrier_pipeline(int stages, int threads, bool asynchronous,
                                                 bool synchronous);
 
 /// Bytes at the start of shared memory for mbarriers.
 inline constexpr int pipeline_bytes = 128;
-/// Where the memory of a pipeline begins, `taken` stages after that of the first. Throws
-/// Error(internal) where `stages` more do not fit.
+/// The start of a pipeline's memory, `taken` stages after that of the first. Throws Error(internal)
+/// where `stages` more do not fit.
 unsigned barrier_offset(int taken, int stages);
 
 }  // namespace dyn::ptx

@@ -1,5 +1,5 @@
 #pragma once
-// Choices for one contraction on a GPU that were made before.
+// Remembers earlier choices for one contraction on a GPU.
 
 #include <optional>
 
@@ -10,7 +10,7 @@ namespace dyn::ptx {
 
 inline constexpr std::size_t program_key_words = 5;
 
-/// What a choice of one kernel depends on: sizes, and what its strides allow of vector copies
+/// A choice of one kernel depends on these: sizes, and the vector copies that its strides allow
 /// (MetContraction::vectors).
 class ProgramKey : public WordKey<program_key_words> {
  public:
@@ -24,10 +24,10 @@ class ProgramMemory {
   explicit ProgramMemory(std::size_t bytes) : table_(bytes) {}
 
   std::optional<choice::GpuProgram> find(const ProgramKey& key) const;
-  /// Programs of more than `most_regions` are not remembered. Where its places are taken, the
-  /// oldest program is forgotten.
+  /// Programs of more than `most_regions` are not remembered. Where the places of the key are
+  /// taken, the oldest program is forgotten.
   void insert(const ProgramKey& key, const choice::GpuProgram& program);
-  /// Of the table, whether it is full or not.
+  /// Bytes of the table, whether it is full or not.
   std::size_t bytes() const noexcept { return table_.bytes(); }
 
   static constexpr std::size_t most_regions = 2;

@@ -1,5 +1,5 @@
 #pragma once
-// Which block of the output a ticket is.
+// Maps tickets to blocks of the output.
 
 #include <map>
 
@@ -16,8 +16,8 @@ struct GridSizes {
 
 /// The index along each axis of the grid's loops. Batch axes vary slowest, the last of them
 /// fastest; within a batch, tickets go down a group of a few rows of blocks before the next column
-/// of the group, so that what runs at one time reads few tiles of A and of B, again and again, from
-/// L2.
+/// of the group, so that blocks that run at the same time read few tiles of A and of B, again and
+/// again, from L2.
 std::map<int, llvm::Value*> locate_ticket(codegen::Builder& builder, const rkernel::RKernel& kernel,
                                           const GridSizes& sizes, llvm::Value* ticket);
 

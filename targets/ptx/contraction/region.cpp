@@ -72,7 +72,7 @@ class RegionEmitter final : public rkernel::Emitter {
     tickets.close(Values{cursor_.stage, cursor_.parity});
   }
 
-  // The ticket is one iteration of all loops of the grid; warps and lanes are the leaf's, which
+  // The ticket is one iteration of all loops of the grid; the leaf handles warps and lanes, as it
   // knows the thread's place in them.
   void open(int layer, const rkernel::Loop& loop) override {
     if (layer == grid_layer) open_block(loop.axis);
@@ -107,7 +107,7 @@ class RegionEmitter final : public rkernel::Emitter {
 
   void leaf(const rkernel::Layer&) override {
     pipeline_->end_write(builder_);
-    // What follows is done by all lanes of a warp together, who have waited and copied each by
+    // All lanes of a warp execute the following together; before, each has waited and copied by
     // itself.
     if (tile_.engine == choice::Engine::TensorCores)
       call(builder_, Op::WarpSync, {number(all_lanes)});
@@ -121,8 +121,9 @@ class RegionEmitter final : public rkernel::Emitter {
   /// An operand of the contraction: element (i, k), i along m or n.
   struct Matrix {
     TileCopy copy;
-    llvm::Value *base = nullptr, *stride_i = nullptr, *stride_k = nullptr;  ///< base: of batch 0
-    llvm::Value* position = nullptr;  ///< of the tile that is to be copied next
+    llvm::Value *base = nullptr, *stride_i = nullptr,
+                *stride_k = nullptr;  ///< base: the address in batch 0
+    llvm::Value* position = nullptr;  ///< position of the tile that is to be copied next
   };
 
   static std::unique_ptr<Leaf> make_leaf(const rkernel::RKernel& kernel,
@@ -178,7 +179,7 @@ class RegionEmitter final : public rkernel::Emitter {
         size_of(problem_.operands[static_cast<std::size_t>(operand)].dtype));
     return at_byte(base, builder_.CreateMul(index, wide(bytes)));
   }
-  /// How many of `size` from `first` on exist, as i32.
+  /// Counts the existing elements among `size` from `first` on, as i32.
   llvm::Value* existing(llvm::Value* extent, llvm::Value* first, int size) {
     return builder_.CreateTrunc(minimum(builder_.CreateSub(extent, first), wide(size)),
                                 builder_.getInt32Ty());
@@ -194,7 +195,7 @@ class RegionEmitter final : public rkernel::Emitter {
                                                                     tile_.b_stage_bytes())));
   }
 
-  /// Barriers of its own: those of the region before have phases of which nobody knows the parity.
+  /// The region has its own barriers: the parity of the phases of the region before is unknown.
   llvm::Value* take_barriers() {
     const int first = frame_.barriers_taken;
     frame_.barriers_taken += tile_.stages;
@@ -213,7 +214,7 @@ class RegionEmitter final : public rkernel::Emitter {
 
   void prepare_operands() {
     llvm::Value* depth = extent(contraction_.k);
-    // Fewer than 2^31: more could not be copied in the time that there is.
+    // There are fewer than 2^31 steps: more could not be copied in any realistic time.
     steps_ =
         builder_.CreateTrunc(builder_.CreateUDiv(builder_.CreateAdd(depth, wide(tile_.block_k - 1)),
                                                  wide(tile_.block_k)),
@@ -339,7 +340,7 @@ class RegionEmitter final : public rkernel::Emitter {
   llvm::Value *stages_ = nullptr, *steps_ = nullptr;  ///< steps_: i32
   std::map<int, llvm::Value*> block_index_;
   BlockOutputs outputs_{};
-  Cursor cursor_, step_cursor_;  ///< of the ticket's first step; of the step in the loop
+  Cursor cursor_, step_cursor_;  ///< cursor of the ticket's first step; of the step in the loop
   std::optional<CountedLoop> loop_;
   Values accumulators_;
   llvm::Value *write_stage_ = nullptr, *write_step_ = nullptr;

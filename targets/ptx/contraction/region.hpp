@@ -7,17 +7,17 @@
 
 namespace dyn::ptx {
 
-/// What the regions of one kernel share.
+/// The regions of one kernel share this.
 struct KernelFrame {
   codegen::Builder& builder;
   const codegen::SlotTable& slots;
   codegen::KernelArgsValues args;
   llvm::Value *thread, *shared;  ///< its index in the block, i32; the block's shared memory
-  int barriers_taken = 0;        ///< by regions so far
+  int barriers_taken = 0;        ///< stages whose barriers regions have taken so far
 };
 
-/// The loop over the region's tickets, at the builder's place. `before`: of the region whose
-/// tickets come before its own, else nullptr.
+/// Emits the loop over the region's tickets, at the builder's place. `before`: the grid of the
+/// region whose tickets come before its own, else nullptr.
 void emit_region(KernelFrame& frame, const RegionTree& region,
                  const GpuContractionClass& shape_class, const GridSlots* before);
 

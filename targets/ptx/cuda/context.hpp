@@ -25,7 +25,7 @@ class Context {
   const choice::GpuMachine& machine() const noexcept { return machine_; }
   /// "NVIDIA H200 (cuda 0)", for messages.
   const std::string& label() const noexcept { return label_; }
-  /// Whether a failure has made everything in the context unusable.
+  /// True where a failure has made everything in the context unusable.
   bool lost() const noexcept { return lost_; }
 
   /// Throws Error(device) unless the result is Success: "LABEL: DOING: TEXT". Notes a lost context,
@@ -35,8 +35,8 @@ class Context {
   }
   [[noreturn]] void fail(Result result, const std::string& doing) const;
 
-  /// Makes the context current on the calling thread until the end of the scope; what was current
-  /// before is so again afterwards.
+  /// Makes the context current on the calling thread until the end of the scope, and then restores
+  /// the one that was current before.
   class Scope {
    public:
     explicit Scope(const Context& context);

@@ -11,9 +11,9 @@
 
 namespace dyn::ptx {
 
-/// The GPU with this index ("0", "1", ...; "": the first). All who hold one GPU at the same time
-/// share one device, and its code. Throws Error(device) where there is no driver or no GPU,
-/// Error(unsupported) where one of them is too old, Error(user) where the index is.
+/// The GPU with this index ("0", "1", ...; "": the first). All holders of one GPU share one device,
+/// and its code. Throws Error(device) where there is no driver or no GPU, Error(unsupported) where
+/// one of them is too old, Error(user) where the index is wrong.
 std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu);
 /// The same through a driver of the caller's choice.
 std::shared_ptr<PtxDevice> open_cuda_device(const std::string& gpu,

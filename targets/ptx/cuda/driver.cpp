@@ -57,7 +57,7 @@ std::string_view advice_on(Result result) {
                                    : known->text;
 }
 
-/// dlopen's handle until somebody takes it.
+/// Holds dlopen's handle until another owner takes it.
 class Library {
  public:
   explicit Library(const std::string& name) : handle_(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
@@ -111,7 +111,7 @@ int checked_version(const Library& library, const std::string& name) {
   return version;
 }
 
-// Before CUDA 12 a function that is not there is an error, later it is a null pointer.
+// Before CUDA 12 a missing function is an error, later it is a null pointer.
 void resolve(DriverFunctions& functions, GetProcAddress get, const std::string& library) {
   const auto find = [&](const char* name) {
     void* function = nullptr;

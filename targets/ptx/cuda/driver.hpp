@@ -87,7 +87,7 @@ using FunctionHandle = struct FunctionTag*;
 using StreamHandle = struct StreamTag*;
 using EventHandle = struct EventTag*;
 
-/// The version of the API that is asked for, 1000 * major + 10 * minor: the first that has
+/// The requested version of the API, 1000 * major + 10 * minor: the first that has
 /// cuGetProcAddress, and later than the newest form of every function in the table.
 inline constexpr int driver_api_version = 11030;
 
@@ -134,9 +134,9 @@ std::shared_ptr<const Driver> system_driver();
 
 /// The oldest driver that will do, 1000 * major + 10 * minor.
 int least_driver_version() noexcept;
-/// "11.3" of 11030.
+/// 11030 as "11.3".
 std::string version_text(int version);
-/// Whether this result means that the context, and with it all memory and code on the device, is
+/// True where this result means that the context, and with it all memory and code on the device, is
 /// lost.
 bool is_fatal(Result result) noexcept;
 

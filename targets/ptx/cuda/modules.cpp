@@ -20,8 +20,8 @@
 namespace dyn::ptx::cuda {
 namespace {
 
-// What a block may have without asking, on every GPU ("CUDA C++ Programming Guide", shared memory
-// of compute capability 8.x and 9.x).
+// Shared memory that every block may have without asking, on every GPU ("CUDA C++ Programming
+// Guide", shared memory of compute capability 8.x and 9.x).
 constexpr int free_shared_bytes = 48 << 10;
 
 /// A buffer that the driver's compiler writes to, always terminated.
@@ -36,7 +36,7 @@ class JitLog {
   std::array<char, capacity_bytes + 1> text_{};
 };
 
-// A size is given as the pointer's own value.
+// The driver takes a size as the pointer's own value.
 void* as_option(std::size_t size) { return reinterpret_cast<void*>(size); }
 
 std::string indented(const std::string& log) {

@@ -29,8 +29,8 @@ class Modules {
   Modules& operator=(const Modules&) = delete;
   ~Modules();
 
-  /// Handles (LoadedKernel) in the order of `sources`. What compiled before another source failed
-  /// is kept.
+  /// Handles (LoadedKernel) in the order of `sources`. Kernels compiled before another source
+  /// failed are kept.
   std::vector<const void*> load(std::span<const codegen::KernelSource> sources, int threads,
                                 rkernel::CompileReport& report);
 

@@ -36,7 +36,7 @@ class Query {
   DeviceId device_;
 };
 
-// A driver that does not know a number says 0.
+// A driver that does not know a number returns 0.
 template <typename Number, typename Value>
 void replace(Number& number, Value value) {
   if (value > 0) number = static_cast<Number>(value);
@@ -83,7 +83,7 @@ choice::GpuMachine query_machine(const Driver& driver, DeviceId device) {
   replace(machine.clock_hz, query(Attribute::ClockRate) * hz_of_khz);
   replace(machine.l2_bytes, query(Attribute::L2CacheSize));
   replace(machine.memory_bytes, query.memory_bytes());
-  // Memory of both edges of the clock: DDR, GDDR and HBM alike.
+  // DDR, GDDR and HBM alike transfer at both edges of the clock.
   const double transfers_per_second = 2 * hz_of_khz * query(Attribute::MemoryClockRate);
   replace(machine.memory_bytes_per_second,
           transfers_per_second * query(Attribute::GlobalMemoryBusWidth) / 8);

@@ -1,5 +1,5 @@
 #pragma once
-// What a driver tells of its GPUs.
+// Asks a driver about its GPUs.
 
 #include "src/choice/gpu/gpu.hpp"
 #include "targets/ptx/cuda/driver.hpp"
@@ -11,8 +11,8 @@ inline constexpr int least_compute_capability = 80;
 
 int device_count(const Driver& driver);
 DeviceId device_at(const Driver& driver, int index);
-/// The driver's numbers; what it does not tell (throughputs, latencies) from the nearest described
-/// GPU.
+/// The driver's numbers; numbers that it does not tell (throughputs, latencies) come from the
+/// nearest described GPU.
 choice::GpuMachine query_machine(const Driver& driver, DeviceId device);
 
 }  // namespace dyn::ptx::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Page-locked host memory through which uploads go.
+// Uploads go through page-locked host memory.
 
 #include <array>
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace dyn::ptx::cuda {
 
-/// Two halves, one filled while the other is on its way. The source of an upload may so be reused
-/// at once, be it pageable or page-locked by the caller (from where the driver would still read
-/// later), and uploads do not wait for the stream's earlier work, as the driver's copies from
-/// pageable memory do ("API synchronization behavior" of the CUDA driver API). To be used with the
-/// context current, and by one thread at a time.
+/// Two halves, one filled while the other is copied. So the caller may reuse the source of an
+/// upload at once, be it pageable or page-locked (from where the driver would still read later).
+/// And uploads do not wait for the stream's earlier work, as the driver's copies from pageable
+/// memory do ("API synchronization behavior" of the CUDA driver API). To be used with the context
+/// current, and by one thread at a time.
 class Staging {
  public:
   explicit Staging(const Context& context) : context_(context) {}
@@ -26,7 +26,7 @@ class Staging {
   static constexpr std::size_t half_bytes = std::size_t{2} << 20;
 
   struct Half {
-    EventHandle sent = nullptr;  ///< when the device has taken what the half held
+    EventHandle sent = nullptr;  ///< the device has copied the half when this event is complete
     bool in_flight = false;
   };
   void allocate();

@@ -26,7 +26,7 @@ class CudaStream final : public rkernel::Stream {
                     "making a stream");
   }
 
-  // What is in flight may still use the staging memory, and memory that the owner releases next.
+  // Work in flight may still use the staging memory, and memory that the owner releases next.
   ~CudaStream() override {
     const Context::Scope scope(*context_, std::nothrow);
     if (!scope.active()) return;
@@ -84,7 +84,7 @@ class CudaStream final : public rkernel::Stream {
   }
 
  private:
-  // Any call may report what an earlier kernel did; only fatal results can come from there.
+  // Any call may report the failure of an earlier kernel; such a result is always fatal.
   void check(Result result, const char* doing) {
     if (result == Result::Success) return;
     if (!is_fatal(result) || launches_ == 0) context_->fail(result, doing);

@@ -8,7 +8,7 @@
 
 namespace dyn::ptx::cuda {
 
-/// Handle of a loaded kernel: what DeviceLaunch::function points to.
+/// Handle of a loaded kernel; DeviceLaunch::function points to it.
 struct LoadedKernel {
   FunctionHandle function = nullptr;
   ModuleHandle module = nullptr;

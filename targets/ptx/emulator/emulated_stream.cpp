@@ -27,8 +27,8 @@ class EmulatedStream final : public rkernel::Stream {
     memory_->check(at, bytes, "a clear");
     if (bytes > 0) std::memset(reinterpret_cast<void*>(at), 0, bytes);
   }
-  /// After a fault nothing is launched until synchronise() has told of it: its data would give
-  /// faults of no meaning.
+  /// After a fault nothing is launched until synchronise() has reported it: the data would cause
+  /// meaningless faults.
   void launch(const rkernel::DeviceLaunch& launch) override {
     if (!failed_) failed_ = launcher_->launch(launch);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// A stream that has done everything by the time a call returns.
+// A stream that has finished all work by the time a call returns.
 
 #include <memory>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Lowering B: device IR executed on the host, by the rules of a GPU, with every rule checked.
+// Lowering B: executes device IR on the host, by the rules of a GPU, and checks every rule.
 
 #include <memory>
 #include <string>
@@ -17,13 +17,13 @@ namespace dyn::ptx {
 
 struct EmulatorOptions {
   choice::GpuMachine machine;
-  std::size_t memory_bytes = std::size_t{4} << 30;  ///< more than that cannot be allocated
-  std::string cache_dir;                            ///< of host code; "" keeps nothing on disk
+  std::size_t memory_bytes = std::size_t{4} << 30;  ///< no more than that can be allocated
+  std::string cache_dir;  ///< directory for host code; "" keeps nothing on disk
 };
 
 class Emulator : public PtxDevice {
  public:
-  /// Loads a module that is not (or no longer) what a source makes: what tests edit.
+  /// Loads a module that no source makes (any more), such as one that a test edited.
   virtual const void* load_module(const llvm::Module& device_module) = 0;
   /// module_hash() of the device module that a handle was lowered from.
   virtual std::string module_hash_of(const void* function) const = 0;

@@ -183,7 +183,7 @@ class HostLowering {
                  {context_, const_cast<llvm::Value*>(pointer_of(access)), builder_.getInt32(site)});
   }
 
-  /// The place of an index in the context; none for an operation that is a call.
+  /// The field of an index in the context; none for an operation that is a call.
   static std::optional<std::size_t> field_of(Op op) {
     switch (op) {
       case Op::Thread: return offsetof(ThreadContext, thread);

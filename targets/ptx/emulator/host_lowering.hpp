@@ -19,8 +19,8 @@ struct HostCode {
 };
 
 /// Consumes a verified device module. Every access to global and shared memory is preceded by its
-/// check, every device operation is a call of the runtime (which LLVM takes to read and write all
-/// memory, so that nothing moves across it), and what is undefined is a NaN that is easy to
+/// check. Every device operation is a call of the runtime, which LLVM assumes to read and write all
+/// memory, so that nothing moves across it. Undefined values become a NaN that is easy to
 /// recognise.
 HostCode lower_to_host(std::unique_ptr<llvm::Module> device_module);
 

@@ -85,7 +85,7 @@ std::optional<FaultReport> Launcher::launch(const rkernel::DeviceLaunch& launch)
     throw Error(ErrorKind::device, fmt::format("launching {}: {}", launch.name, reason));
   }
   std::unique_ptr<Multiprocessor> multiprocessor = take_multiprocessor();
-  // What runs out of memory on the way is not used again.
+  // A multiprocessor that runs out of memory during a launch is not used again.
   std::optional<FaultReport> report =
       multiprocessor->run(*kernel, launch, memory_->bytes_from(launch.ints));
   finish(std::move(multiprocessor), report);

@@ -1,5 +1,5 @@
 #pragma once
-// Launches: what is asked for is checked, executed, counted, and its fault is kept.
+// Checks, executes and counts launches, and keeps their faults.
 
 #include <map>
 #include <memory>
@@ -24,7 +24,7 @@ class Launcher {
   const EmulatedKernel* add(EmulatedKernel kernel);
   const EmulatedKernel* find(const void* function) const;
 
-  /// Throws Error(device) for a launch that is refused; a fault of its kernel comes back.
+  /// Throws Error(device) for a launch that is refused; returns a fault of its kernel.
   std::optional<FaultReport> launch(const rkernel::DeviceLaunch& launch);
   std::vector<FaultReport> take_reports();
   EmulatorCounts counts() const;

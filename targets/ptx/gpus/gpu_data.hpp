@@ -7,7 +7,7 @@
 namespace dyn::ptx {
 
 struct GpuData {
-  std::string_view name;  ///< of the file, without ".json"
+  std::string_view name;  ///< the file's name without ".json"
   std::string_view text;
 };
 std::span<const GpuData> gpu_data();

@@ -17,7 +17,8 @@ namespace {
 
 using choice::GpuMachine;
 
-// Every number of a description: its key, and where it goes. All are required, and positive.
+// Every number of a description: its key, and the field that takes it. All are required, and
+// positive.
 struct Field {
   const char* key;
   std::variant<int GpuMachine::*, std::int64_t GpuMachine::*, double GpuMachine::*> member;
@@ -117,7 +118,8 @@ const GpuMachine& described_gpu(const std::string& name) {
 }
 
 GpuMachine nearest_description(const std::string& product, int compute_capability) {
-  // A name that is part of the product counts most; then the newest that is no newer than the GPU.
+  // A name that is part of the product counts most; then the newest description that is no newer
+  // than the GPU.
   const auto distance = [&](const GpuMachine& machine) {
     std::string lower = product;
     std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) {

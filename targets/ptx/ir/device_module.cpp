@@ -61,7 +61,7 @@ llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module,
   for (unsigned i = 0; i < 3; ++i) {
     kernel->getArg(i)->setName(names[i]);
     kernel->addParamAttr(i,
-                         llvm::Attribute::NoAlias);  // no operand lies in the tables or the status
+                         llvm::Attribute::NoAlias);  // no operand overlaps the tables or the status
   }
   kernel->addParamAttr(0, llvm::Attribute::ReadOnly);
   kernel->addParamAttr(1, llvm::Attribute::ReadOnly);
@@ -88,7 +88,7 @@ KernelShape kernel_shape(const llvm::Module& module) {
 }
 
 std::string module_hash(const llvm::Module& module) {
-  // What names the module and its kernel says nothing of what it does.
+  // The names of the module and its kernel do not affect what it does.
   std::string text = module_text(module);
   for (const char* line : {"; ModuleID = ", "source_filename = "}) {
     if (text.starts_with(line)) text.erase(0, text.find('\n') + 1);

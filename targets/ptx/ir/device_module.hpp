@@ -19,7 +19,7 @@ namespace dyn::ptx {
 
 inline constexpr unsigned global_space = 1, shared_space = 3;
 inline constexpr const char* device_triple = "nvptx64-nvidia-cuda";
-/// That of LLVM's NVPTX back end.
+/// The data layout of LLVM's NVPTX back end.
 inline constexpr const char* device_data_layout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64";
 
 /// An empty module with the triple and data layout of device IR.
@@ -35,11 +35,11 @@ std::unique_ptr<llvm::Module> emit_device_module(llvm::LLVMContext& context,
 llvm::Function* create_kernel(codegen::Builder& builder, llvm::Module& module,
                               const std::string& symbol, int threads, int shared_bytes);
 
-/// llvm::Intrinsic::ID of what may be called beside device operations.
+/// Intrinsics (llvm::Intrinsic::ID) that may be called beside device operations.
 std::span<const unsigned> device_intrinsics();
 
-/// Throws Error(internal) where the module is not valid IR, calls what is neither a known device
-/// operation of that very signature nor an intrinsic that both lowerings know, has no kernel, lacks
+/// Throws Error(internal) where the module is not valid IR, calls anything but a known device
+/// operation of that very signature or an intrinsic that both lowerings know, has no kernel, lacks
 /// an attribute, or breaks another rule of docs/device_operations.md.
 void verify_device_module(const llvm::Module& module);
 
@@ -53,7 +53,7 @@ KernelShape kernel_shape(const llvm::Module& module);
 /// 16 hexadecimal digits over the module's text.
 std::string module_hash(const llvm::Module& module);
 
-/// The module's text, and a module from text (what tests edit). Throws Error(internal) with the
+/// The module's text, and a module from text (which tests edit). Throws Error(internal) with the
 /// parser's message.
 std::string module_text(const llvm::Module& module);
 std::unique_ptr<llvm::Module> parse_device_module(llvm::LLVMContext& context,

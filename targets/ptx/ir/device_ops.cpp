@@ -35,13 +35,13 @@ llvm::Type* type_of(llvm::LLVMContext& context, char letter) {
   }
 }
 
-/// What a compiler may assume of calls. All return to their caller without unwinding.
+/// A compiler may assume this of calls. All return to their caller without unwinding.
 enum class Effects {
-  Pure,        ///< of its arguments and the thread alone
-  Collective,  ///< Pure, but of the arguments of all lanes that come to this very place together
+  Pure,        ///< depends on its arguments and the thread alone
+  Collective,  ///< depends on the arguments of all lanes that reach this very place together
   Exchange,    ///< the same, and waits for these lanes
   Memory,      ///< reads, writes or orders memory that no argument names, now or later
-  Waits        ///< Memory, and goes on only when other threads have come to this very place
+  Waits        ///< as Memory, and goes on only when other threads have reached this very place
 };
 
 Effects effects_of(Op op) {

@@ -18,7 +18,7 @@
 namespace dyn::ptx {
 namespace {
 
-/// What targets/llvm emits for scalars, and both lowerings have code for.
+/// Intrinsics that targets/llvm emits for scalars, and that both lowerings have code for.
 constexpr unsigned known_intrinsics[] = {
     llvm::Intrinsic::fma,       llvm::Intrinsic::sqrt,      llvm::Intrinsic::fabs,
     llvm::Intrinsic::copysign,  llvm::Intrinsic::floor,     llvm::Intrinsic::ceil,
@@ -65,7 +65,7 @@ void verify_call(const llvm::CallInst& call) {
   verify_operation(call, *op);
 }
 
-/// Global and shared memory, and constants of the module.
+/// Accesses go to global and shared memory, and to constants of the module.
 void verify_space(const llvm::Instruction& access, const llvm::Value* pointer) {
   const unsigned space = pointer->getType()->getPointerAddressSpace();
   if (space == global_space || space == shared_space) return;

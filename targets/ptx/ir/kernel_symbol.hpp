@@ -9,8 +9,8 @@
 
 namespace dyn::ptx {
 
-/// From the source's key (64-bit FNV-1a), so that whoever lowers one source lowers one and the same
-/// module.
+/// Made from the source's key (64-bit FNV-1a), so that everyone who lowers a source gets one and
+/// the same module.
 inline std::string kernel_symbol(std::string_view key) {
   std::uint64_t hash = 14695981039346656037ull;
   for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;

@@ -1,6 +1,6 @@
 #pragma once
-// The device operations by number, for code that does without LLVM's headers. device_ops.hpp has
-// the rest of them.
+// The device operations by number, for code that does without LLVM's headers. Their signatures and
+// texts are in device_ops.hpp.
 
 namespace dyn::ptx {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Words and addresses of a kernel as IR.
+// Words and addresses of a kernel in IR.
 
 #include <cstdint>
 

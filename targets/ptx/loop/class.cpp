@@ -14,7 +14,7 @@ using rkernel::LoopKind;
 
 namespace {
 
-/// Rows that cannot be longer are never worth more than a warp.
+/// Rows that cannot be longer than this never need more than a warp.
 constexpr std::int64_t longest_warp_row = 8 * warp_threads;
 
 bool reduced(const rkernel::Problem& problem, int axis) {

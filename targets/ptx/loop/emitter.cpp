@@ -85,9 +85,9 @@ class LoopEmitter final : public rkernel::Emitter {
 
   void move(int, const rkernel::Move&) override {}
 
-  /// What a thread does for one point of the parallel axes.
+  /// Emits a thread's work for one point of the parallel axes.
   void leaf(const rkernel::Layer& registers) override {
-    // Loops that no layer above divides among threads are this thread's alone.
+    // Loops that no layer above divides among threads belong to this thread alone.
     if (reductions_.empty()) reductions_ = registers.loops;
     const AxisSet inner = axes_from(0);
     const std::vector<int> final_roots = passes_.final_roots();
@@ -150,8 +150,8 @@ class LoopEmitter final : public rkernel::Emitter {
     return values;
   }
 
-  /// The loops from number `depth` on. Of a loop along the lanes that several threads share, this
-  /// thread takes every `tile`th element.
+  /// Emits the loops from number `depth` on. Where several threads share a loop along the lanes,
+  /// this thread takes every `tile`th element.
   Values over_loops(const LoopPass& pass, std::size_t depth, const Values& accumulators) {
     if (depth == reductions_.size()) return body(pass, accumulators);
     const rkernel::Loop& loop = reductions_[depth];
@@ -189,7 +189,7 @@ class LoopEmitter final : public rkernel::Emitter {
     return combine(builder_, row_, reductions, partial, place, reducing_passes_ == 1);
   }
 
-  /// Of what does not vary along reduction axes: once for each row.
+  /// Stores values that do not vary along reduction axes: once for each row.
   void emit_final_stores() {
     std::optional<codegen::Conditional> once;
     if (row_.count > 1)

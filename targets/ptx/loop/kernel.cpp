@@ -21,11 +21,11 @@ namespace dyn::ptx {
 
 namespace {
 
-constexpr int thread_registers = 48;  ///< of a typical loop kernel, for occupancy
+constexpr int thread_registers = 48;  ///< registers of a typical loop kernel, for occupancy
 constexpr int waves =
-    4;  ///< of blocks that one launch starts; each block then goes on to more tickets
+    4;  ///< waves of blocks that one launch starts; each block then goes on to more tickets
 constexpr double combine_instructions =
-    40;  ///< of one thread, to combine one reduction over its row
+    40;  ///< instructions of one thread, to combine one reduction over its row
 
 bool is_supported(const rkernel::Problem& problem) {
   if (problem.contraction || problem.operands.empty()) return false;
@@ -58,7 +58,7 @@ class GpuLoopKernel final : public LoopKernel {
         codegen::plan_passes(loop_->problem, loop_->slots, lanes, false);
     for (const codegen::LoopPass& pass : passes.passes)
       reductions_ += static_cast<int>(pass.reductions.size());
-    // What several passes need is computed in each.
+    // Values that several passes need are computed in each pass.
     instructions_ = codegen::instructions_of(loop_->problem, loop_->slots, lanes) *
                     static_cast<double>(std::max<std::size_t>(1, passes.passes.size()));
   }
@@ -144,7 +144,7 @@ class GpuLoopKernel final : public LoopKernel {
 
   LoopSize size_of_launch(const LoopClass& loop_class, std::span<const std::int64_t> ints) const {
     LoopSize size;
-    double padded = 1;  // elements of a row, with those that its last threads lack
+    double padded = 1;  // elements of a row, rounded up to whole steps of its threads
     for (int axis = 0; axis < static_cast<int>(loop_->problem.axes.size()); ++axis) {
       const std::int64_t length = extent(ints, axis);
       const bool reduced =
@@ -169,7 +169,7 @@ class GpuLoopKernel final : public LoopKernel {
                             static_cast<double>(std::max<std::int64_t>(size.reduced, 1));
     size.operations =
         elements > 0 ? (in_rows + between) * static_cast<double>(size.points) / elements : 0;
-    // A row of several threads waits for no other one.
+    // A row of several threads does not wait for others.
     const bool row = loop_class.row_threads > 1;
     size.seconds = choice::gpu_loop_cost(machine_, elements, size.bytes, size.operations,
                                          row ? size.points : size.tickets,
@@ -199,7 +199,7 @@ class GpuLoopKernel final : public LoopKernel {
   choice::GpuMachine machine_;
   std::string target_name_;
   std::vector<const void*> functions_;
-  int reductions_ = 0;       ///< of all passes; classes differ in threads alone
+  int reductions_ = 0;       ///< reductions of all passes; classes differ in threads alone
   double instructions_ = 0;  ///< for one element
 };
 

@@ -16,8 +16,8 @@ namespace dyn::ptx {
 /// the grid.
 class LoopKernel : public rkernel::Kernel {
  public:
-  /// nullptr where the problem uses what device code has not (the caller then gives it to another
-  /// target).
+  /// nullptr where the problem uses something that device code lacks (the caller then gives it to
+  /// another target).
   static std::unique_ptr<LoopKernel> create(const rkernel::Problem& problem,
                                             const choice::GpuMachine& machine,
                                             const std::string& target_name);

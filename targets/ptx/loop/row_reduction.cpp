@@ -98,12 +98,12 @@ std::vector<Value*> combine(Builder& builder, const RowThreads& row,
   std::vector<Value*> results;
   for (std::size_t i = 0; i < values.size(); ++i) {
     Value* sum = over_warp(builder, reductions[i], values[i]);
-    // Max and min of zeros of both signs depend on the order of the two, which lanes see
-    // differently.
+    // Max and min of zeros of both signs depend on the order of the two, which differs between
+    // lanes.
     results.push_back(warps > 1 ? sum : of_first_lane(builder, sum));
   }
   if (warps == 1 || values.empty()) return results;
-  // Who is still reading the results of the row before must have them.
+  // Threads that are still reading the results of the row before must finish first.
   if (alone) call(builder, Op::Barrier);
   Value* warp = builder.CreateLShr(row.member, 5);
   codegen::Conditional first(

@@ -1,5 +1,5 @@
 #pragma once
-// The code of a kernel, to look at.
+// The code of a kernel, for people to read.
 
 #include <string>
 

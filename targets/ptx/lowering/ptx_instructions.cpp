@@ -17,8 +17,8 @@ namespace {
 
 using llvm::Intrinsic::ID;
 
-/// Operations that are an intrinsic. `order`: which argument of the operation each argument of the
-/// intrinsic is; "" the same order.
+/// Operations that are an intrinsic. `order`: for each argument of the intrinsic, the argument of
+/// the operation; "": the same order.
 struct IntrinsicRule {
   Op op;
   ID id;
@@ -50,11 +50,11 @@ enum class Order {
   Free,
   Convergent,
   Memory
-};  ///< Convergent: keeps its place in control flow; Memory: among accesses as well
+};  ///< Convergent: keeps its place in control flow; Memory: also keeps its place among accesses
 
-/// Operations that are one instruction of inline assembly, an operation's results and arguments in
-/// order. LLVM 19 says of ldmatrix and mma.sync neither that they are convergent nor that ldmatrix
-/// reads what other lanes' addresses name.
+/// Operations that are one instruction of inline assembly, with the operation's results and
+/// arguments in order. LLVM 19 does not mark ldmatrix and mma.sync as convergent, nor that ldmatrix
+/// reads at other lanes' addresses.
 struct AssemblyRule {
   Op op;
   const char* text;

@@ -42,7 +42,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& triple) {
   if (target == nullptr) throw Error(ErrorKind::internal, "LLVM has no NVPTX target: " + error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // only llvm.fma is a fused multiply-add
-  // What Default does beyond Less, ptxas does again. The passes over addresses are the same in
+  // ptxas repeats whatever Default does beyond Less. The passes over addresses are the same in
   // both: without them ptxas needs more registers.
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(triple, ptx_cpu, ptx_features, options, std::nullopt,
@@ -86,9 +86,9 @@ class CollectErrors {
   std::unique_ptr<llvm::DiagnosticHandler> before_;
 };
 
-/// A kernel for LLVM, of blocks with exactly so many threads (from which ptxas knows how many
-/// registers each may have), one of which, at least, fits a multiprocessor: unless it is told so,
-/// ptxas spills rather than let fewer blocks fit.
+/// Tells LLVM that blocks have exactly so many threads (from which ptxas knows how many registers
+/// each may have), and that at least one block fits a multiprocessor: without that, ptxas spills
+/// rather than let fewer blocks fit.
 void annotate(llvm::Module& module, const KernelShape& shape) {
   llvm::LLVMContext& context = module.getContext();
   auto* integer = llvm::Type::getInt32Ty(context);

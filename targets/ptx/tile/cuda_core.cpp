@@ -23,8 +23,8 @@ using Values = std::vector<llvm::Value*>;
 constexpr int float_bytes = 4;
 /// Floats of a 128-bit access, the widest that a thread can make.
 constexpr int vector_floats = chunk_bytes / float_bytes;
-/// Multiply-adds of one thread in straight line: enough to hide the loop and the latency of shared
-/// memory, few enough for the instruction cache.
+/// Multiply-adds that one thread executes without a loop: enough to hide the loop and the latency
+/// of shared memory, few enough for the instruction cache.
 constexpr int straight_multiplies = 256;
 
 /// A warp's lanes form a grid over its tile. The rows of one thread are a whole grid apart, so that

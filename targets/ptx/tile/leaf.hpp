@@ -1,5 +1,5 @@
 #pragma once
-// Layer 0 and the warps of a contraction: what the threads of a block do with one stage in shared
+// Layer 0 and the warps of a contraction: the work of a block's threads on one stage in shared
 // memory. One implementation for each engine; all else (tickets, moves, pipeline, epilogue) is the
 // contraction emitter's.
 
@@ -12,7 +12,7 @@
 
 namespace dyn::ptx {
 
-/// How a block's tile of B lies in shared memory.
+/// The layout of a block's tile of B in shared memory.
 enum class BOrder : unsigned char {
   RowsAlongN,  ///< block_k rows of block_n elements
   RowsAlongK   ///< block_n rows of block_k elements
@@ -24,18 +24,18 @@ class Leaf {
   /// Tiles of one stage. A: block_m rows of block_k elements.
   virtual SharedTile a_tile() const = 0;
   virtual SharedTile b_tile() const = 0;
-  /// Computes, at the builder's place, what does not change in the loops: the thread's place in the
-  /// block.
+  /// Computes, at the builder's place, values that are constant in the loops: the thread's place in
+  /// the block.
   virtual void prepare(codegen::Builder& builder) = 0;
   /// Accumulators of one thread, all f32.
   virtual std::vector<llvm::Value*> zeros(codegen::Builder& builder) = 0;
-  /// accumulators + A * B over one stage; `a` and `b`: ptr addrspace(3) to its tiles. What lies
-  /// beyond K is 0 there.
+  /// accumulators + A * B over one stage; `a` and `b`: ptr addrspace(3) to its tiles. Elements
+  /// beyond K are 0 there.
   virtual std::vector<llvm::Value*> multiply(codegen::Builder& builder, llvm::Value* a,
                                              llvm::Value* b,
                                              std::span<llvm::Value* const> accumulators) = 0;
   /// Row and column within the block of accumulator `index` of this thread, i32 values. Every
-  /// output of the block is one thread's.
+  /// output of the block belongs to one thread.
   struct Place {
     llvm::Value *row, *column;
   };

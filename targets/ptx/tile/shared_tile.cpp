@@ -8,7 +8,7 @@ namespace {
 /// Chunks of 16 bytes in the 128 bytes of all banks.
 constexpr int bank_chunks = 8;
 
-/// How rows permute their chunks: chunk xor (row / rows) % ways.
+/// Rows permute their chunks so: chunk xor (row / rows) % ways.
 struct Swizzle {
   int rows, ways;
 };

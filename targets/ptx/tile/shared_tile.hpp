@@ -1,5 +1,5 @@
 #pragma once
-// How a tile lies in shared memory. What writes it and what reads it agree through this alone.
+// The layout of a tile in shared memory. Writers and readers agree through this alone.
 
 #include <cstdint>
 
@@ -10,12 +10,12 @@ namespace dyn::ptx {
 inline constexpr int chunk_bytes = 16;
 
 /// Rows of bytes, with padding, or with 16-byte chunks permuted within a row so that ldmatrix and
-/// copies meet no bank twice: chunk c of row r lies at chunk c xor (r / (8 / g)) mod g, where g is
+/// copies use no bank twice: chunk c of row r lies at chunk c xor (r / (8 / g)) mod g, where g is
 /// the greatest common divisor of 8 and the chunks of a row. So one chunk of 8 successive rows
 /// fills all 128 bytes of the banks.
 struct SharedTile {
   int rows = 0, row_bytes = 0;  ///< without padding; a multiple of 16
-  int padding_bytes = 0;        ///< after each row; 0 where swizzled
+  int padding_bytes = 0;        ///< padding after each row; 0 where swizzled
   bool swizzled = false;
 
   int stride_bytes() const { return row_bytes + padding_bytes; }

@@ -29,8 +29,8 @@ Op instruction_of(DType operands) {
     case DType::f16: return Op::MmaF16;
     case DType::bf16: return Op::MmaBf16;
     case DType::f32:
-      return Op::MmaTf32;  // what lies in shared memory is cut to TF32, not rounded: mma ignores
-                           // the low 13 bits
+      return Op::MmaTf32;  // elements in shared memory are truncated to TF32, not rounded: mma
+                           // ignores the low 13 bits
     default:
       throw Error(ErrorKind::internal, "tensor cores multiply f16, bf16 and f32 (as TF32), not " +
                                            std::string(name_of(operands)));
@@ -92,7 +92,7 @@ class TensorCoreLeaf final : public Leaf {
                   llvm::ConstantFP::get(builder.getFloatTy(), 0));
   }
 
-  // The fragments of a step are on their way while the one before it multiplies. K ascends.
+  // The fragments of a step are loaded while the one before it multiplies. K ascends.
   Values multiply(Builder& builder, llvm::Value* a, llvm::Value* b,
                   std::span<llvm::Value* const> accumulators) override {
     const Values a_addresses = a_->addresses(builder, a), b_addresses = b_->addresses(builder, b);

@@ -20,11 +20,12 @@ constexpr int word_bytes = 4, chunk_words = chunk_bytes / word_bytes;
 
 /// Addresses of chunks that are a constant number of rows and chunks away from the lane's own.
 /// Rows: multiples of 8. Chunks: where the bits of the constant are 0 in the lane's own chunk,
-/// adding it is an exclusive or, which the swizzle, another one, lets through; so one register is
-/// kept for each value of the low 3 bits, and what is above them is a constant number of bytes.
+/// adding it is an exclusive or, which commutes with the swizzle, another exclusive or. So one
+/// register is kept for each value of the low 3 bits, and the bits above them are a constant number
+/// of bytes.
 class SwizzledAddresses {
  public:
-  /// `chunks`: how far the constants reach; `every`: what they are multiples of.
+  /// `chunks`: the largest constant; `every`: all constants are multiples of it.
   SwizzledAddresses(const SharedTile& tile, int chunks, int every)
       : tile_(tile),
         every_(every),

@@ -1,11 +1,9 @@
 #pragma once
-// How the fragments of one operand come from its tile in shared memory to the registers that mma
-// wants.
-//
-// One k step is 32 bytes of K: 16 elements of 16 bits, or 8 TF32 elements. So ldmatrix, which moves
-// 8 rows of 16 bytes, serves both: an 8 x 8 matrix of 16-bit elements is an 8 x 4 matrix of TF32
-// ones, and hands each lane the elements that mma.m16n8k16 and mma.m16n8k8 want there (PTX ISA,
-// "Matrix fragments for mma.m16n8k16", "... mma.m16n8k8", "ldmatrix").
+// Loads the fragments of one operand from its tile in shared memory to the registers that mma
+// expects. One k step is 32 bytes of K: 16 elements of 16 bits, or 8 TF32 elements. So ldmatrix,
+// which moves 8 rows of 16 bytes, serves both: an 8 x 8 matrix of 16-bit elements is an 8 x 4
+// matrix of TF32 ones, and hands each lane the elements that mma.m16n8k16 and mma.m16n8k8 want
+// there (PTX ISA, "Matrix fragments for mma.m16n8k16", "... mma.m16n8k8", "ldmatrix").
 
 #include <memory>
 #include <vector>
@@ -23,22 +21,22 @@ class FragmentLoads {
   virtual ~FragmentLoads() = default;
   /// The operand's tile of one stage.
   virtual SharedTile tile() const = 0;
-  /// What does not change in the loops. `first`: the warp's first row (A) or column (B) within the
-  /// block.
+  /// Computes values that are constant in the loops. `first`: the warp's first row (A) or column
+  /// (B) within the block.
   virtual void prepare(codegen::Builder& builder, llvm::Value* lane, llvm::Value* first) = 0;
-  /// The lane's addresses in the stage that begins at `stage`; all others are constants away.
+  /// The lane's addresses in the stage that begins at `stage`; all others are a constant away.
   virtual std::vector<llvm::Value*> addresses(codegen::Builder& builder,
                                               llvm::Value* stage) const = 0;
-  /// Registers of k step `step`: for each instruction's tile of the warp those of mma, in its order
-  /// (A: four, B: two).
+  /// Registers of k step `step`: those that mma takes, for each instruction's tile of the warp, in
+  /// its order (A: four, B: two).
   virtual std::vector<std::vector<llvm::Value*>> load(codegen::Builder& builder,
                                                       const std::vector<llvm::Value*>& addresses,
                                                       int step) const = 0;
 };
 
-/// Which columns of the block a warp has, and where those of B's instruction tiles lie. Words of
-/// TF32 are loaded 4 rows of 8 columns at once: these meet no bank twice if the two halves of the 8
-/// columns lie 16 apart, as the swizzle moves chunks of 4 columns within 32 columns.
+/// Maps a warp's columns of the block to those of B's instruction tiles. Words of TF32 are loaded 4
+/// rows of 8 columns at once: these use no bank twice if the two halves of the 8 columns lie 16
+/// apart, as the swizzle moves chunks of 4 columns within 32 columns.
 class ColumnMap {
  public:
   ColumnMap(const choice::GpuTile& tile, BOrder order);

@@ -21,11 +21,11 @@ inline constexpr int register_layer = 0, warp_layer = 1, block_layer = 2, shared
 rkernel::RKernel contraction_tree(const rkernel::Problem& problem, const choice::GpuTile& tile,
                                   const choice::GpuMachine& machine);
 
-/// The tiles that a tree has: contraction_tree() backwards. Everything that generates code reads
-/// them through this.
+/// Reads the tiles from a tree: the inverse of contraction_tree(). Everything that generates code
+/// gets the tiles through this.
 choice::GpuTile tile_of(const rkernel::RKernel& kernel);
 
-/// What every GPU from compute capability 8.0 on can hold.
+/// Limits that every GPU from compute capability 8.0 on satisfies.
 rkernel::Limits architecture_limits();
 
 }  // namespace dyn::ptx

@@ -19,15 +19,15 @@ using Clock = std::vector<Epoch>;
 /// Agents are the threads of a block, and after them one for each thread's asynchronous copies.
 class Clocks {
  public:
-  /// `finely`: threads are ordered by other means than barriers of the whole block too. False where
-  /// the counter began anew, after which no epoch of before may be seen.
+  /// `finely`: threads are ordered by other means than barriers of the whole block too. Returns
+  /// false where the counter began anew, after which no earlier epoch may be seen.
   bool begin_launch(int threads, bool finely);
   void begin_block() { block_start_ = generation_start_ = ++counter_; }
   void block_barrier() { generation_start_ = ++counter_; }
 
   Epoch launch_start() const { return launch_start_; }
   Epoch block_start() const { return block_start_; }
-  /// When all threads of the block were last at a barrier together.
+  /// The last moment at which all threads of the block were at a barrier together.
   Epoch generation_start() const { return generation_start_; }
 
   bool orders_finely() const { return finely_; }
@@ -38,13 +38,13 @@ class Clocks {
     return std::max(own_[static_cast<std::size_t>(agent)], generation_start_);
   }
   Epoch advance(int agent) { return own_[static_cast<std::size_t>(agent)] = ++counter_; }
-  /// Whether what an agent of this block did in this epoch is seen by a thread now.
+  /// True where a thread sees now what an agent of this block did in this epoch.
   bool ordered(int thread, int agent, Epoch epoch) const {
     return epoch < generation_start_ || agent == thread ||
            (finely_ && seen(thread, agent) >= epoch);
   }
 
-  /// Whether the thread sees all that was released into the clock.
+  /// True where the thread sees all that was released into the clock.
   bool has_seen(int thread, const Clock& clock) const {
     for (int agent = 0; agent < 2 * threads_; ++agent) {
       if (!ordered(thread, agent, clock[static_cast<std::size_t>(agent)])) return false;
@@ -53,7 +53,8 @@ class Clocks {
   }
 
   Clock make_clock() const { return Clock(2 * static_cast<std::size_t>(threads_), 0); }
-  /// What the thread has done and seen goes into the clock; what it does next does not.
+  /// Releases into the clock all that the thread has done and seen so far; later actions are not
+  /// included.
   void release(int thread, Clock& clock);
   void acquire(int thread, const Clock& clock);
   /// Each of the threads sees what all of them have done and seen.

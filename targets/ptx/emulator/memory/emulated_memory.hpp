@@ -1,5 +1,5 @@
 #pragma once
-// Device memory: the host's, with a limit, and with a register of what is allocated.
+// Device memory in host memory, with a limit, and with a register of allocations.
 
 #include <cstddef>
 #include <map>
@@ -17,7 +17,7 @@ class EmulatedMemory {
   ~EmulatedMemory();
   rkernel::DeviceAddress allocate(std::size_t bytes, std::string_view what);
   void release(rkernel::DeviceAddress address) noexcept;
-  /// How many bytes follow in the allocation that an address lies in; 0 where it lies in none.
+  /// Counts the bytes that follow an address in its allocation; 0 where it lies in none.
   std::size_t bytes_from(rkernel::DeviceAddress address) const;
   /// Throws Error(device) where the bytes do not lie in one allocation.
   void check(rkernel::DeviceAddress address, std::size_t bytes, std::string_view what) const;

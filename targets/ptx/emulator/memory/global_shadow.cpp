@@ -65,8 +65,8 @@ bool GlobalShadow::sees_reads(const Clocks& clocks, int thread, const Cell& cell
   const bool several = cell.several_readers && cell.read >= clocks.generation_start();
   if (several && !clocks.orders_finely())
     return raced(cell.reader == thread ? -1 : cell.reader, " has read", false);
-  // Where threads are ordered finely, of several readers since the last barrier the last one
-  // counts.
+  // Where threads are ordered finely, only the last of several readers since the last barrier is
+  // kept.
   return clocks.ordered(thread, cell.reader, cell.read) || raced(cell.reader, " has read", false);
 }
 
@@ -80,7 +80,7 @@ bool GlobalShadow::read_cells(const Clocks& clocks, int thread, const Range& ran
       cell.read_in_other_block = false;
     else if (cell.read < clocks.block_start())
       cell.read_in_other_block = true;
-    // One's own read does not hide another one's of this generation.
+    // A thread's own read does not hide another thread's read of this generation.
     if (cell.read >= clocks.generation_start() && cell.reader != thread)
       cell.several_readers = true;
     else if (cell.read < clocks.generation_start())

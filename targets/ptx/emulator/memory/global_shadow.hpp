@@ -1,6 +1,6 @@
 #pragma once
-// Global memory as one launch may touch it: its operands, the tables of its arguments, and who
-// touches what it writes.
+// Global memory as one launch may touch it: its operands, the tables of its arguments, and the
+// threads that touch memory which it writes.
 
 #include <cstdint>
 #include <string>
@@ -13,12 +13,13 @@ namespace dyn::ptx::emulation {
 
 class GlobalShadow {
  public:
-  /// `ints_bytes`: how far the memory goes on in which the ints lie.
+  /// `ints_bytes`: bytes from the ints to the end of their memory.
   void begin_launch(const rkernel::DeviceLaunch& launch, std::size_t ints_bytes,
                     unsigned cell_shift, std::size_t sites);
   void forget() { cells_.forget(); }
 
-  // Of `bytes` bytes at `address` by an instruction. False: conflict() tells why not.
+  // Checks an access of `bytes` bytes at `address` by an instruction. False: conflict() tells why
+  // it is wrong.
   bool read(const Clocks& clocks, int thread, std::uint32_t site, std::uintptr_t address,
             std::uint32_t bytes) {
     const Range* range = find(site, address, bytes);
@@ -50,7 +51,7 @@ class GlobalShadow {
       return address - begin < bytes && bytes - (address - begin) >= size;
     }
   };
-  /// What an instruction touched last is what it touches next, as a rule.
+  /// An instruction mostly touches the range that it touched last.
   const Range* find(std::uint32_t site, std::uintptr_t address, std::uint32_t bytes) {
     const Range& last = ranges_[hints_[site]];
     return last.contains(address, bytes) && hints_are_safe_ ? &last : search(site, address, bytes);
@@ -69,7 +70,8 @@ class GlobalShadow {
   bool read_only();
   bool raced(int agent, const char* what, bool other_block);
 
-  std::vector<Range> ranges_;  ///< written ones first: memory that is both is written
+  std::vector<Range>
+      ranges_;  ///< written ranges first: memory that is read and written counts as written
   std::vector<std::uint16_t> hints_;
   bool hints_are_safe_ = true;  ///< no memory is in a range that is written and in one that is not
   Cells cells_;

@@ -11,7 +11,7 @@ llvm::Constant* poison_of(llvm::Type* type) {
   if (type->isIntegerTy() || type->isFloatingPointTy()) {
     const unsigned bits = type->getPrimitiveSizeInBits().getFixedValue();
     const llvm::APInt word(32, poison_word);
-    // The sign and exponent of a NaN are at the top, also of 16 bits.
+    // The sign and exponent of a NaN are in the upper bits, also for 16 bits.
     const llvm::APInt pattern =
         bits <= 32 ? word.lshr(32 - bits).trunc(bits) : llvm::APInt::getSplat(bits, word);
     if (type->isIntegerTy()) return llvm::ConstantInt::get(type, pattern);

@@ -4,7 +4,7 @@
 
 namespace dyn::ptx::emulation {
 
-/// What memory and registers hold that nobody has written: a quiet NaN that is easy to recognise,
+/// Memory and registers that nobody has written hold this: a quiet NaN that is easy to recognise,
 /// as f32 and as each half of f64, its upper half as f16 and bf16; as an integer it is far out of
 /// any range.
 inline constexpr std::uint32_t poison_word = 0x7FEDDEADu;

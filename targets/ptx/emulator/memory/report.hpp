@@ -1,18 +1,18 @@
 #pragma once
-// What the emulator reports of a launch: faults and counts.
+// The emulator's reports of a launch: faults and counts.
 
 #include <cstdint>
 #include <string>
 
 namespace dyn::ptx {
 
-/// What a kernel did that a GPU would not forgive.
+/// Actions of a kernel that fail or are undefined on a GPU.
 enum class Fault : unsigned char {
   OutOfBounds,  ///< an access outside the operands' buffers or shared memory, or a write to an
                 ///< operand that is read
   Misaligned,
   Uninitialised,  ///< shared memory or a register that nobody has written
-  BeforeWait,     ///< shared memory that an asynchronous copy is still on its way to
+  BeforeWait,     ///< shared memory that an asynchronous copy has not reached yet
   Race,           ///< two threads, at least one write, no barrier in between
   Divergence,     ///< a warp-collective operation that lanes of its mask do not reach together
   Deadlock,       ///< every thread waits
@@ -35,7 +35,7 @@ struct FaultReport {
 };
 std::string to_string(const FaultReport& report);
 
-/// What one launch did, counted: coverage for tests and `explain`.
+/// Counts of one launch: coverage for tests and `explain`.
 struct EmulatorCounts {
   std::int64_t launches = 0, blocks = 0, barriers = 0, async_copies = 0, mmas = 0, loads = 0,
                stores = 0;

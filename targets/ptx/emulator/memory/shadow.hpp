@@ -1,5 +1,5 @@
 #pragma once
-// What the emulator knows of memory that threads share, in cells of 1, 2 or 4 bytes.
+// The emulator's state of memory that threads share, in cells of 1, 2 or 4 bytes.
 
 #include <cstdint>
 #include <cstdlib>
@@ -14,13 +14,13 @@ namespace dyn::ptx::emulation {
 enum class CellState : std::uint8_t {
   Unwritten,
   Written,
-  InFlight,  ///< an asynchronous copy of `writer` is on its way
-  Barrier    ///< of an mbarrier
+  InFlight,  ///< an asynchronous copy of `writer` is in flight
+  Barrier    ///< memory of an mbarrier
 };
 
 /// Epochs of earlier launches (global memory) or blocks (shared memory) mean nothing.
 struct Cell {
-  Epoch written, read;  ///< of the last write, and of the last read after it; 0: none
+  Epoch written, read;  ///< epochs of the last write, and of the last read after it; 0: none
   std::uint16_t writer, reader;
   CellState state;
   bool several_readers;      ///< since the last barrier
@@ -30,12 +30,12 @@ struct Cell {
 /// Cells, all zero at first; they are kept and grow, but are never initialised again.
 class Cells {
  public:
-  /// At least so many; those that were there before may be lost.
+  /// Makes room for at least so many cells; existing cells may be lost.
   void reserve(std::size_t count) {
     if (count <= count_) return;
     memory_.reset();
     memory_.reset(static_cast<Cell*>(
-        std::calloc(count, sizeof(Cell))));  // pages that are never touched cost nothing
+        std::calloc(count, sizeof(Cell))));  // pages that nothing touches cost nothing
     count_ = memory_ == nullptr ? 0 : count;
     if (memory_ == nullptr) throw std::bad_alloc();
   }
@@ -57,7 +57,7 @@ class Cells {
 struct Conflict {
   Fault fault = Fault::Race;
   const char* what = "";  ///< "thread 3 has written"
-  int agent = -1;         ///< the other one, -1: none
+  int agent = -1;         ///< the other thread, -1: none
   bool other_block = false;
   std::size_t cell = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Shared memory of one block, cell by cell: who has written it, who reads it, what is on its way.
+// Shared memory of one block, cell by cell: its writers, its readers, and copies in flight.
 
 #include <cstdint>
 
@@ -10,11 +10,12 @@ namespace dyn::ptx::emulation {
 class SharedShadow {
  public:
   void begin_launch(int bytes, unsigned cell_shift, int threads, bool finely);
-  /// Nothing is written.
+  /// Marks all memory as not written.
   void begin_block();
   void forget();
 
-  // Of `bytes` bytes at `offset`, which lie in the memory. False: conflict() tells why not.
+  // Checks an access of `bytes` bytes at `offset`, which lie in the memory. False: conflict() tells
+  // why it is wrong.
   bool read(const Clocks& clocks, int thread, std::uint32_t offset, std::uint32_t bytes) {
     const Epoch generation = clocks.generation_start(), now = clocks.now(thread);
     const std::size_t last = (offset + bytes - 1) >> shift_;
@@ -40,10 +41,10 @@ class SharedShadow {
     }
     return true;
   }
-  /// Whether a thread may make something else of these bytes; a barrier may be touched by mbarrier
-  /// operations.
+  /// True where a thread may use these bytes for another purpose; only mbarrier operations may
+  /// touch a barrier.
   bool may_replace(const Clocks& clocks, int thread, std::uint32_t offset, std::uint32_t bytes);
-  /// Whether a thread sees the barrier that another one has initialised here.
+  /// True where a thread sees the barrier that another thread has initialised here.
   bool may_use_barrier(const Clocks& clocks, int thread, std::uint32_t offset);
   void set(std::uint32_t offset, std::uint32_t bytes, CellState state, int agent, Epoch epoch);
 
@@ -81,9 +82,9 @@ class SharedShadow {
   struct Free {
     void operator()(Epoch* epochs) const { std::free(epochs); }
   };
-  /// By thread and cell: when it was last read. Only where threads are ordered finely; otherwise a
-  /// write after any other thread's read of this generation is a race. Epochs only grow, so that
-  /// what earlier blocks and launches left here does no harm.
+  /// By thread and cell: the epoch of its last read. Only where threads are ordered finely;
+  /// otherwise a write after any other thread's read of this generation is a race. Epochs only
+  /// grow, so that those of earlier blocks and launches do no harm.
   std::unique_ptr<Epoch, Free> reads_;
   std::size_t reads_count_ = 0;
   Conflict conflict_;

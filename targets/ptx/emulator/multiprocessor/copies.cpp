@@ -47,7 +47,7 @@ void Multiprocessor::forget_complete_copies(Thread& thread) {
 
 void Multiprocessor::commit_copies(Thread& thread) { ++thread.groups; }
 
-// The bytes are now as if the thread had written them itself.
+// The bytes count from now on as if the thread had written them itself.
 void Multiprocessor::wait_for_copies(Thread& thread, std::uint32_t groups_left) {
   const Epoch now = clocks_.now(thread.thread);
   for (Copy& copy : thread.copies) {
@@ -73,7 +73,7 @@ void Multiprocessor::arrive_after_copies(Thread& thread, std::uint32_t site, con
   barrier.following.push_back({thread.thread, thread.first_copy + thread.copies.size(), 0});
 }
 
-/// Whether an mbarrier is told when this copy is complete.
+/// True where completion of this copy arrives at an mbarrier.
 bool Multiprocessor::is_followed(const Thread& thread, std::size_t copy) const {
   return std::ranges::any_of(mbarriers_, [&](const Mbarrier& barrier) {
     return std::ranges::any_of(barrier.following, [&](const Mbarrier::Follows& follows) {
@@ -82,9 +82,9 @@ bool Multiprocessor::is_followed(const Thread& thread, std::size_t copy) const {
   });
 }
 
-// No thread can go on. A phase that somebody waits for and that misses nothing but arrivals that
-// follow copies has its copies now: threads that wait for it see them, but nothing else of what the
-// copying threads did. Whether there was one.
+// Called where no thread can go on. Finds a phase that a thread waits for and that lacks nothing
+// but arrivals that follow copies, and completes its copies now: threads that wait for it see them,
+// but nothing else of what the copying threads did. Returns false where there is no such phase.
 bool Multiprocessor::settle() {
   const auto ready = [&](const Mbarrier& barrier) {
     if (barrier.following.empty() || barrier.missing != barrier.following.size()) return false;

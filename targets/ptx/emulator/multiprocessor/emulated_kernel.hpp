@@ -11,8 +11,8 @@ namespace dyn::ptx::emulation {
 
 /// A load, a store, or a device operation in the device IR.
 struct Site {
-  std::uint32_t bytes = 0;      ///< of a load or store
-  std::uint32_t alignment = 1;  ///< that the instruction promises; PTX demands it
+  std::uint32_t bytes = 0;      ///< bytes of a load or store
+  std::uint32_t alignment = 1;  ///< alignment that the instruction promises; PTX demands it
   std::uint32_t text = 0;       ///< index into texts
 };
 

@@ -1,4 +1,4 @@
-// What reports say.
+// The texts of reports.
 
 #include "targets/ptx/emulator/multiprocessor/multiprocessor.hpp"
 
@@ -117,8 +117,8 @@ std::string Multiprocessor::who_waits() const {
   return text;
 }
 
-/// All threads wait. Lanes that wait for others of their warp are named first: these have gone
-/// another way.
+/// All threads wait. Lanes that wait for others of their warp are named first: the others have
+/// taken another branch.
 void Multiprocessor::note_stuck() {
   const Thread* who = nullptr;
   for (int i = thread_count_ - 1; i >= 0; --i) {

@@ -1,5 +1,5 @@
 #pragma once
-// Stacks that take turns on one thread of the host.
+// Stacks that run in turn on one thread of the host.
 
 #include <ucontext.h>
 
@@ -10,7 +10,7 @@ namespace dyn::ptx::emulation {
 /// Enough for generated code with all its registers spilled, and for the text of a report.
 inline constexpr std::size_t fiber_stack_bytes = std::size_t{128} << 10;
 
-/// Where one stack stopped. No exception may leave it, and nothing on an abandoned stack is
+/// A stack that stopped somewhere. No exception may leave it, and nothing on an abandoned stack is
 /// destroyed.
 class Fiber {
  public:
@@ -22,10 +22,10 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// The next switch to this fiber enters main(argument), which must not return; what it did before
-  /// is abandoned.
+  /// The next switch to this fiber enters main(argument), which must not return; earlier work on
+  /// its stack is abandoned.
   void restart(void (*main)(void*), void* argument);
-  /// From the running fiber; returns when something switches back to it.
+  /// Called on the running fiber; returns when something switches back to it.
   static void switch_to(Fiber& from, Fiber& to);
   /// Must be called once on the host's stack before others are switched to.
   void adopt_host_stack();
@@ -38,8 +38,8 @@ class Fiber {
   std::size_t memory_bytes_ = 0;
   const void* stack_ = nullptr;
   std::size_t stack_bytes_ = 0;
-  void* fake_stack_ = nullptr;       ///< of the address sanitizer
-  void* sanitizer_fiber_ = nullptr;  ///< of the thread sanitizer
+  void* fake_stack_ = nullptr;       ///< for the address sanitizer
+  void* sanitizer_fiber_ = nullptr;  ///< for the thread sanitizer
   void (*main_)(void*) = nullptr;
   void* argument_ = nullptr;
 };

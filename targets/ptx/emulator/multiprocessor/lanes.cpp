@@ -13,8 +13,8 @@ constexpr std::uint32_t float_infinity = 0x7F800000u;
 struct Place {
   int row, column;
 };
-// For m16n8k16 with 16-bit elements, element i of a lane (two in each register); and for m16n8k8
-// with 32-bit ones.
+// The place of element i of a lane, for m16n8k16 with 16-bit elements (two in each register), and
+// for m16n8k8 with 32-bit ones.
 Place a_place(int lane, int i, bool narrow) {
   if (!narrow) return {lane / 4 + (i % 2) * 8, lane % 4 + (i / 2) * 4};
   return {lane / 4 + (i / 2 % 2) * 8, lane % 4 * 2 + i % 2 + (i / 4) * 8};

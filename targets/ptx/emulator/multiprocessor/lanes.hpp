@@ -1,5 +1,6 @@
 #pragma once
-// What the lanes of a warp compute together, by the layouts of the PTX ISA. No state, no checks.
+// Operations that the lanes of a warp compute together, by the layouts of the PTX ISA. No state, no
+// checks.
 
 #include <array>
 #include <cstdint>

@@ -58,8 +58,8 @@ void Multiprocessor::barrier_init(Thread& thread, std::uint32_t site, const char
   free->doubted.assign(static_cast<std::size_t>(thread_count_), 0);
 }
 
-/// Every arrival belongs to the current phase; those that follow copies are counted when they are
-/// announced.
+/// Every arrival belongs to the current phase; arrivals that follow copies are counted when they
+/// are announced.
 void Multiprocessor::expect_arrival(Thread& thread, std::uint32_t site, const Mbarrier& barrier) {
   if (barrier.missing > barrier.following.size()) return;
   note(
@@ -91,10 +91,10 @@ std::uint64_t Multiprocessor::barrier_arrive(Thread& thread, std::uint32_t site,
   return state;
 }
 
-// A thread that is told "not yet" may only ask again. It is told so when the answer has changed.
-// Where the phase is complete, but nothing has told the thread so before, a GPU whose other threads
-// are slower may say "not yet" too: it is said once, so that a kernel which does not ask again goes
-// on without having seen what the others did.
+// A thread that gets the answer "not yet" may only ask again. It gets this answer when the true one
+// has changed meanwhile. Where the phase is complete, but nothing has told the thread so before, a
+// GPU whose other threads are slower may say "not yet" too: the emulator says it once, so that a
+// kernel which does not ask again goes on without having seen what the others did.
 bool Multiprocessor::barrier_test_wait(Thread& thread, std::uint32_t site, const char* address,
                                        std::uint32_t parity) {
   Mbarrier& barrier = mbarrier_at(thread, site, address);

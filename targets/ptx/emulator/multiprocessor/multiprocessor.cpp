@@ -9,7 +9,7 @@
 namespace dyn::ptx::emulation {
 namespace {
 
-// Of shared memory. Swizzles take bits of addresses; so the base has none that they could meet.
+// Alignment of shared memory. Swizzles use bits of addresses; the base has 0 in all of them.
 constexpr std::size_t shared_alignment = 1 << 16;
 constexpr std::size_t shared_slack = 64;  // the widest access, at the last byte
 

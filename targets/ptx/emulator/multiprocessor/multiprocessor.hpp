@@ -24,16 +24,16 @@ namespace dyn::ptx::emulation {
 
 class Multiprocessor;
 
-/// What a thread waits for.
+/// The event that a thread waits for.
 enum class Waiting : std::uint8_t { Nothing, Block, Named, Warp, Phase, Ended };
 
-/// An asynchronous copy: its bytes are read and written when somebody may rely on them, not before.
+/// An asynchronous copy: its bytes are read and written when a thread may rely on them, not before.
 struct Copy {
   const char* from = nullptr;
   std::uint32_t to = 0;  ///< offset in shared memory
   std::uint32_t bytes = 0, from_bytes = 0;
   std::uint32_t site = 0;
-  std::uint64_t group = 0;  ///< how many groups the thread had committed before
+  std::uint64_t group = 0;  ///< groups that the thread had committed before
   bool complete = false;
 };
 
@@ -44,13 +44,13 @@ struct Thread : ThreadContext {
   std::uint32_t site = 0;  ///< where it waits
   std::uint32_t awaited =
       0;  ///< the mask of lanes, the number of the named barrier, the mbarrier's offset
-  LaneOperands operands = {};    ///< of the operation of its warp
-  std::vector<Copy> copies;      ///< those since the last time that all were complete
-  std::uint64_t first_copy = 0;  ///< how many the thread had issued before copies[0]
+  LaneOperands operands = {};    ///< its lane's part in the operation of its warp
+  std::vector<Copy> copies;      ///< copies since the last time that all were complete
+  std::uint64_t first_copy = 0;  ///< copies that the thread had issued before copies[0]
   std::uint64_t groups = 0;      ///< committed
 };
 
-/// Some lanes of a warp on their way to one operation.
+/// Lanes of a warp that meet at one operation.
 struct Rendezvous {
   std::uint32_t site = 0, mask = 0, arrived = 0;
 };
@@ -69,27 +69,28 @@ struct Mbarrier {
   /// An arrival that follows when the copies of a thread are complete.
   struct Follows {
     int thread = 0;
-    std::uint64_t copies = 0;  ///< those that the thread had issued
-    Epoch waited = 0;          ///< when the thread itself has waited for some of them
+    std::uint64_t copies = 0;  ///< copies that the thread had issued
+    Epoch waited = 0;          ///< when the thread itself waited for some of them
   };
   std::uint32_t offset = 0;
   bool alive = false;
   std::uint32_t expected = 0, missing = 0, phase = 0;
   std::vector<Follows> following;
   Clock gathered,
-      completed;  ///< what arrivals of all phases have released, and of complete phases only
+      completed;  ///< what arrivals of all phases have released, and what those of complete phases
+                  ///< have
   std::vector<std::uint32_t>
-      doubted;  ///< by thread: the phase in which it was last told "not yet" without need
+      doubted;  ///< by thread: the phase in which it last got an unneeded "not yet"
 };
 
 class Multiprocessor {
  public:
-  /// The first fault ends the launch. `ints_bytes` as GlobalShadow has it.
+  /// Runs a launch; the first fault ends it. `ints_bytes` as GlobalShadow has it.
   std::optional<FaultReport> run(const EmulatedKernel& kernel, const rkernel::DeviceLaunch& launch,
                                  std::size_t ints_bytes);
   EmulatorCounts take_counts();
 
-  // What generated code calls, each on the fiber of its thread.
+  // Functions that generated code calls, each on the fiber of its thread.
   void load_global(Thread& thread, const char* address, std::uint32_t site);
   void store_global(Thread& thread, const char* address, std::uint32_t site);
   void store_status(Thread& thread, const char* address, std::uint32_t site);
@@ -152,7 +153,7 @@ class Multiprocessor {
   void perform_load_matrix(Op op, Thread* lanes);
   void perform_multiply(Op op, Thread* lanes);
 
-  // Faults (faults.cpp). Nothing of a stack that stop() leaves is destroyed.
+  // Faults (faults.cpp). stop() leaves a stack without destroying anything on it.
   template <class... Args>
   void note(Fault fault, const Thread& thread, std::uint32_t site,
             fmt::format_string<Args...> format, Args&&... args) {
@@ -199,7 +200,7 @@ class Multiprocessor {
   std::vector<Thread> threads_;
   int thread_count_ = 0, ended_ = 0;
   std::vector<std::uint64_t> runnable_;  ///< one bit for each thread
-  int last_ = 0;                         ///< whose turn it is
+  int last_ = 0;                         ///< the thread that runs
   Thread* starting_ = nullptr;
 
   Fiber host_;

@@ -5,8 +5,8 @@
 
 #include "targets/ptx/emulator/multiprocessor/multiprocessor.hpp"
 
-// Narrow integers come and go as 32 bits; several results, and none of the arguments, go through
-// the context.
+// Narrow integers are passed as 32 bits. Several results go through the context; arguments never
+// do.
 namespace dyn::ptx::emulation {
 namespace {
 
@@ -50,7 +50,7 @@ constexpr Word all_lanes = ~Word{0};
 template <Op op>
 Word load_matrix(ThreadContext* context, Word site, const char* row) noexcept {
   Thread& thread = thread_of(context);
-  // An offset in shared memory, or something far outside where it does not lie there.
+  // An offset in shared memory; an address that lies elsewhere gives one far outside.
   const auto offset = static_cast<std::uint64_t>(row - thread.shared);
   thread.operands = {static_cast<Word>(offset), static_cast<Word>(offset >> 32)};
   thread.home->together(thread, site, op, all_lanes);
@@ -113,7 +113,7 @@ void set_check(std::array<Function, function_count>& table, Check kind) {
   table[static_cast<std::size_t>(kind)] = reinterpret_cast<Function>(&check_access<check>);
 }
 
-// What indexes are has no function: generated code reads the context.
+// Index operations have no function: generated code reads the context.
 std::array<Function, function_count> make_table() {
   std::array<Function, function_count> table = {};
   set_check<&Multiprocessor::load_global>(table, Check::LoadGlobal);

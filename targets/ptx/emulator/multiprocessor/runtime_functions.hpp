@@ -3,7 +3,7 @@
 
 namespace dyn::ptx::emulation {
 
-/// function_count of them, by the numbers of Op and Check.
+/// An array of function_count functions, by the numbers of Op and Check.
 void (*const* runtime_functions())();
 
 }  // namespace dyn::ptx::emulation

@@ -1,5 +1,5 @@
 #pragma once
-// What generated host code and the emulator's runtime share. Code holds no addresses: it reaches
+// Generated host code and the emulator's runtime share this. Code holds no addresses: it reaches
 // the runtime through its context.
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct ThreadContext {
   const void* ints = nullptr;
   void* status = nullptr;
   std::int32_t thread = 0, block = 0, blocks = 0, lane = 0;
-  std::uint32_t results[4] = {};  ///< of an operation with several results, or of one for all lanes
+  std::uint32_t results[4] = {};  ///< results of an operation with several, or of one for all lanes
 };
 
 #define DYN_DEVICE_OP(id, name, signature, ptx, text) +1

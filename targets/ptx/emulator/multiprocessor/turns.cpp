@@ -1,4 +1,4 @@
-// Whose turn it is: threads run until they wait, then the next one in their order that can go on.
+// Threads run in turn: each runs until it waits, then the next one in their order that can go on.
 // So every run is the same.
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace dyn::ptx::emulation {
 
-// A fiber runs one thread after another, as long as they end without waiting.
+// A fiber runs one thread after another, provided that they end without waiting.
 void Multiprocessor::serve(void* self) {
   auto& home = *static_cast<Multiprocessor*>(self);
   for (;;) {
@@ -69,7 +69,7 @@ void Multiprocessor::end(Thread& thread) {
   warp_of(thread).ended |= lane_bit(thread);
 }
 
-// Takes the thread out of those that can run; wake() puts it back.
+// Takes the next thread out of those that can run; wake() puts it back.
 Thread* Multiprocessor::next_thread() {
   const std::size_t words = runnable_.size(), first = static_cast<std::size_t>(last_ / 64);
   for (std::size_t i = 0; i <= words; ++i) {
@@ -85,8 +85,8 @@ Thread* Multiprocessor::next_thread() {
   return nullptr;
 }
 
-// On a fiber whose thread waits, or (`blocked` false) has ended. Returns when that thread can go
-// on, or when starting_ is to begin here.
+// Called on a fiber whose thread waits, or (`blocked` false) has ended. Returns when that thread
+// can go on, or when starting_ is to begin here.
 void Multiprocessor::go_on(bool blocked) {
   Thread* next = next_thread();
   while (next == nullptr && settle()) next = next_thread();

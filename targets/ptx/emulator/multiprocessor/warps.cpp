@@ -1,5 +1,5 @@
-// Operations of a warp: the lanes of the mask meet at one instruction; who comes last does it for
-// all.
+// Operations of a warp: the lanes of the mask meet at one instruction; the last to come executes it
+// for all.
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace dyn::ptx::emulation {
 
-/// The meeting that the thread comes to; begins it where it is the first.
+/// The meeting that the thread joins; begins it where the thread is the first.
 Rendezvous& Multiprocessor::rendezvous(Thread& thread, std::uint32_t site, std::uint32_t mask) {
   Warp& warp = warp_of(thread);
   const int first = thread.thread - thread.lane,
